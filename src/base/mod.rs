@@ -1,0 +1,5 @@
+//! Ground floor: text, time, secrets, files and processes. Knows nothing of agents, models or tools.
+
+pub mod clock;
+pub mod secret;
+pub mod text;

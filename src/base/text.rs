@@ -1,0 +1,122 @@
+//! Cutting text without breaking characters or lines. Knows nothing of tokens or screens.
+
+/// The largest index ≤ `at` that is a character boundary of `text`.
+pub fn floor_boundary(text: &str, at: usize) -> usize {
+    let mut index = at.min(text.len());
+    while !text.is_char_boundary(index) {
+        index -= 1;
+    }
+    index
+}
+
+/// The smallest index ≥ `at` that is a character boundary of `text`.
+pub fn ceil_boundary(text: &str, at: usize) -> usize {
+    let mut index = at.min(text.len());
+    while !text.is_char_boundary(index) {
+        index += 1;
+    }
+    index
+}
+
+/// `text` cut to `max_chars` characters, the last of which is `…` when something was cut.
+pub fn elide(text: &str, max_chars: usize) -> String {
+    match text.char_indices().nth(max_chars) {
+        None => text.to_owned(),
+        Some(_) if max_chars == 0 => String::new(),
+        Some(_) => {
+            let end = text.char_indices().nth(max_chars - 1).map_or(text.len(), |(index, _)| index);
+            format!("{}…", &text[..end])
+        }
+    }
+}
+
+/// `text` on one line: every run of white space and control characters becomes one space, then [`elide`]d.
+pub fn one_line(text: &str, max_chars: usize) -> String {
+    let mut line = String::with_capacity(text.len().min(max_chars * 4));
+    let mut pending_space = false;
+    for (count, c) in text.chars().enumerate() {
+        if c.is_whitespace() || c.is_control() {
+            pending_space = !line.is_empty();
+        } else {
+            if pending_space {
+                line.push(' ');
+                pending_space = false;
+            }
+            line.push(c);
+        }
+        if count > max_chars * 2 + 64 && line.len() > max_chars * 4 {
+            break;
+        }
+    }
+    elide(&line, max_chars)
+}
+
+/// `1 file`, `2 files`: `count` with its noun.
+pub fn plural(count: usize, noun: &str) -> String {
+    if count == 1 {
+        format!("1 {noun}")
+    } else if let Some(stem) = noun.strip_suffix('y') {
+        format!("{count} {stem}ies")
+    } else if noun.ends_with("ch") || noun.ends_with('s') {
+        format!("{count} {noun}es")
+    } else {
+        format!("{count} {noun}s")
+    }
+}
+
+/// A byte count for people: `512 B`, `12.3 KiB`, `4.0 MiB`.
+pub fn human_bytes(bytes: u64) -> String {
+    const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
+    if bytes < 1024 {
+        return format!("{bytes} B");
+    }
+    let mut value = bytes as f64 / 1024.0;
+    let mut unit = 0;
+    while value >= 1024.0 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    format!("{value:.1} {}", UNITS[unit])
+}
+
+/// A token count for people: `950`, `12.3k`, `1.2M`.
+pub fn human_tokens(tokens: u64) -> String {
+    match tokens {
+        0..1_000 => tokens.to_string(),
+        1_000..1_000_000 => format!("{:.1}k", tokens as f64 / 1e3),
+        _ => format!("{:.1}M", tokens as f64 / 1e6),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn elide_counts_characters_not_bytes() {
+        assert_eq!(elide("héllo", 5), "héllo");
+        assert_eq!(elide("héllo wörld", 4), "hél…");
+        assert_eq!(elide("abc", 0), "");
+    }
+
+    #[test]
+    fn one_line_folds_white_space() {
+        assert_eq!(one_line("  a\n\tb \r\n c", 20), "a b c");
+        assert_eq!(one_line("", 20), "");
+    }
+
+    #[test]
+    fn boundaries_stay_on_characters() {
+        let text = "a日b";
+        assert_eq!(floor_boundary(text, 2), 1);
+        assert_eq!(ceil_boundary(text, 2), 4);
+        assert_eq!(floor_boundary(text, 99), text.len());
+    }
+
+    #[test]
+    fn nouns_are_counted() {
+        assert_eq!(plural(1, "match"), "1 match");
+        assert_eq!(plural(2, "match"), "2 matches");
+        assert_eq!(plural(3, "entry"), "3 entries");
+    }
+}

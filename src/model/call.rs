@@ -1,0 +1,42 @@
+//! A tool call as the model made it, and what a tool tells the model about itself.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// One tool call. `args` is the text that the model sent, kept verbatim even when it is not valid JSON, so that the
+/// call can be shown, logged and replayed as it was.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolCall {
+    /// The provider's id, made unique within the session; pairs the call with its result.
+    pub id: Arc<str>,
+    pub name: Arc<str>,
+    pub args: Arc<str>,
+}
+
+impl ToolCall {
+    /// The arguments as a JSON object. Empty text counts as `{}` (some servers send nothing for no arguments).
+    ///
+    /// # Errors
+    /// The parser's message when the text is not a JSON object; it goes back to the model.
+    pub fn parsed_args(&self) -> Result<Value, String> {
+        if self.args.trim().is_empty() {
+            return Ok(Value::Object(serde_json::Map::new()));
+        }
+        match serde_json::from_str::<Value>(&self.args) {
+            Ok(value @ Value::Object(_)) => Ok(value),
+            Ok(_) => Err("the arguments must be a JSON object".to_owned()),
+            Err(error) => Err(format!("the arguments are not valid JSON: {error}")),
+        }
+    }
+}
+
+/// What the model is told about a tool: part of layer L1, byte-stable within a session.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolSpec {
+    pub name: Arc<str>,
+    pub description: Arc<str>,
+    /// JSON Schema of the arguments object.
+    pub schema: Value,
+}

@@ -1,0 +1,99 @@
+//! An item: one thing that was said, called, returned or summed up. What the session log and the history hold.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::call::ToolCall;
+use super::envelope::Envelope;
+
+/// An item's number in its session: the order of arrival, shown as `#12`. Never reused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Default)]
+#[serde(transparent)]
+pub struct ItemId(pub u64);
+
+impl fmt::Display for ItemId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "#{}", self.0)
+    }
+}
+
+/// What the user said, and what was put behind it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct UserMessage {
+    /// The text exactly as typed.
+    pub text: Arc<str>,
+    /// Blocks added behind the text, such as the `@file` reminder. Each is complete with its own tags.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub injected: Vec<Arc<str>>,
+    /// Taken up in the middle of a running turn: continues that turn, does not begin a round.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub steering: bool,
+}
+
+impl UserMessage {
+    /// A message that begins a turn, with nothing injected.
+    pub fn new(text: &str) -> Self {
+        Self { text: text.into(), injected: Vec::new(), steering: false }
+    }
+
+    /// The text with the injected blocks behind it, as the model sees it.
+    pub fn wire(&self) -> Arc<str> {
+        if self.injected.is_empty() {
+            return Arc::clone(&self.text);
+        }
+        let mut wire = self.text.to_string();
+        for block in &self.injected {
+            wire.push_str("\n\n");
+            wire.push_str(block);
+        }
+        wire.into()
+    }
+}
+
+/// The model's visible or hidden thinking. `opaque` is the provider's own signed or encrypted block, kept verbatim and
+/// sent back only to a provider of the same kind.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Reasoning {
+    pub text: Arc<str>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opaque: Option<Value>,
+}
+
+/// A finished call's answer, as the log keeps it: full, for ever.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolResult {
+    pub call_id: Arc<str>,
+    pub tool: Arc<str>,
+    pub envelope: Envelope,
+}
+
+/// What replaced older rounds: the archived history, and the facts that no model had to write.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    pub text: Arc<str>,
+    /// The state block's own form; the text above already contains its rendering.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub state: Value,
+}
+
+/// One thing in a session.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Item {
+    User(UserMessage),
+    Assistant { text: Arc<str> },
+    Reasoning(Reasoning),
+    ToolCall(ToolCall),
+    ToolResult(ToolResult),
+    Summary(Summary),
+}
+
+impl Item {
+    /// Whether this item begins a round: a user message that is not steering.
+    pub fn begins_round(&self) -> bool {
+        matches!(self, Self::User(message) if !message.steering)
+    }
+}

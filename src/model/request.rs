@@ -1,0 +1,51 @@
+//! What is sent to a model, in no provider's dialect. Built by the context builder, translated by a provider.
+
+use std::sync::Arc;
+
+use super::call::{ToolCall, ToolSpec};
+use super::item::Reasoning;
+
+/// One piece of the system prompt.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Block {
+    pub text: Arc<str>,
+}
+
+/// One message of the conversation. Providers join neighbours that their dialect wants in one message (an assistant's
+/// reasoning, text and calls; several results).
+#[derive(Clone, Debug, PartialEq)]
+pub enum Message {
+    User(Arc<str>),
+    Assistant(Arc<str>),
+    Reasoning(Arc<Reasoning>),
+    Call(Arc<ToolCall>),
+    Result {
+        call_id: Arc<str>,
+        text: Arc<str>,
+        /// The tool reported an error.
+        error: bool,
+    },
+}
+
+/// How the model should answer.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Params {
+    pub model: Arc<str>,
+    /// Upper bound for the answer, in tokens. `None` leaves it to the server where the dialect allows that.
+    pub max_output_tokens: Option<u32>,
+    pub temperature: Option<f32>,
+    /// `low`, `medium`, `high` for models that think; passed on as the dialect says it.
+    pub reasoning_effort: Option<Arc<str>>,
+}
+
+/// One request. The wire order is system, tools, messages.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Request {
+    pub system: Vec<Block>,
+    pub tools: Arc<[ToolSpec]>,
+    pub messages: Vec<Message>,
+    /// Prompt-cache marks for dialects that bill them: after each of these message counts the prefix is worth caching
+    /// (ascending; the system and tools always are). At most three.
+    pub cache_marks: Vec<usize>,
+    pub params: Params,
+}

@@ -1,0 +1,43 @@
+//! Token usage as a server reports it, and why an answer ended.
+
+use serde::{Deserialize, Serialize};
+
+/// Tokens of one request. `input` includes the cached ones.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// All input tokens, cached or not.
+    pub input: u64,
+    /// Of `input`, those served from the prompt cache.
+    #[serde(default)]
+    pub cached: u64,
+    /// Of `input`, those newly written to the prompt cache (billed dearer by some providers).
+    #[serde(default)]
+    pub cache_write: u64,
+    pub output: u64,
+    /// Of `output`, those spent on thinking.
+    #[serde(default)]
+    pub reasoning: u64,
+}
+
+impl Usage {
+    /// Adds another request's tokens.
+    pub fn add(&mut self, other: &Self) {
+        self.input += other.input;
+        self.cached += other.cached;
+        self.cache_write += other.cache_write;
+        self.output += other.output;
+        self.reasoning += other.reasoning;
+    }
+}
+
+/// Why the model stopped.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FinishReason {
+    Stop,
+    ToolCalls,
+    /// The output limit or the window was reached.
+    Length,
+    ContentFilter,
+    Other(String),
+}

@@ -1,0 +1,14 @@
+//! What a call is going to touch, declared before it runs. Plain data between tools and the verdict.
+
+use std::path::PathBuf;
+
+/// One thing that a call will touch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Absolute, lexically normalised path.
+    Read(PathBuf),
+    /// Absolute, lexically normalised path.
+    Write(PathBuf),
+    /// A shell command, exactly as it will run, and the folder in which it starts.
+    Exec { command: String, cwd: PathBuf },
+}

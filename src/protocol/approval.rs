@@ -1,0 +1,58 @@
+//! Questions that the agent asks while a turn runs, and the answers. Plain data.
+
+use serde::{Deserialize, Serialize};
+
+/// Numbers a question within a session, so that a late answer cannot answer another question.
+pub type QuestionId = u64;
+
+/// A question to the person.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Question {
+    /// May this call run?
+    Approval(ApprovalRequest),
+    /// The model asks the person (the AskUser tool).
+    Ask { questions: Vec<AskedQuestion> },
+}
+
+/// A call that needs the person's consent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ApprovalRequest {
+    pub call_id: String,
+    pub tool: String,
+    /// One line: what will happen, such as `Edit src/a.rs` or the command itself.
+    pub title: String,
+    /// Exactly what will run or change: the command, or a unified diff.
+    pub detail: String,
+    /// Whether `detail` is a unified diff.
+    pub is_diff: bool,
+    /// Why it is asked.
+    pub reason: String,
+    /// What "always" would allow from now on in this project, such as `cargo test`; `None` when there is no safe
+    /// generalisation.
+    pub always_prefix: Option<String>,
+}
+
+/// One question of the AskUser tool.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AskedQuestion {
+    pub question: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub options: Vec<String>,
+}
+
+/// The person's answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Answer {
+    /// This once.
+    Once,
+    /// Everything of this kind for the rest of the session.
+    Session,
+    /// The offered prefix, from now on in this project.
+    Always,
+    /// No; the note goes to the model.
+    No { note: String },
+    /// Answers to an `Ask`, one for each question.
+    Replies { replies: Vec<String> },
+}

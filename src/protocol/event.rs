@@ -1,0 +1,198 @@
+//! What the agent tells its front ends. Events are complete: a front end needs nothing else to draw the session.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::approval::{Question, QuestionId};
+use crate::config::settings::Permission;
+use crate::model::item::{Item, ItemId, ToolResult};
+use crate::model::usage::Usage;
+
+/// One thing that happened.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    /// A session is open; sent at start and after `Clear`, `Resume`, `SetModel` and `SetPermission`.
+    Session(SessionInfo),
+    /// The items of a resumed session, oldest first, for the transcript.
+    History(Vec<Arc<Item>>),
+    /// A turn has begun with this text (empty when it continues after a resume).
+    TurnStarted {
+        text: String,
+    },
+    /// A steering message was taken up by the running turn.
+    Steered {
+        text: String,
+    },
+    TextDelta(String),
+    ReasoningDelta(String),
+    /// A call is being written by the model; `bytes` of its arguments have arrived.
+    CallArriving {
+        name: String,
+        bytes: usize,
+    },
+    /// The answer so far is void, the request is sent again in `wait_ms`.
+    Retrying {
+        attempt: u32,
+        wait_ms: u64,
+        reason: String,
+    },
+    /// A finished assistant text or reasoning.
+    Item {
+        id: ItemId,
+        item: Arc<Item>,
+    },
+    ToolStarted {
+        call_id: Arc<str>,
+        tool: Arc<str>,
+        /// One line for people, such as `Read src/a.rs:1-40`.
+        title: String,
+        args: Arc<str>,
+    },
+    /// The last lines of a running command's output.
+    ToolProgress {
+        call_id: Arc<str>,
+        tail: String,
+    },
+    ToolDone {
+        id: ItemId,
+        result: Arc<ToolResult>,
+    },
+    /// The agent waits for an answer.
+    Ask {
+        id: QuestionId,
+        question: Question,
+    },
+    /// The question was answered or became pointless (interrupt).
+    AskClosed {
+        id: QuestionId,
+    },
+    /// The state of the window after a request was built or answered.
+    Window(WindowState),
+    /// The whole ledger, on `ShowContext`.
+    Ledger(LedgerView),
+    Sessions(Vec<SessionRow>),
+    /// Paths relative to the workspace, `/`-separated, folders with a trailing `/`; most useful first.
+    Files(Arc<[String]>),
+    /// Something the person should know.
+    Notice {
+        level: Level,
+        text: String,
+    },
+    /// Compaction began or ended.
+    Compacting {
+        running: bool,
+    },
+    TurnEnded(TurnEnd),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    Info,
+    Warning,
+    Error,
+}
+
+/// What a front end shows of the open session.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SessionInfo {
+    pub id: String,
+    pub model: String,
+    pub provider: String,
+    pub permission: Permission,
+    /// Absolute path of the workspace.
+    pub workspace: String,
+    /// Number of user turns so far.
+    pub turns: usize,
+    /// Whether to ask if a rules file shall be made (SPEC §6).
+    pub offer_init: bool,
+}
+
+/// How full the window is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct WindowState {
+    /// Size of the last request, in tokens: reported by the server, else estimated.
+    pub used_tokens: u64,
+    pub window_tokens: u64,
+    /// Whether `used_tokens` is an estimate.
+    pub estimated: bool,
+    /// Sum over the session as reported.
+    pub total: Usage,
+    /// Sum over the session in US dollars, when the model's price is known.
+    pub cost_usd: Option<f64>,
+}
+
+/// One row of the ledger, in the form the screen shows.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LedgerRow {
+    /// `#12` for items, the layer's name for fixed parts.
+    pub id: String,
+    /// `L1` … `L6`.
+    pub layer: String,
+    /// Where it came from: `Read src/a.rs:1-40`, `user`, `system prompt`.
+    pub origin: String,
+    pub tokens: u64,
+    /// `full`, `compressed`, `pointer`, `archived`.
+    pub form: String,
+    pub pinned: bool,
+}
+
+/// What the next request holds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LedgerView {
+    pub rows: Vec<LedgerRow>,
+    pub total_tokens: u64,
+    pub window_tokens: u64,
+    /// Where the window's size came from: `user`, `table`, `server`, `default`.
+    pub window_origin: String,
+}
+
+/// A stored session, for the resume list.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SessionRow {
+    pub id: String,
+    /// The first user message, on one line.
+    pub title: String,
+    pub turns: usize,
+    /// Last change, milliseconds since the Unix epoch.
+    pub updated_ms: u64,
+    pub workspace: String,
+}
+
+/// How a turn ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TurnEnd {
+    pub reason: EndReason,
+    /// Model replies in this turn.
+    pub steps: u32,
+    /// Calls that were denied because nobody could be asked.
+    pub denied: u32,
+    /// Tokens of this turn as reported.
+    pub usage: Usage,
+    pub elapsed_ms: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum EndReason {
+    /// The model has nothing more to do.
+    Done,
+    Interrupted,
+    /// `max_steps` was reached.
+    StepLimit {
+        limit: u32,
+    },
+    /// No answer from the model; `prompt_returned` means that nothing of the turn was kept and the text should go
+    /// back into the composer.
+    ProviderFailed {
+        message: String,
+        hint: String,
+        prompt_returned: Option<String>,
+    },
+    /// The program itself could not go on (disk full, …).
+    Failed {
+        message: String,
+        hint: String,
+    },
+}

@@ -1,0 +1,5 @@
+//! All that a front end may know of the agent: operations in, events out, and the questions between them.
+
+pub mod approval;
+pub mod event;
+pub mod op;

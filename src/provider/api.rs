@@ -1,0 +1,118 @@
+//! The contract between the agent and a model server, and every way in which it can fail.
+//! Knows no dialect and no tool.
+
+use std::time::Duration;
+
+use futures_util::stream::BoxStream;
+use thiserror::Error;
+
+use crate::model::request::Request;
+use crate::model::stream::StreamEvent;
+
+/// A running answer. Dropping it cancels the request.
+pub type Answer = BoxStream<'static, Result<StreamEvent, ProviderError>>;
+
+/// A model server.
+pub trait Provider: Send + Sync {
+    /// Sends `request` and streams the answer. Tries again by itself where that is safe ([`ProviderError::retry`]),
+    /// announcing each new try as `Restarted`; the first `Err` is final and ends the stream.
+    fn stream(&self, request: &Request) -> Answer;
+
+    /// The exact bytes of the request body, for replay, hashing and size accounting.
+    fn body(&self, request: &Request) -> String;
+
+    /// Short name for people and records, such as `openai`.
+    fn name(&self) -> &'static str;
+}
+
+/// Why no (whole) answer came.
+#[derive(Debug, Error)]
+pub enum ProviderError {
+    #[error("the server refused the key (HTTP {status}): {message}")]
+    Auth { status: u16, message: String },
+    #[error("nothing answers at this address (HTTP 404 from {url}): {message}")]
+    NotFound { url: String, message: String },
+    #[error("the server rejected the request (HTTP {status}): {message}")]
+    BadRequest { status: u16, message: String },
+    #[error("the request does not fit the model's window: {message}")]
+    ContextFull { message: String },
+    #[error("the server limits the rate (HTTP {status}): {message}")]
+    RateLimited { status: u16, message: String, retry_after: Option<Duration> },
+    #[error("the server has trouble (HTTP {status}): {message}")]
+    Server { status: u16, message: String, retry_after: Option<Duration> },
+    #[error("could not connect to {url}: {message}")]
+    Connect { url: String, message: String },
+    #[error("no secure connection to {url}: {message}")]
+    Tls { url: String, message: String },
+    #[error("the connection broke in the middle of the answer: {message}")]
+    Broken { message: String },
+    #[error("the server sent nothing for {seconds} s")]
+    Stalled { seconds: u64 },
+    #[error("the server's answer makes no sense: {message}")]
+    Protocol { message: String },
+    #[error("the script cannot go on: {message}")]
+    Script { message: String },
+    #[error("the provider is not set up: {message}")]
+    Setup { message: String },
+}
+
+/// Whether the same request may be sent again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Retry {
+    Never,
+    /// After the usual backoff.
+    Backoff,
+    /// Not before the server's own wish.
+    After(Duration),
+}
+
+impl ProviderError {
+    /// Whether sending the same request again can help.
+    pub fn retry(&self) -> Retry {
+        match self {
+            Self::RateLimited { retry_after, .. } | Self::Server { retry_after, .. } => {
+                retry_after.map_or(Retry::Backoff, Retry::After)
+            }
+            Self::Connect { .. } | Self::Broken { .. } | Self::Stalled { .. } => Retry::Backoff,
+            Self::Auth { .. }
+            | Self::NotFound { .. }
+            | Self::BadRequest { .. }
+            | Self::ContextFull { .. }
+            | Self::Tls { .. }
+            | Self::Protocol { .. }
+            | Self::Script { .. }
+            | Self::Setup { .. } => Retry::Never,
+        }
+    }
+
+    /// What the person can do about it.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Auth { .. } => {
+                "check the key (OPENAI_API_KEY, ANTHROPIC_API_KEY or MYCODE_API_KEY) and that it belongs to this server"
+            }
+            Self::NotFound { .. } => {
+                "check --base-url (most servers want it to end in /v1) and that the model name exists there"
+            }
+            Self::BadRequest { .. } => "the server's message above says what it did not like; check --model",
+            Self::ContextFull { .. } => {
+                "set context_window to the model's real size in config.toml, or run /compact and try again"
+            }
+            Self::RateLimited { .. } => "wait a little and send the message again, or use another model",
+            Self::Server { .. } => "the fault is on the server's side; send the message again in a while",
+            Self::Connect { .. } => {
+                "check --base-url, that the server runs, and the proxy variables (HTTPS_PROXY, NO_PROXY)"
+            }
+            Self::Tls { .. } => {
+                "check the address and the clock; a private certificate authority goes into SSL_CERT_FILE"
+            }
+            Self::Broken { .. } => "send the message again; nothing was lost",
+            Self::Stalled { .. } => {
+                "send the message again, or raise idle_timeout_s in config.toml for slow local models"
+            }
+            Self::Protocol { .. } => "check that --base-url and --provider name the same kind of server",
+            Self::Script { .. } => "check the script file: one JSON object a line",
+            Self::Setup { .. } => "run `mycode doctor`, or see `mycode --help` for the model settings",
+        }
+    }
+}

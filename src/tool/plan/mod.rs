@@ -1,0 +1,4 @@
+//! Tools that keep the thread: the todo list and questions to the person.
+
+pub mod ask_user;
+pub mod todo;

@@ -1,0 +1,1 @@
+//! The only integration test binary (fast link); one file a subject.
