@@ -1,5 +1,9 @@
-//! Settings: the file's shape, where each value came from, and the built, validated sections that the rest uses.
-//! Nobody above receives the whole configuration; each part gets its own section.
+//! Settings: the file's shape (`raw`), where each value came from (`load`), and the validated sections that the rest
+//! of the program uses (`settings`). Nobody above receives the whole configuration; each part gets its own section.
 
+pub mod load;
+pub mod models;
+pub mod paths;
 pub mod prompts;
+pub mod raw;
 pub mod settings;

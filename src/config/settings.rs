@@ -21,6 +21,30 @@ pub enum ProviderKind {
     Scripted,
 }
 
+impl ProviderKind {
+    /// The name used in flags, files and records.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Openai => "openai",
+            Self::Anthropic => "anthropic",
+            Self::Scripted => "scripted",
+        }
+    }
+}
+
+impl FromStr for ProviderKind {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "openai" => Ok(Self::Openai),
+            "anthropic" => Ok(Self::Anthropic),
+            "scripted" => Ok(Self::Scripted),
+            other => Err(format!("'{other}' is no provider; use openai, anthropic or scripted")),
+        }
+    }
+}
+
 /// How to reach the model.
 #[derive(Clone, Debug)]
 pub struct ProviderSettings {
@@ -76,4 +100,93 @@ impl FromStr for Permission {
             other => Err(format!("'{other}' is no permission level; use read-only, ask, auto or full")),
         }
     }
+}
+
+/// How much of the past stays word for word (CONTEXT.md).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(rename_all = "lowercase")]
+pub enum Profile {
+    Eco,
+    #[default]
+    Default,
+    High,
+}
+
+/// Where a value came from; shown by `/context` and `mycode doctor`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Origin {
+    /// A flag, variable or file of the person.
+    User,
+    /// The model table.
+    Table,
+    /// The server said so.
+    Server,
+    Default,
+}
+
+impl Origin {
+    /// The word shown on screen.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Table => "table",
+            Self::Server => "server",
+            Self::Default => "default",
+        }
+    }
+}
+
+/// How the window is used (SPEC §2).
+#[derive(Clone, Debug, PartialEq)]
+pub struct ContextSettings {
+    /// Size of the window, in tokens.
+    pub window_tokens: u64,
+    pub window_origin: Origin,
+    /// Tokens kept free for the answer.
+    pub output_reserve_tokens: u64,
+    /// Share of the window at which compaction starts; 0–1.
+    pub compression_threshold: f64,
+    /// Share of the window under which compaction must land; 0–1.
+    pub low_water: f64,
+    /// Recent rounds that compaction leaves whole.
+    pub min_retain_rounds: usize,
+    pub summary_timeout_s: u64,
+    pub profile: Profile,
+    /// Price of a cached input token as a share of an uncached one; 0–1.
+    pub cached_price: f64,
+}
+
+impl ContextSettings {
+    /// Settings for a window of `window_tokens`, with the small-window defaults where they apply.
+    pub fn for_window(window_tokens: u64, window_origin: Origin) -> Self {
+        let small = window_tokens < SMALL_WINDOW_TOKENS;
+        Self {
+            window_tokens,
+            window_origin,
+            output_reserve_tokens: (window_tokens / 8).clamp(512, 16_000),
+            compression_threshold: if small { 0.5 } else { 0.8 },
+            low_water: if small { 0.4 } else { 0.5 },
+            min_retain_rounds: if small { 3 } else { 10 },
+            summary_timeout_s: 120,
+            profile: Profile::Default,
+            cached_price: 0.1,
+        }
+    }
+}
+
+/// Windows under this size get tighter defaults (SPEC §2).
+pub const SMALL_WINDOW_TOKENS: u64 = 32_000;
+
+/// The smallest window the product promises to work in, in tokens.
+pub const MIN_WINDOW_TOKENS: u64 = 4_096;
+
+/// How the agent works.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WorkSettings {
+    pub permission: Permission,
+    /// Model replies per turn.
+    pub max_steps: u32,
+    /// Writes summaries instead of the main model.
+    pub light_model: Option<Arc<str>>,
 }

@@ -79,9 +79,10 @@ pub struct Summary {
     pub state: Value,
 }
 
-/// One thing in a session.
+/// One thing in a session. Written as `{"user": {…}}`: naming the kind outside lets a long log be parsed without
+/// buffering each value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
 pub enum Item {
     User(UserMessage),
     Assistant { text: Arc<str> },

@@ -1,3 +1,6 @@
-//! What may run: accesses that a call declares, the rules, and the verdict. Knows no tool and no front end.
+//! What may run: accesses that a call declares, the person's rules, and the verdict. Knows no tool and no front end.
 
 pub mod access;
+pub mod command;
+pub mod rules;
+pub mod verdict;

@@ -1,0 +1,354 @@
+//! Joins all sources of configuration into validated sections. First wins: flags, `MYCODE_*`, the project's file, the
+//! person's file, then the usual `OPENAI_*` / `ANTHROPIC_*` variables, then the compiled-in `config.toml`.
+//! Opens no network: that nothing is configured is an answer (`provider: None`), not an error.
+
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use thiserror::Error;
+
+use super::models;
+use super::paths::{self, Paths};
+use super::raw::Raw;
+use super::settings::{
+    ContextSettings, MIN_WINDOW_TOKENS, Origin, Permission, ProviderKind, ProviderSettings, WorkSettings,
+};
+use crate::base::secret::Secret;
+
+const DEFAULTS: &str = include_str!("../../config.toml");
+
+/// A setting that cannot be used; exit code 3.
+#[derive(Debug, Error)]
+#[error("{what}")]
+pub struct ConfigError {
+    pub what: String,
+    pub hint: String,
+}
+
+fn bad(what: impl Into<String>, hint: impl Into<String>) -> ConfigError {
+    ConfigError { what: what.into(), hint: hint.into() }
+}
+
+/// The validated configuration.
+#[derive(Debug)]
+pub struct Loaded {
+    /// `None`: no provider, key or address is configured anywhere.
+    pub provider: Option<ProviderSettings>,
+    pub context: ContextSettings,
+    pub work: WorkSettings,
+    /// Things the person should know, such as refused keys of a project's file.
+    pub notices: Vec<String>,
+    raw: Raw,
+}
+
+/// Where configuration comes from; tests hand in their own.
+pub struct Sources<'a> {
+    pub flags: Raw,
+    pub vars: &'a dyn Fn(&str) -> Option<String>,
+    pub paths: &'a Paths,
+    pub workspace: &'a Path,
+    /// The permission used when nothing is set: `ask` for the terminal, `auto` for exec.
+    pub default_permission: Permission,
+}
+
+/// Reads and joins all sources.
+///
+/// # Errors
+/// When a file cannot be read or parsed, or a value is out of its range.
+pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
+    let mut notices = Vec::new();
+    let vars = Raw::from_vars(sources.vars)
+        .map_err(|what| bad(what, "correct or unset the variable; `mycode --help` lists the values"))?;
+    let project_path = paths::project_config(sources.workspace);
+    let project = match read(&project_path)? {
+        None => Raw::default(),
+        Some(text) => {
+            let (raw, refused) =
+                Raw::parse_project(&text).map_err(|what| unparsable(&project_path, &what))?;
+            if !refused.is_empty() {
+                notices.push(format!(
+                    "{} may not set {}: ignored. Set it in your own config.toml if you want it.",
+                    project_path.display(),
+                    refused.join(", ")
+                ));
+            }
+            raw
+        }
+    };
+    let user_path = sources.paths.user_config();
+    let user = match read(&user_path)? {
+        None => Raw::default(),
+        Some(text) => Raw::parse(&text).map_err(|what| unparsable(&user_path, &what))?,
+    };
+    let defaults =
+        Raw::parse(DEFAULTS).map_err(|what| bad(what, "this is a fault of the build; please report it"))?;
+    let raw = sources.flags.over(vars).over(project).over(user).over(defaults);
+    let provider = provider(&raw, sources.vars)?;
+    let model = provider.as_ref().map_or("", |settings| &settings.model).to_owned();
+    let context = context(&raw, &model, None)?;
+    let work = WorkSettings {
+        permission: raw.permission.unwrap_or(sources.default_permission),
+        max_steps: raw.max_steps.unwrap_or(500).max(1),
+        light_model: raw.light_model.as_deref().map(Arc::from),
+    };
+    Ok(Loaded { provider, context, work, notices, raw })
+}
+
+impl Loaded {
+    /// The context section for another model or with a window size that the server reported.
+    ///
+    /// # Errors
+    /// When a value is out of its range.
+    pub fn context_for(
+        &self,
+        model: &str,
+        server_window: Option<u64>,
+    ) -> Result<ContextSettings, ConfigError> {
+        context(&self.raw, model, server_window)
+    }
+
+    /// The provider section for a local server that was found by asking around.
+    pub fn local_provider(&self, base_url: String, model: &str) -> ProviderSettings {
+        settings(&self.raw, ProviderKind::Openai, base_url, None, self.raw.model.as_deref().unwrap_or(model))
+    }
+}
+
+fn read(path: &PathBuf) -> Result<Option<String>, ConfigError> {
+    match std::fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+        Err(error) => Err(bad(
+            format!("{} can't be read: {error}", path.display()),
+            "make the file readable UTF-8 text, or move it away",
+        )),
+    }
+}
+
+fn unparsable(path: &Path, what: &str) -> ConfigError {
+    bad(
+        format!("{} is not a valid configuration:\n{what}", path.display()),
+        "compare with the annotated config.toml: `mycode doctor --config` prints it",
+    )
+}
+
+fn provider(
+    raw: &Raw,
+    vars: &dyn Fn(&str) -> Option<String>,
+) -> Result<Option<ProviderSettings>, ConfigError> {
+    let var = |name: &str| vars(name).filter(|value| !value.trim().is_empty());
+    let kind = match raw.provider {
+        Some(kind) => kind,
+        None if raw.script.is_some() => ProviderKind::Scripted,
+        None if raw.base_url.is_some() => guess_kind(raw.base_url.as_deref(), raw.model.as_deref()),
+        None if var("OPENAI_API_KEY").is_some() || var("OPENAI_BASE_URL").is_some() => {
+            let wants_claude = raw.model.as_deref().is_some_and(|model| model.starts_with("claude"));
+            if wants_claude && var("ANTHROPIC_API_KEY").is_some() {
+                ProviderKind::Anthropic
+            } else {
+                ProviderKind::Openai
+            }
+        }
+        None if var("ANTHROPIC_API_KEY").is_some() || var("ANTHROPIC_BASE_URL").is_some() => {
+            ProviderKind::Anthropic
+        }
+        None => return Ok(None),
+    };
+    let (prefix, standard_url) = match kind {
+        ProviderKind::Openai => ("OPENAI", "https://api.openai.com/v1"),
+        ProviderKind::Anthropic => ("ANTHROPIC", "https://api.anthropic.com"),
+        ProviderKind::Scripted => {
+            let model = raw.model.as_deref().unwrap_or("scripted");
+            let made = settings(raw, kind, String::new(), None, model);
+            if made.script.is_none() {
+                return Err(bad(
+                    "the scripted provider has no script",
+                    "add --script FILE (one JSON answer a line)",
+                ));
+            }
+            return Ok(Some(made));
+        }
+    };
+    let base_url = raw
+        .base_url
+        .clone()
+        .or_else(|| var(&format!("{prefix}_BASE_URL")))
+        .unwrap_or_else(|| standard_url.to_owned());
+    let base_url = base_url.trim().trim_end_matches('/').to_owned();
+    if !base_url.starts_with("http://") && !base_url.starts_with("https://") {
+        return Err(bad(
+            format!("the base URL '{base_url}' is not a web address"),
+            "it must begin with http:// or https://, such as http://localhost:11434/v1",
+        ));
+    }
+    let key_name = raw.api_key_env.clone();
+    let key = match &key_name {
+        Some(name) => {
+            let found = var(name);
+            if found.is_none() {
+                return Err(bad(
+                    format!("api_key_env names {name}, which is not set"),
+                    format!("export {name}=… in your shell, or correct api_key_env"),
+                ));
+            }
+            found
+        }
+        None => var("MYCODE_API_KEY").or_else(|| var(&format!("{prefix}_API_KEY"))),
+    };
+    if key.is_none() && base_url == standard_url {
+        return Err(bad(
+            format!("there is no key for {standard_url}"),
+            format!("export {prefix}_API_KEY=…, or point --base-url at a server that needs none"),
+        ));
+    }
+    let model = raw.model.clone().or_else(|| var(&format!("{prefix}_MODEL")));
+    let Some(model) = model.or_else(|| {
+        (base_url == standard_url).then(|| match kind {
+            ProviderKind::Anthropic => "claude-sonnet-4-5".to_owned(),
+            _ => "gpt-5".to_owned(),
+        })
+    }) else {
+        return Err(bad(
+            format!("no model is named for {base_url}"),
+            format!("add --model NAME, or set MYCODE_MODEL or {prefix}_MODEL"),
+        ));
+    };
+    let key = key.map(|text| Secret::new(&text));
+    Ok(Some(settings(raw, kind, base_url, key, &model)))
+}
+
+fn guess_kind(base_url: Option<&str>, model: Option<&str>) -> ProviderKind {
+    let anthropic = base_url.is_some_and(|url| url.contains("anthropic"))
+        && model.is_none_or(|model| model.starts_with("claude"));
+    if anthropic { ProviderKind::Anthropic } else { ProviderKind::Openai }
+}
+
+fn settings(
+    raw: &Raw,
+    kind: ProviderKind,
+    base_url: String,
+    api_key: Option<Secret>,
+    model: &str,
+) -> ProviderSettings {
+    ProviderSettings {
+        kind,
+        base_url,
+        api_key,
+        model: model.into(),
+        script: raw.script.clone(),
+        headers: raw.headers.clone().unwrap_or_default().into_iter().collect(),
+        idle_timeout_s: raw.idle_timeout_s.unwrap_or(300).max(1),
+        max_tries: raw.max_tries.unwrap_or(6).clamp(1, 20),
+        max_output_tokens: raw.max_output_tokens,
+        temperature: raw.temperature,
+        reasoning_effort: raw.reasoning_effort.as_deref().map(Arc::from),
+    }
+}
+
+fn context(raw: &Raw, model: &str, server_window: Option<u64>) -> Result<ContextSettings, ConfigError> {
+    let (window, origin) = match (raw.context_window, server_window, models::facts(model)) {
+        (Some(window), ..) => (window, Origin::User),
+        (None, Some(window), _) => (window, Origin::Server),
+        (None, None, Some(facts)) => (facts.window, Origin::Table),
+        (None, None, None) => (models::DEFAULT_WINDOW, Origin::Default),
+    };
+    if window < MIN_WINDOW_TOKENS {
+        return Err(bad(
+            format!("context_window is {window} tokens, too small to work in"),
+            format!("set it to {MIN_WINDOW_TOKENS} or more; with a local server raise its own limit too"),
+        ));
+    }
+    let mut made = ContextSettings::for_window(window, origin);
+    let share = |name: &str, value: Option<f64>, default: f64| match value {
+        None => Ok(default),
+        Some(value) if value > 0.0 && value <= 1.0 => Ok(value),
+        Some(value) => {
+            Err(bad(format!("{name} is {value}"), format!("set {name} to a share between 0 and 1")))
+        }
+    };
+    made.compression_threshold =
+        share("compression_threshold", raw.compression_threshold, made.compression_threshold)?;
+    made.low_water = share("low_water", raw.low_water, made.low_water)?.min(made.compression_threshold);
+    if made.compression_threshold <= 0.5 {
+        made.low_water = made.low_water.min(made.compression_threshold * 0.8);
+    }
+    made.cached_price = share("cached_price", raw.cached_price, made.cached_price)?;
+    made.min_retain_rounds = raw.min_retain_rounds.unwrap_or(made.min_retain_rounds).max(2);
+    made.summary_timeout_s = raw.summary_timeout_s.unwrap_or(made.summary_timeout_s);
+    made.profile = raw.profile.unwrap_or_default();
+    if let Some(limit) = raw.max_output_tokens {
+        made.output_reserve_tokens = u64::from(limit).min(window / 2);
+    }
+    Ok(made)
+}
+
+/// Header names and values of a flag such as `--header "X-Org: a"`, as the file's table holds them.
+pub fn header_table(lines: &[String]) -> Result<Option<BTreeMap<String, String>>, ConfigError> {
+    let mut table = BTreeMap::new();
+    for line in lines {
+        let Some((name, value)) = line.split_once(':') else {
+            return Err(bad(format!("'{line}' is no header"), "write it as --header \"Name: value\""));
+        };
+        table.insert(name.trim().to_owned(), value.trim().to_owned());
+    }
+    Ok((!table.is_empty()).then_some(table))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn with(flags: &str, vars: &[(&str, &str)]) -> Result<Loaded, ConfigError> {
+        let paths = Paths { config: "/nowhere".into(), state: "/nowhere".into() };
+        let vars: BTreeMap<String, String> =
+            vars.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        load(Sources {
+            flags: Raw::parse(flags).unwrap(),
+            vars: &|name| vars.get(name).cloned(),
+            paths: &paths,
+            workspace: Path::new("/nowhere/project"),
+            default_permission: Permission::Ask,
+        })
+    }
+
+    #[test]
+    fn nothing_configured_is_no_error() {
+        let loaded = with("", &[]).unwrap();
+        assert!(loaded.provider.is_none());
+        assert_eq!(loaded.context.window_origin, Origin::Default);
+        assert_eq!(loaded.work.permission, Permission::Ask);
+    }
+
+    #[test]
+    fn flags_beat_own_variables_beat_the_vendors() {
+        let vars = [
+            ("OPENAI_API_KEY", "sk-1"),
+            ("OPENAI_MODEL", "gpt-4o"),
+            ("MYCODE_MODEL", "glm-4.6"),
+            ("OPENAI_BASE_URL", "http://h/v1/"),
+        ];
+        let provider = with("", &vars).unwrap().provider.unwrap();
+        assert_eq!((&*provider.model, provider.base_url.as_str()), ("glm-4.6", "http://h/v1"));
+        let provider = with("model = \"m\"", &vars).unwrap().provider.unwrap();
+        assert_eq!(&*provider.model, "m");
+    }
+
+    #[test]
+    fn a_missing_key_says_what_to_export() {
+        let error = with("provider = \"anthropic\"", &[]).unwrap_err();
+        assert!(error.hint.contains("ANTHROPIC_API_KEY"), "{}", error.hint);
+    }
+
+    #[test]
+    fn windows_come_from_the_user_then_the_table() {
+        let vars = [("ANTHROPIC_API_KEY", "k")];
+        assert_eq!(with("", &vars).unwrap().context.window_tokens, 200_000);
+        let small = with("context_window = 8192", &vars).unwrap().context;
+        assert_eq!((small.window_tokens, small.window_origin), (8192, Origin::User));
+        assert!(small.low_water < small.compression_threshold);
+        assert!(with("context_window = 100", &vars).is_err());
+        assert!(with("low_water = 7.0", &vars).is_err());
+    }
+}

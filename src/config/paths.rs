@@ -1,0 +1,90 @@
+//! Where configuration, state and cache live on this machine. Only names paths; creates nothing.
+
+use std::env;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+/// The folders of one installation.
+#[derive(Clone, Debug)]
+pub struct Paths {
+    /// The person's `config.toml` lives here.
+    pub config: PathBuf,
+    /// Sessions, spilled outputs, permission rules.
+    pub state: PathBuf,
+}
+
+impl Paths {
+    /// `MYCODE_HOME` moves everything into one folder; else the XDG folders, else `~`, else the temp folder.
+    pub fn from_env() -> Self {
+        Self::resolve(|name| env::var_os(name).filter(|value| !value.is_empty()))
+    }
+
+    fn resolve(var: impl Fn(&str) -> Option<OsString>) -> Self {
+        if let Some(home) = var("MYCODE_HOME") {
+            let home = PathBuf::from(home);
+            return Self { config: home.clone(), state: home.join("state") };
+        }
+        let home = var("HOME").map_or_else(env::temp_dir, PathBuf::from);
+        let folder = |name: &str, fallback: &str| {
+            var(name)
+                .map(PathBuf::from)
+                .filter(|path| path.is_absolute())
+                .unwrap_or_else(|| home.join(fallback))
+                .join("mycode")
+        };
+        Self { config: folder("XDG_CONFIG_HOME", ".config"), state: folder("XDG_STATE_HOME", ".local/state") }
+    }
+
+    /// The state folder of one workspace: its name for people, a hash of its path against mix-ups.
+    pub fn project(&self, workspace: &Path) -> PathBuf {
+        let digest = Sha256::digest(workspace.as_os_str().as_encoded_bytes());
+        let hash: String = digest.iter().take(5).map(|byte| format!("{byte:02x}")).collect();
+        let name: String = workspace
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned())
+            .unwrap_or_default()
+            .chars()
+            .map(|c| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '_' })
+            .take(40)
+            .collect();
+        let name = if name.is_empty() { "root".to_owned() } else { name };
+        self.state.join("projects").join(format!("{name}-{hash}"))
+    }
+
+    /// The person's configuration file.
+    pub fn user_config(&self) -> PathBuf {
+        self.config.join("config.toml")
+    }
+}
+
+/// A project's own configuration file.
+pub fn project_config(workspace: &Path) -> PathBuf {
+    workspace.join(".mycode").join("config.toml")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_home_or_xdg() {
+        let one = Paths::resolve(|name| (name == "MYCODE_HOME").then(|| "/m".into()));
+        assert_eq!(one.user_config(), Path::new("/m/config.toml"));
+        let xdg = Paths::resolve(|name| match name {
+            "HOME" => Some("/h".into()),
+            "XDG_STATE_HOME" => Some("/s".into()),
+            "XDG_CONFIG_HOME" => Some("relative".into()),
+            _ => None,
+        });
+        assert_eq!(xdg.state, Path::new("/s/mycode"));
+        assert_eq!(xdg.config, Path::new("/h/.config/mycode"));
+    }
+
+    #[test]
+    fn projects_with_one_name_do_not_share_state() {
+        let paths = Paths::resolve(|_| None);
+        assert_ne!(paths.project(Path::new("/a/app")), paths.project(Path::new("/b/app")));
+    }
+}

@@ -1,0 +1,193 @@
+//! The shape of a `config.toml`: every key optional, nothing resolved. Also reads the same keys from `MYCODE_*`
+//! variables. Knows nothing of defaults or of which source wins.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::Deserialize;
+
+use super::settings::{Permission, Profile, ProviderKind};
+
+/// One source's values. Unknown keys are refused, so that a misspelt key is noticed.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Raw {
+    pub provider: Option<ProviderKind>,
+    pub model: Option<String>,
+    pub base_url: Option<String>,
+    pub api_key_env: Option<String>,
+    pub script: Option<PathBuf>,
+    pub headers: Option<BTreeMap<String, String>>,
+    pub light_model: Option<String>,
+    pub max_output_tokens: Option<u32>,
+    pub temperature: Option<f32>,
+    pub reasoning_effort: Option<String>,
+    pub idle_timeout_s: Option<u64>,
+    pub max_tries: Option<u32>,
+    pub context_window: Option<u64>,
+    pub compression_threshold: Option<f64>,
+    pub low_water: Option<f64>,
+    pub min_retain_rounds: Option<usize>,
+    pub summary_timeout_s: Option<u64>,
+    pub profile: Option<Profile>,
+    pub cached_price: Option<f64>,
+    pub permission: Option<Permission>,
+    pub max_steps: Option<u32>,
+}
+
+/// Keys that a project's file may not set: they would redirect prompts or loosen the person's rules.
+pub const PERSONAL_KEYS: &[&str] =
+    &["provider", "base_url", "api_key_env", "script", "headers", "permission"];
+
+impl Raw {
+    /// Parses a file's text.
+    ///
+    /// # Errors
+    /// The parser's message with line and column.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        toml::from_str(text).map_err(|error| error.to_string())
+    }
+
+    /// Parses a project's file: the personal keys are taken out and named.
+    ///
+    /// # Errors
+    /// As [`Raw::parse`].
+    pub fn parse_project(text: &str) -> Result<(Self, Vec<String>), String> {
+        let mut table: toml::Table =
+            toml::from_str(text).map_err(|error: toml::de::Error| error.to_string())?;
+        let refused = PERSONAL_KEYS
+            .iter()
+            .filter(|key| table.remove(**key).is_some())
+            .map(|key| (*key).to_owned())
+            .collect();
+        let raw = table.try_into().map_err(|error: toml::de::Error| error.to_string())?;
+        Ok((raw, refused))
+    }
+
+    /// Reads `MYCODE_<KEY>` through `var`. Values are TOML scalars; what does not parse as one is a string.
+    ///
+    /// # Errors
+    /// A sentence that names the variable.
+    pub fn from_vars(var: impl Fn(&str) -> Option<String>) -> Result<Self, String> {
+        let mut table = toml::Table::new();
+        for key in KEYS {
+            let name = format!("MYCODE_{}", key.to_ascii_uppercase());
+            let Some(text) = var(&name).filter(|text| !text.is_empty()) else { continue };
+            let string_only = matches!(
+                *key,
+                "model"
+                    | "base_url"
+                    | "light_model"
+                    | "api_key_env"
+                    | "reasoning_effort"
+                    | "script"
+                    | "provider"
+            );
+            let value = match text.parse::<toml::Value>() {
+                Ok(value) if !string_only && !matches!(value, toml::Value::String(_)) => value,
+                _ => toml::Value::String(text),
+            };
+            let mut one = toml::Table::new();
+            one.insert((*key).to_owned(), value.clone());
+            if let Err(error) = one.try_into::<Self>() {
+                return Err(format!("{name} is not usable: {}", error.message()));
+            }
+            table.insert((*key).to_owned(), value);
+        }
+        table.try_into().map_err(|error: toml::de::Error| error.to_string())
+    }
+
+    /// `self` where it has a value, else `lower`.
+    #[must_use]
+    pub fn over(self, lower: Self) -> Self {
+        macro_rules! pick {
+            ($($field:ident),* $(,)?) => { Self { $($field: self.$field.or(lower.$field)),* } };
+        }
+        pick!(
+            provider,
+            model,
+            base_url,
+            api_key_env,
+            script,
+            headers,
+            light_model,
+            max_output_tokens,
+            temperature,
+            reasoning_effort,
+            idle_timeout_s,
+            max_tries,
+            context_window,
+            compression_threshold,
+            low_water,
+            min_retain_rounds,
+            summary_timeout_s,
+            profile,
+            cached_price,
+            permission,
+            max_steps,
+        )
+    }
+}
+
+/// Every key that a variable can set (all but the header table).
+const KEYS: &[&str] = &[
+    "provider",
+    "model",
+    "base_url",
+    "api_key_env",
+    "script",
+    "light_model",
+    "max_output_tokens",
+    "temperature",
+    "reasoning_effort",
+    "idle_timeout_s",
+    "max_tries",
+    "context_window",
+    "compression_threshold",
+    "low_water",
+    "min_retain_rounds",
+    "summary_timeout_s",
+    "profile",
+    "cached_price",
+    "permission",
+    "max_steps",
+];
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_are_typed() {
+        let raw = Raw::from_vars(|name| match name {
+            "MYCODE_CONTEXT_WINDOW" => Some("8192".to_owned()),
+            "MYCODE_MODEL" => Some("4o".to_owned()),
+            "MYCODE_PERMISSION" => Some("read-only".to_owned()),
+            _ => None,
+        })
+        .unwrap();
+        assert_eq!(raw.context_window, Some(8192));
+        assert_eq!(raw.model.as_deref(), Some("4o"));
+        assert_eq!(raw.permission, Some(Permission::ReadOnly));
+        let error =
+            Raw::from_vars(|name| (name == "MYCODE_MAX_STEPS").then(|| "many".to_owned())).unwrap_err();
+        assert!(error.starts_with("MYCODE_MAX_STEPS is not usable"), "{error}");
+    }
+
+    #[test]
+    fn a_project_cannot_redirect_or_loosen() {
+        let (raw, refused) =
+            Raw::parse_project("base_url = \"http://evil\"\npermission = \"full\"\nmax_steps = 3").unwrap();
+        assert_eq!(raw.base_url, None);
+        assert_eq!(raw.max_steps, Some(3));
+        assert_eq!(refused, ["base_url", "permission"]);
+    }
+
+    #[test]
+    fn the_shipped_file_parses_and_unknown_keys_do_not() {
+        Raw::parse(include_str!("../../config.toml")).unwrap();
+        let error = Raw::parse("max_stepz = 3").unwrap_err();
+        assert!(error.contains("max_stepz"), "{error}");
+    }
+}

@@ -1,0 +1,83 @@
+//! When rewriting the past pays. A prompt cache serves the unchanged prefix at a fraction of the price; changing an old
+//! message makes everything behind it uncached once. So the past is rewritten in batches, and only when
+//! `gain × cached price × expected requests > tail × (1 − cached price)`.
+
+/// Time after which a provider's prompt cache is taken to be cold, in milliseconds.
+pub const COLD_AFTER_MS: u64 = 300_000;
+
+/// One item that could be sent in a smaller form, in wire order, or one that stays.
+#[derive(Clone, Copy, Debug)]
+pub struct Candidate {
+    /// Tokens as sent now.
+    pub now: u64,
+    /// Tokens in the smaller form; equal to `now` when there is none.
+    pub then: u64,
+}
+
+/// What is known when the decision is made.
+#[derive(Clone, Copy, Debug)]
+pub struct Prices {
+    /// Price of a cached token as a share of an uncached one; 1.0 = no discount.
+    pub cached: f64,
+    /// How many more requests are expected to carry this history.
+    pub expected_requests: f64,
+    /// Whether the cache is cold anyway.
+    pub cold: bool,
+}
+
+/// Expected further requests of a session that has made `so_far`: sessions that went on long tend to go on.
+pub fn expected_requests(so_far: u64) -> f64 {
+    so_far.max(10) as f64
+}
+
+/// From which index on the smaller forms should be adopted, or `None` to leave the past alone. Every cut is weighed:
+/// cutting later saves less but breaks less.
+pub fn best_cut(candidates: &[Candidate], prices: Prices) -> Option<usize> {
+    let mut gain = 0u64;
+    let mut tail = 0u64;
+    let mut best: Option<(f64, usize)> = None;
+    for (index, candidate) in candidates.iter().enumerate().rev() {
+        tail += candidate.then;
+        if candidate.then >= candidate.now {
+            continue;
+        }
+        gain += candidate.now - candidate.then;
+        let saved = gain as f64 * prices.cached * prices.expected_requests;
+        let lost = if prices.cold { 0.0 } else { tail as f64 * (1.0 - prices.cached) };
+        let net = saved - lost;
+        if net > 0.0 && best.is_none_or(|(most, _)| net > most) {
+            best = Some((net, index));
+        }
+    }
+    best.map(|(_, index)| index)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WARM: Prices = Prices { cached: 0.1, expected_requests: 10.0, cold: false };
+
+    fn stays(now: u64) -> Candidate {
+        Candidate { now, then: now }
+    }
+
+    #[test]
+    fn a_small_gain_before_a_long_tail_is_left_alone() {
+        let small = [Candidate { now: 500, then: 100 }, stays(10_000)];
+        assert_eq!(best_cut(&small, WARM), None);
+        assert_eq!(best_cut(&small, Prices { cold: true, ..WARM }), Some(0));
+        assert_eq!(best_cut(&small, Prices { cached: 1.0, ..WARM }), Some(0));
+    }
+
+    #[test]
+    fn the_cut_lies_where_the_net_is_best() {
+        let items = [
+            Candidate { now: 300, then: 290 },
+            stays(30_000),
+            Candidate { now: 9_000, then: 500 },
+            stays(200),
+        ];
+        assert_eq!(best_cut(&items, WARM), Some(2));
+    }
+}

@@ -1,0 +1,4 @@
+//! How many tokens things take, and when rewriting the past pays.
+
+pub mod cache_model;
+pub mod tokens;

@@ -1,0 +1,222 @@
+//! `ToolResultCompressor`: an observation's history form (SPEC §3). Navigation results become summaries, content keeps
+//! fragments, changes keep what changed. Status and error always stay, and so does the way back to the original: its
+//! id for Recall. Pure; a form that is not smaller is refused by the caller.
+
+use serde_json::Value;
+
+use crate::base::text;
+use crate::model::envelope::{Envelope, Status};
+use crate::model::item::{ItemId, ToolResult};
+
+/// Entries and paths kept of LS and Glob.
+const NAMES: usize = 10;
+/// Matches kept of Grep.
+const MATCHES: usize = 5;
+/// Lines kept of Read.
+const READ_LINES: usize = 500;
+/// Diff lines kept of a change.
+const DIFF_LINES: usize = 10;
+/// Lines kept of a command's beginning and end.
+const OUTPUT_HEAD: usize = 5;
+const OUTPUT_TAIL: usize = 20;
+/// Lines kept because they look like an error.
+const ERROR_LINES: usize = 15;
+/// A result of an unknown tool stays whole up to this size, in bytes.
+const SMALL: usize = 600;
+
+type Compress = fn(&Envelope) -> Option<String>;
+
+/// One line a tool. A tool that is not listed keeps small data and a digest of the rest.
+const TABLE: &[(&str, Compress)] = &[
+    ("LS", |e| Some(first_lines(&e.body, NAMES, &total(e, "total_entries", "entry")))),
+    ("Glob", |e| Some(first_lines(&e.body, NAMES, &total(e, "total", "file")))),
+    ("Grep", |e| Some(first_lines(&e.body, MATCHES, &total(e, "total_matches", "match")))),
+    ("Read", read),
+    ("Edit", change),
+    ("MultiEdit", change),
+    ("Write", change),
+    ("Bash", bash),
+    ("TodoWrite", |_| None),
+    ("AskUser", |_| None),
+    ("Recall", |e| Some(first_lines(&e.body, NAMES, ""))),
+];
+
+/// The history form of `result`, or `None` when the full form is already the right one.
+pub fn compress(id: ItemId, result: &ToolResult) -> Option<String> {
+    let envelope = &result.envelope;
+    let compress =
+        TABLE.iter().find(|(name, _)| *name == &*result.tool).map_or(other as Compress, |(_, f)| *f);
+    let mut short = compress(envelope)?;
+    if let Some(error) = &envelope.error {
+        short = format!("error {}: {}\n{short}", error.code.as_str(), text::elide(&error.message, 400));
+    }
+    if let Some(path) = envelope.data.get("full_output_path").and_then(Value::as_str) {
+        short.push_str(&format!("\n[whole output: {path}]"));
+    }
+    short.push_str(&format!("\n[shortened; Recall {{\"id\":{}}} gives the original]", id.0));
+    (short.len() < envelope.wire().len()).then_some(short)
+}
+
+/// The line that stands for a result of which nothing but its existence is kept.
+pub fn pointer(id: ItemId, result: &ToolResult) -> String {
+    let data = &result.envelope.data;
+    let subject = ["path", "command", "pattern", "query"]
+        .iter()
+        .find_map(|key| data.get(*key).and_then(Value::as_str))
+        .map(|subject| format!(" {}", text::one_line(subject, 80)))
+        .unwrap_or_default();
+    let status = match result.envelope.status {
+        Status::Success => "ok",
+        Status::Partial => "partial",
+        Status::Error => "failed",
+    };
+    format!("[{}{subject}: {status}; result left out, Recall {{\"id\":{}}} gives it]", result.tool, id.0)
+}
+
+fn number(envelope: &Envelope, key: &str) -> Option<u64> {
+    envelope.data.get(key).and_then(Value::as_u64)
+}
+
+fn total(envelope: &Envelope, key: &str, noun: &str) -> String {
+    number(envelope, key).map_or_else(String::new, |count| {
+        format!("{} in all", text::plural(usize::try_from(count).unwrap_or(usize::MAX), noun))
+    })
+}
+
+fn first_lines(body: &str, count: usize, total: &str) -> String {
+    let lines: Vec<&str> = body.lines().collect();
+    let mut short = lines.iter().take(count).copied().collect::<Vec<_>>().join("\n");
+    if lines.len() > count {
+        short.push_str(&format!("\n… {} more", text::plural(lines.len() - count, "line")));
+    }
+    if !total.is_empty() {
+        short.push_str(&format!(" ({total})"));
+    }
+    short
+}
+
+/// Reading keeps up to 500 lines, so most reads stay whole here; superseded copies go by another way (working set).
+fn read(envelope: &Envelope) -> Option<String> {
+    let lines = envelope.body.lines().count();
+    if lines <= READ_LINES {
+        return None;
+    }
+    Some(first_lines(&envelope.body, READ_LINES, &total(envelope, "total_lines", "line")))
+}
+
+fn change(envelope: &Envelope) -> Option<String> {
+    if envelope.body.is_empty() {
+        return None;
+    }
+    Some(format!("{}\n{}", envelope.text, first_lines(&envelope.body, DIFF_LINES, "")))
+}
+
+/// Head, tail and the lines between that look like errors.
+fn bash(envelope: &Envelope) -> Option<String> {
+    let lines: Vec<&str> = envelope.body.lines().collect();
+    if lines.len() <= OUTPUT_HEAD + OUTPUT_TAIL + 2 && envelope.body.len() < 4_000 {
+        return None;
+    }
+    let tail_from = lines.len().saturating_sub(OUTPUT_TAIL).max(OUTPUT_HEAD.min(lines.len()));
+    let cut = |line: &&str| text::elide(line, 300);
+    let mut kept: Vec<String> = lines.iter().take(OUTPUT_HEAD).map(cut).collect();
+    let middle = &lines[OUTPUT_HEAD.min(lines.len())..tail_from];
+    let errors: Vec<String> =
+        middle.iter().filter(|line| looks_like_error(line)).take(ERROR_LINES).map(cut).collect();
+    kept.push(format!(
+        "… {} left out{}",
+        text::plural(middle.len() - errors.len(), "line"),
+        if errors.is_empty() { "" } else { ", among them these:" }
+    ));
+    kept.extend(errors);
+    kept.extend(lines[tail_from..].iter().map(cut));
+    let mut short = kept.join("\n");
+    if !envelope.text.is_empty() {
+        short.push_str(&format!("\n[{}]", envelope.text));
+    }
+    Some(short)
+}
+
+/// Whether a line of output is likely to matter later: an error, a failed test, an assertion.
+pub fn looks_like_error(line: &str) -> bool {
+    const SIGNS: [&str; 10] = [
+        "error",
+        "fail",
+        "panic",
+        "exception",
+        "traceback",
+        "assert",
+        "fatal",
+        "undefined",
+        "cannot",
+        "not found",
+    ];
+    let line = line.to_ascii_lowercase();
+    SIGNS.iter().any(|sign| line.contains(sign))
+}
+
+fn other(envelope: &Envelope) -> Option<String> {
+    let wire = envelope.wire();
+    if wire.len() <= SMALL {
+        return None;
+    }
+    let head = text::floor_boundary(&wire, SMALL * 2 / 3);
+    let tail = text::ceil_boundary(&wire, wire.len() - SMALL / 3);
+    Some(format!(
+        "{}\n… {} left out\n{}",
+        &wire[..head],
+        text::human_bytes((tail - head) as u64),
+        &wire[tail..]
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn result(tool: &str, envelope: Envelope) -> ToolResult {
+        ToolResult { call_id: "c".into(), tool: tool.into(), envelope }
+    }
+
+    fn lines(count: usize, line: &str) -> String {
+        (0..count).map(|n| format!("{line} {n}\n")).collect()
+    }
+
+    #[test]
+    fn navigation_becomes_a_summary() {
+        let envelope = Envelope::success("")
+            .with("total_entries", 40)
+            .with_body("entries", lines(40, "file with a name"));
+        let short = compress(ItemId(7), &result("LS", envelope)).unwrap_or_default();
+        insta::assert_snapshot!(short, @r#"
+        file with a name 0
+        file with a name 1
+        file with a name 2
+        file with a name 3
+        file with a name 4
+        file with a name 5
+        file with a name 6
+        file with a name 7
+        file with a name 8
+        file with a name 9
+        … 30 lines more (40 entries in all)
+        [shortened; Recall {"id":7} gives the original]
+        "#);
+    }
+
+    #[test]
+    fn a_command_keeps_its_errors_and_its_end() {
+        let body = format!("{}src/a.rs:3: error: boom\n{}", lines(50, "compiling"), lines(50, "linking"));
+        let envelope = Envelope::success("exit code 1").partial().with_body("stdout", body);
+        let short = compress(ItemId(8), &result("Bash", envelope)).unwrap_or_default();
+        assert!(short.contains("src/a.rs:3: error: boom"), "{short}");
+        assert!(short.contains("linking 49\n[exit code 1]"), "{short}");
+        assert!(!short.contains("compiling 20"), "{short}");
+    }
+
+    #[test]
+    fn small_results_stay_as_they_are() {
+        let envelope = Envelope::success("").with_body("stdout", "ok\n");
+        assert_eq!(compress(ItemId(1), &result("Bash", envelope)), None);
+    }
+}

@@ -1,0 +1,101 @@
+//! One remembered item: its full message, the form in which it is sent now, and what each form takes.
+
+use std::sync::Arc;
+
+use crate::context::budget::tokens;
+use crate::context::compress::forms;
+use crate::model::item::{Item, ItemId};
+use crate::model::request::Message;
+use crate::session::record::FormName;
+
+/// One item in the history.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    pub id: ItemId,
+    pub item: Arc<Item>,
+    /// Number of requests that had been answered when this item arrived: its age is counted in requests.
+    pub arrived_at: u64,
+    pub pinned: bool,
+    form: FormName,
+    message: Message,
+    tokens: u32,
+    full_tokens: u32,
+}
+
+impl Entry {
+    /// An item in full form. `tokens` is its cached size; `None` counts it.
+    pub fn new(id: ItemId, item: Arc<Item>, tokens: Option<u32>, arrived_at: u64) -> Self {
+        let message = forms::full(&item);
+        let tokens = tokens.unwrap_or_else(|| message_tokens(&message));
+        Self {
+            id,
+            item,
+            arrived_at,
+            pinned: false,
+            form: FormName::Full,
+            message,
+            tokens,
+            full_tokens: tokens,
+        }
+    }
+
+    pub fn form(&self) -> FormName {
+        self.form
+    }
+
+    /// The message as it is sent now.
+    pub fn message(&self) -> &Message {
+        &self.message
+    }
+
+    /// Estimated tokens as sent now.
+    pub fn tokens(&self) -> u32 {
+        self.tokens
+    }
+
+    /// Estimated tokens in full form.
+    pub fn full_tokens(&self) -> u32 {
+        self.full_tokens
+    }
+
+    /// Estimated tokens in `form`; `None` when that form is not smaller than the present one.
+    pub fn tokens_in(&self, form: FormName) -> Option<u32> {
+        if form <= self.form {
+            return None;
+        }
+        let message = forms::shortened(self.id, &self.item, form)?;
+        let tokens = message_tokens(&message);
+        (tokens < self.tokens).then_some(tokens)
+    }
+
+    /// Sends the item in `form` from now on. Returns whether anything changed.
+    pub fn set_form(&mut self, form: FormName) -> bool {
+        if form == self.form {
+            return false;
+        }
+        self.message = match forms::shortened(self.id, &self.item, form) {
+            Some(message) => message,
+            None if form == FormName::Full => forms::full(&self.item),
+            None => return false,
+        };
+        self.form = form;
+        self.tokens = if form == FormName::Full { self.full_tokens } else { message_tokens(&self.message) };
+        true
+    }
+}
+
+/// Estimated tokens of one message with its framing.
+pub fn message_tokens(message: &Message) -> u32 {
+    let text = match message {
+        Message::User(text) | Message::Assistant(text) | Message::Result { text, .. } => {
+            tokens::estimate(text)
+        }
+        Message::Reasoning(reasoning) => {
+            let opaque = reasoning.opaque.as_ref().map_or(0, |opaque| tokens::estimate(&opaque.to_string()));
+            tokens::estimate(&reasoning.text).max(opaque)
+        }
+        // The name and the JSON frame of a call take about eight tokens beside its arguments.
+        Message::Call(call) => tokens::estimate(&call.args) + tokens::estimate(&call.name) + 8,
+    };
+    text + tokens::MESSAGE_OVERHEAD
+}

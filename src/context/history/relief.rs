@@ -1,0 +1,124 @@
+//! What to give up next when the window gets full, in the order of SPEC §2: superseded copies, forms of finished
+//! rounds, the oldest observations of the running turn, rounds into the summary, and last the trim. Each step is a
+//! plan; the agent applies and logs it. Also plans the turn-end adoption of compressed forms.
+
+use super::entry::Entry;
+use super::manager::HistoryManager;
+use super::working_set;
+use crate::context::budget::cache_model::{self, Candidate, Prices};
+use crate::model::item::{Item, ItemId};
+use crate::session::record::FormName;
+
+/// A batch of items to be sent in a smaller form.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Batch {
+    pub items: Vec<ItemId>,
+    pub form: FormName,
+    pub cause: &'static str,
+}
+
+/// Steps of the running turn whose observations stay whole as long as possible.
+const FRESH_STEPS: u64 = 3;
+
+/// The smaller forms that pay for the cache they break; empty when the past is better left alone. For turn ends and
+/// cold starts. Superseded file views become pointers, everything else its history form.
+pub fn adoption(history: &HistoryManager, prices: Prices) -> Vec<Batch> {
+    let entries = history.entries();
+    let protected = working_set::protected(entries, history.requests());
+    let superseded = working_set::superseded(entries);
+    let end = history.turn_start();
+    let form =
+        |entry: &Entry| if superseded.contains(&entry.id) { FormName::Pointer } else { FormName::Compressed };
+    let candidates: Vec<Candidate> = entries
+        .iter()
+        .enumerate()
+        .map(|(index, entry)| {
+            let now = u64::from(entry.tokens());
+            let spared = index >= end || entry.pinned || protected.contains(&entry.id);
+            let then = if spared { None } else { entry.tokens_in(form(entry)) };
+            Candidate { now, then: then.map_or(now, u64::from) }
+        })
+        .collect();
+    let Some(cut) = cache_model::best_cut(&candidates, prices) else { return Vec::new() };
+    let chosen = |wanted: FormName| -> Vec<ItemId> {
+        (cut..end)
+            .filter(|&index| {
+                candidates[index].then < candidates[index].now && form(&entries[index]) == wanted
+            })
+            .map(|index| entries[index].id)
+            .collect()
+    };
+    [FormName::Compressed, FormName::Pointer]
+        .into_iter()
+        .map(|form| Batch { items: chosen(form), form, cause: "turn-end compression" })
+        .filter(|batch| !batch.items.is_empty())
+        .collect()
+}
+
+/// Superseded file views anywhere before the last few steps, as pointers.
+pub fn superseded_copies(history: &HistoryManager) -> Option<Batch> {
+    let stale = working_set::superseded(history.entries());
+    batch(history, FormName::Pointer, "compaction: superseded copies", |entry| stale.contains(&entry.id))
+}
+
+/// Every result of finished rounds in `form`.
+pub fn in_finished_rounds(history: &HistoryManager, form: FormName) -> Option<Batch> {
+    let Some(first_running) = history.entries().get(history.turn_start()).map(|entry| entry.id) else {
+        return batch(history, form, "compaction: finished rounds", is_result);
+    };
+    batch(history, form, "compaction: finished rounds", |entry| entry.id < first_running && is_result(entry))
+}
+
+/// The oldest observations of the running turn in `form`; the last few steps stay.
+pub fn in_running_turn(history: &HistoryManager, form: FormName) -> Option<Batch> {
+    let now = history.requests();
+    batch(history, form, "compaction: older steps of this turn", |entry| {
+        is_result(entry) && now.saturating_sub(entry.arrived_at) > FRESH_STEPS
+    })
+}
+
+/// The last resort: every observation but those of the last step, then those too, then long texts and arguments.
+pub fn trim(history: &HistoryManager, severity: u32) -> Option<Batch> {
+    let now = history.requests();
+    let newest = history.entries().iter().map(|entry| entry.arrived_at).max().unwrap_or(now);
+    match severity {
+        0 => batch(history, FormName::Pointer, "trim: tool results", |entry| {
+            is_result(entry) && entry.arrived_at < newest
+        }),
+        1 => batch(history, FormName::Pointer, "trim: long texts and arguments", |entry| {
+            entry.arrived_at < newest
+        }),
+        2 => batch(history, FormName::Compressed, "trim: newest results", is_result),
+        _ => batch(history, FormName::Pointer, "trim: everything long", |_| true),
+    }
+}
+
+/// Where the rounds to archive end: the id of the first entry that stays, keeping `retain` rounds (the running turn
+/// counts as one). `None` when there is nothing to archive.
+pub fn archive_before(history: &HistoryManager, retain: usize) -> Option<ItemId> {
+    let rounds = history.rounds();
+    let first_kept = rounds.len().checked_sub(retain.max(1))?;
+    if first_kept == 0 {
+        return None;
+    }
+    rounds.get(first_kept).map(|range| history.entries()[range.start].id)
+}
+
+fn is_result(entry: &Entry) -> bool {
+    matches!(&*entry.item, Item::ToolResult(_))
+}
+
+fn batch(
+    history: &HistoryManager,
+    form: FormName,
+    cause: &'static str,
+    chosen: impl Fn(&Entry) -> bool,
+) -> Option<Batch> {
+    let items: Vec<ItemId> = history
+        .entries()
+        .iter()
+        .filter(|entry| !entry.pinned && chosen(entry) && entry.tokens_in(form).is_some())
+        .map(|entry| entry.id)
+        .collect();
+    (!items.is_empty()).then_some(Batch { items, form, cause })
+}

@@ -1,0 +1,25 @@
+//! L2: the project's rules (`CODE_LAW.md` and its kin), second block of the system prompt. Never trimmed; changes only
+//! when the files change.
+
+use std::sync::Arc;
+
+use crate::context::layer::{Fragment, Layer, LayerId, LayerInputs};
+use crate::context::ledger::Row;
+use crate::model::request::Block;
+
+pub struct Law;
+
+impl Layer for Law {
+    fn id(&self) -> LayerId {
+        LayerId::Law
+    }
+
+    fn render(&self, inputs: &LayerInputs<'_>) -> Option<Fragment> {
+        let law = inputs.law?;
+        Some(Fragment {
+            system: Some(Block { text: Arc::clone(law) }),
+            messages: Vec::new(),
+            rows: vec![Row::fixed(LayerId::Law, "project rules", inputs.law_tokens)],
+        })
+    }
+}

@@ -1,0 +1,141 @@
+//! The account of one request: a row for everything in it, whose sum is the request's size. Rows are cheap; where a row
+//! came from is looked up only when somebody asks to see it.
+
+use serde_json::Value;
+
+use super::history::entry::Entry;
+use super::history::manager::HistoryManager;
+use super::layer::{Fragment, LayerId};
+use crate::base::text;
+use crate::config::settings::ContextSettings;
+use crate::context::budget::tokens::Calibration;
+use crate::model::item::{Item, ItemId};
+use crate::protocol::event::{LedgerRow, LedgerView};
+use crate::session::record::FormName;
+
+/// What a row stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// An item of the history.
+    Item(ItemId),
+    /// A fixed part, by name.
+    Part(&'static str),
+}
+
+/// One row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Row {
+    pub subject: Subject,
+    pub layer: LayerId,
+    /// Estimated tokens, framing included, uncalibrated.
+    pub tokens: u32,
+    pub form: FormName,
+    pub pinned: bool,
+}
+
+impl Row {
+    /// A row for a fixed part.
+    pub fn fixed(layer: LayerId, name: &'static str, tokens: u32) -> Self {
+        Self { subject: Subject::Part(name), layer, tokens, form: FormName::Full, pinned: true }
+    }
+}
+
+/// The rows of one request.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ledger {
+    pub rows: Vec<Row>,
+}
+
+impl Ledger {
+    /// Estimated tokens of the whole request, uncalibrated.
+    pub fn total(&self) -> u64 {
+        self.rows.iter().map(|row| u64::from(row.tokens)).sum()
+    }
+
+    /// The form that people see.
+    pub fn view(
+        &self,
+        history: &HistoryManager,
+        settings: &ContextSettings,
+        scale: &Calibration,
+    ) -> LedgerView {
+        let rows: Vec<LedgerRow> = self
+            .rows
+            .iter()
+            .map(|row| {
+                let (id, origin) = match row.subject {
+                    Subject::Part(name) => (row.layer.label().to_owned(), name.to_owned()),
+                    Subject::Item(id) => {
+                        let entry = history.entries().iter().find(|entry| entry.id == id);
+                        (id.to_string(), entry.map(|entry| origin(&entry.item)).unwrap_or_default())
+                    }
+                };
+                let form = match row.form {
+                    FormName::Full => "full",
+                    FormName::Compressed => "compressed",
+                    FormName::Pointer => "pointer",
+                };
+                LedgerRow {
+                    id,
+                    layer: row.layer.label().to_owned(),
+                    origin,
+                    tokens: scale.apply(u64::from(row.tokens)),
+                    form: form.to_owned(),
+                    pinned: row.pinned,
+                }
+            })
+            .collect();
+        LedgerView {
+            total_tokens: rows.iter().map(|row| row.tokens).sum(),
+            rows,
+            window_tokens: settings.window_tokens,
+            window_origin: settings.window_origin.as_str().to_owned(),
+        }
+    }
+}
+
+impl Fragment {
+    /// The fragment of consecutive history entries; `None` when there are none.
+    pub fn of_entries(layer: LayerId, entries: &[Entry]) -> Option<Self> {
+        if entries.is_empty() {
+            return None;
+        }
+        Some(Self {
+            system: None,
+            messages: entries.iter().map(|entry| entry.message().clone()).collect(),
+            rows: entries
+                .iter()
+                .map(|entry| Row {
+                    subject: Subject::Item(entry.id),
+                    layer,
+                    tokens: entry.tokens(),
+                    form: entry.form(),
+                    pinned: entry.pinned,
+                })
+                .collect(),
+        })
+    }
+}
+
+/// Where an item came from, in a few words.
+pub fn origin(item: &Item) -> String {
+    match item {
+        Item::User(message) => format!("user: {}", text::one_line(&message.text, 60)),
+        Item::Assistant { text: said } => format!("assistant: {}", text::one_line(said, 60)),
+        Item::Reasoning(_) => "reasoning".to_owned(),
+        Item::ToolCall(call) => format!("call {} {}", call.name, text::one_line(&call.args, 60)),
+        Item::ToolResult(result) => {
+            let data = &result.envelope.data;
+            let subject = ["path", "command", "pattern", "query"]
+                .iter()
+                .find_map(|key| data.get(*key).and_then(Value::as_str))
+                .unwrap_or_default();
+            let range = match (data.get("start_line"), data.get("end_line")) {
+                (Some(start), Some(end)) => format!(":{start}-{end}"),
+                _ => String::new(),
+            };
+            format!("{} {}{range}", result.tool, text::one_line(subject, 60)).trim_end().to_owned()
+        }
+        Item::Summary(_) => "archived summary".to_owned(),
+    }
+}

@@ -1,0 +1,156 @@
+//! `InputPreprocessor`: finds `@file` mentions in what the person typed and makes the reminder that follows it (SPEC
+//! §6). The contents are not pasted: the model reads what it needs. Only looks whether a path exists.
+
+use std::path::Path;
+
+/// Mentions named in the reminder; the rest is counted.
+const MAX_MENTIONS: usize = 5;
+
+/// One `@path`, with an optional line range.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mention {
+    pub path: String,
+    /// `10-40` or `10`.
+    pub range: Option<String>,
+}
+
+/// The mentions in `text`, in first-seen order, without repetitions.
+pub fn mentions(text: &str) -> Vec<Mention> {
+    let mut found: Vec<Mention> = Vec::new();
+    let mut before = None;
+    let mut at = 0;
+    while let Some(c) = text[at..].chars().next() {
+        let after = at + c.len_utf8();
+        let opens = c == '@'
+            && !before.is_some_and(|b: char| b.is_alphanumeric() || b == '_' || b == '.' || b == '@');
+        before = Some(c);
+        at = after;
+        if !opens {
+            continue;
+        }
+        let Some((raw, end)) = raw_path(&text[after..]) else { continue };
+        at = after + end;
+        before = text[..at].chars().next_back();
+        let mention = split_range(raw);
+        if !mention.path.is_empty() && !found.contains(&mention) {
+            found.push(mention);
+        }
+    }
+    found
+}
+
+/// The path text behind an `@` and where it ends.
+fn raw_path(rest: &str) -> Option<(&str, usize)> {
+    if let Some(quoted) = rest.strip_prefix('"') {
+        let end = quoted.find(['"', '\n'])?;
+        if !quoted[end..].starts_with('"') || end == 0 {
+            return None;
+        }
+        // A range may follow the closing quote; it is left to plain text.
+        return Some((&quoted[..end], end + 2));
+    }
+    let end = rest
+        .find(|c: char| c.is_whitespace() || "\"'`<>|*?()[]{},;，。；、（）「」".contains(c))
+        .unwrap_or(rest.len());
+    let path = rest[..end].trim_end_matches(['.', ':', '!', '…', '！', '？']);
+    (!path.is_empty() && path.chars().any(char::is_alphanumeric)).then_some((path, path.len()))
+}
+
+fn split_range(raw: &str) -> Mention {
+    let is_range = |range: &str| {
+        let mut parts = range.splitn(2, '-');
+        parts.all(|part| !part.is_empty() && part.len() < 10 && part.bytes().all(|b| b.is_ascii_digit()))
+    };
+    match raw.rsplit_once(':') {
+        Some((path, range)) if is_range(range) && !path.is_empty() => {
+            Mention { path: path.to_owned(), range: Some(range.to_owned()) }
+        }
+        _ => Mention { path: raw.to_owned(), range: None },
+    }
+}
+
+/// The reminder that follows the person's text; `None` when nothing that could be a file is mentioned. `nearest` finds
+/// an existing path like a missing one.
+pub fn reminder(text: &str, root: &Path, nearest: impl Fn(&str) -> Option<String>) -> Option<String> {
+    let mut lines = Vec::new();
+    let mut more = 0;
+    for mention in mentions(text) {
+        let exists = root.join(&mention.path).try_exists().unwrap_or(false);
+        // `@team` or `@dataclass` is a handle or a decorator, not a missing file.
+        let like_a_path = mention.path.contains(['/', '.']);
+        if !exists && !like_a_path {
+            continue;
+        }
+        if lines.len() == MAX_MENTIONS {
+            more += 1;
+            continue;
+        }
+        let range = mention.range.as_ref().map(|range| format!(" lines {range}")).unwrap_or_default();
+        lines.push(if exists && root.join(&mention.path).is_dir() {
+            format!("{} (folder)", mention.path)
+        } else if exists {
+            format!("{}{range}", mention.path)
+        } else {
+            match nearest(&mention.path) {
+                Some(near) => format!("{} (does not exist; did the user mean {near}?)", mention.path),
+                None => format!("{} (does not exist)", mention.path),
+            }
+        });
+    }
+    if lines.is_empty() {
+        return None;
+    }
+    if more > 0 {
+        lines.push(format!("(and {more} more…)"));
+    }
+    Some(format!(
+        "<system-reminder>The user mentioned these; Read what the task needs:\n{}</system-reminder>",
+        lines.join("\n")
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn paths(text: &str) -> Vec<String> {
+        mentions(text)
+            .into_iter()
+            .map(|mention| match mention.range {
+                Some(range) => format!("{}|{range}", mention.path),
+                None => mention.path,
+            })
+            .collect()
+    }
+
+    #[test]
+    fn what_is_a_mention() {
+        assert_eq!(
+            paths("see @src/a.rs and @b.py:10-40, or (@c/d.md)."),
+            ["src/a.rs", "b.py|10-40", "c/d.md"]
+        );
+        assert_eq!(paths("@\"my file.txt\" and @日本/設計.md。"), ["my file.txt", "日本/設計.md"]);
+        assert_eq!(paths("mail me@example.com, a@b @@ @ @!"), Vec::<String>::new());
+        assert_eq!(paths("@a.rs @a.rs @a.rs:3"), ["a.rs", "a.rs|3"]);
+        assert_eq!(paths("what about @src/lib.rs?"), ["src/lib.rs"]);
+    }
+
+    #[test]
+    fn the_reminder_names_at_most_five_and_says_what_is_missing() {
+        let folder = tempfile::tempdir().unwrap_or_else(|error| unreachable!("{error}"));
+        for name in ["a.rs", "b.rs", "c.rs", "d.rs"] {
+            let _ = std::fs::write(folder.path().join(name), "");
+        }
+        let text = "@a.rs:1-2 @b.rs @c.rs @nope.rs @d.rs @a.rs @team";
+        insta::assert_snapshot!(reminder(text, folder.path(), |_| Some("d.rs".to_owned())).unwrap_or_default(), @r"
+        <system-reminder>The user mentioned these; Read what the task needs:
+        a.rs lines 1-2
+        b.rs
+        c.rs
+        nope.rs (does not exist; did the user mean d.rs?)
+        d.rs
+        (and 1 more…)</system-reminder>
+        ");
+        assert_eq!(reminder("ping @team", folder.path(), |_| None), None);
+    }
+}

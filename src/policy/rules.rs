@@ -1,0 +1,108 @@
+//! What the person has allowed beyond the permission level: for this session (in memory) and for good in this project
+//! (a file in the state folder, never in the checkout). Knows nothing of levels.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::command;
+use crate::base::file;
+
+/// The stored part.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+struct Stored {
+    /// Command prefixes that always run.
+    commands: Vec<String>,
+    /// The person does not want to be asked about a rules file.
+    no_init_offer: bool,
+}
+
+/// The rules of one project.
+#[derive(Clone, Debug, Default)]
+pub struct Rules {
+    path: PathBuf,
+    stored: Stored,
+    session_commands: Vec<String>,
+    session_writes: bool,
+    session_reads: Vec<PathBuf>,
+}
+
+impl Rules {
+    /// Reads the project's rules; a missing or damaged file is an empty one.
+    pub fn load(project_state: &Path) -> Self {
+        let path = project_state.join("rules.json");
+        let stored = std::fs::read(&path)
+            .ok()
+            .and_then(|bytes| serde_json::from_slice(&bytes).ok())
+            .unwrap_or_default();
+        Self { path, stored, ..Self::default() }
+    }
+
+    /// Allows a command prefix for good.
+    ///
+    /// # Errors
+    /// When the rules file cannot be written; the prefix holds for the session anyway.
+    pub fn always(&mut self, prefix: String) -> io::Result<()> {
+        self.session_commands.push(prefix.clone());
+        if !self.stored.commands.contains(&prefix) {
+            self.stored.commands.push(prefix);
+        }
+        self.save()
+    }
+
+    /// Allows what was asked for the rest of the session: the prefix, or any command when there is none.
+    pub fn for_session_command(&mut self, command: &str) {
+        match command::general_prefix(command) {
+            Some(prefix) => self.session_commands.push(prefix),
+            None => self.session_commands.push(command.to_owned()),
+        }
+    }
+
+    /// Allows changes inside the workspace for the rest of the session.
+    pub fn for_session_writes(&mut self) {
+        self.session_writes = true;
+    }
+
+    /// Allows reading below `folder` for the rest of the session.
+    pub fn for_session_reads(&mut self, folder: PathBuf) {
+        self.session_reads.push(folder);
+    }
+
+    pub fn writes_allowed(&self) -> bool {
+        self.session_writes
+    }
+
+    pub fn read_allowed(&self, path: &Path) -> bool {
+        self.session_reads.iter().any(|folder| path.starts_with(folder))
+    }
+
+    /// Whether a command runs without a question by rule.
+    pub fn command_allowed(&self, text: &str) -> bool {
+        let mut prefixes = self.stored.commands.clone();
+        prefixes.extend(self.session_commands.iter().cloned());
+        self.session_commands.iter().any(|allowed| allowed == text) || command::covered(text, &prefixes)
+    }
+
+    pub fn offers_init(&self) -> bool {
+        !self.stored.no_init_offer
+    }
+
+    /// Remembers that no rules file is wanted.
+    ///
+    /// # Errors
+    /// When the rules file cannot be written.
+    pub fn decline_init(&mut self) -> io::Result<()> {
+        self.stored.no_init_offer = true;
+        self.save()
+    }
+
+    fn save(&self) -> io::Result<()> {
+        if let Some(folder) = self.path.parent() {
+            std::fs::create_dir_all(folder)?;
+        }
+        let text = serde_json::to_string_pretty(&self.stored)?;
+        file::write_atomic(&self.path, text.as_bytes())
+    }
+}

@@ -1,0 +1,143 @@
+//! Writing a session log: one `write_all` a line, so that a kill loses at most the line being written; a lock on the
+//! file, so that two processes never write one session. Knows nothing of what the lines mean.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+use super::record::{Meta, Record, VERSION};
+use crate::base::clock;
+
+/// Why a session cannot be written or opened.
+#[derive(Debug, Error)]
+pub enum LogError {
+    #[error("session {id} is open in another mycode process")]
+    Busy { id: String },
+    #[error("the session log {path} can't be {action}: {source}")]
+    Io { path: PathBuf, action: &'static str, source: io::Error },
+}
+
+/// An open, locked session log.
+#[derive(Debug)]
+pub struct SessionLog {
+    id: String,
+    path: PathBuf,
+    file: File,
+    /// The last byte in the file may not be a line end: the next line must begin with one.
+    torn: bool,
+}
+
+/// The file of session `id` under a project's state folder.
+pub fn path_of(project_state: &Path, id: &str) -> PathBuf {
+    project_state.join("sessions").join(format!("{id}.jsonl"))
+}
+
+/// A new session id: the local time for people, random letters against collisions.
+pub fn new_id() -> String {
+    let now = jiff::Zoned::now();
+    let letters: String = (0..4).map(|_| fastrand::lowercase()).collect();
+    format!("{}-{letters}", now.strftime("%Y%m%d-%H%M%S"))
+}
+
+impl SessionLog {
+    /// Creates the log of a new session and writes its first line.
+    ///
+    /// # Errors
+    /// When the folder or file cannot be made.
+    pub fn create(project_state: &Path, id: &str, workspace: &Path) -> Result<Self, LogError> {
+        let path = path_of(project_state, id);
+        let fail = |source| LogError::Io { path: path.clone(), action: "created", source };
+        if let Some(folder) = path.parent() {
+            create_private_folder(folder).map_err(fail)?;
+        }
+        let file =
+            private(OpenOptions::new().read(true).append(true).create_new(true)).open(&path).map_err(fail)?;
+        let mut log = Self::locked(id, path, file)?;
+        log.append(&Record::Meta(Meta {
+            version: VERSION,
+            id: id.to_owned(),
+            workspace: workspace.to_string_lossy().into_owned(),
+            created_ms: clock::now_ms(),
+            app: env!("CARGO_PKG_VERSION").to_owned(),
+        }))?;
+        Ok(log)
+    }
+
+    /// Opens an existing log for going on.
+    ///
+    /// # Errors
+    /// `Busy` when another process has it open; `Io` when it cannot be opened.
+    pub fn open(path: &Path) -> Result<Self, LogError> {
+        let id = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+        let fail = |source| LogError::Io { path: path.to_owned(), action: "opened", source };
+        let file = OpenOptions::new().read(true).append(true).open(path).map_err(fail)?;
+        let mut log = Self::locked(&id, path.to_owned(), file)?;
+        log.torn = !log.ends_with_line_end().map_err(fail)?;
+        Ok(log)
+    }
+
+    fn locked(id: &str, path: PathBuf, file: File) -> Result<Self, LogError> {
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(LogError::Busy { id: id.to_owned() }),
+            // A file system without locks: going on is better than refusing to work at all.
+            Err(TryLockError::Error(_)) => {}
+        }
+        Ok(Self { id: id.to_owned(), path, file, torn: false })
+    }
+
+    fn ends_with_line_end(&mut self) -> io::Result<bool> {
+        if self.file.seek(SeekFrom::End(0))? == 0 {
+            return Ok(true);
+        }
+        self.file.seek(SeekFrom::End(-1))?;
+        let mut last = [0];
+        self.file.read_exact(&mut last)?;
+        Ok(last[0] == b'\n')
+    }
+
+    /// Appends one line.
+    ///
+    /// # Errors
+    /// When the line could not be written whole (disk full, …). The log stays readable: the next line starts afresh.
+    pub fn append(&mut self, record: &Record) -> Result<(), LogError> {
+        let fail = |source| LogError::Io { path: self.path.clone(), action: "written", source };
+        let mut line = Vec::with_capacity(512);
+        if self.torn {
+            line.push(b'\n');
+        }
+        serde_json::to_writer(&mut line, record).map_err(|error| fail(error.into()))?;
+        line.push(b'\n');
+        let written = self.file.write_all(&line).map_err(fail);
+        self.torn = written.is_err();
+        written
+    }
+
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+/// Makes a folder (and its parents) that only the person can read.
+///
+/// # Errors
+/// As `fs::create_dir_all`.
+pub fn create_private_folder(folder: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
+fn private(options: &mut OpenOptions) -> &mut OpenOptions {
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
+    options
+}

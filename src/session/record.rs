@@ -1,0 +1,75 @@
+//! The lines of a session log, versioned. Plain data; reading and writing are in `reader` and `log`.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::item::{Item, ItemId, Summary};
+use crate::model::usage::Usage;
+use crate::protocol::event::TurnEnd;
+
+/// Version of the line format that this program writes.
+pub const VERSION: u32 = 1;
+
+/// One line. Kinds that this version does not know are skipped by the reader, so newer logs still open.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Record {
+    /// The first line.
+    Meta(Meta),
+    /// Something was said, called or returned.
+    Item(ItemRecord),
+    /// From here on these items are sent in another form; the cause is for people.
+    Forms { items: Vec<ItemId>, form: FormName, cause: String },
+    /// Everything before `before` is replaced by the summary.
+    Archive { before: ItemId, summary: Summary, cause: String },
+    /// Items from `to` on are void: they stay in the log but leave the history.
+    Rewind { to: ItemId },
+    /// A request was answered.
+    Request(RequestRecord),
+    /// A turn ended.
+    TurnEnd { ms: u64, end: TurnEnd },
+    /// Another model answers from here on.
+    Model { provider: String, model: String },
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Meta {
+    pub version: u32,
+    pub id: String,
+    /// Absolute path of the workspace.
+    pub workspace: String,
+    /// Milliseconds since the Unix epoch.
+    pub created_ms: u64,
+    /// Version of the program.
+    pub app: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ItemRecord {
+    pub id: ItemId,
+    pub ms: u64,
+    /// Estimated size in full form, so that resuming a long session counts nothing again.
+    pub tokens: u32,
+    pub item: Arc<Item>,
+}
+
+/// How an item is sent; later ones are smaller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FormName {
+    Full,
+    Compressed,
+    Pointer,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RequestRecord {
+    pub ms: u64,
+    pub model: String,
+    /// What the request was estimated at, in tokens.
+    pub estimated: u64,
+    /// What the server reported.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+}
