@@ -1,3 +1,11 @@
-//! Model servers. Each dialect is one file that turns a `Request` into bytes and bytes into `StreamEvent`s.
+//! Model servers. Each dialect is one folder that turns a `Request` into bytes and bytes into `StreamEvent`s; `wire`
+//! holds what every dialect needs to talk HTTP.
 
+pub mod anthropic;
 pub mod api;
+pub mod chat;
+pub mod ids;
+pub mod probe;
+pub mod registry;
+pub mod scripted;
+pub mod wire;

@@ -1,0 +1,277 @@
+//! A Messages answer, streamed or whole, as `StreamEvent`s. Each content block becomes one item when it ends; thinking
+//! blocks are kept word for word with their signature. Knows no HTTP.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::body::OPAQUE_KIND;
+use crate::base::secret::Secret;
+use crate::model::call::ToolCall;
+use crate::model::item::{Item, Reasoning};
+use crate::model::stream::StreamEvent;
+use crate::model::usage::{FinishReason, Usage};
+use crate::provider::api::ProviderError;
+use crate::provider::ids::Ids;
+use crate::provider::wire::exchange::{Decoder, Flow, json as parse};
+use crate::provider::wire::fault;
+use crate::provider::wire::sse::SseEvent;
+
+/// Largest sum of what the blocks of one answer hold, in bytes.
+const MAX_ANSWER_BYTES: usize = 16 * 1024 * 1024;
+
+/// A block that is still arriving: its first form, and what the deltas added.
+#[derive(Debug)]
+struct Open {
+    block: Value,
+    /// Text, thinking or the arguments' JSON, whichever the block's type says.
+    body: String,
+    signature: String,
+}
+
+/// The state of one answer.
+#[derive(Debug)]
+pub struct AnthropicDecoder {
+    ids: Ids,
+    key: Option<Secret>,
+    open: BTreeMap<u64, Open>,
+    bytes: usize,
+    called: bool,
+    finish: Option<FinishReason>,
+    counts: Counts,
+}
+
+/// Tokens as the dialect counts them: `input` leaves out the cached ones.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    seen: bool,
+    input: u64,
+    read: u64,
+    write: u64,
+    output: u64,
+}
+
+impl AnthropicDecoder {
+    pub fn new(ids: Ids, key: Option<Secret>) -> Self {
+        Self {
+            ids,
+            key,
+            open: BTreeMap::new(),
+            bytes: 0,
+            called: false,
+            finish: None,
+            counts: Counts::default(),
+        }
+    }
+
+    fn delta(&mut self, event: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
+        let delta = &event["delta"];
+        let index = event["index"].as_u64().unwrap_or(0);
+        let (field, kind) = match delta["type"].as_str().unwrap_or_default() {
+            "text_delta" => ("text", "text"),
+            "thinking_delta" => ("thinking", "thinking"),
+            "input_json_delta" => ("partial_json", "tool_use"),
+            "signature_delta" => ("signature", "thinking"),
+            _ => return Ok(()),
+        };
+        let piece = delta[field].as_str().unwrap_or_default();
+        self.bytes += piece.len();
+        if self.bytes > MAX_ANSWER_BYTES {
+            return Err(ProviderError::Protocol {
+                message: format!("the answer is larger than {} MiB", MAX_ANSWER_BYTES >> 20),
+            });
+        }
+        // Some imitators leave the block's start out.
+        let open = self.open.entry(index).or_insert_with(|| Open::new(json!({"type": kind})));
+        if field == "signature" {
+            open.signature.push_str(piece);
+            return Ok(());
+        }
+        open.body.push_str(piece);
+        match field {
+            "text" => out.push(StreamEvent::TextDelta(piece.to_owned())),
+            "thinking" => out.push(StreamEvent::ReasoningDelta(piece.to_owned())),
+            _ => out.push(StreamEvent::CallProgress { bytes: open.body.len() }),
+        }
+        Ok(())
+    }
+
+    fn start(&mut self, index: u64, block: &Value, out: &mut Vec<StreamEvent>) {
+        // Whatever text the start already holds has not been shown yet.
+        let shown = |key: &str| block[key].as_str().filter(|text| !text.is_empty()).map(str::to_owned);
+        match block["type"].as_str() {
+            Some("tool_use") => {
+                let name = block["name"].as_str().unwrap_or_default().to_owned();
+                out.push(StreamEvent::CallStarted { name });
+            }
+            Some("text") => out.extend(shown("text").map(StreamEvent::TextDelta)),
+            Some("thinking") => out.extend(shown("thinking").map(StreamEvent::ReasoningDelta)),
+            _ => {}
+        }
+        self.open.insert(index, Open::new(block.clone()));
+    }
+
+    fn stop(&mut self, open: Open) -> Option<Item> {
+        let Open { mut block, body, signature } = open;
+        let whole = |key: &str| format!("{}{body}", block[key].as_str().unwrap_or_default());
+        match block["type"].as_str()? {
+            "text" => {
+                let text = whole("text");
+                (!text.is_empty()).then(|| Item::Assistant { text: text.into() })
+            }
+            "thinking" => {
+                let text = whole("thinking");
+                let signature = format!("{}{signature}", block["signature"].as_str().unwrap_or_default());
+                block["thinking"] = json!(text);
+                block["signature"] = json!(signature);
+                Some(reasoning(&text, block))
+            }
+            "redacted_thinking" => Some(reasoning("", block)),
+            "tool_use" => {
+                self.called = true;
+                let args = if !body.is_empty() {
+                    body
+                } else {
+                    match &block["input"] {
+                        input @ Value::Object(_) => input.to_string(),
+                        _ => "{}".to_owned(),
+                    }
+                };
+                Some(Item::ToolCall(ToolCall {
+                    id: self.ids.claim(block["id"].as_str().unwrap_or_default()),
+                    name: block["name"].as_str().unwrap_or_default().into(),
+                    args: args.into(),
+                }))
+            }
+            // Blocks of server-side tools, which we never ask for.
+            _ => None,
+        }
+    }
+
+    fn message_delta(&mut self, delta: &Value, usage: &Value) {
+        if let Some(reason) = delta["stop_reason"].as_str() {
+            self.finish = Some(finish_reason(reason));
+        }
+        self.counts.read_from(usage);
+    }
+
+    fn close(&mut self, out: &mut Vec<StreamEvent>) {
+        for open in std::mem::take(&mut self.open).into_values() {
+            out.extend(self.stop(open).map(StreamEvent::Item));
+        }
+        let finish = match self.finish.take() {
+            None | Some(FinishReason::Stop) if self.called => FinishReason::ToolCalls,
+            None => FinishReason::Stop,
+            Some(finish) => finish,
+        };
+        out.push(StreamEvent::Done { finish, usage: self.counts.usage() });
+    }
+}
+
+impl Open {
+    fn new(block: Value) -> Self {
+        Self { block, body: String::new(), signature: String::new() }
+    }
+}
+
+impl Counts {
+    /// Takes over what is there: later counts are totals, not additions.
+    fn read_from(&mut self, usage: &Value) {
+        let counts = [
+            (&mut self.input, "input_tokens"),
+            (&mut self.read, "cache_read_input_tokens"),
+            (&mut self.write, "cache_creation_input_tokens"),
+            (&mut self.output, "output_tokens"),
+        ];
+        for (count, key) in counts {
+            if let Some(number) = usage[key].as_u64() {
+                self.seen = true;
+                *count = number;
+            }
+        }
+    }
+
+    fn usage(self) -> Option<Usage> {
+        self.seen.then(|| Usage {
+            input: self.input + self.read + self.write,
+            cached: self.read,
+            cache_write: self.write,
+            output: self.output,
+            reasoning: 0,
+        })
+    }
+}
+
+impl Decoder for AnthropicDecoder {
+    fn event(&mut self, event: &SseEvent, out: &mut Vec<StreamEvent>) -> Result<Flow, ProviderError> {
+        let data = event.data.trim();
+        if data.is_empty() || data == "[DONE]" {
+            return Ok(Flow::More);
+        }
+        let data = parse(data)?;
+        let index = data["index"].as_u64().unwrap_or(0);
+        match data["type"].as_str().unwrap_or(&event.name) {
+            "message_start" => self.counts.read_from(&data["message"]["usage"]),
+            "content_block_start" => self.start(index, &data["content_block"], out),
+            "content_block_delta" => self.delta(&data, out)?,
+            "content_block_stop" => {
+                if let Some(open) = self.open.remove(&index) {
+                    out.extend(self.stop(open).map(StreamEvent::Item));
+                }
+            }
+            "message_delta" => self.message_delta(&data["delta"], &data["usage"]),
+            "message_stop" => {
+                self.close(out);
+                return Ok(Flow::Done);
+            }
+            "error" => return Err(fault::from_event(&data["error"], self.key.as_ref())),
+            // `ping`, and what is yet to be invented.
+            _ => {}
+        }
+        Ok(Flow::More)
+    }
+
+    fn whole(&mut self, answer: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
+        if !answer["error"].is_null() {
+            return Err(fault::from_event(&answer["error"], self.key.as_ref()));
+        }
+        let Some(blocks) = answer["content"].as_array() else {
+            let message = "it is JSON, but no message".to_owned();
+            return Err(ProviderError::Protocol { message });
+        };
+        for (index, block) in (0..).zip(blocks) {
+            self.start(index, block, out);
+        }
+        self.message_delta(answer, &answer["usage"]);
+        self.close(out);
+        Ok(())
+    }
+
+    fn end(&mut self, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
+        if !self.settled() {
+            let message = "it ended without a stop reason".to_owned();
+            return Err(ProviderError::Broken { message });
+        }
+        self.close(out);
+        Ok(())
+    }
+
+    fn settled(&self) -> bool {
+        self.finish.is_some()
+    }
+}
+
+fn reasoning(text: &str, block: Value) -> Item {
+    let opaque = Some(json!({"kind": OPAQUE_KIND, "block": block}));
+    Item::Reasoning(Reasoning { text: text.into(), opaque })
+}
+
+fn finish_reason(reason: &str) -> FinishReason {
+    match reason {
+        "end_turn" | "stop_sequence" => FinishReason::Stop,
+        "tool_use" => FinishReason::ToolCalls,
+        "max_tokens" | "model_context_window_exceeded" => FinishReason::Length,
+        "refusal" => FinishReason::ContentFilter,
+        other => FinishReason::Other(other.to_owned()),
+    }
+}

@@ -1,0 +1,5 @@
+//! The Anthropic Messages dialect.
+
+pub mod answer;
+pub mod body;
+pub mod provider;

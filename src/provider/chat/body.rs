@@ -1,0 +1,132 @@
+//! A `Request` as a Chat Completions body. The bytes depend on the request alone, and the messages come last, so that a
+//! request which only grew begins with the bytes of the one before.
+//!
+//! Thinking is sent back only where a server of this dialect made it, under the field name that it used, and only in
+//! messages that also hold calls: DeepSeek, Kimi and GLM want it back while a turn runs through its calls and have no use
+//! for that of a finished answer. A rule that depended on which turn is the running one would change old bytes, and with
+//! them the server's prompt cache, at every new turn.
+
+use serde_json::{Map, Value, json};
+
+use crate::model::call::ToolCall;
+use crate::model::item::Reasoning;
+use crate::model::request::{Message, Request};
+use crate::provider::ids;
+
+/// The `kind` of our opaque reasoning blocks.
+pub const OPAQUE_KIND: &str = "openai-reasoning-content";
+
+/// What the address tells about the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flavour {
+    /// OpenAI's own service: wants `max_completion_tokens`, and refuses fields that it does not know.
+    pub strict: bool,
+}
+
+/// The body as text.
+pub fn body(request: &Request, flavour: Flavour) -> String {
+    let params = &request.params;
+    let mut body = Map::new();
+    body.insert("model".to_owned(), json!(params.model));
+    body.insert("stream".to_owned(), json!(true));
+    body.insert("stream_options".to_owned(), json!({"include_usage": true}));
+    if let Some(limit) = params.max_output_tokens {
+        let name = if flavour.strict { "max_completion_tokens" } else { "max_tokens" };
+        body.insert(name.to_owned(), json!(limit));
+    }
+    if let Some(temperature) = params.temperature {
+        body.insert("temperature".to_owned(), round(temperature));
+    }
+    if let Some(effort) = &params.reasoning_effort {
+        body.insert("reasoning_effort".to_owned(), json!(effort));
+    }
+    if !request.tools.is_empty() {
+        let tools = request.tools.iter().map(|tool| {
+            json!({"type": "function", "function": {
+                "name": tool.name, "description": tool.description, "parameters": tool.schema,
+            }})
+        });
+        body.insert("tools".to_owned(), tools.collect());
+    }
+    body.insert("messages".to_owned(), Value::Array(messages(request, flavour)));
+    Value::Object(body).to_string()
+}
+
+/// `0.7` and not the `0.699999988079071` that a plain widening prints.
+pub fn round(number: f32) -> Value {
+    number.to_string().parse::<f64>().map_or(Value::Null, |number| json!(number))
+}
+
+fn messages(request: &Request, flavour: Flavour) -> Vec<Value> {
+    let mut messages = Vec::with_capacity(request.messages.len() + 1);
+    if !request.system.is_empty() {
+        let blocks: Vec<&str> = request.system.iter().map(|block| &*block.text).collect();
+        messages.push(json!({"role": "system", "content": blocks.join("\n\n")}));
+    }
+    let mut turn = Assistant::default();
+    for message in &request.messages {
+        match message {
+            Message::Assistant(text) => turn.texts.push(text),
+            Message::Reasoning(reasoning) => turn.reasoning.push(reasoning),
+            Message::Call(call) => turn.calls.push(call),
+            Message::User(text) => {
+                std::mem::take(&mut turn).close(&mut messages, flavour);
+                messages.push(json!({"role": "user", "content": text}));
+            }
+            Message::Result { call_id, text, .. } => {
+                std::mem::take(&mut turn).close(&mut messages, flavour);
+                messages.push(json!({"role": "tool", "tool_call_id": call_id, "content": text}));
+            }
+        }
+    }
+    turn.close(&mut messages, flavour);
+    messages
+}
+
+/// Neighbours that make one assistant message.
+#[derive(Default)]
+struct Assistant<'a> {
+    texts: Vec<&'a str>,
+    reasoning: Vec<&'a Reasoning>,
+    calls: Vec<&'a ToolCall>,
+}
+
+impl Assistant<'_> {
+    fn close(self, messages: &mut Vec<Value>, flavour: Flavour) {
+        let texts: Vec<&str> = self.texts.into_iter().filter(|text| !text.is_empty()).collect();
+        if texts.is_empty() && self.calls.is_empty() {
+            return;
+        }
+        let content = if texts.is_empty() { Value::Null } else { json!(texts.join("\n\n")) };
+        let mut message = json!({"role": "assistant", "content": content});
+        if !self.calls.is_empty() {
+            if !flavour.strict {
+                for reasoning in self.reasoning {
+                    if let Some(field) = replay_field(reasoning) {
+                        let earlier = message[field].as_str().unwrap_or_default();
+                        message[field] = json!(format!("{earlier}{}", reasoning.text));
+                    }
+                }
+            }
+            message["tool_calls"] = self.calls.into_iter().map(tool_call).collect();
+        }
+        messages.push(message);
+    }
+}
+
+fn replay_field(reasoning: &Reasoning) -> Option<&'static str> {
+    let opaque = reasoning.opaque.as_ref().filter(|opaque| opaque["kind"] == OPAQUE_KIND)?;
+    Some(if opaque["field"] == "reasoning" { "reasoning" } else { "reasoning_content" })
+}
+
+fn tool_call(call: &ToolCall) -> Value {
+    // Several servers parse the arguments of old calls and refuse the whole request when they are no JSON object.
+    let arguments = match call.parsed_args() {
+        Ok(_) if call.args.trim().is_empty() => "{}".to_owned(),
+        Ok(_) => call.args.to_string(),
+        Err(_) => json!({"_raw": call.args}).to_string(),
+    };
+    json!({"id": call.id, "type": "function", "function": {
+        "name": ids::safe_name(&call.name), "arguments": arguments,
+    }})
+}

@@ -1,0 +1,206 @@
+//! Puts tool calls together from the pieces of a Chat Completions stream. The standard says: an index in each piece, id
+//! and name in the first, arguments over many. Imitators leave out the index or the id, use index 0 for every call,
+//! repeat id and name in each piece, or send a call whole. Knows nothing of the rest of the answer.
+
+use serde_json::Value;
+
+use crate::model::call::ToolCall;
+use crate::model::item::Item;
+use crate::model::stream::StreamEvent;
+use crate::provider::api::ProviderError;
+use crate::provider::ids::Ids;
+
+/// Largest sum of the arguments in one answer, in bytes.
+pub const MAX_ARGS_BYTES: usize = 16 * 1024 * 1024;
+
+#[derive(Debug, Default)]
+struct Partial {
+    index: Option<u64>,
+    id: String,
+    name: String,
+    args: String,
+}
+
+impl Partial {
+    /// Whether the arguments so far are a whole object: what comes next belongs to another call.
+    fn complete(&self) -> bool {
+        self.args.trim_end().ends_with('}') && serde_json::from_str::<Value>(&self.args).is_ok()
+    }
+}
+
+/// The calls of one answer.
+#[derive(Debug, Default)]
+pub struct Calls {
+    calls: Vec<Partial>,
+    bytes: usize,
+}
+
+impl Calls {
+    pub fn is_empty(&self) -> bool {
+        self.calls.is_empty()
+    }
+
+    /// Takes one piece: an entry of `tool_calls`, or a `function_call` put into the same form.
+    ///
+    /// # Errors
+    /// `Protocol` when the arguments grow beyond [`MAX_ARGS_BYTES`].
+    pub fn piece(&mut self, piece: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
+        let index = piece["index"].as_u64();
+        let id = piece["id"].as_str().unwrap_or_default();
+        let function = &piece["function"];
+        let name = function["name"].as_str().unwrap_or_default();
+        let args = match &function["arguments"] {
+            Value::Null => String::new(),
+            Value::String(text) => text.clone(),
+            // An object instead of its text.
+            whole => whole.to_string(),
+        };
+        self.bytes += args.len();
+        if self.bytes > MAX_ARGS_BYTES {
+            return Err(ProviderError::Protocol {
+                message: format!("the calls' arguments are larger than {} MiB", MAX_ARGS_BYTES >> 20),
+            });
+        }
+        let place = self.place(index, id, name, &args).unwrap_or_else(|| {
+            self.calls.push(Partial { index, id: id.to_owned(), ..Partial::default() });
+            self.calls.len() - 1
+        });
+        let call = &mut self.calls[place];
+        if call.id.is_empty() {
+            id.clone_into(&mut call.id);
+        }
+        if !name.is_empty() && call.name != name && call.args.is_empty() {
+            let begins = call.name.is_empty();
+            call.name.push_str(name);
+            if begins {
+                out.push(StreamEvent::CallStarted { name: name.to_owned() });
+            }
+        }
+        if !args.is_empty() {
+            call.args.push_str(&args);
+            out.push(StreamEvent::CallProgress { bytes: call.args.len() });
+        }
+        Ok(())
+    }
+
+    /// The call that a piece continues; `None` when it begins a new one.
+    fn place(&self, index: Option<u64>, id: &str, name: &str, args: &str) -> Option<usize> {
+        let found = match index {
+            Some(_) => self.calls.iter().rposition(|call| call.index == index),
+            None if !id.is_empty() => return self.calls.iter().rposition(|call| call.id == id),
+            None => self.calls.len().checked_sub(1),
+        }?;
+        let call = &self.calls[found];
+        let begins = !name.is_empty();
+        let other_id = begins && !id.is_empty() && !call.id.is_empty() && call.id != id;
+        let other_name = begins && index.is_none() && !call.name.is_empty() && call.name != name;
+        let follows_whole = begins && !args.is_empty() && call.complete();
+        (!other_id && !other_name && !follows_whole).then_some(found)
+    }
+
+    /// The finished calls, with ids that pair. Arguments stay as they came, also when they are broken.
+    pub fn finish(&mut self, ids: &mut Ids) -> Vec<Item> {
+        let calls = std::mem::take(&mut self.calls);
+        calls
+            .into_iter()
+            .map(|call| {
+                Item::ToolCall(ToolCall {
+                    id: ids.claim(&call.id),
+                    name: call.name.into(),
+                    args: call.args.into(),
+                })
+            })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn assemble(pieces: &[Value]) -> Vec<String> {
+        let mut calls = Calls::default();
+        let mut out = Vec::new();
+        for piece in pieces {
+            calls.piece(piece, &mut out).unwrap();
+        }
+        calls
+            .finish(&mut Ids::default())
+            .into_iter()
+            .map(|item| match item {
+                Item::ToolCall(call) => format!("{} {} {}", call.id, call.name, call.args),
+                other => format!("{other:?}"),
+            })
+            .collect()
+    }
+
+    fn piece(index: Option<u64>, id: &str, name: &str, args: &str) -> Value {
+        let mut piece = json!({"function": {"arguments": args}});
+        if let Some(index) = index {
+            piece["index"] = json!(index);
+        }
+        if !id.is_empty() {
+            piece["id"] = json!(id);
+        }
+        if !name.is_empty() {
+            piece["function"]["name"] = json!(name);
+        }
+        piece
+    }
+
+    #[test]
+    fn the_standard_way_interleaved() {
+        let pieces = [
+            piece(Some(0), "a", "Read", ""),
+            piece(Some(1), "b", "LS", ""),
+            piece(Some(0), "", "", "{\"p\":"),
+            piece(Some(1), "", "", "{}"),
+            piece(Some(0), "", "", "1}"),
+        ];
+        assert_eq!(assemble(&pieces), ["a Read {\"p\":1}", "b LS {}"]);
+    }
+
+    #[test]
+    fn id_and_name_in_each_piece() {
+        let pieces = [piece(Some(0), "a", "Read", "{\"p\""), piece(Some(0), "a", "Read", ":1}")];
+        assert_eq!(assemble(&pieces), ["a Read {\"p\":1}"]);
+        let pieces = [piece(None, "", "Read", "{\"p\""), piece(None, "", "Read", ":1}")];
+        assert_eq!(assemble(&pieces), ["call_1 Read {\"p\":1}"]);
+    }
+
+    #[test]
+    fn whole_calls_without_index_or_id() {
+        let whole = json!({"function": {"name": "Read", "arguments": {"p": 1}}});
+        assert_eq!(assemble(&[whole.clone(), whole]), ["call_1 Read {\"p\":1}", "call_2 Read {\"p\":1}"]);
+    }
+
+    #[test]
+    fn index_zero_for_every_call() {
+        let pieces = [piece(Some(0), "a", "Read", "{}"), piece(Some(0), "b", "Read", "{}")];
+        assert_eq!(assemble(&pieces), ["a Read {}", "b Read {}"]);
+        let pieces = [piece(Some(0), "", "Read", "{}"), piece(Some(0), "", "Read", "{}")];
+        assert_eq!(assemble(&pieces), ["call_1 Read {}", "call_2 Read {}"]);
+    }
+
+    #[test]
+    fn repeated_ids_are_told_apart() {
+        let pieces = [piece(Some(0), "a", "Read", "{}"), piece(Some(1), "a", "LS", "{}")];
+        assert_eq!(assemble(&pieces), ["a Read {}", "a_1 LS {}"]);
+    }
+
+    #[test]
+    fn broken_arguments_stay_as_they_came() {
+        assert_eq!(assemble(&[piece(Some(0), "a", "Read", "{\"p\":")]), ["a Read {\"p\":"]);
+    }
+
+    #[test]
+    fn a_flood_is_refused() {
+        let mut calls = Calls::default();
+        let flood = piece(Some(0), "a", "Write", &"x".repeat(MAX_ARGS_BYTES / 2 + 1));
+        assert!(calls.piece(&flood, &mut Vec::new()).is_ok());
+        assert!(calls.piece(&flood, &mut Vec::new()).is_err());
+    }
+}

@@ -1,0 +1,21 @@
+//! The list of providers: one line each. A leaf that nothing in this folder imports.
+
+use std::sync::Arc;
+
+use super::anthropic::provider::Anthropic;
+use super::api::{Provider, ProviderError};
+use super::chat::provider::Chat;
+use super::scripted::Scripted;
+use crate::config::settings::{ProviderKind, ProviderSettings};
+
+/// The provider that `settings` name. Opens no connection and loads no certificates yet.
+///
+/// # Errors
+/// `Setup` or `Script` when the settings cannot work.
+pub fn build(settings: &ProviderSettings) -> Result<Arc<dyn Provider>, ProviderError> {
+    Ok(match settings.kind {
+        ProviderKind::Openai => Arc::new(Chat::new(settings)?),
+        ProviderKind::Anthropic => Arc::new(Anthropic::new(settings)?),
+        ProviderKind::Scripted => Arc::new(Scripted::new(settings)?),
+    })
+}

@@ -1,0 +1,229 @@
+//! Answers from a script: no network, no key. For tests, for the demo, and for replaying a fault.
+//!
+//! A script is JSON Lines: one object a line is one answer, in the order in which requests come. Blank lines and lines
+//! that begin with `#` are skipped. All fields are optional; unknown ones are refused, so that a typing error shows.
+//!
+//! ```text
+//! {"text": "I look first.", "calls": [{"name": "Read", "args": {"path": "src/a.rs"}}]}
+//! {"reasoning": "hm", "text": "Done.", "usage": {"input": 900, "cached": 800, "output": 12}, "finish": "stop"}
+//! {"error": {"kind": "rate_limited", "message": "slow down"}}
+//! ```
+//!
+//! | field | meaning |
+//! |---|---|
+//! | `reasoning` | thinking, streamed first |
+//! | `text` | the visible answer, streamed next |
+//! | `calls` | `[{"name", "args", "id"?}]`; `args` is an object, or a string that is sent as it is (broken JSON) |
+//! | `usage` | `{"input", "output", "cached"?, "cache_write"?, "reasoning"?}`; left out: the server did not say |
+//! | `finish` | `stop`, `tool_calls`, `length`, `content_filter`; default: by whether there are calls |
+//! | `error` | `{"kind", "message"}` ends the answer after what stands before it; kinds: `auth`, `not_found`, `bad_request`, `context_full`, `rate_limited`, `server`, `connect`, `broken`, `stalled`, `protocol`. The retryable ones take the next line as the next try |
+//! | `delay_ms` | wait before each piece |
+//! | `chunks` | number of pieces in which the text arrives; default 1 |
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use async_stream::try_stream;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::api::{Answer, Provider, ProviderError};
+use super::chat::body::{self, Flavour};
+use super::ids::Ids;
+use super::wire::retry::{Pace, with_retries};
+use crate::base::text;
+use crate::config::settings::ProviderSettings;
+use crate::model::call::ToolCall;
+use crate::model::item::{Item, Reasoning};
+use crate::model::request::Request;
+use crate::model::stream::StreamEvent;
+use crate::model::usage::{FinishReason, Usage};
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Line {
+    text: String,
+    reasoning: String,
+    calls: Vec<Call>,
+    usage: Option<Usage>,
+    finish: Option<FinishReason>,
+    error: Option<Failure>,
+    delay_ms: u64,
+    chunks: Option<usize>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Call {
+    name: String,
+    #[serde(default)]
+    args: Value,
+    #[serde(default)]
+    id: String,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Failure {
+    kind: String,
+    #[serde(default)]
+    message: String,
+}
+
+/// The provider that plays a script.
+pub struct Scripted {
+    lines: Arc<Mutex<VecDeque<Line>>>,
+    total: usize,
+    pace: Pace,
+}
+
+impl Scripted {
+    /// Plays the file that `settings` name.
+    ///
+    /// # Errors
+    /// `Script` when there is none, it cannot be read, or a line is wrong.
+    pub fn new(settings: &ProviderSettings) -> Result<Self, ProviderError> {
+        let fault = |message| ProviderError::Script { message };
+        let path = settings
+            .script
+            .as_ref()
+            .ok_or_else(|| fault("no script is named; add --script FILE".to_owned()))?;
+        let script = std::fs::read_to_string(path)
+            .map_err(|error| fault(format!("{} cannot be read: {error}", path.display())))?;
+        let mut scripted = Self::from_text(&script)?;
+        scripted.pace.max_tries = settings.max_tries.max(1);
+        Ok(scripted)
+    }
+
+    /// Plays `script`.
+    ///
+    /// # Errors
+    /// `Script`, naming the line that is wrong.
+    pub fn from_text(script: &str) -> Result<Self, ProviderError> {
+        let mut lines = VecDeque::new();
+        for (number, line) in (1..).zip(script.lines()) {
+            let line = line.trim();
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            let parsed: Line = serde_json::from_str(line)
+                .map_err(|error| ProviderError::Script { message: format!("line {number}: {error}") })?;
+            if let Some(failure) = &parsed.error {
+                failure.to_error().map_err(|kind| ProviderError::Script {
+                    message: format!("line {number}: '{kind}' is no kind of error"),
+                })?;
+            }
+            lines.push_back(parsed);
+        }
+        let pace = Pace { first_wait: Duration::from_millis(5), ..Pace::new(60, 4) };
+        Ok(Self { total: lines.len(), lines: Arc::new(Mutex::new(lines)), pace })
+    }
+
+    /// Answers that have not been played.
+    pub fn left(&self) -> usize {
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+}
+
+impl Provider for Scripted {
+    fn stream(&self, request: &Request) -> Answer {
+        let (lines, total, ids) = (Arc::clone(&self.lines), self.total, Ids::of(request));
+        with_retries(self.pace.clone(), move || {
+            let line = lines.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+            play(line, total, ids.clone())
+        })
+    }
+
+    fn body(&self, request: &Request) -> String {
+        body::body(request, Flavour { strict: false })
+    }
+
+    fn name(&self) -> &'static str {
+        "scripted"
+    }
+}
+
+fn play(line: Option<Line>, total: usize, mut ids: Ids) -> Answer {
+    Box::pin(try_stream! {
+        let line = line.ok_or_else(|| ProviderError::Script {
+            message: format!("it holds {} and the agent asked for one more", text::plural(total, "answer")),
+        })?;
+        let delay = Duration::from_millis(line.delay_ms);
+        let chunks = line.chunks.unwrap_or(1);
+        for piece in pieces(&line.reasoning, chunks) {
+            pause(delay).await;
+            yield StreamEvent::ReasoningDelta(piece.to_owned());
+        }
+        if !line.reasoning.is_empty() {
+            let text = line.reasoning.as_str().into();
+            yield StreamEvent::Item(Item::Reasoning(Reasoning { text, opaque: None }));
+        }
+        for piece in pieces(&line.text, chunks) {
+            pause(delay).await;
+            yield StreamEvent::TextDelta(piece.to_owned());
+        }
+        if let Some(failure) = &line.error {
+            Err(failure.to_error().unwrap_or_else(|kind| ProviderError::Script { message: kind }))?;
+        }
+        if !line.text.is_empty() {
+            yield StreamEvent::Item(Item::Assistant { text: line.text.as_str().into() });
+        }
+        for call in &line.calls {
+            pause(delay).await;
+            let args = match &call.args {
+                Value::Null => "{}".to_owned(),
+                Value::String(raw) => raw.clone(),
+                args => args.to_string(),
+            };
+            yield StreamEvent::CallStarted { name: call.name.clone() };
+            yield StreamEvent::CallProgress { bytes: args.len() };
+            yield StreamEvent::Item(Item::ToolCall(ToolCall {
+                id: ids.claim(&call.id),
+                name: call.name.as_str().into(),
+                args: args.into(),
+            }));
+        }
+        let usual = if line.calls.is_empty() { FinishReason::Stop } else { FinishReason::ToolCalls };
+        yield StreamEvent::Done { finish: line.finish.unwrap_or(usual), usage: line.usage };
+    })
+}
+
+/// A sleep of nothing would still wait for the timer's next tick.
+async fn pause(delay: Duration) {
+    if !delay.is_zero() {
+        tokio::time::sleep(delay).await;
+    }
+}
+
+/// `text` in about `count` pieces of about the same length; none when it is empty.
+fn pieces(text: &str, count: usize) -> impl Iterator<Item = &str> {
+    let step = text.len().div_ceil(count.max(1)).max(1);
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let (piece, after) = rest.split_at(text::ceil_boundary(rest, step));
+        rest = after;
+        (!piece.is_empty()).then_some(piece)
+    })
+}
+
+impl Failure {
+    /// The error that is meant; the kind itself when there is no such.
+    fn to_error(&self) -> Result<ProviderError, String> {
+        let message = self.message.clone();
+        let url = "script".to_owned();
+        Ok(match self.kind.as_str() {
+            "auth" => ProviderError::Auth { status: 401, message },
+            "not_found" => ProviderError::NotFound { url, message },
+            "bad_request" => ProviderError::BadRequest { status: 400, message },
+            "context_full" => ProviderError::ContextFull { message },
+            "rate_limited" => ProviderError::RateLimited { status: 429, message, retry_after: None },
+            "server" => ProviderError::Server { status: 500, message, retry_after: None },
+            "connect" => ProviderError::Connect { url, message },
+            "broken" => ProviderError::Broken { message },
+            "stalled" => ProviderError::Stalled { seconds: 0 },
+            "protocol" => ProviderError::Protocol { message },
+            other => return Err(other.to_owned()),
+        })
+    }
+}

@@ -1,0 +1,172 @@
+//! The only place that sends a request again. Knows no dialect and no HTTP: it sees an answer that can be started any
+//! number of times, and errors that say whether another try can help.
+
+use std::time::Duration;
+
+use async_stream::stream;
+use futures_util::StreamExt;
+
+use crate::base::text;
+use crate::model::stream::StreamEvent;
+use crate::provider::api::{Answer, ProviderError, Retry};
+
+/// How patient a provider is.
+#[derive(Clone, Debug)]
+pub struct Pace {
+    /// An answer from which nothing arrives for so long is given up.
+    pub idle: Duration,
+    /// Tries per request, the first included.
+    pub max_tries: u32,
+    /// The wait before the second try; it doubles with each further one.
+    pub first_wait: Duration,
+    /// The longest wait by our own choice.
+    pub longest_wait: Duration,
+    /// The longest wait that a server may ask for; if it asks for more, the person hears of it at once.
+    pub longest_obeyed: Duration,
+}
+
+impl Pace {
+    /// The usual waits: half a second, doubled each time up to 30 s; a server's wish is obeyed up to 60 s.
+    pub fn new(idle_timeout_s: u64, max_tries: u32) -> Self {
+        Self {
+            idle: Duration::from_secs(idle_timeout_s.max(1)),
+            max_tries: max_tries.max(1),
+            first_wait: Duration::from_millis(500),
+            longest_wait: Duration::from_secs(30),
+            longest_obeyed: Duration::from_secs(60),
+        }
+    }
+
+    /// How long to wait after `error` ended try number `tried` (from 1); `None` when that was the last.
+    fn wait_after(&self, error: &ProviderError, tried: u32) -> Option<Duration> {
+        if tried >= self.max_tries {
+            return None;
+        }
+        match error.retry() {
+            Retry::Never => None,
+            Retry::After(wish) => (wish <= self.longest_obeyed).then_some(wish),
+            Retry::Backoff => {
+                let doubled = self.first_wait.saturating_mul(1 << (tried - 1).min(16));
+                // Spread over 75 % to 125 %, so that agents which failed together don't come back together.
+                Some(doubled.mul_f64(0.75 + fastrand::f64() / 2.0).min(self.longest_wait))
+            }
+        }
+    }
+}
+
+/// The answer of the first try that ends well. Each further try is announced by `Restarted`; the last error is final.
+pub fn with_retries(pace: Pace, start: impl Fn() -> Answer + Send + 'static) -> Answer {
+    Box::pin(stream! {
+        for tried in 1.. {
+            let mut answer = start();
+            let error = loop {
+                match answer.next().await {
+                    Some(Ok(event)) => {
+                        let done = matches!(event, StreamEvent::Done { .. });
+                        yield Ok(event);
+                        if done {
+                            return;
+                        }
+                    }
+                    Some(Err(error)) => break error,
+                    None => break ProviderError::Broken { message: "it ended too early".to_owned() },
+                }
+            };
+            drop(answer);
+            let Some(wait) = pace.wait_after(&error, tried) else {
+                yield Err(error);
+                return;
+            };
+            let reason = text::one_line(&error.to_string(), 200);
+            yield Ok(StreamEvent::Restarted { attempt: tried + 1, wait, reason });
+            tokio::time::sleep(wait).await;
+        }
+    })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use futures_util::stream;
+
+    use super::*;
+    use crate::model::usage::FinishReason;
+
+    fn quick() -> Pace {
+        Pace {
+            first_wait: Duration::from_millis(1),
+            longest_wait: Duration::from_millis(2),
+            ..Pace::new(1, 4)
+        }
+    }
+
+    fn done() -> StreamEvent {
+        StreamEvent::Done { finish: FinishReason::Stop, usage: None }
+    }
+
+    async fn play(
+        pace: Pace,
+        answer: impl Fn(u32) -> Vec<Result<StreamEvent, ProviderError>> + Send + 'static,
+    ) -> Vec<String> {
+        let tries = Arc::new(AtomicU32::new(0));
+        with_retries(pace, move || Box::pin(stream::iter(answer(tries.fetch_add(1, Ordering::SeqCst) + 1))))
+            .map(|event| match event {
+                Ok(StreamEvent::Restarted { attempt, .. }) => format!("try {attempt}"),
+                Ok(StreamEvent::TextDelta(text)) => text,
+                Ok(_) => "done".to_owned(),
+                Err(error) => error.to_string(),
+            })
+            .collect()
+            .await
+    }
+
+    fn server() -> ProviderError {
+        ProviderError::Server { status: 500, message: "oops".to_owned(), retry_after: None }
+    }
+
+    #[tokio::test]
+    async fn a_broken_answer_is_started_again() {
+        let seen = play(quick(), |tried| match tried {
+            1 => vec![Ok(StreamEvent::TextDelta("half".into())), Err(server())],
+            2 => vec![],
+            _ => vec![Ok(StreamEvent::TextDelta("whole".into())), Ok(done())],
+        });
+        assert_eq!(seen.await, ["half", "try 2", "try 3", "whole", "done"]);
+    }
+
+    #[tokio::test]
+    async fn tries_are_bounded() {
+        let seen = play(quick(), |_| vec![Err(server())]).await;
+        assert_eq!(seen, ["try 2", "try 3", "try 4", "the server has trouble (HTTP 500): oops"]);
+    }
+
+    #[tokio::test]
+    async fn final_errors_and_long_wishes_end_at_once() {
+        let seen =
+            play(quick(), |_| vec![Err(ProviderError::Auth { status: 401, message: "no".to_owned() })]);
+        assert_eq!(seen.await, ["the server refused the key (HTTP 401): no"]);
+        let seen = play(quick(), |_| {
+            let retry_after = Some(Duration::from_secs(61));
+            vec![Err(ProviderError::RateLimited { status: 429, message: "tomorrow".to_owned(), retry_after })]
+        });
+        assert_eq!(seen.await.len(), 1);
+    }
+
+    #[test]
+    fn waits_double_up_to_the_cap_and_obey_the_server() {
+        let pace = Pace::new(60, 100);
+        for (tried, low, high) in [(1, 375, 625), (2, 750, 1250), (5, 6_000, 10_000), (60, 22_500, 30_000)] {
+            let wait = pace.wait_after(&server(), tried).unwrap().as_millis();
+            assert!((low..=high).contains(&wait), "{tried}: {wait}");
+        }
+        let wish = ProviderError::RateLimited {
+            status: 429,
+            message: String::new(),
+            retry_after: Some(Duration::from_secs(59)),
+        };
+        assert_eq!(pace.wait_after(&wish, 1), Some(Duration::from_secs(59)));
+    }
+}

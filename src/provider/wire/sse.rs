@@ -1,0 +1,169 @@
+//! Server-sent events from bytes in any portions. Follows the WHATWG parsing rules (comments, multi-line data, CR, LF
+//! and CRLF, a leading byte order mark) except that a last event without its blank line still counts: servers that
+//! close early leave it out. Knows neither HTTP nor what the events mean.
+
+use crate::provider::api::ProviderError;
+
+/// Largest event, in bytes. More is no answer but a fault.
+pub const MAX_EVENT_BYTES: usize = 16 * 1024 * 1024;
+
+/// One event.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SseEvent {
+    /// The `event:` field; empty when there was none.
+    pub name: String,
+    /// The `data:` lines, joined by newlines.
+    pub data: String,
+}
+
+/// The parser's state between portions.
+#[derive(Debug, Default)]
+pub struct SseParser {
+    /// The line being received.
+    line: Vec<u8>,
+    /// The last byte was a CR: an LF right after it belongs to the same line end.
+    after_cr: bool,
+    /// The first line has been seen (only it can begin with a byte order mark).
+    begun: bool,
+    name: Vec<u8>,
+    data: Vec<u8>,
+    has_data: bool,
+}
+
+impl SseParser {
+    /// Takes the next portion and appends the events that it completes.
+    ///
+    /// # Errors
+    /// `Protocol` when an event grows beyond [`MAX_EVENT_BYTES`].
+    pub fn push(&mut self, mut bytes: &[u8], events: &mut Vec<SseEvent>) -> Result<(), ProviderError> {
+        while !bytes.is_empty() {
+            if self.after_cr {
+                self.after_cr = false;
+                if bytes[0] == b'\n' {
+                    bytes = &bytes[1..];
+                    continue;
+                }
+            }
+            let end = bytes.iter().position(|&byte| byte == b'\n' || byte == b'\r');
+            let (part, rest) = bytes.split_at(end.unwrap_or(bytes.len()));
+            if self.line.len() + self.data.len() + part.len() > MAX_EVENT_BYTES {
+                return Err(ProviderError::Protocol {
+                    message: format!("one event is larger than {} MiB", MAX_EVENT_BYTES >> 20),
+                });
+            }
+            self.line.extend_from_slice(part);
+            if end.is_some() {
+                self.after_cr = rest[0] == b'\r';
+                bytes = &rest[1..];
+                self.end_line(events);
+            } else {
+                bytes = rest;
+            }
+        }
+        Ok(())
+    }
+
+    /// The stream has ended: what is complete but for its line ends counts.
+    pub fn finish(mut self, events: &mut Vec<SseEvent>) {
+        if !self.line.is_empty() {
+            self.end_line(events);
+        }
+        self.end_event(events);
+    }
+
+    fn end_line(&mut self, events: &mut Vec<SseEvent>) {
+        let line = std::mem::take(&mut self.line);
+        let mut text = line.as_slice();
+        if !self.begun {
+            self.begun = true;
+            text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
+        }
+        if text.is_empty() {
+            self.end_event(events);
+        } else {
+            self.field(text);
+        }
+        // The buffer is kept for the next line.
+        self.line = line;
+        self.line.clear();
+    }
+
+    fn field(&mut self, line: &[u8]) {
+        let (field, value) = match line.iter().position(|&byte| byte == b':') {
+            Some(colon) => (&line[..colon], &line[colon + 1..]),
+            None => (line, &line[line.len()..]),
+        };
+        let value = value.strip_prefix(b" ").unwrap_or(value);
+        match field {
+            b"data" => {
+                if self.has_data {
+                    self.data.push(b'\n');
+                }
+                self.data.extend_from_slice(value);
+                self.has_data = true;
+            }
+            b"event" => self.name = value.to_vec(),
+            // Comments have an empty field name; `id` and `retry` mean nothing to us.
+            _ => {}
+        }
+    }
+
+    fn end_event(&mut self, events: &mut Vec<SseEvent>) {
+        let name = std::mem::take(&mut self.name);
+        let data = std::mem::take(&mut self.data);
+        if std::mem::take(&mut self.has_data) {
+            events.push(SseEvent { name: lossy(name), data: lossy(data) });
+        }
+    }
+}
+
+/// Without a copy when the bytes are valid, as they nearly always are.
+fn lossy(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn parse(portions: &[&[u8]]) -> Vec<SseEvent> {
+        let mut parser = SseParser::default();
+        let mut events = Vec::new();
+        for portion in portions {
+            parser.push(portion, &mut events).unwrap();
+        }
+        parser.finish(&mut events);
+        events
+    }
+
+    fn event(name: &str, data: &str) -> SseEvent {
+        SseEvent { name: name.to_owned(), data: data.to_owned() }
+    }
+
+    #[test]
+    fn fields_comments_and_line_ends() {
+        let text = b"\xef\xbb\xbfevent: a\r\ndata: 1\rdata:2\n: keep-alive\n\n\ndata\n\nid: 7\n\ndata: last";
+        assert_eq!(parse(&[text]), [event("a", "1\n2"), event("", ""), event("", "last")]);
+    }
+
+    #[test]
+    fn a_line_end_split_between_portions_is_one() {
+        assert_eq!(parse(&[b"data: x\r", b"\n\r", b"\ndata: y\r\n\r\n"]), [event("", "x"), event("", "y")]);
+    }
+
+    #[test]
+    fn a_character_split_between_portions_is_whole() {
+        let text = "data: 日本\n\n".as_bytes();
+        assert_eq!(parse(&[&text[..8], &text[8..]]), [event("", "日本")]);
+    }
+
+    #[test]
+    fn an_endless_event_is_refused() {
+        let mut parser = SseParser::default();
+        let mut events = Vec::new();
+        let portion = vec![b'x'; MAX_EVENT_BYTES / 2 + 1];
+        assert!(parser.push(&portion, &mut events).is_ok());
+        assert!(matches!(parser.push(&portion, &mut events), Err(ProviderError::Protocol { .. })));
+    }
+}
