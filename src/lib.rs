@@ -18,8 +18,10 @@
 
 pub mod base;
 pub mod config;
+pub mod context;
 pub mod model;
 pub mod policy;
 pub mod protocol;
 pub mod provider;
+pub mod search;
 pub mod tool;
