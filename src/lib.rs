@@ -23,5 +23,6 @@ pub mod model;
 pub mod policy;
 pub mod protocol;
 pub mod provider;
+pub mod search;
 pub mod session;
 pub mod tool;

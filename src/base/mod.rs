@@ -1,5 +1,11 @@
 //! Ground floor: text, time, secrets, files and processes. Knows nothing of agents, models or tools.
 
+pub mod atomic;
 pub mod clock;
+pub mod encoding;
+pub mod file;
+pub mod path;
+pub mod proc;
+pub mod reap;
 pub mod secret;
 pub mod text;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::command;
-use crate::base::file;
+use crate::base::atomic::{self, Expect};
 
 /// The stored part.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -103,6 +103,6 @@ impl Rules {
             std::fs::create_dir_all(folder)?;
         }
         let text = serde_json::to_string_pretty(&self.stored)?;
-        file::write_atomic(&self.path, text.as_bytes())
+        atomic::write(&self.path, text.as_bytes(), Expect::Anything).map_err(io::Error::other)
     }
 }

@@ -1,0 +1,167 @@
+//! Opening and reading files without surprises: a FIFO never blocks, a device is never read, a huge file never
+//! fills the memory. Knows nothing of tools, encodings or who has read what.
+
+use std::fs::{File, Metadata, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::path::Path;
+
+use sha2::{Digest, Sha256};
+use thiserror::Error;
+
+use super::text;
+
+/// Why a file could not be read or written. Every message says what stands in the way.
+#[derive(Debug, Error)]
+pub enum FileError {
+    #[error("does not exist")]
+    NotFound,
+    #[error("is a folder")]
+    IsDirectory,
+    #[error("is a {0}, not a file")]
+    Special(&'static str),
+    #[error("{0}")]
+    Denied(String),
+    #[error("has {}, more than the limit of {}", text::human_bytes(*size), text::human_bytes(*limit))]
+    TooLarge { size: u64, limit: u64 },
+    #[error("was changed by someone else at this very moment")]
+    Changed,
+    #[error("came into being at this very moment")]
+    Exists,
+    #[error("{0}")]
+    Io(io::Error),
+}
+
+impl From<io::Error> for FileError {
+    fn from(error: io::Error) -> Self {
+        use io::ErrorKind as Kind;
+        match error.kind() {
+            Kind::NotFound => Self::NotFound,
+            Kind::IsADirectory => Self::IsDirectory,
+            Kind::PermissionDenied => Self::Denied("permission denied by the file system".to_owned()),
+            Kind::ReadOnlyFilesystem => Self::Denied("the file system is read-only".to_owned()),
+            Kind::NotADirectory => Self::Denied("a part of the path is a file, not a folder".to_owned()),
+            Kind::StorageFull => Self::Denied("the disk is full".to_owned()),
+            Kind::QuotaExceeded => Self::Denied("the disk quota is used up".to_owned()),
+            Kind::InvalidFilename => Self::Denied("the name is too long for the file system".to_owned()),
+            Kind::InvalidInput => Self::Denied("the path holds a NUL character".to_owned()),
+            _ if error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => {
+                Self::Denied("its symbolic links form a loop".to_owned())
+            }
+            _ => Self::Io(error),
+        }
+    }
+}
+
+/// What `meta` describes when it is neither file nor folder.
+pub fn special_kind(meta: &Metadata) -> Option<&'static str> {
+    let kind = meta.file_type();
+    if kind.is_fifo() {
+        Some("named pipe (FIFO)")
+    } else if kind.is_socket() {
+        Some("socket")
+    } else if kind.is_char_device() {
+        Some("character device")
+    } else if kind.is_block_device() {
+        Some("block device")
+    } else {
+        None
+    }
+}
+
+/// Opens a regular file for reading. The kind is checked on the open handle, so that nothing can be swapped in
+/// between, and the open itself cannot block on a FIFO.
+///
+/// # Errors
+/// [`FileError`], with folders and special files told apart.
+pub fn open(path: &Path) -> Result<(File, Metadata), FileError> {
+    // Opening some devices has effects of its own, so look before opening.
+    check_kind(&std::fs::metadata(path)?)?;
+    let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
+    let file = OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path)?;
+    let meta = file.metadata()?;
+    check_kind(&meta)?;
+    Ok((file, meta))
+}
+
+fn check_kind(meta: &Metadata) -> Result<(), FileError> {
+    if meta.is_dir() {
+        return Err(FileError::IsDirectory);
+    }
+    special_kind(meta).map_or(Ok(()), |kind| Err(FileError::Special(kind)))
+}
+
+/// Reads a whole regular file of at most `limit` bytes.
+///
+/// # Errors
+/// As [`open`]; [`FileError::TooLarge`] over the limit, also when the file grows while it is read.
+pub fn read(path: &Path, limit: u64) -> Result<(Vec<u8>, Metadata), FileError> {
+    let (file, meta) = open(path)?;
+    if meta.len() > limit {
+        return Err(FileError::TooLarge { size: meta.len(), limit });
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(meta.len()).unwrap_or(0) + 1);
+    file.take(limit + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > limit {
+        return Err(FileError::TooLarge { size: bytes.len() as u64, limit });
+    }
+    Ok((bytes, meta))
+}
+
+/// A short name for exactly these bytes: 128 bits of SHA-256 in hexadecimal.
+pub fn hash(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    let digest = Sha256::digest(bytes);
+    digest.iter().take(16).fold(String::with_capacity(32), |mut name, byte| {
+        let _ = write!(name, "{byte:02x}");
+        name
+    })
+}
+
+/// What kind of binary file starts with `head`, for an error message.
+pub fn binary_kind(head: &[u8]) -> &'static str {
+    const MAGIC: [(&[u8], &str); 16] = [
+        (b"\x7fELF", "ELF program or library"),
+        (b"\x89PNG", "PNG image"),
+        (b"\xff\xd8\xff", "JPEG image"),
+        (b"GIF8", "GIF image"),
+        (b"%PDF", "PDF document"),
+        (b"PK\x03\x04", "ZIP archive (or a format built on it)"),
+        (b"\x1f\x8b", "gzip archive"),
+        (b"\x28\xb5\x2f\xfd", "zstd archive"),
+        (b"\xfd7zXZ", "xz archive"),
+        (b"BZh", "bzip2 archive"),
+        (b"SQLite format 3", "SQLite database"),
+        (b"\0asm", "WebAssembly module"),
+        (b"\xca\xfe\xba\xbe", "Java class or Mach-O file"),
+        (b"RIFF", "RIFF media file"),
+        (b"OggS", "Ogg media file"),
+        (b"wOF", "web font"),
+    ];
+    MAGIC.iter().find(|(magic, _)| head.starts_with(magic)).map_or("binary data", |(_, name)| name)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_are_told_apart_without_blocking() {
+        let dir = tempfile::tempdir().unwrap();
+        assert!(matches!(open(dir.path()), Err(FileError::IsDirectory)));
+        assert!(matches!(open(Path::new("/dev/zero")), Err(FileError::Special("character device"))));
+        assert!(matches!(open(&dir.path().join("none")), Err(FileError::NotFound)));
+        let file = dir.path().join("f");
+        std::fs::write(&file, "12345").unwrap();
+        assert_eq!(read(&file, 5).unwrap().0, b"12345");
+        assert!(matches!(read(&file, 4), Err(FileError::TooLarge { size: 5, limit: 4 })));
+        assert!(matches!(open(&file.join("x")), Err(FileError::Denied(_))));
+    }
+
+    #[test]
+    fn hash_is_stable() {
+        assert_eq!(hash(b""), "e3b0c44298fc1c149afbf4c8996fb924");
+        assert_ne!(hash(b"a"), hash(b"b"));
+    }
+}

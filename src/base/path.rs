@@ -1,0 +1,140 @@
+//! Turning the path that somebody typed into the path that will be touched, and saying whether that lies inside
+//! the workspace. A link that leads outside is known as outside even when its target does not exist yet.
+//! Knows nothing of permissions: what "outside" means for a call is for the policy to say.
+
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::path::{Component, Path, PathBuf};
+
+/// More links than this in one path count as a loop, as they do in the Linux kernel.
+const MAX_LINKS: usize = 40;
+
+/// A path as typed, made definite.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Resolved {
+    /// Absolute, with `.` and `..` removed by text alone: the path to open and to show.
+    pub absolute: PathBuf,
+    /// With every symbolic link followed as far as the path exists: the path to judge and to remember.
+    pub canonical: PathBuf,
+    /// Whether `canonical` lies in the workspace.
+    pub inside: bool,
+}
+
+/// Resolves `text` against `root`, which must be absolute and canonical. A leading `~/` is the home folder.
+pub fn resolve(root: &Path, text: &str) -> Resolved {
+    resolve_from(root, root, text)
+}
+
+/// Like [`resolve`], with relative paths taken from `base` instead of the root.
+pub fn resolve_from(root: &Path, base: &Path, text: &str) -> Resolved {
+    let typed = match (text.strip_prefix("~/"), std::env::home_dir()) {
+        (Some(rest), Some(home)) => home.join(rest),
+        _ => PathBuf::from(text),
+    };
+    let absolute = normalize(&base.join(typed));
+    let canonical = follow(&absolute);
+    let inside = canonical.starts_with(root);
+    Resolved { absolute, canonical, inside }
+}
+
+/// Removes `.` and `..` without looking at the disk. `..` at the top stays at the top.
+pub fn normalize(path: &Path) -> PathBuf {
+    let mut clean = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                clean.pop();
+            }
+            other => clean.push(other),
+        }
+    }
+    clean
+}
+
+/// Follows links component by component; what does not exist is kept as it is written. In a loop of links the
+/// rest is kept unresolved (opening it fails with the system's own error).
+pub fn follow(path: &Path) -> PathBuf {
+    let mut todo: VecDeque<OsString> = parts(path);
+    let mut real = PathBuf::from("/");
+    let mut links = 0;
+    while let Some(part) = todo.pop_front() {
+        if part == ".." {
+            real.pop();
+            continue;
+        }
+        let next = real.join(&part);
+        match std::fs::read_link(&next) {
+            Ok(target) if links < MAX_LINKS => {
+                links += 1;
+                if target.is_absolute() {
+                    real = PathBuf::from("/");
+                }
+                for piece in parts(&target).into_iter().rev() {
+                    todo.push_front(piece);
+                }
+            }
+            _ => real = next,
+        }
+    }
+    real
+}
+
+fn parts(path: &Path) -> VecDeque<OsString> {
+    path.components()
+        .filter(|part| matches!(part, Component::Normal(_) | Component::ParentDir))
+        .map(|part| part.as_os_str().to_owned())
+        .collect()
+}
+
+/// `path` as people and models see it: relative to `root` with `/` when inside, else absolute. The root itself is `.`.
+/// Bytes that are not UTF-8 show as `�`.
+pub fn display(root: &Path, path: &Path) -> String {
+    match path.strip_prefix(root) {
+        Ok(rest) if rest.as_os_str().is_empty() => ".".to_owned(),
+        Ok(rest) => rest.to_string_lossy().into_owned(),
+        Err(_) => path.to_string_lossy().into_owned(),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn dots_are_removed_by_text() {
+        assert_eq!(normalize(Path::new("/a/./b/../c")), Path::new("/a/c"));
+        assert_eq!(normalize(Path::new("/../../a")), Path::new("/a"));
+    }
+
+    #[test]
+    fn inside_and_outside() {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path().canonicalize().unwrap();
+        assert!(resolve(&root, "src/a.rs").inside);
+        assert!(resolve(&root, "src/../../../etc/passwd").absolute.starts_with("/"));
+        assert!(!resolve(&root, "../x").inside);
+        assert!(!resolve(&root, "/etc/passwd").inside);
+        assert!(resolve(&root, root.join("x").to_str().unwrap()).inside);
+        assert_eq!(display(&root, &root.join("a/b")), "a/b");
+        assert_eq!(display(&root, &root), ".");
+    }
+
+    #[test]
+    fn links_are_followed_even_when_they_dangle() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        symlink("/etc", root.join("out")).unwrap();
+        symlink("/nowhere/at/all", root.join("dangling")).unwrap();
+        symlink("loop_b", root.join("loop_a")).unwrap();
+        symlink("loop_a", root.join("loop_b")).unwrap();
+        symlink("real", root.join("in")).unwrap();
+        assert!(!resolve(&root, "out/new.conf").inside);
+        assert!(!resolve(&root, "dangling").inside);
+        assert!(resolve(&root, "loop_a").inside);
+        let link = resolve(&root, "in/x");
+        assert_eq!((link.canonical, link.inside), (root.join("real/x"), true));
+    }
+}

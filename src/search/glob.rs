@@ -1,0 +1,108 @@
+//! Finding files by name pattern, newest first. Knows nothing of how the answer is shown.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
+
+use globset::{GlobBuilder, GlobMatcher};
+
+use super::walk::Walk;
+
+/// The answer.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// Absolute paths, newest first; equal times by name.
+    pub files: Vec<PathBuf>,
+    pub total: usize,
+    /// Folders that match, when no file does.
+    pub folders: Vec<PathBuf>,
+    pub incomplete: bool,
+}
+
+/// Builds a matcher for paths relative to the searched folder. `*` stays within a name, `**` crosses folders; a
+/// pattern without `/` means the file name at any depth.
+///
+/// # Errors
+/// What is wrong with the pattern.
+pub fn matcher(pattern: &str, ignore_case: bool) -> Result<GlobMatcher, String> {
+    let pattern = pattern.trim_start_matches("./");
+    let anywhere = if pattern.contains('/') { pattern.to_owned() } else { format!("**/{pattern}") };
+    GlobBuilder::new(&anywhere)
+        .literal_separator(true)
+        .case_insensitive(ignore_case)
+        .build()
+        .map(|glob| glob.compile_matcher())
+        .map_err(|error| error.kind().to_string())
+}
+
+/// Searches the tree. Blocking; `cancelled` is asked again and again.
+pub fn search(walk: &Walk, glob: &GlobMatcher, limit: usize, cancelled: impl Fn() -> bool + Sync) -> Found {
+    let stop = AtomicBool::new(false);
+    let files: Mutex<Vec<(SystemTime, PathBuf)>> = Mutex::default();
+    let folders: Mutex<Vec<PathBuf>> = Mutex::default();
+    let complete = walk.visit(&stop, |entry| {
+        if cancelled() {
+            stop.store(true, Ordering::Relaxed);
+        }
+        let relative = entry.path().strip_prefix(&walk.root).unwrap_or(entry.path());
+        if entry.depth() == 0 || !glob.is_match(relative) {
+            return;
+        }
+        if entry.file_type().is_some_and(|kind| kind.is_dir()) {
+            let mut folders = folders.lock().unwrap_or_else(PoisonError::into_inner);
+            if folders.len() < limit {
+                folders.push(entry.path().to_owned());
+            }
+            return;
+        }
+        let modified =
+            entry.metadata().ok().and_then(|meta| meta.modified().ok()).unwrap_or(SystemTime::UNIX_EPOCH);
+        files.lock().unwrap_or_else(PoisonError::into_inner).push((modified, entry.path().to_owned()));
+    });
+    let mut files = files.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut folders = folders.into_inner().unwrap_or_else(PoisonError::into_inner);
+    files.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+    folders.sort();
+    let total = files.len();
+    let files = files.into_iter().take(limit).map(|(_, path)| path).collect();
+    Found { files, total, folders, incomplete: !complete }
+}
+
+/// Whether any path component of `pattern` is more than a plain name.
+pub fn has_meta(pattern: &str) -> bool {
+    pattern.contains(['*', '?', '[', '{'])
+}
+
+/// The pattern's leading folders without wildcards, and the rest.
+pub fn split_base(pattern: &str) -> (&str, &str) {
+    let meta = pattern.find(['*', '?', '[', '{', '\\']).unwrap_or(pattern.len());
+    match pattern[..meta].rfind('/') {
+        Some(slash) => (&pattern[..slash.max(usize::from(slash == 0))], &pattern[slash + 1..]),
+        None => ("", pattern),
+    }
+}
+
+/// `path` relative to `root` when it lies below.
+pub fn relative<'a>(root: &Path, path: &'a Path) -> &'a Path {
+    path.strip_prefix(root).unwrap_or(path)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns() {
+        let hits = |pattern: &str, path: &str| matcher(pattern, false).unwrap().is_match(path);
+        assert!(hits("*.rs", "a/b.rs") && hits("*.rs", "b.rs"));
+        assert!(hits("src/**/*.rs", "src/b.rs") && hits("src/**/*.rs", "src/x/y/b.rs"));
+        assert!(!hits("src/*.rs", "src/x/b.rs"));
+        assert!(hits("./src/*.{rs,toml}", "src/b.toml"));
+        assert!(matcher("a[", false).is_err());
+        assert_eq!(split_base("/w/src/**/*.rs"), ("/w/src", "**/*.rs"));
+        assert_eq!(split_base("*.rs"), ("", "*.rs"));
+        assert_eq!(split_base("/*.rs"), ("/", "*.rs"));
+    }
+}
