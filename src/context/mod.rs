@@ -6,6 +6,7 @@ pub mod builder;
 pub mod catalog;
 pub mod compress;
 pub mod history;
+pub mod law;
 pub mod layer;
 pub mod layers;
 pub mod ledger;

@@ -58,6 +58,8 @@ pub enum Event {
         id: ItemId,
         result: Arc<ToolResult>,
     },
+    /// The permission level changed.
+    Permission(Permission),
     /// The agent waits for an answer.
     Ask {
         id: QuestionId,

@@ -1,6 +1,7 @@
 //! Model servers. Each dialect is one folder that turns a `Request` into bytes and bytes into `StreamEvent`s; `wire`
 //! holds what every dialect needs to talk HTTP.
 
+pub mod absent;
 pub mod anthropic;
 pub mod api;
 pub mod chat;

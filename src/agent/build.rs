@@ -1,0 +1,174 @@
+//! Wiring: makes the parts of an agent from validated settings and starts its engine. The only place that knows all of
+//! them.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+
+use super::control::Questions;
+use super::conversation::Conversation;
+use super::dispatch::Dispatcher;
+use super::engine::Engine;
+use super::policy_desk::PolicyDesk;
+use super::recall::LogOriginals;
+use super::turn::Core;
+use crate::config::load::Loaded;
+use crate::config::prompts;
+use crate::context::budget::tokens;
+use crate::context::compress::spill::Spill;
+use crate::context::law::Law;
+use crate::model::call::ToolSpec;
+use crate::model::item::Item;
+use crate::model::request::Params;
+use crate::policy::rules::Rules;
+use crate::protocol::event::Event;
+use crate::protocol::op::Op;
+use crate::provider::api::Provider;
+use crate::session::log::LogError;
+use crate::tool::cx::ToolCx;
+
+/// What an agent is made from.
+pub struct Setup {
+    pub loaded: Loaded,
+    pub provider: Arc<dyn Provider>,
+    /// Of the request; the settings' model unless a server was found by asking around.
+    pub model: Arc<str>,
+    /// Absolute and canonical.
+    pub workspace: PathBuf,
+    pub project_state: PathBuf,
+    /// Whether somebody can answer questions.
+    pub interactive: bool,
+    /// The log of a session to continue.
+    pub resume: Option<PathBuf>,
+}
+
+/// What the engine keeps beside the core.
+pub struct Wiring {
+    pub loaded: Loaded,
+    pub workspace: PathBuf,
+    pub project_state: PathBuf,
+    pub interactive: bool,
+    pub originals: Arc<LogOriginals>,
+}
+
+/// The two queues of a running agent.
+pub struct Handle {
+    pub ops: mpsc::UnboundedSender<Op>,
+    pub events: mpsc::UnboundedReceiver<Event>,
+    /// Ends when the engine has written everything.
+    pub task: tokio::task::JoinHandle<()>,
+}
+
+/// Starts an agent.
+///
+/// # Errors
+/// When the session to continue cannot be opened.
+pub fn start(setup: Setup) -> Result<Handle, LogError> {
+    let (op_sender, op_receiver) = mpsc::unbounded_channel();
+    let (event_sender, event_receiver) = mpsc::unbounded_channel();
+    let mut engine = engine(setup, event_sender)?;
+    let task = tokio::spawn(async move {
+        engine.wiring.originals.follow(engine.core.conversation.log_path());
+        engine.core.law.refresh(&engine.wiring.workspace);
+        engine.run(op_receiver).await;
+    });
+    Ok(Handle { ops: op_sender, events: event_receiver, task })
+}
+
+fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, LogError> {
+    let Setup { loaded, provider, model, workspace, project_state, interactive, resume } = setup;
+    let mut backlog = Vec::new();
+    let mut todos = None;
+    let conversation = match &resume {
+        None => Conversation::new(&project_state, &workspace),
+        Some(path) => {
+            let restored = Conversation::restore(&project_state, &workspace, path)?;
+            todos = restored.todos;
+            backlog = restored.notices;
+            restored.conversation
+        }
+    };
+    let originals = Arc::new(LogOriginals::default());
+    let core = core(&loaded, provider, model, &workspace, &project_state, interactive, conversation, &originals);
+    restore_working_state(&core, todos);
+    let questions = Arc::new(Questions::new(events.clone()));
+    if resume.is_some() {
+        let items = core.conversation.history.entries().iter().map(|entry| Arc::clone(&entry.item)).collect();
+        let _ = events.send(Event::History(items));
+    }
+    for text in loaded.notices.iter().cloned().chain(backlog) {
+        let _ = events.send(Event::Notice { level: crate::protocol::event::Level::Warning, text });
+    }
+    let wiring = Wiring { loaded, workspace, project_state, interactive, originals };
+    Ok(Engine { core, wiring, events, questions })
+}
+
+#[allow(clippy::too_many_arguments)]
+fn core(
+    loaded: &Loaded,
+    provider: Arc<dyn Provider>,
+    model: Arc<str>,
+    workspace: &std::path::Path,
+    project_state: &std::path::Path,
+    interactive: bool,
+    conversation: Conversation,
+    originals: &Arc<LogOriginals>,
+) -> Core {
+    let spill = Arc::new(Spill::new(project_state.join("tool-output")));
+    let mut cx = ToolCx::new(workspace.to_owned(), Arc::clone(&spill));
+    cx.originals = Some(Arc::clone(originals) as _);
+    let desk = Arc::new(PolicyDesk::new(
+        loaded.work.permission,
+        Rules::load(project_state),
+        workspace.to_owned(),
+        vec![spill.folder().to_owned()],
+    ));
+    let dispatcher = Dispatcher::new(cx, desk, spill, interactive);
+    let settings = loaded.provider.as_ref();
+    let params = Params {
+        model,
+        max_output_tokens: settings.and_then(|s| s.max_output_tokens),
+        temperature: settings.and_then(|s| s.temperature),
+        reasoning_effort: settings.and_then(|s| s.reasoning_effort.clone()),
+    };
+    let system: Arc<str> = prompts::SYSTEM.trim().into();
+    Core {
+        system_tokens: tokens::estimate(&system) + tokens::MESSAGE_OVERHEAD,
+        tools_tokens: schema_tokens(dispatcher.specs()),
+        conversation,
+        provider,
+        params,
+        light_model: loaded.work.light_model.clone(),
+        context: loaded.context.clone(),
+        law: Law::default(),
+        dispatcher,
+        max_steps: loaded.work.max_steps,
+        system,
+        summary_failures: 0,
+        last_estimate: 0,
+    }
+}
+
+/// Estimated tokens of the tool schemas with their framing.
+fn schema_tokens(specs: &[ToolSpec]) -> u32 {
+    specs
+        .iter()
+        .map(|spec| tokens::estimate(&spec.description) + tokens::estimate(&spec.schema.to_string()) + 12)
+        .sum()
+}
+
+/// What tools remember between calls, rebuilt from a session's history: the todo list and which files were read.
+pub fn restore_working_state(core: &Core, todos: Option<serde_json::Value>) {
+    if let Some(list) = todos.and_then(|list| serde_json::from_value(list).ok()) {
+        core.dispatcher.cx.todos.set(list);
+    }
+    for entry in core.conversation.history.entries() {
+        let Item::ToolResult(result) = &*entry.item else { continue };
+        let data = &result.envelope.data;
+        let text = |key: &str| data.get(key).and_then(serde_json::Value::as_str);
+        if let (Some(path), Some(hash)) = (text("path"), text("hash")) {
+            core.dispatcher.cx.files.remember(&core.dispatcher.cx.root.join(path), hash);
+        }
+    }
+}

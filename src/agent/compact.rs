@@ -1,0 +1,218 @@
+//! Keeping every request inside the window: the steps of SPEC §2 in their order, each logged with its cause. Checked
+//! before every request, also in the middle of a turn.
+
+use std::sync::Arc;
+
+use super::control::{Events, TurnControl};
+use super::turn::Core;
+use crate::context::budget::cache_model::{self, COLD_AFTER_MS, Prices};
+use crate::context::compress::summary::SummaryCompressor;
+use crate::context::history::entry::Entry;
+use crate::context::history::relief::{self, Batch};
+use crate::model::item::ItemId;
+use crate::protocol::event::{Event, Level};
+use crate::session::log::LogError;
+use crate::session::record::FormName;
+
+/// What a summary itself is taken to need, in tokens.
+const SUMMARY_TOKENS: u64 = 1_500;
+/// Failures in a row after which summaries are no longer tried by themselves.
+const MAX_FAILURES: u32 = 2;
+
+/// Why a request cannot be made.
+#[derive(Debug)]
+pub enum FitError {
+    Log(LogError),
+    /// Nothing more can be given up: the fixed parts and the newest message are larger than the window.
+    TooSmall { needed: u64, window: u64 },
+}
+
+impl From<LogError> for FitError {
+    fn from(error: LogError) -> Self {
+        Self::Log(error)
+    }
+}
+
+impl Core {
+    /// Tokens of the next request as far as they are known now, calibrated.
+    pub fn size(&self) -> u64 {
+        let fixed = u64::from(self.system_tokens) + u64::from(self.tools_tokens) + u64::from(self.law.tokens());
+        let recap = 90;
+        self.conversation.calibration.apply(fixed + recap + self.conversation.history.tokens())
+    }
+
+    fn limit(&self) -> u64 {
+        let share = (self.context.window_tokens as f64 * self.context.compression_threshold) as u64;
+        share.saturating_sub(self.context.output_reserve_tokens).max(1)
+    }
+
+    fn low_water(&self) -> u64 {
+        (self.context.window_tokens as f64 * self.context.low_water) as u64
+    }
+
+    /// Adopts compressed forms of finished rounds where that pays (SPEC §2): in a batch, at a turn's beginning.
+    ///
+    /// # Errors
+    /// When the log cannot be written.
+    pub fn adopt_where_it_pays(&mut self) -> Result<(), LogError> {
+        let requests = self.conversation.history.requests();
+        let prices = Prices {
+            cached: self.context.cached_price,
+            expected_requests: cache_model::expected_requests(requests),
+            cold: self.conversation.idle_ms() > COLD_AFTER_MS,
+        };
+        for batch in relief::adoption(&self.conversation.history, prices) {
+            self.conversation.adopt(&batch)?;
+        }
+        Ok(())
+    }
+
+    /// Brings the next request under the limit.
+    ///
+    /// # Errors
+    /// [`FitError`].
+    pub async fn fit(&mut self, control: &Arc<TurnControl>, events: &Events) -> Result<(), FitError> {
+        if self.size() < self.limit() || self.conversation.history.entries().len() < 2 {
+            return self.must_fit();
+        }
+        let low_water = self.low_water();
+        let steps: [fn(&Core) -> Option<Batch>; 3] = [
+            |core| relief::superseded_copies(&core.conversation.history),
+            |core| relief::in_finished_rounds(&core.conversation.history, FormName::Compressed),
+            |core| relief::in_running_turn(&core.conversation.history, FormName::Compressed),
+        ];
+        for step in steps {
+            if let Some(batch) = step(self) {
+                self.conversation.adopt(&batch)?;
+            }
+            if self.size() <= low_water {
+                return self.must_fit();
+            }
+        }
+        if self.summary_failures < MAX_FAILURES {
+            self.archive_rounds(control, events, None).await?;
+        }
+        let later: [fn(&Core) -> Option<Batch>; 2] = [
+            |core| relief::in_finished_rounds(&core.conversation.history, FormName::Pointer),
+            |core| relief::in_running_turn(&core.conversation.history, FormName::Pointer),
+        ];
+        for step in later {
+            if self.size() <= low_water {
+                break;
+            }
+            if let Some(batch) = step(self) {
+                self.conversation.adopt(&batch)?;
+            }
+        }
+        for severity in 0..4 {
+            if self.size() < self.limit() {
+                break;
+            }
+            if let Some(batch) = relief::trim(&self.conversation.history, severity) {
+                self.conversation.adopt(&batch)?;
+            }
+        }
+        self.must_fit()
+    }
+
+    /// The last guard: a request over the window is never sent.
+    fn must_fit(&mut self) -> Result<(), FitError> {
+        let window = self.context.window_tokens;
+        let room = window - (self.context.output_reserve_tokens / 2).min(window / 4);
+        let mut severity = 0;
+        while self.size() > room && severity < 4 {
+            if let Some(batch) = relief::trim(&self.conversation.history, severity) {
+                self.conversation.adopt(&batch)?;
+            }
+            severity += 1;
+        }
+        if self.size() > room {
+            return Err(FitError::TooSmall { needed: self.size(), window });
+        }
+        Ok(())
+    }
+
+    /// Replaces old rounds by a summary. Returns whether anything was archived.
+    ///
+    /// # Errors
+    /// When the log cannot be written.
+    pub async fn archive_rounds(
+        &mut self,
+        control: &Arc<TurnControl>,
+        events: &Events,
+        focus: Option<String>,
+    ) -> Result<bool, LogError> {
+        let Some(before) = self.archive_cut(focus.is_some()) else { return Ok(false) };
+        let entries: Vec<Entry> =
+            self.conversation.history.entries().iter().take_while(|entry| entry.id != before).cloned().collect();
+        let was: u64 = entries.iter().map(|entry| u64::from(entry.tokens())).sum();
+        let writer = self.summariser();
+        let _ = events.send(Event::Compacting { running: true });
+        // On its own task: a stalled server can neither block the loop nor the exit.
+        let mut task = tokio::spawn(async move { writer.summarise(entries, focus).await });
+        let done = tokio::select! {
+            done = &mut task => done.ok(),
+            () = control.cancel.cancelled() => {
+                task.abort();
+                None
+            }
+        };
+        let _ = events.send(Event::Compacting { running: false });
+        let Some(done) = done else { return Ok(false) };
+        if let Some(reason) = &done.fallback {
+            self.summary_failures += 1;
+            let more = if self.summary_failures >= MAX_FAILURES {
+                " Automatic summaries are off now; /compact tries again."
+            } else {
+                ""
+            };
+            notice(events, format!("Older rounds were replaced by recorded facts only: {reason}.{more}"));
+        } else {
+            self.summary_failures = 0;
+        }
+        let now = u64::from(crate::context::budget::tokens::estimate(&done.summary.text));
+        if now >= was {
+            self.summary_failures += 1;
+            return Ok(false);
+        }
+        self.conversation.archive(before, done.summary, "compaction")?;
+        Ok(true)
+    }
+
+    /// Where to cut: as many recent rounds stay as the low-water mark allows, at least two unless there is only one
+    /// finished round; `min_retain_rounds` is kept when that suffices.
+    fn archive_cut(&self, wanted: bool) -> Option<ItemId> {
+        let history = &self.conversation.history;
+        let rounds = history.rounds();
+        let most = if wanted { 2 } else { self.context.min_retain_rounds.min(rounds.len().saturating_sub(1)) };
+        let fixed = self.size().saturating_sub(self.conversation.calibration.apply(history.tokens()));
+        let kept = |retain: usize| -> u64 {
+            let from = rounds.get(rounds.len().saturating_sub(retain)).map_or(0, |range| range.start);
+            history.entries()[from..].iter().map(|entry| u64::from(entry.tokens())).sum()
+        };
+        let fits = |retain: usize| {
+            fixed + SUMMARY_TOKENS + self.conversation.calibration.apply(kept(retain)) <= self.low_water()
+        };
+        let retain = (2..=most.max(2)).rev().find(|&retain| fits(retain)).unwrap_or(2);
+        relief::archive_before(history, retain)
+            .or_else(|| relief::archive_before(history, 1).filter(|_| wanted || !fits(2)))
+    }
+
+    fn summariser(&self) -> SummaryCompressor {
+        let mut params = self.params.clone();
+        if let Some(light) = &self.light_model {
+            params.model = Arc::clone(light);
+        }
+        params.max_output_tokens = Some(u32::try_from(self.context.window_tokens / 8).unwrap_or(4_000).min(4_000));
+        SummaryCompressor {
+            provider: Arc::clone(&self.provider),
+            params,
+            timeout: std::time::Duration::from_secs(self.context.summary_timeout_s),
+            window_tokens: self.context.window_tokens,
+        }
+    }
+}
+
+fn notice(events: &Events, text: String) {
+    let _ = events.send(Event::Notice { level: Level::Warning, text });
+}

@@ -1,0 +1,117 @@
+//! What acts on a running turn from outside: interrupt, steering, and questions with their answers. The turn itself owns
+//! the conversation; this is all that is shared, behind short locks.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures_util::future::BoxFuture;
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+
+use crate::protocol::approval::{Answer, AskedQuestion, Question, QuestionId};
+use crate::protocol::event::Event;
+use crate::tool::cx::Asker;
+
+/// The outgoing queue.
+pub type Events = mpsc::UnboundedSender<Event>;
+
+/// Open questions of a session.
+pub struct Questions {
+    events: Events,
+    open: Mutex<(QuestionId, HashMap<QuestionId, oneshot::Sender<Answer>>)>,
+}
+
+impl Questions {
+    pub fn new(events: Events) -> Self {
+        Self { events, open: Mutex::new((0, HashMap::new())) }
+    }
+
+    /// Asks and waits; `None` when the turn is interrupted or the front end is gone.
+    pub async fn ask(&self, question: Question, cancel: &CancellationToken) -> Option<Answer> {
+        let (sender, receiver) = oneshot::channel();
+        let id = {
+            let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+            open.0 += 1;
+            let id = open.0;
+            open.1.insert(id, sender);
+            id
+        };
+        let sent = self.events.send(Event::Ask { id, question });
+        let answer = match sent {
+            Err(_) => None,
+            Ok(()) => tokio::select! {
+                answer = receiver => answer.ok(),
+                () = cancel.cancelled() => None,
+            },
+        };
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).1.remove(&id);
+        let _ = self.events.send(Event::AskClosed { id });
+        answer
+    }
+
+    /// Hands an answer to whoever waits for it; a late one is ignored.
+    pub fn answer(&self, id: QuestionId, answer: Answer) {
+        let waiting = self.open.lock().unwrap_or_else(PoisonError::into_inner).1.remove(&id);
+        if let Some(waiting) = waiting {
+            let _ = waiting.send(answer);
+        }
+    }
+}
+
+/// The AskUser tool's way to the person.
+pub struct PersonAsker {
+    pub questions: Arc<Questions>,
+    pub cancel: CancellationToken,
+}
+
+impl Asker for PersonAsker {
+    fn ask(&self, questions: Vec<AskedQuestion>) -> BoxFuture<'_, Option<Vec<String>>> {
+        Box::pin(async move {
+            match self.questions.ask(Question::Ask { questions }, &self.cancel).await? {
+                Answer::Replies { replies } => Some(replies),
+                Answer::No { note } if !note.is_empty() => Some(vec![note]),
+                _ => None,
+            }
+        })
+    }
+}
+
+/// The handle on one running turn.
+pub struct TurnControl {
+    pub cancel: CancellationToken,
+    pub questions: Arc<Questions>,
+    steering: Mutex<VecDeque<String>>,
+    wants_ledger: AtomicBool,
+}
+
+impl TurnControl {
+    pub fn new(questions: Arc<Questions>) -> Self {
+        Self {
+            cancel: CancellationToken::new(),
+            questions,
+            steering: Mutex::new(VecDeque::new()),
+            wants_ledger: AtomicBool::new(false),
+        }
+    }
+
+    /// Queues a message for the next step.
+    pub fn steer(&self, text: String) {
+        self.steering.lock().unwrap_or_else(PoisonError::into_inner).push_back(text);
+    }
+
+    /// The queued messages.
+    pub fn take_steering(&self) -> Vec<String> {
+        self.steering.lock().unwrap_or_else(PoisonError::into_inner).drain(..).collect()
+    }
+
+    /// The front end wants to see the ledger at the next step.
+    pub fn want_ledger(&self) {
+        self.wants_ledger.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the ledger was wanted; asks once.
+    pub fn ledger_wanted(&self) -> bool {
+        self.wants_ledger.swap(false, Ordering::Relaxed)
+    }
+}

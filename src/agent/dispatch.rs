@@ -1,0 +1,311 @@
+//! The one way in which a call runs: parse → access → decide → ask → run → redact → truncate. Whatever goes wrong on the
+//! way becomes an envelope that lets the model repair its call; only a fatal tool error ends the turn.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use futures_util::future::join_all;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use super::control::{Events, PersonAsker, TurnControl};
+use super::policy_desk::PolicyDesk;
+use crate::context::compress::redact;
+use crate::context::compress::spill::{Keep, Spill};
+use crate::model::call::{ToolCall, ToolSpec};
+use crate::model::envelope::{Envelope, ErrorCode, Status};
+use crate::model::item::ToolResult;
+use crate::policy::access::Access;
+use crate::policy::verdict::Verdict;
+use crate::protocol::approval::{Answer, ApprovalRequest, Question};
+use crate::protocol::event::{Event, Level};
+use crate::tool::api::{Prepared, Tool, ToolError};
+use crate::tool::cx::ToolCx;
+use crate::tool::registry;
+
+/// How long an interrupted tool may take to clean up before it is dropped.
+const CLEAN_UP: Duration = Duration::from_millis(80);
+
+/// The dispatcher of one session.
+pub struct Dispatcher {
+    tools: Vec<Box<dyn Tool>>,
+    specs: Arc<[ToolSpec]>,
+    pub cx: ToolCx,
+    pub desk: Arc<PolicyDesk>,
+    spill: Arc<Spill>,
+    /// Whether somebody can answer questions.
+    interactive: bool,
+    denied: AtomicU32,
+}
+
+/// A call that passed the gate.
+struct Admitted<'a> {
+    prepared: Box<dyn Prepared + 'a>,
+}
+
+impl Dispatcher {
+    pub fn new(cx: ToolCx, desk: Arc<PolicyDesk>, spill: Arc<Spill>, interactive: bool) -> Self {
+        let tools = registry::builtin();
+        let specs = tools.iter().map(|tool| tool.spec()).collect();
+        Self { tools, specs, cx, desk, spill, interactive, denied: AtomicU32::new(0) }
+    }
+
+    /// The tools as the model sees them.
+    pub fn specs(&self) -> &Arc<[ToolSpec]> {
+        &self.specs
+    }
+
+    /// Calls denied since the last time this was asked.
+    pub fn take_denied(&self) -> u32 {
+        self.denied.swap(0, Ordering::Relaxed)
+    }
+
+    /// The calls in runs that may go together: neighbouring read-only calls in one, every other call alone.
+    pub fn groups<'c>(&self, calls: &'c [Arc<ToolCall>]) -> Vec<&'c [Arc<ToolCall>]> {
+        let parallel = |call: &Arc<ToolCall>| self.find(&call.name).is_some_and(Tool::read_only);
+        calls.chunk_by(|a, b| parallel(a) && parallel(b)).collect()
+    }
+
+    /// Runs one group; results in call order.
+    ///
+    /// # Errors
+    /// The message of a fatal tool error.
+    pub async fn run_group(
+        &self,
+        group: &[Arc<ToolCall>],
+        control: &Arc<TurnControl>,
+        events: &Events,
+    ) -> Result<Vec<ToolResult>, String> {
+        let mut admitted = Vec::with_capacity(group.len());
+        for call in group {
+            admitted.push(self.gate(call, control, events).await);
+        }
+        let running = group.iter().zip(admitted).map(|(call, gate)| async move {
+            match gate {
+                Err(envelope) => Ok(envelope),
+                Ok(admitted) => self.run(call, admitted, control, events).await,
+            }
+        });
+        let mut results = Vec::with_capacity(group.len());
+        for (call, envelope) in group.iter().zip(join_all(running).await) {
+            let mut envelope = envelope?;
+            self.clean(&mut envelope, &call.name);
+            results.push(ToolResult { call_id: Arc::clone(&call.id), tool: Arc::clone(&call.name), envelope });
+        }
+        Ok(results)
+    }
+
+    fn find(&self, name: &str) -> Option<&dyn Tool> {
+        registry::find(&self.tools, name)
+    }
+
+    /// Parse, access, decide, ask. `Err` is the envelope for the model.
+    async fn gate<'a>(
+        &'a self,
+        call: &ToolCall,
+        control: &TurnControl,
+        events: &Events,
+    ) -> Result<Admitted<'a>, Envelope> {
+        let started = |title: String| {
+            let _ = events.send(Event::ToolStarted {
+                call_id: Arc::clone(&call.id),
+                tool: Arc::clone(&call.name),
+                title,
+                args: Arc::clone(&call.args),
+            });
+        };
+        let parsed = self.find(&call.name).ok_or_else(|| self.unknown(&call.name)).and_then(|tool| {
+            let args = call.parsed_args().map_err(|message| {
+                Envelope::error(
+                    ErrorCode::InvalidParam,
+                    format!("{}: {message}. Send the call again with one valid JSON object", tool.name()),
+                )
+            })?;
+            tool.prepare(args).map_err(|error| envelope_of(&error))
+        });
+        let prepared = match parsed {
+            Ok(prepared) => prepared,
+            Err(envelope) => {
+                started(call.name.to_string());
+                return Err(envelope);
+            }
+        };
+        started(prepared.title());
+        let accesses = prepared.access(&self.cx).map_err(|error| envelope_of(&error))?;
+        match self.desk.decide(&accesses) {
+            Verdict::Allow => {}
+            Verdict::Deny { reason } => {
+                self.denied.fetch_add(1, Ordering::Relaxed);
+                return Err(denied(&format!("{reason}. Do what you can without it, or tell the user what you need")));
+            }
+            Verdict::Ask { reason } => self.ask(call, &*prepared, &accesses, reason, control, events).await?,
+        }
+        Ok(Admitted { prepared })
+    }
+
+    async fn ask(
+        &self,
+        call: &ToolCall,
+        prepared: &dyn Prepared,
+        accesses: &[Access],
+        reason: String,
+        control: &TurnControl,
+        events: &Events,
+    ) -> Result<(), Envelope> {
+        if !self.interactive {
+            self.denied.fetch_add(1, Ordering::Relaxed);
+            return Err(denied(&format!(
+                "{reason}, and nobody can be asked here. Find a way inside the workspace, or say what you could not do"
+            )));
+        }
+        let (detail, is_diff) = prepared.preview(&self.cx);
+        let always_prefix = PolicyDesk::always_prefix(accesses);
+        let question = Question::Approval(ApprovalRequest {
+            call_id: call.id.to_string(),
+            tool: call.name.to_string(),
+            title: prepared.title(),
+            detail,
+            is_diff,
+            reason,
+            always_prefix: always_prefix.clone(),
+        });
+        match control.questions.ask(question, &control.cancel).await {
+            Some(Answer::Once) => Ok(()),
+            Some(Answer::Session) => {
+                self.desk.allow_for_session(accesses);
+                Ok(())
+            }
+            Some(Answer::Always) => {
+                if let Some(prefix) = always_prefix
+                    && let Err(error) = self.desk.allow_always(prefix)
+                {
+                    let _ = events.send(Event::Notice {
+                        level: Level::Warning,
+                        text: format!("The rule could not be stored ({error}); it holds for this session."),
+                    });
+                }
+                Ok(())
+            }
+            Some(Answer::No { note }) => {
+                self.denied.fetch_add(1, Ordering::Relaxed);
+                Err(denied(&match note.trim() {
+                    "" => "the user said no. Don't try it another way; ask or go on without it".to_owned(),
+                    note => format!("the user said no: {note}"),
+                }))
+            }
+            Some(Answer::Replies { .. }) | None => Err(interrupted()),
+        }
+    }
+
+    async fn run(
+        &self,
+        call: &ToolCall,
+        admitted: Admitted<'_>,
+        control: &Arc<TurnControl>,
+        events: &Events,
+    ) -> Result<Envelope, String> {
+        if control.cancel.is_cancelled() {
+            return Ok(interrupted());
+        }
+        let cx = self.cx_for(call, control, events);
+        let begun = Instant::now();
+        let outcome = tokio::select! {
+            outcome = admitted.prepared.run(&cx) => outcome,
+            () = after(&control.cancel) => return Ok(interrupted()),
+        };
+        let mut envelope = match outcome {
+            Ok(envelope) => envelope,
+            Err(ToolError::Fatal(message)) => return Err(message),
+            Err(error @ ToolError::Model { .. }) => envelope_of(&error),
+        };
+        envelope.time_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        Ok(envelope)
+    }
+
+    fn cx_for(&self, call: &ToolCall, control: &Arc<TurnControl>, events: &Events) -> ToolCx {
+        let mut cx = self.cx.clone();
+        cx.cancel = control.cancel.child_token();
+        let (events, call_id) = (events.clone(), Arc::clone(&call.id));
+        cx.progress = Arc::new(move |tail| {
+            let _ = events.send(Event::ToolProgress { call_id: Arc::clone(&call_id), tail });
+        });
+        if self.interactive {
+            cx.asker = Some(Arc::new(PersonAsker {
+                questions: Arc::clone(&control.questions),
+                cancel: control.cancel.clone(),
+            }));
+        }
+        cx
+    }
+
+    /// Secrets out, size down.
+    fn clean(&self, envelope: &mut Envelope, tool: &str) {
+        redact_in_place(&mut envelope.body);
+        redact_in_place(&mut envelope.text);
+        if let Some(error) = &mut envelope.error {
+            redact_in_place(&mut error.message);
+        }
+        for value in envelope.data.values_mut() {
+            redact_value(value);
+        }
+        let keep = if tool == "Bash" { Keep::HeadTail } else { Keep::Head };
+        let cut = self.spill.truncate(std::mem::take(&mut envelope.body), keep);
+        envelope.body = cut.body;
+        if cut.cut && envelope.status == Status::Success {
+            envelope.status = Status::Partial;
+        }
+        if let Some(path) = cut.full_output_path {
+            envelope.data.insert("full_output_path".to_owned(), path.to_string_lossy().into_owned().into());
+        }
+    }
+
+    fn unknown(&self, name: &str) -> Envelope {
+        let names: Vec<&str> = self.tools.iter().map(|tool| tool.name()).collect();
+        Envelope::error(
+            ErrorCode::NotFound,
+            format!("there is no tool '{}'. The tools are: {}", crate::base::text::one_line(name, 60), names.join(", ")),
+        )
+    }
+
+    /// The workspace.
+    pub fn root(&self) -> &Arc<PathBuf> {
+        &self.cx.root
+    }
+}
+
+async fn after(cancel: &CancellationToken) {
+    cancel.cancelled().await;
+    tokio::time::sleep(CLEAN_UP).await;
+}
+
+fn envelope_of(error: &ToolError) -> Envelope {
+    match error {
+        ToolError::Model { code, message } => Envelope::error(*code, message.clone()),
+        ToolError::Fatal(message) => Envelope::error(ErrorCode::InternalError, message.clone()),
+    }
+}
+
+fn denied(message: &str) -> Envelope {
+    Envelope::error(ErrorCode::PermissionDenied, message)
+}
+
+fn interrupted() -> Envelope {
+    Envelope::error(ErrorCode::Interrupted, "the user interrupted this call; its effect may be partial")
+}
+
+fn redact_in_place(text: &mut String) {
+    if let std::borrow::Cow::Owned(clean) = redact::redact(text) {
+        *text = clean;
+    }
+}
+
+fn redact_value(value: &mut Value) {
+    match value {
+        Value::String(text) => redact_in_place(text),
+        Value::Array(values) => values.iter_mut().for_each(redact_value),
+        Value::Object(values) => values.values_mut().for_each(redact_value),
+        _ => {}
+    }
+}

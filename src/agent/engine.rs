@@ -1,0 +1,296 @@
+//! The engine: takes operations in order, runs turns, and keeps listening while one runs. Nothing is shared but the
+//! turn's control; the conversation belongs to whoever runs.
+
+use std::collections::VecDeque;
+use std::path::Path;
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+
+use super::build::{self, Wiring};
+use super::control::{Events, Questions, TurnControl};
+use super::conversation::Conversation;
+use super::policy_desk::PolicyDesk;
+use super::turn::Core;
+use crate::config::prompts;
+use crate::protocol::event::{Event, Level, SessionInfo};
+use crate::protocol::op::Op;
+use crate::search::walk::{self, Walk};
+use crate::session::index;
+
+/// Most paths offered to the `@` popup.
+const MAX_FILES: usize = 50_000;
+
+/// The engine of one front end.
+pub struct Engine {
+    pub core: Core,
+    pub wiring: Wiring,
+    pub events: Events,
+    pub questions: Arc<Questions>,
+}
+
+impl Engine {
+    /// Runs until `Shutdown` or until the front end is gone.
+    pub async fn run(mut self, mut ops: mpsc::UnboundedReceiver<Op>) {
+        self.announce();
+        let mut deferred: VecDeque<Op> = VecDeque::new();
+        loop {
+            let op = match deferred.pop_front() {
+                Some(op) => op,
+                None => match ops.recv().await {
+                    Some(op) => op,
+                    None => break,
+                },
+            };
+            let text = match op {
+                Op::Shutdown => break,
+                Op::Submit { text } => text,
+                Op::Init => prompts::INIT.trim().to_owned(),
+                Op::Compact { focus } => {
+                    self.compact(focus, &mut ops, &mut deferred).await;
+                    continue;
+                }
+                other => {
+                    self.idle_op(other).await;
+                    continue;
+                }
+            };
+            if !self.turn(text, &mut ops, &mut deferred).await {
+                break;
+            }
+        }
+    }
+
+    /// Runs one turn while listening; `false` when the program is to end.
+    async fn turn(
+        &mut self,
+        text: String,
+        ops: &mut mpsc::UnboundedReceiver<Op>,
+        deferred: &mut VecDeque<Op>,
+    ) -> bool {
+        let control = Arc::new(TurnControl::new(Arc::clone(&self.questions)));
+        let desk = Arc::clone(&self.core.dispatcher.desk);
+        let before = self.core.params.model.clone();
+        let going_on = {
+            let turn = self.core.run_turn(text, &control, &self.events);
+            listen(turn, ops, deferred, &control, &desk, &self.wiring, &self.events).await
+        };
+        self.wiring.originals.follow(self.core.conversation.log_path());
+        // What was typed in the turn's last moment is not lost: it begins the next turn.
+        for text in control.take_steering() {
+            deferred.push_back(Op::Submit { text });
+        }
+        if control.ledger_wanted() {
+            self.send_ledger();
+        }
+        debug_assert_eq!(before, self.core.params.model);
+        going_on
+    }
+
+    async fn compact(
+        &mut self,
+        focus: Option<String>,
+        ops: &mut mpsc::UnboundedReceiver<Op>,
+        deferred: &mut VecDeque<Op>,
+    ) {
+        let control = Arc::new(TurnControl::new(Arc::clone(&self.questions)));
+        let desk = Arc::clone(&self.core.dispatcher.desk);
+        let before = self.core.size();
+        self.core.summary_failures = 0;
+        let done = {
+            let (core, events) = (&mut self.core, &self.events);
+            let work = async {
+                let focus = Some(focus.unwrap_or_default());
+                core.archive_rounds(&control, events, focus).await
+            };
+            let mut outcome = Ok(false);
+            let work = async { outcome = work.await };
+            listen(work, ops, deferred, &control, &desk, &self.wiring, &self.events).await;
+            outcome
+        };
+        let now = self.core.size();
+        let (level, text) = match done {
+            Ok(true) => (
+                Level::Info,
+                format!(
+                    "Compacted: about {} → {} tokens.",
+                    crate::base::text::human_tokens(before),
+                    crate::base::text::human_tokens(now)
+                ),
+            ),
+            Ok(false) => (Level::Info, "There is nothing to compact yet: the recent rounds always stay.".to_owned()),
+            Err(error) => (Level::Error, error.to_string()),
+        };
+        self.notice(level, text);
+        self.core.last_estimate = self.core.build().ledger.total();
+        self.send_window();
+    }
+
+    async fn idle_op(&mut self, op: Op) {
+        match op {
+            Op::SetModel { model } => match self.wiring.loaded.context_for(&model, None) {
+                Ok(context) => {
+                    self.core.context = context;
+                    self.core.params.model = model.as_str().into();
+                    let provider = self.core.provider.name();
+                    if let Err(error) = self.core.conversation.note_model(provider, &model) {
+                        self.notice(Level::Error, error.to_string());
+                    }
+                    self.announce();
+                }
+                Err(error) => self.notice(Level::Error, format!("{error}; {}.", error.hint)),
+            },
+            Op::Clear => {
+                self.open(Conversation::new(&self.wiring.project_state, &self.wiring.workspace));
+                self.announce();
+            }
+            Op::Resume { session } => match index::find(&self.wiring.project_state, &session) {
+                Ok(path) => self.resume(&path),
+                Err(message) => self.notice(Level::Error, format!("{message}.")),
+            },
+            Op::ShowContext => self.send_ledger(),
+            Op::Submit { .. } | Op::Init | Op::Compact { .. } | Op::Shutdown | Op::Interrupt => {}
+            quick => quick_op(quick, &self.core.dispatcher.desk, &self.wiring, &self.events),
+        }
+    }
+
+    /// Continues another session.
+    pub fn resume(&mut self, path: &Path) {
+        match Conversation::restore(&self.wiring.project_state, &self.wiring.workspace, path) {
+            Ok(restored) => {
+                self.open(restored.conversation);
+                build::restore_working_state(&self.core, restored.todos);
+                self.announce();
+                let items = self.core.conversation.history.entries().iter().map(|e| Arc::clone(&e.item)).collect();
+                let _ = self.events.send(Event::History(items));
+                for text in restored.notices {
+                    self.notice(Level::Warning, text);
+                }
+            }
+            Err(error) => self.notice(
+                Level::Error,
+                format!("{error}. Close the other one, or begin a new session with /clear."),
+            ),
+        }
+    }
+
+    fn open(&mut self, conversation: Conversation) {
+        self.core.conversation = conversation;
+        self.core.summary_failures = 0;
+        self.core.last_estimate = 0;
+        self.core.dispatcher.cx.todos.set(Vec::new());
+        self.wiring.originals.follow(self.core.conversation.log_path());
+    }
+
+    /// Tells the front end what is open.
+    fn announce(&mut self) {
+        let rules_file = self.core.law.exists();
+        let info = SessionInfo {
+            id: self.core.conversation.id.clone(),
+            model: self.core.params.model.to_string(),
+            provider: self.core.provider.name().to_owned(),
+            permission: self.core.dispatcher.desk.permission(),
+            workspace: self.wiring.workspace.to_string_lossy().into_owned(),
+            turns: self.core.conversation.turns(),
+            offer_init: self.wiring.interactive && !rules_file && self.core.dispatcher.desk.offers_init(),
+        };
+        let _ = self.events.send(Event::Session(info));
+        self.send_window();
+    }
+
+    fn send_window(&self) {
+        let window = self.core.conversation.window(self.core.last_estimate, self.core.context.window_tokens);
+        let _ = self.events.send(Event::Window(window));
+    }
+
+    fn send_ledger(&self) {
+        let ledger = self.core.build().ledger;
+        let _ = self.events.send(Event::Ledger(self.core.ledger_view(&ledger)));
+    }
+
+    fn notice(&self, level: Level, text: String) {
+        let _ = self.events.send(Event::Notice { level, text });
+    }
+}
+
+/// Drives `work` while taking operations; `false` when the program is to end.
+async fn listen(
+    work: impl Future,
+    ops: &mut mpsc::UnboundedReceiver<Op>,
+    deferred: &mut VecDeque<Op>,
+    control: &TurnControl,
+    desk: &PolicyDesk,
+    wiring: &Wiring,
+    events: &Events,
+) -> bool {
+    tokio::pin!(work);
+    let mut going_on = true;
+    loop {
+        let op = tokio::select! {
+            biased;
+            op = ops.recv(), if going_on => op,
+            _ = &mut work => return going_on,
+        };
+        match op {
+            None | Some(Op::Shutdown) => {
+                control.cancel.cancel();
+                going_on = false;
+            }
+            Some(Op::Submit { text }) => control.steer(text),
+            Some(Op::Interrupt) => control.cancel.cancel(),
+            Some(Op::Answer { id, answer }) => control.questions.answer(id, answer),
+            Some(Op::ShowContext) => control.want_ledger(),
+            Some(later @ (Op::Compact { .. } | Op::SetModel { .. } | Op::Clear | Op::Resume { .. } | Op::Init)) => {
+                deferred.push_back(later);
+            }
+            Some(quick) => quick_op(quick, desk, wiring, events),
+        }
+    }
+}
+
+/// Operations that need nothing of the conversation: done at once, also in the middle of a turn.
+fn quick_op(op: Op, desk: &PolicyDesk, wiring: &Wiring, events: &Events) {
+    match op {
+        Op::SetPermission { permission } => {
+            desk.set_permission(permission);
+            let text = format!("Permission is now {}.", permission.as_str());
+            let _ = events.send(Event::Permission(permission));
+            let _ = events.send(Event::Notice { level: Level::Info, text });
+        }
+        Op::DeclineInit => {
+            if let Err(error) = desk.decline_init() {
+                let text = format!("That could not be remembered: {error}. You will be asked again.");
+                let _ = events.send(Event::Notice { level: Level::Warning, text });
+            }
+        }
+        Op::ListSessions => {
+            let (events, state) = (events.clone(), wiring.project_state.clone());
+            tokio::task::spawn_blocking(move || events.send(Event::Sessions(index::list(&state))));
+        }
+        Op::ListFiles => {
+            let (events, root) = (events.clone(), wiring.workspace.clone());
+            tokio::task::spawn_blocking(move || events.send(Event::Files(files(&root).into())));
+        }
+        _ => {}
+    }
+}
+
+/// The workspace's files and folders for the `@` popup, ignored ones left out.
+fn files(root: &Path) -> Vec<String> {
+    let mut files = Vec::new();
+    for entry in Walk::new(root).sorted() {
+        if files.len() >= MAX_FILES {
+            break;
+        }
+        let Ok(path) = entry.path().strip_prefix(root) else { continue };
+        if path.as_os_str().is_empty() {
+            continue;
+        }
+        let mut name = path.to_string_lossy().into_owned();
+        if !walk::is_file(&entry) {
+            name.push('/');
+        }
+        files.push(name);
+    }
+    files
+}

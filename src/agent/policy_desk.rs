@@ -1,0 +1,95 @@
+//! Where the permission level and the person's rules are kept while the agent runs: judged by the dispatcher, changed by
+//! answers and by `/permission`, also in the middle of a turn.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::config::settings::Permission;
+use crate::policy::access::Access;
+use crate::policy::command;
+use crate::policy::rules::Rules;
+use crate::policy::verdict::{Judge, Verdict};
+
+struct State {
+    permission: Permission,
+    rules: Rules,
+}
+
+/// The desk.
+pub struct PolicyDesk {
+    state: Mutex<State>,
+    workspace: PathBuf,
+    readable: Vec<PathBuf>,
+}
+
+impl PolicyDesk {
+    pub fn new(permission: Permission, rules: Rules, workspace: PathBuf, readable: Vec<PathBuf>) -> Self {
+        Self { state: Mutex::new(State { permission, rules }), workspace, readable }
+    }
+
+    pub fn permission(&self) -> Permission {
+        self.state().permission
+    }
+
+    pub fn set_permission(&self, permission: Permission) {
+        self.state().permission = permission;
+    }
+
+    /// The verdict over a call.
+    pub fn decide(&self, accesses: &[Access]) -> Verdict {
+        let state = self.state();
+        let readable: Vec<&Path> = self.readable.iter().map(PathBuf::as_path).collect();
+        Judge { permission: state.permission, rules: &state.rules, workspace: &self.workspace, readable: &readable }
+            .decide(accesses)
+    }
+
+    /// What "always" would allow for these accesses.
+    pub fn always_prefix(accesses: &[Access]) -> Option<String> {
+        match accesses {
+            [Access::Exec { command: text, .. }] => command::general_prefix(text),
+            _ => None,
+        }
+    }
+
+    /// Allows everything of this kind for the session.
+    pub fn allow_for_session(&self, accesses: &[Access]) {
+        let mut state = self.state();
+        for access in accesses {
+            match access {
+                Access::Exec { command, .. } => state.rules.for_session_command(command),
+                Access::Write(path) if path.starts_with(&self.workspace) => state.rules.for_session_writes(),
+                Access::Read(path) if !path.starts_with(&self.workspace) => {
+                    let folder = if path.is_dir() { Some(path.as_path()) } else { path.parent() };
+                    if let Some(folder) = folder {
+                        state.rules.for_session_reads(folder.to_owned());
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Allows a command prefix in this project from now on.
+    ///
+    /// # Errors
+    /// When the rule cannot be stored; it holds for the session anyway.
+    pub fn allow_always(&self, prefix: String) -> std::io::Result<()> {
+        self.state().rules.always(prefix)
+    }
+
+    pub fn offers_init(&self) -> bool {
+        self.state().rules.offers_init()
+    }
+
+    /// Remembers that no rules file is wanted.
+    ///
+    /// # Errors
+    /// When it cannot be stored.
+    pub fn decline_init(&self) -> std::io::Result<()> {
+        self.state().rules.decline_init()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

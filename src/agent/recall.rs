@@ -1,0 +1,28 @@
+//! The Recall tool's way to the originals: they stand in the session log, whole, for ever.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::model::item::{Item, ItemId};
+use crate::session::reader;
+use crate::tool::cx::Originals;
+
+/// Reads from whichever log is open.
+#[derive(Default)]
+pub struct LogOriginals {
+    path: Mutex<PathBuf>,
+}
+
+impl LogOriginals {
+    /// Follows the agent to another session.
+    pub fn follow(&self, path: PathBuf) {
+        *self.path.lock().unwrap_or_else(PoisonError::into_inner) = path;
+    }
+}
+
+impl Originals for LogOriginals {
+    fn original(&self, id: ItemId) -> Option<Arc<Item>> {
+        let path = self.path.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        reader::find_item(&path, id).ok().flatten()
+    }
+}

@@ -1,0 +1,140 @@
+//! The arguments, as clap reads them: dumb data whose doc comments are the help. Turning them into settings happens in
+//! `open`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::config::settings::{Permission, ProviderKind};
+
+/// A coding agent in your terminal that accounts for every token in the window.
+///
+/// Without a subcommand it opens the chat; a prompt given here is sent at once.
+#[derive(Debug, Parser)]
+#[command(name = "mycode", version, disable_help_subcommand = true)]
+pub struct Cli {
+    #[command(flatten)]
+    pub model: ModelArgs,
+
+    /// Continue this project's last session
+    #[arg(short = 'c', long = "continue", global = true)]
+    pub continue_last: bool,
+
+    /// What to do first
+    pub prompt: Option<String>,
+
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+/// Which model, and what it may do.
+#[derive(Args, Clone, Debug, Default)]
+pub struct ModelArgs {
+    /// openai (and everything compatible), anthropic or scripted
+    #[arg(long, global = true, help_heading = "Model")]
+    pub provider: Option<ProviderKind>,
+
+    /// Model name
+    #[arg(short, long, global = true, help_heading = "Model")]
+    pub model: Option<String>,
+
+    /// Server address, such as http://localhost:11434/v1
+    #[arg(long, global = true, help_heading = "Model", value_name = "URL")]
+    pub base_url: Option<String>,
+
+    /// Answers for the scripted provider, one JSON object a line
+    #[arg(long, global = true, help_heading = "Model", value_name = "FILE")]
+    pub script: Option<PathBuf>,
+
+    /// Size of the model's window in tokens
+    #[arg(long, global = true, help_heading = "Model", value_name = "TOKENS")]
+    pub context_window: Option<u64>,
+
+    /// Extra request header "Name: value"
+    #[arg(long, global = true, help_heading = "Model", value_name = "HEADER")]
+    pub header: Vec<String>,
+
+    /// read-only, ask, auto or full
+    #[arg(short, long, global = true, help_heading = "Work", value_name = "LEVEL")]
+    pub permission: Option<Permission>,
+
+    /// Model replies per turn
+    #[arg(long, global = true, help_heading = "Work", value_name = "N")]
+    pub max_steps: Option<u32>,
+
+    /// Work in this folder
+    #[arg(short = 'C', long = "cd", global = true, help_heading = "Work", value_name = "DIR")]
+    pub folder: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run one task without the screen and print the answer
+    Exec(ExecArgs),
+    /// Continue a session of this project
+    Resume(ResumeArgs),
+    /// List this project's sessions
+    Sessions(SessionsArgs),
+    /// Play a real session on a sample project: no key, no network
+    Demo,
+    /// Run one tool here and print its envelope
+    Tool(ToolArgs),
+    /// Show what is configured and whether it works
+    Doctor(DoctorArgs),
+    /// Print a shell completion script
+    Completions {
+        /// bash, zsh, fish, elvish or powershell
+        shell: clap_complete::Shell,
+    },
+}
+
+#[derive(Args, Debug)]
+pub struct ExecArgs {
+    /// The task; `-` reads it from standard input
+    pub prompt: String,
+
+    /// One JSON event a line on standard output
+    #[arg(long)]
+    pub json: bool,
+
+    /// Continue this session
+    #[arg(long, value_name = "ID")]
+    pub resume: Option<String>,
+}
+
+#[derive(Args, Debug)]
+pub struct ResumeArgs {
+    /// The session, or the beginning of its id
+    pub id: Option<String>,
+
+    /// The session that was changed last
+    #[arg(long, conflicts_with = "id")]
+    pub last: bool,
+
+    /// What to do next
+    pub prompt: Option<String>,
+}
+
+#[derive(Args, Debug)]
+pub struct SessionsArgs {
+    /// One JSON object a line
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args, Debug)]
+pub struct ToolArgs {
+    /// The tool, such as Read; `-` reads calls {"tool","args"} from standard input, one a line
+    pub name: String,
+
+    /// The arguments as a JSON object
+    #[arg(long, default_value = "{}")]
+    pub args: String,
+}
+
+#[derive(Args, Debug)]
+pub struct DoctorArgs {
+    /// Print the annotated default configuration
+    #[arg(long)]
+    pub config: bool,
+}

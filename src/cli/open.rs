@@ -1,0 +1,141 @@
+//! From arguments to a running agent: workspace, configuration, provider, session. Shared by every subcommand that
+//! needs one.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::args::{Cli, ModelArgs};
+use super::report::{Failure, Kind};
+use crate::agent::build::Setup;
+use crate::config::load::{self, Loaded, Sources};
+use crate::config::paths::Paths;
+use crate::config::raw::Raw;
+use crate::config::settings::{Origin, Permission};
+use crate::provider::absent::{self, Absent};
+use crate::provider::api::Provider;
+use crate::provider::{probe, registry};
+use crate::session::index;
+
+/// Where the program works and what it was told.
+pub struct Opened {
+    pub loaded: Loaded,
+    pub workspace: PathBuf,
+    pub project_state: PathBuf,
+}
+
+/// Which session to work in.
+pub enum Which {
+    New,
+    Last,
+    Id(String),
+}
+
+/// Reads the configuration.
+///
+/// # Errors
+/// A folder that is not there, or settings that cannot be used.
+pub fn open(model: &ModelArgs, default_permission: Permission) -> Result<Opened, Failure> {
+    let folder = match &model.folder {
+        Some(folder) => folder.clone(),
+        None => std::env::current_dir().map_err(|error| {
+            Failure::new(Kind::Usage, format!("the current folder is gone: {error}"), "go to a folder that exists")
+        })?,
+    };
+    let workspace = folder.canonicalize().map_err(|error| {
+        Failure::new(Kind::Usage, format!("{} can't be opened: {error}", folder.display()), "name a folder that exists")
+    })?;
+    if !workspace.is_dir() {
+        return Err(Failure::new(Kind::Usage, format!("{} is not a folder", folder.display()), "name a folder"));
+    }
+    let paths = Paths::from_env();
+    let flags = Raw {
+        provider: model.provider,
+        model: model.model.clone(),
+        base_url: model.base_url.clone(),
+        script: model.script.clone(),
+        context_window: model.context_window,
+        headers: load::header_table(&model.header)?,
+        permission: model.permission,
+        max_steps: model.max_steps,
+        ..Raw::default()
+    };
+    let loaded = load::load(Sources {
+        flags,
+        vars: &|name| std::env::var(name).ok(),
+        paths: &paths,
+        workspace: &workspace,
+        default_permission,
+    })?;
+    let project_state = paths.project(&workspace);
+    Ok(Opened { loaded, workspace, project_state })
+}
+
+/// The session's log, or `None` for a new session.
+///
+/// # Errors
+/// When there is no such session.
+pub fn session(project_state: &Path, which: &Which) -> Result<Option<PathBuf>, Failure> {
+    match which {
+        Which::New => Ok(None),
+        Which::Last => index::last(project_state).map(Some).ok_or_else(|| {
+            Failure::new(Kind::Usage, "this project has no session yet", "begin one with `mycode`")
+        }),
+        Which::Id(id) => index::find(project_state, id)
+            .map(Some)
+            .map_err(|message| Failure::new(Kind::Usage, message, "`mycode sessions` lists them")),
+    }
+}
+
+/// Everything an agent needs. Where nothing is configured, local servers are asked; with none of them an interactive
+/// agent still opens and says what to do.
+///
+/// # Errors
+/// Settings or a session that cannot be used.
+pub async fn setup(cli: &Cli, interactive: bool, which: &Which) -> Result<Setup, Failure> {
+    let default_permission = if interactive { Permission::Ask } else { Permission::Auto };
+    let Opened { mut loaded, workspace, project_state } = open(&cli.model, default_permission)?;
+    let resume = session(&project_state, which)?;
+    let provider: Arc<dyn Provider> = match &loaded.provider {
+        Some(settings) => registry::build(settings)?,
+        None => match probe::find_local().await {
+            Some(server) => {
+                let model = server.models.first().cloned().unwrap_or_default();
+                let settings = loaded.local_provider(server.base_url.clone(), &model);
+                loaded.notices.push(format!("Using {} at {} ({}).", server.name, server.base_url, settings.model));
+                let window = probe::context_window(&settings).await;
+                if let Some(window) = &window {
+                    loaded.notices.extend(window.advice.clone());
+                }
+                loaded.context = loaded.context_for(&settings.model, window.map(|window| window.tokens))?;
+                let provider = registry::build(&settings)?;
+                loaded.provider = Some(settings);
+                provider
+            }
+            None if interactive => {
+                loaded.notices.push(first_run());
+                Arc::new(Absent)
+            }
+            None => return Err(Failure::new(Kind::Config, "no model is set up", absent::ADVICE)),
+        },
+    };
+    if loaded.context.window_origin == Origin::Default
+        && let Some(settings) = loaded.provider.as_ref().filter(|settings| is_usual_local(&settings.base_url))
+        && let Some(window) = probe::context_window(settings).await
+    {
+        loaded.notices.extend(window.advice);
+        loaded.context = loaded.context_for(&settings.model, Some(window.tokens))?;
+    }
+    let model = loaded.provider.as_ref().map_or_else(|| Arc::from("no model"), |s| Arc::clone(&s.model));
+    Ok(Setup { loaded, provider, model, workspace, project_state, interactive, resume })
+}
+
+/// Only servers at their usual local address are asked for their window before the first request: any other server
+/// would have to answer a question that it may not know, and the start would wait for it.
+fn is_usual_local(base_url: &str) -> bool {
+    [":11434", ":1234", ":8080"].iter().any(|port| base_url.contains(port))
+        && (base_url.contains("localhost") || base_url.contains("127.0.0.1"))
+}
+
+fn first_run() -> String {
+    format!("Welcome. {}{}.", absent::ADVICE[..1].to_uppercase(), &absent::ADVICE[1..])
+}

@@ -1,0 +1,85 @@
+//! How failures reach the person: `error:`, `caused by:`, `hint:`, and an exit code for each kind (SPEC §11).
+
+use std::fmt::Display;
+use std::io::Write;
+use std::process::ExitCode;
+
+use crate::config::load::ConfigError;
+use crate::provider::api::ProviderError;
+use crate::session::log::LogError;
+
+/// Kinds of failure; the number is the exit code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Task = 1,
+    Usage = 2,
+    Config = 3,
+    Provider = 4,
+    Interrupted = 130,
+}
+
+/// A failure on its way to the person.
+#[derive(Debug)]
+pub struct Failure {
+    pub kind: Kind,
+    pub message: String,
+    pub causes: Vec<String>,
+    pub hints: Vec<String>,
+}
+
+impl Failure {
+    pub fn new(kind: Kind, message: impl Display, hint: impl Display) -> Self {
+        Self { kind, message: message.to_string(), causes: Vec::new(), hints: vec![hint.to_string()] }
+    }
+
+    /// Prints it to standard error and gives its exit code.
+    pub fn report(&self) -> ExitCode {
+        let mut out = std::io::stderr().lock();
+        let _ = writeln!(out, "error: {}", self.message);
+        for cause in &self.causes {
+            let _ = writeln!(out, "caused by: {cause}");
+        }
+        for hint in &self.hints {
+            let _ = writeln!(out, "hint: {hint}");
+        }
+        ExitCode::from(self.kind as u8)
+    }
+}
+
+impl From<ConfigError> for Failure {
+    fn from(error: ConfigError) -> Self {
+        Self::new(Kind::Config, &error.what, &error.hint)
+    }
+}
+
+impl From<ProviderError> for Failure {
+    fn from(error: ProviderError) -> Self {
+        let kind = match error {
+            ProviderError::Setup { .. } | ProviderError::Script { .. } => Kind::Config,
+            _ => Kind::Provider,
+        };
+        Self::new(kind, &error, error.hint())
+    }
+}
+
+impl From<LogError> for Failure {
+    fn from(error: LogError) -> Self {
+        let hint = match &error {
+            LogError::Busy { .. } => "close the other mycode, or begin a new session",
+            LogError::Io { .. } => "check the disk space and that the state folder is yours, or set MYCODE_HOME",
+        };
+        Self::new(Kind::Task, &error, hint)
+    }
+}
+
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Self {
+        Self::new(Kind::Task, &error, "see the message above; nothing was changed")
+    }
+}
+
+/// Writes to standard output; a closed pipe ends the program quietly instead of loudly.
+pub fn print(text: &str) {
+    let mut out = std::io::stdout().lock();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}

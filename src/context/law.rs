@@ -1,0 +1,149 @@
+//! The project's rules files, from the repository's root down to the workspace, nearest last (SPEC §1, L2). Read before
+//! a request is built and again only when a file's time or size changed, so that the layer itself stays pure.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use super::budget::tokens;
+
+/// File names in order of preference; one file a folder. The first is matched in any case.
+const NAMES: [&str; 3] = ["CODE_LAW.md", "AGENTS.md", "CLAUDE.md"];
+
+/// The largest rules file that is taken up, in bytes: more is no rule but a manual.
+const MAX_BYTES: u64 = 256 * 1024;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Stamp {
+    modified: Option<SystemTime>,
+    bytes: u64,
+}
+
+/// The rules as they are sent, and what they were made from.
+#[derive(Clone, Debug, Default)]
+pub struct Law {
+    files: BTreeMap<usize, (PathBuf, Stamp, String)>,
+    /// Files that were there earlier in this session.
+    removed: Vec<PathBuf>,
+    rendered: Option<Arc<str>>,
+    tokens: u32,
+}
+
+impl Law {
+    /// The rules' text, `None` when there are none.
+    pub fn text(&self) -> Option<&Arc<str>> {
+        self.rendered.as_ref()
+    }
+
+    /// Estimated tokens of the text.
+    pub fn tokens(&self) -> u32 {
+        self.tokens
+    }
+
+    /// Whether the workspace has a rules file of its own or from above.
+    pub fn exists(&self) -> bool {
+        !self.files.is_empty()
+    }
+
+    /// Looks at the files again; returns whether the rendered text changed.
+    pub fn refresh(&mut self, workspace: &Path) -> bool {
+        let mut now = BTreeMap::new();
+        for (depth, folder) in chain(workspace).into_iter().enumerate() {
+            let Some(path) = rules_file(&folder) else { continue };
+            let Ok(meta) = fs::metadata(&path) else { continue };
+            if !meta.is_file() || meta.len() > MAX_BYTES {
+                continue;
+            }
+            let stamp = Stamp { modified: meta.modified().ok(), bytes: meta.len() };
+            let known = self.files.get(&depth).filter(|(old, seen, _)| *old == path && *seen == stamp);
+            let text = match known {
+                Some((.., text)) => text.clone(),
+                None => String::from_utf8_lossy(&fs::read(&path).unwrap_or_default()).into_owned(),
+            };
+            now.insert(depth, (path, stamp, text));
+        }
+        for (old, ..) in self.files.values() {
+            if !now.values().any(|(path, ..)| path == old) && !self.removed.contains(old) {
+                self.removed.push(old.clone());
+            }
+        }
+        self.removed.retain(|old| !now.values().any(|(path, ..)| path == old));
+        self.files = now;
+        let rendered = self.render(workspace);
+        if rendered.as_deref() == self.rendered.as_deref() {
+            return false;
+        }
+        self.tokens = rendered.as_deref().map_or(0, |text| tokens::estimate(text) + tokens::MESSAGE_OVERHEAD);
+        self.rendered = rendered.map(Arc::from);
+        true
+    }
+
+    fn render(&self, workspace: &Path) -> Option<String> {
+        let mut out = String::new();
+        for (path, _, text) in self.files.values() {
+            if text.trim().is_empty() {
+                continue;
+            }
+            let shown = path.strip_prefix(workspace).unwrap_or(path).display();
+            out.push_str(&format!("# Project rules ({shown})\n{}\n\n", text.trim()));
+        }
+        for path in &self.removed {
+            let shown = path.strip_prefix(workspace).unwrap_or(path).display();
+            out.push_str(&format!("The rules file {shown} was removed; what it said no longer holds.\n"));
+        }
+        let out = out.trim_end();
+        (!out.is_empty()).then(|| out.to_owned())
+    }
+}
+
+/// Folders from the repository's root (or the workspace itself, outside a repository) down to the workspace.
+fn chain(workspace: &Path) -> Vec<PathBuf> {
+    let mut folders = Vec::new();
+    for folder in workspace.ancestors() {
+        folders.push(folder.to_owned());
+        if folder.join(".git").exists() {
+            folders.reverse();
+            return folders;
+        }
+    }
+    vec![workspace.to_owned()]
+}
+
+fn rules_file(folder: &Path) -> Option<PathBuf> {
+    let exact = folder.join(NAMES[0]);
+    if exact.is_file() {
+        return Some(exact);
+    }
+    let other_case = fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path()).find(|path| {
+        path.file_name().is_some_and(|name| name.to_string_lossy().eq_ignore_ascii_case(NAMES[0]))
+    });
+    other_case.or_else(|| NAMES[1..].iter().map(|name| folder.join(name)).find(|path| path.is_file()))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn from_the_root_down_nearest_last_and_removal_is_said() {
+        let root = tempfile::tempdir().unwrap();
+        let inner = root.path().join("a/b");
+        fs::create_dir_all(&inner).unwrap();
+        fs::create_dir(root.path().join(".git")).unwrap();
+        fs::write(root.path().join("AGENTS.md"), "root rule").unwrap();
+        fs::write(root.path().join("CLAUDE.md"), "not read").unwrap();
+        fs::write(inner.join("code_law.md"), "inner rule").unwrap();
+        let mut law = Law::default();
+        assert!(law.refresh(&inner));
+        assert!(!law.refresh(&inner));
+        let text = law.text().unwrap().to_string();
+        assert!(text.find("root rule").unwrap() < text.find("inner rule").unwrap(), "{text}");
+        assert!(!text.contains("not read"));
+        fs::remove_file(inner.join("code_law.md")).unwrap();
+        assert!(law.refresh(&inner));
+        assert!(law.text().unwrap().contains("code_law.md was removed"));
+    }
+}
