@@ -18,6 +18,7 @@
 
 pub mod base;
 pub mod config;
+pub mod exec;
 pub mod model;
 pub mod policy;
 pub mod protocol;
