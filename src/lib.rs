@@ -16,9 +16,12 @@
 //! The session log is the truth; history is what the agent remembers of it; the context builder is a
 //! pure function from history to request and ledger; front ends see only `Op` in and `Event` out.
 
+pub mod agent;
 pub mod base;
+pub mod cli;
 pub mod config;
 pub mod context;
+pub mod exec;
 pub mod model;
 pub mod policy;
 pub mod protocol;
@@ -26,3 +29,4 @@ pub mod provider;
 pub mod search;
 pub mod session;
 pub mod tool;
+pub mod tui;

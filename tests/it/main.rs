@@ -1,1 +1,8 @@
 //! The only integration test binary (fast link); one file a subject.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod support;
+
+mod provider_faults;
+mod provider_stream;
+mod provider_wire;

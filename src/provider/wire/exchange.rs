@@ -111,7 +111,14 @@ fn attempt(endpoint: Arc<Endpoint>, body: Arc<str>, idle: Duration, mut decoder:
                 Form::Events(parser) => {
                     parser.finish(&mut events);
                     for event in &events {
-                        flow = decoder.event(event, &mut out)?;
+                        // Without its blank line an event may be half of one; that is a break and not nonsense.
+                        match decoder.event(event, &mut out) {
+                            Err(ProviderError::Protocol { .. }) if decoder.settled() => {}
+                            Err(ProviderError::Protocol { .. }) => Err(ProviderError::Broken {
+                                message: "it ended in the middle of an event".to_owned(),
+                            })?,
+                            told => flow = told?,
+                        }
                     }
                     if flow == Flow::More {
                         decoder.end(&mut out)?;

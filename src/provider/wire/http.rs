@@ -189,12 +189,15 @@ fn root_cause(error: &reqwest::Error) -> String {
 fn is_tls(error: &reqwest::Error) -> bool {
     let mut cause: Option<&(dyn StdError + 'static)> = error.source();
     while let Some(current) = cause {
-        // An `io::Error` hides what it wraps from `source`.
-        let inner = current.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
-        if current.is::<rustls::Error>() || inner.is_some_and(|inner| inner.is::<rustls::Error>()) {
+        if current.is::<rustls::Error>() {
             return true;
         }
-        cause = current.source();
+        // `source` of an `io::Error` skips the error that it wraps, so that is asked for first.
+        let wrapped = current.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+        cause = match wrapped {
+            Some(wrapped) => Some(wrapped),
+            None => current.source(),
+        };
     }
     false
 }

@@ -1,0 +1,72 @@
+//! `mycode doctor`: what is configured, where it came from, and whether the model answers.
+
+use super::args::{Cli, DoctorArgs};
+use super::open;
+use super::report::{self, Failure};
+use crate::config::paths::{self, Paths};
+use crate::config::settings::Permission;
+use crate::provider::{absent, probe};
+
+/// Prints the report; whether a model is set up.
+///
+/// # Errors
+/// Settings that cannot be used.
+pub async fn run(cli: &Cli, args: &DoctorArgs) -> Result<bool, Failure> {
+    if args.config {
+        report::print(include_str!("../../config.toml"));
+        return Ok(true);
+    }
+    let opened = open::open(&cli.model, Permission::Ask)?;
+    let paths = Paths::from_env();
+    let mut out = format!("mycode {}\n", env!("CARGO_PKG_VERSION"));
+    let mut line = |name: &str, value: String| out.push_str(&format!("{name:<14}{value}\n"));
+    line("workspace", opened.workspace.display().to_string());
+    let exists = |path: &std::path::Path| if path.exists() { "" } else { " (not there)" };
+    let user = paths.user_config();
+    line("your config", format!("{}{}", user.display(), exists(&user)));
+    let project = paths::project_config(&opened.workspace);
+    line("project's", format!("{}{}", project.display(), exists(&project)));
+    line("state", opened.project_state.display().to_string());
+    line("permission", format!("{} (terminal), auto (exec) unless set", opened.loaded.work.permission.as_str()));
+    let context = &opened.loaded.context;
+    line(
+        "window",
+        format!(
+            "{} tokens ({}), compaction at {:.0} %, down to {:.0} %",
+            context.window_tokens,
+            context.window_origin.as_str(),
+            context.compression_threshold * 100.0,
+            context.low_water * 100.0
+        ),
+    );
+    let mut works = true;
+    match &opened.loaded.provider {
+        Some(provider) => {
+            line("provider", provider.kind.as_str().to_owned());
+            line("address", provider.base_url.clone());
+            line("model", provider.model.to_string());
+            line("key", if provider.api_key.is_some() { "set" } else { "none" }.to_owned());
+            if let Some(window) = probe::context_window(provider).await {
+                line("server window", format!("{} tokens", window.tokens));
+                if let Some(advice) = window.advice {
+                    line("", advice);
+                }
+            }
+        }
+        None => match probe::find_local().await {
+            Some(server) => {
+                line("provider", format!("{} found at {}", server.name, server.base_url));
+                line("models", server.models.join(", "));
+            }
+            None => {
+                works = false;
+                line("provider", format!("none: {}.", absent::ADVICE));
+            }
+        },
+    }
+    for notice in &opened.loaded.notices {
+        out.push_str(&format!("note: {notice}\n"));
+    }
+    report::print(&out);
+    Ok(works)
+}

@@ -1,0 +1,45 @@
+//! `mycode exec`: one task without the screen.
+
+use std::io::Read;
+
+use super::args::{Cli, ExecArgs};
+use super::open::{self, Which};
+use super::report::{Failure, Kind};
+use crate::agent::build;
+use crate::exec::run::{self, ExecOptions};
+
+/// The most that is read from standard input as a prompt, in bytes.
+const MAX_STDIN: u64 = 10 * 1024 * 1024;
+
+/// Runs the task; gives the exit code.
+///
+/// # Errors
+/// What keeps it from beginning.
+pub async fn run(cli: &Cli, args: &ExecArgs) -> Result<u8, Failure> {
+    let prompt = if args.prompt == "-" { from_stdin()? } else { args.prompt.clone() };
+    if prompt.trim().is_empty() {
+        return Err(Failure::new(Kind::Usage, "the task is empty", "say what to do: mycode exec \"fix the failing test\""));
+    }
+    let which = match (&args.resume, cli.continue_last) {
+        (Some(id), _) => Which::Id(id.clone()),
+        (None, true) => Which::Last,
+        (None, false) => Which::New,
+    };
+    let setup = open::setup(cli, false, &which).await?;
+    let handle = build::start(setup)?;
+    let outcome = run::run(handle.ops, handle.events, prompt, ExecOptions::detect(args.json)).await;
+    Ok(outcome.exit_code)
+}
+
+fn from_stdin() -> Result<String, Failure> {
+    let mut bytes = Vec::new();
+    std::io::stdin().lock().take(MAX_STDIN + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_STDIN {
+        return Err(Failure::new(
+            Kind::Usage,
+            "standard input holds more than 10 MiB",
+            "put it into a file and name the file in the task",
+        ));
+    }
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}

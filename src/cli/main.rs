@@ -1,0 +1,87 @@
+//! Joins arguments, agent and front end, and maps how it ended to an exit code.
+
+use std::io::IsTerminal;
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser};
+
+use super::args::{Cli, Command, ResumeArgs};
+use super::open::Which;
+use super::report::{Failure, Kind};
+use super::{demo, doctor, exec, open, sessions, tool};
+use crate::agent::build;
+use crate::tui::run::{self as tui, TuiOptions};
+
+/// The program.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    // Commands that need no runtime don't wait for one.
+    match &cli.command {
+        Some(Command::Completions { shell }) => {
+            clap_complete::generate(*shell, &mut Cli::command(), "mycode", &mut std::io::stdout());
+            return ExitCode::SUCCESS;
+        }
+        Some(Command::Sessions(args)) => {
+            return sessions::run(&cli, args).map_or_else(|failure| failure.report(), |()| ExitCode::SUCCESS);
+        }
+        _ => {}
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    let runtime = match runtime {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            return Failure::new(Kind::Task, format!("the program could not start: {error}"), "try again")
+                .report();
+        }
+    };
+    let code = match runtime.block_on(run(&cli)) {
+        Ok(code) => ExitCode::from(code),
+        Err(failure) => failure.report(),
+    };
+    // A tool that still cleans up, or a blocking read, must not hold up the exit.
+    runtime.shutdown_background();
+    code
+}
+
+async fn run(cli: &Cli) -> Result<u8, Failure> {
+    match &cli.command {
+        None => chat(cli, cli.prompt.clone(), if cli.continue_last { Which::Last } else { Which::New }).await,
+        Some(Command::Resume(args)) => {
+            let (which, prompt) = wanted(cli, args);
+            chat(cli, prompt, which).await
+        }
+        Some(Command::Exec(args)) => exec::run(cli, args).await,
+        Some(Command::Demo) => demo::run().await,
+        Some(Command::Tool(args)) => Ok(u8::from(!tool::run(cli, args).await?)),
+        Some(Command::Doctor(args)) => {
+            Ok(if doctor::run(cli, args).await? { 0 } else { Kind::Config as u8 })
+        }
+        Some(Command::Sessions(_) | Command::Completions { .. }) => Ok(0),
+    }
+}
+
+fn wanted(cli: &Cli, args: &ResumeArgs) -> (Which, Option<String>) {
+    match &args.id {
+        Some(id) if !args.last => (Which::Id(id.clone()), args.prompt.clone().or_else(|| cli.prompt.clone())),
+        _ => (Which::Last, args.prompt.clone().or_else(|| cli.prompt.clone())),
+    }
+}
+
+async fn chat(cli: &Cli, prompt: Option<String>, which: Which) -> Result<u8, Failure> {
+    if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
+        return Err(Failure::new(
+            Kind::Usage,
+            "the chat needs a terminal",
+            "use `mycode exec \"task\"` in scripts and pipes (`-` reads the task from standard input)",
+        ));
+    }
+    if let Err(message) = tui::usable() {
+        return Err(Failure::new(Kind::Usage, message, "use `mycode exec \"task\"` here"));
+    }
+    let setup = open::setup(cli, true, &which).await?;
+    let handle = build::start(setup)?;
+    let options = TuiOptions { initial_prompt: prompt, no_color: false };
+    tui::run(handle.ops, handle.events, options).await?;
+    let _ = tokio::time::timeout(std::time::Duration::from_secs(2), handle.task).await;
+    Ok(0)
+}

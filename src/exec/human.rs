@@ -1,0 +1,315 @@
+//! Output for people: the final answer on standard output, everything on the way there on standard error, so that
+//! `mycode exec … > answer.md` holds the answer alone. Knows nothing of the run loop.
+
+use std::collections::HashMap;
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use super::clean::clean;
+use super::printer::{Printer, end_words};
+use crate::base::text;
+use crate::model::envelope::{Envelope, Status};
+use crate::model::item::Item;
+use crate::protocol::approval::Question;
+use crate::protocol::event::{EndReason, Event, Level, TurnEnd};
+
+/// Longest one-line text, in characters.
+const LINE_CHARS: usize = 160;
+
+/// Paints for standard error (ANSI codes); plain when colour is off.
+#[derive(Clone, Copy)]
+enum Paint {
+    Dim,
+    Red,
+    Yellow,
+    Bold,
+}
+
+/// The printer for people. `out` gets the answer, `log` the progress.
+pub struct Human<O, L> {
+    out: O,
+    log: L,
+    color: bool,
+    /// The last assistant text, until it is known whether it is the answer.
+    held: Option<Arc<str>>,
+    /// What has streamed of a text that is not finished.
+    partial: String,
+    titles: HashMap<Arc<str>, String>,
+    /// The call whose title is the last line printed.
+    last_started: Option<Arc<str>>,
+    cost_usd: Option<f64>,
+}
+
+impl<O: Write, L: Write> Human<O, L> {
+    pub fn new(out: O, log: L, color: bool) -> Self {
+        Self {
+            out,
+            log,
+            color,
+            held: None,
+            partial: String::new(),
+            titles: HashMap::new(),
+            last_started: None,
+            cost_usd: None,
+        }
+    }
+
+    /// A closed standard error is no reason to stop: the answer may still be wanted.
+    fn line(&mut self, paint: Option<Paint>, line: &str) {
+        let line = clean(line);
+        let code = match paint.filter(|_| self.color) {
+            Some(Paint::Dim) => "2",
+            Some(Paint::Red) => "31",
+            Some(Paint::Yellow) => "33",
+            Some(Paint::Bold) => "1",
+            None => "",
+        };
+        let _ = if code.is_empty() {
+            writeln!(self.log, "{line}")
+        } else {
+            writeln!(self.log, "\u{1b}[{code}m{line}\u{1b}[0m")
+        };
+        self.last_started = None;
+    }
+
+    /// The held text was not the answer.
+    fn release(&mut self) {
+        if let Some(text) = self.held.take() {
+            self.line(None, text.trim_end());
+        }
+    }
+
+    fn started(&mut self, call_id: &Arc<str>, title: &str) {
+        self.release();
+        let title = text::one_line(&clean(title), LINE_CHARS);
+        self.line(Some(Paint::Bold), &format!("> {title}"));
+        self.titles.insert(Arc::clone(call_id), title);
+        self.last_started = Some(Arc::clone(call_id));
+    }
+
+    fn done(&mut self, call_id: &Arc<str>, tool: &str, envelope: &Envelope) {
+        let title = self.titles.remove(call_id).unwrap_or_else(|| tool.to_owned());
+        let result = result_line(envelope);
+        let line = if self.last_started.as_ref() == Some(call_id) {
+            format!("  {result}")
+        } else {
+            format!("  {title}: {result}")
+        };
+        let paint = if envelope.status == Status::Error { Paint::Red } else { Paint::Dim };
+        self.line(Some(paint), &line);
+    }
+}
+
+impl<O: Write, L: Write> Printer for Human<O, L> {
+    fn event(&mut self, event: &Event) -> io::Result<()> {
+        match event {
+            Event::TextDelta(delta) => self.partial.push_str(delta),
+            Event::Item { item, .. } => {
+                if let Item::Assistant { text } = &**item {
+                    self.release();
+                    self.partial.clear();
+                    self.held = Some(Arc::clone(text));
+                }
+            }
+            Event::ToolStarted { call_id, title, .. } => self.started(call_id, title),
+            Event::ToolDone { result, .. } => self.done(&result.call_id, &result.tool, &result.envelope),
+            Event::Notice { level, text } => {
+                let (word, paint) = match level {
+                    Level::Info => ("note", Paint::Dim),
+                    Level::Warning => ("warning", Paint::Yellow),
+                    Level::Error => ("error", Paint::Red),
+                };
+                self.line(Some(paint), &format!("{word}: {text}"));
+            }
+            Event::Retrying { attempt, wait_ms, reason } => {
+                self.partial.clear();
+                let wait = seconds(*wait_ms);
+                self.line(Some(Paint::Yellow), &format!("try {attempt} in {wait}: {reason}"));
+            }
+            Event::Compacting { running: true } => self.line(Some(Paint::Dim), "compacting the history"),
+            Event::Window(window) => self.cost_usd = window.cost_usd.or(self.cost_usd),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn denied(&mut self, question: &Question) -> io::Result<()> {
+        let (title, reason) = match question {
+            Question::Approval(request) => (request.title.as_str(), request.reason.as_str()),
+            Question::Ask { questions } => {
+                (questions.first().map_or("", |asked| &asked.question), "nobody can answer")
+            }
+        };
+        let line = format!("denied: {} ({reason})", text::one_line(title, LINE_CHARS));
+        self.line(Some(Paint::Yellow), &line);
+        Ok(())
+    }
+
+    fn end(&mut self, end: &TurnEnd, _: u8) -> io::Result<()> {
+        let written = if end.reason == EndReason::Done {
+            match self.held.take() {
+                Some(answer) => writeln!(self.out, "{}", clean(answer.trim_end())),
+                None => Ok(()),
+            }
+        } else {
+            self.release();
+            let partial = std::mem::take(&mut self.partial);
+            if !partial.trim().is_empty() {
+                self.line(None, partial.trim_end());
+            }
+            Ok(())
+        }
+        .and_then(|()| self.out.flush());
+        let (_, message, hint) = end_words(&end.reason);
+        if let Some(message) = message {
+            self.line(Some(Paint::Red), &format!("error: {message}"));
+        }
+        if let Some(hint) = hint {
+            self.line(None, &format!("hint: {hint}"));
+        }
+        if end.denied > 0 {
+            let calls = text::plural(end.denied as usize, "call");
+            self.line(
+                Some(Paint::Yellow),
+                &format!("{calls} denied; allow more with --permission auto or full"),
+            );
+        }
+        let usage = &end.usage;
+        let mut summary = format!(
+            "{}, {} tokens in ({} cached), {} out",
+            text::plural(end.steps as usize, "step"),
+            text::human_tokens(usage.input),
+            text::human_tokens(usage.cached),
+            text::human_tokens(usage.output),
+        );
+        if let Some(cost) = self.cost_usd {
+            summary.push_str(&format!(", session ${cost:.4}"));
+        }
+        summary.push_str(&format!(", {}", seconds(end.elapsed_ms)));
+        self.line(Some(Paint::Dim), &summary);
+        written
+    }
+}
+
+/// What a result comes to, on one line.
+pub fn result_line(envelope: &Envelope) -> String {
+    if let Some(error) = &envelope.error {
+        return text::one_line(&format!("{}: {}", error.code.as_str(), error.message), LINE_CHARS);
+    }
+    let exit = envelope.data.get("exit_code").and_then(serde_json::Value::as_i64);
+    let lines = envelope.body.lines().count();
+    let body = (lines > 0).then(|| text::plural(lines, "line"));
+    let note = text::one_line(&envelope.text, LINE_CHARS);
+    match (exit, body) {
+        (Some(code), Some(lines)) if code != 0 => format!("exit {code}, {lines}"),
+        (Some(code), None) if code != 0 => format!("exit {code}"),
+        (_, Some(lines)) if note.is_empty() || envelope.status == Status::Success => lines,
+        (_, Some(lines)) => text::one_line(&format!("{lines}; {note}"), LINE_CHARS),
+        (_, None) if note.is_empty() => "ok".to_owned(),
+        (_, None) => note,
+    }
+}
+
+fn seconds(ms: u64) -> String {
+    format!("{}.{} s", ms / 1_000, ms % 1_000 / 100)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::envelope::ErrorCode;
+    use crate::model::item::{ItemId, ToolResult};
+    use crate::model::usage::Usage;
+
+    fn assistant(text: &str) -> Event {
+        Event::Item { id: ItemId(1), item: Arc::new(Item::Assistant { text: text.into() }) }
+    }
+
+    fn started(id: &str, title: &str) -> Event {
+        Event::ToolStarted {
+            call_id: id.into(),
+            tool: "T".into(),
+            title: title.to_owned(),
+            args: "{}".into(),
+        }
+    }
+
+    fn done(id: &str, envelope: Envelope) -> Event {
+        let result = ToolResult { call_id: id.into(), tool: "T".into(), envelope };
+        Event::ToolDone { id: ItemId(2), result: Arc::new(result) }
+    }
+
+    fn show(events: &[Event], reason: EndReason, color: bool) -> (String, String) {
+        let mut human = Human::new(Vec::new(), Vec::new(), color);
+        for event in events {
+            assert!(human.event(event).is_ok());
+        }
+        let usage = Usage { input: 12_345, cached: 10_000, output: 99, ..Usage::default() };
+        let end = TurnEnd { reason, steps: 2, denied: 0, usage, elapsed_ms: 1_234 };
+        assert!(human.end(&end, 0).is_ok());
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (text(&human.out), text(&human.log))
+    }
+
+    #[test]
+    fn the_answer_alone_goes_to_standard_output() {
+        let events = [
+            Event::TextDelta("I look".to_owned()),
+            assistant("I look."),
+            started("a", "Read x"),
+            started("b", "Bash y"),
+            done("a", Envelope::success("").with_body("content", "1\n2\n")),
+            done("b", Envelope::error(ErrorCode::Timeout, "after\n120 s")),
+            started("c", "Edit \u{1b}[31mz"),
+            done("c", Envelope::success("Edited z")),
+            assistant("All \u{1b}[1mdone\u{1b}[0m.\n"),
+        ];
+        let (out, log) = show(&events, EndReason::Done, false);
+        assert_eq!(out, "All done.\n");
+        insta::assert_snapshot!(log, @r"
+        I look.
+        > Read x
+        > Bash y
+          Read x: 2 lines
+          Bash y: TIMEOUT: after 120 s
+        > Edit z
+          Edited z
+        2 steps, 12.3k tokens in (10.0k cached), 99 out, 1.2 s
+        ");
+    }
+
+    #[test]
+    fn an_unfinished_task_leaves_standard_output_empty() {
+        let events = [
+            assistant("Trying."),
+            started("a", "LS"),
+            done("a", Envelope::success("")),
+            Event::Retrying { attempt: 2, wait_ms: 500, reason: "busy".to_owned() },
+            Event::TextDelta("half an".to_owned()),
+        ];
+        let reason = EndReason::ProviderFailed {
+            message: "the server has trouble".to_owned(),
+            hint: "try later".to_owned(),
+            prompt_returned: None,
+        };
+        let (out, log) = show(&events, reason, false);
+        assert_eq!(out, "");
+        insta::assert_snapshot!(log, @r"
+        Trying.
+        > LS
+          ok
+        try 2 in 0.5 s: busy
+        half an
+        error: the server has trouble
+        hint: try later
+        2 steps, 12.3k tokens in (10.0k cached), 99 out, 1.2 s
+        ");
+    }
+
+    #[test]
+    fn colour_only_when_asked() {
+        let events = [started("a", "LS")];
+        assert!(!show(&events, EndReason::Done, false).1.contains('\u{1b}'));
+        assert!(show(&events, EndReason::Done, true).1.contains("\u{1b}[1m> LS\u{1b}[0m"));
+    }
+}

@@ -1,0 +1,206 @@
+//! Output for programs: one JSON object a line on standard output, nothing else. Knows nothing of the run loop.
+//!
+//! Fields are never renamed or removed; new ones and new types may come, so readers skip what they don't know. A field
+//! shown with `?` is left out when there is nothing to say. The first line is `session`, the last `turn_ended`.
+//!
+//! | `type` | meaning and example |
+//! |---|---|
+//! | `session` | the session is open: `{"type":"session","id":"0198…","model":"m","provider":"openai","permission":"auto","workspace":"/w","turns":0}` |
+//! | `turn_started` | `{"type":"turn_started","text":"fix the test"}` |
+//! | `reasoning` | finished thinking: `{"type":"reasoning","id":2,"text":"…"}` |
+//! | `text` | a finished text of the model; the last one before `turn_ended` is the answer: `{"type":"text","id":3,"text":"Done."}` |
+//! | `tool_started` | `args` is an object, or the raw text when it is no JSON: `{"type":"tool_started","call_id":"c1","tool":"Read","title":"Read a.rs","args":{"path":"a.rs"}}` |
+//! | `tool_done` | `status` is success, partial or error; `summary` one line for people; `data` the envelope's facts without the large body: `{"type":"tool_done","id":4,"call_id":"c1","tool":"Read","title":"Read a.rs","status":"success","summary":"40 lines","data":{…},"error"?:{"code":"NOT_FOUND","message":"…"},"time_ms":3}` |
+//! | `denied` | a question was answered with no, because nobody can be asked: `{"type":"denied","tool":"Bash","title":"rm -r x","reason":"…"}` |
+//! | `notice` | `level` is info, warning or error: `{"type":"notice","level":"warning","text":"…"}` |
+//! | `retrying` | the answer so far is void: `{"type":"retrying","attempt":2,"wait_ms":500,"reason":"…"}` |
+//! | `compacting` | `{"type":"compacting","running":true}` |
+//! | `usage` | the window after a request was built (`estimated`) or answered; `total` sums up the session: `{"type":"usage","used_tokens":900,"window_tokens":128000,"estimated":false,"total":{"input":900,"cached":800,"cache_write":0,"output":12,"reasoning":0},"cost_usd"?:0.01}` |
+//! | `turn_ended` | `reason` is done, interrupted, step_limit, provider_failed or failed; `usage` is that of this turn: `{"type":"turn_ended","reason":"done","message"?:"…","hint"?:"…","steps":3,"denied":0,"usage":{…},"elapsed_ms":1200,"exit_code":0}` |
+
+use std::collections::HashMap;
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::human::result_line;
+use super::printer::{Printer, end_words};
+use crate::model::item::{Item, ItemId, ToolResult};
+use crate::protocol::approval::Question;
+use crate::protocol::event::{Event, TurnEnd};
+
+/// The printer for programs.
+pub struct Json<O> {
+    out: O,
+    titles: HashMap<Arc<str>, String>,
+}
+
+impl<O: Write> Json<O> {
+    pub fn new(out: O) -> Self {
+        Self { out, titles: HashMap::new() }
+    }
+
+    /// One write a line, so that a reader never sees half of one.
+    fn line(&mut self, mut event: Value) -> io::Result<()> {
+        if let Some(object) = event.as_object_mut() {
+            object.retain(|_, value| !value.is_null());
+        }
+        let mut line = event.to_string();
+        line.push('\n');
+        self.out.write_all(line.as_bytes())?;
+        self.out.flush()
+    }
+
+    fn tool_done(&mut self, id: ItemId, result: &ToolResult) -> io::Result<()> {
+        let envelope = &result.envelope;
+        let title = self.titles.remove(&result.call_id);
+        self.line(json!({
+            "type": "tool_done", "id": id, "call_id": result.call_id, "tool": result.tool,
+            "title": title.unwrap_or_else(|| result.tool.to_string()),
+            "status": envelope.status, "summary": result_line(envelope), "data": envelope.data,
+            "error": envelope.error, "time_ms": envelope.time_ms,
+        }))
+    }
+}
+
+impl<O: Write> Printer for Json<O> {
+    fn event(&mut self, event: &Event) -> io::Result<()> {
+        match event {
+            Event::Session(session) => self.line(json!({
+                "type": "session", "id": session.id, "model": session.model, "provider": session.provider,
+                "permission": session.permission, "workspace": session.workspace, "turns": session.turns,
+            })),
+            Event::TurnStarted { text } => self.line(json!({"type": "turn_started", "text": text})),
+            Event::Item { id, item } => match &**item {
+                Item::Assistant { text } => self.line(json!({"type": "text", "id": id, "text": text})),
+                Item::Reasoning(reasoning) => {
+                    self.line(json!({"type": "reasoning", "id": id, "text": reasoning.text}))
+                }
+                _ => Ok(()),
+            },
+            Event::ToolStarted { call_id, tool, title, args } => {
+                self.titles.insert(Arc::clone(call_id), title.clone());
+                let args = serde_json::from_str(args).unwrap_or_else(|_| json!(args));
+                self.line(json!({
+                    "type": "tool_started", "call_id": call_id, "tool": tool, "title": title, "args": args,
+                }))
+            }
+            Event::ToolDone { id, result } => self.tool_done(*id, result),
+            Event::Notice { level, text } => {
+                self.line(json!({"type": "notice", "level": level, "text": text}))
+            }
+            Event::Retrying { attempt, wait_ms, reason } => self.line(json!({
+                "type": "retrying", "attempt": attempt, "wait_ms": wait_ms, "reason": reason,
+            })),
+            Event::Compacting { running } => self.line(json!({"type": "compacting", "running": running})),
+            Event::Window(window) => self.line(json!({
+                "type": "usage", "used_tokens": window.used_tokens, "window_tokens": window.window_tokens,
+                "estimated": window.estimated, "total": window.total, "cost_usd": window.cost_usd,
+            })),
+            _ => Ok(()),
+        }
+    }
+
+    fn denied(&mut self, question: &Question) -> io::Result<()> {
+        let (tool, title, reason) = match question {
+            Question::Approval(request) => {
+                (request.tool.as_str(), request.title.as_str(), request.reason.as_str())
+            }
+            Question::Ask { questions } => {
+                let first = questions.first().map_or("", |asked| &asked.question);
+                ("AskUser", first, "nobody can answer")
+            }
+        };
+        self.line(json!({"type": "denied", "tool": tool, "title": title, "reason": reason}))
+    }
+
+    fn end(&mut self, end: &TurnEnd, exit_code: u8) -> io::Result<()> {
+        let (reason, message, hint) = end_words(&end.reason);
+        self.line(json!({
+            "type": "turn_ended", "reason": reason, "message": message, "hint": hint, "steps": end.steps,
+            "denied": end.denied, "usage": end.usage, "elapsed_ms": end.elapsed_ms, "exit_code": exit_code,
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::settings::Permission;
+    use crate::model::envelope::{Envelope, ErrorCode};
+    use crate::model::usage::Usage;
+    use crate::protocol::approval::ApprovalRequest;
+    use crate::protocol::event::{EndReason, Level, SessionInfo, WindowState};
+
+    #[test]
+    fn every_event_has_its_line() {
+        let mut json = Json::new(Vec::new());
+        let assistant = Arc::new(Item::Assistant { text: "Done.".into() });
+        let mut envelope = Envelope::error(ErrorCode::NotFound, "no a.rs").with("path", "a.rs");
+        envelope.time_ms = 3;
+        let result = ToolResult { call_id: "c1".into(), tool: "Read".into(), envelope };
+        let session = SessionInfo {
+            id: "s1".to_owned(),
+            model: "m".to_owned(),
+            provider: "openai".to_owned(),
+            permission: Permission::Auto,
+            workspace: "/w".to_owned(),
+            turns: 0,
+            offer_init: true,
+        };
+        let started = |args: &str| Event::ToolStarted {
+            call_id: "c1".into(),
+            tool: "Read".into(),
+            title: "Read a.rs".to_owned(),
+            args: args.into(),
+        };
+        for event in [
+            Event::Session(session),
+            Event::TurnStarted { text: "fix".to_owned() },
+            Event::TextDelta("not shown".to_owned()),
+            started("{\"path\":"),
+            started("{\"path\": \"a.rs\"}"),
+            Event::ToolDone { id: ItemId(4), result: Arc::new(result) },
+            Event::Notice { level: Level::Warning, text: "two\nlines".to_owned() },
+            Event::Retrying { attempt: 2, wait_ms: 500, reason: "busy".to_owned() },
+            Event::Compacting { running: true },
+            Event::Window(WindowState { used_tokens: 9, window_tokens: 100, ..WindowState::default() }),
+            Event::Item { id: ItemId(5), item: assistant },
+        ] {
+            assert!(json.event(&event).is_ok());
+        }
+        let question = Question::Approval(ApprovalRequest {
+            call_id: "c2".to_owned(),
+            tool: "Bash".to_owned(),
+            title: "rm -r x".to_owned(),
+            detail: "rm -r x".to_owned(),
+            is_diff: false,
+            reason: "a command".to_owned(),
+            always_prefix: None,
+        });
+        assert!(json.denied(&question).is_ok());
+        let end = TurnEnd {
+            reason: EndReason::StepLimit { limit: 5 },
+            steps: 5,
+            denied: 1,
+            usage: Usage { input: 9, ..Usage::default() },
+            elapsed_ms: 12,
+        };
+        assert!(json.end(&end, 1).is_ok());
+        insta::assert_snapshot!(String::from_utf8_lossy(&json.out), @r#"
+        {"type":"session","id":"s1","model":"m","provider":"openai","permission":"auto","workspace":"/w","turns":0}
+        {"type":"turn_started","text":"fix"}
+        {"type":"tool_started","call_id":"c1","tool":"Read","title":"Read a.rs","args":"{\"path\":"}
+        {"type":"tool_started","call_id":"c1","tool":"Read","title":"Read a.rs","args":{"path":"a.rs"}}
+        {"type":"tool_done","id":4,"call_id":"c1","tool":"Read","title":"Read a.rs","status":"error","summary":"NOT_FOUND: no a.rs","data":{"path":"a.rs"},"error":{"code":"NOT_FOUND","message":"no a.rs"},"time_ms":3}
+        {"type":"notice","level":"warning","text":"two\nlines"}
+        {"type":"retrying","attempt":2,"wait_ms":500,"reason":"busy"}
+        {"type":"compacting","running":true}
+        {"type":"usage","used_tokens":9,"window_tokens":100,"estimated":false,"total":{"input":0,"cached":0,"cache_write":0,"output":0,"reasoning":0}}
+        {"type":"text","id":5,"text":"Done."}
+        {"type":"denied","tool":"Bash","title":"rm -r x","reason":"a command"}
+        {"type":"turn_ended","reason":"step_limit","message":"the task was not finished within 5 steps","hint":"go on with `mycode resume --last`, or raise max_steps in config.toml","steps":5,"denied":1,"usage":{"input":9,"cached":0,"cache_write":0,"output":0,"reasoning":0},"elapsed_ms":12,"exit_code":1}
+        "#);
+    }
+}

@@ -1,0 +1,43 @@
+//! What the two output forms have in common: they are shown every event, then how it ended. Knows neither form.
+
+use std::io;
+
+use crate::protocol::approval::Question;
+use crate::protocol::event::{EndReason, Event, TurnEnd};
+
+/// One form of output.
+pub trait Printer {
+    /// Shows an event; most mean nothing to a given form.
+    ///
+    /// # Errors
+    /// When the output is closed or full.
+    fn event(&mut self, event: &Event) -> io::Result<()>;
+
+    /// A question was answered with no, because nobody can be asked.
+    ///
+    /// # Errors
+    /// As [`Printer::event`].
+    fn denied(&mut self, question: &Question) -> io::Result<()>;
+
+    /// The turn has ended; comes once, last.
+    ///
+    /// # Errors
+    /// As [`Printer::event`].
+    fn end(&mut self, end: &TurnEnd, exit_code: u8) -> io::Result<()>;
+}
+
+/// The stable name of an end, with its message and hint for people.
+pub fn end_words(reason: &EndReason) -> (&'static str, Option<String>, Option<String>) {
+    let given = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+    match reason {
+        EndReason::Done => ("done", None, None),
+        EndReason::Interrupted => ("interrupted", Some("the task was interrupted".to_owned()), None),
+        EndReason::StepLimit { limit } => (
+            "step_limit",
+            Some(format!("the task was not finished within {limit} steps")),
+            Some("go on with `mycode resume --last`, or raise max_steps in config.toml".to_owned()),
+        ),
+        EndReason::ProviderFailed { message, hint, .. } => ("provider_failed", given(message), given(hint)),
+        EndReason::Failed { message, hint } => ("failed", given(message), given(hint)),
+    }
+}

@@ -1,0 +1,279 @@
+//! Runs one task without a person: submits it, answers every question with no, prints what happens, and turns the end
+//! into an exit code. Reads no standard input and knows no agent, only its two queues.
+
+use std::io::{self, IsTerminal};
+use std::time::Duration;
+
+use futures_util::stream::{Stream, StreamExt};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+
+use super::human::Human;
+use super::json::Json;
+use super::printer::Printer;
+use crate::model::usage::Usage;
+use crate::protocol::approval::{Answer, Question};
+use crate::protocol::event::{EndReason, Event, TurnEnd};
+use crate::protocol::op::Op;
+
+/// What the model is told when its call would need a person's consent.
+const DENIAL: &str = "Nobody can be asked here (exec). Do without this call; if the task is impossible without it, say \
+                      so. The person can allow it with --permission auto or full.";
+/// How long the agent may take for its last writes.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
+
+pub const EXIT_DONE: u8 = 0;
+pub const EXIT_FAILED: u8 = 1;
+pub const EXIT_PROVIDER: u8 = 4;
+pub const EXIT_INTERRUPTED: u8 = 130;
+
+/// How to print.
+#[derive(Clone, Copy, Debug)]
+pub struct ExecOptions {
+    /// One JSON event a line on standard output, instead of text.
+    pub json: bool,
+    /// Colour in the progress on standard error.
+    pub color: bool,
+}
+
+impl ExecOptions {
+    /// Colour only where standard error is a terminal that knows it and `NO_COLOR` is not set.
+    pub fn detect(json: bool) -> Self {
+        let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        Self { json, color: io::stderr().is_terminal() && !set("NO_COLOR") && !dumb }
+    }
+}
+
+/// How it ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExecOutcome {
+    /// For the shell: 0 done, 1 task failed or a call was denied, 4 provider, 130 interrupted.
+    pub exit_code: u8,
+    pub end: TurnEnd,
+}
+
+/// Runs `prompt` to its end on the process's own streams; Ctrl-C (also SIGTERM, SIGHUP) interrupts, a second one leaves
+/// at once.
+pub async fn run(
+    ops: UnboundedSender<Op>,
+    events: UnboundedReceiver<Event>,
+    prompt: String,
+    options: ExecOptions,
+) -> ExecOutcome {
+    let interrupts = interrupts();
+    if options.json {
+        run_with(ops, events, prompt, &mut Json::new(io::stdout()), interrupts).await
+    } else {
+        let mut human = Human::new(io::stdout(), io::stderr(), options.color);
+        run_with(ops, events, prompt, &mut human, interrupts).await
+    }
+}
+
+/// [`run`] with the surroundings given: for tests.
+pub async fn run_with(
+    ops: UnboundedSender<Op>,
+    mut events: UnboundedReceiver<Event>,
+    prompt: String,
+    printer: &mut impl Printer,
+    interrupts: impl Stream<Item = ()>,
+) -> ExecOutcome {
+    let mut interrupts = std::pin::pin!(interrupts.fuse());
+    let mut denied = 0;
+    let mut interrupted = false;
+    // A refused send means that the engine is gone; then the event queue ends, too.
+    let _ = ops.send(Op::Submit { text: prompt });
+    let end = loop {
+        let event = tokio::select! {
+            event = events.recv() => event,
+            Some(()) = interrupts.next() => {
+                if interrupted {
+                    return leave(printer, ended(EndReason::Interrupted, denied));
+                }
+                interrupted = true;
+                let _ = ops.send(Op::Interrupt);
+                continue;
+            }
+        };
+        let shown = match event {
+            None => break ended(gone(interrupted), denied),
+            Some(Event::TurnEnded(end)) => break end,
+            Some(Event::Ask { id, question }) => {
+                denied += 1;
+                let _ = ops.send(Op::Answer { id, answer: Answer::No { note: note(&question).to_owned() } });
+                printer.denied(&question)
+            }
+            Some(event) => printer.event(&event),
+        };
+        if shown.is_err() && !interrupted {
+            // Nobody reads any more: end quietly.
+            interrupted = true;
+            let _ = ops.send(Op::Interrupt);
+        }
+    };
+    let end = TurnEnd { denied: end.denied.max(denied), ..end };
+    let outcome = leave(printer, end);
+    let _ = ops.send(Op::Shutdown);
+    drop(ops);
+    let last_writes = async { while events.recv().await.is_some() {} };
+    tokio::select! {
+        _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, last_writes) => {}
+        Some(()) = interrupts.next() => {}
+    }
+    outcome
+}
+
+fn leave(printer: &mut impl Printer, end: TurnEnd) -> ExecOutcome {
+    let exit_code = exit_code(&end);
+    // A closed output at the very end changes nothing any more.
+    let _ = printer.end(&end, exit_code);
+    ExecOutcome { exit_code, end }
+}
+
+fn exit_code(end: &TurnEnd) -> u8 {
+    match &end.reason {
+        EndReason::Done if end.denied == 0 => EXIT_DONE,
+        EndReason::Done | EndReason::StepLimit { .. } | EndReason::Failed { .. } => EXIT_FAILED,
+        EndReason::ProviderFailed { .. } => EXIT_PROVIDER,
+        EndReason::Interrupted => EXIT_INTERRUPTED,
+    }
+}
+
+fn note(question: &Question) -> &'static str {
+    match question {
+        Question::Approval(_) => DENIAL,
+        Question::Ask { .. } => "Nobody can answer here (exec). Decide yourself, and say what you assumed.",
+    }
+}
+
+fn ended(reason: EndReason, denied: u32) -> TurnEnd {
+    TurnEnd { reason, steps: 0, denied, usage: Usage::default(), elapsed_ms: 0 }
+}
+
+/// The engine ended without a word: its own fault, unless it was interrupted.
+fn gone(interrupted: bool) -> EndReason {
+    if interrupted {
+        return EndReason::Interrupted;
+    }
+    EndReason::Failed {
+        message: "the agent stopped before the task was done".to_owned(),
+        hint: "nothing that it finished is lost: go on with `mycode resume --last`".to_owned(),
+    }
+}
+
+fn interrupts() -> impl Stream<Item = ()> {
+    let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
+    let signals = kinds.into_iter().filter_map(|kind| signal(kind).ok()).map(|mut signal| {
+        Box::pin(async_stream::stream! {
+            while signal.recv().await.is_some() {
+                yield ();
+            }
+        })
+    });
+    futures_util::stream::select_all(signals)
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::stream;
+    use tokio::sync::mpsc::unbounded_channel;
+
+    use super::*;
+    use crate::protocol::approval::AskedQuestion;
+    use crate::protocol::event::Level;
+
+    fn end(reason: EndReason) -> Event {
+        Event::TurnEnded(ended(reason, 0))
+    }
+
+    /// Plays `script` and tells the exit code and the operations that were sent.
+    async fn play(script: Vec<Event>, interrupts: usize) -> (u8, Vec<Op>) {
+        let (ops, mut sent) = unbounded_channel();
+        let (tell, events) = unbounded_channel();
+        for event in script {
+            tell.send(event).unwrap_or_default();
+        }
+        // With interrupts to come, the engine hangs; else it ends.
+        let open = (interrupts > 0).then_some(tell);
+        let mut printer = Human::new(Vec::new(), Vec::new(), false);
+        let outcome =
+            run_with(ops, events, "task".to_owned(), &mut printer, stream::iter(vec![(); interrupts])).await;
+        drop(open);
+        let mut operations = Vec::new();
+        while let Some(op) = sent.recv().await {
+            operations.push(op);
+        }
+        (outcome.exit_code, operations)
+    }
+
+    #[tokio::test]
+    async fn exit_codes() {
+        let provider = EndReason::ProviderFailed {
+            message: "m".to_owned(),
+            hint: "h".to_owned(),
+            prompt_returned: None,
+        };
+        let failed = EndReason::Failed { message: "m".to_owned(), hint: "h".to_owned() };
+        for (reason, expected) in [
+            (EndReason::Done, 0),
+            (EndReason::StepLimit { limit: 3 }, 1),
+            (failed, 1),
+            (provider, 4),
+            (EndReason::Interrupted, 130),
+        ] {
+            let (code, ops) = play(vec![end(reason)], 0).await;
+            assert_eq!(code, expected);
+            assert_eq!(ops, [Op::Submit { text: "task".to_owned() }, Op::Shutdown]);
+        }
+        assert_eq!(play(vec![], 0).await.0, 1);
+    }
+
+    #[tokio::test]
+    async fn questions_are_denied_and_counted() {
+        let question =
+            Question::Ask { questions: vec![AskedQuestion { question: "?".into(), options: vec![] }] };
+        let (code, ops) = play(vec![Event::Ask { id: 7, question }, end(EndReason::Done)], 0).await;
+        assert_eq!(code, 1);
+        assert!(matches!(&ops[1], Op::Answer { id: 7, answer: Answer::No { note } } if !note.is_empty()));
+    }
+
+    #[tokio::test]
+    async fn the_second_interrupt_leaves_at_once() {
+        let (code, ops) = play(vec![], 2).await;
+        assert_eq!(code, 130);
+        assert_eq!(ops, [Op::Submit { text: "task".to_owned() }, Op::Interrupt]);
+    }
+
+    /// A printer whose reader has gone.
+    struct Closed;
+
+    impl Printer for Closed {
+        fn event(&mut self, _: &Event) -> io::Result<()> {
+            Err(io::ErrorKind::BrokenPipe.into())
+        }
+        fn denied(&mut self, _: &Question) -> io::Result<()> {
+            Err(io::ErrorKind::BrokenPipe.into())
+        }
+        fn end(&mut self, _: &TurnEnd, _: u8) -> io::Result<()> {
+            Err(io::ErrorKind::BrokenPipe.into())
+        }
+    }
+
+    #[tokio::test]
+    async fn a_closed_output_interrupts_once() {
+        let (ops, mut sent) = unbounded_channel();
+        let (tell, events) = unbounded_channel();
+        let notice = || Event::Notice { level: Level::Info, text: "x".to_owned() };
+        for event in [notice(), notice(), end(EndReason::Interrupted)] {
+            tell.send(event).unwrap_or_default();
+        }
+        drop(tell);
+        let outcome = run_with(ops, events, "task".to_owned(), &mut Closed, stream::pending()).await;
+        assert_eq!(outcome.exit_code, 130);
+        let mut count = 0;
+        while let Some(op) = sent.recv().await {
+            count += usize::from(op == Op::Interrupt);
+        }
+        assert_eq!(count, 1);
+    }
+}

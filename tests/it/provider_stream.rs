@@ -1,0 +1,344 @@
+//! Answers as they stream in, in both dialects and through a real socket.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use mycode::base::secret::Secret;
+use mycode::config::settings::{ProviderKind, ProviderSettings};
+use mycode::model::item::Item;
+use mycode::model::request::{Message, Params, Request};
+use mycode::model::stream::StreamEvent;
+use mycode::model::usage::{FinishReason, Usage};
+use mycode::provider::anthropic::provider::Anthropic;
+use mycode::provider::api::{Provider, ProviderError};
+use mycode::provider::chat::provider::Chat;
+use mycode::provider::scripted::Scripted;
+use mycode::provider::wire::retry::Pace;
+use mycode::provider::wire::sse::SseParser;
+use mycode::provider::{probe, registry};
+use proptest::prelude::*;
+use serde_json::json;
+
+use crate::support::answer::{Answer, Reply, answer, raw};
+use crate::support::server::FakeServer;
+
+pub fn settings(kind: ProviderKind, server: &FakeServer) -> ProviderSettings {
+    ProviderSettings {
+        kind,
+        base_url: server.base_url(),
+        api_key: Some(Secret::new("sk-very-secret")),
+        model: "m".into(),
+        script: None,
+        headers: vec![("x-extra".to_owned(), "1".to_owned())],
+        idle_timeout_s: 20,
+        max_tries: 3,
+        max_output_tokens: None,
+        temperature: None,
+        reasoning_effort: None,
+    }
+}
+
+/// Waits of a millisecond instead of half a second; the rest as usual.
+pub fn quick() -> Pace {
+    Pace { first_wait: Duration::from_millis(1), ..Pace::new(20, 3) }
+}
+
+pub fn provider(kind: ProviderKind, server: &FakeServer, pace: Pace) -> Arc<dyn Provider> {
+    match kind {
+        ProviderKind::Anthropic => Arc::new(Anthropic::with_pace(&settings(kind, server), pace).unwrap()),
+        _ => Arc::new(Chat::with_pace(&settings(kind, server), pace).unwrap()),
+    }
+}
+
+pub fn hello() -> Request {
+    Request {
+        messages: vec![Message::User("hi".into())],
+        params: Params { model: "m".into(), ..Params::default() },
+        ..Request::default()
+    }
+}
+
+pub async fn ask(provider: &dyn Provider) -> Result<Vec<StreamEvent>, ProviderError> {
+    let events: Vec<_> = provider.stream(&hello()).collect().await;
+    events.into_iter().collect()
+}
+
+/// The finished items, the finish and the usage, one a line; deltas joined in front.
+pub fn told(events: &[StreamEvent]) -> String {
+    let mut deltas = String::new();
+    let mut lines = Vec::new();
+    for event in events {
+        match event {
+            StreamEvent::TextDelta(text) => deltas.push_str(text),
+            StreamEvent::ReasoningDelta(text) => deltas.push_str(&format!("({text})")),
+            StreamEvent::CallStarted { name } => deltas.push_str(&format!("[{name}]")),
+            StreamEvent::CallProgress { .. } => {}
+            StreamEvent::Item(Item::Assistant { text }) => lines.push(format!("text {text}")),
+            StreamEvent::Item(Item::Reasoning(reasoning)) => {
+                let opaque = reasoning.opaque.as_ref().map(ToString::to_string).unwrap_or_default();
+                lines.push(format!("thinking {} {opaque}", reasoning.text));
+            }
+            StreamEvent::Item(Item::ToolCall(call)) => {
+                lines.push(format!("call {} {} {}", call.id, call.name, call.args));
+            }
+            StreamEvent::Item(other) => lines.push(format!("{other:?}")),
+            StreamEvent::Restarted { attempt, reason, .. } => {
+                lines.push(format!("try {attempt}: {reason}"));
+            }
+            StreamEvent::Done { finish, usage } => lines.push(match usage {
+                Some(usage) => {
+                    format!("{finish:?} in {} cached {} out {}", usage.input, usage.cached, usage.output)
+                }
+                None => format!("{finish:?}"),
+            }),
+        }
+    }
+    format!("{deltas}\n{}", lines.join("\n"))
+}
+
+async fn one(kind: ProviderKind, reply: impl Into<Reply>) -> String {
+    let server = FakeServer::start(vec![reply.into()]);
+    let events = ask(&*provider(kind, &server, quick())).await;
+    events.map_or_else(|error| format!("error: {error}"), |events| told(&events))
+}
+
+fn rich() -> Answer {
+    answer()
+        .reasoning("Hmm…")
+        .text("Ich schaue 日本 🦀.")
+        .call("Read", json!({"path": "ä.rs"}))
+        .call_raw("Grep", "{\"pattern\": \"x")
+        .usage(900, 800, 12)
+}
+
+#[tokio::test]
+async fn chat_answer() {
+    insta::assert_snapshot!(one(ProviderKind::Openai, rich()).await, @r#"
+    (Hmm)(…)Ich schaue 日本 🦀.[Read][Grep]
+    thinking Hmm… {"kind":"openai-reasoning-content","field":"reasoning_content"}
+    text Ich schaue 日本 🦀.
+    call call_1_1 Read {"path":"ä.rs"}
+    call call_1_2 Grep {"pattern": "x
+    ToolCalls in 900 cached 800 out 12
+    "#);
+}
+
+#[tokio::test]
+async fn anthropic_answer() {
+    insta::assert_snapshot!(one(ProviderKind::Anthropic, rich()).await, @r#"
+    (Hmm)(…)Ich schaue 日本 🦀.[Read][Grep]
+    thinking Hmm… {"kind":"anthropic","block":{"type":"thinking","thinking":"Hmm…","signature":"sig-1"}}
+    text Ich schaue 日本 🦀.
+    call toolu_1_1 Read {"path":"ä.rs"}
+    call toolu_1_2 Grep {"pattern": "x
+    ToolCalls in 900 cached 800 out 12
+    "#);
+}
+
+#[tokio::test]
+async fn any_delivery_tells_the_same() {
+    for kind in [ProviderKind::Openai, ProviderKind::Anthropic] {
+        let expected = one(kind, rich()).await;
+        let parts = |told: &str| told.lines().skip(1).map(str::to_owned).collect::<Vec<_>>();
+        for delivery in [
+            rich().bytes_per_chunk(1),
+            rich().bytes_per_chunk(7),
+            rich().keep_alives(3),
+            rich().slow(Duration::from_millis(1)),
+        ] {
+            assert_eq!(parts(&one(kind, delivery).await), parts(&expected));
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_is_not_streamed_counts() {
+    let whole = answer().text("Hi.").call("LS", json!({})).usage(5, 1, 2).whole();
+    insta::assert_snapshot!(one(ProviderKind::Openai, whole.clone()).await, @r"
+    Hi.[LS]
+    text Hi.
+    call call_1_1 LS {}
+    ToolCalls in 5 cached 1 out 2
+    ");
+    insta::assert_snapshot!(one(ProviderKind::Anthropic, whole).await, @r"
+    Hi.[LS]
+    text Hi.
+    call toolu_1_1 LS {}
+    ToolCalls in 5 cached 1 out 2
+    ");
+}
+
+#[tokio::test]
+async fn a_server_without_usage_ids_or_formal_end() {
+    assert_eq!(one(ProviderKind::Openai, answer().text("Hi.").no_usage()).await, "Hi.\ntext Hi.\nStop");
+    assert_eq!(one(ProviderKind::Anthropic, answer().text("Hi.").no_usage()).await, "Hi.\ntext Hi.\nStop");
+    let same = answer().call_with_id("x", "LS", "{}").call_with_id("x", "LS", "{}").no_usage();
+    for kind in [ProviderKind::Openai, ProviderKind::Anthropic] {
+        assert_eq!(one(kind, same.clone()).await, "[LS][LS]\ncall x LS {}\ncall x_1 LS {}\nToolCalls");
+    }
+    // No [DONE], no blank line at the end, `finish_reason` and usage in the last choice.
+    let bare = concat!(
+        "data:{\"choices\":[{\"delta\":{\"content\":\"Hi.\"}}]}\n\n",
+        "data:{\"choices\":[{\"delta\":{\"content\":null},\"finish_reason\":\"stop\"}],",
+        "\"usage\":{\"prompt_tokens\":7,\"completion_tokens\":1,\"prompt_cache_hit_tokens\":3}}"
+    );
+    assert_eq!(
+        one(ProviderKind::Openai, raw("text/plain", bare)).await,
+        "Hi.\ntext Hi.\nStop in 7 cached 3 out 1"
+    );
+    // [DONE] without a finish reason.
+    let bare = "data: {\"choices\":[{\"delta\":{\"content\":[{\"type\":\"text\",\"text\":\"Hi.\"}]}}]}\n\ndata: [DONE]\n\n";
+    assert_eq!(one(ProviderKind::Openai, raw("text/event-stream", bare)).await, "Hi.\ntext Hi.\nStop");
+}
+
+#[tokio::test]
+async fn finish_reasons() {
+    for (word, expected) in
+        [("length", "Length"), ("content_filter", "ContentFilter"), ("odd", "Other(\"odd\")")]
+    {
+        let told = one(ProviderKind::Openai, answer().text("x").no_usage().finish(word)).await;
+        assert!(told.ends_with(expected), "{told}");
+    }
+    for (word, expected) in
+        [("max_tokens", "Length"), ("refusal", "ContentFilter"), ("stop_sequence", "Stop")]
+    {
+        let told = one(ProviderKind::Anthropic, answer().text("x").no_usage().finish(word)).await;
+        assert!(told.ends_with(expected), "{told}");
+    }
+}
+
+#[tokio::test]
+async fn headers_carry_the_key_as_the_dialect_wants_it() {
+    for (kind, header, value) in [
+        (ProviderKind::Openai, "authorization", "Bearer sk-very-secret"),
+        (ProviderKind::Anthropic, "x-api-key", "sk-very-secret"),
+    ] {
+        let server = FakeServer::start(vec![answer().text("x").into()]);
+        ask(&*registry::build(&settings(kind, &server)).unwrap()).await.unwrap();
+        let request = &server.requests()[0];
+        assert_eq!((request.header(header), request.header("x-extra")), (value, "1"));
+        assert_eq!(request.header("content-type"), "application/json");
+    }
+}
+
+#[tokio::test]
+async fn a_connection_serves_several_requests() {
+    let server = FakeServer::start((0..4).map(|_| answer().text("x").into()).collect());
+    let provider = provider(ProviderKind::Openai, &server, quick());
+    for _ in 0..4 {
+        ask(&*provider).await.unwrap();
+        // The formal end is read in the background.
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let connections: Vec<usize> = server.requests().iter().map(|request| request.connection).collect();
+    assert_eq!(connections, [1, 1, 1, 1]);
+}
+
+#[tokio::test]
+async fn deltas_arrive_while_the_answer_runs_and_dropping_it_hangs_up() {
+    let server = FakeServer::start(vec![answer().text("one two").gated().into()]);
+    let mut stream = provider(ProviderKind::Openai, &server, quick()).stream(&hello());
+    server.release(2);
+    assert_eq!(stream.next().await.unwrap().unwrap(), StreamEvent::TextDelta("one".to_owned()));
+    drop(stream);
+    tokio::task::spawn_blocking(move || server.wait_for_hang_ups(1)).await.unwrap();
+}
+
+#[tokio::test]
+async fn ids_that_the_conversation_holds_are_not_used_again() {
+    let server = FakeServer::start(vec![answer().call_with_id("call_0", "LS", "{}").into()]);
+    let mut request = hello();
+    let call = mycode::model::call::ToolCall { id: "call_0".into(), name: "LS".into(), args: "{}".into() };
+    request.messages.push(Message::Call(Arc::new(call)));
+    request.messages.push(Message::Result { call_id: "call_0".into(), text: "a".into(), error: false });
+    let events: Vec<_> = provider(ProviderKind::Openai, &server, quick()).stream(&request).collect().await;
+    let called = events
+        .iter()
+        .any(|event| matches!(event, Ok(StreamEvent::Item(Item::ToolCall(call))) if &*call.id == "call_0_2"));
+    assert!(called, "{events:?}");
+}
+
+#[tokio::test]
+async fn a_script_plays() {
+    let script = r#"
+# a comment
+{"reasoning": "hm", "text": "Hello there", "chunks": 3, "calls": [{"name": "LS", "args": {"a": 1}}, {"name": "LS", "args": "{bad", "id": "z"}], "usage": {"input": 9, "output": 2}}
+{"error": {"kind": "server", "message": "oops"}}
+{"text": "Done."}
+"#;
+    let scripted = Scripted::from_text(script).unwrap();
+    insta::assert_snapshot!(told(&ask(&scripted).await.unwrap()), @r#"
+    (h)(m)Hello there[LS][LS]
+    thinking hm 
+    text Hello there
+    call call_1 LS {"a":1}
+    call z LS {bad
+    ToolCalls in 9 cached 0 out 2
+    "#);
+    insta::assert_snapshot!(told(&ask(&scripted).await.unwrap()), @r"
+    Done.
+    try 2: the server has trouble (HTTP 500): oops
+    text Done.
+    Stop
+    ");
+    insta::assert_snapshot!(ask(&scripted).await.unwrap_err(), @"the script cannot go on: it holds 3 answers and the agent asked for one more");
+    insta::assert_snapshot!(Scripted::from_text("{}\n{\"txt\": 1}").err().unwrap(), @"the script cannot go on: line 2: unknown field `txt`, expected one of `text`, `reasoning`, `calls`, `usage`, `finish`, `error`, `delay_ms`, `chunks` at line 1 column 6");
+    insta::assert_snapshot!(Scripted::from_text("{\"error\": {\"kind\": \"odd\"}}").err().unwrap(), @"the script cannot go on: line 1: 'odd' is no kind of error");
+}
+
+#[tokio::test]
+async fn local_servers_are_found_and_tell_their_window() {
+    let server = FakeServer::start(vec![]);
+    let dead = "http://127.0.0.1:9/v1";
+    assert_eq!(probe::find_among(&[("dead", dead)]).await, None);
+    server.on_get("/v1/models", &json!({"data": [{"id": "m", "max_model_len": 4000}]}));
+    let base = server.base_url();
+    let found = probe::find_among(&[("dead", dead), ("fake", &base)]).await.unwrap();
+    assert_eq!((found.base_url, found.models), (base, vec!["m".to_owned()]));
+    let settings = settings(ProviderKind::Openai, &server);
+    assert_eq!(probe::context_window(&settings).await.unwrap().tokens, 4000);
+    server.on_get("/props", &json!({"default_generation_settings": {"n_ctx": 2048}}));
+    assert_eq!(probe::context_window(&settings).await.unwrap().tokens, 2048);
+    // The question to Ollama is a POST, which the server took for a chat.
+    server.take_faults();
+}
+
+#[test]
+fn usage_adds_up() {
+    let mut sum = Usage::default();
+    sum.add(&Usage { input: 2, output: 1, ..Usage::default() });
+    assert_eq!((sum.input, FinishReason::Stop), (2, FinishReason::Stop));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(256) })]
+
+    #[test]
+    fn any_chunking_gives_the_same_events(
+        lines in prop::collection::vec(
+            prop_oneof!["", "data: [a-z日🦀]{0,6}", "data:[a-z]{0,3}", "event: [a-z]{1,3}", ": [a-z]{0,3}", "id: 1"], 0..20),
+        ends in prop::collection::vec(prop_oneof![Just("\n"), Just("\r\n"), Just("\r")], 20),
+        cuts in prop::collection::vec(0usize..200, 0..12),
+    ) {
+        let text: String = lines.iter().zip(&ends).map(|(line, end)| format!("{line}{end}")).collect();
+        let bytes = text.as_bytes();
+        let parse = |cuts: &[usize]| {
+            let mut parser = SseParser::default();
+            let mut events = Vec::new();
+            let mut start = 0;
+            for &cut in cuts.iter().filter(|&&cut| cut <= bytes.len()) {
+                parser.push(&bytes[start..cut.max(start)], &mut events).unwrap();
+                start = start.max(cut);
+            }
+            parser.push(&bytes[start..], &mut events).unwrap();
+            parser.finish(&mut events);
+            events
+        };
+        let mut cuts = cuts;
+        cuts.sort_unstable();
+        let every: Vec<usize> = (0..bytes.len()).collect();
+        prop_assert_eq!(parse(&cuts), parse(&[]));
+        prop_assert_eq!(parse(&every), parse(&[]));
+    }
+}

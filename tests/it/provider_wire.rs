@@ -1,0 +1,377 @@
+//! Whole request bodies in both dialects: what a server gets, byte for byte.
+
+use std::sync::Arc;
+
+use mycode::model::call::{ToolCall, ToolSpec};
+use mycode::model::item::Reasoning;
+use mycode::model::request::{Block, Message, Params, Request};
+use mycode::provider::anthropic;
+use mycode::provider::chat::body::{self, Flavour};
+use serde_json::{Value, json};
+
+use crate::support::answer::Dialect;
+use crate::support::check::check;
+
+const LENIENT: Flavour = Flavour { strict: false };
+const STRICT: Flavour = Flavour { strict: true };
+
+fn call(id: &str, name: &str, args: &str) -> Message {
+    Message::Call(Arc::new(ToolCall { id: id.into(), name: name.into(), args: args.into() }))
+}
+
+fn result(id: &str, text: &str, error: bool) -> Message {
+    Message::Result { call_id: id.into(), text: text.into(), error }
+}
+
+fn reasoning(text: &str, opaque: Value) -> Message {
+    Message::Reasoning(Arc::new(Reasoning { text: text.into(), opaque: Some(opaque) }))
+}
+
+fn signed(text: &str) -> Message {
+    let block = json!({"type": "thinking", "thinking": text, "signature": "c2ln"});
+    reasoning(text, json!({"kind": "anthropic", "block": block}))
+}
+
+/// A turn with everything in it: thinking of both kinds, parallel calls, broken arguments, steering, a recap.
+fn request() -> Request {
+    let tool = ToolSpec {
+        name: "Read".into(),
+        description: "Reads a file.".into(),
+        schema: json!({"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}),
+    };
+    Request {
+        system: vec![Block { text: "You are an agent.".into() }, Block { text: "# Rules".into() }],
+        tools: [tool].into(),
+        messages: vec![
+            Message::User("Fix a.rs".into()),
+            signed("First read."),
+            reasoning("Read it.", json!({"kind": "openai-reasoning-content", "field": "reasoning_content"})),
+            Message::Assistant("I read.".into()),
+            call("c1", "Read", "{\"path\": \"a.rs\"}"),
+            call("c2", "Read", "{\"path\": "),
+            result("c1", "1\tfn a() {}", false),
+            result("c2", "error INVALID_PARAM: no JSON", true),
+            Message::User("also b.rs".into()),
+            call("functions.Read:0", "functions.Read", ""),
+            result("functions.Read:0", "", false),
+            Message::Assistant("".into()),
+            Message::User("[0/1] Pending: b.rs".into()),
+        ],
+        cache_marks: vec![2, 8, 11],
+        params: Params {
+            model: "m".into(),
+            max_output_tokens: Some(4096),
+            temperature: Some(0.7),
+            reasoning_effort: None,
+        },
+    }
+}
+
+fn pretty(body: &str) -> String {
+    serde_json::to_string_pretty(&serde_json::from_str::<Value>(body).unwrap()).unwrap()
+}
+
+#[test]
+fn chat_whole_request() {
+    let body = body::body(&request(), LENIENT);
+    assert_eq!(check(Dialect::Chat, &serde_json::from_str(&body).unwrap()), Vec::<String>::new());
+    insta::assert_snapshot!(pretty(&body), @r#"
+    {
+      "model": "m",
+      "stream": true,
+      "stream_options": {
+        "include_usage": true
+      },
+      "max_tokens": 4096,
+      "temperature": 0.7,
+      "tools": [
+        {
+          "type": "function",
+          "function": {
+            "name": "Read",
+            "description": "Reads a file.",
+            "parameters": {
+              "type": "object",
+              "properties": {
+                "path": {
+                  "type": "string"
+                }
+              },
+              "required": [
+                "path"
+              ]
+            }
+          }
+        }
+      ],
+      "messages": [
+        {
+          "role": "system",
+          "content": "You are an agent.\n\n# Rules"
+        },
+        {
+          "role": "user",
+          "content": "Fix a.rs"
+        },
+        {
+          "role": "assistant",
+          "content": "I read.",
+          "reasoning_content": "Read it.",
+          "tool_calls": [
+            {
+              "id": "c1",
+              "type": "function",
+              "function": {
+                "name": "Read",
+                "arguments": "{\"path\": \"a.rs\"}"
+              }
+            },
+            {
+              "id": "c2",
+              "type": "function",
+              "function": {
+                "name": "Read",
+                "arguments": "{\"_raw\":\"{\\\"path\\\": \"}"
+              }
+            }
+          ]
+        },
+        {
+          "role": "tool",
+          "tool_call_id": "c1",
+          "content": "1\tfn a() {}"
+        },
+        {
+          "role": "tool",
+          "tool_call_id": "c2",
+          "content": "error INVALID_PARAM: no JSON"
+        },
+        {
+          "role": "user",
+          "content": "also b.rs"
+        },
+        {
+          "role": "assistant",
+          "content": null,
+          "tool_calls": [
+            {
+              "id": "functions.Read:0",
+              "type": "function",
+              "function": {
+                "name": "functions_Read",
+                "arguments": "{}"
+              }
+            }
+          ]
+        },
+        {
+          "role": "tool",
+          "tool_call_id": "functions.Read:0",
+          "content": ""
+        },
+        {
+          "role": "user",
+          "content": "[0/1] Pending: b.rs"
+        }
+      ]
+    }
+    "#);
+}
+
+#[test]
+fn anthropic_whole_request() {
+    let body = anthropic::body::body(&request());
+    assert_eq!(check(Dialect::Anthropic, &serde_json::from_str(&body).unwrap()), Vec::<String>::new());
+    insta::assert_snapshot!(pretty(&body), @r##"
+    {
+      "model": "m",
+      "max_tokens": 4096,
+      "temperature": 0.7,
+      "stream": true,
+      "tools": [
+        {
+          "name": "Read",
+          "description": "Reads a file.",
+          "input_schema": {
+            "type": "object",
+            "properties": {
+              "path": {
+                "type": "string"
+              }
+            },
+            "required": [
+              "path"
+            ]
+          }
+        }
+      ],
+      "system": [
+        {
+          "type": "text",
+          "text": "You are an agent."
+        },
+        {
+          "type": "text",
+          "text": "# Rules",
+          "cache_control": {
+            "type": "ephemeral"
+          }
+        }
+      ],
+      "messages": [
+        {
+          "role": "user",
+          "content": [
+            {
+              "type": "text",
+              "text": "Fix a.rs",
+              "cache_control": {
+                "type": "ephemeral"
+              }
+            }
+          ]
+        },
+        {
+          "role": "assistant",
+          "content": [
+            {
+              "type": "thinking",
+              "thinking": "First read.",
+              "signature": "c2ln"
+            },
+            {
+              "type": "text",
+              "text": "I read."
+            },
+            {
+              "type": "tool_use",
+              "id": "c1",
+              "name": "Read",
+              "input": {
+                "path": "a.rs"
+              }
+            },
+            {
+              "type": "tool_use",
+              "id": "c2",
+              "name": "Read",
+              "input": {
+                "_raw": "{\"path\": "
+              }
+            }
+          ]
+        },
+        {
+          "role": "user",
+          "content": [
+            {
+              "type": "tool_result",
+              "tool_use_id": "c1",
+              "content": "1\tfn a() {}"
+            },
+            {
+              "type": "tool_result",
+              "tool_use_id": "c2",
+              "content": "error INVALID_PARAM: no JSON",
+              "is_error": true,
+              "cache_control": {
+                "type": "ephemeral"
+              }
+            },
+            {
+              "type": "text",
+              "text": "also b.rs"
+            }
+          ]
+        },
+        {
+          "role": "assistant",
+          "content": [
+            {
+              "type": "tool_use",
+              "id": "functions_Read_0",
+              "name": "functions_Read",
+              "input": {}
+            }
+          ]
+        },
+        {
+          "role": "user",
+          "content": [
+            {
+              "type": "tool_result",
+              "tool_use_id": "functions_Read_0",
+              "content": "",
+              "cache_control": {
+                "type": "ephemeral"
+              }
+            },
+            {
+              "type": "text",
+              "text": "[0/1] Pending: b.rs"
+            }
+          ]
+        }
+      ]
+    }
+    "##);
+}
+
+#[test]
+fn chat_smallest_request_and_the_strict_flavour() {
+    let mut request = Request { messages: vec![Message::User("hi".into())], ..Request::default() };
+    request.params.model = "m".into();
+    insta::assert_snapshot!(body::body(&request, LENIENT), @r#"{"model":"m","stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"user","content":"hi"}]}"#);
+    request.params.max_output_tokens = Some(10);
+    request.params.reasoning_effort = Some("low".into());
+    insta::assert_snapshot!(body::body(&request, STRICT), @r#"{"model":"m","stream":true,"stream_options":{"include_usage":true},"max_completion_tokens":10,"reasoning_effort":"low","messages":[{"role":"user","content":"hi"}]}"#);
+    let strict = body::body(&self::request(), STRICT);
+    assert!(!strict.contains("reasoning_content"));
+}
+
+#[test]
+fn anthropic_smallest_request_and_thinking() {
+    let mut request = Request { messages: vec![Message::User("hi".into())], ..Request::default() };
+    request.params.model = "claude-sonnet-4-5".into();
+    insta::assert_snapshot!(anthropic::body::body(&request), @r#"{"model":"claude-sonnet-4-5","max_tokens":8192,"stream":true,"messages":[{"role":"user","content":[{"type":"text","text":"hi"}]}]}"#);
+    request.params.reasoning_effort = Some("low".into());
+    insta::assert_snapshot!(anthropic::body::body(&request), @r#"{"model":"claude-sonnet-4-5","max_tokens":10240,"thinking":{"type":"enabled","budget_tokens":2048},"stream":true,"messages":[{"role":"user","content":[{"type":"text","text":"hi"}]}]}"#);
+    request.params.model = "claude-opus-4-7".into();
+    insta::assert_snapshot!(anthropic::body::body(&request), @r#"{"model":"claude-opus-4-7","max_tokens":8192,"thinking":{"type":"adaptive"},"output_config":{"effort":"low"},"stream":true,"messages":[{"role":"user","content":[{"type":"text","text":"hi"}]}]}"#);
+}
+
+#[test]
+fn a_history_that_begins_with_the_assistant_gets_a_user_first() {
+    let messages = vec![Message::Assistant("Earlier.".into()), Message::User("Go on".into())];
+    let body = anthropic::body::body(&Request { messages, ..Request::default() });
+    assert_eq!(check(Dialect::Anthropic, &serde_json::from_str(&body).unwrap()), Vec::<String>::new());
+}
+
+#[test]
+fn at_most_four_marks() {
+    let mut request = request();
+    for marks in [vec![], vec![1], vec![1, 2], vec![1, 7, 8], vec![0, 1, 7, 8, 10, 13]] {
+        request.cache_marks = marks;
+        let body: Value = serde_json::from_str(&anthropic::body::body(&request)).unwrap();
+        assert_eq!(check(Dialect::Anthropic, &body), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn a_grown_request_begins_with_the_bytes_of_the_one_before() {
+    let whole = request();
+    let mut bodies = Vec::new();
+    for count in [1, 8, 9, 11] {
+        let mut part = whole.clone();
+        part.messages.truncate(count);
+        part.cache_marks.clear();
+        bodies.push([body::body(&part, LENIENT), anthropic::body::body(&part)]);
+    }
+    for pair in bodies.windows(2) {
+        // Chat: all but the closing brackets. Anthropic: also the group's own bracket, for it may grow.
+        for (dialect, closing) in [(0, 2), (1, 5)] {
+            let before = &pair[0][dialect];
+            assert!(pair[1][dialect].starts_with(&before[..before.len() - closing]), "{before}");
+        }
+    }
+}
