@@ -1,4 +1,5 @@
 //! Tools that keep the thread: the todo list and questions to the person.
 
 pub mod ask_user;
+pub mod recall;
 pub mod todo;

@@ -1,0 +1,282 @@
+//! The house rules that a machine can check: floors, cycles, sizes, `mod.rs` files, top level. When this fails, move the
+//! code, not the rule.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The floor of each folder under `src/`; a file imports only from lower floors or from its own folder.
+const FLOORS: &[(&str, u32)] = &[
+    ("base", 0),
+    ("model", 1),
+    ("search", 1),
+    ("config", 1),
+    ("protocol", 2),
+    ("session", 2),
+    ("skill", 2),
+    ("provider", 2),
+    ("note", 2),
+    ("evidence", 2),
+    ("policy", 3),
+    ("context", 3),
+    ("tui", 3),
+    ("exec", 3),
+    ("tool", 4),
+    ("mcp", 5),
+    ("agent", 6),
+    ("cli", 7),
+];
+
+/// On one floor, who may use whom: data before behaviour.
+const NEIGHBOURS: &[(&str, &str)] = &[("session", "protocol"), ("note", "evidence")];
+
+const MAX_LINES: usize = 500;
+const MAX_IMPORTS: usize = 15;
+/// The wiring is the one place that knows every part; everything else keeps to the limit.
+const WIRING: &[&str] = &["agent/build.rs"];
+const TOP_LEVEL: &[&str] =
+    &["Cargo.toml", "Cargo.lock", "src", "prompts", "tests", "CODE_LAW.md", "README.md", "config.toml", "LICENSE"];
+
+struct Source {
+    /// Such as `context/ledger.rs`.
+    name: String,
+    text: String,
+    /// Modules of ours that it imports, such as `model/item.rs`.
+    imports: BTreeSet<String>,
+}
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn sources() -> Vec<Source> {
+    let src = root().join("src");
+    let mut files: Vec<PathBuf> = walkdir::WalkDir::new(&src)
+        .into_iter()
+        .flatten()
+        .map(|entry| entry.path().to_owned())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
+        .collect();
+    files.sort();
+    let names: BTreeSet<String> = files.iter().map(|path| relative(path, &src)).collect();
+    files
+        .iter()
+        .map(|path| {
+            let text = fs::read_to_string(path).unwrap();
+            let name = relative(path, &src);
+            let imports = imports(&name, without_tests(&text), &names);
+            Source { name, text, imports }
+        })
+        .collect()
+}
+
+fn relative(path: &Path, base: &Path) -> String {
+    path.strip_prefix(base).unwrap().to_string_lossy().replace('\\', "/")
+}
+
+fn without_tests(text: &str) -> &str {
+    text.find("\n#[cfg(test)]").map_or(text, |at| &text[..at])
+}
+
+/// Every `crate::…` and `super::…` path in the code, resolved to the file that defines it.
+fn imports(name: &str, text: &str, names: &BTreeSet<String>) -> BTreeSet<String> {
+    let code: String = text
+        .lines()
+        .filter(|line| !line.trim_start().starts_with("//"))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    let folder: Vec<&str> = name.split('/').rev().skip(1).collect::<Vec<_>>().into_iter().rev().collect();
+    let mut found = BTreeSet::new();
+    for (marker, up) in [("crate::", None), ("super::", Some(0))] {
+        let mut rest = code.as_str();
+        while let Some(at) = rest.find(marker) {
+            rest = &rest[at + marker.len()..];
+            let mut base: Vec<String> = match up {
+                None => Vec::new(),
+                Some(_) => folder.iter().map(|part| (*part).to_owned()).collect(),
+            };
+            let mut tail = rest;
+            while let Some(further) = tail.strip_prefix("super::") {
+                base.pop();
+                tail = further;
+            }
+            for path in expand(tail) {
+                let mut parts = base.clone();
+                for part in path.split("::").map(str::trim) {
+                    parts.push(part.to_owned());
+                    let file = format!("{}.rs", parts.join("/"));
+                    if names.contains(&file) && file != name {
+                        found.insert(file);
+                        break;
+                    }
+                }
+            }
+        }
+    }
+    found
+}
+
+/// `a::{b, c::d}` as `a::b`, `a::c::d`.
+fn expand(text: &str) -> Vec<String> {
+    let end = text.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == ':')).unwrap_or(text.len());
+    let head = &text[..end];
+    if !text[end..].starts_with('{') || !head.ends_with("::") {
+        return vec![head.to_owned()];
+    }
+    let mut depth = 0;
+    let mut parts = vec![String::new()];
+    for c in text[end..].chars() {
+        match c {
+            '{' => {
+                depth += 1;
+                if depth > 1 {
+                    parts.last_mut().unwrap().push(c);
+                }
+            }
+            '}' => {
+                depth -= 1;
+                if depth == 0 {
+                    break;
+                }
+                parts.last_mut().unwrap().push(c);
+            }
+            ',' if depth == 1 => parts.push(String::new()),
+            c => parts.last_mut().unwrap().push(c),
+        }
+    }
+    parts
+        .iter()
+        .map(|part| part.trim())
+        .filter(|part| !part.is_empty())
+        .flat_map(|part| expand(part).into_iter().map(|tail| format!("{head}{tail}")).collect::<Vec<_>>())
+        .collect()
+}
+
+fn floor(name: &str) -> Option<(&str, u32)> {
+    let folder = name.split('/').next()?;
+    FLOORS.iter().find(|(known, _)| *known == folder).map(|(known, floor)| (*known, *floor))
+}
+
+#[test]
+fn imports_go_down() {
+    let mut wrong = Vec::new();
+    for source in sources() {
+        let Some((folder, level)) = floor(&source.name) else { continue };
+        for import in &source.imports {
+            let Some((other, other_level)) = floor(import) else { continue };
+            let allowed = other == folder || other_level < level || NEIGHBOURS.contains(&(folder, other));
+            if !allowed {
+                wrong.push(format!("{} → {import}", source.name));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "imports that go up or sideways:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_folder_has_a_floor() {
+    let unknown: Vec<String> = sources()
+        .into_iter()
+        .map(|source| source.name)
+        .filter(|name| name.contains('/') && floor(name).is_none())
+        .collect();
+    assert!(unknown.is_empty(), "folders without a floor: {unknown:?}");
+}
+
+#[test]
+fn no_cycles() {
+    let sources = sources();
+    let graph: BTreeMap<&str, &BTreeSet<String>> =
+        sources.iter().map(|source| (source.name.as_str(), &source.imports)).collect();
+    let mut done = BTreeSet::new();
+    for start in graph.keys() {
+        let mut path = Vec::new();
+        assert!(visit(start, &graph, &mut path, &mut done), "import cycle: {}", path.join(" → "));
+    }
+}
+
+fn visit<'a>(
+    node: &'a str,
+    graph: &BTreeMap<&'a str, &'a BTreeSet<String>>,
+    path: &mut Vec<&'a str>,
+    done: &mut BTreeSet<&'a str>,
+) -> bool {
+    if done.contains(node) {
+        return true;
+    }
+    if path.contains(&node) {
+        path.push(node);
+        return false;
+    }
+    path.push(node);
+    for next in graph.get(node).into_iter().flat_map(|imports| imports.iter()) {
+        if !visit(next, graph, path, done) {
+            return false;
+        }
+    }
+    path.pop();
+    done.insert(node);
+    true
+}
+
+#[test]
+fn mod_files_hold_only_words_and_mod_lines() {
+    for source in sources().into_iter().filter(|source| source.name.ends_with("mod.rs")) {
+        for line in source.text.lines() {
+            let fine = line.is_empty()
+                || line.starts_with("//!")
+                || line.starts_with("pub mod ") && line.ends_with(';')
+                || line.starts_with("mod ") && line.ends_with(';');
+            assert!(fine, "{}: {line}", source.name);
+        }
+    }
+}
+
+#[test]
+fn files_are_short_say_why_they_exist_and_import_little() {
+    let mut wrong = Vec::new();
+    for source in sources() {
+        let lines = without_tests(&source.text).lines().count();
+        if lines > MAX_LINES {
+            wrong.push(format!("{} has {lines} lines", source.name));
+        }
+        if !source.text.starts_with("//!") {
+            wrong.push(format!("{} does not say what it is for", source.name));
+        }
+        if source.imports.len() > MAX_IMPORTS && !WIRING.contains(&source.name.as_str()) {
+            wrong.push(format!("{} imports {} of our files", source.name, source.imports.len()));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn front_ends_and_context_know_no_agent() {
+    for source in sources() {
+        let forbidden: &[&str] = match floor(&source.name).map(|(folder, _)| folder) {
+            Some("tui" | "exec") => &["agent/", "provider/", "tool/", "context/", "session/"],
+            Some("context") => &["tool/", "agent/"],
+            Some("tool") => &["agent/", "tui/", "exec/"],
+            Some("agent") => &["tui/", "exec/", "cli/"],
+            _ => continue,
+        };
+        for import in &source.imports {
+            assert!(
+                !forbidden.iter().any(|folder| import.starts_with(folder)),
+                "{} must not know {import}",
+                source.name
+            );
+        }
+    }
+}
+
+#[test]
+fn the_top_level_holds_what_the_design_card_fixed() {
+    // Only what git tracks counts: a person may keep notes of their own beside it.
+    let Ok(listed) = std::process::Command::new("git").args(["ls-files"]).current_dir(root()).output() else { return };
+    let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
+    for path in listed.lines() {
+        let top = path.split('/').next().unwrap();
+        assert!(top.starts_with('.') || TOP_LEVEL.contains(&top), "{path} does not belong at the top level");
+    }
+}
