@@ -175,7 +175,8 @@ fn same(mut file: File, known: &[u8]) -> io::Result<bool> {
 
 fn in_place(target: &Path, bytes: &[u8], expect: Expect) -> Result<(), FileError> {
     let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOFOLLOW;
-    let mut file = OpenOptions::new().read(true).write(true).custom_flags(flags.bits() as i32).open(target)?;
+    let mut file =
+        OpenOptions::new().read(true).write(true).custom_flags(flags.bits() as i32).open(target)?;
     let mut old = Vec::new();
     file.read_to_end(&mut old)?;
     if matches!(expect, Expect::Bytes(known) if known != old) {
@@ -186,9 +187,9 @@ fn in_place(target: &Path, bytes: &[u8], expect: Expect) -> Result<(), FileError
         let restored = overwrite(&mut file, &old);
         return Err(match (FileError::from(error), restored) {
             (error, Ok(())) => error,
-            (error, Err(again)) => {
-                FileError::Denied(format!("writing failed half way ({error}) and could not be undone ({again})"))
-            }
+            (error, Err(again)) => FileError::Unable(format!(
+                "writing failed half way ({error}) and could not be undone ({again})"
+            )),
         });
     }
     Ok(())

@@ -45,7 +45,10 @@ pub fn looks_binary(head: &[u8]) -> bool {
     if head.contains(&0) {
         return true;
     }
-    let odd = head.iter().filter(|&&b| b < 0x20 && !matches!(b, b'\t' | b'\n' | b'\r' | 0x0C | 0x08 | 0x1B)).count();
+    let odd = head
+        .iter()
+        .filter(|&&b| b < 0x20 && !matches!(b, b'\t' | b'\n' | b'\r' | 0x0C | 0x08 | 0x1B))
+        .count();
     odd * 10 > head.len()
 }
 

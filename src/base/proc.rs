@@ -30,6 +30,9 @@ const DRAIN_GRACE: Duration = Duration::from_millis(30);
 const FLOOD_PAUSE: Duration = Duration::from_millis(2);
 const CHUNK_BYTES: usize = 64 * 1024;
 
+/// Makes a name for a file in a folder that exists.
+pub type SpillName = Box<dyn FnOnce() -> io::Result<PathBuf> + Send>;
+
 /// A command to run.
 pub struct Spec {
     pub program: OsString,
@@ -38,8 +41,8 @@ pub struct Spec {
     pub timeout: Duration,
     /// Bytes kept in memory at the beginning and, again, at the end of the output.
     pub keep_bytes: usize,
-    /// Where the whole output goes once it is larger than what memory keeps.
-    pub spill: Option<PathBuf>,
+    /// Names the file for the whole output, once that is larger than what memory keeps.
+    pub spill: Option<SpillName>,
     /// The file is cut at this size.
     pub spill_cap_bytes: u64,
     /// A descriptor number at which the command finds a pipe to us; what it writes there is [`Outcome::side`].
@@ -88,7 +91,7 @@ impl Captured {
 struct Sink {
     captured: Captured,
     keep: usize,
-    path: Option<PathBuf>,
+    name: Option<SpillName>,
     file: Option<File>,
     written: u64,
     cap: u64,
@@ -128,9 +131,9 @@ impl Sink {
     }
 
     fn start_file(&mut self) {
-        let Some(path) = self.path.take() else { return };
-        match File::create(&path) {
-            Ok(file) => {
+        let Some(name) = self.name.take() else { return };
+        match name().and_then(|path| Ok((File::create(&path)?, path))) {
+            Ok((file, path)) => {
                 self.file = Some(file);
                 self.captured.spilled = Some(path);
             }
@@ -152,7 +155,11 @@ impl Sink {
 ///
 /// # Errors
 /// When it could not be started.
-pub async fn run(spec: Spec, cancel: &CancellationToken, mut watch: impl FnMut(&[u8]) + Send) -> io::Result<Outcome> {
+pub async fn run(
+    spec: Spec,
+    cancel: &CancellationToken,
+    mut watch: impl FnMut(&[u8]) + Send,
+) -> io::Result<Outcome> {
     let (reader, writer) = io::pipe()?;
     let (side_reader, side_writer) = io::pipe()?;
     let mut command = tokio::process::Command::new(&spec.program);
@@ -190,7 +197,7 @@ pub async fn run(spec: Spec, cancel: &CancellationToken, mut watch: impl FnMut(&
     let mut sink = Sink {
         captured: Captured::default(),
         keep: spec.keep_bytes,
-        path: spec.spill,
+        name: spec.spill,
         file: None,
         written: 0,
         cap: spec.spill_cap_bytes,
@@ -288,9 +295,13 @@ fn clean_environment(command: &mut tokio::process::Command, cwd: &std::path::Pat
             command.env_remove(&name);
         }
     }
-    for (name, value) in
-        [("PAGER", "cat"), ("GIT_PAGER", "cat"), ("GIT_TERMINAL_PROMPT", "0"), ("TERM", "dumb"), ("GIT_EDITOR", "true")]
-    {
+    for (name, value) in [
+        ("PAGER", "cat"),
+        ("GIT_PAGER", "cat"),
+        ("GIT_TERMINAL_PROMPT", "0"),
+        ("TERM", "dumb"),
+        ("GIT_EDITOR", "true"),
+    ] {
         command.env(name, value);
     }
     command.env("PWD", cwd);
@@ -302,7 +313,8 @@ mod tests {
     use super::*;
 
     fn sink(keep: usize, path: Option<PathBuf>) -> Sink {
-        Sink { captured: Captured::default(), keep, path, file: None, written: 0, cap: 100 }
+        let name = path.map(|path| -> SpillName { Box::new(move || Ok(path)) });
+        Sink { captured: Captured::default(), keep, name, file: None, written: 0, cap: 100 }
     }
 
     #[test]

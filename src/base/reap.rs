@@ -41,7 +41,10 @@ pub fn family(leader: i32) -> Vec<Process> {
             break;
         }
     }
-    rows.into_iter().filter(|row| members.contains(&row.process.pid) && !row.zombie).map(|row| row.process).collect()
+    rows.into_iter()
+        .filter(|row| members.contains(&row.process.pid) && !row.zombie)
+        .map(|row| row.process)
+        .collect()
 }
 
 fn read_row(pid: i32) -> Option<Row> {
@@ -110,7 +113,9 @@ mod tests {
     fn a_process_knows_its_parent() {
         let me = i32::try_from(std::process::id()).unwrap_or(0);
         let row = read_row(me);
-        assert!(row.as_ref().is_some_and(|row| row.process.pid == me && !row.zombie && row.process.start > 0));
+        assert!(
+            row.as_ref().is_some_and(|row| row.process.pid == me && !row.zombie && row.process.start > 0)
+        );
         assert!(row.is_some_and(|row| row.parent > 0));
     }
 }

@@ -29,7 +29,9 @@ pub fn rank(query: &str, candidates: &[String], limit: usize) -> Vec<usize> {
         })
         .collect();
     scored.sort_by(|a, b| {
-        b.0.cmp(&a.0).then_with(|| candidates[a.1].len().cmp(&candidates[b.1].len())).then_with(|| a.1.cmp(&b.1))
+        b.0.cmp(&a.0)
+            .then_with(|| candidates[a.1].len().cmp(&candidates[b.1].len()))
+            .then_with(|| a.1.cmp(&b.1))
     });
     scored.into_iter().take(limit).map(|(_, index)| index).collect()
 }
@@ -41,7 +43,8 @@ pub fn likeness(wanted: &str, candidate: &str) -> f64 {
     let (wanted, candidate) = (wanted.to_lowercase(), candidate.to_lowercase());
     let name = |path: &str| path.rsplit('/').next().unwrap_or("").to_owned();
     let (wanted_name, name) = (name(&wanted), name(&candidate));
-    let ends_with = |long: &str, short: &str| long.strip_suffix(short).is_some_and(|rest| rest.ends_with('/'));
+    let ends_with =
+        |long: &str, short: &str| long.strip_suffix(short).is_some_and(|rest| rest.ends_with('/'));
     let score = if wanted == candidate {
         100.0
     } else if wanted.contains('/') && ends_with(&candidate, &wanted)

@@ -159,7 +159,8 @@ struct Collect<'a> {
 
 impl Collect<'_> {
     fn push(&mut self, number: Option<u64>, bytes: &[u8], is_match: bool) {
-        let focus = if is_match { self.query.matcher.find(bytes).ok().flatten().map_or(0, |m| m.start()) } else { 0 };
+        let focus =
+            if is_match { self.query.matcher.find(bytes).ok().flatten().map_or(0, |m| m.start()) } else { 0 };
         let line = Line { number: number.unwrap_or(0), text: elide_around(bytes, focus), is_match };
         self.hits.lines.push(line);
     }

@@ -29,9 +29,9 @@ impl Walk {
     /// The walk with hidden names when `pattern` itself names one (`.github/**`).
     #[must_use]
     pub fn hidden_if_named(mut self, pattern: &str) -> Self {
-        self.hidden |= pattern
-            .split(['/', '{', ','])
-            .any(|part| part.starts_with('.') && part.trim_start_matches('.').starts_with(char::is_alphanumeric));
+        self.hidden |= pattern.split(['/', '{', ',']).any(|part| {
+            part.starts_with('.') && part.trim_start_matches('.').starts_with(char::is_alphanumeric)
+        });
         self
     }
 

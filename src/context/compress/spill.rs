@@ -265,7 +265,11 @@ mod tests {
         let text: String = (1..=5000).map(|n| format!("line {n}\n")).collect();
         let cut = spill.truncate(text.clone(), Keep::HeadTail);
         assert!(cut.body.starts_with("line 1\n") && cut.body.ends_with("line 5000\n"));
-        assert!(cut.body.contains("[… 3003 lines (") && fits(&cut.body, Limits::default()), "{}", cut.body.len());
+        assert!(
+            cut.body.contains("[… 3003 lines (") && fits(&cut.body, Limits::default()),
+            "{}",
+            cut.body.len()
+        );
         let path = cut.full_output_path.unwrap();
         assert!(spill.contains(&path) && cut.body.contains(path.to_str().unwrap()));
         assert_eq!(fs::read_to_string(path).unwrap(), text);
