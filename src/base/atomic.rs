@@ -187,7 +187,7 @@ fn in_place(target: &Path, bytes: &[u8], expect: Expect) -> Result<(), FileError
         let restored = overwrite(&mut file, &old);
         return Err(match (FileError::from(error), restored) {
             (error, Ok(())) => error,
-            (error, Err(again)) => FileError::Denied(format!(
+            (error, Err(again)) => FileError::Unable(format!(
                 "writing failed half way ({error}) and could not be undone ({again})"
             )),
         });

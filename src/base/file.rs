@@ -20,8 +20,12 @@ pub enum FileError {
     IsDirectory,
     #[error("is a {0}, not a file")]
     Special(&'static str),
+    /// The file system does not allow it.
     #[error("{0}")]
     Denied(String),
+    /// It cannot be done, whoever asks.
+    #[error("{0}")]
+    Unable(String),
     #[error("has {}, more than the limit of {}", text::human_bytes(*size), text::human_bytes(*limit))]
     TooLarge { size: u64, limit: u64 },
     #[error("was changed by someone else at this very moment")]
@@ -40,13 +44,13 @@ impl From<io::Error> for FileError {
             Kind::IsADirectory => Self::IsDirectory,
             Kind::PermissionDenied => Self::Denied("permission denied by the file system".to_owned()),
             Kind::ReadOnlyFilesystem => Self::Denied("the file system is read-only".to_owned()),
-            Kind::NotADirectory => Self::Denied("a part of the path is a file, not a folder".to_owned()),
-            Kind::StorageFull => Self::Denied("the disk is full".to_owned()),
-            Kind::QuotaExceeded => Self::Denied("the disk quota is used up".to_owned()),
-            Kind::InvalidFilename => Self::Denied("the name is too long for the file system".to_owned()),
-            Kind::InvalidInput => Self::Denied("the path holds a NUL character".to_owned()),
+            Kind::NotADirectory => Self::Unable("a part of the path is a file, not a folder".to_owned()),
+            Kind::StorageFull => Self::Unable("the disk is full".to_owned()),
+            Kind::QuotaExceeded => Self::Unable("the disk quota is used up".to_owned()),
+            Kind::InvalidFilename => Self::Unable("the name is too long for the file system".to_owned()),
+            Kind::InvalidInput => Self::Unable("the path holds a NUL character".to_owned()),
             _ if error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => {
-                Self::Denied("its symbolic links form a loop".to_owned())
+                Self::Unable("its symbolic links form a loop".to_owned())
             }
             _ => Self::Io(error),
         }
@@ -156,7 +160,7 @@ mod tests {
         std::fs::write(&file, "12345").unwrap();
         assert_eq!(read(&file, 5).unwrap().0, b"12345");
         assert!(matches!(read(&file, 4), Err(FileError::TooLarge { size: 5, limit: 4 })));
-        assert!(matches!(open(&file.join("x")), Err(FileError::Denied(_))));
+        assert!(matches!(open(&file.join("x")), Err(FileError::Unable(_))));
     }
 
     #[test]

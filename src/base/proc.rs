@@ -30,6 +30,9 @@ const DRAIN_GRACE: Duration = Duration::from_millis(30);
 const FLOOD_PAUSE: Duration = Duration::from_millis(2);
 const CHUNK_BYTES: usize = 64 * 1024;
 
+/// Makes a name for a file in a folder that exists.
+pub type SpillName = Box<dyn FnOnce() -> io::Result<PathBuf> + Send>;
+
 /// A command to run.
 pub struct Spec {
     pub program: OsString,
@@ -38,8 +41,8 @@ pub struct Spec {
     pub timeout: Duration,
     /// Bytes kept in memory at the beginning and, again, at the end of the output.
     pub keep_bytes: usize,
-    /// Where the whole output goes once it is larger than what memory keeps.
-    pub spill: Option<PathBuf>,
+    /// Names the file for the whole output, once that is larger than what memory keeps.
+    pub spill: Option<SpillName>,
     /// The file is cut at this size.
     pub spill_cap_bytes: u64,
     /// A descriptor number at which the command finds a pipe to us; what it writes there is [`Outcome::side`].
@@ -88,7 +91,7 @@ impl Captured {
 struct Sink {
     captured: Captured,
     keep: usize,
-    path: Option<PathBuf>,
+    name: Option<SpillName>,
     file: Option<File>,
     written: u64,
     cap: u64,
@@ -128,9 +131,9 @@ impl Sink {
     }
 
     fn start_file(&mut self) {
-        let Some(path) = self.path.take() else { return };
-        match File::create(&path) {
-            Ok(file) => {
+        let Some(name) = self.name.take() else { return };
+        match name().and_then(|path| Ok((File::create(&path)?, path))) {
+            Ok((file, path)) => {
                 self.file = Some(file);
                 self.captured.spilled = Some(path);
             }
@@ -194,7 +197,7 @@ pub async fn run(
     let mut sink = Sink {
         captured: Captured::default(),
         keep: spec.keep_bytes,
-        path: spec.spill,
+        name: spec.spill,
         file: None,
         written: 0,
         cap: spec.spill_cap_bytes,
@@ -310,7 +313,8 @@ mod tests {
     use super::*;
 
     fn sink(keep: usize, path: Option<PathBuf>) -> Sink {
-        Sink { captured: Captured::default(), keep, path, file: None, written: 0, cap: 100 }
+        let name = path.map(|path| -> SpillName { Box::new(move || Ok(path)) });
+        Sink { captured: Captured::default(), keep, name, file: None, written: 0, cap: 100 }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Finding files by name pattern, newest first. Knows nothing of how the answer is shown.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
@@ -21,16 +21,15 @@ pub struct Found {
 }
 
 /// Builds a matcher for paths relative to the searched folder. `*` stays within a name, `**` crosses folders; a
-/// pattern without `/` means the file name at any depth.
+/// pattern without `/` means the file name, at any depth if `anywhere`.
 ///
 /// # Errors
 /// What is wrong with the pattern.
-pub fn matcher(pattern: &str, ignore_case: bool) -> Result<GlobMatcher, String> {
+pub fn matcher(pattern: &str, anywhere: bool) -> Result<GlobMatcher, String> {
     let pattern = pattern.trim_start_matches("./");
-    let anywhere = if pattern.contains('/') { pattern.to_owned() } else { format!("**/{pattern}") };
-    GlobBuilder::new(&anywhere)
+    let deep = if pattern.contains('/') || !anywhere { pattern.to_owned() } else { format!("**/{pattern}") };
+    GlobBuilder::new(&deep)
         .literal_separator(true)
-        .case_insensitive(ignore_case)
         .build()
         .map(|glob| glob.compile_matcher())
         .map_err(|error| error.kind().to_string())
@@ -69,11 +68,6 @@ pub fn search(walk: &Walk, glob: &GlobMatcher, limit: usize, cancelled: impl Fn(
     Found { files, total, folders, incomplete: !complete }
 }
 
-/// Whether any path component of `pattern` is more than a plain name.
-pub fn has_meta(pattern: &str) -> bool {
-    pattern.contains(['*', '?', '[', '{'])
-}
-
 /// The pattern's leading folders without wildcards, and the rest.
 pub fn split_base(pattern: &str) -> (&str, &str) {
     let meta = pattern.find(['*', '?', '[', '{', '\\']).unwrap_or(pattern.len());
@@ -83,11 +77,6 @@ pub fn split_base(pattern: &str) -> (&str, &str) {
     }
 }
 
-/// `path` relative to `root` when it lies below.
-pub fn relative<'a>(root: &Path, path: &'a Path) -> &'a Path {
-    path.strip_prefix(root).unwrap_or(path)
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
@@ -95,12 +84,12 @@ mod tests {
 
     #[test]
     fn patterns() {
-        let hits = |pattern: &str, path: &str| matcher(pattern, false).unwrap().is_match(path);
+        let hits = |pattern: &str, path: &str| matcher(pattern, true).unwrap().is_match(path);
         assert!(hits("*.rs", "a/b.rs") && hits("*.rs", "b.rs"));
         assert!(hits("src/**/*.rs", "src/b.rs") && hits("src/**/*.rs", "src/x/y/b.rs"));
         assert!(!hits("src/*.rs", "src/x/b.rs"));
         assert!(hits("./src/*.{rs,toml}", "src/b.toml"));
-        assert!(matcher("a[", false).is_err());
+        assert!(matcher("a[", true).is_err());
         assert_eq!(split_base("/w/src/**/*.rs"), ("/w/src", "**/*.rs"));
         assert_eq!(split_base("*.rs"), ("", "*.rs"));
         assert_eq!(split_base("/*.rs"), ("/", "*.rs"));

@@ -7,7 +7,10 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
+use super::file::state::FileStates;
 use super::plan::todo::TodoBoard;
+use super::run::shell::Shell;
+use crate::context::compress::spill::Spill;
 use crate::protocol::approval::AskedQuestion;
 
 /// Shows a running command's last lines to the person. Called from the tool's own task; must not block.
@@ -31,4 +34,27 @@ pub struct ToolCx {
     pub progress: ProgressSink,
     /// `None` where nobody can be asked (headless, sub-agents).
     pub asker: Option<Arc<dyn Asker>>,
+    /// What the model has read, and with which content.
+    pub files: Arc<FileStates>,
+    /// The folder that Bash calls share, and processes that they left running.
+    pub shell: Arc<Shell>,
+    /// Where output goes that is too large for the window.
+    pub spill: Arc<Spill>,
+}
+
+impl ToolCx {
+    /// Surroundings with fresh state, nobody to ask and progress that nobody sees. `root` is made canonical if it can.
+    pub fn new(root: PathBuf, spill: Arc<Spill>) -> Self {
+        let root = root.canonicalize().unwrap_or(root);
+        Self {
+            shell: Arc::new(Shell::new(root.clone())),
+            root: Arc::new(root),
+            todos: Arc::default(),
+            cancel: CancellationToken::new(),
+            progress: Arc::new(|_| {}),
+            asker: None,
+            files: Arc::default(),
+            spill,
+        }
+    }
 }

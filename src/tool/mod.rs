@@ -2,4 +2,9 @@
 
 pub mod api;
 pub mod cx;
+pub mod file;
+pub mod find;
+pub mod paths;
 pub mod plan;
+pub mod registry;
+pub mod run;

@@ -1,0 +1,427 @@
+//! What Edit, MultiEdit and Write share: loading a file that may be changed, the messages of a refusal, the diff, and
+//! the write itself. A change is planned first and written in one step, so a preview is the same plan without the write.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use similar::TextDiff;
+
+use super::diagnose;
+use super::match_edit::{Applied, Edit, Refusal, Rung, apply};
+use crate::base::atomic::{self, Expect};
+use crate::base::encoding::{self, Encoding};
+use crate::base::file::{self, FileError};
+use crate::base::text::{floor_boundary, human_bytes, plural};
+use crate::model::envelope::{Envelope, ErrorCode};
+use crate::tool::api::ToolError;
+use crate::tool::cx::ToolCx;
+use crate::tool::paths::{Target, refused, target};
+
+/// Larger files are not edited as text.
+pub const EDIT_LIMIT_BYTES: u64 = 32 * 1024 * 1024;
+/// Lines of a stale file's diff that are shown.
+const STALE_DIFF_LINES: usize = 40;
+/// Size of a stored diff.
+const DIFF_BYTES: usize = 48 * 1024;
+
+/// A file's content before a change.
+pub struct Loaded {
+    pub bytes: Vec<u8>,
+    pub text: String,
+    pub encoding: Encoding,
+}
+
+/// A change that is ready to be written.
+pub struct Plan {
+    pub target: Target,
+    /// `None` when the file is created.
+    pub before: Option<Loaded>,
+    pub after: String,
+    pub after_bytes: Vec<u8>,
+    /// The first lines of the replacements and how they matched, edit by edit; empty for a whole new content.
+    pub applied: Vec<(Vec<usize>, Rung)>,
+}
+
+/// What a tool wants to do.
+pub enum Intent {
+    /// Something to write.
+    Change(Box<Plan>),
+    /// There is nothing to do; the text says why.
+    Nothing(Envelope),
+}
+
+/// Reads a file that is about to be changed; `None` when it does not exist.
+///
+/// # Errors
+/// Folder, special file, binary, too large, read-only.
+pub fn load(cx: &ToolCx, target: &Target) -> Result<Option<Loaded>, ToolError> {
+    let bytes = match file::read(&target.resolved.canonical, EDIT_LIMIT_BYTES) {
+        Ok((bytes, _)) => bytes,
+        Err(FileError::NotFound) => return Ok(None),
+        Err(error) => return Err(refused(cx, target, &error)),
+    };
+    match encoding::decode(&bytes) {
+        Ok((text, encoding)) => Ok(Some(Loaded { bytes, text, encoding })),
+        Err(_) => Err(ToolError::model(
+            ErrorCode::BinaryFile,
+            format!(
+                "{} is {} ({}), which cannot be changed as text",
+                target.shown,
+                file::binary_kind(&bytes),
+                human_bytes(bytes.len() as u64)
+            ),
+        )),
+    }
+}
+
+/// Makes sure that the model has seen the file as it now is.
+///
+/// # Errors
+/// `INVALID_PARAM` when it was never read; `CONFLICT` with a short diff when it has changed since.
+pub fn must_be_known(cx: &ToolCx, target: &Target, loaded: &Loaded) -> Result<(), ToolError> {
+    let shown = &target.shown;
+    let Some(seen) = cx.files.get(&target.resolved.canonical) else {
+        return Err(ToolError::invalid(format!(
+            "{shown} has not been read yet. Read it first, then repeat this call"
+        )));
+    };
+    if seen.hash == file::hash(&loaded.bytes) {
+        return Ok(());
+    }
+    let changes = seen
+        .snapshot
+        .and_then(|bytes| encoding::decode(&bytes).ok())
+        .map(|(before, _)| unified(shown, &before, &encoding::shown(&loaded.text, loaded.encoding)))
+        .filter(|diff| !diff.is_empty())
+        .map(|diff| {
+            let cut = diff.lines().count() > STALE_DIFF_LINES;
+            let lines: Vec<&str> = diff.lines().take(STALE_DIFF_LINES).collect();
+            format!(". What changed:\n{}{}", lines.join("\n"), if cut { "\n…" } else { "" })
+        })
+        .unwrap_or_default();
+    Err(ToolError::model(
+        ErrorCode::Conflict,
+        format!(
+            "{shown} was changed by someone else since you last saw it. Nothing was written; Read it again, then \
+             repeat this call{changes}"
+        ),
+    ))
+}
+
+/// Plans one or more edits of a file, in order, all or nothing.
+///
+/// # Errors
+/// The first edit that cannot be applied, by number when there are several.
+pub fn plan_edits(cx: &ToolCx, path: &str, edits: &[Edit]) -> Result<Intent, ToolError> {
+    let target = target(cx, path)?;
+    let loaded = load(cx, &target)?;
+    let Some(first) = edits.first() else {
+        return Err(ToolError::invalid("edits is empty"));
+    };
+    if first.old.is_empty() && loaded.as_ref().is_none_or(|file| file.bytes.is_empty()) {
+        if first.new.is_empty() {
+            return Err(ToolError::invalid("old_string and new_string are both empty: nothing to do"));
+        }
+        let (after, mut applied) = run(&target, first.new.to_owned(), &edits[1..], 2, edits.len())?;
+        applied.insert(0, (vec![1], Rung::Exact));
+        return finish(target, loaded, after, applied);
+    }
+    let Some(loaded) = loaded else {
+        return Err(match cx.files.get(&target.resolved.canonical) {
+            Some(_) => ToolError::model(
+                ErrorCode::NotFound,
+                format!(
+                    "{} has vanished since you read it (deleted or moved). Look for it with Glob",
+                    target.shown
+                ),
+            ),
+            None => refused(cx, &target, &FileError::NotFound),
+        });
+    };
+    if first.old.is_empty() {
+        return Err(ToolError::model(
+            ErrorCode::Conflict,
+            format!("{} exists and is not empty; an empty old_string only creates new files", target.shown),
+        ));
+    }
+    must_be_known(cx, &target, &loaded)?;
+    // Sent twice: nothing is left to do, and saying so ends the loop.
+    let outcomes: Vec<_> = edits.iter().map(|edit| apply(&loaded.text, *edit)).collect();
+    let standing: Vec<usize> = outcomes
+        .iter()
+        .filter_map(|outcome| match outcome {
+            Err(Refusal::AlreadyApplied { line }) => Some(*line),
+            _ => None,
+        })
+        .collect();
+    if standing.len() == edits.len() {
+        let text = format!(
+            "Nothing changed: {} already has the new text (line {}) where the old one would be. This edit is done",
+            target.shown, standing[0]
+        );
+        return Ok(Intent::Nothing(
+            Envelope::success(text)
+                .partial()
+                .with("path", target.shown.as_str())
+                .with("applied", false)
+                .with("replacements", 0)
+                .with("operation", "none"),
+        ));
+    }
+    let (after, applied) = run(&target, loaded.text.clone(), edits, 1, edits.len())?;
+    if after == loaded.text {
+        return Err(ToolError::invalid("the edits undo each other: the file would stay as it is"));
+    }
+    finish(target, Some(loaded), after, applied)
+}
+
+type AppliedEdits = Vec<(Vec<usize>, Rung)>;
+
+fn run(
+    target: &Target,
+    mut text: String,
+    edits: &[Edit],
+    first: usize,
+    total: usize,
+) -> Result<(String, AppliedEdits), ToolError> {
+    let mut applied = Vec::new();
+    for (index, edit) in edits.iter().enumerate() {
+        let done = numbered_new(&text, edit)
+            .map_or_else(|| apply(&text, *edit).map_err(|r| explain(target, &text, edit, &r)), Err);
+        match done {
+            Ok(Applied { text: after, lines, rung }) => {
+                text = after;
+                applied.push((lines, rung));
+            }
+            Err((code, message)) if total > 1 => {
+                let message =
+                    format!("edit {} of {total}: {message}. None of the edits was made", first + index);
+                return Err(ToolError::model(code, message));
+            }
+            Err((code, message)) => return Err(ToolError::model(code, message)),
+        }
+    }
+    Ok((text, applied))
+}
+
+/// New text with Read's line numbers would put them into the file.
+fn numbered_new(text: &str, edit: &Edit) -> Option<(ErrorCode, String)> {
+    let pasted =
+        edit.new.lines().count() > 1 && diagnose::is_numbered(edit.new) && !diagnose::is_numbered(edit.old);
+    let natural = || text.lines().any(diagnose::is_numbered);
+    (pasted && !natural()).then(|| {
+        (
+            ErrorCode::InvalidParam,
+            "new_string contains the line numbers of Read; give the text without them".to_owned(),
+        )
+    })
+}
+
+fn explain(target: &Target, text: &str, edit: &Edit, refusal: &Refusal) -> (ErrorCode, String) {
+    let shown = &target.shown;
+    match refusal {
+        Refusal::NoOp => (
+            ErrorCode::InvalidParam,
+            "old_string and new_string are the same: nothing would change".to_owned(),
+        ),
+        Refusal::EmptyOld => {
+            (ErrorCode::InvalidParam, "old_string is empty; that is only for creating a file".to_owned())
+        }
+        Refusal::Ambiguous { lines, more, rung } => {
+            let list = list_lines(lines);
+            let how = if *rung == Rung::Exact { "occurs" } else { "occurs (white space aside)" };
+            let count = if *more { format!("more than {}", lines.len()) } else { lines.len().to_string() };
+            (
+                ErrorCode::InvalidParam,
+                format!(
+                    "old_string {how} {count} times in {shown}, at {list}. Add lines around it until it is unique, or \
+                     set replace_all"
+                ),
+            )
+        }
+        Refusal::AlreadyApplied { line } => (
+            ErrorCode::Conflict,
+            format!("its new_string already stands at line {line} of {shown}: it is done, leave it out"),
+        ),
+        Refusal::Unshiftable { new_line, line } => (
+            ErrorCode::InvalidParam,
+            format!(
+                "the block at line {line} of {shown} is indented less than old_string, but this line of new_string \
+                 cannot be moved left as far: `{}`. Copy the indentation from the file",
+                super::lines::visible(new_line)
+            ),
+        ),
+        Refusal::NotFound => (
+            ErrorCode::NotFound,
+            format!("old_string was not found in {shown}: {}", diagnose::not_found(text, edit.old)),
+        ),
+    }
+}
+
+/// `line 3`, `lines 3, 9, 12`.
+pub fn list_lines(lines: &[usize]) -> String {
+    let shown: Vec<String> = lines.iter().take(10).map(usize::to_string).collect();
+    let more = if lines.len() > 10 { ", …" } else { "" };
+    format!("{} {}{more}", if lines.len() == 1 { "line" } else { "lines" }, shown.join(", "))
+}
+
+/// Turns the new text into bytes of the file's own encoding.
+///
+/// # Errors
+/// `INVALID_PARAM` when the encoding has no such character.
+pub fn finish(
+    target: Target,
+    before: Option<Loaded>,
+    after: String,
+    applied: AppliedEdits,
+) -> Result<Intent, ToolError> {
+    let encoding = before.as_ref().map_or(Encoding::Utf8, |loaded| loaded.encoding);
+    let after_bytes = encoding::encode(&after, encoding).map_err(|c| {
+        ToolError::invalid(format!(
+            "{} is stored as {}, which has no character '{c}' (U+{:04X}). Nothing was written; use other characters, or \
+             convert the file with Bash (iconv) first",
+            target.shown,
+            encoding.name(),
+            u32::from(c)
+        ))
+    })?;
+    if after_bytes.len() as u64 > EDIT_LIMIT_BYTES {
+        return Err(ToolError::invalid(format!(
+            "the file would have {}",
+            human_bytes(after_bytes.len() as u64)
+        )));
+    }
+    if after.contains('\0') {
+        return Err(ToolError::invalid("the new text contains a NUL character; text files cannot"));
+    }
+    Ok(Intent::Change(Box::new(Plan { target, before, after, after_bytes, applied })))
+}
+
+/// Writes a plan and answers; the model then knows the new content.
+///
+/// # Errors
+/// What the disk refuses; the file is then as it was.
+pub fn commit(cx: &ToolCx, plan: Plan) -> Result<Envelope, ToolError> {
+    let Plan { target, before, after, after_bytes, applied } = plan;
+    let path = &target.resolved.canonical;
+    let made = make_folders(path).map_err(|error| refused(cx, &target, &error))?;
+    let expect = before.as_ref().map_or(Expect::Missing, |loaded| Expect::Bytes(&loaded.bytes));
+    if let Err(error) = atomic::write(path, &after_bytes, expect) {
+        for folder in made.iter().rev() {
+            let _ = std::fs::remove_dir(folder);
+        }
+        return Err(match error {
+            FileError::NotFound => ToolError::model(
+                ErrorCode::NotFound,
+                format!("{} has vanished since you read it (deleted or moved)", target.shown),
+            ),
+            error => refused(cx, &target, &error),
+        });
+    }
+    cx.files.saw(path, file::hash(&after_bytes), &after_bytes);
+    let shown = &target.shown;
+    let replacements: usize = applied.iter().map(|(lines, _)| lines.len()).sum();
+    let text = match (&before, applied.as_slice()) {
+        (None, _) => format!("Created {shown} ({})", plural(after.lines().count(), "line")),
+        (Some(_), []) => format!("Wrote {shown} ({})", plural(after.lines().count(), "line")),
+        (Some(_), [(lines, rung)]) => {
+            let note = rung.note().map_or(String::new(), |note| format!("; {note}"));
+            format!("Edited {shown}: {} ({}){note}", plural(replacements, "replacement"), list_lines(lines))
+        }
+        (Some(_), edits) => {
+            let notes: Vec<String> = edits
+                .iter()
+                .enumerate()
+                .filter_map(|(index, (_, rung))| Some(format!("; edit {} {}", index + 1, rung.note()?)))
+                .collect();
+            format!(
+                "Edited {shown}: {}, {}{}",
+                plural(edits.len(), "edit"),
+                plural(replacements, "replacement"),
+                notes.concat()
+            )
+        }
+    };
+    let old = before.as_ref().map_or(String::new(), |loaded| encoding::shown(&loaded.text, loaded.encoding));
+    let encoding = before.as_ref().map_or(Encoding::Utf8, |loaded| loaded.encoding);
+    let mut envelope = Envelope::success(text)
+        .with("path", shown.as_str())
+        .with("applied", true)
+        .with("operation", if before.is_none() { "create" } else { "update" })
+        .with("hash", file::hash(&after_bytes))
+        .with("diff", unified(shown, &old, &encoding::shown(&after, encoding)));
+    if !applied.is_empty() {
+        envelope = envelope.with("replacements", replacements);
+    }
+    Ok(envelope)
+}
+
+/// Makes the missing folders above `path`; returns those it made, outermost first.
+fn make_folders(path: &Path) -> Result<Vec<PathBuf>, FileError> {
+    let mut missing: Vec<PathBuf> = path
+        .ancestors()
+        .skip(1)
+        .take_while(|folder| std::fs::symlink_metadata(folder).is_err())
+        .map(Path::to_path_buf)
+        .collect();
+    missing.reverse();
+    for (index, folder) in missing.iter().enumerate() {
+        match std::fs::create_dir(folder) {
+            Ok(()) => {}
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+            Err(error) => {
+                for made in missing[..index].iter().rev() {
+                    let _ = std::fs::remove_dir(made);
+                }
+                return Err(match FileError::from(error) {
+                    FileError::NotFound => FileError::Unable("the folder above cannot be made".to_owned()),
+                    error => error,
+                });
+            }
+        }
+    }
+    Ok(missing)
+}
+
+/// What an approval shows: the diff, or why it will fail.
+pub fn preview(intent: Result<Intent, ToolError>) -> (String, bool) {
+    match intent {
+        Ok(Intent::Change(plan)) => {
+            let show = |loaded: &Loaded| encoding::shown(&loaded.text, loaded.encoding);
+            let old = plan.before.as_ref().map_or(String::new(), show);
+            (unified(&plan.target.shown, &old, &plan.after), true)
+        }
+        Ok(Intent::Nothing(envelope)) => (envelope.text, false),
+        Err(error) => (error.to_string(), false),
+    }
+}
+
+/// Carries out an intent, holding off other changes from before the file was read: pass the planning in.
+///
+/// # Errors
+/// Those of the plan and of [`commit`].
+pub fn carry_out(
+    cx: &ToolCx,
+    plan: impl FnOnce(&ToolCx) -> Result<Intent, ToolError>,
+) -> Result<Envelope, ToolError> {
+    let _alone = cx.files.exclusive();
+    match plan(cx)? {
+        Intent::Change(plan) => commit(cx, *plan),
+        Intent::Nothing(envelope) => Ok(envelope),
+    }
+}
+
+/// A unified diff with three lines of context.
+pub fn unified(shown: &str, old: &str, new: &str) -> String {
+    let diff = TextDiff::configure().timeout(Duration::from_millis(500)).diff_lines(old, new);
+    let mut text = diff
+        .unified_diff()
+        .context_radius(3)
+        .header(&format!("a/{shown}"), &format!("b/{shown}"))
+        .to_string();
+    if text.len() > DIFF_BYTES {
+        text.truncate(floor_boundary(&text, DIFF_BYTES));
+        text.push_str("\n… diff cut\n");
+    }
+    text
+}

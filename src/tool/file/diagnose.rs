@@ -1,0 +1,260 @@
+//! Why an old text was not found, said so precisely that the next try succeeds: the known slips by name, else the
+//! nearest text with its white space made visible. Only talks; nothing here ever applies an edit.
+
+use super::lines::{Lines, is_blank, visible};
+use super::match_edit::find;
+use crate::base::text::elide;
+
+/// Lines shown of the nearest text.
+const SHOWN_LINES: usize = 6;
+/// Characters shown of a line.
+const SHOWN_CHARS: usize = 160;
+/// Old lines and file lines that take part in the search for the nearest text.
+const COMPARED_OLD: usize = 12;
+const COMPARED_LINES: usize = 60_000;
+/// Below this the nearest text is not near.
+const NEAR: f64 = 0.45;
+
+/// What is wrong with `old`, as sentences for the model; `text` is the file's.
+pub fn not_found(text: &str, old: &str) -> String {
+    let lines = Lines::new(text);
+    if text.is_empty() {
+        return "the file is empty".to_owned();
+    }
+    slip(&lines, old).unwrap_or_else(|| nearest(&lines, old))
+}
+
+/// Whether the text carries Read's line numbers: every line that says something begins with a number and a tab, the
+/// numbers rise by one.
+pub fn is_numbered(text: &str) -> bool {
+    let numbers: Vec<u64> = text
+        .lines()
+        .filter(|line| !line.is_empty())
+        .map_while(|line| line.split_once('\t')?.0.trim_start().parse().ok())
+        .collect();
+    let count = text.lines().filter(|line| !line.is_empty()).count();
+    count > 0 && numbers.len() == count && numbers.windows(2).all(|pair| pair[0] + 1 == pair[1])
+}
+
+fn without_numbers(text: &str) -> String {
+    text.split_inclusive('\n').map(|line| line.split_once('\t').map_or(line, |(_, rest)| rest)).collect()
+}
+
+/// The slips that have a name: the text is there but for one systematic difference.
+fn slip(lines: &Lines, old: &str) -> Option<String> {
+    let place = |old: &str| {
+        let (_, hits) = find(lines, old, false)?;
+        hits.first().map(|hit| lines.line_of(hit.start) + 1)
+    };
+    if is_numbered(old) {
+        let line = place(&without_numbers(old));
+        let where_ = line.map_or(String::new(), |line| format!(" (then it matches at line {line})"));
+        return Some(format!(
+            "old_string contains the line numbers of Read; give the text without them{where_}"
+        ));
+    }
+    let unescaped = old.replace("\\n", "\n").replace("\\t", "\t").replace("\\\"", "\"").replace("\\\\", "\\");
+    if unescaped != old
+        && let Some(line) = place(&unescaped)
+    {
+        return Some(format!(
+            "old_string is escaped once too often: with its \\n, \\t, \\\" or \\\\ resolved it matches at line {line}"
+        ));
+    }
+    let plain_text = plain(lines.text());
+    let plain_lines = Lines::new(&plain_text);
+    if let Some((_, hits)) = find(&plain_lines, &plain(old), false)
+        && let Some(hit) = hits.first()
+    {
+        let line = plain_lines.line_of(hit.start);
+        let last = plain_lines.line_of(hit.end.saturating_sub(1));
+        return Some(format!(
+            "at line {} the text differs only in typographic or invisible characters (quotes, dashes, spaces). {}",
+            line + 1,
+            first_difference(lines, line, last + 1 - line, old)
+        ));
+    }
+    let tight = |line: &str| line.chars().filter(|c| !c.is_whitespace()).collect::<String>();
+    let wanted: Vec<String> = old.lines().map(tight).filter(|line| !line.is_empty()).collect();
+    if wanted.is_empty() {
+        return Some("old_string is only white space that does not occur so in the file".to_owned());
+    }
+    let real: Vec<(usize, String)> = (0..lines.count())
+        .map(|n| (n, tight(lines.content(n))))
+        .filter(|(_, line)| !line.is_empty())
+        .collect();
+    if let Some(found) =
+        real.windows(wanted.len()).find(|window| window.iter().map(|w| &w.1).eq(wanted.iter()))
+    {
+        let (first, last) = (found[0].0, found[found.len() - 1].0);
+        return Some(format!(
+            "{} only in white space that is not one uniform shift. {}",
+            places(first, last, "differs", "differ"),
+            first_difference(lines, first, last + 1 - first, old)
+        ));
+    }
+    let lower_text = lines.text().to_lowercase();
+    let (lower, lower_old) = (Lines::new(&lower_text), old.to_lowercase());
+    let (_, hits) = find(&lower, &lower_old, false)?;
+    let line = lower.line_of(hits.first()?.start);
+    let count = old.lines().count().max(1);
+    Some(format!(
+        "at line {} the text differs only in upper and lower case. {}",
+        line + 1,
+        first_difference(lines, line, count, old)
+    ))
+}
+
+fn places(first: usize, last: usize, one: &str, many: &str) -> String {
+    if first == last {
+        format!("line {} {one}", first + 1)
+    } else {
+        format!("lines {}-{} {many}", first + 1, last + 1)
+    }
+}
+
+/// Typographic and invisible characters replaced by their plain forms. Line feeds stay, so line numbers do too.
+fn plain(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\u{2018}' | '\u{2019}' | '\u{201a}' | '\u{201b}' | '\u{2032}' | '\u{b4}' => out.push('\''),
+            '\u{201c}'..='\u{201f}' | '\u{2033}' | '\u{ab}' | '\u{bb}' => out.push('"'),
+            '\u{2010}'..='\u{2015}' | '\u{2212}' => out.push('-'),
+            '\u{2026}' => out.push_str("..."),
+            '\u{a0}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}' => out.push(' '),
+            '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}' => {}
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// The first line in which the old text and the file differ, both with visible white space.
+fn first_difference(lines: &Lines, first: usize, count: usize, old: &str) -> String {
+    let old: Vec<&str> = old.lines().collect();
+    let shown = |line: &str| elide(&visible(line), SHOWN_CHARS);
+    for (offset, given) in old.iter().enumerate().take(count) {
+        let index = first + offset;
+        if index >= lines.count() {
+            break;
+        }
+        let real = lines.content(index);
+        if real != *given && !real.contains(given) {
+            let (real, given) = around_difference(real, given);
+            return format!(
+                "File line {}: `{}`; old_string line {}: `{}` (· space, → tab)",
+                index + 1,
+                shown(&real),
+                offset + 1,
+                shown(&given)
+            );
+        }
+    }
+    format!("The file has there:\n{}", quote(lines, first, count))
+}
+
+/// Two long lines cut to the part where they begin to differ.
+fn around_difference(a: &str, b: &str) -> (String, String) {
+    let same = a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count();
+    let skip =
+        if a.chars().count().max(b.chars().count()) > SHOWN_CHARS { same.saturating_sub(40) } else { 0 };
+    let cut = |line: &str| {
+        let rest: String = line.chars().skip(skip).take(SHOWN_CHARS * 2).collect();
+        if skip > 0 { format!("…{rest}") } else { rest }
+    };
+    (cut(a), cut(b))
+}
+
+fn quote(lines: &Lines, first: usize, count: usize) -> String {
+    (first..lines.count())
+        .take(count.min(SHOWN_LINES))
+        .map(|index| format!("{}\t{}", index + 1, elide(&visible(lines.content(index)), SHOWN_CHARS)))
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+/// The most similar run of lines.
+fn nearest(lines: &Lines, old: &str) -> String {
+    let wanted: Vec<&str> = old.lines().skip_while(|line| is_blank(line)).take(COMPARED_OLD).collect();
+    let mut best: Vec<(f64, usize)> = Vec::new();
+    for first in 0..lines.count().min(COMPARED_LINES) {
+        let rough: f64 = wanted
+            .iter()
+            .enumerate()
+            .filter(|(offset, _)| first + offset < lines.count())
+            .map(|(offset, line)| rough_likeness(lines.content(first + offset), line))
+            .sum();
+        best.push((rough, first));
+    }
+    best.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+    best.truncate(8);
+    let fine = |first: usize| {
+        let sum: f64 = wanted
+            .iter()
+            .enumerate()
+            .map(|(offset, line)| {
+                let real = if first + offset < lines.count() { lines.content(first + offset) } else { "" };
+                strsim::normalized_levenshtein(&elide(real.trim(), 240), &elide(line.trim(), 240))
+            })
+            .sum();
+        sum / wanted.len().max(1) as f64
+    };
+    let nearest = best.into_iter().map(|(_, first)| (fine(first), first)).max_by(|a, b| a.0.total_cmp(&b.0));
+    match nearest {
+        Some((score, first)) if score >= NEAR => {
+            let count = old.lines().count().max(1);
+            let last = (first + count).min(lines.count()) - 1;
+            format!(
+                "the nearest text ({}) is, with · for space and → for tab:\n{}",
+                if first == last {
+                    format!("line {}", first + 1)
+                } else {
+                    format!("lines {}-{}", first + 1, last + 1)
+                },
+                quote(lines, first, count)
+            )
+        }
+        _ => "nothing in the file resembles it; Read the file again".to_owned(),
+    }
+}
+
+/// A cheap likeness of two lines: common beginning and end.
+fn rough_likeness(a: &str, b: &str) -> f64 {
+    let (a, b) = (a.trim().as_bytes(), b.trim().as_bytes());
+    let longest = a.len().max(b.len());
+    if longest == 0 {
+        return 0.1;
+    }
+    let front = a.iter().zip(b).take_while(|(a, b)| a == b).count();
+    let back = a[front..].iter().rev().zip(b[front..].iter().rev()).take_while(|(a, b)| a == b).count();
+    (front + back) as f64 / longest as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slips_are_named() {
+        let text = "fn a() {\n    let x = “quoted”;\n\tTab();\n}\n";
+        let says = |old: &str, part: &str| {
+            let said = not_found(text, old);
+            assert!(said.contains(part), "{said}");
+        };
+        says(
+            "1\tfn a() {\n2\t    let",
+            "line numbers of Read; give the text without them (then it matches at line 1)",
+        );
+        says("let x = \"quoted\";", "line 2 the text differs only in typographic");
+        says("fn a() {\\n    let x", "escaped once too often");
+        says("fn a()  {\nlet x", "nearest text (lines 1-2)");
+        says("FN A() {", "upper and lower case");
+        says("  fn a() {\n  let x = “quoted”;", "File line 1: `fn·a()·{`");
+        says("completely = different_thing(42)", "nothing in the file resembles it");
+        says("    let y = “quoted”;", "2\t····let·x");
+        assert!(
+            !is_numbered("12 apples\n13 pears") && !is_numbered("1\ta\n3\tb") && is_numbered("9\ta\n10\tb\n")
+        );
+    }
+}

@@ -1,0 +1,347 @@
+//! Where an edit belongs. The ladder has four rungs: exact; other line ends; other trailing white space; one uniform
+//! indentation shift of the whole block. The first rung with a match decides, and it must be the only match there.
+//! Nothing else ever applies an edit; likeness is for `diagnose`, which only talks. Works on text; knows no file.
+
+use super::lines::{Lines, is_blank, trim_tail};
+use super::weave;
+
+/// Places that an ambiguity lists, at most.
+const LISTED: usize = 50;
+
+/// One replacement.
+#[derive(Clone, Copy, Debug)]
+pub struct Edit<'a> {
+    pub old: &'a str,
+    pub new: &'a str,
+    pub replace_all: bool,
+}
+
+/// How much the text in the file differs from the text that was given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rung {
+    Exact,
+    LineEnds,
+    TrailingSpace,
+    Indentation,
+}
+
+impl Rung {
+    /// What to tell the model about a tolerant match; nothing for an exact one and for line ends, which it cannot see.
+    pub fn note(self) -> Option<&'static str> {
+        match self {
+            Self::Exact | Self::LineEnds => None,
+            Self::TrailingSpace => Some("matched up to trailing white space"),
+            Self::Indentation => Some("matched with other indentation, which the new text was given too"),
+        }
+    }
+}
+
+/// How the block in the file is indented, compared with the old text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shift<'a> {
+    None,
+    /// The file has this in front of every line.
+    Added(&'a str),
+    /// The old text has this in front of every line.
+    Removed(&'a str),
+}
+
+/// A place in the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hit<'a> {
+    pub start: usize,
+    pub end: usize,
+    pub shift: Shift<'a>,
+}
+
+/// The edited text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Applied {
+    pub text: String,
+    /// First line of each replacement, counted from 1, in the text before the edit.
+    pub lines: Vec<usize>,
+    pub rung: Rung,
+}
+
+/// Why nothing was changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// Old and new text are the same, or would leave the file as it is.
+    NoOp,
+    EmptyOld,
+    Ambiguous {
+        lines: Vec<usize>,
+        more: bool,
+        rung: Rung,
+    },
+    /// The new text is there and the old is not.
+    AlreadyApplied {
+        line: usize,
+    },
+    /// The block would have to lose indentation that this line of the new text does not have.
+    Unshiftable {
+        new_line: String,
+        line: usize,
+    },
+    NotFound,
+}
+
+/// Applies one edit to a text.
+///
+/// # Errors
+/// [`Refusal`]; the text is then not to be changed.
+pub fn apply(text: &str, edit: Edit) -> Result<Applied, Refusal> {
+    if edit.old == edit.new {
+        return Err(Refusal::NoOp);
+    }
+    if edit.old.is_empty() {
+        return Err(Refusal::EmptyOld);
+    }
+    let lines = Lines::new(text);
+    let Some((rung, hits)) = find(&lines, edit.old, edit.replace_all) else {
+        let line = already_there(&lines, edit).ok_or(Refusal::NotFound)?;
+        return Err(Refusal::AlreadyApplied { line });
+    };
+    let numbers = |hits: &[Hit]| hits.iter().map(|hit| lines.line_of(hit.start) + 1).collect::<Vec<_>>();
+    if !edit.replace_all {
+        if hits.len() > 1 {
+            let more = hits.len() > LISTED;
+            return Err(Refusal::Ambiguous { lines: numbers(&hits[..hits.len().min(LISTED)]), more, rung });
+        }
+        if let [hit] = hits[..]
+            && repeats_itself(&lines, hit, edit)
+        {
+            return Err(Refusal::AlreadyApplied { line: lines.line_of(hit.start) + 1 });
+        }
+    }
+    let mut result = String::with_capacity(text.len() + edit.new.len());
+    let mut done = 0;
+    for hit in &hits {
+        result.push_str(&text[done..hit.start]);
+        weave::block(&lines, *hit, edit, rung, &mut result)?;
+        done = hit.end;
+    }
+    result.push_str(&text[done..]);
+    if result == text {
+        return Err(Refusal::NoOp);
+    }
+    Ok(Applied { lines: numbers(&hits), text: result, rung })
+}
+
+/// The first rung with a match, and all matches on it (with `all`, those that do not overlap).
+pub fn find<'a>(lines: &Lines<'a>, old: &'a str, all: bool) -> Option<(Rung, Vec<Hit<'a>>)> {
+    let exact = exact(lines.text(), old, all);
+    let several = old.contains('\n');
+    // Nobody sees line ends, so "all" means the places with other line ends too.
+    let take_all_ends = all && several && !old.contains('\r');
+    if !exact.is_empty() && !take_all_ends {
+        return Some((Rung::Exact, exact));
+    }
+    let parts = parts_of(old);
+    let rungs = [
+        (Rung::LineEnds, if several { by_parts(lines, &parts, false, all) } else { Vec::new() }),
+        (Rung::TrailingSpace, Vec::new()),
+        (Rung::Indentation, Vec::new()),
+    ];
+    for (rung, mut hits) in rungs {
+        if hits.is_empty() && rung != Rung::LineEnds && !parts.iter().all(|part| is_blank(part)) {
+            hits = match rung {
+                Rung::TrailingSpace => by_parts(lines, &parts, true, all),
+                _ => by_indentation(lines, &parts, all),
+            };
+        }
+        if !hits.is_empty() {
+            let rung = if rung == Rung::LineEnds && hits.len() == exact.len() { Rung::Exact } else { rung };
+            return Some((rung, hits));
+        }
+    }
+    None
+}
+
+fn exact<'a>(text: &'a str, old: &str, all: bool) -> Vec<Hit<'a>> {
+    let mut hits = Vec::new();
+    let step = if all { old.len() } else { old.chars().next().map_or(1, char::len_utf8) };
+    let mut from = 0;
+    while let Some(found) = text.get(from..).and_then(|rest| rest.find(old)) {
+        let start = from + found;
+        // A match that begins inside a CRLF would tear it apart; the rung of line ends takes it whole.
+        if old.starts_with('\n') && text[..start].ends_with('\r') {
+            from = start + 1;
+            continue;
+        }
+        hits.push(Hit { start, end: start + old.len(), shift: Shift::None });
+        if !all && hits.len() > LISTED {
+            break;
+        }
+        from = start + step;
+    }
+    hits
+}
+
+/// The lines of the old text without their ends; the last part is what follows the last line feed.
+fn parts_of(old: &str) -> Vec<&str> {
+    let mut parts: Vec<&str> = old.split('\n').collect();
+    let last = parts.len() - 1;
+    for part in &mut parts[..last] {
+        *part = part.strip_suffix('\r').unwrap_or(part);
+    }
+    parts
+}
+
+/// Matches part by part: the first may begin and the last may end inside a line. With `trim`, white space at line
+/// ends is ignored on both sides.
+fn by_parts<'a>(lines: &Lines<'a>, parts: &[&str], trim: bool, all: bool) -> Vec<Hit<'a>> {
+    let mut hits: Vec<Hit> = Vec::new();
+    let mut from = 0;
+    for line in 0..lines.count() {
+        if let Some((start, end)) = parts_at(lines, line, parts, trim)
+            && (!all || start >= from)
+        {
+            hits.push(Hit { start, end, shift: Shift::None });
+            from = end;
+            if !all && hits.len() > LISTED {
+                break;
+            }
+        }
+    }
+    hits
+}
+
+fn parts_at(lines: &Lines, line: usize, parts: &[&str], trim: bool) -> Option<(usize, usize)> {
+    let (first, rest) = parts.split_first()?;
+    let content = lines.content(line);
+    let start = if content.ends_with(first) {
+        content.len() - first.len()
+    } else if trim {
+        let (content, first) = (trim_tail(content), trim_tail(first));
+        // A blank first line matches a blank line, not the end of any line.
+        if first.is_empty() && !content.is_empty() {
+            return None;
+        }
+        content.strip_suffix(first)?.len()
+    } else {
+        return None;
+    };
+    let start = lines.start(line) + start;
+    let Some((last, middle)) = rest.split_last() else {
+        let end = start + if trim { trim_tail(first).len() } else { first.len() };
+        return Some((start, end));
+    };
+    for (offset, part) in middle.iter().enumerate() {
+        let index = line + 1 + offset;
+        let content = if index < lines.count() { lines.content(index) } else { return None };
+        let same = content == *part || trim && trim_tail(content) == trim_tail(part);
+        if !same {
+            return None;
+        }
+    }
+    let index = line + 1 + middle.len();
+    if last.is_empty() {
+        // At the end of a file without a final line end there may be nothing left to match.
+        let end = lines.start(index);
+        return (start < end).then_some((start, end));
+    }
+    let content = if index < lines.count() { lines.content(index) } else { return None };
+    let length = if content.starts_with(last) {
+        last.len()
+    } else if trim && trim_tail(content) == trim_tail(last) {
+        trim_tail(last).len()
+    } else {
+        return None;
+    };
+    Some((start, lines.start(index) + length))
+}
+
+/// Matches whole lines that all have the same white space more, or all less, than the old text.
+fn by_indentation<'a>(lines: &Lines<'a>, parts: &[&'a str], all: bool) -> Vec<Hit<'a>> {
+    let (block, takes_end) = match parts.split_last() {
+        Some((last, rest)) if last.is_empty() => (rest, true),
+        _ => (parts, false),
+    };
+    let mut hits: Vec<Hit> = Vec::new();
+    let mut from = 0;
+    for line in 0..(lines.count() + 1).saturating_sub(block.len()) {
+        let Some(shift) = shift_at(lines, line, block) else { continue };
+        let last = line + block.len() - 1;
+        let start = lines.start(line);
+        let end = if takes_end {
+            lines.start(last + 1)
+        } else {
+            lines.start(last) + trim_tail(lines.content(last)).len()
+        };
+        if !all || start >= from {
+            hits.push(Hit { start, end, shift });
+            from = end;
+            if !all && hits.len() > LISTED {
+                break;
+            }
+        }
+    }
+    hits
+}
+
+fn shift_at<'a>(lines: &Lines<'a>, line: usize, block: &[&'a str]) -> Option<Shift<'a>> {
+    let mut shift = None;
+    for (offset, old) in block.iter().enumerate() {
+        let (old, real) = (trim_tail(old), trim_tail(lines.content(line + offset)));
+        if old.is_empty() && real.is_empty() {
+            continue;
+        }
+        if old.trim_start_matches([' ', '\t']) != real.trim_start_matches([' ', '\t']) || old.is_empty() {
+            return None;
+        }
+        let this = if let Some(more) = real.strip_suffix(old) {
+            Shift::Added(more)
+        } else {
+            Shift::Removed(old.strip_suffix(real)?)
+        };
+        if *shift.get_or_insert(this) != this {
+            return None;
+        }
+    }
+    shift
+}
+
+/// Where the new text stands already, when the old one is nowhere. A short word somewhere in the file is no proof.
+fn already_there(lines: &Lines, edit: Edit) -> Option<usize> {
+    let core = edit.new.trim();
+    if core.chars().count() < 3 {
+        return None;
+    }
+    let (_, hits) = find(lines, edit.new, false).filter(|(rung, _)| *rung != Rung::Indentation)?;
+    let hit = hits.first()?;
+    let text = lines.text();
+    let word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+    let touches = |inner: Option<char>, outer: Option<char>| word(inner) && word(outer);
+    let torn = touches(edit.new.chars().next(), text[..hit.start].chars().next_back())
+        || touches(edit.new.chars().next_back(), text[hit.end..].chars().next());
+    let unique = hits.len() == 1 || edit.replace_all || core.contains('\n');
+    (unique && !torn).then(|| lines.line_of(hit.start) + 1)
+}
+
+/// Whether the match lies inside a standing copy of the new text, as after the same insertion was made before: doing
+/// it again would double it.
+fn repeats_itself(lines: &Lines, hit: Hit, edit: Edit) -> bool {
+    let plain = |text: &str| text.replace("\r\n", "\n");
+    let (old, new) = (plain(edit.old), plain(edit.new));
+    let Some(extra) = new.len().checked_sub(old.len()).filter(|&extra| extra > 0) else { return false };
+    let text = lines.text();
+    // Enough of the surroundings to hold the new text, line ends counted double.
+    let reach = new.len() * 2;
+    let from = crate::base::text::floor_boundary(text, hit.start.saturating_sub(reach));
+    let to = crate::base::text::ceil_boundary(text, hit.end + reach);
+    let (before, after) = (plain(&text[from..hit.start]), plain(&text[hit.end..to]));
+    new.match_indices(&old).any(|(offset, _)| {
+        let (lead, trail) = (&new[..offset], &new[offset + old.len()..]);
+        let Some(rest_before) = before.strip_suffix(lead) else { return false };
+        let Some(rest_after) = after.strip_prefix(trail) else { return false };
+        let starts_line = rest_before.is_empty() && from == 0 || rest_before.ends_with('\n');
+        let ends_line =
+            rest_after.starts_with('\n') || new.ends_with('\n') || rest_after.is_empty() && to == text.len();
+        let says_something = [lead, trail].iter().any(|part| !part.trim().is_empty());
+        starts_line
+            && ends_line
+            && extra > 0
+            && (says_something || !(lead.contains('\n') || trail.contains('\n')))
+    })
+}

@@ -1,0 +1,303 @@
+//! Read: numbered lines of a text file, page by page, in bounded memory whatever the file. Remembers the content, so
+//! that a change may follow.
+
+use std::io::{BufRead, BufReader, Seek, SeekFrom};
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::change::EDIT_LIMIT_BYTES;
+use super::lines::Lines;
+use crate::base::clock;
+use crate::base::encoding::{self, Encoding};
+use crate::base::file;
+use crate::base::text::{human_bytes, plural};
+use crate::config::prompts;
+use crate::model::envelope::{Envelope, ErrorCode};
+use crate::policy::access::Access;
+use crate::tool::api::{ToolError, TypedTool};
+use crate::tool::cx::ToolCx;
+use crate::tool::paths::{Target, blocking, refused, target, title_path};
+
+const DEFAULT_LINES: usize = 500;
+const MAX_LINES: usize = 2_000;
+/// Characters shown of a line.
+const LINE_CHARS: usize = 2_000;
+/// Bytes of numbered lines in one answer: under the tool boundary's limit, so that paging never meets truncation.
+const PAGE_BYTES: usize = 48 * 1024;
+/// How far into a huge file a page is looked for.
+const SCAN_BYTES: u64 = 8 * 1024 * 1024 * 1024;
+
+#[derive(Deserialize)]
+pub struct Args {
+    path: String,
+    #[serde(default)]
+    start_line: Option<usize>,
+    #[serde(default)]
+    limit: Option<usize>,
+}
+
+pub struct Read;
+
+impl TypedTool for Read {
+    type Args = Args;
+    const NAME: &'static str = "Read";
+    const READ_ONLY: bool = true;
+
+    fn description(&self) -> &'static str {
+        prompts::TOOL_READ
+    }
+
+    fn schema(&self) -> Value {
+        json!({
+            "type": "object",
+            "properties": {
+                "path": {"type": "string"},
+                "start_line": {"type": "integer"},
+                "limit": {"type": "integer"}
+            },
+            "required": ["path"]
+        })
+    }
+
+    fn access(&self, args: &Args, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
+        Ok(vec![Access::Read(target(cx, &args.path)?.resolved.canonical)])
+    }
+
+    fn title(&self, args: &Args) -> String {
+        let path = title_path(&args.path);
+        match (args.start_line, args.limit) {
+            (None, None) => format!("Read {path}"),
+            (start, None) => format!("Read {path}:{}-", start.unwrap_or(1)),
+            (start, Some(limit)) => {
+                let start = start.unwrap_or(1).max(1);
+                format!("Read {path}:{start}-{}", start.saturating_add(limit).saturating_sub(1))
+            }
+        }
+    }
+
+    async fn run(&self, args: Args, cx: &ToolCx) -> Result<Envelope, ToolError> {
+        blocking(cx, move |cx| read(cx, &args)).await
+    }
+}
+
+/// Numbered lines, cut to a page.
+struct Page {
+    body: String,
+    first: usize,
+    /// Number of the line after the last one shown.
+    next: usize,
+    limit: usize,
+    full: bool,
+}
+
+impl Page {
+    fn new(first: usize, limit: usize) -> Self {
+        Self { body: String::new(), first, next: first, limit, full: false }
+    }
+
+    /// Adds the next line, of which `hidden` more bytes were not even read; false when the page is full.
+    fn push(&mut self, line: &str, hidden: u64) -> bool {
+        let shown = match line.char_indices().nth(LINE_CHARS) {
+            Some((cut, _)) => &line[..cut],
+            None => line,
+        };
+        let left_out = (line.len() - shown.len()) as u64 + hidden;
+        let size = shown.len() + 48;
+        if self.next - self.first >= self.limit || self.body.len() + size > PAGE_BYTES {
+            self.full = true;
+            return false;
+        }
+        if !self.body.is_empty() {
+            self.body.push('\n');
+        }
+        self.body.push_str(&format!("{}\t{shown}", self.next));
+        if left_out > 0 {
+            self.body.push_str(&format!("… [{} more in this line]", human_bytes(left_out)));
+        }
+        self.next += 1;
+        true
+    }
+}
+
+fn read(cx: &ToolCx, args: &Args) -> Result<Envelope, ToolError> {
+    let target = target(cx, &args.path)?;
+    let first = args.start_line.unwrap_or(1).max(1);
+    let limit = args.limit.unwrap_or(DEFAULT_LINES).min(MAX_LINES);
+    if limit == 0 {
+        return Err(ToolError::invalid("limit is 0; give the number of lines to read"));
+    }
+    let path = &target.resolved.canonical;
+    let refuse = |error| refused(cx, &target, &error);
+    let (mut handle, meta) = file::open(path).map_err(refuse)?;
+    let mtime_ms = meta.modified().map_or(0, clock::to_ms);
+    let mut head = [0; 8192];
+    let got = read_head(&mut handle, &mut head).map_err(|error| refuse(error.into()))?;
+    let binary = |bytes: &[u8]| {
+        ToolError::model(
+            ErrorCode::BinaryFile,
+            format!(
+                "{} is {} ({}), not text",
+                target.shown,
+                file::binary_kind(bytes),
+                human_bytes(meta.len().max(bytes.len() as u64))
+            ),
+        )
+    };
+    if encoding::looks_binary(&head[..got]) {
+        return Err(binary(&head[..got]));
+    }
+    let envelope = Envelope::success("").with("path", target.shown.as_str()).with("mtime_ms", mtime_ms);
+    if meta.len() > EDIT_LIMIT_BYTES {
+        drop(handle);
+        return read_huge(cx, &target, Page::new(first, limit), envelope);
+    }
+    drop(handle);
+    let (bytes, _) = file::read(path, EDIT_LIMIT_BYTES).map_err(refuse)?;
+    let (text, kind) = encoding::decode(&bytes).map_err(|_| binary(&bytes))?;
+    let lines = Lines::new(&text);
+    let total = lines.count();
+    if first > total.max(1) {
+        return Err(ToolError::invalid(format!(
+            "{} has {}; start_line {first} is past its end",
+            target.shown,
+            plural(total, "line")
+        )));
+    }
+    let hash = file::hash(&bytes);
+    let before = cx.files.saw(path, hash.clone(), &bytes);
+    let changed = before.is_some_and(|seen| seen.hash != hash);
+    let mut page = Page::new(first, limit);
+    for index in first - 1..total {
+        if !page.push(&encoding::shown(lines.content(index), kind), 0) {
+            break;
+        }
+    }
+    let mut notes = Vec::new();
+    if total == 0 {
+        notes.push(format!("{} is empty", target.shown));
+    }
+    if page.first > 1 || page.next <= total {
+        let mut note = format!("lines {}-{} of {total}", page.first, page.next - 1);
+        if page.next <= total {
+            note.push_str(&format!("; go on with start_line={}", page.next));
+        }
+        notes.push(note);
+    }
+    if changed {
+        notes.push("changed on disk since you last saw it".to_owned());
+    }
+    if kind == Encoding::DamagedUtf8 {
+        notes.push("� stands for bytes that are not UTF-8".to_owned());
+    }
+    let mut envelope = envelope
+        .with("start_line", first)
+        .with("end_line", page.next - 1)
+        .with("total_lines", total)
+        .with("hash", hash)
+        .with_body("content", page.body);
+    envelope.text = notes.join("; ");
+    if changed {
+        envelope = envelope.with("modified_externally", true);
+    }
+    if kind != Encoding::Utf8 {
+        envelope = envelope.with("encoding", kind.name());
+    }
+    if let Some(ends) = unusual_ends(&text) {
+        envelope = envelope.with("line_ends", ends);
+    }
+    Ok(envelope)
+}
+
+fn read_head(handle: &mut std::fs::File, head: &mut [u8]) -> std::io::Result<usize> {
+    use std::io::Read as _;
+    let mut got = 0;
+    while got < head.len() {
+        match handle.read(&mut head[got..])? {
+            0 => break,
+            count => got += count,
+        }
+    }
+    Ok(got)
+}
+
+/// `CRLF` or `mixed`; nothing for plain line feeds.
+fn unusual_ends(text: &str) -> Option<&'static str> {
+    let crlf = text.matches("\r\n").count();
+    match (crlf, text.matches('\n').count()) {
+        (0, _) => None,
+        (crlf, all) if crlf == all => Some("CRLF"),
+        _ => Some("mixed"),
+    }
+}
+
+/// A file too large to hold: lines are counted and cut while streaming. It cannot be edited, so no content is
+/// remembered.
+fn read_huge(
+    cx: &ToolCx,
+    target: &Target,
+    mut page: Page,
+    envelope: Envelope,
+) -> Result<Envelope, ToolError> {
+    let refuse = |error| refused(cx, target, &error);
+    let (mut handle, meta) = file::open(&target.resolved.canonical).map_err(refuse)?;
+    handle.seek(SeekFrom::Start(0)).map_err(|error| refuse(error.into()))?;
+    let mut reader = BufReader::with_capacity(256 * 1024, handle);
+    let keep = LINE_CHARS * 4 + 4;
+    let mut line: Vec<u8> = Vec::with_capacity(keep);
+    let (mut number, mut line_bytes, mut scanned) = (1_usize, 0_u64, 0_u64);
+    let mut ended = false;
+    while !page.full && !ended {
+        if cx.cancel.is_cancelled() {
+            return Err(ToolError::model(ErrorCode::Interrupted, "interrupted"));
+        }
+        let chunk = reader.fill_buf().map_err(|error| refuse(error.into()))?;
+        ended = chunk.is_empty() || scanned > SCAN_BYTES;
+        // The standard library's own search for a byte is far faster than a loop here.
+        let used = { &chunk[..] }.skip_until(b'\n').unwrap_or(0);
+        let feed = chunk[..used].ends_with(b"\n");
+        let part = &chunk[..used - usize::from(feed)];
+        if number >= page.first && line.len() < keep {
+            line.extend_from_slice(&part[..part.len().min(keep - line.len())]);
+        }
+        line_bytes += part.len() as u64;
+        reader.consume(used);
+        scanned += used as u64;
+        if feed || ended && line_bytes > 0 {
+            if number >= page.first {
+                let hidden = line_bytes - line.len() as u64;
+                let text = String::from_utf8_lossy(&line);
+                let text = text.strip_suffix('\r').unwrap_or(&text);
+                page.push(text, hidden);
+                page.full |= page.next - page.first >= page.limit;
+            }
+            line.clear();
+            line_bytes = 0;
+            number += 1;
+        } else if number >= page.first && line.len() >= keep && page.next - page.first + 1 >= page.limit {
+            // The last line of the page is long enough to fill its share: no need to look for its end.
+            let hidden = meta.len().saturating_sub(scanned);
+            page.push(&String::from_utf8_lossy(&line), hidden);
+            page.full = true;
+        }
+    }
+    if page.next == page.first {
+        return Err(ToolError::invalid(format!(
+            "{} has {}; start_line {} is past its end",
+            target.shown,
+            plural(number - 1, "line"),
+            page.first
+        )));
+    }
+    let mut note = format!("lines {}-{} of a file of {}", page.first, page.next - 1, human_bytes(meta.len()));
+    if page.full {
+        note.push_str(&format!("; go on with start_line={}", page.next));
+    }
+    note.push_str("; too large for Edit");
+    let mut envelope = envelope
+        .with("start_line", page.first)
+        .with("end_line", page.next - 1)
+        .with_body("content", page.body);
+    envelope.text = note;
+    Ok(envelope)
+}

@@ -1,0 +1,126 @@
+//! Which files the model has seen, and with which content: the ground for "read before edit" and "changed by someone
+//! else". Knows nothing of tools; a resumed session fills it again with [`FileStates::remember`].
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Contents up to this size are kept, so that a later change can be shown as a diff.
+const SNAPSHOT_BYTES: usize = 256 * 1024;
+/// All kept contents together; the longest unused go first.
+const SNAPSHOTS_BYTES: usize = 4 * 1024 * 1024;
+
+/// A file as the model last saw it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// [`crate::base::file::hash`] of the whole content.
+    pub hash: String,
+    /// The content itself, while there is room for it.
+    pub snapshot: Option<Arc<[u8]>>,
+    order: u64,
+}
+
+#[derive(Debug, Default)]
+struct States {
+    files: HashMap<PathBuf, Seen>,
+    clock: u64,
+    snapshot_bytes: usize,
+}
+
+/// The seen files of a session, by canonical path.
+#[derive(Debug, Default)]
+pub struct FileStates {
+    states: Mutex<States>,
+    writing: Mutex<()>,
+}
+
+impl FileStates {
+    /// What the model knows of the file.
+    pub fn get(&self, canonical: &Path) -> Option<Seen> {
+        let mut states = self.lock();
+        states.clock += 1;
+        let clock = states.clock;
+        states.files.get_mut(canonical).map(|seen| {
+            seen.order = clock;
+            seen.clone()
+        })
+    }
+
+    /// The model has now seen exactly these bytes. Returns what it had seen before.
+    pub fn saw(&self, canonical: &Path, hash: String, bytes: &[u8]) -> Option<Seen> {
+        let snapshot = (bytes.len() <= SNAPSHOT_BYTES).then(|| Arc::from(bytes));
+        self.put(canonical, hash, snapshot)
+    }
+
+    /// The model has seen content with this hash; for sessions that are resumed.
+    pub fn remember(&self, canonical: &Path, hash: &str) {
+        self.put(canonical, hash.to_owned(), None);
+    }
+
+    /// The file counts as never read.
+    pub fn forget(&self, canonical: &Path) {
+        let mut states = self.lock();
+        if let Some(seen) = states.files.remove(canonical) {
+            states.snapshot_bytes -= seen.snapshot.map_or(0, |bytes| bytes.len());
+        }
+    }
+
+    /// All seen files with their hashes, sorted by path.
+    pub fn list(&self) -> Vec<(PathBuf, String)> {
+        let mut list: Vec<_> =
+            self.lock().files.iter().map(|(path, seen)| (path.clone(), seen.hash.clone())).collect();
+        list.sort();
+        list
+    }
+
+    /// Held from looking at a file to writing it, so that two calls never change the same file at once.
+    pub fn exclusive(&self) -> MutexGuard<'_, ()> {
+        self.writing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, States> {
+        self.states.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn put(&self, canonical: &Path, hash: String, snapshot: Option<Arc<[u8]>>) -> Option<Seen> {
+        let mut states = self.lock();
+        states.clock += 1;
+        states.snapshot_bytes += snapshot.as_ref().map_or(0, |bytes| bytes.len());
+        let seen = Seen { hash, snapshot, order: states.clock };
+        let before = states.files.insert(canonical.to_owned(), seen);
+        states.snapshot_bytes -=
+            before.as_ref().and_then(|seen| seen.snapshot.as_ref()).map_or(0, |b| b.len());
+        while states.snapshot_bytes > SNAPSHOTS_BYTES {
+            let oldest = states
+                .files
+                .values_mut()
+                .filter(|seen| seen.snapshot.is_some())
+                .min_by_key(|seen| seen.order);
+            let Some(freed) = oldest.and_then(|seen| seen.snapshot.take()) else { break };
+            states.snapshot_bytes -= freed.len();
+        }
+        before
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn snapshots_are_bounded_and_hashes_stay() {
+        let states = FileStates::default();
+        let bytes = vec![0; SNAPSHOT_BYTES];
+        for n in 0..40 {
+            states.saw(Path::new(&format!("/f{n}")), n.to_string(), &bytes);
+        }
+        assert_eq!(states.list().len(), 40);
+        assert!(states.get(Path::new("/f0")).unwrap().snapshot.is_none());
+        assert!(states.get(Path::new("/f39")).unwrap().snapshot.is_some());
+        states.remember(Path::new("/f39"), "x");
+        states.forget(Path::new("/f38"));
+        assert!(states.lock().snapshot_bytes <= SNAPSHOTS_BYTES);
+        assert_eq!(states.get(Path::new("/f39")).unwrap().hash, "x");
+    }
+}

@@ -1,0 +1,93 @@
+//! The bytes that take an old block's place: lines that the edit leaves alone keep their very bytes, new lines get the
+//! line ends and the indentation of the block. Knows nothing of how the block was found.
+
+use similar::{Algorithm, DiffOp, capture_diff_slices};
+
+use super::lines::{Lines, is_blank, split_end};
+use super::match_edit::{Edit, Hit, Refusal, Rung, Shift};
+
+/// Appends the new text of `hit` to `out`.
+///
+/// # Errors
+/// [`Refusal::Unshiftable`] when a line of the new text cannot follow the block's indentation.
+pub fn block(lines: &Lines, hit: Hit, edit: Edit, rung: Rung, out: &mut String) -> Result<(), Refusal> {
+    // Whoever writes carriage returns, and matched with them, means them.
+    if rung == Rung::Exact && (edit.old.contains('\r') || edit.new.contains('\r')) {
+        out.push_str(edit.new);
+        return Ok(());
+    }
+    let real = split(&lines.text()[hit.start..hit.end]);
+    let old = split(edit.old);
+    let new = split(edit.new);
+    let sources = align(&old, &new);
+    let near = lines.ending_near(hit.end.saturating_sub(usize::from(hit.end > hit.start)));
+    // The old text had a line end where the file, at its very end, has none: then the new text gets none either.
+    let bare_end = old.last().is_some_and(|line| !line.1.is_empty())
+        && real.last().is_none_or(|line| line.1.is_empty())
+        && hit.end == lines.text().len();
+    for (index, &(content, ending)) in new.iter().enumerate() {
+        let source = sources[index];
+        let twin = source.map(|(line, _)| line).and_then(|line| real.get(line));
+        match (source, twin) {
+            (Some((_, true)), Some((kept, _))) => out.push_str(kept),
+            _ => push_shifted(content, hit, lines, out)?,
+        }
+        let last = index + 1 == new.len();
+        if ending.is_empty() || last && bare_end {
+            continue;
+        }
+        out.push_str(twin.map(|line| line.1).filter(|ending| !ending.is_empty()).unwrap_or(near));
+    }
+    Ok(())
+}
+
+fn push_shifted(content: &str, hit: Hit, lines: &Lines, out: &mut String) -> Result<(), Refusal> {
+    match hit.shift {
+        Shift::Added(more) if !is_blank(content) => {
+            out.push_str(more);
+            out.push_str(content);
+        }
+        Shift::Removed(less) if !is_blank(content) => match content.strip_prefix(less) {
+            Some(rest) => out.push_str(rest),
+            None => {
+                let line = lines.line_of(hit.start) + 1;
+                return Err(Refusal::Unshiftable { new_line: content.to_owned(), line });
+            }
+        },
+        _ => out.push_str(content),
+    }
+    Ok(())
+}
+
+fn split(text: &str) -> Vec<(&str, &str)> {
+    text.split_inclusive('\n').map(split_end).collect()
+}
+
+/// For each new line the old line whose place it takes, and whether the two are equal.
+fn align(old: &[(&str, &str)], new: &[(&str, &str)]) -> Vec<Option<(usize, bool)>> {
+    let contents = |lines: &[(&str, &str)]| lines.iter().map(|line| line.0.to_owned()).collect::<Vec<_>>();
+    let mut sources = vec![None; new.len()];
+    for op in capture_diff_slices(Algorithm::Myers, &contents(old), &contents(new)) {
+        match op {
+            DiffOp::Equal { old_index, new_index, len } => {
+                for step in 0..len {
+                    sources[new_index + step] = Some((old_index + step, true));
+                }
+            }
+            DiffOp::Replace { old_index, old_len, new_index, new_len } => {
+                for step in 0..new_len {
+                    // More new lines than old ones: the rest goes with the last old one.
+                    sources[new_index + step] =
+                        Some((old_index + step.min(old_len.saturating_sub(1)), false));
+                }
+            }
+            DiffOp::Insert { old_index, new_index, new_len } => {
+                for step in 0..new_len {
+                    sources[new_index + step] = old_index.checked_sub(1).map(|line| (line, false));
+                }
+            }
+            DiffOp::Delete { .. } => {}
+        }
+    }
+    sources
+}

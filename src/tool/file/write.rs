@@ -1,0 +1,86 @@
+//! Write: a whole file at once. A file that exists must have been read; its encoding, its line ends and its mode stay.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::change::{self, Intent, Loaded};
+use crate::config::prompts;
+use crate::model::envelope::Envelope;
+use crate::policy::access::Access;
+use crate::tool::api::{ToolError, TypedTool};
+use crate::tool::cx::ToolCx;
+use crate::tool::paths::{blocking, target, title_path};
+
+#[derive(Deserialize)]
+pub struct Args {
+    path: String,
+    content: String,
+}
+
+pub struct Write;
+
+impl TypedTool for Write {
+    type Args = Args;
+    const NAME: &'static str = "Write";
+
+    fn description(&self) -> &'static str {
+        prompts::TOOL_WRITE
+    }
+
+    fn schema(&self) -> Value {
+        json!({
+            "type": "object",
+            "properties": {"path": {"type": "string"}, "content": {"type": "string"}},
+            "required": ["path", "content"]
+        })
+    }
+
+    fn access(&self, args: &Args, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
+        Ok(vec![Access::Write(target(cx, &args.path)?.resolved.canonical)])
+    }
+
+    fn title(&self, args: &Args) -> String {
+        format!("Write {}", title_path(&args.path))
+    }
+
+    fn preview(&self, args: &Args, cx: &ToolCx) -> (String, bool) {
+        change::preview(plan(cx, args))
+    }
+
+    async fn run(&self, args: Args, cx: &ToolCx) -> Result<Envelope, ToolError> {
+        blocking(cx, move |cx| change::carry_out(cx, |cx| plan(cx, &args))).await
+    }
+}
+
+fn plan(cx: &ToolCx, args: &Args) -> Result<Intent, ToolError> {
+    if args.path.ends_with('/') {
+        return Err(ToolError::invalid("path ends with '/': name a file; its folders are made on the way"));
+    }
+    let target = target(cx, &args.path)?;
+    let Some(loaded) = change::load(cx, &target)? else {
+        return change::finish(target, None, args.content.clone(), Vec::new());
+    };
+    // An empty file has nothing to lose.
+    if !loaded.bytes.is_empty() {
+        change::must_be_known(cx, &target, &loaded)?;
+    }
+    let content = own_line_ends(&loaded, &args.content);
+    if content == loaded.text {
+        let text = format!("Nothing changed: {} has exactly this content already", target.shown);
+        return Ok(Intent::Nothing(
+            Envelope::success(text)
+                .partial()
+                .with("path", target.shown.as_str())
+                .with("applied", false)
+                .with("operation", "none"),
+        ));
+    }
+    change::finish(target, Some(loaded), content, Vec::new())
+}
+
+/// A file whose lines all end in CRLF keeps doing so: the model cannot see line ends and writes LF.
+fn own_line_ends(loaded: &Loaded, content: &str) -> String {
+    let feeds = loaded.text.matches('\n').count();
+    let all_crlf = feeds > 0 && loaded.text.matches("\r\n").count() == feeds;
+    if all_crlf && !content.contains('\r') { content.replace('\n', "\r\n") } else { content.to_owned() }
+}

@@ -1,0 +1,194 @@
+//! Grep: lines that match a regular expression. Matches stand under their file's name, which costs the fewest tokens.
+
+use std::fmt::Write as _;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::base::path::display;
+use crate::base::text::{one_line, plural};
+use crate::config::prompts;
+use crate::model::envelope::{Envelope, ErrorCode};
+use crate::policy::access::Access;
+use crate::search::glob;
+use crate::search::grep::{self, Found, Query};
+use crate::search::walk::Walk;
+use crate::tool::api::{ToolError, TypedTool};
+use crate::tool::cx::ToolCx;
+use crate::tool::paths::{Target, blocking, not_found, target};
+
+const DEFAULT_LIMIT: usize = 100;
+const MAX_LIMIT: usize = 1_000;
+const MAX_CONTEXT: usize = 20;
+/// Under the tool boundary's limit.
+const BODY_BYTES: usize = 48 * 1024;
+
+#[derive(Deserialize)]
+pub struct Args {
+    pattern: String,
+    #[serde(default)]
+    path: Option<String>,
+    #[serde(default)]
+    include: Option<String>,
+    #[serde(default)]
+    ignore_case: bool,
+    #[serde(default)]
+    context: Option<usize>,
+    #[serde(default)]
+    limit: Option<usize>,
+}
+
+impl Args {
+    fn path(&self) -> &str {
+        self.path.as_deref().filter(|path| !path.is_empty()).unwrap_or(".")
+    }
+}
+
+pub struct Grep;
+
+impl TypedTool for Grep {
+    type Args = Args;
+    const NAME: &'static str = "Grep";
+    const READ_ONLY: bool = true;
+
+    fn description(&self) -> &'static str {
+        prompts::TOOL_GREP
+    }
+
+    fn schema(&self) -> Value {
+        json!({
+            "type": "object",
+            "properties": {
+                "pattern": {"type": "string"},
+                "path": {"type": "string"},
+                "include": {"type": "string"},
+                "ignore_case": {"type": "boolean"},
+                "context": {"type": "integer"},
+                "limit": {"type": "integer"}
+            },
+            "required": ["pattern"]
+        })
+    }
+
+    fn access(&self, args: &Args, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
+        Ok(vec![Access::Read(target(cx, args.path())?.resolved.canonical)])
+    }
+
+    fn title(&self, args: &Args) -> String {
+        let place = args.path.as_deref().map_or(String::new(), |path| format!(" in {path}"));
+        one_line(&format!("Grep {}{place}", args.pattern), 120)
+    }
+
+    async fn run(&self, args: Args, cx: &ToolCx) -> Result<Envelope, ToolError> {
+        blocking(cx, move |cx| search(cx, &args)).await
+    }
+}
+
+fn search(cx: &ToolCx, args: &Args) -> Result<Envelope, ToolError> {
+    if args.pattern.is_empty() {
+        return Err(ToolError::invalid("pattern is empty"));
+    }
+    let target = target(cx, args.path())?;
+    let root = &target.resolved.canonical;
+    if !root.exists() {
+        return Err(not_found(cx, &target));
+    }
+    let matcher = grep::matcher(&args.pattern, args.ignore_case)
+        .map_err(|error| invalid_pattern(&args.pattern, &error))?;
+    let include = match args.include.as_deref().filter(|include| !include.is_empty()) {
+        Some(include) => Some(glob::matcher(include, true).map_err(|error| {
+            ToolError::invalid(format!("include {include} is not a valid glob: {error}"))
+        })?),
+        None => None,
+    };
+    let query = Query {
+        matcher,
+        include,
+        context: args.context.unwrap_or(0).min(MAX_CONTEXT),
+        limit: args.limit.filter(|&limit| limit > 0).unwrap_or(DEFAULT_LIMIT).min(MAX_LIMIT),
+    };
+    let walk = Walk::new(root).hidden_if_named(args.include.as_deref().unwrap_or(""));
+    let found = grep::search(&walk, &query, || cx.cancel.is_cancelled());
+    if cx.cancel.is_cancelled() {
+        return Err(ToolError::model(ErrorCode::Interrupted, "interrupted"));
+    }
+    Ok(report(cx, args, &target, &query, &found))
+}
+
+fn invalid_pattern(pattern: &str, error: &str) -> ToolError {
+    // The engine's message draws the place over several lines; its last line says what is wrong.
+    let reason = error.lines().last().unwrap_or(error).trim();
+    let reason = reason.strip_prefix("error: ").unwrap_or(reason);
+    let literal = regex::escape(pattern);
+    let hint = if pattern.contains("\\n") || pattern.contains('\n') {
+        "Patterns match within one line; search for one line and set context".to_owned()
+    } else if pattern.contains("(?=") || pattern.contains("(?!") || pattern.contains("(?<") {
+        "Look-around and back-references are not supported".to_owned()
+    } else {
+        format!("To search for the text itself, use the pattern {literal}")
+    };
+    ToolError::invalid(format!("the pattern is not a valid regular expression: {reason}. {hint}"))
+}
+
+fn report(cx: &ToolCx, args: &Args, target: &Target, query: &Query, found: &Found) -> Envelope {
+    let mut body = String::new();
+    let mut shown = 0;
+    'files: for (path, hits) in &found.files {
+        let mut last = None;
+        let mut named = false;
+        for line in &hits.lines {
+            if line.is_match && shown == query.limit || body.len() > BODY_BYTES - 1_024 {
+                break 'files;
+            }
+            if !named {
+                let _ = writeln!(body, "{}", display(&cx.root, path));
+                named = true;
+            }
+            if query.context > 0 && last.is_some_and(|last| line.number > last + 1) {
+                body.push_str("--\n");
+            }
+            let mark = if line.is_match { ':' } else { '-' };
+            let _ = writeln!(body, "{}{mark}{}", line.number, line.text);
+            shown += usize::from(line.is_match);
+            last = Some(line.number);
+        }
+    }
+    body.truncate(body.trim_end_matches('\n').len());
+    let matches = plural(found.total_matches, "match");
+    let files = plural(found.total_files, "file");
+    let mut notes = Vec::new();
+    if found.total_matches == 0 {
+        let include =
+            args.include.as_deref().map_or(String::new(), |include| format!(" with names like {include}"));
+        notes.push(format!(
+            "no match for {} in {} ({}{include} searched; hidden, git-ignored and binary files are skipped)",
+            args.pattern,
+            target.shown,
+            plural(found.searched, "file")
+        ));
+    } else if shown < found.total_matches {
+        notes.push(format!("the first {shown} of {matches} in {files}; narrow the search or raise limit"));
+    } else {
+        notes.push(format!("{matches} in {files}"));
+    }
+    if found.failed > 0 {
+        notes.push(format!(
+            "{} could not be searched (no permission, or lines too long)",
+            plural(found.failed, "file")
+        ));
+    }
+    if found.incomplete {
+        notes.push("the search was cut short: too much to search; narrow path or include".to_owned());
+    }
+    let mut envelope = Envelope::success(notes.join("; "))
+        .with("pattern", args.pattern.as_str())
+        .with("path", target.shown.as_str())
+        .with("total_matches", found.total_matches)
+        .with("total_files", found.total_files)
+        .with("shown", shown)
+        .with_body("matches", body);
+    if found.incomplete {
+        envelope = envelope.partial();
+    }
+    envelope
+}

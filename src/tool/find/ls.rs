@@ -1,0 +1,153 @@
+//! LS: one folder, folders first, without walking into any.
+
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::fs;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::base::file::special_kind;
+use crate::config::prompts;
+use crate::model::envelope::Envelope;
+use crate::policy::access::Access;
+use crate::search::walk::Walk;
+use crate::tool::api::{ToolError, TypedTool};
+use crate::tool::cx::ToolCx;
+use crate::tool::paths::{blocking, refused, target, title_path};
+
+const DEFAULT_LIMIT: usize = 100;
+const MAX_LIMIT: usize = 1_000;
+
+#[derive(Deserialize)]
+pub struct Args {
+    #[serde(default)]
+    path: Option<String>,
+    #[serde(default)]
+    offset: Option<usize>,
+    #[serde(default)]
+    limit: Option<usize>,
+}
+
+impl Args {
+    fn path(&self) -> &str {
+        self.path.as_deref().filter(|path| !path.is_empty()).unwrap_or(".")
+    }
+}
+
+pub struct Ls;
+
+impl TypedTool for Ls {
+    type Args = Args;
+    const NAME: &'static str = "LS";
+    const READ_ONLY: bool = true;
+
+    fn description(&self) -> &'static str {
+        prompts::TOOL_LS
+    }
+
+    fn schema(&self) -> Value {
+        json!({
+            "type": "object",
+            "properties": {
+                "path": {"type": "string"},
+                "offset": {"type": "integer"},
+                "limit": {"type": "integer"}
+            }
+        })
+    }
+
+    fn access(&self, args: &Args, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
+        Ok(vec![Access::Read(target(cx, args.path())?.resolved.canonical)])
+    }
+
+    fn title(&self, args: &Args) -> String {
+        format!("LS {}", title_path(args.path()))
+    }
+
+    async fn run(&self, args: Args, cx: &ToolCx) -> Result<Envelope, ToolError> {
+        blocking(cx, move |cx| list(cx, &args)).await
+    }
+}
+
+fn list(cx: &ToolCx, args: &Args) -> Result<Envelope, ToolError> {
+    let target = target(cx, args.path())?;
+    let folder = &target.resolved.canonical;
+    let meta = fs::metadata(folder).map_err(|error| refused(cx, &target, &error.into()))?;
+    if !meta.is_dir() {
+        let what = special_kind(&meta).unwrap_or("file");
+        return Err(ToolError::invalid(format!(
+            "{} is a {what}, not a folder; files are read with Read",
+            target.shown
+        )));
+    }
+    let mut entries: Vec<fs::DirEntry> =
+        fs::read_dir(folder).map_err(|error| refused(cx, &target, &error.into()))?.flatten().collect();
+    let is_folder = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
+    entries.sort_by_cached_key(|entry| (!is_folder(entry), entry.file_name()));
+    let total = entries.len();
+    let offset = args.offset.unwrap_or(0);
+    if offset > 0 && offset >= total {
+        return Err(ToolError::invalid(format!(
+            "{} has {total} entries; offset {offset} is past them",
+            target.shown
+        )));
+    }
+    let mut walk = Walk::new(folder);
+    walk.hidden = true;
+    walk.max_depth = Some(1);
+    let seen: HashSet<OsString> = walk.sorted().map(|entry| entry.file_name().to_owned()).collect();
+    let limit = args.limit.filter(|&limit| limit > 0).unwrap_or(DEFAULT_LIMIT).min(MAX_LIMIT);
+    let rows: Vec<String> = entries
+        .iter()
+        .skip(offset)
+        .take(limit)
+        .map(|entry| row(entry, !seen.contains(&entry.file_name())))
+        .collect();
+    let end = offset + rows.len();
+    let text = if total == 0 {
+        format!("{} is empty", target.shown)
+    } else if rows.len() < total {
+        let more = if end < total { format!("; go on with offset={end}") } else { String::new() };
+        format!("entries {}-{end} of {total}{more}", offset + 1)
+    } else {
+        String::new()
+    };
+    let mut envelope = Envelope::success(text)
+        .with("path", target.shown.as_str())
+        .with("total_entries", total)
+        .with_body("entries", rows.join("\n"));
+    if offset > 0 {
+        envelope = envelope.with("offset", offset);
+    }
+    Ok(envelope)
+}
+
+fn row(entry: &fs::DirEntry, ignored: bool) -> String {
+    let mut row = shown_name(&entry.file_name().to_string_lossy());
+    if let Ok(meta) = fs::symlink_metadata(entry.path()) {
+        if meta.is_dir() {
+            row.push('/');
+        } else if meta.is_symlink() {
+            let link = fs::read_link(entry.path()).unwrap_or_default();
+            row.push_str(&format!(" -> {}", shown_name(&link.to_string_lossy())));
+        } else if let Some(kind) = special_kind(&meta) {
+            row.push_str(&format!(" ({kind})"));
+        }
+    }
+    // `.git` is nobody's business, but it is not "ignored".
+    if ignored && entry.file_name() != ".git" {
+        row.push_str(" (ignored)");
+    }
+    row
+}
+
+/// A name on one line.
+fn shown_name(name: &str) -> String {
+    if !name.contains(char::is_control) {
+        return name.to_owned();
+    }
+    name.chars()
+        .map(|c| if c.is_control() { c.escape_default().to_string() } else { c.to_string() })
+        .collect()
+}

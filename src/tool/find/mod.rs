@@ -1,0 +1,5 @@
+//! Tools that find: what is in a folder, which files there are, where a text stands.
+
+pub mod glob;
+pub mod grep;
+pub mod ls;

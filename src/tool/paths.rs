@@ -1,0 +1,96 @@
+//! What the tools that take a path share: resolving it, and turning the disk's refusals into answers that the model
+//! can act on. Also runs blocking work off the async threads.
+
+use crate::base::file::FileError;
+use crate::base::path::{self, Resolved};
+use crate::base::text::one_line;
+use crate::model::envelope::{Envelope, ErrorCode};
+use crate::search::fuzzy;
+use crate::tool::api::ToolError;
+use crate::tool::cx::ToolCx;
+
+/// A path argument made definite.
+#[derive(Clone, Debug)]
+pub struct Target {
+    pub resolved: Resolved,
+    /// As the model sees it.
+    pub shown: String,
+}
+
+/// Resolves a path argument against the workspace.
+///
+/// # Errors
+/// `INVALID_PARAM` for an empty path or one with a NUL character.
+pub fn target(cx: &ToolCx, text: &str) -> Result<Target, ToolError> {
+    if text.trim().is_empty() {
+        return Err(ToolError::invalid("path is empty"));
+    }
+    if text.contains('\0') {
+        return Err(ToolError::invalid("path contains a NUL character"));
+    }
+    let resolved = path::resolve(&cx.root, text);
+    let shown = path::display(&cx.root, &resolved.absolute);
+    Ok(Target { resolved, shown })
+}
+
+/// The title's path: relative when it lies in the workspace, on one line.
+pub fn title_path(text: &str) -> String {
+    one_line(text, 120)
+}
+
+/// A refusal of the disk, in words and code for the model.
+pub fn refused(cx: &ToolCx, target: &Target, error: &FileError) -> ToolError {
+    let shown = &target.shown;
+    match error {
+        FileError::NotFound => not_found(cx, target),
+        FileError::IsDirectory => {
+            ToolError::model(ErrorCode::IsDirectory, format!("{shown} is a folder; list it with LS"))
+        }
+        FileError::Special(kind) => {
+            ToolError::invalid(format!("{shown} is a {kind}, not a file; it cannot be read or edited"))
+        }
+        FileError::Denied(why) => ToolError::model(ErrorCode::PermissionDenied, format!("{shown}: {why}")),
+        FileError::Unable(why) => ToolError::model(ErrorCode::ExecutionError, format!("{shown}: {why}")),
+        FileError::TooLarge { .. } => {
+            ToolError::invalid(format!("{shown} {error}; use Bash (head, tail, sed) on it instead"))
+        }
+        FileError::Changed | FileError::Exists => ToolError::model(
+            ErrorCode::Conflict,
+            format!("{shown} {error}. Nothing was written; Read it again"),
+        ),
+        FileError::Io(error) => ToolError::model(ErrorCode::ExecutionError, format!("{shown}: {error}")),
+    }
+}
+
+/// `NOT_FOUND` with the nearest real paths.
+pub fn not_found(cx: &ToolCx, target: &Target) -> ToolError {
+    let shown = &target.shown;
+    let mut message = format!("{shown} does not exist");
+    if target.resolved.inside {
+        let near = fuzzy::nearest(&cx.root, shown, 3);
+        if !near.is_empty() {
+            let names: Vec<&str> = near.iter().map(|(path, _)| path.as_str()).collect();
+            message.push_str(&format!("; did you mean {}?", names.join(" or ")));
+        }
+    } else if let Some(parent) = target.resolved.absolute.ancestors().skip(1).find(|folder| folder.is_dir()) {
+        message.push_str(&format!("; the nearest existing folder is {}", parent.display()));
+    }
+    ToolError::model(ErrorCode::NotFound, message)
+}
+
+/// Runs disk work on the blocking pool.
+///
+/// # Errors
+/// Those of `work`; fatal when it panicked.
+pub async fn blocking<F>(cx: &ToolCx, work: F) -> Result<Envelope, ToolError>
+where
+    F: FnOnce(&ToolCx) -> Result<Envelope, ToolError> + Send + 'static,
+{
+    let cx = cx.clone();
+    match tokio::task::spawn_blocking(move || work(&cx)).await {
+        Ok(result) => result,
+        Err(error) => {
+            Err(ToolError::model(ErrorCode::InternalError, format!("the tool failed inside: {error}")))
+        }
+    }
+}

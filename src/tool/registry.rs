@@ -1,0 +1,66 @@
+//! The list of tools: one line each, in the order in which the model sees them. Knows nothing else of them.
+
+use super::api::{Tool, ToolError};
+use super::file::{edit::Edit, multi_edit::MultiEdit, read::Read, write::Write};
+use super::find::{glob::Glob, grep::Grep, ls::Ls};
+use super::plan::{ask_user::AskUser, todo::TodoWrite};
+use super::run::bash::Bash;
+use crate::search::fuzzy;
+
+/// All built-in tools. The order is part of the stable prefix: append, don't reorder.
+pub fn builtin() -> Vec<Box<dyn Tool>> {
+    vec![
+        Box::new(Ls),
+        Box::new(Glob),
+        Box::new(Grep),
+        Box::new(Read),
+        Box::new(Edit),
+        Box::new(MultiEdit),
+        Box::new(Write),
+        Box::new(Bash),
+        Box::new(TodoWrite),
+        Box::new(AskUser),
+    ]
+}
+
+/// The tool with this name; upper and lower case, `_` and `-` do not matter.
+///
+/// # Errors
+/// For an unknown name: the nearest one and the whole list.
+pub fn find<'a>(tools: &'a [Box<dyn Tool>], name: &str) -> Result<&'a dyn Tool, ToolError> {
+    let plain = |name: &str| name.to_lowercase().replace(['_', '-', ' '], "");
+    let wanted = plain(name);
+    let exact = tools.iter().find(|tool| tool.name() == name);
+    if let Some(tool) = exact.or_else(|| tools.iter().find(|tool| plain(tool.name()) == wanted)) {
+        return Ok(tool.as_ref());
+    }
+    let names: Vec<&str> = tools.iter().map(|tool| tool.name()).collect();
+    let hint = fuzzy::nearest_name(name, names.iter().copied())
+        .map_or(String::new(), |near| format!(" Did you mean {near}?"));
+    Err(ToolError::invalid(format!("there is no tool {name}.{hint} Tools: {}", names.join(", "))))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_found_and_repaired() {
+        let tools = builtin();
+        let name = |name: &str| find(&tools, name).map(|tool| tool.name()).map_err(|error| error.to_string());
+        assert_eq!(name("Read"), Ok("Read"));
+        assert_eq!(name("multi_edit"), Ok("MultiEdit"));
+        assert_eq!(name("bash"), Ok("Bash"));
+        assert!(name("Grap").unwrap_err().contains("Did you mean Grep?"));
+        assert!(name("frobnicate").unwrap_err().contains("Tools: LS, Glob"));
+    }
+
+    #[test]
+    fn all_that_the_model_is_told_of_tools_is_small() {
+        let told =
+            builtin().iter().map(|tool| serde_json::to_string(&tool.spec()).unwrap()).collect::<String>();
+        let tokens = tiktoken_rs::o200k_base().unwrap().encode_ordinary(&told).len();
+        assert!(tokens <= 1_300, "{tokens} tokens");
+    }
+}

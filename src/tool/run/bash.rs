@@ -1,0 +1,359 @@
+//! Bash: one command line in the kept folder. What the process may do to us is bounded in `base::proc`; here are the
+//! words for what became of it.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::base::encoding::looks_binary;
+use crate::base::path;
+use crate::base::proc::{self, Captured, Exit, Outcome, Spec};
+use crate::base::text::{human_bytes, one_line, plural};
+use crate::config::prompts;
+use crate::context::compress::spill::{Ends, Keep, Limits, cut};
+use crate::model::envelope::{Envelope, EnvelopeError, ErrorCode, Status};
+use crate::policy::access::Access;
+use crate::tool::api::{ToolError, TypedTool};
+use crate::tool::cx::ToolCx;
+use crate::tool::paths::{refused, target};
+
+const DEFAULT_TIMEOUT_MS: u64 = 120_000;
+const MAX_TIMEOUT_MS: u64 = 600_000;
+/// Output kept in memory at each end.
+const KEEP_BYTES: usize = 128 * 1024;
+/// Size of the file with the whole output.
+const SPILL_BYTES: u64 = 100 * 1024 * 1024;
+/// Live output is shown at most so often.
+const PROGRESS_EVERY: Duration = Duration::from_millis(100);
+const PROGRESS_LINES: usize = 3;
+/// High enough that no script uses it for its own.
+const SIDE_FD: i32 = 62;
+/// The simplest shells know only one digit.
+const SIDE_FD_SH: i32 = 7;
+
+#[derive(Deserialize)]
+pub struct Args {
+    command: String,
+    #[serde(default)]
+    timeout_ms: Option<u64>,
+    #[serde(default)]
+    directory: Option<String>,
+    #[serde(default)]
+    background: bool,
+}
+
+pub struct Bash;
+
+impl TypedTool for Bash {
+    type Args = Args;
+    const NAME: &'static str = "Bash";
+
+    fn description(&self) -> &'static str {
+        prompts::TOOL_BASH
+    }
+
+    fn schema(&self) -> Value {
+        json!({
+            "type": "object",
+            "properties": {
+                "command": {"type": "string"},
+                "timeout_ms": {"type": "integer"},
+                "directory": {"type": "string"}
+            },
+            "required": ["command"]
+        })
+    }
+
+    fn access(&self, args: &Args, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
+        let cwd = match &args.directory {
+            Some(directory) => target(cx, directory)?.resolved.canonical,
+            None => cx.shell.cwd(),
+        };
+        Ok(vec![Access::Exec { command: args.command.clone(), cwd }])
+    }
+
+    fn title(&self, args: &Args) -> String {
+        format!("Bash {}", one_line(&args.command, 120))
+    }
+
+    fn preview(&self, args: &Args, _: &ToolCx) -> (String, bool) {
+        (args.command.clone(), false)
+    }
+
+    async fn run(&self, args: Args, cx: &ToolCx) -> Result<Envelope, ToolError> {
+        if args.command.trim().is_empty() {
+            return Err(ToolError::invalid("command is empty"));
+        }
+        if args.command.contains('\0') {
+            return Err(ToolError::invalid("command contains a NUL character"));
+        }
+        if args.background {
+            return Err(ToolError::invalid(
+                "background is not available; start it with `nohup COMMAND >FILE 2>&1 &` and look at the file later",
+            ));
+        }
+        let timeout = Duration::from_millis(match args.timeout_ms {
+            Some(0) => return Err(ToolError::invalid("timeout_ms is 0")),
+            given => given.unwrap_or(DEFAULT_TIMEOUT_MS).min(MAX_TIMEOUT_MS),
+        });
+        let cwd = start_folder(&args, cx)?;
+        let began = Instant::now();
+        let outcome = match start(&args, cx, &cwd, timeout, "bash", SIDE_FD).await {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                start(&args, cx, &cwd, timeout, "sh", SIDE_FD_SH).await
+            }
+            other => other,
+        };
+        match outcome {
+            Ok(outcome) => Ok(report(&args, cx, &cwd, outcome, timeout, began.elapsed())),
+            Err(error) if error.kind() == io::ErrorKind::ArgumentListTooLong => Err(ToolError::invalid(
+                "the command is too long for the system (128 KiB); put the text into a file with Write",
+            )),
+            Err(error) => Err(ToolError::model(
+                ErrorCode::ExecutionError,
+                format!("the shell could not be started: {error}"),
+            )),
+        }
+    }
+}
+
+/// Where the command runs. A kept folder that is gone is given up, or every later call would fail as well.
+fn start_folder(args: &Args, cx: &ToolCx) -> Result<PathBuf, ToolError> {
+    if let Some(directory) = &args.directory {
+        let target = target(cx, directory)?;
+        return match std::fs::metadata(&target.resolved.canonical) {
+            Ok(meta) if meta.is_dir() => Ok(target.resolved.canonical),
+            Ok(_) => Err(ToolError::invalid(format!("directory {} is a file", target.shown))),
+            Err(error) => Err(refused(cx, &target, &error.into())),
+        };
+    }
+    let cwd = cx.shell.cwd();
+    if cwd.is_dir() {
+        return Ok(cwd);
+    }
+    let gone = cwd.display();
+    if cwd != *cx.root && cx.root.is_dir() {
+        cx.shell.set_cwd(cx.root.to_path_buf());
+        return Err(ToolError::model(
+            ErrorCode::NotFound,
+            format!(
+                "the current folder {gone} no longer exists. Commands now start in the workspace root again; nothing ran"
+            ),
+        ));
+    }
+    Err(ToolError::model(
+        ErrorCode::NotFound,
+        format!("the workspace folder {gone} no longer exists, so no command can run in it. Tell the user"),
+    ))
+}
+
+async fn start(
+    args: &Args,
+    cx: &ToolCx,
+    cwd: &Path,
+    timeout: Duration,
+    shell: &str,
+    side_fd: i32,
+) -> io::Result<Outcome> {
+    // The folder in which the shell ends comes back on a pipe of its own, whatever way the command exits. The command
+    // is evaluated rather than pasted in, so that messages about it show it alone.
+    let script =
+        format!("trap 'command pwd -P >&{side_fd} 2>/dev/null' EXIT; __mycode=$1; shift; eval \"$__mycode\"");
+    let spill = Arc::clone(&cx.spill);
+    let spec = Spec {
+        program: shell.into(),
+        args: ["-c", &script, shell, &args.command].map(OsString::from).to_vec(),
+        cwd: cwd.to_owned(),
+        timeout,
+        keep_bytes: KEEP_BYTES,
+        spill: Some(Box::new(move || spill.reserve("bash"))),
+        spill_cap_bytes: SPILL_BYTES,
+        side_fd: Some(side_fd),
+    };
+    let mut progress = Progress { recent: Vec::new(), shown: None };
+    proc::run(spec, &cx.cancel, |chunk| progress.feed(chunk, cx)).await
+}
+
+/// The last lines, shown now and then while the command runs.
+struct Progress {
+    recent: Vec<u8>,
+    shown: Option<Instant>,
+}
+
+impl Progress {
+    fn feed(&mut self, chunk: &[u8], cx: &ToolCx) {
+        const RECENT_BYTES: usize = 2_048;
+        let chunk = &chunk[chunk.len().saturating_sub(RECENT_BYTES)..];
+        let surplus = (self.recent.len() + chunk.len()).saturating_sub(RECENT_BYTES);
+        self.recent.drain(..surplus.min(self.recent.len()));
+        self.recent.extend_from_slice(chunk);
+        if self.shown.is_some_and(|shown| shown.elapsed() < PROGRESS_EVERY) {
+            return;
+        }
+        self.shown = Some(Instant::now());
+        let text = readable(&self.recent);
+        let lines: Vec<&str> = text.lines().collect();
+        let tail = &lines[lines.len().saturating_sub(PROGRESS_LINES)..];
+        (cx.progress)(tail.iter().map(|line| one_line(line, 200)).collect::<Vec<_>>().join("\n"));
+    }
+}
+
+fn report(
+    args: &Args,
+    cx: &ToolCx,
+    cwd: &Path,
+    outcome: Outcome,
+    timeout: Duration,
+    took: Duration,
+) -> Envelope {
+    let mut notes = Vec::new();
+    let mut envelope = Envelope::success("");
+    let (body, full) = visible_output(&outcome.output, cx);
+    match outcome.exit {
+        _ if outcome.cancelled => {
+            envelope =
+                Envelope::error(ErrorCode::Interrupted, "the user interrupted the command; it was ended");
+        }
+        _ if outcome.timed_out => {
+            envelope.status = Status::Error;
+            let seconds = timeout.as_millis() as f64 / 1000.0;
+            let message = format!("timed out after {seconds} s; the command and all it started were ended");
+            envelope.error = Some(EnvelopeError { code: ErrorCode::Timeout, message });
+        }
+        Exit::Code(0) => {}
+        Exit::Code(code) => {
+            envelope = envelope.partial();
+            notes.push(format!("exit code {code}"));
+        }
+        Exit::Signal(signal) => {
+            envelope = envelope.partial();
+            notes.push(format!("ended by signal {signal}"));
+        }
+    }
+    let ended_in = end_folder(&outcome.side);
+    if args.directory.is_none()
+        && let Some(folder) = ended_in.filter(|folder| folder != cwd)
+    {
+        notes.push(format!("the folder is now {}", path::display(&cx.root, &folder)));
+        cx.shell.set_cwd(folder);
+    }
+    if !outcome.cancelled && !outcome.timed_out && group_lives(outcome.leader) {
+        let count = cx.shell.leftovers.note(outcome.leader);
+        if count > 0 {
+            notes.push(format!(
+                "{} still running in the background; end with the session",
+                plural(count, "process")
+            ));
+        }
+    }
+    if outcome.output.spill_cut {
+        notes.push(format!("the file holds only the first {}", human_bytes(SPILL_BYTES)));
+    }
+    if body.is_empty() && envelope.error.is_none() {
+        notes.push("no output".to_owned());
+    }
+    envelope.text = notes.join("; ");
+    let exit = match outcome.exit {
+        Exit::Code(code) => Value::from(code),
+        Exit::Signal(signal) => Value::from(128 + signal),
+    };
+    envelope = envelope
+        .with("command", args.command.as_str())
+        .with("exit_code", exit)
+        .with("timed_out", outcome.timed_out)
+        .with("cwd", path::display(&cx.root, &cx.shell.cwd()))
+        .with("duration_ms", u64::try_from(took.as_millis()).unwrap_or(u64::MAX))
+        .with("output_bytes", outcome.output.total_bytes);
+    if let Some(full) = full {
+        envelope = envelope.with("full_output_path", full.to_string_lossy()).with("truncated", true);
+    }
+    envelope.with_body("output", body)
+}
+
+fn end_folder(side: &[u8]) -> Option<PathBuf> {
+    let name = side.strip_suffix(b"\n")?;
+    let folder = PathBuf::from(OsString::from_vec(name.to_vec()));
+    folder.is_absolute().then_some(folder)
+}
+
+fn group_lives(leader: i32) -> bool {
+    rustix::process::Pid::from_raw(leader)
+        .is_some_and(|pid| rustix::process::test_kill_process_group(pid).is_ok())
+}
+
+/// The output as the model sees it, and the file with the whole when that is more.
+fn visible_output(output: &Captured, cx: &ToolCx) -> (String, Option<PathBuf>) {
+    let (early, late) = output.tail.as_slices();
+    let tail = [early, late].concat();
+    if output.is_whole() {
+        let text = readable(&[&output.head[..], &tail].concat());
+        let cut = cx.spill.truncate(text, Keep::HeadTail);
+        return (cut.body, cut.full_output_path);
+    }
+    let head = readable(whole_chars_front(&output.head));
+    let tail = readable(whole_chars_back(&tail));
+    let ends = Ends { tail: &tail, total_bytes: output.total_bytes, total_lines: output.total_lines };
+    let body = cut(&head, Some(ends), Keep::HeadTail, output.spilled.as_deref(), Limits::default());
+    (body, output.spilled.clone())
+}
+
+/// Without a character that was torn at the end.
+fn whole_chars_front(bytes: &[u8]) -> &[u8] {
+    match std::str::from_utf8(bytes) {
+        Err(error) if error.error_len().is_none() => &bytes[..error.valid_up_to()],
+        _ => bytes,
+    }
+}
+
+/// Without the rest of a character that was torn at the beginning.
+fn whole_chars_back(bytes: &[u8]) -> &[u8] {
+    let torn = bytes.iter().take(3).take_while(|&&b| b & 0xC0 == 0x80).count();
+    &bytes[torn..]
+}
+
+/// Output as text. Binary data shrinks to one `�` for each run that says nothing.
+fn readable(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    let odd = |c: char| {
+        c == char::REPLACEMENT_CHARACTER
+            || c.is_control() && !matches!(c, '\n' | '\t' | '\r' | '\u{1b}' | '\u{8}')
+    };
+    if !text.contains(odd) {
+        return text.into_owned();
+    }
+    let binary = looks_binary(&bytes[..bytes.len().min(8192)]);
+    let mut out = String::with_capacity(text.len());
+    let mut in_run = false;
+    for c in text.chars() {
+        if !odd(c) {
+            out.push(c);
+        } else if !(in_run && binary) {
+            out.push(char::REPLACEMENT_CHARACTER);
+        }
+        in_run = odd(c);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn output_is_made_readable() {
+        assert_eq!(readable("plain é\n".as_bytes()), "plain é\n");
+        assert_eq!(readable(b"a\0\0\0\xff\xfeb\n"), "a�b\n");
+        assert_eq!(readable(b"caf\xe9\n"), "caf�\n");
+        assert_eq!(whole_chars_front("aé".as_bytes()), "aé".as_bytes());
+        assert_eq!(whole_chars_front(&"aé".as_bytes()[..2]), b"a");
+        assert_eq!(whole_chars_back(&"éa".as_bytes()[1..]), b"a");
+        assert_eq!(end_folder(b"/a\nb\n"), Some(PathBuf::from("/a\nb")));
+        assert_eq!(end_folder(b""), None);
+    }
+}

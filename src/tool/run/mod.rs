@@ -1,0 +1,4 @@
+//! Tools that run commands, and the shell state that they share.
+
+pub mod bash;
+pub mod shell;

@@ -1,0 +1,31 @@
+//! What is kept between Bash calls: the folder, and the processes that were left running. Knows no command.
+
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use crate::base::reap::Leftovers;
+
+/// The shell of a session.
+#[derive(Debug)]
+pub struct Shell {
+    cwd: Mutex<PathBuf>,
+    /// Background processes of finished calls; they end with the session.
+    pub leftovers: Leftovers,
+}
+
+impl Shell {
+    /// A shell that stands in `cwd`.
+    pub fn new(cwd: PathBuf) -> Self {
+        Self { cwd: Mutex::new(cwd), leftovers: Leftovers::default() }
+    }
+
+    /// Where the next command starts.
+    pub fn cwd(&self) -> PathBuf {
+        self.cwd.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The next command starts in `cwd`.
+    pub fn set_cwd(&self, cwd: PathBuf) {
+        *self.cwd.lock().unwrap_or_else(PoisonError::into_inner) = cwd;
+    }
+}
