@@ -23,3 +23,4 @@ pub mod policy;
 pub mod protocol;
 pub mod provider;
 pub mod tool;
+pub mod tui;
