@@ -90,7 +90,8 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
         }
     };
     let originals = Arc::new(LogOriginals::default());
-    let core = core(&loaded, provider, model, &workspace, &project_state, interactive, conversation, &originals);
+    let core =
+        core(&loaded, provider, model, &workspace, &project_state, interactive, conversation, &originals);
     restore_working_state(&core, todos);
     let questions = Arc::new(Questions::new(events.clone()));
     if resume.is_some() {

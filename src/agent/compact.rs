@@ -24,7 +24,10 @@ const MAX_FAILURES: u32 = 2;
 pub enum FitError {
     Log(LogError),
     /// Nothing more can be given up: the fixed parts and the newest message are larger than the window.
-    TooSmall { needed: u64, window: u64 },
+    TooSmall {
+        needed: u64,
+        window: u64,
+    },
 }
 
 impl From<LogError> for FitError {
@@ -36,7 +39,8 @@ impl From<LogError> for FitError {
 impl Core {
     /// Tokens of the next request as far as they are known now, calibrated.
     pub fn size(&self) -> u64 {
-        let fixed = u64::from(self.system_tokens) + u64::from(self.tools_tokens) + u64::from(self.law.tokens());
+        let fixed =
+            u64::from(self.system_tokens) + u64::from(self.tools_tokens) + u64::from(self.law.tokens());
         let recap = 90;
         self.conversation.calibration.apply(fixed + recap + self.conversation.history.tokens())
     }
@@ -143,8 +147,14 @@ impl Core {
         focus: Option<String>,
     ) -> Result<bool, LogError> {
         let Some(before) = self.archive_cut(focus.is_some()) else { return Ok(false) };
-        let entries: Vec<Entry> =
-            self.conversation.history.entries().iter().take_while(|entry| entry.id != before).cloned().collect();
+        let entries: Vec<Entry> = self
+            .conversation
+            .history
+            .entries()
+            .iter()
+            .take_while(|entry| entry.id != before)
+            .cloned()
+            .collect();
         let was: u64 = entries.iter().map(|entry| u64::from(entry.tokens())).sum();
         let writer = self.summariser();
         let _ = events.send(Event::Compacting { running: true });
@@ -184,7 +194,8 @@ impl Core {
     fn archive_cut(&self, wanted: bool) -> Option<ItemId> {
         let history = &self.conversation.history;
         let rounds = history.rounds();
-        let most = if wanted { 2 } else { self.context.min_retain_rounds.min(rounds.len().saturating_sub(1)) };
+        let most =
+            if wanted { 2 } else { self.context.min_retain_rounds.min(rounds.len().saturating_sub(1)) };
         let fixed = self.size().saturating_sub(self.conversation.calibration.apply(history.tokens()));
         let kept = |retain: usize| -> u64 {
             let from = rounds.get(rounds.len().saturating_sub(retain)).map_or(0, |range| range.start);
@@ -203,7 +214,8 @@ impl Core {
         if let Some(light) = &self.light_model {
             params.model = Arc::clone(light);
         }
-        params.max_output_tokens = Some(u32::try_from(self.context.window_tokens / 8).unwrap_or(4_000).min(4_000));
+        params.max_output_tokens =
+            Some(u32::try_from(self.context.window_tokens / 8).unwrap_or(4_000).min(4_000));
         SummaryCompressor {
             provider: Arc::clone(&self.provider),
             params,

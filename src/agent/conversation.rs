@@ -71,7 +71,11 @@ impl Conversation {
     /// When the log cannot be read or another process has it open.
     pub fn restore(project_state: &Path, workspace: &Path, path: &Path) -> Result<Restored, LogError> {
         let opened = SessionLog::open(path)?;
-        let read = reader::read(path).map_err(|source| LogError::Io { path: path.to_owned(), action: "read", source })?;
+        let read = reader::read(path).map_err(|source| LogError::Io {
+            path: path.to_owned(),
+            action: "read",
+            source,
+        })?;
         let mut conversation = Self::new(project_state, workspace);
         conversation.id = opened.id().to_owned();
         conversation.log = Some(opened);
@@ -299,7 +303,10 @@ impl Conversation {
         self.cost_usd = match (self.cost_usd, price) {
             (Some(cost), Some((input, cached, output))) => {
                 let fresh = usage.input.saturating_sub(usage.cached) as f64;
-                Some(cost + (fresh * input + usage.cached as f64 * cached + usage.output as f64 * output) / 1e6)
+                Some(
+                    cost + (fresh * input + usage.cached as f64 * cached + usage.output as f64 * output)
+                        / 1e6,
+                )
             }
             _ => None,
         };
@@ -315,4 +322,3 @@ impl Conversation {
         }
     }
 }
-

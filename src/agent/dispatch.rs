@@ -64,7 +64,7 @@ impl Dispatcher {
 
     /// The calls in runs that may go together: neighbouring read-only calls in one, every other call alone.
     pub fn groups<'c>(&self, calls: &'c [Arc<ToolCall>]) -> Vec<&'c [Arc<ToolCall>]> {
-        let parallel = |call: &Arc<ToolCall>| self.find(&call.name).is_some_and(Tool::read_only);
+        let parallel = |call: &Arc<ToolCall>| self.find(&call.name).is_ok_and(Tool::read_only);
         calls.chunk_by(|a, b| parallel(a) && parallel(b)).collect()
     }
 
@@ -92,12 +92,16 @@ impl Dispatcher {
         for (call, envelope) in group.iter().zip(join_all(running).await) {
             let mut envelope = envelope?;
             self.clean(&mut envelope, &call.name);
-            results.push(ToolResult { call_id: Arc::clone(&call.id), tool: Arc::clone(&call.name), envelope });
+            results.push(ToolResult {
+                call_id: Arc::clone(&call.id),
+                tool: Arc::clone(&call.name),
+                envelope,
+            });
         }
         Ok(results)
     }
 
-    fn find(&self, name: &str) -> Option<&dyn Tool> {
+    fn find(&self, name: &str) -> Result<&dyn Tool, ToolError> {
         registry::find(&self.tools, name)
     }
 
@@ -116,7 +120,7 @@ impl Dispatcher {
                 args: Arc::clone(&call.args),
             });
         };
-        let parsed = self.find(&call.name).ok_or_else(|| self.unknown(&call.name)).and_then(|tool| {
+        let parsed = self.find(&call.name).map_err(|error| envelope_of(&error)).and_then(|tool| {
             let args = call.parsed_args().map_err(|message| {
                 Envelope::error(
                     ErrorCode::InvalidParam,
@@ -138,7 +142,9 @@ impl Dispatcher {
             Verdict::Allow => {}
             Verdict::Deny { reason } => {
                 self.denied.fetch_add(1, Ordering::Relaxed);
-                return Err(denied(&format!("{reason}. Do what you can without it, or tell the user what you need")));
+                return Err(denied(&format!(
+                    "{reason}. Do what you can without it, or tell the user what you need"
+                )));
             }
             Verdict::Ask { reason } => self.ask(call, &*prepared, &accesses, reason, control, events).await?,
         }
@@ -259,14 +265,6 @@ impl Dispatcher {
         if let Some(path) = cut.full_output_path {
             envelope.data.insert("full_output_path".to_owned(), path.to_string_lossy().into_owned().into());
         }
-    }
-
-    fn unknown(&self, name: &str) -> Envelope {
-        let names: Vec<&str> = self.tools.iter().map(|tool| tool.name()).collect();
-        Envelope::error(
-            ErrorCode::NotFound,
-            format!("there is no tool '{}'. The tools are: {}", crate::base::text::one_line(name, 60), names.join(", ")),
-        )
     }
 
     /// The workspace.

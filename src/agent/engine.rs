@@ -118,7 +118,9 @@ impl Engine {
                     crate::base::text::human_tokens(now)
                 ),
             ),
-            Ok(false) => (Level::Info, "There is nothing to compact yet: the recent rounds always stay.".to_owned()),
+            Ok(false) => {
+                (Level::Info, "There is nothing to compact yet: the recent rounds always stay.".to_owned())
+            }
             Err(error) => (Level::Error, error.to_string()),
         };
         self.notice(level, text);
@@ -161,7 +163,8 @@ impl Engine {
                 self.open(restored.conversation);
                 build::restore_working_state(&self.core, restored.todos);
                 self.announce();
-                let items = self.core.conversation.history.entries().iter().map(|e| Arc::clone(&e.item)).collect();
+                let items =
+                    self.core.conversation.history.entries().iter().map(|e| Arc::clone(&e.item)).collect();
                 let _ = self.events.send(Event::History(items));
                 for text in restored.notices {
                     self.notice(Level::Warning, text);
@@ -240,7 +243,9 @@ async fn listen(
             Some(Op::Interrupt) => control.cancel.cancel(),
             Some(Op::Answer { id, answer }) => control.questions.answer(id, answer),
             Some(Op::ShowContext) => control.want_ledger(),
-            Some(later @ (Op::Compact { .. } | Op::SetModel { .. } | Op::Clear | Op::Resume { .. } | Op::Init)) => {
+            Some(
+                later @ (Op::Compact { .. } | Op::SetModel { .. } | Op::Clear | Op::Resume { .. } | Op::Init),
+            ) => {
                 deferred.push_back(later);
             }
             Some(quick) => quick_op(quick, desk, wiring, events),

@@ -39,8 +39,13 @@ impl PolicyDesk {
     pub fn decide(&self, accesses: &[Access]) -> Verdict {
         let state = self.state();
         let readable: Vec<&Path> = self.readable.iter().map(PathBuf::as_path).collect();
-        Judge { permission: state.permission, rules: &state.rules, workspace: &self.workspace, readable: &readable }
-            .decide(accesses)
+        Judge {
+            permission: state.permission,
+            rules: &state.rules,
+            workspace: &self.workspace,
+            readable: &readable,
+        }
+        .decide(accesses)
     }
 
     /// What "always" would allow for these accesses.

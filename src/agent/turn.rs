@@ -59,7 +59,8 @@ impl From<LogError> for Stop {
     fn from(error: LogError) -> Self {
         Self::Failed {
             message: error.to_string(),
-            hint: "free some disk space or make the state folder writable, then send the message again".to_owned(),
+            hint: "free some disk space or make the state folder writable, then send the message again"
+                .to_owned(),
         }
     }
 }
@@ -90,10 +91,9 @@ impl Core {
         let usage_before = self.conversation.total();
         let mut steps = 0;
         let _ = events.send(Event::TurnStarted { text: text.clone() });
-        let first = self.begin(&text);
-        let outcome = match first {
-            Ok(_) => self.steps(&mut steps, control, events).await,
-            Err(error) => Err(error.into()),
+        let (first, outcome) = match self.begin(&text) {
+            Ok(id) => (Some(id), self.steps(&mut steps, control, events).await),
+            Err(error) => (None, Err(error.into())),
         };
         let reason = match outcome {
             Ok(reason) => reason,
@@ -102,7 +102,7 @@ impl Core {
             Err(Stop::Provider(error)) => EndReason::ProviderFailed {
                 message: error.to_string(),
                 hint: error.hint().to_owned(),
-                prompt_returned: self.take_back(first.ok(), steps, &text),
+                prompt_returned: self.take_back(first, steps, &text),
             },
         };
         let end = TurnEnd {
@@ -115,7 +115,8 @@ impl Core {
         if let Err(error) = self.conversation.end_turn(end.clone()) {
             notice(events, Level::Error, error.to_string());
         }
-        let _ = events.send(Event::Window(self.conversation.window(self.last_estimate, self.context.window_tokens)));
+        let _ = events
+            .send(Event::Window(self.conversation.window(self.last_estimate, self.context.window_tokens)));
         let _ = events.send(Event::TurnEnded(end.clone()));
         end
     }
@@ -184,7 +185,11 @@ impl Core {
             }
             if reply.calls.is_empty() {
                 if !reply.said_something {
-                    notice(events, Level::Warning, "The model answered with nothing. Ask again or say more.".to_owned());
+                    notice(
+                        events,
+                        Level::Warning,
+                        "The model answered with nothing. Ask again or say more.".to_owned(),
+                    );
                 }
                 let more = self.take_steering(control, events)?;
                 if !more {
@@ -238,7 +243,11 @@ impl Core {
             match self.stream(&built.request, first, control, events).await {
                 Err(Stop::Provider(ProviderError::ContextFull { message })) if tries < OVERFLOW_TRIES => {
                     tries += 1;
-                    notice(events, Level::Warning, format!("The server says the window is full ({message}); making room."));
+                    notice(
+                        events,
+                        Level::Warning,
+                        format!("The server says the window is full ({message}); making room."),
+                    );
                     // The real window is smaller than we thought: believe the server from now on.
                     self.context.window_tokens =
                         (self.size() * 9 / 10).min(self.context.window_tokens * 9 / 10).max(2_048);
@@ -381,7 +390,8 @@ impl Core {
         }
         let model = self.params.model.to_string();
         self.conversation.answered(&model, self.last_estimate, usage)?;
-        let _ = events.send(Event::Window(self.conversation.window(self.last_estimate, self.context.window_tokens)));
+        let _ = events
+            .send(Event::Window(self.conversation.window(self.last_estimate, self.context.window_tokens)));
         Ok(Reply { calls, finish, said_something })
     }
 

@@ -7,5 +7,6 @@ pub mod file;
 pub mod path;
 pub mod proc;
 pub mod reap;
+pub mod sanitize;
 pub mod secret;
 pub mod text;

@@ -15,6 +15,7 @@ use crate::config::settings::{Permission, ProviderKind};
 use crate::exec::run::{self as exec, ExecOptions};
 use crate::provider::scripted::Scripted;
 use crate::tui::run::{self as tui, TuiOptions};
+use crate::tui::terminal;
 
 const TASK: &str = "The test suite fails. Find the cause, fix it and show that all tests pass.";
 const SCRIPT: &str = include_str!("sample/script.jsonl");
@@ -40,7 +41,8 @@ impl Drop for Sample {
 /// When the sample project cannot be written.
 pub async fn run() -> Result<u8, Failure> {
     let sample = sample()?;
-    let screen = std::io::stdout().is_terminal() && std::io::stdin().is_terminal() && tui::usable().is_ok();
+    let screen =
+        std::io::stdout().is_terminal() && std::io::stdin().is_terminal() && terminal::usable().is_ok();
     let handle = build::start(setup(&sample.0, screen)?)?;
     if screen {
         let options = TuiOptions { initial_prompt: Some(TASK.to_owned()), no_color: false };
@@ -109,5 +111,9 @@ fn paced(script: &str, screen: bool) -> String {
     if !screen {
         return script.to_owned();
     }
-    script.lines().filter_map(|line| line.strip_prefix('{')).map(|rest| format!("{{\"delay_ms\":60,{rest}\n")).collect()
+    script
+        .lines()
+        .filter_map(|line| line.strip_prefix('{'))
+        .map(|rest| format!("{{\"delay_ms\":60,{rest}\n"))
+        .collect()
 }

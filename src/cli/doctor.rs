@@ -27,7 +27,10 @@ pub async fn run(cli: &Cli, args: &DoctorArgs) -> Result<bool, Failure> {
     let project = paths::project_config(&opened.workspace);
     line("project's", format!("{}{}", project.display(), exists(&project)));
     line("state", opened.project_state.display().to_string());
-    line("permission", format!("{} (terminal), auto (exec) unless set", opened.loaded.work.permission.as_str()));
+    line(
+        "permission",
+        format!("{} (terminal), auto (exec) unless set", opened.loaded.work.permission.as_str()),
+    );
     let context = &opened.loaded.context;
     line(
         "window",

@@ -18,7 +18,11 @@ const MAX_STDIN: u64 = 10 * 1024 * 1024;
 pub async fn run(cli: &Cli, args: &ExecArgs) -> Result<u8, Failure> {
     let prompt = if args.prompt == "-" { from_stdin()? } else { args.prompt.clone() };
     if prompt.trim().is_empty() {
-        return Err(Failure::new(Kind::Usage, "the task is empty", "say what to do: mycode exec \"fix the failing test\""));
+        return Err(Failure::new(
+            Kind::Usage,
+            "the task is empty",
+            "say what to do: mycode exec \"fix the failing test\"",
+        ));
     }
     let which = match (&args.resume, cli.continue_last) {
         (Some(id), _) => Which::Id(id.clone()),

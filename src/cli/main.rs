@@ -11,6 +11,7 @@ use super::report::{Failure, Kind};
 use super::{demo, doctor, exec, open, sessions, tool};
 use crate::agent::build;
 use crate::tui::run::{self as tui, TuiOptions};
+use crate::tui::terminal;
 
 /// The program.
 pub fn main() -> ExitCode {
@@ -53,9 +54,7 @@ async fn run(cli: &Cli) -> Result<u8, Failure> {
         Some(Command::Exec(args)) => exec::run(cli, args).await,
         Some(Command::Demo) => demo::run().await,
         Some(Command::Tool(args)) => Ok(u8::from(!tool::run(cli, args).await?)),
-        Some(Command::Doctor(args)) => {
-            Ok(if doctor::run(cli, args).await? { 0 } else { Kind::Config as u8 })
-        }
+        Some(Command::Doctor(args)) => Ok(if doctor::run(cli, args).await? { 0 } else { Kind::Config as u8 }),
         Some(Command::Sessions(_) | Command::Completions { .. }) => Ok(0),
     }
 }
@@ -75,7 +74,7 @@ async fn chat(cli: &Cli, prompt: Option<String>, which: Which) -> Result<u8, Fai
             "use `mycode exec \"task\"` in scripts and pipes (`-` reads the task from standard input)",
         ));
     }
-    if let Err(message) = tui::usable() {
+    if let Err(message) = terminal::usable() {
         return Err(Failure::new(Kind::Usage, message, "use `mycode exec \"task\"` here"));
     }
     let setup = open::setup(cli, true, &which).await?;

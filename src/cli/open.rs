@@ -38,14 +38,26 @@ pub fn open(model: &ModelArgs, default_permission: Permission) -> Result<Opened,
     let folder = match &model.folder {
         Some(folder) => folder.clone(),
         None => std::env::current_dir().map_err(|error| {
-            Failure::new(Kind::Usage, format!("the current folder is gone: {error}"), "go to a folder that exists")
+            Failure::new(
+                Kind::Usage,
+                format!("the current folder is gone: {error}"),
+                "go to a folder that exists",
+            )
         })?,
     };
     let workspace = folder.canonicalize().map_err(|error| {
-        Failure::new(Kind::Usage, format!("{} can't be opened: {error}", folder.display()), "name a folder that exists")
+        Failure::new(
+            Kind::Usage,
+            format!("{} can't be opened: {error}", folder.display()),
+            "name a folder that exists",
+        )
     })?;
     if !workspace.is_dir() {
-        return Err(Failure::new(Kind::Usage, format!("{} is not a folder", folder.display()), "name a folder"));
+        return Err(Failure::new(
+            Kind::Usage,
+            format!("{} is not a folder", folder.display()),
+            "name a folder",
+        ));
     }
     let paths = Paths::from_env();
     let flags = Raw {
@@ -101,7 +113,9 @@ pub async fn setup(cli: &Cli, interactive: bool, which: &Which) -> Result<Setup,
             Some(server) => {
                 let model = server.models.first().cloned().unwrap_or_default();
                 let settings = loaded.local_provider(server.base_url.clone(), &model);
-                loaded.notices.push(format!("Using {} at {} ({}).", server.name, server.base_url, settings.model));
+                loaded
+                    .notices
+                    .push(format!("Using {} at {} ({}).", server.name, server.base_url, settings.model));
                 let window = probe::context_window(&settings).await;
                 if let Some(window) = &window {
                     loaded.notices.extend(window.advice.clone());

@@ -66,7 +66,9 @@ impl From<LogError> for Failure {
     fn from(error: LogError) -> Self {
         let hint = match &error {
             LogError::Busy { .. } => "close the other mycode, or begin a new session",
-            LogError::Io { .. } => "check the disk space and that the state folder is yours, or set MYCODE_HOME",
+            LogError::Io { .. } => {
+                "check the disk space and that the state folder is yours, or set MYCODE_HOME"
+            }
         };
         Self::new(Kind::Task, &error, hint)
     }

@@ -22,9 +22,16 @@ pub fn run(cli: &Cli, args: &SessionsArgs) -> Result<(), Failure> {
             let when = i64::try_from(row.updated_ms)
                 .ok()
                 .and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok())
-                .map(|time| time.to_zoned(jiff::tz::TimeZone::system()).strftime("%Y-%m-%d %H:%M").to_string())
+                .map(|time| {
+                    time.to_zoned(jiff::tz::TimeZone::system()).strftime("%Y-%m-%d %H:%M").to_string()
+                })
                 .unwrap_or_default();
-            out.push_str(&format!("{}  {when}  {:>8}  {}", row.id, text::plural(row.turns, "turn"), row.title));
+            out.push_str(&format!(
+                "{}  {when}  {:>8}  {}",
+                row.id,
+                text::plural(row.turns, "turn"),
+                row.title
+            ));
         }
         out.push('\n');
     }

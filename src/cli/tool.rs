@@ -15,8 +15,8 @@ use crate::agent::control::{Questions, TurnControl};
 use crate::agent::dispatch::Dispatcher;
 use crate::agent::policy_desk::PolicyDesk;
 use crate::agent::recall::LogOriginals;
-use crate::context::compress::spill::Spill;
 use crate::config::settings::Permission;
+use crate::context::compress::spill::Spill;
 use crate::model::call::ToolCall;
 use crate::model::envelope::{Envelope, ErrorCode, Status};
 use crate::policy::rules::Rules;
@@ -61,7 +61,11 @@ pub async fn run(cli: &Cli, args: &ToolArgs) -> Result<bool, Failure> {
             continue;
         }
         let call: Line = serde_json::from_str(&line).map_err(|error| {
-            Failure::new(Kind::Usage, format!("a line is no call: {error}"), r#"write {"tool": "Read", "args": {…}}"#)
+            Failure::new(
+                Kind::Usage,
+                format!("a line is no call: {error}"),
+                r#"write {"tool": "Read", "args": {…}}"#,
+            )
         })?;
         all_good &= one(&dispatcher, &call.tool, &call.args.to_string(), &call.args).await?;
     }

@@ -11,6 +11,7 @@ use super::file::state::FileStates;
 use super::plan::todo::TodoBoard;
 use super::run::shell::Shell;
 use crate::context::compress::spill::Spill;
+use crate::model::item::{Item, ItemId};
 use crate::protocol::approval::AskedQuestion;
 
 /// Shows a running command's last lines to the person. Called from the tool's own task; must not block.
@@ -20,6 +21,12 @@ pub type ProgressSink = Arc<dyn Fn(String) + Send + Sync>;
 pub trait Asker: Send + Sync {
     /// One reply for each question; `None` when the person declined or the turn was interrupted.
     fn ask(&self, questions: Vec<AskedQuestion>) -> BoxFuture<'_, Option<Vec<String>>>;
+}
+
+/// The port through which Recall reaches the originals of this session.
+pub trait Originals: Send + Sync {
+    /// The item as it was logged.
+    fn original(&self, id: ItemId) -> Option<Arc<Item>>;
 }
 
 /// The surroundings of one call. Cheap to clone.
@@ -40,6 +47,8 @@ pub struct ToolCx {
     pub shell: Arc<Shell>,
     /// Where output goes that is too large for the window.
     pub spill: Arc<Spill>,
+    /// `None` where no session is kept.
+    pub originals: Option<Arc<dyn Originals>>,
 }
 
 impl ToolCx {
@@ -55,6 +64,7 @@ impl ToolCx {
             asker: None,
             files: Arc::default(),
             spill,
+            originals: None,
         }
     }
 }

@@ -46,7 +46,10 @@ impl TypedTool for Recall {
         let Some(item) = originals.original(ItemId(args.id)) else {
             return Err(ToolError::model(
                 ErrorCode::NotFound,
-                format!("this session has no item #{}; the ids stand in the marks of shortened results", args.id),
+                format!(
+                    "this session has no item #{}; the ids stand in the marks of shortened results",
+                    args.id
+                ),
             ));
         };
         let body = match &*item {

@@ -1,0 +1,138 @@
+//! Makes text from models, tools and files harmless before it is drawn: such text is data and must not steer the
+//! terminal, nor show a person something other than what it says (Trojan Source, CVE-2021-42574).
+//! Knows nothing of screens; wrapping and widths are the caller's business.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::iter::Peekable;
+use std::str::Chars;
+
+/// `text` without escape sequences and control characters (only `\n` and `\t` stay; `\r\n` and a lone `\r` become
+/// `\n`). Bidirectional and invisible format characters are written out, such as `<U+202E>`, so that they are seen.
+pub fn clean(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(needs_work) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '\u{1b}' => skip_escape(&mut chars),
+            '\u{9b}' => skip_csi(&mut chars),
+            '\u{90}' | '\u{98}' | '\u{9d}' | '\u{9e}' | '\u{9f}' => skip_string(&mut chars),
+            '\r' => {
+                if chars.peek() != Some(&'\n') {
+                    out.push('\n');
+                }
+            }
+            '\u{2028}' | '\u{2029}' | '\u{85}' => out.push('\n'),
+            '\n' | '\t' => out.push(c),
+            c if c.is_control() => {}
+            c if is_deceptive(c) => {
+                // Writing to a String cannot fail.
+                let _ = write!(out, "<U+{:04X}>", u32::from(c));
+            }
+            c => out.push(c),
+        }
+    }
+    Cow::Owned(out)
+}
+
+fn needs_work(c: char) -> bool {
+    (c.is_control() && c != '\n' && c != '\t') || is_deceptive(c) || matches!(c, '\u{2028}' | '\u{2029}')
+}
+
+/// Characters that reorder or hide text. The joiners U+200C and U+200D stay: scripts and emoji need them.
+fn is_deceptive(c: char) -> bool {
+    matches!(c,
+        '\u{061c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+/// Skips what follows ESC.
+fn skip_escape(chars: &mut Peekable<Chars<'_>>) {
+    match chars.peek() {
+        Some('[') => {
+            chars.next();
+            skip_csi(chars);
+        }
+        Some(']' | 'P' | 'X' | '^' | '_') => {
+            chars.next();
+            skip_string(chars);
+        }
+        Some(' '..='/') => {
+            // Intermediate bytes, then one final byte.
+            while chars.next_if(|c| matches!(c, ' '..='/')).is_some() {}
+            chars.next_if(|c| matches!(c, '0'..='~'));
+        }
+        Some('0'..='~') => {
+            chars.next();
+        }
+        _ => {}
+    }
+}
+
+/// Skips parameters and the final byte of a control sequence; a broken one ends at the first foreign character.
+fn skip_csi(chars: &mut Peekable<Chars<'_>>) {
+    while chars.next_if(|c| matches!(c, ' '..='?')).is_some() {}
+    chars.next_if(|c| matches!(c, '@'..='~'));
+}
+
+/// Skips an OSC, DCS, … up to BEL or ST. An unfinished one ends with its line, so that it can't swallow the rest.
+fn skip_string(chars: &mut Peekable<Chars<'_>>) {
+    while let Some(&c) = chars.peek() {
+        match c {
+            '\n' => return,
+            '\u{7}' | '\u{9c}' => {
+                chars.next();
+                return;
+            }
+            '\u{1b}' => {
+                chars.next();
+                chars.next_if_eq(&'\\');
+                return;
+            }
+            _ => {
+                chars.next();
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn escapes_vanish_and_text_stays() {
+        assert_eq!(clean("\u{1b}[31mred\u{1b}[0m"), "red");
+        assert_eq!(clean("\u{1b}]8;;http://x\u{1b}\\link\u{1b}]8;;\u{7}!"), "link!");
+        assert_eq!(clean("a\u{1b}]0;title"), "a");
+        assert_eq!(clean("a\u{1b}]0;title\nb"), "a\nb");
+        assert_eq!(clean("a\r\nb\rc\u{8}"), "a\nb\nc");
+        assert_eq!(clean("\u{9b}2Jx\u{1b}(Bx"), "xx");
+        assert!(matches!(clean("plain 日本 👩‍👩‍👧\tok\n"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn tricks_are_shown() {
+        assert_eq!(clean("if \u{202e}x"), "if <U+202E>x");
+        assert_eq!(clean("a\u{200b}b"), "a<U+200B>b");
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_dangerous_is_left(text in "(\\PC|\\pC|\u{1b}|\\[|\\]|;|m){0,60}") {
+            let cleaned = clean(&text);
+            prop_assert!(!cleaned.chars().any(|c| c.is_control() && c != '\n' && c != '\t'));
+            prop_assert!(!cleaned.chars().any(is_deceptive));
+            prop_assert_eq!(clean(&cleaned), cleaned.as_ref());
+        }
+
+        #[test]
+        fn printable_text_is_untouched(text in "[a-zA-Z0-9 \n\t日本é]{0,60}") {
+            prop_assert_eq!(clean(&text), text.as_str());
+        }
+    }
+}

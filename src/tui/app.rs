@@ -1,0 +1,168 @@
+//! The state of the screen. Holds no channel, no clock and no terminal: `update` changes it, `view` draws it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::composer::editor::Composer;
+use super::msg::Cmd;
+use super::popup::commands::CommandsPopup;
+use super::popup::files::FilesPopup;
+use super::popup::question::OpenQuestion;
+use super::popup::sessions::SessionPicker;
+use super::theme::Theme;
+use super::transcript::entry::{Entry, Kind};
+use super::transcript::live::Live;
+use crate::protocol::event::{Level, SessionInfo, WindowState};
+use crate::protocol::op::Op;
+
+/// A running turn.
+#[derive(Clone, Debug, Default)]
+pub struct Turn {
+    /// [`App::now`] when it began.
+    pub started: Duration,
+    pub interrupting: bool,
+    /// The call that the model is writing, and how many bytes of it have arrived.
+    pub arriving: Option<(String, usize)>,
+    pub retry: Option<Retry>,
+}
+
+/// A request that is about to be sent again.
+#[derive(Clone, Debug)]
+pub struct Retry {
+    pub attempt: u32,
+    /// [`App::now`] when it is sent.
+    pub at: Duration,
+    pub reason: String,
+}
+
+/// An open completion.
+#[derive(Clone, Debug)]
+pub enum Completion {
+    Files(FilesPopup),
+    Commands(CommandsPopup),
+}
+
+/// The paths for the `@` popup: asked for once a session.
+#[derive(Clone, Debug, Default)]
+pub struct Files {
+    pub requested: bool,
+    pub paths: Option<Arc<[String]>>,
+}
+
+/// Everything that the screen shows.
+#[derive(Clone, Debug)]
+pub struct App {
+    pub theme: Theme,
+    /// Columns and rows of the terminal.
+    pub size: (u16, u16),
+    /// Time since the start, set by the loop before each update.
+    pub now: Duration,
+    /// Counts spinner beats.
+    pub beat: usize,
+    pub session: Option<SessionInfo>,
+    pub window: Option<WindowState>,
+    pub composer: Composer,
+    pub completion: Option<Completion>,
+    /// The token whose popup was closed with Esc, by its start.
+    pub dismissed: Option<usize>,
+    pub questions: Vec<OpenQuestion>,
+    pub picker: Option<SessionPicker>,
+    pub files: Files,
+    pub live: Live,
+    pub turn: Option<Turn>,
+    /// Since when a compaction runs.
+    pub compacting: Option<Duration>,
+    /// Sent while a turn runs, not yet taken up.
+    pub queued: Vec<String>,
+    /// What to print instead of the built-in prompt of a turn that a command started.
+    pub turn_label: Option<&'static str>,
+    /// Ctrl-C was pressed on an empty composer; the next one quits.
+    pub quit_armed: bool,
+    /// A short word in the status line until the next key.
+    pub hint: Option<String>,
+    /// The kind of the last printed piece.
+    pub last_printed: Option<Kind>,
+    outbox: Vec<Cmd>,
+}
+
+impl App {
+    pub fn new(theme: Theme, size: (u16, u16)) -> Self {
+        Self {
+            theme,
+            size,
+            now: Duration::ZERO,
+            beat: 0,
+            session: None,
+            window: None,
+            composer: Composer::default(),
+            completion: None,
+            dismissed: None,
+            questions: Vec::new(),
+            picker: None,
+            files: Files::default(),
+            live: Live::default(),
+            turn: None,
+            compacting: None,
+            queued: Vec::new(),
+            turn_label: None,
+            quit_armed: false,
+            hint: None,
+            last_printed: None,
+            outbox: Vec::new(),
+        }
+    }
+
+    /// Width of the composer's text; one cell stays free for the caret behind a full row.
+    pub fn composer_width(&self) -> usize {
+        usize::from(self.size.0).saturating_sub(3).max(1)
+    }
+
+    /// Whether the spinner must move. A turn that waits for the person stands still.
+    pub fn needs_tick(&self) -> bool {
+        (self.turn.is_some() && self.questions.is_empty()) || self.compacting.is_some()
+    }
+
+    pub fn send(&mut self, op: Op) {
+        self.outbox.push(Cmd::Send(op));
+    }
+
+    pub fn command(&mut self, cmd: Cmd) {
+        self.outbox.push(cmd);
+    }
+
+    /// A finished piece goes to the scrollback.
+    pub fn print(&mut self, entry: Entry) {
+        self.last_printed = Some(entry.kind());
+        self.outbox.push(Cmd::Print(entry));
+    }
+
+    pub fn notice(&mut self, level: Level, text: impl Into<String>) {
+        self.print(Entry::Notice { level, text: text.into() });
+    }
+
+    /// What is finished in the live part goes to the scrollback.
+    pub fn print_finished(&mut self) {
+        for entry in self.live.take_finished() {
+            self.print(entry);
+        }
+    }
+
+    /// Sends a message; the turn counts as running from here on, so that the next Enter steers.
+    pub fn submit(&mut self, text: String) {
+        if self.turn.is_some() {
+            self.queued.push(text.clone());
+        } else {
+            self.begin_turn();
+        }
+        self.send(Op::Submit { text });
+    }
+
+    pub fn begin_turn(&mut self) {
+        self.turn = Some(Turn { started: self.now, ..Turn::default() });
+    }
+
+    /// The commands that have collected.
+    pub fn take_commands(&mut self) -> Vec<Cmd> {
+        std::mem::take(&mut self.outbox)
+    }
+}

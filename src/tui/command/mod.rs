@@ -1,0 +1,11 @@
+//! The slash commands: one table, one file for each command that has logic.
+
+pub mod api;
+pub mod compact;
+pub mod help;
+pub mod init;
+pub mod model;
+pub mod permission;
+pub mod resume;
+pub mod session;
+pub mod table;

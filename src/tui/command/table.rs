@@ -1,0 +1,68 @@
+//! The list of slash commands, and which text is one. A new command is one file and one line here.
+
+use super::api::Command;
+use super::{compact, help, init, model, permission, resume, session};
+use crate::protocol::event::Level;
+use crate::tui::app::App;
+
+/// All commands, in the order in which they are shown.
+pub static COMMANDS: &[Command] = &[
+    Command { name: "help", args: "", help: "commands and keys", run: help::run },
+    Command { name: "model", args: "[name]", help: "show or change the model", run: model::run },
+    Command {
+        name: "permission",
+        args: "[level]",
+        help: "read-only, ask, auto or full",
+        run: permission::run,
+    },
+    Command { name: "context", args: "", help: "what fills the window", run: session::context },
+    Command { name: "compact", args: "[focus]", help: "summarise old rounds now", run: compact::run },
+    Command { name: "init", args: "[no]", help: "write CODE_LAW.md; `no` stops the offer", run: init::run },
+    Command { name: "resume", args: "[id]", help: "continue another session", run: resume::run },
+    Command { name: "clear", args: "", help: "begin a new, empty session", run: session::clear },
+    Command { name: "quit", args: "", help: "leave (also Ctrl-D)", run: session::quit },
+];
+
+/// Runs `text` if it is a command. A text such as `/etc/hosts is wrong` is none: only a known first word, or a single
+/// word without further slashes, counts.
+pub fn run(app: &mut App, text: &str) -> bool {
+    let Some(rest) = text.trim().strip_prefix('/') else { return false };
+    let (name, args) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+    if let Some(command) = COMMANDS.iter().find(|command| command.name == name) {
+        (command.run)(app, args.trim(), COMMANDS);
+        return true;
+    }
+    let single_word =
+        args.is_empty() && !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '-');
+    if single_word {
+        let nearest = nearest(name);
+        app.notice(
+            Level::Warning,
+            format!("There is no command /{name}. Did you mean /{nearest}? /help lists all commands."),
+        );
+    }
+    single_word
+}
+
+fn nearest(name: &str) -> &'static str {
+    let score = |command: &&Command| (strsim::jaro_winkler(command.name, name) * 1000.0) as u32;
+    COMMANDS.iter().max_by_key(score).map_or("help", |command| command.name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tui::theme::Theme;
+
+    #[test]
+    fn paths_are_not_commands() {
+        let mut app = App::new(Theme::new(false), (80, 24));
+        assert!(!run(&mut app, "/etc/hosts is wrong"));
+        assert!(!run(&mut app, "/etc/hosts"));
+        assert!(!run(&mut app, "/ what"));
+        assert!(run(&mut app, "/help"));
+        assert!(run(&mut app, "/hlep"));
+        assert_eq!(nearest("hlep"), "help");
+        assert_eq!(nearest("contxt"), "context");
+    }
+}

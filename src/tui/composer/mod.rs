@@ -1,0 +1,7 @@
+//! The field in which the person writes: text and cursor, pastes that stay folded, soft wrap, prompt history.
+
+pub mod buffer;
+pub mod editor;
+pub mod history;
+pub mod layout;
+pub mod paste;

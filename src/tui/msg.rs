@@ -1,0 +1,33 @@
+//! What can happen to the screen, and what the reducer wants done about it. Plain data.
+
+use crossterm::event::KeyEvent;
+
+use super::transcript::entry::Entry;
+use crate::protocol::event::Event;
+use crate::protocol::op::Op;
+
+/// One thing that happened.
+#[derive(Clone, Debug)]
+pub enum Msg {
+    Key(KeyEvent),
+    Paste(String),
+    /// Columns and rows.
+    Resize(u16, u16),
+    /// From the agent.
+    Event(Event),
+    /// The spinner's beat; comes only while something runs.
+    Tick,
+}
+
+/// One thing to do.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cmd {
+    Send(Op),
+    /// A finished piece of the transcript: into the terminal's scrollback.
+    Print(Entry),
+    /// Draw the visible part of the screen anew.
+    Redraw,
+    /// Give the terminal back to the shell (Ctrl-Z).
+    Suspend,
+    Quit,
+}

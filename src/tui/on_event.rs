@@ -1,0 +1,180 @@
+//! How the agent's events change the screen: one half of the reducer. Knows no keys.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::app::{App, Completion, Retry};
+use super::popup::question::OpenQuestion;
+use super::popup::sessions::SessionPicker;
+use super::transcript::entry::Entry;
+use super::transcript::replay;
+use crate::model::item::Item;
+use crate::protocol::event::{EndReason, Event, Level, SessionInfo, TurnEnd};
+
+/// Takes in one event.
+pub fn apply(app: &mut App, event: Event) {
+    match event {
+        Event::Session(info) => session(app, info),
+        Event::History(items) => {
+            for entry in replay::entries(&items) {
+                app.print(entry);
+            }
+        }
+        Event::TurnStarted { text } => turn_started(app, &text),
+        Event::Steered { text } => {
+            unqueue(app, &text);
+            app.print_finished();
+            app.print(Entry::User(text.into()));
+        }
+        Event::TextDelta(delta) => {
+            going_on(app);
+            let line_ended = delta.contains('\n');
+            app.live.text_delta(&delta);
+            if line_ended {
+                app.print_finished();
+            }
+        }
+        Event::ReasoningDelta(delta) => {
+            going_on(app);
+            app.live.reasoning_delta(&delta);
+        }
+        Event::CallArriving { name, bytes } => {
+            going_on(app);
+            if let Some(turn) = &mut app.turn {
+                turn.arriving = Some((name, bytes));
+            }
+        }
+        Event::Retrying { attempt, wait_ms, reason } => retrying(app, attempt, wait_ms, reason),
+        Event::Item { item, .. } => finished_item(app, &item),
+        Event::ToolStarted { call_id, tool, title, .. } => {
+            going_on(app);
+            app.live.tool_started(call_id, tool, title);
+        }
+        Event::ToolProgress { call_id, tail } => app.live.tool_progress(&call_id, tail),
+        Event::ToolDone { result, .. } => {
+            going_on(app);
+            app.live.tool_done(&result);
+            app.print_finished();
+        }
+        Event::Ask { id, question } => {
+            let armed = app.composer.is_empty();
+            app.completion = None;
+            app.questions.push(OpenQuestion::new(id, question, armed));
+        }
+        Event::Permission(permission) => {
+            if let Some(session) = &mut app.session {
+                session.permission = permission;
+            }
+        }
+        Event::AskClosed { id } => app.questions.retain(|question| question.id != id),
+        Event::Window(window) => app.window = Some(window),
+        Event::Ledger(ledger) => app.print(Entry::Context(Arc::new(ledger))),
+        Event::Sessions(rows) if rows.is_empty() => {
+            app.notice(Level::Info, "There is no other session to resume. Type a task to go on in this one.");
+        }
+        Event::Sessions(rows) => app.picker = Some(SessionPicker::new(rows)),
+        Event::Files(paths) => {
+            if let Some(Completion::Files(popup)) = &mut app.completion {
+                popup.set_paths(Arc::clone(&paths));
+            }
+            app.files.paths = Some(paths);
+        }
+        Event::Notice { level, text } => app.notice(level, text),
+        Event::Compacting { running } => app.compacting = running.then_some(app.now),
+        Event::TurnEnded(end) => turn_ended(app, end),
+    }
+}
+
+fn session(app: &mut App, info: SessionInfo) {
+    let before = app.session.replace(info.clone());
+    match before {
+        None => app.print(Entry::Welcome(info)),
+        Some(before) if before.id != info.id => {
+            for entry in app.live.take_all() {
+                app.print(entry);
+            }
+            app.turn = None;
+            app.compacting = None;
+            app.window = None;
+            app.questions.clear();
+            app.queued.clear();
+            if before.workspace != info.workspace {
+                app.files = super::app::Files::default();
+            }
+            app.notice(Level::Info, format!("──── session {} ────", info.id));
+        }
+        Some(before) => {
+            if before.model != info.model {
+                app.notice(Level::Info, format!("The model is now {}.", info.model));
+            }
+            if before.permission != info.permission {
+                app.notice(Level::Info, format!("The permission level is now {}.", info.permission.as_str()));
+            }
+        }
+    }
+}
+
+fn turn_started(app: &mut App, text: &str) {
+    unqueue(app, text);
+    let started = app.turn.as_ref().map_or(app.now, |turn| turn.started);
+    app.begin_turn();
+    if let Some(turn) = &mut app.turn {
+        turn.started = started;
+    }
+    match app.turn_label.take() {
+        Some(label) => app.print(Entry::User(label.into())),
+        None if text.is_empty() => {}
+        None => app.print(Entry::User(text.into())),
+    }
+}
+
+fn unqueue(app: &mut App, text: &str) {
+    if let Some(index) = app.queued.iter().position(|queued| queued == text) {
+        app.queued.remove(index);
+    }
+}
+
+/// The answer has gone on: nothing is being retried or written any more.
+fn going_on(app: &mut App) {
+    if let Some(turn) = &mut app.turn {
+        turn.retry = None;
+        turn.arriving = None;
+    }
+}
+
+fn retrying(app: &mut App, attempt: u32, wait_ms: u64, reason: String) {
+    app.print_finished();
+    if app.live.void() {
+        app.notice(Level::Warning, "The connection broke; the answer above begins anew.");
+    }
+    let at = app.now + Duration::from_millis(wait_ms);
+    if let Some(turn) = &mut app.turn {
+        turn.arriving = None;
+        turn.retry = Some(Retry { attempt, at, reason });
+    }
+}
+
+fn finished_item(app: &mut App, item: &Item) {
+    going_on(app);
+    match item {
+        Item::Assistant { text } => app.live.finish_answer(text),
+        Item::Reasoning(reasoning) => app.live.finish_reasoning(&reasoning.text),
+        _ => return,
+    }
+    app.print_finished();
+}
+
+fn turn_ended(app: &mut App, end: TurnEnd) {
+    for entry in app.live.take_all() {
+        app.print(entry);
+    }
+    app.turn = None;
+    app.turn_label = None;
+    app.questions.clear();
+    if let EndReason::ProviderFailed { prompt_returned: Some(text), .. } = &end.reason
+        && app.composer.is_empty()
+    {
+        app.composer.restore(text);
+    }
+    app.print(Entry::TurnEnd(end));
+}

@@ -1,0 +1,265 @@
+//! May this call run? Shows exactly what will happen and takes the answer. Enter alone never says yes: a choice must
+//! be made first, because Enter may have been meant for the composer.
+
+use crossterm::event::{KeyCode, KeyEvent};
+use ratatui::text::{Line, Span};
+
+use crate::base::{sanitize, text};
+use crate::protocol::approval::{Answer, ApprovalRequest};
+use crate::tui::composer::buffer::Buffer;
+use crate::tui::composer::paste;
+use crate::tui::keymap;
+use crate::tui::theme::Theme;
+use crate::tui::transcript::diff;
+use crate::tui::wrap;
+
+/// Detail lines that are shown before the person asks for all.
+const FOLDED_LINES: usize = 12;
+/// Detail that is drawn at most, in bytes; what is beyond is announced.
+const DETAIL_BYTES: usize = 256 * 1024;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Choice {
+    Once,
+    Session,
+    Always,
+    No,
+}
+
+/// The open question.
+#[derive(Clone, Debug)]
+pub struct Approval {
+    request: ApprovalRequest,
+    choices: Vec<Choice>,
+    chosen: Option<usize>,
+    /// The note that goes with a no, while it is written.
+    note: Option<Buffer>,
+    scroll: usize,
+    unfolded: bool,
+}
+
+impl Approval {
+    pub fn new(request: ApprovalRequest) -> Self {
+        let mut choices = vec![Choice::Once, Choice::Session];
+        if request.always_prefix.is_some() {
+            choices.push(Choice::Always);
+        }
+        choices.push(Choice::No);
+        Self { request, choices, chosen: None, note: None, scroll: 0, unfolded: false }
+    }
+
+    /// The answer, once there is one.
+    pub fn key(&mut self, key: KeyEvent) -> Option<Answer> {
+        if self.note.is_some() {
+            return self.note_key(key);
+        }
+        let count = self.choices.len();
+        match key.code {
+            KeyCode::Esc => return Some(Answer::No { note: String::new() }),
+            KeyCode::Tab => self.note = Some(Buffer::default()),
+            KeyCode::Down => self.chosen = Some(self.chosen.map_or(0, |index| (index + 1) % count)),
+            KeyCode::Up => {
+                self.chosen = Some(self.chosen.map_or(count - 1, |index| (index + count - 1) % count))
+            }
+            KeyCode::PageDown => self.scroll = self.scroll.saturating_add(5),
+            KeyCode::PageUp => self.scroll = self.scroll.saturating_sub(5),
+            KeyCode::Enter => return self.chosen.and_then(|index| self.answer(self.choices[index])),
+            _ => match keymap::plain_char(key)?.to_ascii_lowercase() {
+                'y' => return self.answer(Choice::Once),
+                's' => return self.answer(Choice::Session),
+                'a' => return self.answer(Choice::Always),
+                'n' => return self.answer(Choice::No),
+                'v' => {
+                    self.unfolded = !self.unfolded;
+                    self.scroll = 0;
+                }
+                _ => {}
+            },
+        }
+        None
+    }
+
+    pub fn paste(&mut self, text: &str) {
+        if let Some(note) = &mut self.note {
+            note.insert(&paste::printable(text).replace('\n', " "));
+        }
+    }
+
+    fn answer(&self, choice: Choice) -> Option<Answer> {
+        self.choices.contains(&choice).then(|| match choice {
+            Choice::Once => Answer::Once,
+            Choice::Session => Answer::Session,
+            Choice::Always => Answer::Always,
+            Choice::No => Answer::No { note: String::new() },
+        })
+    }
+
+    fn note_key(&mut self, key: KeyEvent) -> Option<Answer> {
+        let note = self.note.as_mut()?;
+        match key.code {
+            KeyCode::Enter => return Some(Answer::No { note: note.text().trim().to_owned() }),
+            KeyCode::Esc | KeyCode::Tab => self.note = None,
+            KeyCode::Backspace => note.backspace(),
+            KeyCode::Left => note.left(),
+            KeyCode::Right => note.right(),
+            _ => {
+                if let Some(c) = keymap::plain_char(key) {
+                    note.insert(&paste::printable(c.encode_utf8(&mut [0; 4])));
+                }
+            }
+        }
+        None
+    }
+
+    /// Lines within `room`, and the caret (row, cell) while a note is written.
+    pub fn lines(
+        &self,
+        width: usize,
+        room: usize,
+        theme: Theme,
+    ) -> (Vec<Line<'static>>, Option<(usize, usize)>) {
+        let title = text::one_line(&sanitize::clean(&self.request.title), width.saturating_sub(12).max(8));
+        let mut head = vec![Line::from(vec![
+            Span::styled("? Allow ", theme.warning()),
+            Span::styled(wrap::clip(&title, width.saturating_sub(8)), theme.strong()),
+        ])];
+        if !self.request.reason.is_empty() {
+            let reason = text::one_line(&sanitize::clean(&self.request.reason), 300);
+            head.extend(wrap::wrap_text(&reason, theme.dim(), "  ", "  ", width).into_iter().take(2));
+        }
+        let (foot, caret) = self.foot(width, theme);
+        let limit = room.saturating_sub(head.len() + foot.len());
+        let limit = if self.unfolded { limit } else { limit.min(FOLDED_LINES) };
+        let mut lines = head;
+        lines.extend(self.detail(width, limit, theme));
+        // On a tiny screen the choices matter most.
+        let excess = (lines.len() + foot.len()).saturating_sub(room);
+        lines.drain(..excess.min(lines.len()));
+        let caret = caret.map(|(row, column)| (lines.len() + row, column));
+        lines.extend(foot);
+        (lines, caret)
+    }
+
+    fn detail(&self, width: usize, limit: usize, theme: Theme) -> Vec<Line<'static>> {
+        let whole = &self.request.detail;
+        let cut = text::floor_boundary(whole, DETAIL_BYTES);
+        let mut all = if self.request.is_diff {
+            diff::render(&whole[..cut], width, usize::MAX, theme)
+        } else {
+            wrap::wrap_text(sanitize::clean(&whole[..cut]).trim_end(), theme.plain(), "  ", "  ", width)
+        };
+        if cut < whole.len() {
+            let rest = text::human_bytes((whole.len() - cut) as u64);
+            all.push(Line::styled(
+                format!("  … {rest} more are not shown; say no if you must see them"),
+                theme.warning(),
+            ));
+        }
+        if all.len() <= limit {
+            return all;
+        }
+        let body = limit.saturating_sub(1);
+        let start = self.scroll.min(all.len().saturating_sub(body));
+        let below = all.len().saturating_sub(start + body);
+        let mut shown: Vec<Line<'static>> = all.into_iter().skip(start).take(body).collect();
+        let unfold = if self.unfolded { "v less" } else { "v more" };
+        let more = format!("  … {start} above, {below} below · PgUp/PgDn · {unfold}");
+        shown.push(Line::styled(wrap::clip(&more, width), theme.dim()));
+        shown.truncate(limit);
+        shown
+    }
+
+    fn foot(&self, width: usize, theme: Theme) -> (Vec<Line<'static>>, Option<(usize, usize)>) {
+        if let Some(note) = &self.note {
+            let label = "  No, because: ";
+            let room = width.saturating_sub(label.len() + 1);
+            // A long note scrolls so that the caret stays visible.
+            let before = wrap::tail(&note.text()[..note.cursor()], room);
+            let column = label.len() + wrap::width(before);
+            let shown = format!("{before}{}", &note.text()[note.cursor()..]);
+            let line = Line::from(vec![
+                Span::styled(label, theme.warning()),
+                Span::raw(wrap::clip(&shown, room + 1)),
+            ]);
+            let help = Line::styled("  Enter tells the model · Esc back", theme.dim());
+            return (vec![line, help], Some((0, column)));
+        }
+        let lines: Vec<Line<'static>> = self
+            .choices
+            .iter()
+            .enumerate()
+            .map(|(index, choice)| {
+                let (letter, text) = match choice {
+                    Choice::Once => ('y', "yes, once".to_owned()),
+                    Choice::Session => ('s', "yes, for the rest of this session".to_owned()),
+                    Choice::Always => {
+                        let prefix = self.request.always_prefix.as_deref().unwrap_or_default();
+                        ('a', format!("always here for `{}`", text::one_line(&sanitize::clean(prefix), 60)))
+                    }
+                    Choice::No => ('n', "no (Esc) · Tab: no, with a note to the model".to_owned()),
+                };
+                let chosen = self.chosen == Some(index);
+                let (mark, style) = if chosen { ("▸ ", theme.selected()) } else { ("  ", theme.plain()) };
+                Line::from(vec![
+                    Span::styled(mark, style),
+                    Span::styled(
+                        letter.to_string(),
+                        theme.accent().add_modifier(ratatui::style::Modifier::BOLD),
+                    ),
+                    Span::styled(format!(" {}", wrap::clip(&text, width.saturating_sub(5))), style),
+                ])
+            })
+            .collect();
+        (lines, None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crossterm::event::KeyModifiers;
+
+    fn press(approval: &mut Approval, code: KeyCode) -> Option<Answer> {
+        approval.key(KeyEvent::new(code, KeyModifiers::NONE))
+    }
+
+    fn approval(always: Option<&str>) -> Approval {
+        Approval::new(ApprovalRequest {
+            call_id: "c".to_owned(),
+            tool: "Bash".to_owned(),
+            title: "cargo test".to_owned(),
+            detail: "cargo test".to_owned(),
+            is_diff: false,
+            reason: "commands ask first".to_owned(),
+            always_prefix: always.map(str::to_owned),
+        })
+    }
+
+    #[test]
+    fn enter_alone_says_nothing() {
+        let mut question = approval(None);
+        assert_eq!(press(&mut question, KeyCode::Enter), None);
+        assert_eq!(press(&mut question, KeyCode::Char('a')), None, "always was not offered");
+        assert_eq!(press(&mut question, KeyCode::Char('y')), Some(Answer::Once));
+        assert_eq!(press(&mut question, KeyCode::Esc), Some(Answer::No { note: String::new() }));
+    }
+
+    #[test]
+    fn a_no_can_carry_a_note() {
+        let mut question = approval(Some("cargo test"));
+        press(&mut question, KeyCode::Tab);
+        for c in "yes?".chars() {
+            assert_eq!(press(&mut question, KeyCode::Char(c)), None);
+        }
+        assert_eq!(press(&mut question, KeyCode::Enter), Some(Answer::No { note: "yes?".to_owned() }));
+    }
+
+    #[test]
+    fn arrows_choose() {
+        let mut question = approval(Some("cargo test"));
+        for _ in 0..3 {
+            press(&mut question, KeyCode::Down);
+        }
+        assert_eq!(press(&mut question, KeyCode::Enter), Some(Answer::Always));
+    }
+}

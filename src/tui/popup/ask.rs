@@ -1,0 +1,145 @@
+//! Questions of the model to the person (AskUser): one after the other, an option by number or a text of one's own.
+
+use crossterm::event::{KeyCode, KeyEvent};
+use ratatui::text::{Line, Span};
+
+use crate::base::{sanitize, text};
+use crate::protocol::approval::{Answer, AskedQuestion};
+use crate::tui::composer::buffer::Buffer;
+use crate::tui::composer::paste;
+use crate::tui::keymap;
+use crate::tui::theme::Theme;
+use crate::tui::wrap;
+
+/// The open questions.
+#[derive(Clone, Debug)]
+pub struct Ask {
+    questions: Vec<AskedQuestion>,
+    replies: Vec<String>,
+    chosen: Option<usize>,
+    own: Buffer,
+}
+
+impl Ask {
+    pub fn new(questions: Vec<AskedQuestion>) -> Self {
+        Self { questions, replies: Vec::new(), chosen: None, own: Buffer::default() }
+    }
+
+    fn current(&self) -> Option<&AskedQuestion> {
+        self.questions.get(self.replies.len())
+    }
+
+    /// The answer, once all questions have one.
+    pub fn key(&mut self, key: KeyEvent) -> Option<Answer> {
+        let options = self.current().map_or(0, |question| question.options.len());
+        match key.code {
+            KeyCode::Esc => return Some(Answer::No { note: String::new() }),
+            KeyCode::Enter => return self.enter(),
+            KeyCode::Down if options > 0 => {
+                self.chosen = Some(self.chosen.map_or(0, |at| (at + 1) % options))
+            }
+            KeyCode::Up if options > 0 => {
+                self.chosen = Some(self.chosen.map_or(options - 1, |at| (at + options - 1) % options));
+            }
+            KeyCode::Backspace => self.own.backspace(),
+            KeyCode::Left => self.own.left(),
+            KeyCode::Right => self.own.right(),
+            _ => {
+                let c = keymap::plain_char(key)?;
+                let number = c.to_digit(10).map(|digit| digit as usize).filter(|n| (1..=options).contains(n));
+                match number {
+                    Some(number) if self.own.is_empty() => {
+                        self.chosen = Some(number - 1);
+                        return self.enter();
+                    }
+                    _ => self.own.insert(&paste::printable(c.encode_utf8(&mut [0; 4]))),
+                }
+            }
+        }
+        None
+    }
+
+    pub fn paste(&mut self, text: &str) {
+        self.own.insert(&paste::printable(text).replace('\n', " "));
+    }
+
+    fn enter(&mut self) -> Option<Answer> {
+        let own = self.own.text().trim();
+        let option = |at: usize| self.current().and_then(|question| question.options.get(at).cloned());
+        let reply = if own.is_empty() { self.chosen.and_then(option) } else { Some(own.to_owned()) };
+        if self.current().is_some() {
+            self.replies.push(reply?);
+        }
+        self.own.reset();
+        self.chosen = None;
+        (self.replies.len() >= self.questions.len())
+            .then(|| Answer::Replies { replies: std::mem::take(&mut self.replies) })
+    }
+
+    /// Lines within `room`, and the caret (row, cell).
+    pub fn lines(
+        &self,
+        width: usize,
+        room: usize,
+        theme: Theme,
+    ) -> (Vec<Line<'static>>, Option<(usize, usize)>) {
+        let Some(question) = self.current() else { return (Vec::new(), None) };
+        let mut mark = "? ".to_owned();
+        if self.questions.len() > 1 {
+            mark = format!("? {}/{} ", self.replies.len() + 1, self.questions.len());
+        }
+        let asked = sanitize::clean(&question.question);
+        let mut lines = wrap::wrap_text(asked.trim(), theme.strong(), &mark, "  ", width);
+        for (index, option) in question.options.iter().enumerate() {
+            let chosen = self.chosen == Some(index);
+            let (mark, style) = if chosen { ("▸ ", theme.selected()) } else { ("  ", theme.plain()) };
+            let option = text::one_line(&sanitize::clean(option), 300);
+            lines.extend(wrap::wrap_text(&option, style, &format!("{mark}{}. ", index + 1), "     ", width));
+        }
+        let room_for_text = width.saturating_sub(3);
+        let before = wrap::width(&self.own.text()[..self.own.cursor()]);
+        let rows = wrap::rows(self.own.text(), room_for_text.max(1));
+        let row = rows.iter().rposition(|row| row.start <= self.own.cursor()).unwrap_or(0);
+        let column = wrap::width(&self.own.text()[rows[row].start..self.own.cursor()]);
+        let caret_row = lines.len() + row;
+        for (number, range) in rows.iter().enumerate() {
+            let mark = if number == 0 { "› " } else { "  " };
+            lines.push(Line::from(vec![
+                Span::styled(mark, theme.accent()),
+                Span::raw(self.own.text()[range.clone()].to_owned()),
+            ]));
+        }
+        if before == 0 {
+            let help = if question.options.is_empty() {
+                "type an answer · Enter sends · Esc declines"
+            } else {
+                "number or ↑↓ Enter · or type an answer · Esc declines"
+            };
+            lines.push(Line::styled(wrap::clip(&format!("  {help}"), width), theme.dim()));
+        }
+        let excess = lines.len().saturating_sub(room);
+        lines.drain(..excess.min(caret_row));
+        (lines, Some((caret_row - excess.min(caret_row), 2 + column)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crossterm::event::KeyModifiers;
+
+    #[test]
+    fn numbers_and_own_words() {
+        let question = |options: &[&str]| AskedQuestion {
+            question: "Which?".to_owned(),
+            options: options.iter().map(ToString::to_string).collect(),
+        };
+        let mut ask = Ask::new(vec![question(&["red", "blue"]), question(&[])]);
+        let mut press = |code| ask.key(KeyEvent::new(code, KeyModifiers::NONE));
+        assert_eq!(press(KeyCode::Enter), None);
+        assert_eq!(press(KeyCode::Char('2')), None);
+        assert_eq!(press(KeyCode::Char('7')), None);
+        let replies = vec!["blue".to_owned(), "7".to_owned()];
+        assert_eq!(press(KeyCode::Enter), Some(Answer::Replies { replies }));
+    }
+}

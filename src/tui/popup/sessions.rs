@@ -1,0 +1,80 @@
+//! The list of stored sessions (`/resume`). Knows rows, not files.
+
+use crossterm::event::{KeyCode, KeyEvent};
+use ratatui::text::{Line, Span};
+
+use super::list::Selection;
+use crate::base::{clock, sanitize, text};
+use crate::protocol::event::SessionRow;
+use crate::tui::keymap;
+use crate::tui::theme::Theme;
+use crate::tui::wrap;
+
+/// The open list.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SessionPicker {
+    rows: Vec<SessionRow>,
+    selection: Selection,
+}
+
+/// What a key did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Picked {
+    Nothing,
+    Closed,
+    Session(String),
+}
+
+impl SessionPicker {
+    pub fn new(rows: Vec<SessionRow>) -> Self {
+        Self { rows, selection: Selection::default() }
+    }
+
+    pub fn key(&mut self, key: KeyEvent) -> Picked {
+        match key.code {
+            KeyCode::Up => self.selection.up(self.rows.len()),
+            KeyCode::Down => self.selection.down(self.rows.len()),
+            KeyCode::Enter => {
+                let row = self.rows.get(self.selection.index);
+                return row.map_or(Picked::Closed, |row| Picked::Session(row.id.clone()));
+            }
+            KeyCode::Esc => return Picked::Closed,
+            _ if keymap::is_ctrl(key, 'c') || keymap::is_ctrl(key, 'd') => return Picked::Closed,
+            _ => {}
+        }
+        Picked::Nothing
+    }
+
+    pub fn lines(&self, width: usize, room: usize, theme: Theme) -> Vec<Line<'static>> {
+        let mut lines = vec![Line::from(vec![
+            Span::styled("Resume a session", theme.strong()),
+            Span::styled("  ↑↓ choose · Enter resume · Esc stay here", theme.dim()),
+        ])];
+        let now = clock::now_ms();
+        for row in self.selection.window(self.rows.len(), room.saturating_sub(1)) {
+            let session = &self.rows[row];
+            let chosen = row == self.selection.index;
+            let (mark, style) = if chosen { ("▸ ", theme.selected()) } else { ("  ", theme.plain()) };
+            let facts =
+                format!("{:<9}{:<10}", age(now, session.updated_ms), text::plural(session.turns, "turn"));
+            let title = text::one_line(&sanitize::clean(&session.title), 300);
+            lines.push(Line::from(vec![
+                Span::styled(mark, style),
+                Span::styled(facts, theme.dim()),
+                Span::styled(wrap::clip(&title, width.saturating_sub(22)), style),
+            ]));
+        }
+        lines
+    }
+}
+
+/// How long ago: `3 min`, `2 h`, `5 d`.
+fn age(now_ms: u64, then_ms: u64) -> String {
+    let minutes = now_ms.saturating_sub(then_ms) / 60_000;
+    match minutes {
+        0 => "now".to_owned(),
+        1..60 => format!("{minutes} min"),
+        60..1_440 => format!("{} h", minutes / 60),
+        _ => format!("{} d", minutes / 1_440),
+    }
+}

@@ -1,0 +1,314 @@
+//! The loop that joins keys, the agent's events and the clock to the reducer, and draws. All waiting of the front end
+//! is here. Idle means that nothing wakes: timers run only while something moves.
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+use crossterm::event::{Event as TerminalEvent, EventStream};
+use futures_util::StreamExt as _;
+use ratatui::backend::CrosstermBackend;
+use ratatui::layout::Size;
+use ratatui::text::Line;
+use rustix::process::{Signal, getpid, kill_current_process_group, kill_process};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+use tokio::time::Instant;
+
+use super::app::App;
+use super::msg::{Cmd, Msg};
+use super::screen::Screen;
+use super::terminal::{self, Output};
+use super::theme::Theme;
+use super::transcript::entry::{Entry, Kind};
+use super::update::update;
+use super::view;
+use crate::protocol::event::Event;
+use crate::protocol::op::Op;
+
+/// At most so many frames: 60 a second.
+const FRAME: Duration = Duration::from_millis(16);
+/// The spinner's beat.
+const BEAT: Duration = Duration::from_millis(100);
+/// Pieces that are kept to draw the visible screen anew.
+const KEPT: usize = 200;
+/// Events that are taken in before keys get their turn again.
+const BATCH: usize = 256;
+
+/// What the caller decides.
+#[derive(Clone, Debug, Default)]
+pub struct TuiOptions {
+    /// Sent as the first message.
+    pub initial_prompt: Option<String>,
+    /// No colours (`NO_COLOR` is honoured in any case).
+    pub no_color: bool,
+}
+
+/// Why the interface ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TuiOutcome {
+    /// The person left.
+    Quit,
+    /// The agent ended by itself.
+    AgentGone,
+    /// A signal, by number, or the end of the terminal (as SIGHUP).
+    Signal(i32),
+}
+
+/// Runs the interface until it ends. `Op::Shutdown` has been sent when this returns, and the terminal is restored.
+/// Call [`terminal::usable`] before.
+///
+/// # Errors
+/// Those of the terminal.
+pub async fn run(
+    ops: UnboundedSender<Op>,
+    events: UnboundedReceiver<Event>,
+    options: TuiOptions,
+) -> io::Result<TuiOutcome> {
+    let greeting = terminal::enter()?;
+    let _restore = Restore;
+    let (columns, rows) = crossterm::terminal::size()?;
+    let no_color = options.no_color || std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let mut app = App::new(Theme::new(!no_color), (columns, rows));
+    if !greeting.typed.is_empty() {
+        app.composer.paste(&greeting.typed);
+    }
+    let output = Output::default();
+    let size = Size::new(columns, rows);
+    let screen = Screen::new(CrosstermBackend::new(output.clone()), size, greeting.row.unwrap_or(rows))?;
+    let mut front = Front { app, screen, output, ops, start: Instant::now(), printed: Printed::default() };
+    front.draw()?;
+    if let Some(text) = options.initial_prompt.filter(|text| !text.trim().is_empty()) {
+        front.app.submit(text);
+        let commands = front.app.take_commands();
+        front.execute(commands);
+    }
+    let outcome = front.run(events).await;
+    // The engine may be gone already.
+    let _ = front.ops.send(Op::Shutdown);
+    let left = front.screen.leave();
+    front.output.send()?;
+    left?;
+    outcome
+}
+
+/// Gives the terminal back however `run` is left.
+struct Restore;
+
+impl Drop for Restore {
+    fn drop(&mut self) {
+        terminal::leave();
+    }
+}
+
+/// Printed pieces: those that wait for the next frame, and the last ones for drawing anew.
+#[derive(Default)]
+struct Printed {
+    waiting: Vec<Line<'static>>,
+    kept: VecDeque<Entry>,
+    last: Option<Kind>,
+}
+
+struct Front {
+    app: App,
+    screen: Screen<CrosstermBackend<Output>>,
+    output: Output,
+    ops: UnboundedSender<Op>,
+    start: Instant,
+    printed: Printed,
+}
+
+/// What the loop must do after a message.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Next {
+    GoOn,
+    Suspend,
+    Redraw,
+    Quit,
+}
+
+impl Front {
+    async fn run(&mut self, mut events: UnboundedReceiver<Event>) -> io::Result<TuiOutcome> {
+        let mut keys = EventStream::new();
+        let mut terminate = signal(SignalKind::terminate())?;
+        let mut hangup = signal(SignalKind::hangup())?;
+        let mut interrupt = signal(SignalKind::interrupt())?;
+        let mut stop = signal(SignalKind::from_raw(Signal::TSTP.as_raw()))?;
+        let mut go_on = signal(SignalKind::from_raw(Signal::CONT.as_raw()))?;
+        let gone = hung_up();
+        tokio::pin!(gone);
+        let mut batch = Vec::with_capacity(BATCH);
+        let mut last_frame = Instant::now();
+        let mut next_beat = Instant::now();
+        let mut dirty = false;
+        // Our own Ctrl-Z stops the whole process group; the signal that comes back to us is not a second request.
+        let mut own_stop = false;
+        loop {
+            let ticking = self.app.needs_tick();
+            let frame_at = last_frame + FRAME;
+            let mut next = Next::GoOn;
+            tokio::select! {
+                key = keys.next() => match key {
+                    Some(Ok(event)) => {
+                        if let Some(msg) = message(event) {
+                            next = self.take_in(msg);
+                        }
+                    }
+                    Some(Err(_)) | None => return Ok(TuiOutcome::Signal(Signal::HUP.as_raw())),
+                },
+                count = events.recv_many(&mut batch, BATCH) => {
+                    if count == 0 {
+                        self.draw()?;
+                        return Ok(TuiOutcome::AgentGone);
+                    }
+                    for event in batch.drain(..) {
+                        next = next.max(self.take_in(Msg::Event(event)));
+                    }
+                }
+                _ = tokio::time::sleep_until(frame_at), if dirty => {
+                    self.draw()?;
+                    last_frame = Instant::now();
+                    dirty = false;
+                    continue;
+                }
+                _ = tokio::time::sleep_until(next_beat), if ticking => {
+                    next_beat = Instant::now() + BEAT;
+                    next = self.take_in(Msg::Tick);
+                }
+                _ = terminate.recv() => return Ok(TuiOutcome::Signal(Signal::TERM.as_raw())),
+                _ = hangup.recv() => return Ok(TuiOutcome::Signal(Signal::HUP.as_raw())),
+                _ = interrupt.recv() => return Ok(TuiOutcome::Signal(Signal::INT.as_raw())),
+                () = &mut gone => return Ok(TuiOutcome::Signal(Signal::HUP.as_raw())),
+                _ = stop.recv() => {
+                    if !std::mem::take(&mut own_stop) {
+                        next = Next::Suspend;
+                    }
+                }
+                _ = go_on.recv() => {
+                    terminal::enter_again()?;
+                    next = Next::Redraw;
+                }
+            }
+            match next {
+                Next::GoOn => {}
+                Next::Quit => return Ok(TuiOutcome::Quit),
+                Next::Suspend => {
+                    own_stop = true;
+                    self.suspend()?;
+                    self.redraw()?;
+                }
+                Next::Redraw => self.redraw()?,
+            }
+            dirty = true;
+        }
+    }
+
+    fn take_in(&mut self, msg: Msg) -> Next {
+        self.app.now = self.start.elapsed();
+        let commands = update(&mut self.app, msg);
+        self.execute(commands)
+    }
+
+    fn execute(&mut self, commands: Vec<Cmd>) -> Next {
+        let mut next = Next::GoOn;
+        for command in commands {
+            match command {
+                // Without an engine the loop ends at the closed event channel.
+                Cmd::Send(op) => drop(self.ops.send(op)),
+                Cmd::Print(entry) => self.print(entry),
+                Cmd::Redraw => next = next.max(Next::Redraw),
+                Cmd::Suspend => next = next.max(Next::Suspend),
+                Cmd::Quit => next = Next::Quit,
+            }
+        }
+        next
+    }
+
+    fn print(&mut self, entry: Entry) {
+        let width = usize::from(self.app.size.0);
+        self.printed.waiting.extend(entry.lines(self.printed.last, width, self.app.theme));
+        self.printed.last = Some(entry.kind());
+        if self.printed.kept.len() == KEPT {
+            self.printed.kept.pop_front();
+        }
+        self.printed.kept.push_back(entry);
+    }
+
+    fn draw(&mut self) -> io::Result<()> {
+        let room = usize::from(self.screen.room());
+        let picture = view::picture(&self.app, usize::from(self.screen.size().width), room);
+        let lines = std::mem::take(&mut self.printed.waiting);
+        self.screen.show(&lines, &picture)?;
+        self.output.send()
+    }
+
+    /// Draws all that is visible anew, at the size that the terminal has now.
+    fn redraw(&mut self) -> io::Result<()> {
+        // What waits has not been on screen yet: it must reach the scrollback first.
+        if !self.printed.waiting.is_empty() {
+            self.draw()?;
+        }
+        let (columns, rows) = crossterm::terminal::size()?;
+        self.app.size = (columns, rows);
+        let size = Size::new(columns, rows);
+        let mut tail: VecDeque<Vec<Line<'static>>> = VecDeque::new();
+        let mut count = 0;
+        for index in (0..self.printed.kept.len()).rev() {
+            let before =
+                index.checked_sub(1).and_then(|before| self.printed.kept.get(before)).map(Entry::kind);
+            let lines = self.printed.kept[index].lines(before, usize::from(columns), self.app.theme);
+            count += lines.len();
+            tail.push_front(lines);
+            if count > usize::from(rows) {
+                break;
+            }
+        }
+        let lines: Vec<Line<'static>> = tail.into_iter().flatten().collect();
+        let room = usize::from(rows.saturating_sub(1).max(1));
+        let picture = view::picture(&self.app, usize::from(columns), room);
+        self.screen.reset(size, &lines, &picture)?;
+        self.output.send()
+    }
+
+    /// Gives the terminal to the shell and sleeps until it is ours again.
+    fn suspend(&mut self) -> io::Result<()> {
+        self.screen.leave()?;
+        self.output.send()?;
+        terminal::leave();
+        // The group: whoever started us (a script, cargo) must stop too, or the shell would go on waiting.
+        let _ = kill_current_process_group(Signal::TSTP);
+        let _ = kill_process(getpid(), Signal::STOP);
+        terminal::enter_again()
+    }
+}
+
+impl Next {
+    fn max(self, other: Self) -> Self {
+        if (self as u8) < (other as u8) { other } else { self }
+    }
+}
+
+fn message(event: TerminalEvent) -> Option<Msg> {
+    match event {
+        TerminalEvent::Key(key) => Some(Msg::Key(key)),
+        TerminalEvent::Paste(text) => Some(Msg::Paste(text)),
+        TerminalEvent::Resize(columns, rows) => Some(Msg::Resize(columns, rows)),
+        _ => None,
+    }
+}
+
+/// Ends when the terminal is gone. The key reader alone would spin on a closed terminal when no SIGHUP comes.
+async fn hung_up() {
+    let watched = rustix::io::dup(io::stdin()).and_then(|descriptor: OwnedFd| {
+        // SAFETY: the descriptor is owned, so it stays open and the same for as long as the registration lives.
+        unsafe { AsyncFd::register_with_interest(descriptor, Interest::ERROR) }
+            .map_err(|_| rustix::io::Errno::NOTSUP)
+    });
+    match watched {
+        Ok(watched) => drop(watched.ready(Interest::ERROR).await),
+        Err(_) => std::future::pending().await,
+    }
+}

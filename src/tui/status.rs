@@ -1,0 +1,100 @@
+//! The status line below the composer, and the line with the spinner above it. Pure text from state.
+
+use ratatui::text::{Line, Span};
+
+use super::app::App;
+use super::transcript::entry::duration;
+use super::transcript::live::Piece;
+use super::wrap;
+use crate::base::{sanitize, text};
+use crate::protocol::event::WindowState;
+
+const FRAMES: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
+
+/// The spinner's current picture.
+pub fn frame(app: &App) -> &'static str {
+    FRAMES[app.beat % FRAMES.len()]
+}
+
+/// What runs, for how long, and how to stop it; `None` when nothing runs.
+pub fn activity(app: &App, width: usize) -> Option<Line<'static>> {
+    let theme = app.theme;
+    let (doing, since) = match (&app.turn, app.compacting) {
+        (Some(turn), compacting) => {
+            let doing = if turn.interrupting {
+                "Interrupting".to_owned()
+            } else if let Some(retry) = &turn.retry {
+                let reason =
+                    text::one_line(&sanitize::clean(&retry.reason), width.saturating_sub(44).max(10));
+                let left = retry.at.saturating_sub(app.now).as_millis().div_ceil(1000);
+                format!("{reason}; try {} in {left}s", retry.attempt)
+            } else if compacting.is_some() {
+                "Summarising old rounds".to_owned()
+            } else if let Some((name, bytes)) = &turn.arriving {
+                format!("Writing a {} call ({})", sanitize::clean(name), text::human_bytes(*bytes as u64))
+            } else {
+                match app.live.pieces().last() {
+                    Some(Piece::Reasoning { done: false, .. }) => "Thinking".to_owned(),
+                    Some(Piece::Answer(_)) => "Answering".to_owned(),
+                    Some(Piece::Tool(_)) => "Running".to_owned(),
+                    _ => "Working".to_owned(),
+                }
+            };
+            (doing, turn.started)
+        }
+        (None, Some(since)) => ("Summarising old rounds".to_owned(), since),
+        (None, None) => return None,
+    };
+    let elapsed = duration(app.now.saturating_sub(since).as_secs());
+    let tail = format!(" {elapsed} · esc to interrupt");
+    Some(Line::from(vec![
+        Span::styled(format!("{} ", frame(app)), theme.accent()),
+        Span::styled(wrap::clip(&doing, width.saturating_sub(2 + wrap::width(&tail))), theme.accent()),
+        Span::styled(tail, theme.dim()),
+    ]))
+}
+
+/// Model, window, cost, permission; a hint at the right end.
+pub fn status(app: &App, width: usize) -> Line<'static> {
+    let theme = app.theme;
+    let facts = match &app.session {
+        None => vec!["opening the session…".to_owned()],
+        Some(info) => {
+            let mut facts = vec![text::one_line(&sanitize::clean(&info.model), 40)];
+            facts.extend(app.window.as_ref().and_then(window));
+            facts.extend(
+                app.window.as_ref().and_then(|window| window.cost_usd).map(|cost| format!("${cost:.2}")),
+            );
+            facts.push(info.permission.as_str().to_owned());
+            facts
+        }
+    };
+    let left = format!("  {}", facts.join(" · "));
+    let hint = match &app.hint {
+        Some(hint) => hint.clone(),
+        None if app.turn.is_some() => "enter steers".to_owned(),
+        None => "/help".to_owned(),
+    };
+    // The hint matters more than the facts where it says what a key has just done.
+    let room = width.saturating_sub(if app.hint.is_some() { wrap::width(&hint) + 1 } else { 0 });
+    let left = wrap::clip(&left, room);
+    let gap = width.saturating_sub(wrap::width(&left) + wrap::width(&hint));
+    let mut spans = vec![Span::styled(left, theme.dim())];
+    if gap > 0 {
+        spans.push(Span::raw(" ".repeat(gap)));
+        let style = if app.hint.is_some() { theme.warning() } else { theme.dim() };
+        spans.push(Span::styled(hint, style));
+    }
+    Line::from(spans)
+}
+
+/// `12% 15.3k/128k`, with `~` where it is an estimate.
+fn window(window: &WindowState) -> Option<String> {
+    if window.window_tokens == 0 {
+        return None;
+    }
+    let percent = window.used_tokens.saturating_mul(100) / window.window_tokens;
+    let about = if window.estimated { "~" } else { "" };
+    let whole = text::human_tokens(window.window_tokens).replace(".0k", "k").replace(".0M", "M");
+    Some(format!("{about}{percent}% {about}{}/{whole}", text::human_tokens(window.used_tokens)))
+}

@@ -1,0 +1,218 @@
+//! One finished piece of the transcript and how it is drawn. Plain data in, lines out; knows no state.
+
+use std::sync::Arc;
+
+use ratatui::text::{Line, Span};
+
+use super::context;
+use super::tool::{self, ToolView};
+use crate::base::{sanitize, text};
+use crate::model::usage::Usage;
+use crate::protocol::event::{EndReason, LedgerView, Level, SessionInfo, TurnEnd};
+use crate::tui::markdown;
+use crate::tui::theme::Theme;
+use crate::tui::wrap;
+
+/// Lines that are shown of one message of the person.
+const USER_LINES: usize = 30;
+/// Lines that are shown of finished thinking.
+const REASONING_LINES: usize = 3;
+
+/// A piece of the transcript.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Entry {
+    Welcome(SessionInfo),
+    User(Arc<str>),
+    /// A part of an answer; `tight` when it continues the part before without a blank line.
+    Answer {
+        markdown: String,
+        tight: bool,
+    },
+    Reasoning(String),
+    Tool(ToolView),
+    Notice {
+        level: Level,
+        text: String,
+    },
+    TurnEnd(TurnEnd),
+    Context(Arc<LedgerView>),
+    /// A heading and rows of name and text, such as the help.
+    Table {
+        heading: String,
+        rows: Vec<(String, String)>,
+    },
+}
+
+/// What decides about the blank line between two pieces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Tool,
+    Notice,
+    Other,
+}
+
+impl Entry {
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::Tool(_) => Kind::Tool,
+            Self::Notice { .. } => Kind::Notice,
+            _ => Kind::Other,
+        }
+    }
+
+    /// The piece as lines at most `width` cells wide, with the blank line that separates it from `before`.
+    pub fn lines(&self, before: Option<Kind>, width: usize, theme: Theme) -> Vec<Line<'static>> {
+        let mut lines = self.render(width.max(1), theme);
+        let tight = match (before, self) {
+            (None, _) | (_, Self::Answer { tight: true, .. }) => true,
+            (Some(before), _) => before != Kind::Other && before == self.kind(),
+        };
+        if !tight && !lines.is_empty() {
+            lines.insert(0, Line::default());
+        }
+        lines
+    }
+
+    fn render(&self, width: usize, theme: Theme) -> Vec<Line<'static>> {
+        match self {
+            Self::Welcome(info) => welcome(info, width, theme),
+            Self::User(text) => user(text, width, theme),
+            Self::Answer { markdown, .. } => markdown::render(markdown, width, theme),
+            Self::Reasoning(text) => reasoning(text, width, theme),
+            Self::Tool(view) => tool::render(view, width, "●", theme),
+            Self::Notice { level, text } => notice(*level, text, width, theme),
+            Self::TurnEnd(end) => turn_end(end, width, theme),
+            Self::Context(ledger) => context::render(ledger, width, theme),
+            Self::Table { heading, rows } => table(heading, rows, width, theme),
+        }
+    }
+}
+
+fn welcome(info: &SessionInfo, width: usize, theme: Theme) -> Vec<Line<'static>> {
+    let mut lines = vec![Line::from(vec![
+        Span::styled("mycode", theme.heading()),
+        Span::styled(format!(" {}", env!("CARGO_PKG_VERSION")), theme.dim()),
+        Span::raw(format!("  {}", wrap::clip(&sanitize::clean(&info.workspace), width.saturating_sub(16)))),
+    ])];
+    let help = "Type a task. @ names a file, / a command, /help lists them.";
+    lines.extend(wrap::wrap_text(help, theme.dim(), "", "", width));
+    if info.offer_init {
+        let offer =
+            "There is no CODE_LAW.md or AGENTS.md here. /init writes one for you, /init no stops this offer.";
+        lines.extend(wrap::wrap_text(offer, theme.warning(), "", "", width));
+    }
+    lines
+}
+
+fn user(text: &str, width: usize, theme: Theme) -> Vec<Line<'static>> {
+    // Only what can be seen is cleaned and wrapped: the text may be a pasted megabyte.
+    let end =
+        text.char_indices().filter(|(_, c)| *c == '\n').nth(USER_LINES).map_or(text.len(), |(at, _)| at);
+    let end = text::floor_boundary(text, end.min(width * USER_LINES));
+    let shown = sanitize::clean(text[..end].trim_end_matches('\n')).into_owned();
+    let mut lines = wrap::wrap_text(&shown, theme.user(), "› ", "  ", width);
+    lines.truncate(USER_LINES);
+    let hidden = text[end..].trim().len();
+    if hidden > 0 {
+        lines.push(Line::styled(format!("  … {} more", text::human_bytes(hidden as u64)), theme.dim()));
+    }
+    lines
+}
+
+fn reasoning(text: &str, width: usize, theme: Theme) -> Vec<Line<'static>> {
+    let text = text::one_line(&sanitize::clean(text), width * REASONING_LINES);
+    if text.is_empty() {
+        return Vec::new();
+    }
+    let mut lines = wrap::wrap_text(&text, theme.dim(), "∴ ", "  ", width);
+    if lines.len() > REASONING_LINES {
+        lines.truncate(REASONING_LINES);
+        if let Some(last) = lines.last_mut() {
+            last.push_span(Span::styled("…", theme.dim()));
+        }
+    }
+    lines
+}
+
+fn notice(level: Level, text: &str, width: usize, theme: Theme) -> Vec<Line<'static>> {
+    let (mark, style) = match level {
+        Level::Info => ("· ", theme.dim()),
+        Level::Warning => ("! ", theme.warning()),
+        Level::Error => ("✗ ", theme.bad()),
+    };
+    wrap::wrap_text(sanitize::clean(text).trim_end(), style, mark, "  ", width)
+}
+
+fn turn_end(end: &TurnEnd, width: usize, theme: Theme) -> Vec<Line<'static>> {
+    let mut facts = vec![text::plural(end.steps as usize, "step")];
+    facts.extend(usage(&end.usage));
+    facts.push(duration(end.elapsed_ms / 1000));
+    if end.denied > 0 {
+        facts.push(format!("{} denied", end.denied));
+    }
+    let facts = facts.join(" · ");
+    let (head, hint, style) = match &end.reason {
+        EndReason::Done => ("✓ Done".to_owned(), String::new(), theme.good()),
+        EndReason::Interrupted => (
+            "■ Interrupted".to_owned(),
+            "What was finished is kept. Type what to do instead.".to_owned(),
+            theme.warning(),
+        ),
+        EndReason::StepLimit { limit } => (
+            format!("■ Stopped after {limit} steps"),
+            "Type \"continue\" to go on.".to_owned(),
+            theme.warning(),
+        ),
+        EndReason::ProviderFailed { message, hint, .. } => {
+            (format!("✗ No answer from the model: {message}"), hint.clone(), theme.bad())
+        }
+        EndReason::Failed { message, hint } => (format!("✗ {message}"), hint.clone(), theme.bad()),
+    };
+    let head = sanitize::clean(&head).into_owned();
+    let spans =
+        [Span::styled(head.replace('\n', " "), style), Span::styled(format!(" · {facts}"), theme.dim())];
+    let mut lines = wrap::wrap_spans(&spans, &[], &[Span::raw("  ")], width);
+    if !hint.is_empty() {
+        lines.extend(wrap::wrap_text(&sanitize::clean(&hint), theme.dim(), "  ", "  ", width));
+    }
+    lines
+}
+
+fn table(heading: &str, rows: &[(String, String)], width: usize, theme: Theme) -> Vec<Line<'static>> {
+    let mut lines = vec![Line::styled(heading.to_owned(), theme.strong())];
+    let column = rows.iter().map(|(name, _)| wrap::width(name)).max().unwrap_or(0).min(width / 2) + 2;
+    for (name, text) in rows {
+        let name = wrap::clip(&sanitize::clean(name), column);
+        let pad = " ".repeat(column.saturating_sub(wrap::width(&name)));
+        let first = [Span::raw("  "), Span::styled(name, theme.accent()), Span::raw(pad)];
+        let rest = [Span::raw(" ".repeat(column + 2))];
+        lines.extend(wrap::wrap_spans(
+            &[Span::raw(sanitize::clean(text).replace('\n', " "))],
+            &first,
+            &rest,
+            width,
+        ));
+    }
+    lines
+}
+
+fn usage(usage: &Usage) -> Option<String> {
+    if usage.input + usage.output == 0 {
+        return None;
+    }
+    let cached = if usage.cached > 0 {
+        format!(" ({} cached)", text::human_tokens(usage.cached))
+    } else {
+        String::new()
+    };
+    Some(format!("{} in{cached}, {} out", text::human_tokens(usage.input), text::human_tokens(usage.output)))
+}
+
+/// Seconds for people: `42s`, `3m 05s`, `1h 02m`.
+pub fn duration(seconds: u64) -> String {
+    match seconds {
+        0..60 => format!("{seconds}s"),
+        60..3600 => format!("{}m {:02}s", seconds / 60, seconds % 60),
+        _ => format!("{}h {:02}m", seconds / 3600, seconds % 3600 / 60),
+    }
+}

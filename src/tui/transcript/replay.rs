@@ -1,0 +1,66 @@
+//! A resumed session as transcript: the last items, in the form in which they were first shown.
+//! Knows items, not where they come from.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::entry::Entry;
+use super::tool::{self, ToolView};
+use crate::base::text;
+use crate::model::item::Item;
+use crate::protocol::event::Level;
+
+/// Items that are shown again.
+const SHOWN: usize = 50;
+
+/// The last items of `items`, with a line that says how many came before.
+pub fn entries(items: &[Arc<Item>]) -> Vec<Entry> {
+    let from = items.len().saturating_sub(SHOWN);
+    let mut entries = Vec::new();
+    if from > 0 {
+        entries.push(note(format!("… {}", text::plural(from, "earlier item"))));
+    }
+    let mut titles: HashMap<&str, String> = HashMap::new();
+    for (index, item) in items.iter().enumerate() {
+        match item.as_ref() {
+            Item::ToolCall(call) if index + SHOWN >= from => {
+                titles.insert(&call.id, tool::title(&call.name, &call.args));
+            }
+            _ if index < from => {}
+            Item::User(message) => entries.push(Entry::User(Arc::clone(&message.text))),
+            Item::Assistant { text } => {
+                entries.push(Entry::Answer { markdown: text.to_string(), tight: false });
+            }
+            Item::ToolResult(result) => entries.push(Entry::Tool(ToolView {
+                call_id: Arc::clone(&result.call_id),
+                tool: Arc::clone(&result.tool),
+                title: titles.remove(result.call_id.as_ref()).unwrap_or_else(|| result.tool.to_string()),
+                tail: String::new(),
+                outcome: Some(tool::outcome(&result.tool, &result.envelope)),
+            })),
+            Item::Summary(_) => entries.push(note("Earlier rounds were summarised here.".to_owned())),
+            Item::Reasoning(_) | Item::ToolCall(_) => {}
+        }
+    }
+    entries
+}
+
+fn note(text: String) -> Entry {
+    Entry::Notice { level: Level::Info, text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::item::UserMessage;
+
+    #[test]
+    fn long_sessions_are_cut_at_the_front() {
+        let items: Vec<Arc<Item>> =
+            (0..60).map(|number| Arc::new(Item::User(UserMessage::new(&number.to_string())))).collect();
+        let entries = entries(&items);
+        assert_eq!(entries.len(), 51);
+        assert_eq!(entries[0], note("… 10 earlier items".to_owned()));
+        assert_eq!(entries[1], Entry::User("10".into()));
+    }
+}
