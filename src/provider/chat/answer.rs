@@ -11,8 +11,9 @@ use crate::model::stream::StreamEvent;
 use crate::model::usage::{FinishReason, Usage};
 use crate::provider::api::ProviderError;
 use crate::provider::ids::Ids;
-use crate::provider::wire::exchange::{Decoder, Flow, json as parse};
+use crate::provider::wire::exchange::{Decoder, Flow};
 use crate::provider::wire::fault;
+use crate::provider::wire::json::parse;
 use crate::provider::wire::sse::SseEvent;
 
 /// Largest text (visible or thinking) of one answer, in bytes.
@@ -51,6 +52,10 @@ impl ChatDecoder {
     fn chunk(&mut self, chunk: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
         if let Some(error) = chunk.get("error").filter(|error| !error.is_null()) {
             return Err(fault::from_event(error, self.key.as_ref()));
+        }
+        // vLLM's older way.
+        if chunk["object"] == "error" {
+            return Err(fault::from_event(chunk, self.key.as_ref()));
         }
         let choice = &chunk["choices"][0];
         for usage in [&chunk["usage"], &choice["usage"], &chunk["x_groq"]["usage"]] {

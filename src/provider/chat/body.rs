@@ -12,6 +12,7 @@ use crate::model::call::ToolCall;
 use crate::model::item::Reasoning;
 use crate::model::request::{Message, Request};
 use crate::provider::ids;
+use crate::provider::wire::json::decimal;
 
 /// The `kind` of our opaque reasoning blocks.
 pub const OPAQUE_KIND: &str = "openai-reasoning-content";
@@ -35,7 +36,7 @@ pub fn body(request: &Request, flavour: Flavour) -> String {
         body.insert(name.to_owned(), json!(limit));
     }
     if let Some(temperature) = params.temperature {
-        body.insert("temperature".to_owned(), round(temperature));
+        body.insert("temperature".to_owned(), decimal(temperature));
     }
     if let Some(effort) = &params.reasoning_effort {
         body.insert("reasoning_effort".to_owned(), json!(effort));
@@ -50,11 +51,6 @@ pub fn body(request: &Request, flavour: Flavour) -> String {
     }
     body.insert("messages".to_owned(), Value::Array(messages(request, flavour)));
     Value::Object(body).to_string()
-}
-
-/// `0.7` and not the `0.699999988079071` that a plain widening prints.
-pub fn round(number: f32) -> Value {
-    number.to_string().parse::<f64>().map_or(Value::Null, |number| json!(number))
 }
 
 fn messages(request: &Request, flavour: Flavour) -> Vec<Value> {

@@ -28,6 +28,9 @@ impl Partial {
     }
 }
 
+/// Most calls in one answer.
+const MAX_CALLS: usize = 1_000;
+
 /// The calls of one answer.
 #[derive(Debug, Default)]
 pub struct Calls {
@@ -43,7 +46,7 @@ impl Calls {
     /// Takes one piece: an entry of `tool_calls`, or a `function_call` put into the same form.
     ///
     /// # Errors
-    /// `Protocol` when the arguments grow beyond [`MAX_ARGS_BYTES`].
+    /// `Protocol` when there are more than [`MAX_CALLS`] or their arguments grow beyond [`MAX_ARGS_BYTES`].
     pub fn piece(&mut self, piece: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
         let index = piece["index"].as_u64();
         let id = piece["id"].as_str().unwrap_or_default();
@@ -56,9 +59,12 @@ impl Calls {
             whole => whole.to_string(),
         };
         self.bytes += args.len();
-        if self.bytes > MAX_ARGS_BYTES {
+        if self.bytes > MAX_ARGS_BYTES || self.calls.len() > MAX_CALLS {
             return Err(ProviderError::Protocol {
-                message: format!("the calls' arguments are larger than {} MiB", MAX_ARGS_BYTES >> 20),
+                message: format!(
+                    "there are more than {MAX_CALLS} calls or {} MiB of arguments",
+                    MAX_ARGS_BYTES >> 20
+                ),
             });
         }
         let place = self.place(index, id, name, &args).unwrap_or_else(|| {

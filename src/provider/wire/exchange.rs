@@ -176,16 +176,6 @@ fn whole(bytes: &[u8]) -> Result<Value, ProviderError> {
     })
 }
 
-/// An event's data as JSON, for decoders.
-///
-/// # Errors
-/// `Protocol`, quoting the start of what came instead.
-pub fn json(data: &str) -> Result<Value, ProviderError> {
-    serde_json::from_str(data).map_err(|error| ProviderError::Protocol {
-        message: format!("an event holds no valid JSON ({error}): {}", text::one_line(data, 100)),
-    })
-}
-
 /// Reads the rest of a finished answer (nothing but its formal end) in the background: only then can the connection
 /// serve the next request.
 fn keep_connection(mut response: Response) {
