@@ -140,7 +140,7 @@ async fn a_settled_answer_needs_no_formal_end() {
         .iter()
         .map(|step| if let Step::Bytes(bytes) = step { bytes.len() } else { 0 })
         .sum();
-    let pace = || Pace { idle: Duration::from_millis(40), max_tries: 1, ..quick() };
+    let pace = || Pace { idle: Duration::from_millis(400), max_tries: 1, ..quick() };
     for reply in [
         body.clone().stall_after(whole - length),
         body.clone().cut_after(whole - length),
