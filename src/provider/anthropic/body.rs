@@ -166,7 +166,8 @@ fn block(message: &Message) -> Option<(bool, Value)> {
         Message::Assistant(said) => (false, text(said)?),
         Message::Reasoning(reasoning) => {
             let opaque = reasoning.opaque.as_ref().filter(|opaque| opaque["kind"] == OPAQUE_KIND)?;
-            (false, opaque["block"].clone())
+            // The log may have been edited by hand.
+            (false, Some(&opaque["block"]).filter(|block| block.is_object())?.clone())
         }
         Message::Call(call) => (false, tool_use(call)),
         Message::Result { call_id, text, error } => {

@@ -79,7 +79,7 @@ fn attempt(endpoint: Arc<Endpoint>, body: Arc<str>, idle: Duration, mut decoder:
             let patience = if decoder.settled() {
                 idle.min(END_GRACE)
             } else {
-                idle.min((idle * KEEP_ALIVE_FACTOR).saturating_sub(last_event.elapsed()))
+                idle.min(idle.saturating_mul(KEEP_ALIVE_FACTOR).saturating_sub(last_event.elapsed()))
             };
             let chunk = match timeout(patience, response.chunk()).await {
                 Ok(Ok(Some(chunk))) => chunk,
