@@ -6,15 +6,12 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use super::clean::clean;
-use super::printer::{Printer, end_words};
+use super::printer::{LINE_CHARS, Printer, end_words, result_line};
 use crate::base::text;
 use crate::model::envelope::{Envelope, Status};
 use crate::model::item::Item;
 use crate::protocol::approval::Question;
 use crate::protocol::event::{EndReason, Event, Level, TurnEnd};
-
-/// Longest one-line text, in characters.
-const LINE_CHARS: usize = 160;
 
 /// Paints for standard error (ANSI codes); plain when colour is off.
 #[derive(Clone, Copy)]
@@ -188,25 +185,6 @@ impl<O: Write, L: Write> Printer for Human<O, L> {
         summary.push_str(&format!(", {}", seconds(end.elapsed_ms)));
         self.line(Some(Paint::Dim), &summary);
         written
-    }
-}
-
-/// What a result comes to, on one line.
-pub fn result_line(envelope: &Envelope) -> String {
-    if let Some(error) = &envelope.error {
-        return text::one_line(&format!("{}: {}", error.code.as_str(), error.message), LINE_CHARS);
-    }
-    let exit = envelope.data.get("exit_code").and_then(serde_json::Value::as_i64);
-    let lines = envelope.body.lines().count();
-    let body = (lines > 0).then(|| text::plural(lines, "line"));
-    let note = text::one_line(&envelope.text, LINE_CHARS);
-    match (exit, body) {
-        (Some(code), Some(lines)) if code != 0 => format!("exit {code}, {lines}"),
-        (Some(code), None) if code != 0 => format!("exit {code}"),
-        (_, Some(lines)) if note.is_empty() || envelope.status == Status::Success => lines,
-        (_, Some(lines)) => text::one_line(&format!("{lines}; {note}"), LINE_CHARS),
-        (_, None) if note.is_empty() => "ok".to_owned(),
-        (_, None) => note,
     }
 }
 

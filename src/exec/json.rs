@@ -24,8 +24,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::human::result_line;
-use super::printer::{Printer, end_words};
+use super::printer::{Printer, end_words, result_line};
 use crate::model::item::{Item, ItemId, ToolResult};
 use crate::protocol::approval::Question;
 use crate::protocol::event::{Event, TurnEnd};

@@ -2,8 +2,13 @@
 
 use std::io;
 
+use crate::base::text;
+use crate::model::envelope::{Envelope, Status};
 use crate::protocol::approval::Question;
 use crate::protocol::event::{EndReason, Event, TurnEnd};
+
+/// Longest one-line text, in characters.
+pub const LINE_CHARS: usize = 160;
 
 /// One form of output.
 pub trait Printer {
@@ -39,5 +44,24 @@ pub fn end_words(reason: &EndReason) -> (&'static str, Option<String>, Option<St
         ),
         EndReason::ProviderFailed { message, hint, .. } => ("provider_failed", given(message), given(hint)),
         EndReason::Failed { message, hint } => ("failed", given(message), given(hint)),
+    }
+}
+
+/// What a result comes to, on one line.
+pub fn result_line(envelope: &Envelope) -> String {
+    if let Some(error) = &envelope.error {
+        return text::one_line(&format!("{}: {}", error.code.as_str(), error.message), LINE_CHARS);
+    }
+    let exit = envelope.data.get("exit_code").and_then(serde_json::Value::as_i64);
+    let lines = envelope.body.lines().count();
+    let body = (lines > 0).then(|| text::plural(lines, "line"));
+    let note = text::one_line(&envelope.text, LINE_CHARS);
+    match (exit, body) {
+        (Some(code), Some(lines)) if code != 0 => format!("exit {code}, {lines}"),
+        (Some(code), None) if code != 0 => format!("exit {code}"),
+        (_, Some(lines)) if note.is_empty() || envelope.status == Status::Success => lines,
+        (_, Some(lines)) => text::one_line(&format!("{lines}; {note}"), LINE_CHARS),
+        (_, None) if note.is_empty() => "ok".to_owned(),
+        (_, None) => note,
     }
 }

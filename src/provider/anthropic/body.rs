@@ -5,8 +5,8 @@ use serde_json::{Map, Value, json};
 
 use crate::model::call::ToolCall;
 use crate::model::request::{Message, Params, Request};
-use crate::provider::chat::body::round;
 use crate::provider::ids;
+use crate::provider::wire::json::decimal;
 
 /// The `kind` of our opaque reasoning blocks; the block itself is under `block`.
 pub const OPAQUE_KIND: &str = "anthropic";
@@ -39,7 +39,7 @@ pub fn body(request: &Request) -> String {
         None => {
             body.insert("max_tokens".to_owned(), json!(limit));
             if let Some(temperature) = params.temperature {
-                body.insert("temperature".to_owned(), round(temperature));
+                body.insert("temperature".to_owned(), decimal(temperature));
             }
         }
     }
@@ -166,7 +166,8 @@ fn block(message: &Message) -> Option<(bool, Value)> {
         Message::Assistant(said) => (false, text(said)?),
         Message::Reasoning(reasoning) => {
             let opaque = reasoning.opaque.as_ref().filter(|opaque| opaque["kind"] == OPAQUE_KIND)?;
-            (false, opaque["block"].clone())
+            // The log may have been edited by hand.
+            (false, Some(&opaque["block"]).filter(|block| block.is_object())?.clone())
         }
         Message::Call(call) => (false, tool_use(call)),
         Message::Result { call_id, text, error } => {

@@ -33,10 +33,11 @@ impl Anthropic {
     /// As [`Anthropic::new`].
     pub fn with_pace(settings: &ProviderSettings, pace: Pace) -> Result<Self, ProviderError> {
         // A gateway that wants `Authorization: Bearer` gets it from the configured headers, which come last and win.
-        let key = settings.api_key.as_ref().map(|key| ("x-api-key", key.expose()));
+        let key = http::usable_key(settings, "api.anthropic.com", "ANTHROPIC_API_KEY")?;
+        let key_header = key.map(|key| ("x-api-key", key.expose()));
         let own = settings.headers.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        let headers = [("anthropic-version", VERSION)].into_iter().chain(key).chain(own);
-        let endpoint = Endpoint::new(&url(&settings.base_url)?, headers, settings.api_key.as_ref())?;
+        let headers = [("anthropic-version", VERSION)].into_iter().chain(key_header).chain(own);
+        let endpoint = Endpoint::new(&url(&settings.base_url)?, headers, key)?;
         Ok(Self { endpoint: Arc::new(endpoint), pace })
     }
 }

@@ -11,8 +11,9 @@ use crate::model::stream::StreamEvent;
 use crate::model::usage::{FinishReason, Usage};
 use crate::provider::api::ProviderError;
 use crate::provider::ids::Ids;
-use crate::provider::wire::exchange::{Decoder, Flow, json as parse};
+use crate::provider::wire::exchange::{Decoder, Flow};
 use crate::provider::wire::fault;
+use crate::provider::wire::json::parse;
 use crate::provider::wire::sse::SseEvent;
 
 /// Largest text (visible or thinking) of one answer, in bytes.
@@ -27,6 +28,10 @@ pub struct ChatDecoder {
     reasoning: String,
     /// The field in which thinking came.
     reasoning_field: &'static str,
+    /// OpenRouter's form of thinking, with signatures.
+    details: Vec<Value>,
+    /// Size of `details` as text.
+    details_bytes: usize,
     calls: Calls,
     finish: Option<FinishReason>,
     usage: Option<Usage>,
@@ -41,6 +46,8 @@ impl ChatDecoder {
             text: String::new(),
             reasoning: String::new(),
             reasoning_field: "reasoning_content",
+            details: Vec::new(),
+            details_bytes: 0,
             calls: Calls::default(),
             finish: None,
             usage: None,
@@ -51,6 +58,10 @@ impl ChatDecoder {
     fn chunk(&mut self, chunk: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
         if let Some(error) = chunk.get("error").filter(|error| !error.is_null()) {
             return Err(fault::from_event(error, self.key.as_ref()));
+        }
+        // vLLM's older way.
+        if chunk["object"] == "error" {
+            return Err(fault::from_event(chunk, self.key.as_ref()));
         }
         let choice = &chunk["choices"][0];
         for usage in [&chunk["usage"], &choice["usage"], &chunk["x_groq"]["usage"]] {
@@ -81,6 +92,10 @@ impl ChatDecoder {
                 break;
             }
         }
+        for detail in message["reasoning_details"].as_array().into_iter().flatten() {
+            self.details_bytes += detail.to_string().len();
+            self.details.push(detail.clone());
+        }
         let mut piece = text_of(&message["content"]);
         if piece.is_empty() {
             piece = text_of(&message["refusal"]);
@@ -89,7 +104,7 @@ impl ChatDecoder {
             self.text.push_str(&piece);
             out.push(StreamEvent::TextDelta(piece));
         }
-        if self.text.len().max(self.reasoning.len()) > MAX_TEXT_BYTES {
+        if self.text.len().max(self.reasoning.len()).max(self.details_bytes) > MAX_TEXT_BYTES {
             let message = format!("the text is larger than {} MiB", MAX_TEXT_BYTES >> 20);
             return Err(ProviderError::Protocol { message });
         }
@@ -108,18 +123,24 @@ impl ChatDecoder {
         if std::mem::replace(&mut self.closed, true) {
             return;
         }
-        if !self.reasoning.is_empty() {
-            out.push(StreamEvent::Item(Item::Reasoning(Reasoning {
-                text: std::mem::take(&mut self.reasoning).into(),
-                opaque: Some(json!({"kind": OPAQUE_KIND, "field": self.reasoning_field})),
-            })));
+        let called = !self.calls.is_empty();
+        let (calls, extras) = self.calls.finish(&mut self.ids);
+        if !self.reasoning.is_empty() || !self.details.is_empty() || !extras.is_empty() {
+            let mut opaque = json!({"kind": OPAQUE_KIND, "field": self.reasoning_field});
+            if !self.details.is_empty() {
+                opaque["details"] = Value::Array(std::mem::take(&mut self.details));
+            }
+            if !extras.is_empty() {
+                opaque["extras"] = Value::Object(extras);
+            }
+            let text = std::mem::take(&mut self.reasoning).into();
+            out.push(StreamEvent::Item(Item::Reasoning(Reasoning { text, opaque: Some(opaque) })));
         }
         if !self.text.is_empty() {
             let text = std::mem::take(&mut self.text).into();
             out.push(StreamEvent::Item(Item::Assistant { text }));
         }
-        let called = !self.calls.is_empty();
-        out.extend(self.calls.finish(&mut self.ids).into_iter().map(StreamEvent::Item));
+        out.extend(calls.into_iter().map(StreamEvent::Item));
         let finish = match self.finish.take() {
             // Several servers say `stop` where they mean calls.
             None | Some(FinishReason::Stop) if called => FinishReason::ToolCalls,

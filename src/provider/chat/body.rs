@@ -3,7 +3,8 @@
 //!
 //! Thinking is sent back only where a server of this dialect made it, under the field name that it used, and only in
 //! messages that also hold calls: DeepSeek, Kimi and GLM want it back while a turn runs through its calls and have no use
-//! for that of a finished answer. A rule that depended on which turn is the running one would change old bytes, and with
+//! for that of a finished answer. The same goes for OpenRouter's `reasoning_details` and Gemini's `extra_content` (the
+//! signature without which it refuses its own calls), which travel in the reasoning item's opaque part. A rule that depended on which turn is the running one would change old bytes, and with
 //! them the server's prompt cache, at every new turn.
 
 use serde_json::{Map, Value, json};
@@ -12,6 +13,7 @@ use crate::model::call::ToolCall;
 use crate::model::item::Reasoning;
 use crate::model::request::{Message, Request};
 use crate::provider::ids;
+use crate::provider::wire::json::decimal;
 
 /// The `kind` of our opaque reasoning blocks.
 pub const OPAQUE_KIND: &str = "openai-reasoning-content";
@@ -35,7 +37,7 @@ pub fn body(request: &Request, flavour: Flavour) -> String {
         body.insert(name.to_owned(), json!(limit));
     }
     if let Some(temperature) = params.temperature {
-        body.insert("temperature".to_owned(), round(temperature));
+        body.insert("temperature".to_owned(), decimal(temperature));
     }
     if let Some(effort) = &params.reasoning_effort {
         body.insert("reasoning_effort".to_owned(), json!(effort));
@@ -50,11 +52,6 @@ pub fn body(request: &Request, flavour: Flavour) -> String {
     }
     body.insert("messages".to_owned(), Value::Array(messages(request, flavour)));
     Value::Object(body).to_string()
-}
-
-/// `0.7` and not the `0.699999988079071` that a plain widening prints.
-pub fn round(number: f32) -> Value {
-    number.to_string().parse::<f64>().map_or(Value::Null, |number| json!(number))
 }
 
 fn messages(request: &Request, flavour: Flavour) -> Vec<Value> {
@@ -100,23 +97,42 @@ impl Assistant<'_> {
         let content = if texts.is_empty() { Value::Null } else { json!(texts.join("\n\n")) };
         let mut message = json!({"role": "assistant", "content": content});
         if !self.calls.is_empty() {
+            let mut calls: Vec<Value> = self.calls.iter().map(|call| tool_call(call)).collect();
             if !flavour.strict {
                 for reasoning in self.reasoning {
-                    if let Some(field) = replay_field(reasoning) {
-                        let earlier = message[field].as_str().unwrap_or_default();
-                        message[field] = json!(format!("{earlier}{}", reasoning.text));
+                    if let Some(opaque) =
+                        &reasoning.opaque.as_ref().filter(|opaque| opaque["kind"] == OPAQUE_KIND)
+                    {
+                        replay(reasoning, opaque, &mut message, &mut calls);
                     }
                 }
             }
-            message["tool_calls"] = self.calls.into_iter().map(tool_call).collect();
+            message["tool_calls"] = Value::Array(calls);
         }
         messages.push(message);
     }
 }
 
-fn replay_field(reasoning: &Reasoning) -> Option<&'static str> {
-    let opaque = reasoning.opaque.as_ref().filter(|opaque| opaque["kind"] == OPAQUE_KIND)?;
-    Some(if opaque["field"] == "reasoning" { "reasoning" } else { "reasoning_content" })
+/// Puts thinking, and what else the server wants back, where it came from.
+fn replay(reasoning: &Reasoning, opaque: &Value, message: &mut Value, calls: &mut [Value]) {
+    let field = match (&opaque["details"], opaque["field"].as_str()) {
+        (details @ Value::Array(_), _) => {
+            message["reasoning_details"] = details.clone();
+            None
+        }
+        _ if reasoning.text.is_empty() => None,
+        (_, Some("reasoning")) => Some("reasoning"),
+        _ => Some("reasoning_content"),
+    };
+    if let Some(field) = field {
+        let earlier = message[field].as_str().unwrap_or_default();
+        message[field] = json!(format!("{earlier}{}", reasoning.text));
+    }
+    for call in calls {
+        if let Some(extra) = call["id"].as_str().and_then(|id| opaque["extras"].get(id)) {
+            call["extra_content"] = extra.clone();
+        }
+    }
 }
 
 fn tool_call(call: &ToolCall) -> Value {

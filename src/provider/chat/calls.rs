@@ -2,7 +2,7 @@
 //! and name in the first, arguments over many. Imitators leave out the index or the id, use index 0 for every call,
 //! repeat id and name in each piece, or send a call whole. Knows nothing of the rest of the answer.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::model::call::ToolCall;
 use crate::model::item::Item;
@@ -19,6 +19,8 @@ struct Partial {
     id: String,
     name: String,
     args: String,
+    /// A server's own addition, such as Gemini's thought signature; wanted back word for word.
+    extra: Value,
 }
 
 impl Partial {
@@ -27,6 +29,9 @@ impl Partial {
         self.args.trim_end().ends_with('}') && serde_json::from_str::<Value>(&self.args).is_ok()
     }
 }
+
+/// Most calls in one answer.
+const MAX_CALLS: usize = 1_000;
 
 /// The calls of one answer.
 #[derive(Debug, Default)]
@@ -43,7 +48,7 @@ impl Calls {
     /// Takes one piece: an entry of `tool_calls`, or a `function_call` put into the same form.
     ///
     /// # Errors
-    /// `Protocol` when the arguments grow beyond [`MAX_ARGS_BYTES`].
+    /// `Protocol` when there are more than [`MAX_CALLS`] or their arguments grow beyond [`MAX_ARGS_BYTES`].
     pub fn piece(&mut self, piece: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
         let index = piece["index"].as_u64();
         let id = piece["id"].as_str().unwrap_or_default();
@@ -56,9 +61,12 @@ impl Calls {
             whole => whole.to_string(),
         };
         self.bytes += args.len();
-        if self.bytes > MAX_ARGS_BYTES {
+        if self.bytes > MAX_ARGS_BYTES || self.calls.len() > MAX_CALLS {
             return Err(ProviderError::Protocol {
-                message: format!("the calls' arguments are larger than {} MiB", MAX_ARGS_BYTES >> 20),
+                message: format!(
+                    "there are more than {MAX_CALLS} calls or {} MiB of arguments",
+                    MAX_ARGS_BYTES >> 20
+                ),
             });
         }
         let place = self.place(index, id, name, &args).unwrap_or_else(|| {
@@ -75,6 +83,9 @@ impl Calls {
             if begins {
                 out.push(StreamEvent::CallStarted { name: name.to_owned() });
             }
+        }
+        if !piece["extra_content"].is_null() {
+            call.extra = piece["extra_content"].clone();
         }
         if !args.is_empty() {
             call.args.push_str(&args);
@@ -98,19 +109,21 @@ impl Calls {
         (!other_id && !other_name && !follows_whole).then_some(found)
     }
 
-    /// The finished calls, with ids that pair. Arguments stay as they came, also when they are broken.
-    pub fn finish(&mut self, ids: &mut Ids) -> Vec<Item> {
-        let calls = std::mem::take(&mut self.calls);
-        calls
+    /// The finished calls, with ids that pair, and the servers' additions by id. Arguments stay as they came, also when
+    /// they are broken.
+    pub fn finish(&mut self, ids: &mut Ids) -> (Vec<Item>, Map<String, Value>) {
+        let mut extras = Map::new();
+        let calls = std::mem::take(&mut self.calls)
             .into_iter()
             .map(|call| {
-                Item::ToolCall(ToolCall {
-                    id: ids.claim(&call.id),
-                    name: call.name.into(),
-                    args: call.args.into(),
-                })
+                let id = ids.claim(&call.id);
+                if !call.extra.is_null() {
+                    extras.insert(id.to_string(), call.extra);
+                }
+                Item::ToolCall(ToolCall { id, name: call.name.into(), args: call.args.into() })
             })
-            .collect()
+            .collect();
+        (calls, extras)
     }
 }
 
@@ -129,6 +142,7 @@ mod tests {
         }
         calls
             .finish(&mut Ids::default())
+            .0
             .into_iter()
             .map(|item| match item {
                 Item::ToolCall(call) => format!("{} {} {}", call.id, call.name, call.args),

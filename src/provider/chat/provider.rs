@@ -32,12 +32,13 @@ impl Chat {
     /// As [`Chat::new`].
     pub fn with_pace(settings: &ProviderSettings, pace: Pace) -> Result<Self, ProviderError> {
         let url = url(&settings.base_url)?;
-        let bearer = settings.api_key.as_ref().map(|key| format!("Bearer {}", key.expose()));
+        let key = http::usable_key(settings, "api.openai.com", "OPENAI_API_KEY")?;
+        let bearer = key.map(|key| format!("Bearer {}", key.expose()));
         let own = settings.headers.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         let headers = bearer.as_deref().map(|bearer| ("authorization", bearer)).into_iter().chain(own);
         let host = http::parse(&url)?.host_str().unwrap_or_default().to_owned();
         let strict = host == "api.openai.com" || host.ends_with(".openai.azure.com");
-        let endpoint = Endpoint::new(&url, headers, settings.api_key.as_ref())?;
+        let endpoint = Endpoint::new(&url, headers, key)?;
         Ok(Self { endpoint: Arc::new(endpoint), pace, flavour: Flavour { strict } })
     }
 }

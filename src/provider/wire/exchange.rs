@@ -79,7 +79,7 @@ fn attempt(endpoint: Arc<Endpoint>, body: Arc<str>, idle: Duration, mut decoder:
             let patience = if decoder.settled() {
                 idle.min(END_GRACE)
             } else {
-                idle.min((idle * KEEP_ALIVE_FACTOR).saturating_sub(last_event.elapsed()))
+                idle.min(idle.saturating_mul(KEEP_ALIVE_FACTOR).saturating_sub(last_event.elapsed()))
             };
             let chunk = match timeout(patience, response.chunk()).await {
                 Ok(Ok(Some(chunk))) => chunk,
@@ -173,16 +173,6 @@ fn whole(bytes: &[u8]) -> Result<Value, ProviderError> {
         }
         let start = text::one_line(&String::from_utf8_lossy(&bytes[..bytes.len().min(400)]), 100);
         ProviderError::Protocol { message: format!("it is no valid JSON ({error}): {start}") }
-    })
-}
-
-/// An event's data as JSON, for decoders.
-///
-/// # Errors
-/// `Protocol`, quoting the start of what came instead.
-pub fn json(data: &str) -> Result<Value, ProviderError> {
-    serde_json::from_str(data).map_err(|error| ProviderError::Protocol {
-        message: format!("an event holds no valid JSON ({error}): {}", text::one_line(data, 100)),
     })
 }
 

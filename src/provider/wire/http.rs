@@ -15,6 +15,7 @@ use reqwest::{Client, Response, Url};
 
 use super::fault;
 use crate::base::secret::Secret;
+use crate::config::settings::ProviderSettings;
 use crate::provider::api::ProviderError;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
@@ -116,6 +117,29 @@ pub fn parse(text: &str) -> Result<Url, ProviderError> {
             "'{text}' is no address; it must look like https://host/v1 or http://localhost:8080/v1"
         ),
     })
+}
+
+/// The configured key, unless it is empty. The service at `host` is known to want one, so that its absence is told
+/// before anything is sent.
+///
+/// # Errors
+/// `Setup`, naming the variable to set.
+pub fn usable_key<'a>(
+    settings: &'a ProviderSettings,
+    host: &str,
+    variable: &str,
+) -> Result<Option<&'a Secret>, ProviderError> {
+    let key = settings.api_key.as_ref().filter(|key| !key.expose().is_empty());
+    let wanted = parse(&settings.base_url)?.host_str() == Some(host);
+    let other = settings.headers.iter().any(|(name, _)| {
+        name.eq_ignore_ascii_case("authorization") || name.eq_ignore_ascii_case("x-api-key")
+    });
+    if wanted && key.is_none() && !other {
+        return Err(ProviderError::Setup {
+            message: format!("{host} wants a key, and none is set; put it into {variable}"),
+        });
+    }
+    Ok(key)
 }
 
 /// A client that can reach `url`.

@@ -4,5 +4,6 @@
 pub mod exchange;
 pub mod fault;
 pub mod http;
+pub mod json;
 pub mod retry;
 pub mod sse;
