@@ -8,11 +8,11 @@ use tokio::sync::mpsc;
 
 use super::control::Questions;
 use super::conversation::Conversation;
+use super::core::Core;
 use super::dispatch::Dispatcher;
 use super::engine::Engine;
 use super::policy_desk::PolicyDesk;
 use super::recall::LogOriginals;
-use super::turn::Core;
 use crate::config::load::Loaded;
 use crate::config::prompts;
 use crate::context::budget::tokens;

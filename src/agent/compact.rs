@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::control::{Events, TurnControl};
-use super::turn::Core;
+use super::core::Core;
 use crate::context::budget::cache_model::{self, COLD_AFTER_MS, Prices};
 use crate::context::compress::summary::SummaryCompressor;
 use crate::context::history::entry::Entry;
@@ -176,7 +176,10 @@ impl Core {
             } else {
                 ""
             };
-            notice(events, format!("Older rounds were replaced by recorded facts only: {reason}.{more}"));
+            let _ = events.send(Event::Notice {
+                level: Level::Warning,
+                text: format!("Older rounds were replaced by recorded facts only: {reason}.{more}"),
+            });
         } else {
             self.summary_failures = 0;
         }
@@ -223,8 +226,4 @@ impl Core {
             window_tokens: self.context.window_tokens,
         }
     }
-}
-
-fn notice(events: &Events, text: String) {
-    let _ = events.send(Event::Notice { level: Level::Warning, text });
 }

@@ -84,7 +84,7 @@ impl Dispatcher {
         }
         let running = group.iter().zip(admitted).map(|(call, gate)| async move {
             match gate {
-                Err(envelope) => Ok(envelope),
+                Err(envelope) => Ok(*envelope),
                 Ok(admitted) => self.run(call, admitted, control, events).await,
             }
         });
@@ -111,7 +111,7 @@ impl Dispatcher {
         call: &ToolCall,
         control: &TurnControl,
         events: &Events,
-    ) -> Result<Admitted<'a>, Envelope> {
+    ) -> Result<Admitted<'a>, Box<Envelope>> {
         let started = |title: String| {
             let _ = events.send(Event::ToolStarted {
                 call_id: Arc::clone(&call.id),
@@ -122,10 +122,10 @@ impl Dispatcher {
         };
         let parsed = self.find(&call.name).map_err(|error| envelope_of(&error)).and_then(|tool| {
             let args = call.parsed_args().map_err(|message| {
-                Envelope::error(
+                Box::new(Envelope::error(
                     ErrorCode::InvalidParam,
                     format!("{}: {message}. Send the call again with one valid JSON object", tool.name()),
-                )
+                ))
             })?;
             tool.prepare(args).map_err(|error| envelope_of(&error))
         });
@@ -159,7 +159,7 @@ impl Dispatcher {
         reason: String,
         control: &TurnControl,
         events: &Events,
-    ) -> Result<(), Envelope> {
+    ) -> Result<(), Box<Envelope>> {
         if !self.interactive {
             self.denied.fetch_add(1, Ordering::Relaxed);
             return Err(denied(&format!(
@@ -213,18 +213,18 @@ impl Dispatcher {
         events: &Events,
     ) -> Result<Envelope, String> {
         if control.cancel.is_cancelled() {
-            return Ok(interrupted());
+            return Ok(*interrupted());
         }
         let cx = self.cx_for(call, control, events);
         let begun = Instant::now();
         let outcome = tokio::select! {
             outcome = admitted.prepared.run(&cx) => outcome,
-            () = after(&control.cancel) => return Ok(interrupted()),
+            () = after(&control.cancel) => return Ok(*interrupted()),
         };
         let mut envelope = match outcome {
             Ok(envelope) => envelope,
             Err(ToolError::Fatal(message)) => return Err(message),
-            Err(error @ ToolError::Model { .. }) => envelope_of(&error),
+            Err(error @ ToolError::Model { .. }) => *envelope_of(&error),
         };
         envelope.time_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         Ok(envelope)
@@ -278,19 +278,22 @@ async fn after(cancel: &CancellationToken) {
     tokio::time::sleep(CLEAN_UP).await;
 }
 
-fn envelope_of(error: &ToolError) -> Envelope {
-    match error {
+fn envelope_of(error: &ToolError) -> Box<Envelope> {
+    Box::new(match error {
         ToolError::Model { code, message } => Envelope::error(*code, message.clone()),
         ToolError::Fatal(message) => Envelope::error(ErrorCode::InternalError, message.clone()),
-    }
+    })
 }
 
-fn denied(message: &str) -> Envelope {
-    Envelope::error(ErrorCode::PermissionDenied, message)
+fn denied(message: &str) -> Box<Envelope> {
+    Box::new(Envelope::error(ErrorCode::PermissionDenied, message))
 }
 
-fn interrupted() -> Envelope {
-    Envelope::error(ErrorCode::Interrupted, "the user interrupted this call; its effect may be partial")
+fn interrupted() -> Box<Envelope> {
+    Box::new(Envelope::error(
+        ErrorCode::Interrupted,
+        "the user interrupted this call; its effect may be partial",
+    ))
 }
 
 fn redact_in_place(text: &mut String) {

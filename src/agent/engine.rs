@@ -10,8 +10,8 @@ use tokio::sync::mpsc;
 use super::build::{self, Wiring};
 use super::control::{Events, Questions, TurnControl};
 use super::conversation::Conversation;
+use super::core::Core;
 use super::policy_desk::PolicyDesk;
-use super::turn::Core;
 use crate::config::prompts;
 use crate::protocol::event::{Event, Level, SessionInfo};
 use crate::protocol::op::Op;
@@ -270,11 +270,15 @@ fn quick_op(op: Op, desk: &PolicyDesk, wiring: &Wiring, events: &Events) {
         }
         Op::ListSessions => {
             let (events, state) = (events.clone(), wiring.project_state.clone());
-            tokio::task::spawn_blocking(move || events.send(Event::Sessions(index::list(&state))));
+            tokio::task::spawn_blocking(move || {
+                let _ = events.send(Event::Sessions(index::list(&state)));
+            });
         }
         Op::ListFiles => {
             let (events, root) = (events.clone(), wiring.workspace.clone());
-            tokio::task::spawn_blocking(move || events.send(Event::Files(files(&root).into())));
+            tokio::task::spawn_blocking(move || {
+                let _ = events.send(Event::Files(files(&root).into()));
+            });
         }
         _ => {}
     }

@@ -13,8 +13,11 @@ pub struct ModelFacts {
 /// The window assumed when nothing is known, in tokens (SPEC §2).
 pub const DEFAULT_WINDOW: u64 = 128_000;
 
+/// Name prefix, window, price.
+type Row = (&'static str, u64, Option<(f64, f64, f64)>);
+
 /// Name prefixes with their facts; the longest matching prefix wins. List prices as published by the vendors in 2025.
-const TABLE: &[(&str, u64, Option<(f64, f64, f64)>)] = &[
+const TABLE: &[Row] = &[
     ("gpt-5", 400_000, Some((1.25, 0.125, 10.0))),
     ("gpt-5-mini", 400_000, Some((0.25, 0.025, 2.0))),
     ("gpt-5-nano", 400_000, Some((0.05, 0.005, 0.4))),

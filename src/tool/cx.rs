@@ -8,7 +8,7 @@ use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
 use super::file::state::FileStates;
-use super::plan::todo::TodoBoard;
+use super::plan::todo_board::TodoBoard;
 use super::run::shell::Shell;
 use crate::context::compress::spill::Spill;
 use crate::model::item::{Item, ItemId};

@@ -34,8 +34,17 @@ const MAX_LINES: usize = 500;
 const MAX_IMPORTS: usize = 15;
 /// The wiring is the one place that knows every part; everything else keeps to the limit.
 const WIRING: &[&str] = &["agent/build.rs"];
-const TOP_LEVEL: &[&str] =
-    &["Cargo.toml", "Cargo.lock", "src", "prompts", "tests", "CODE_LAW.md", "README.md", "config.toml", "LICENSE"];
+const TOP_LEVEL: &[&str] = &[
+    "Cargo.toml",
+    "Cargo.lock",
+    "src",
+    "prompts",
+    "tests",
+    "CODE_LAW.md",
+    "README.md",
+    "config.toml",
+    "LICENSE",
+];
 
 struct Source {
     /// Such as `context/ledger.rs`.
@@ -273,7 +282,9 @@ fn front_ends_and_context_know_no_agent() {
 #[test]
 fn the_top_level_holds_what_the_design_card_fixed() {
     // Only what git tracks counts: a person may keep notes of their own beside it.
-    let Ok(listed) = std::process::Command::new("git").args(["ls-files"]).current_dir(root()).output() else { return };
+    let Ok(listed) = std::process::Command::new("git").args(["ls-files"]).current_dir(root()).output() else {
+        return;
+    };
     let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
     for path in listed.lines() {
         let top = path.split('/').next().unwrap();

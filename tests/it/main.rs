@@ -3,6 +3,7 @@
 
 mod support;
 
+mod architecture;
 mod provider_faults;
 mod provider_stream;
 mod provider_wire;

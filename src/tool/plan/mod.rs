@@ -3,3 +3,4 @@
 pub mod ask_user;
 pub mod recall;
 pub mod todo;
+pub mod todo_board;

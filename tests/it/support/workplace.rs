@@ -1,0 +1,90 @@
+//! A hermetic place to work: a project folder, a home of its own, and the real binary started in it with nothing
+//! inherited that could reach a network or a person's settings.
+#![allow(dead_code)]
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+use tempfile::TempDir;
+
+/// The folders of one test.
+pub struct Workplace {
+    folder: TempDir,
+}
+
+impl Workplace {
+    /// An empty project.
+    pub fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir_all(folder.path().join("project")).unwrap();
+        fs::create_dir_all(folder.path().join("home")).unwrap();
+        Self { folder }
+    }
+
+    /// The project folder, canonical.
+    pub fn project(&self) -> PathBuf {
+        self.folder.path().join("project").canonicalize().unwrap()
+    }
+
+    /// `MYCODE_HOME`.
+    pub fn home(&self) -> PathBuf {
+        self.folder.path().join("home")
+    }
+
+    /// Writes a file of the project.
+    pub fn file(&self, name: &str, text: impl AsRef<[u8]>) -> &Self {
+        let path = self.project().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+        self
+    }
+
+    /// A file of the project.
+    pub fn text(&self, name: &str) -> String {
+        fs::read_to_string(self.project().join(name)).unwrap()
+    }
+
+    /// The binary with `args`, ready to start.
+    pub fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_mycode"));
+        command.args(args).current_dir(self.project()).env_clear().stdin(Stdio::null());
+        for name in ["PATH", "HOME", "CARGO_HOME", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN", "TMPDIR"] {
+            if let Some(value) = std::env::var_os(name) {
+                command.env(name, value);
+            }
+        }
+        command.env("MYCODE_HOME", self.home()).env("LANG", "C.UTF-8");
+        command
+    }
+
+    /// `mycode exec` against a server, in the Chat Completions dialect.
+    pub fn exec(&self, base_url: &str, args: &[&str]) -> Output {
+        let mut all = vec!["exec", "--base-url", base_url, "--model", "test-model"];
+        all.extend(args);
+        self.command(&all).output().unwrap()
+    }
+
+    /// The log of the only (or last) session.
+    pub fn log(&self) -> PathBuf {
+        let mut logs: Vec<PathBuf> = walkdir::WalkDir::new(self.home())
+            .into_iter()
+            .flatten()
+            .map(|entry| entry.path().to_owned())
+            .filter(|path| path.extension().is_some_and(|extension| extension == "jsonl"))
+            .collect();
+        logs.sort();
+        logs.pop().expect("a session log")
+    }
+}
+
+/// Standard output as text.
+pub fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// Standard error as text.
+pub fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
