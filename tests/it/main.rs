@@ -4,6 +4,8 @@
 mod support;
 
 mod architecture;
+mod main_job;
 mod provider_faults;
 mod provider_stream;
 mod provider_wire;
+mod sessions;

@@ -1,5 +1,8 @@
-//! What tests share: a fake model server that speaks both dialects, checks every request, and misbehaves on demand.
+//! What tests share: a fake model server that speaks both dialects, checks every request, and misbehaves on demand; a
+//! hermetic place to start the real binary in; and an exact token count.
 
 pub mod answer;
 pub mod check;
 pub mod server;
+pub mod tokens;
+pub mod workplace;

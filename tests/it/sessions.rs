@@ -1,0 +1,154 @@
+//! Sessions through the real binary: they survive a kill at any moment, resume with the same prefix, refuse two writers,
+//! and open in spite of damage.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+
+use serde_json::{Value, json};
+
+use crate::support::answer::answer;
+use crate::support::server::FakeServer;
+use crate::support::workplace::{Workplace, stderr, stdout};
+
+fn place() -> Workplace {
+    let place = Workplace::new();
+    place.file("a.txt", "alpha\nbeta\n");
+    place
+}
+
+fn messages(body: &Value) -> Vec<Value> {
+    body["messages"].as_array().unwrap().clone()
+}
+
+#[test]
+fn a_resumed_session_goes_on_with_the_same_prefix() {
+    let server = FakeServer::start(vec![
+        answer().call("Read", json!({"path": "a.txt"})).into(),
+        answer().text("It says alpha.").into(),
+        answer().call("Edit", json!({"path": "a.txt", "old_string": "alpha", "new_string": "omega"})).into(),
+        answer().text("Changed.").into(),
+    ]);
+    let place = place();
+    assert!(place.exec(&server.base_url(), &["what does a.txt say?"]).status.success());
+    let output = place.exec(&server.base_url(), &["-c", "change alpha to omega"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    // The file counts as read: the session remembered it across processes.
+    assert_eq!(place.text("a.txt"), "omega\nbeta\n");
+    let requests = server.requests();
+    let (before, after) = (messages(&requests[1].body), messages(&requests[2].body));
+    assert_eq!(before[..], after[..before.len()], "the prefix changed");
+    let listed = place.command(&["sessions", "--json"]).output().unwrap();
+    let row: Value = serde_json::from_str(stdout(&listed).lines().next().unwrap()).unwrap();
+    assert_eq!((row["turns"].as_u64(), row["title"].as_str()), (Some(2), Some("what does a.txt say?")));
+}
+
+#[test]
+fn a_kill_in_the_middle_loses_nothing_that_was_finished() {
+    let server = FakeServer::start(vec![
+        answer().call("Read", json!({"path": "a.txt"})).into(),
+        answer().text("Never heard.").gated().into(),
+        answer().text("Going on.").into(),
+    ]);
+    let place = place();
+    let mut child = place
+        .command(&["exec", "--base-url", &server.base_url(), "--model", "m", "read a.txt"])
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    server.wait_for_requests(2);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let output = place.exec(&server.base_url(), &["-c", "go on"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let last = server.requests().pop().unwrap();
+    assert!(last.raw.contains("1\\talpha"), "the finished Read is still there: {}", last.raw);
+}
+
+#[test]
+fn a_call_cut_off_by_a_kill_is_answered_on_resume() {
+    let server = FakeServer::start(vec![
+        answer().call("Bash", json!({"command": "touch started; sleep 60"})).into(),
+        answer().text("Going on.").into(),
+    ]);
+    let place = place();
+    let mut child = place
+        .command(&["exec", "--base-url", &server.base_url(), "--model", "m", "sleep"])
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    while !place.project().join("started").exists() {
+        std::thread::yield_now();
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let output = place.exec(&server.base_url(), &["-c", "go on"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    // The server itself checks that calls and results pair up.
+    assert!(server.requests()[1].raw.contains("INTERRUPTED"));
+}
+
+#[test]
+fn damage_never_blocks_a_resume() {
+    let server = FakeServer::start(vec![
+        answer().call("Read", json!({"path": "a.txt"})).into(),
+        answer().text("One.").into(),
+        answer().text("Two.").into(),
+    ]);
+    let place = place();
+    place.exec(&server.base_url(), &["first"]);
+    let log = place.log();
+    let mut file = OpenOptions::new().append(true).open(&log).unwrap();
+    file.write_all(b"{\"item\":{\"id\":99,\"ms\":1,\"tok").unwrap();
+    let text = std::fs::read_to_string(&log).unwrap().replacen(
+        '\n',
+        "\n{\"from\":\"the future\"}\n\u{0}\u{2028}\n",
+        1,
+    );
+    std::fs::write(&log, text).unwrap();
+    let output = place.exec(&server.base_url(), &["-c", "second"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(stderr(&output).contains("could not be read"), "{}", stderr(&output));
+    let last = server.requests().pop().unwrap();
+    assert!(last.raw.contains("first") && last.raw.contains("One.") && last.raw.contains("second"));
+    // What was appended after the torn line is whole again.
+    let resumed = std::fs::read_to_string(&log).unwrap();
+    assert!(resumed.lines().last().unwrap().starts_with("{\"turn_end\":"));
+}
+
+#[test]
+fn two_processes_never_write_one_session() {
+    let server = FakeServer::start(vec![answer().text("One.").into(), answer().text("Slow.").gated().into()]);
+    let place = place();
+    place.exec(&server.base_url(), &["first"]);
+    let mut child = place
+        .command(&["exec", "-c", "--base-url", &server.base_url(), "--model", "m", "second"])
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    server.wait_for_requests(2);
+    let output = place.exec(&server.base_url(), &["-c", "third"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("open in another mycode"), "{}", stderr(&output));
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
+fn a_failed_first_request_gives_the_prompt_back_and_leaves_no_trace_in_the_next() {
+    use crate::support::answer::status;
+    let server = FakeServer::start(vec![
+        answer().text("One.").into(),
+        status(400, r#"{"error":{"message":"no such thing"}}"#),
+        answer().text("Three.").into(),
+    ]);
+    let place = place();
+    place.exec(&server.base_url(), &["first"]);
+    let output = place.exec(&server.base_url(), &["-c", "second"]);
+    assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
+    place.exec(&server.base_url(), &["-c", "third"]);
+    let last = server.requests().pop().unwrap();
+    assert!(last.raw.contains("third") && !last.raw.contains("second"));
+}
