@@ -9,3 +9,4 @@ mod provider_faults;
 mod provider_stream;
 mod provider_wire;
 mod sessions;
+mod turns;

@@ -1,6 +1,7 @@
 //! What tests share: a fake model server that speaks both dialects, checks every request, and misbehaves on demand; a
 //! hermetic place to start the real binary in; and an exact token count.
 
+pub mod agent;
 pub mod answer;
 pub mod check;
 pub mod server;

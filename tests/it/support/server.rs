@@ -52,6 +52,8 @@ impl Recorded {
 #[derive(Default)]
 struct State {
     replies: VecDeque<Reply>,
+    /// Marks with the reply to every request that holds them.
+    standing: Vec<(String, Reply)>,
     gets: HashMap<String, String>,
     requests: Vec<Recorded>,
     faults: Vec<String>,
@@ -113,6 +115,11 @@ impl FakeServer {
     /// Adds a reply behind the others.
     pub fn push(&self, reply: impl Into<Reply>) {
         self.shared.state.lock().unwrap().replies.push_back(reply.into());
+    }
+
+    /// Answers every request whose body holds `mark` with this, instead of the next reply.
+    pub fn on_body(&self, mark: &str, reply: impl Into<Reply>) {
+        self.shared.state.lock().unwrap().standing.push((mark.to_owned(), reply.into()));
     }
 
     /// Replies that have not been used.
@@ -333,8 +340,11 @@ impl Connection {
         let before = state.requests.last().map_or("", |before| before.raw.as_str());
         let shared_bytes = before.bytes().zip(request.raw.bytes()).take_while(|(a, b)| a == b).count();
         let guess = ((request.raw.len() / 4) as u64, (shared_bytes / 4) as u64, 20);
+        let raw = request.raw.clone();
         state.requests.push(request);
-        let reply = state.replies.pop_front().unwrap_or_else(|| {
+        let standing =
+            state.standing.iter().find(|(mark, _)| raw.contains(mark)).map(|(_, reply)| reply.clone());
+        let reply = standing.or_else(|| state.replies.pop_front()).unwrap_or_else(|| {
             state.faults.push(format!("request {number}: there are only {} replies", number - 1));
             super::answer::status(400, r#"{"error":{"message":"the fake server has no more replies"}}"#)
         });

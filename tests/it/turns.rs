@@ -1,0 +1,229 @@
+//! What happens while a turn runs: questions, interrupts, steering, several calls at once, a window that fills up.
+
+use mycode::protocol::approval::{Answer, Question};
+use mycode::protocol::event::{EndReason, Event};
+use mycode::protocol::op::Op;
+use serde_json::json;
+
+use crate::support::agent::TestAgent;
+use crate::support::answer::{Reply, answer, status};
+use crate::support::server::FakeServer;
+use crate::support::tokens;
+use crate::support::workplace::Workplace;
+
+fn config(server: &FakeServer, more: &str) -> String {
+    format!("provider = \"openai\"\nbase_url = \"{}\"\nmodel = \"m\"\n{more}", server.base_url())
+}
+
+fn place() -> Workplace {
+    let place = Workplace::new();
+    place.file("a.txt", "alpha\n");
+    place
+}
+
+fn asked(event: &Event) -> Option<(u64, Question)> {
+    match event {
+        Event::Ask { id, question } => Some((*id, question.clone())),
+        _ => None,
+    }
+}
+
+#[tokio::test]
+async fn consent_once_for_the_session_and_no_with_a_note() {
+    let write = |name: &str| answer().call("Write", json!({"path": name, "content": "x\n"})).into();
+    let server = FakeServer::start(vec![
+        write("one.txt"),
+        write("two.txt"),
+        write("three.txt"),
+        answer().call("Bash", json!({"command": "make it"})).into(),
+        answer().text("Done.").into(),
+    ]);
+    let place = place();
+    let mut agent = TestAgent::start(&place, &config(&server, ""), true);
+    agent.submit("write");
+    let (id, question) = agent.until(asked).await;
+    let Question::Approval(request) = question else { panic!("{question:?}") };
+    assert_eq!(request.tool, "Write");
+    assert!(request.is_diff && request.detail.contains("+x"), "{}", request.detail);
+    assert!(!place.project().join("one.txt").exists(), "nothing happens before the answer");
+    agent.send(Op::Answer { id, answer: Answer::Once });
+    let (id, _) = agent.until(asked).await;
+    agent.send(Op::Answer { id, answer: Answer::Session });
+    // The third write is not asked for any more; the command is.
+    let (id, question) = agent.until(asked).await;
+    let Question::Approval(request) = question else { panic!("{question:?}") };
+    assert_eq!((request.detail.as_str(), request.always_prefix), ("make it", Some("make it".to_owned())));
+    agent.send(Op::Answer { id, answer: Answer::No { note: "use ninja".to_owned() } });
+    let end = agent.end().await;
+    assert_eq!((end.reason, end.denied), (EndReason::Done, 1));
+    for name in ["one.txt", "two.txt", "three.txt"] {
+        assert_eq!(place.text(name), "x\n");
+    }
+    assert!(server.requests()[4].raw.contains("the user said no: use ninja"));
+}
+
+#[tokio::test]
+async fn an_interrupt_keeps_what_was_said_and_stops_a_command() {
+    let server = FakeServer::start(vec![
+        answer().text("I begin to explain something long").bytes_per_chunk(400).gated().into(),
+        answer().call("Bash", json!({"command": "echo begun; sleep 100"})).into(),
+        answer().text("Fine.").into(),
+    ]);
+    let place = place();
+    let mut agent = TestAgent::start(&place, &config(&server, "permission = \"auto\""), false);
+    agent.submit("explain");
+    server.release(1);
+    agent.until(|event| matches!(event, Event::TextDelta(_)).then_some(())).await;
+    agent.send(Op::Interrupt);
+    assert_eq!(agent.end().await.reason, EndReason::Interrupted);
+    agent.submit("sleep");
+    server.release(1000);
+    agent
+        .until(|event| matches!(event, Event::ToolProgress { .. } | Event::ToolStarted { .. }).then_some(()))
+        .await;
+    agent.send(Op::Interrupt);
+    assert_eq!(agent.end().await.reason, EndReason::Interrupted);
+    assert_eq!(agent.turn("and now?").await.reason, EndReason::Done);
+    let last = server.requests().pop().unwrap();
+    assert!(last.raw.contains("[interrupted]"), "{}", last.raw);
+    assert!(last.raw.contains("INTERRUPTED"), "{}", last.raw);
+}
+
+#[tokio::test]
+async fn steering_is_taken_up_at_the_next_step() {
+    let server = FakeServer::start(vec![
+        answer().call("Bash", json!({"command": "until test -e go; do sleep 0.01; done"})).into(),
+        answer().text("Yes, in French.").into(),
+    ]);
+    let place = place();
+    let mut agent = TestAgent::start(&place, &config(&server, "permission = \"auto\""), false);
+    agent.submit("write a poem");
+    agent.until(|event| matches!(event, Event::ToolStarted { .. }).then_some(())).await;
+    agent.submit("in French, please");
+    place.file("go", "");
+    assert_eq!(agent.end().await.reason, EndReason::Done);
+    let messages = server.requests()[1].body["messages"].as_array().unwrap().clone();
+    assert_eq!(messages.last().unwrap()["content"], "in French, please");
+}
+
+#[tokio::test]
+async fn reading_calls_run_together_and_answer_in_order() {
+    // The first read waits for the second: one after the other would never end.
+    let server = FakeServer::start(vec![
+        answer()
+            .call("Read", json!({"path": "a.txt"}))
+            .call("Grep", json!({"pattern": "alpha"}))
+            .call("LS", json!({}))
+            .into(),
+        answer().text("Done.").into(),
+    ]);
+    let place = place();
+    let mut agent = TestAgent::start(&place, &config(&server, ""), false);
+    agent.turn("look").await;
+    let order: Vec<String> = agent
+        .seen
+        .iter()
+        .filter_map(|event| match event {
+            Event::ToolStarted { tool, .. } => Some(format!("start {tool}")),
+            Event::ToolDone { result, .. } => Some(format!("done {}", result.tool)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(order, ["start Read", "start Grep", "start LS", "done Read", "done Grep", "done LS"]);
+}
+
+#[tokio::test]
+async fn an_endless_turn_never_overflows_a_small_window() {
+    let noise = "for i in $(seq 400); do echo \"line $i of some output that nobody needs\"; done";
+    let mut script: Vec<Reply> = Vec::new();
+    for step in 0..40 {
+        script.push(match step % 3 {
+            0 => answer().call("Bash", json!({"command": noise})).no_usage().into(),
+            1 => answer().call("Read", json!({"path": "big.txt"})).no_usage().into(),
+            _ => answer()
+                .text("I write a file.")
+                .call(
+                    "Write",
+                    json!({"path": format!("out{step}.txt"), "content": "some words ".repeat(200)}),
+                )
+                .no_usage()
+                .into(),
+        });
+    }
+    script.push(answer().text("Done.").no_usage().into());
+    for window in [8_192_usize, 32_768] {
+        let server = FakeServer::start(script.clone());
+        let place = place();
+        place.file("big.txt", "fn some_function(argument: &str) -> usize { argument.len() }\n".repeat(2_000));
+        let mut agent = TestAgent::start(
+            &place,
+            &config(&server, &format!("context_window = {window}\nmax_steps = 60")),
+            false,
+        );
+        let end = agent.turn("Do a long job with @big.txt and many outputs").await;
+        assert_eq!(end.reason, EndReason::Done, "window {window}");
+        let requests = server.requests();
+        assert_eq!(requests.len(), 41);
+        for (number, request) in requests.iter().enumerate() {
+            let size = tokens::of_request(&request.body);
+            assert!(size < window, "request {number} has {size} tokens in a window of {window}");
+            assert!(request.raw.contains("Do a long job"), "request {number} lost the task");
+        }
+    }
+}
+
+#[tokio::test]
+async fn many_turns_become_a_checked_summary_that_keeps_the_requests() {
+    let long = "This answer explains a lot of things in many words. ".repeat(60);
+    let server = FakeServer::start((0..9).map(|_| answer().text(&long).no_usage().into()).collect());
+    let summary = answer().text("## Objectives & Status\n- worked on `a.txt` and `ghost.txt`").no_usage();
+    server.on_body("<conversation>", summary);
+    let place = place();
+    let mut agent = TestAgent::start(&place, &config(&server, "context_window = 12000"), false);
+    for turn in 0..9 {
+        let end = agent.turn(&format!("request number {turn} about @a.txt")).await;
+        assert_eq!(end.reason, EndReason::Done);
+    }
+    let last = server.requests().pop().unwrap();
+    assert!(last.raw.contains("## Archived History Summary"), "{}", last.raw);
+    assert!(last.raw.contains("request number 0 about"), "the first request is kept word for word");
+    assert!(last.raw.contains("worked on `a.txt` and"), "the model's own words are there");
+    assert!(!last.raw.contains("ghost.txt"), "a name that never occurred is struck out");
+    assert!(tokens::of_request(&last.body) < 12_000);
+}
+
+#[tokio::test]
+async fn a_failing_summary_falls_back_to_the_facts() {
+    let long = "This answer explains a lot of things in many words. ".repeat(60);
+    let server = FakeServer::start((0..8).map(|_| answer().text(&long).no_usage().into()).collect());
+    server.on_body("<conversation>", status(400, r#"{"error":{"message":"no summaries today"}}"#));
+    let mut agent = TestAgent::start(&place(), &config(&server, "context_window = 12000"), false);
+    for turn in 0..8 {
+        assert_eq!(agent.turn(&format!("request number {turn}")).await.reason, EndReason::Done);
+    }
+    let last = server.requests().pop().unwrap();
+    assert!(last.raw.contains("Facts recorded by the program") && last.raw.contains("request number 0"));
+    let warned = agent
+        .seen
+        .iter()
+        .any(|event| matches!(event, Event::Notice { text, .. } if text.contains("no summaries")));
+    assert!(warned);
+}
+
+#[tokio::test]
+async fn a_server_with_a_smaller_window_than_it_said_is_believed() {
+    let full = || {
+        status(
+            400,
+            r#"{"error":{"code":"context_length_exceeded","message":"maximum context length is 9000"}}"#,
+        )
+    };
+    let read = || answer().call("Read", json!({"path": "big.txt"})).no_usage().into();
+    let server = FakeServer::start(vec![read(), full(), answer().text("Done.").no_usage().into()]);
+    let place = place();
+    place.file("big.txt", "a line of text that fills the window\n".repeat(450));
+    let mut agent = TestAgent::start(&place, &config(&server, "context_window = 100000"), false);
+    assert_eq!(agent.turn("read").await.reason, EndReason::Done);
+    let requests = server.requests();
+    assert!(tokens::of_request(&requests[2].body) < tokens::of_request(&requests[1].body));
+}
