@@ -1,1 +1,10 @@
 //! The only integration test binary (fast link); one file a subject.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod tools_bash;
+mod tools_edit;
+mod tools_files;
+mod tools_find;
+mod tools_props;
+mod tools_read;
+mod tools_support;

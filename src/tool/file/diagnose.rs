@@ -140,7 +140,15 @@ fn first_difference(lines: &Lines, first: usize, count: usize, old: &str) -> Str
             break;
         }
         let real = lines.content(index);
-        if real != *given && !real.contains(given) {
+        // The first line may begin, and the last may end, inside a line of the file.
+        let (is_first, is_last) = (offset == 0, offset + 1 == old.len());
+        let same = match (is_first, is_last) {
+            (true, true) => real.contains(given),
+            (true, false) => real.ends_with(given),
+            (false, true) => real.starts_with(given),
+            (false, false) => real == *given,
+        };
+        if !same {
             let (real, given) = around_difference(real, given);
             return format!(
                 "File line {}: `{}`; old_string line {}: `{}` (· space, → tab)",

@@ -17,7 +17,7 @@ pub struct Edit<'a> {
 }
 
 /// How much the text in the file differs from the text that was given.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Rung {
     Exact,
     LineEnds,
