@@ -116,10 +116,10 @@ impl Sink {
             let (a, b) = self.captured.tail.as_slices();
             let early = [&self.captured.head[..], a, b].concat();
             // The head already holds this chunk's beginning.
-            self.to_file(&early);
-            self.to_file(rest);
+            self.store(&early);
+            self.store(rest);
         } else if self.file.is_some() {
-            self.to_file(chunk);
+            self.store(chunk);
         }
         let seen = &mut self.captured;
         if rest.len() >= self.keep {
@@ -143,7 +143,7 @@ impl Sink {
         }
     }
 
-    fn to_file(&mut self, bytes: &[u8]) {
+    fn store(&mut self, bytes: &[u8]) {
         let Some(file) = &mut self.file else { return };
         let room = usize::try_from(self.cap - self.written).unwrap_or(usize::MAX);
         let part = &bytes[..bytes.len().min(room)];

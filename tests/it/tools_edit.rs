@@ -168,6 +168,8 @@ async fn line_ends() {
             Error("INVALID_PARAM", "at lines 1, 3"),
         ),
         ("line ends alone: converts when asked", b"a\nb\n", "a\n", "a\r\n", false, Bytes(b"a\r\nb\n")),
+        ("CRLF given, LF for the new", b"a\r\nb\r\n", "a\r\nb", "x\ny", false, Bytes(b"x\r\ny\r\n")),
+        ("CRLF to LF when that is all", b"a\r\nb\n", "a\r\nb", "a\nb", false, Bytes(b"a\nb\n")),
         ("BOM stays", b"\xEF\xBB\xBFa\r\nb\r\n", "a\nb", "c\nd", false, Bytes(b"\xEF\xBB\xBFc\r\nd\r\n")),
     ])
     .await;

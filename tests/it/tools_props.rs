@@ -1,6 +1,7 @@
 //! Properties of edits over random files: exactly the bytes of the match change, whatever the line ends.
 
-use mycode::tool::file::match_edit::{Edit, Refusal, Rung, apply};
+use mycode::tool::file::apply::apply;
+use mycode::tool::file::match_edit::{Edit, Refusal, Rung};
 use proptest::prelude::*;
 
 /// Lines with all sorts of ends, indentation and trailing white space.

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use similar::TextDiff;
 
+use super::apply::{Applied, apply};
 use super::diagnose;
-use super::match_edit::{Applied, Edit, Refusal, Rung, apply};
+use super::match_edit::{Edit, Refusal, Rung};
 use crate::base::atomic::{self, Expect};
 use crate::base::encoding::{self, Encoding};
 use crate::base::file::{self, FileError};
@@ -387,9 +388,10 @@ fn make_folders(path: &Path) -> Result<Vec<PathBuf>, FileError> {
 pub fn preview(intent: Result<Intent, ToolError>) -> (String, bool) {
     match intent {
         Ok(Intent::Change(plan)) => {
-            let show = |loaded: &Loaded| encoding::shown(&loaded.text, loaded.encoding);
-            let old = plan.before.as_ref().map_or(String::new(), show);
-            (unified(&plan.target.shown, &old, &plan.after), true)
+            let encoding = plan.before.as_ref().map_or(Encoding::Utf8, |loaded| loaded.encoding);
+            let old = plan.before.as_ref().map_or("", |loaded| &loaded.text);
+            let show = |text: &str| encoding::shown(text, encoding);
+            (unified(&plan.target.shown, &show(old), &show(&plan.after)), true)
         }
         Ok(Intent::Nothing(envelope)) => (envelope.text, false),
         Err(error) => (error.to_string(), false),

@@ -1,5 +1,6 @@
 //! Tools on single files, and what they share: who has read what, and where an edit belongs.
 
+pub mod apply;
 pub mod change;
 pub mod diagnose;
 pub mod edit;

@@ -254,7 +254,8 @@ fn read_huge(
         let chunk = reader.fill_buf().map_err(|error| refuse(error.into()))?;
         ended = chunk.is_empty() || scanned > SCAN_BYTES;
         // The standard library's own search for a byte is far faster than a loop here.
-        let used = { &chunk[..] }.skip_until(b'\n').unwrap_or(0);
+        let mut rest = chunk;
+        let used = rest.skip_until(b'\n').unwrap_or(0);
         let feed = chunk[..used].ends_with(b"\n");
         let part = &chunk[..used - usize::from(feed)];
         if number >= page.first && line.len() < keep {
