@@ -1,7 +1,7 @@
 //! Properties of edits over random files: exactly the bytes of the match change, whatever the line ends.
 
-use mycode::tool::file::apply::apply;
-use mycode::tool::file::match_edit::{Edit, Refusal, Rung};
+use mycode::tool::file::matching::apply::apply;
+use mycode::tool::file::matching::match_edit::{Edit, Refusal, Rung};
 use proptest::prelude::*;
 
 /// Lines with all sorts of ends, indentation and trailing white space.
@@ -12,7 +12,7 @@ fn files() -> impl Strategy<Value = Vec<String>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// A unique marker replaced by another touches nothing else.
     #[test]

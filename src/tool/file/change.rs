@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use similar::TextDiff;
 
-use super::apply::{Applied, apply};
-use super::diagnose;
-use super::match_edit::{Edit, Refusal, Rung};
+use super::matching::apply::{Applied, apply};
+use super::matching::diagnose;
+use super::matching::match_edit::{Edit, Refusal, Rung};
 use crate::base::atomic::{self, Expect};
 use crate::base::encoding::{self, Encoding};
 use crate::base::file::{self, FileError};
@@ -249,7 +249,7 @@ fn explain(target: &Target, text: &str, edit: &Edit, refusal: &Refusal) -> (Erro
             format!(
                 "the block at line {line} of {shown} is indented less than old_string, but this line of new_string \
                  cannot be moved left as far: `{}`. Copy the indentation from the file",
-                super::lines::visible(new_line)
+                super::matching::lines::visible(new_line)
             ),
         ),
         Refusal::NotFound => (

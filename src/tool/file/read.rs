@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::change::EDIT_LIMIT_BYTES;
-use super::lines::Lines;
+use super::matching::lines::Lines;
 use crate::base::clock;
 use crate::base::encoding::{self, Encoding};
 use crate::base::file;
