@@ -122,3 +122,37 @@ async fn two_writers_at_once_lose_nothing() {
     }
     assert_eq!(bench.text("f"), (0..20).map(|n| format!("[{n}]\n")).collect::<String>());
 }
+
+#[tokio::test]
+async fn a_full_disk_loses_nothing() {
+    use std::process::Command;
+    let bench = Bench::new();
+    let small = bench.path("small");
+    fs::create_dir(&small).unwrap();
+    let mounted = Command::new("mount")
+        .args(["-t", "tmpfs", "-o", "size=64k", "tmpfs", small.to_str().unwrap()])
+        .stderr(std::process::Stdio::null())
+        .status();
+    if !mounted.is_ok_and(|status| status.success()) {
+        eprintln!("not checked here: this user may not mount a small disk");
+        return;
+    }
+    struct Unmount(std::path::PathBuf);
+    impl Drop for Unmount {
+        fn drop(&mut self) {
+            let _ = Command::new("umount").arg(&self.0).status();
+        }
+    }
+    let _unmount = Unmount(small);
+    bench.put("small/f", "a\n");
+    bench.put("small/linked", "a\n");
+    fs::hard_link(bench.path("small/linked"), bench.path("small/twin")).unwrap();
+    let big = "x".repeat(100_000);
+    let new = bench.call("Write", json!({"path": "small/deep/new", "content": big})).await;
+    assert_error(&new, "EXECUTION_ERROR", "the disk is full");
+    assert_error(&bench.edit("small/f", "a", &big, false).await, "EXECUTION_ERROR", "the disk is full");
+    assert_error(&bench.edit("small/linked", "a", &big, false).await, "EXECUTION_ERROR", "the disk is full");
+    assert_eq!((bench.text("small/f").as_str(), bench.text("small/twin").as_str()), ("a\n", "a\n"));
+    assert_eq!(bench.names("small"), ["f", "linked", "twin"]);
+    assert_ok(&bench.edit("small/f", "a", "b", false).await);
+}

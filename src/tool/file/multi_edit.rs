@@ -22,6 +22,8 @@ struct One {
 
 #[derive(Deserialize)]
 pub struct Args {
+    /// Models trained elsewhere say `file_path`.
+    #[serde(alias = "file_path")]
     path: String,
     edits: Vec<One>,
 }

@@ -30,8 +30,10 @@ const SCAN_BYTES: u64 = 8 * 1024 * 1024 * 1024;
 
 #[derive(Deserialize)]
 pub struct Args {
+    /// Models trained elsewhere say `file_path`.
+    #[serde(alias = "file_path")]
     path: String,
-    #[serde(default)]
+    #[serde(default, alias = "offset")]
     start_line: Option<usize>,
     #[serde(default)]
     limit: Option<usize>,
