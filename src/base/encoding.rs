@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn known_encodings() {
-        let kind = |bytes: &[u8]| decode(bytes).map(|(text, encoding)| (text, encoding));
+        let kind = decode;
         assert_eq!(kind(b"a\xC3\xA9"), Ok(("aé".into(), Encoding::Utf8)));
         assert_eq!(kind(b"\xEF\xBB\xBFa"), Ok(("a".into(), Encoding::Utf8Bom)));
         assert_eq!(kind(b"\xFF\xFEa\0"), Ok(("a".into(), Encoding::Utf16Le)));

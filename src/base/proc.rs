@@ -28,6 +28,8 @@ const PIPE_GRACE: Duration = Duration::from_millis(120);
 const DRAIN_GRACE: Duration = Duration::from_millis(30);
 /// Reading pauses so long after each chunk once the file is full: endless output must not burn a core.
 const FLOOD_PAUSE: Duration = Duration::from_millis(2);
+/// So long after output the watcher is called once more, with nothing, to show what it held back.
+const WATCH_AGAIN: Duration = Duration::from_millis(110);
 const CHUNK_BYTES: usize = 64 * 1024;
 
 /// Makes a name for a file in a folder that exists.
@@ -114,10 +116,10 @@ impl Sink {
             let (a, b) = self.captured.tail.as_slices();
             let early = [&self.captured.head[..], a, b].concat();
             // The head already holds this chunk's beginning.
-            self.to_file(&early);
-            self.to_file(rest);
+            self.store(&early);
+            self.store(rest);
         } else if self.file.is_some() {
-            self.to_file(chunk);
+            self.store(chunk);
         }
         let seen = &mut self.captured;
         if rest.len() >= self.keep {
@@ -141,7 +143,7 @@ impl Sink {
         }
     }
 
-    fn to_file(&mut self, bytes: &[u8]) {
+    fn store(&mut self, bytes: &[u8]) {
         let Some(file) = &mut self.file else { return };
         let room = usize::try_from(self.cap - self.written).unwrap_or(usize::MAX);
         let part = &bytes[..bytes.len().min(room)];
@@ -151,7 +153,8 @@ impl Sink {
     }
 }
 
-/// Runs `spec` to its end, its time-out or the interrupt, whichever is first. `watch` sees each chunk of output.
+/// Runs `spec` to its end, its time-out or the interrupt, whichever is first. `watch` sees each chunk of output,
+/// and an empty one a little later.
 ///
 /// # Errors
 /// When it could not be started.
@@ -207,6 +210,7 @@ pub async fn run(
     let mut kill_at = Instant::now() + spec.timeout;
     let mut close_at = far;
     let mut resume_at = Instant::now();
+    let mut watch_at = far;
     let (mut timed_out, mut cancelled, mut killed) = (false, false, false);
     let mut status = None;
     let mut open = true;
@@ -239,10 +243,15 @@ pub async fn run(
                 }
             }
             () = sleep_until(close_at), if open && close_at < far => open = false,
+            () = sleep_until(watch_at), if watch_at < far => {
+                watch(&[]);
+                watch_at = far;
+            }
             read = async { sleep_until(resume_at).await; pipe.read(&mut buffer).await }, if open => match read {
                 Ok(0) | Err(_) => open = false,
                 Ok(count) => {
                     watch(&buffer[..count]);
+                    watch_at = watch_at.min(Instant::now() + WATCH_AGAIN);
                     if !sink.take(&buffer[..count]) {
                         resume_at = Instant::now() + FLOOD_PAUSE;
                     }

@@ -87,6 +87,8 @@ pub fn search(walk: &Walk, query: &Query, cancelled: impl Fn() -> bool + Sync) -
     let totals = [const { AtomicUsize::new(0) }; 4];
     let [matches, files, searched, failed] = &totals;
     let kept: Mutex<BTreeMap<PathBuf, FileHits>> = Mutex::default();
+    // A searcher holds a buffer worth using again.
+    let spare: Mutex<Vec<Searcher>> = Mutex::default();
     let began = Instant::now();
     let complete = walk.visit(&stop, |entry| {
         if cancelled() || began.elapsed() > MAX_TIME {
@@ -97,7 +99,10 @@ pub fn search(walk: &Walk, query: &Query, cancelled: impl Fn() -> bool + Sync) -
             return;
         }
         searched.fetch_add(1, Ordering::Relaxed);
-        let (hits, ok) = search_file(entry.path(), query, &stop, matches);
+        let taken = spare.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut searcher = taken.unwrap_or_else(|| new_searcher(query.context));
+        let (hits, ok) = search_file(&mut searcher, entry.path(), query, &stop, matches);
+        spare.lock().unwrap_or_else(PoisonError::into_inner).push(searcher);
         if !ok {
             failed.fetch_add(1, Ordering::Relaxed);
         }
@@ -131,14 +136,23 @@ fn keep(kept: &mut BTreeMap<PathBuf, FileHits>, path: &Path, hits: FileHits, lim
     }
 }
 
-fn search_file(path: &Path, query: &Query, stop: &AtomicBool, matches: &AtomicUsize) -> (FileHits, bool) {
-    let mut searcher = SearcherBuilder::new()
+fn new_searcher(context: usize) -> Searcher {
+    SearcherBuilder::new()
         .line_number(true)
-        .before_context(query.context)
-        .after_context(query.context)
+        .before_context(context)
+        .after_context(context)
         .binary_detection(BinaryDetection::quit(0))
         .heap_limit(Some(MAX_LINE_BYTES))
-        .build();
+        .build()
+}
+
+fn search_file(
+    searcher: &mut Searcher,
+    path: &Path,
+    query: &Query,
+    stop: &AtomicBool,
+    matches: &AtomicUsize,
+) -> (FileHits, bool) {
     let mut sink = Collect { hits: FileHits::default(), query, stop, matches, binary: false };
     let done = searcher.search_path(&query.matcher, path, &mut sink);
     if sink.binary {

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use similar::TextDiff;
 
-use super::diagnose;
-use super::match_edit::{Applied, Edit, Refusal, Rung, apply};
+use super::matching::apply::{Applied, apply};
+use super::matching::diagnose;
+use super::matching::match_edit::{Edit, Refusal, Rung};
 use crate::base::atomic::{self, Expect};
 use crate::base::encoding::{self, Encoding};
 use crate::base::file::{self, FileError};
@@ -248,7 +249,7 @@ fn explain(target: &Target, text: &str, edit: &Edit, refusal: &Refusal) -> (Erro
             format!(
                 "the block at line {line} of {shown} is indented less than old_string, but this line of new_string \
                  cannot be moved left as far: `{}`. Copy the indentation from the file",
-                super::lines::visible(new_line)
+                super::matching::lines::visible(new_line)
             ),
         ),
         Refusal::NotFound => (
@@ -387,9 +388,10 @@ fn make_folders(path: &Path) -> Result<Vec<PathBuf>, FileError> {
 pub fn preview(intent: Result<Intent, ToolError>) -> (String, bool) {
     match intent {
         Ok(Intent::Change(plan)) => {
-            let show = |loaded: &Loaded| encoding::shown(&loaded.text, loaded.encoding);
-            let old = plan.before.as_ref().map_or(String::new(), show);
-            (unified(&plan.target.shown, &old, &plan.after), true)
+            let encoding = plan.before.as_ref().map_or(Encoding::Utf8, |loaded| loaded.encoding);
+            let old = plan.before.as_ref().map_or("", |loaded| &loaded.text);
+            let show = |text: &str| encoding::shown(text, encoding);
+            (unified(&plan.target.shown, &show(old), &show(&plan.after)), true)
         }
         Ok(Intent::Nothing(envelope)) => (envelope.text, false),
         Err(error) => (error.to_string(), false),

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::change;
-use super::match_edit;
+use super::matching::match_edit;
 use crate::config::prompts;
 use crate::model::envelope::Envelope;
 use crate::policy::access::Access;
@@ -14,6 +14,8 @@ use crate::tool::paths::{blocking, target, title_path};
 
 #[derive(Deserialize)]
 pub struct Args {
+    /// Models trained elsewhere say `file_path`.
+    #[serde(alias = "file_path")]
     path: String,
     old_string: String,
     new_string: String,

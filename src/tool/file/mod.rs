@@ -1,12 +1,9 @@
-//! Tools on single files, and what they share: who has read what, and where an edit belongs.
+//! Tools on single files, and what they share: who has read what, and how a change is planned and written.
 
 pub mod change;
-pub mod diagnose;
 pub mod edit;
-pub mod lines;
-pub mod match_edit;
+pub mod matching;
 pub mod multi_edit;
 pub mod read;
 pub mod state;
-pub mod weave;
 pub mod write;

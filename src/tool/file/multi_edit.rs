@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::change;
-use super::match_edit::Edit;
+use super::matching::match_edit::Edit;
 use crate::config::prompts;
 use crate::model::envelope::Envelope;
 use crate::policy::access::Access;
@@ -22,6 +22,8 @@ struct One {
 
 #[derive(Deserialize)]
 pub struct Args {
+    /// Models trained elsewhere say `file_path`.
+    #[serde(alias = "file_path")]
     path: String,
     edits: Vec<One>,
 }

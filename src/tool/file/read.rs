@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::change::EDIT_LIMIT_BYTES;
-use super::lines::Lines;
+use super::matching::lines::Lines;
 use crate::base::clock;
 use crate::base::encoding::{self, Encoding};
 use crate::base::file;
@@ -30,8 +30,10 @@ const SCAN_BYTES: u64 = 8 * 1024 * 1024 * 1024;
 
 #[derive(Deserialize)]
 pub struct Args {
+    /// Models trained elsewhere say `file_path`.
+    #[serde(alias = "file_path")]
     path: String,
-    #[serde(default)]
+    #[serde(default, alias = "offset")]
     start_line: Option<usize>,
     #[serde(default)]
     limit: Option<usize>,
@@ -254,7 +256,8 @@ fn read_huge(
         let chunk = reader.fill_buf().map_err(|error| refuse(error.into()))?;
         ended = chunk.is_empty() || scanned > SCAN_BYTES;
         // The standard library's own search for a byte is far faster than a loop here.
-        let used = { &chunk[..] }.skip_until(b'\n').unwrap_or(0);
+        let mut rest = chunk;
+        let used = rest.skip_until(b'\n').unwrap_or(0);
         let feed = chunk[..used].ends_with(b"\n");
         let part = &chunk[..used - usize::from(feed)];
         if number >= page.first && line.len() < keep {

@@ -13,6 +13,8 @@ use crate::tool::paths::{blocking, target, title_path};
 
 #[derive(Deserialize)]
 pub struct Args {
+    /// Models trained elsewhere say `file_path`.
+    #[serde(alias = "file_path")]
     path: String,
     content: String,
 }

@@ -28,7 +28,7 @@ pub struct Args {
     pattern: String,
     #[serde(default)]
     path: Option<String>,
-    #[serde(default)]
+    #[serde(default, alias = "glob")]
     include: Option<String>,
     #[serde(default)]
     ignore_case: bool,

@@ -176,7 +176,7 @@ async fn start(
         spill_cap_bytes: SPILL_BYTES,
         side_fd: Some(side_fd),
     };
-    let mut progress = Progress { recent: Vec::new(), shown: None };
+    let mut progress = Progress { recent: Vec::new(), shown: None, news: false };
     proc::run(spec, &cx.cancel, |chunk| progress.feed(chunk, cx)).await
 }
 
@@ -184,6 +184,8 @@ async fn start(
 struct Progress {
     recent: Vec<u8>,
     shown: Option<Instant>,
+    /// Whether something came since it was last shown.
+    news: bool,
 }
 
 impl Progress {
@@ -193,9 +195,11 @@ impl Progress {
         let surplus = (self.recent.len() + chunk.len()).saturating_sub(RECENT_BYTES);
         self.recent.drain(..surplus.min(self.recent.len()));
         self.recent.extend_from_slice(chunk);
-        if self.shown.is_some_and(|shown| shown.elapsed() < PROGRESS_EVERY) {
+        self.news |= !chunk.is_empty();
+        if !self.news || self.shown.is_some_and(|shown| shown.elapsed() < PROGRESS_EVERY) {
             return;
         }
+        self.news = false;
         self.shown = Some(Instant::now());
         let text = readable(&self.recent);
         let lines: Vec<&str> = text.lines().collect();

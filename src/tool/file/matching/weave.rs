@@ -11,8 +11,7 @@ use super::match_edit::{Edit, Hit, Refusal, Rung, Shift};
 /// # Errors
 /// [`Refusal::Unshiftable`] when a line of the new text cannot follow the block's indentation.
 pub fn block(lines: &Lines, hit: Hit, edit: Edit, rung: Rung, out: &mut String) -> Result<(), Refusal> {
-    // Whoever writes carriage returns, and matched with them, means them.
-    if rung == Rung::Exact && (edit.old.contains('\r') || edit.new.contains('\r')) {
+    if rung == Rung::Exact && means_line_ends(edit) {
         out.push_str(edit.new);
         return Ok(());
     }
@@ -39,6 +38,14 @@ pub fn block(lines: &Lines, hit: Hit, edit: Edit, rung: Rung, out: &mut String) 
         out.push_str(twin.map(|line| line.1).filter(|ending| !ending.is_empty()).unwrap_or(near));
     }
     Ok(())
+}
+
+/// Whether the new text is to be taken to the letter, line ends included: it has carriage returns of its own, or
+/// removing them is all that it does.
+fn means_line_ends(edit: Edit) -> bool {
+    let lone_return = || edit.old.replace("\r\n", "").contains('\r');
+    let only_ends_differ = || edit.old.replace('\r', "") == edit.new;
+    edit.new.contains('\r') || edit.old.contains('\r') && (lone_return() || only_ends_differ())
 }
 
 fn push_shifted(content: &str, hit: Hit, lines: &Lines, out: &mut String) -> Result<(), Refusal> {

@@ -12,6 +12,8 @@ const SHOWN_CHARS: usize = 160;
 /// Old lines and file lines that take part in the search for the nearest text.
 const COMPARED_OLD: usize = 12;
 const COMPARED_LINES: usize = 60_000;
+/// Larger files are not copied for the sake of a message.
+const SLIP_BYTES: usize = 4 * 1024 * 1024;
 /// Below this the nearest text is not near.
 const NEAR: f64 = 0.45;
 
@@ -60,6 +62,9 @@ fn slip(lines: &Lines, old: &str) -> Option<String> {
         return Some(format!(
             "old_string is escaped once too often: with its \\n, \\t, \\\" or \\\\ resolved it matches at line {line}"
         ));
+    }
+    if lines.text().len() > SLIP_BYTES {
+        return None;
     }
     let plain_text = plain(lines.text());
     let plain_lines = Lines::new(&plain_text);
@@ -140,7 +145,15 @@ fn first_difference(lines: &Lines, first: usize, count: usize, old: &str) -> Str
             break;
         }
         let real = lines.content(index);
-        if real != *given && !real.contains(given) {
+        // The first line may begin, and the last may end, inside a line of the file.
+        let (is_first, is_last) = (offset == 0, offset + 1 == old.len());
+        let same = match (is_first, is_last) {
+            (true, true) => real.contains(given),
+            (true, false) => real.ends_with(given),
+            (false, true) => real.starts_with(given),
+            (false, false) => real == *given,
+        };
+        if !same {
             let (real, given) = around_difference(real, given);
             return format!(
                 "File line {}: `{}`; old_string line {}: `{}` (· space, → tab)",

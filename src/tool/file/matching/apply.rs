@@ -1,0 +1,102 @@
+//! One edit of one text: finds its place, refuses what is ambiguous, void or done already, and joins the pieces. Works
+//! on text; knows no file.
+
+use super::lines::Lines;
+use super::match_edit::{Edit, Hit, LISTED, Refusal, Rung, find};
+use super::weave;
+use crate::base::text::{ceil_boundary, floor_boundary};
+
+/// The edited text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Applied {
+    pub text: String,
+    /// First line of each replacement, counted from 1, in the text before the edit.
+    pub lines: Vec<usize>,
+    pub rung: Rung,
+}
+
+/// Applies one edit to a text.
+///
+/// # Errors
+/// [`Refusal`]; the text is then not to be changed.
+pub fn apply(text: &str, edit: Edit) -> Result<Applied, Refusal> {
+    if edit.old == edit.new {
+        return Err(Refusal::NoOp);
+    }
+    if edit.old.is_empty() {
+        return Err(Refusal::EmptyOld);
+    }
+    let lines = Lines::new(text);
+    let Some((rung, hits)) = find(&lines, edit.old, edit.replace_all) else {
+        let line = already_there(&lines, edit).ok_or(Refusal::NotFound)?;
+        return Err(Refusal::AlreadyApplied { line });
+    };
+    let numbers = |hits: &[Hit]| hits.iter().map(|hit| lines.line_of(hit.start) + 1).collect::<Vec<_>>();
+    if !edit.replace_all {
+        if hits.len() > 1 {
+            let more = hits.len() > LISTED;
+            return Err(Refusal::Ambiguous { lines: numbers(&hits[..hits.len().min(LISTED)]), more, rung });
+        }
+        if let [hit] = hits[..]
+            && repeats_itself(&lines, hit, edit)
+        {
+            return Err(Refusal::AlreadyApplied { line: lines.line_of(hit.start) + 1 });
+        }
+    }
+    let mut result = String::with_capacity(text.len() + edit.new.len());
+    let mut done = 0;
+    for hit in &hits {
+        result.push_str(&text[done..hit.start]);
+        weave::block(&lines, *hit, edit, rung, &mut result)?;
+        done = hit.end;
+    }
+    result.push_str(&text[done..]);
+    if result == text {
+        return Err(Refusal::NoOp);
+    }
+    Ok(Applied { lines: numbers(&hits), text: result, rung })
+}
+
+/// Where the new text stands already, when the old one is nowhere. A short word somewhere in the file is no proof.
+fn already_there(lines: &Lines, edit: Edit) -> Option<usize> {
+    let core = edit.new.trim();
+    if core.chars().count() < 3 {
+        return None;
+    }
+    let (_, hits) = find(lines, edit.new, false).filter(|(rung, _)| *rung != Rung::Indentation)?;
+    let hit = hits.first()?;
+    let text = lines.text();
+    let word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+    let touches = |inner: Option<char>, outer: Option<char>| word(inner) && word(outer);
+    let torn = touches(edit.new.chars().next(), text[..hit.start].chars().next_back())
+        || touches(edit.new.chars().next_back(), text[hit.end..].chars().next());
+    let unique = hits.len() == 1 || edit.replace_all || core.contains('\n');
+    (unique && !torn).then(|| lines.line_of(hit.start) + 1)
+}
+
+/// Whether the match lies inside a standing copy of the new text, as after the same insertion was made before: doing
+/// it again would double it.
+fn repeats_itself(lines: &Lines, hit: Hit, edit: Edit) -> bool {
+    let plain = |text: &str| text.replace("\r\n", "\n");
+    let (old, new) = (plain(edit.old), plain(edit.new));
+    let Some(extra) = new.len().checked_sub(old.len()).filter(|&extra| extra > 0) else { return false };
+    let text = lines.text();
+    // Enough of the surroundings to hold the new text, line ends counted double.
+    let reach = new.len() * 2;
+    let from = floor_boundary(text, hit.start.saturating_sub(reach));
+    let to = ceil_boundary(text, hit.end + reach);
+    let (before, after) = (plain(&text[from..hit.start]), plain(&text[hit.end..to]));
+    new.match_indices(&old).any(|(offset, _)| {
+        let (lead, trail) = (&new[..offset], &new[offset + old.len()..]);
+        let Some(rest_before) = before.strip_suffix(lead) else { return false };
+        let Some(rest_after) = after.strip_prefix(trail) else { return false };
+        let starts_line = rest_before.is_empty() && from == 0 || rest_before.ends_with('\n');
+        let ends_line =
+            rest_after.starts_with('\n') || new.ends_with('\n') || rest_after.is_empty() && to == text.len();
+        let says_something = [lead, trail].iter().any(|part| !part.trim().is_empty());
+        starts_line
+            && ends_line
+            && extra > 0
+            && (says_something || !(lead.contains('\n') || trail.contains('\n')))
+    })
+}

@@ -1,0 +1,523 @@
+//! Edits that are never wrong: a table of cases from the rules (exact, then line ends, trailing white space, one uniform
+//! shift; else a refusal that says what to do), and the states around an edit.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+
+use mycode::model::envelope::Status;
+use serde_json::json;
+
+use crate::tools_support::{Bench, assert_error, assert_ok, code};
+
+enum Want<'a> {
+    /// The file's bytes afterwards.
+    Bytes(&'a [u8]),
+    /// Refused with this code and this part of the message; the file is as it was.
+    Error(&'a str, &'a str),
+    /// Partial: nothing to do, and it says so.
+    Standing(&'a str),
+}
+use Want::{Bytes, Error, Standing};
+
+type Case<'a> = (&'a str, &'a [u8], &'a str, &'a str, bool, Want<'a>);
+
+async fn check(cases: &[Case<'_>]) {
+    for (name, before, old, new, all, want) in cases {
+        let bench = Bench::new();
+        bench.put("f.txt", before);
+        let envelope = bench.edit("f.txt", old, new, *all).await;
+        let after = bench.bytes("f.txt");
+        let shown = String::from_utf8_lossy(&after);
+        match want {
+            Bytes(bytes) => {
+                assert_eq!(envelope.status, Status::Success, "{name}: {}", envelope.wire());
+                assert!(after == *bytes, "{name}: {shown:?}");
+            }
+            Error(want, part) => {
+                assert_eq!(code(&envelope), *want, "{name}: {} -> {shown:?}", envelope.wire());
+                assert!(envelope.wire().contains(part), "{name}: {}", envelope.wire());
+                assert!(after == *before, "{name}: {shown:?}");
+            }
+            Standing(part) => {
+                assert_eq!(envelope.status, Status::Partial, "{name}: {} -> {shown:?}", envelope.wire());
+                assert!(
+                    envelope.text.contains(part) && envelope.data["applied"] == false,
+                    "{name}: {}",
+                    envelope.text
+                );
+                assert!(after == *before, "{name}: {shown:?}");
+            }
+        }
+        assert_eq!(bench.names("."), ["f.txt"], "{name}");
+    }
+}
+
+#[tokio::test]
+async fn exact_matches() {
+    check(&[
+        ("one line", b"a\nb\nc\n", "b", "B", false, Bytes(b"a\nB\nc\n")),
+        ("inside a line", b"let x = 1;\n", "x = 1", "y = 2", false, Bytes(b"let y = 2;\n")),
+        ("several lines", b"a\nb\nc\n", "a\nb", "x", false, Bytes(b"x\nc\n")),
+        ("from inside a line into the next", b"f(a,\n  b)\n", "a,\n  b", "c", false, Bytes(b"f(c)\n")),
+        ("deletes a line", b"a\nb\nc\n", "b\n", "", false, Bytes(b"a\nc\n")),
+        ("deletes everything", b"a\n", "a\n", "", false, Bytes(b"")),
+        ("no final newline stays so", b"a\nb", "b", "c", false, Bytes(b"a\nc")),
+        ("replaces all", b"x x\nx\n", "x", "yy", true, Bytes(b"yy yy\nyy\n")),
+        ("replaces all, new holds old", b"a a", "a", "aa", true, Bytes(b"aa aa")),
+        (
+            "twice is ambiguous",
+            b"x\ny\nx\n",
+            "x",
+            "z",
+            false,
+            Error("INVALID_PARAM", "2 times in f.txt, at lines 1, 3"),
+        ),
+        ("overlapping is ambiguous", b"aaa\n", "aa", "b", false, Error("INVALID_PARAM", "2 times")),
+        ("same is no edit", b"x\n", "x", "x", false, Error("INVALID_PARAM", "the same")),
+        (
+            "dollar and backslash are text",
+            b"cost\n",
+            "cost",
+            "$& $1 \\1 \\n %s {0}",
+            false,
+            Bytes(b"$& $1 \\1 \\n %s {0}\n"),
+        ),
+        ("old is no regex", b"a.c\nabc\n", "a.c", "x", false, Bytes(b"x\nabc\n")),
+        ("brackets are text", b"f(a)[0]*\n", "f(a)[0]*", "g", false, Bytes(b"g\n")),
+        (
+            "unicode",
+            "naïve “q” – ok\n".as_bytes(),
+            "“q” –",
+            "“r” —",
+            false,
+            Bytes("naïve “r” — ok\n".as_bytes()),
+        ),
+        ("emoji", "a 👩‍👩‍👧 b\n".as_bytes(), "👩‍👩‍👧", "x", false, Bytes(b"a x b\n")),
+        ("a blank line in between", b"a\n\nb\n", "a\n\nb", "c", false, Bytes(b"c\n")),
+        (
+            "tabs are exact",
+            b"\tif x:\n\t\ty\n",
+            "\tif x:\n\t\ty",
+            "\tif z:\n\t\tw",
+            false,
+            Bytes(b"\tif z:\n\t\tw\n"),
+        ),
+        ("exact beats tolerant", b"  a\n  b\na\nb\n", "\na\nb", "\nX", false, Bytes(b"  a\n  b\nX\n")),
+        ("adds trailing space on demand", b"a\n", "a", "a  ", false, Bytes(b"a  \n")),
+        ("removes trailing space on demand", b"a  \nb\n", "a  \n", "a\n", false, Bytes(b"a\nb\n")),
+        ("indents on demand", b"x\n  a\ny\n", "  a", "    a", false, Bytes(b"x\n    a\ny\n")),
+        (
+            "form feed and control characters stay",
+            b"a\x0cb\x1b[0m\nc\n",
+            "c",
+            "d",
+            false,
+            Bytes(b"a\x0cb\x1b[0m\nd\n"),
+        ),
+        ("a word in a word is exact", b"foobar\n", "foo", "baz", false, Bytes(b"bazbar\n")),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn line_ends() {
+    check(&[
+        ("CRLF file, LF text", b"a\r\nb\r\nc\r\n", "a\nb", "x\ny", false, Bytes(b"x\r\ny\r\nc\r\n")),
+        ("CRLF file, one line into two", b"a\r\nb\r\n", "a", "a1\na2", false, Bytes(b"a1\r\na2\r\nb\r\n")),
+        ("CRLF file, line deleted", b"a\r\nb\r\nc\r\n", "b\n", "", false, Bytes(b"a\r\nc\r\n")),
+        ("CRLF is never torn", b"a\r\nb\r\n", "\nb", "\nc", false, Bytes(b"a\r\nc\r\n")),
+        (
+            "a line end that is CRLF elsewhere",
+            b"a\r\nb\nc",
+            "\n",
+            "",
+            false,
+            Error("INVALID_PARAM", "at lines 1, 2"),
+        ),
+        ("CRLF join", b"a\r\nb\r\n", "a\nb", "ab", false, Bytes(b"ab\r\n")),
+        ("CRLF text, LF file", b"a\nb\nc\n", "a\r\nb\r\n", "x\r\ny\r\n", false, Bytes(b"x\ny\nc\n")),
+        ("CRLF given as CRLF", b"a\r\nb\r\n", "a\r\nb", "x\r\ny", false, Bytes(b"x\r\ny\r\n")),
+        (
+            "mixed, each line keeps its own",
+            b"a\r\nb\nc\r\nd\n",
+            "a\nb\nc\n",
+            "a\nB\nc\n",
+            false,
+            Bytes(b"a\r\nB\nc\r\nd\n"),
+        ),
+        (
+            "mixed, changed lines keep their ends",
+            b"a\r\nb\nc\r\n",
+            "a\nb\nc",
+            "x\ny\nz",
+            false,
+            Bytes(b"x\r\ny\nz\r\n"),
+        ),
+        ("mixed, outside stays", b"p\nq\r\na\r\nb\n", "a\nb", "c\nd", false, Bytes(b"p\nq\r\nc\r\nd\n")),
+        ("CR to nothing, all", b"a\r\nb\r\n", "\r", "", true, Bytes(b"a\nb\n")),
+        (
+            "all means other line ends too",
+            b"a\nb\n-\na\r\nb\r\n",
+            "a\nb",
+            "c\nd",
+            true,
+            Bytes(b"c\nd\n-\nc\r\nd\r\n"),
+        ),
+        ("no final newline, old has one", b"a\nb", "b\n", "c\n", false, Bytes(b"a\nc")),
+        ("no final newline, CRLF, added line", b"a\r\nb", "b", "b\nc", false, Bytes(b"a\r\nb\r\nc")),
+        ("a line end alone does not match the end", b"abc", "\n", "\n\n", false, Error("NOT_FOUND", "")),
+        ("lone CR is text", b"a\rb\nc\n", "a\rb", "x", false, Bytes(b"x\nc\n")),
+        (
+            "ambiguous by line ends",
+            b"a\r\nb\r\na\r\nb\r\n",
+            "a\nb",
+            "c",
+            false,
+            Error("INVALID_PARAM", "at lines 1, 3"),
+        ),
+        ("line ends alone: converts when asked", b"a\nb\n", "a\n", "a\r\n", false, Bytes(b"a\r\nb\n")),
+        ("CRLF given, LF for the new", b"a\r\nb\r\n", "a\r\nb", "x\ny", false, Bytes(b"x\r\ny\r\n")),
+        ("CRLF to LF when that is all", b"a\r\nb\n", "a\r\nb", "a\nb", false, Bytes(b"a\nb\n")),
+        ("BOM stays", b"\xEF\xBB\xBFa\r\nb\r\n", "a\nb", "c\nd", false, Bytes(b"\xEF\xBB\xBFc\r\nd\r\n")),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn trailing_white_space() {
+    check(&[
+        ("file has it", b"a  \nb\nc\n", "a\nb", "a\nB", false, Bytes(b"a  \nB\nc\n")),
+        ("old has it", b"a\nb\n", "a   \nb\n", "x\nb\n", false, Bytes(b"x\nb\n")),
+        ("old alone has it", b"foo\nbar\n", "foo  ", "baz", false, Bytes(b"baz\nbar\n")),
+        ("not inside a line", b"foobar\n", "foo  ", "baz", false, Error("NOT_FOUND", "")),
+        ("blank lines", b"a\n   \nb\n", "a\n\nb", "a\n\nc", false, Bytes(b"a\n   \nc\n")),
+        ("blank line with tab in old", b"a\n\nb\n", "a\n\t\nb", "z\n\t\nb", false, Bytes(b"z\n\nb\n")),
+        (
+            "untouched lines keep theirs",
+            b"p\t\na \t\nb  \nq \n",
+            "p\na\nb\nq",
+            "p\na\nX\nq",
+            false,
+            Bytes(b"p\t\na \t\nX\nq \n"),
+        ),
+        ("with CRLF", b"a \r\nb\r\n", "a\nb", "a\nc", false, Bytes(b"a \r\nc\r\n")),
+        ("ambiguous", b"a \nb\na  \nb\n", "a\nb", "c", false, Error("INVALID_PARAM", "at lines 1, 3")),
+        ("exact one beats tolerant one", b"a \nb\na\nb\n", "a\nb", "c", false, Bytes(b"a \nb\nc\n")),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn uniform_indentation() {
+    check(&[
+        (
+            "file is deeper, new text follows",
+            b"class A:\n    def f():\n        x\n",
+            "def f():\n    x\n",
+            "def g():\n    y\n    z\n",
+            false,
+            Bytes(b"class A:\n    def g():\n        y\n        z\n"),
+        ),
+        (
+            "file is shallower",
+            b"def f():\n  x\n",
+            "    def f():\n      x",
+            "    def g():\n      y",
+            false,
+            Bytes(b"def g():\n  y\n"),
+        ),
+        ("tabs", b"\t\ta\n\t\t\tb\n", "\ta\n\t\tb\n", "\ta\n\t\tc\n", false, Bytes(b"\t\ta\n\t\t\tc\n")),
+        (
+            "blank lines get none",
+            b"  a\n\n  b\n",
+            "a\n\nb",
+            "a\n\nc\n\nd",
+            false,
+            Bytes(b"  a\n\n  c\n\n  d\n"),
+        ),
+        ("not uniform", b"  a\n    b\n", "a\nb", "x\ny", false, Error("NOT_FOUND", "line 2")),
+        (
+            "tabs for spaces is no shift",
+            b"\ta\n\t\tb\n",
+            "    a\n        b",
+            "    a\n        c",
+            false,
+            Error("NOT_FOUND", "\u{2192}"),
+        ),
+        (
+            "new text cannot follow",
+            b"a\n  b\n",
+            "  a\n    b",
+            "  a\nc",
+            false,
+            Error("INVALID_PARAM", "cannot be moved left as far: `c`"),
+        ),
+        (
+            "ambiguous",
+            b"  a\n  b\n-\n    a\n    b\n",
+            "   a\n   b",
+            "x",
+            false,
+            Error("INVALID_PARAM", "at lines 1, 4"),
+        ),
+        ("with CRLF", b"  a\r\n  b\r\n", " a\n b\n", " a\n c\n", false, Bytes(b"  a\r\n  c\r\n")),
+        ("with trailing space", b"    a  \n    b\n", "a\nb", "a\nc", false, Bytes(b"    a  \n    c\n")),
+        (
+            "first line given from its text on",
+            b"    a\n    b\n",
+            "a\n    b",
+            "a\n    c",
+            false,
+            Bytes(b"    a\n    c\n"),
+        ),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn encodings() {
+    check(&[
+        ("Latin-1, ASCII edit", b"caf\xE9 one\n", "one", "two", false, Bytes(b"caf\xE9 two\n")),
+        ("Latin-1, letters in the text", b"caf\xE9\n", "caf\u{e9}", "th\u{e9}", false, Bytes(b"th\xE9\n")),
+        ("Latin-1 cannot hold it", b"caf\xE9\n", "caf", "日本", false, Error("INVALID_PARAM", "U+65E5")),
+        ("UTF-16LE", b"\xFF\xFEa\0\r\0\n\0b\0", "a\nb", "c\nd", false, Bytes(b"\xFF\xFEc\0\r\0\n\0d\0")),
+        ("UTF-16BE", b"\xFE\xFF\0a\0b", "ab", "\u{e9}", false, Bytes(b"\xFE\xFF\0\xE9")),
+        ("UTF-16 odd length", b"\xFF\xFEa\0b", "a", "b", false, Error("BINARY_FILE", "cannot be changed")),
+        (
+            "damaged UTF-8 outside",
+            b"\xC3\xA9\xC3\xA9 \xFF one\n",
+            "one",
+            "two\u{e9}",
+            false,
+            Bytes(b"\xC3\xA9\xC3\xA9 \xFF two\xC3\xA9\n"),
+        ),
+        ("binary", b"a\0b\n", "a", "b", false, Error("BINARY_FILE", "binary data")),
+        ("decomposed is not composed", "e\u{301}\n".as_bytes(), "\u{e9}", "x", false, Error("NOT_FOUND", "")),
+        ("NUL in new", b"a\n", "a", "b\0", false, Error("INVALID_PARAM", "NUL")),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn what_is_not_found_is_explained() {
+    let code = "fn main() {\n    let quote = “x”;\n    print(quote);\n}\n".as_bytes();
+    check(&[
+        ("numbers pasted", code, "2\t    let quote", "x", false, Error("NOT_FOUND", "line numbers of Read")),
+        (
+            "numbers pasted into new",
+            code,
+            "    print(quote);",
+            "3\t    a();\n4\t    b();",
+            false,
+            Error("INVALID_PARAM", "new_string contains the line numbers"),
+        ),
+        ("quotes", code, "let quote = \"x\";", "y", false, Error("NOT_FOUND", "typographic")),
+        (
+            "nearest is only named",
+            code,
+            "    print(quotes);",
+            "y",
+            false,
+            Error("NOT_FOUND", "3\t····print(quote);"),
+        ),
+        (
+            "nothing near",
+            code,
+            "SELECT * FROM users",
+            "y",
+            false,
+            Error("NOT_FOUND", "nothing in the file resembles it"),
+        ),
+        (
+            "escaped twice",
+            code,
+            "fn main() {\\n    let",
+            "y",
+            false,
+            Error("NOT_FOUND", "escaped once too often"),
+        ),
+        ("empty file", b"", "a", "b", false, Error("NOT_FOUND", "empty")),
+        ("only blanks", b"a\nb\n", "      ", "b", false, Error("NOT_FOUND", "white space")),
+        (
+            "numbered data may be edited",
+            b"1\ta\n2\tb\n",
+            "1\ta\n2\tb",
+            "1\tx\n2\ty",
+            false,
+            Bytes(b"1\tx\n2\ty\n"),
+        ),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn what_stands_already_is_recognised() {
+    check(&[
+        ("applied before", b"def g():\n    pass\n", "def f():", "def g():", false, Standing("line 1")),
+        (
+            "insertion made before",
+            b"import os\nimport sys\nx\n",
+            "import os\n",
+            "import os\nimport sys\n",
+            false,
+            Standing("line 1"),
+        ),
+        (
+            "insertion made before, CRLF",
+            b"import os\r\nimport sys\r\nx\r\n",
+            "import os",
+            "import os\nimport sys",
+            false,
+            Standing("line 1"),
+        ),
+        ("indented before", b"x\n    a\ny\n", "  a", "    a", false, Standing("line 2")),
+        ("insertion above made before", b"# c\nx = 1\n", "x = 1", "# c\nx = 1", false, Standing("line 2")),
+        (
+            "a look-alike below is not it",
+            b"x = 1\nyellow\n",
+            "x = 1",
+            "x = 1\ny",
+            false,
+            Bytes(b"x = 1\ny\nyellow\n"),
+        ),
+        ("a short word proves nothing", b"ab x\n", "nothere", "x", false, Error("NOT_FOUND", "")),
+        ("inside another word proves nothing", b"catalog\n", "dog", "cat", false, Error("NOT_FOUND", "")),
+        ("second blank line may be added", b"a\n\nb\n", "a\n", "a\n\n", false, Bytes(b"a\n\n\nb\n")),
+        ("renamed everywhere before", b"bar bar\nbar\n", "foo_old", "bar", true, Standing("line 1")),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn creating_and_not_overwriting() {
+    let bench = Bench::new();
+    let made =
+        bench.call("Edit", json!({"path": "a/b/new.txt", "old_string": "", "new_string": "hi\n"})).await;
+    assert_ok(&made);
+    assert_eq!(
+        (bench.text("a/b/new.txt").as_str(), made.text.as_str()),
+        ("hi\n", "Created a/b/new.txt (1 line)")
+    );
+    let again = bench.call("Edit", json!({"path": "a/b/new.txt", "old_string": "", "new_string": "x"})).await;
+    assert_error(&again, "CONFLICT", "only creates");
+    bench.put("empty", "");
+    assert_ok(&bench.call("Edit", json!({"path": "empty", "old_string": "", "new_string": "x"})).await);
+    let nothing = bench.call("Edit", json!({"path": "n", "old_string": "", "new_string": ""})).await;
+    assert_error(&nothing, "INVALID_PARAM", "both empty");
+    let missing =
+        bench.call("Edit", json!({"path": "a/new.txt", "old_string": "a", "new_string": "b"})).await;
+    assert_error(&missing, "NOT_FOUND", "did you mean a/b/new.txt");
+    assert!(!bench.path("a/new.txt").exists());
+}
+
+#[tokio::test]
+async fn read_before_edit_and_staleness() {
+    let bench = Bench::new();
+    bench.put("f", "one\ntwo\n");
+    let args = json!({"path": "f", "old_string": "one", "new_string": "1"});
+    assert_error(&bench.call("Edit", args.clone()).await, "INVALID_PARAM", "Read it first");
+    bench.read("f").await;
+    // The same content written again is not a change.
+    bench.put("f", "one\ntwo\n");
+    assert_ok(&bench.call("Edit", args).await);
+    // The own edit counts as seen.
+    let next = json!({"path": "f", "old_string": "two", "new_string": "2"});
+    assert_ok(&bench.call("Edit", next).await);
+    bench.put("f", "1\n2\nthree\n");
+    let stale = bench.call("Edit", json!({"path": "f", "old_string": "2", "new_string": "II"})).await;
+    assert_error(&stale, "CONFLICT", "+three");
+    assert_eq!(bench.text("f"), "1\n2\nthree\n");
+    let read = bench.read("f").await;
+    assert_eq!(read.data["modified_externally"], true);
+    assert_ok(&bench.call("Edit", json!({"path": "f", "old_string": "2", "new_string": "II"})).await);
+    fs::remove_file(bench.path("f")).unwrap();
+    let gone = bench.call("Edit", json!({"path": "f", "old_string": "II", "new_string": "2"})).await;
+    assert_error(&gone, "NOT_FOUND", "vanished");
+    // A resumed session knows what was read by its hash.
+    bench.put("g", "x\n");
+    bench.cx.files.remember(&bench.path("g"), &mycode::base::file::hash(b"x\n"));
+    assert_ok(&bench.call("Edit", json!({"path": "g", "old_string": "x", "new_string": "y"})).await);
+}
+
+#[tokio::test]
+async fn the_answer_is_short_and_the_diff_is_data() {
+    let bench = Bench::new();
+    bench.put("src/a.py", "a\nb\nc\n");
+    let preview = bench.preview("Edit", json!({"path": "src/a.py", "old_string": "b", "new_string": "B"}));
+    assert!(!preview.1 && preview.0.contains("Read it first"));
+    bench.read("src/a.py").await;
+    let (diff, is_diff) =
+        bench.preview("Edit", json!({"path": "src/a.py", "old_string": "b", "new_string": "B"}));
+    assert!(is_diff && bench.text("src/a.py") == "a\nb\nc\n");
+    let edited = bench.edit("src/a.py", "b", "B", false).await;
+    assert_eq!(edited.wire(), "Edited src/a.py: 1 replacement (line 2)");
+    assert_eq!(edited.data["diff"], "--- a/src/a.py\n+++ b/src/a.py\n@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n");
+    assert_eq!(edited.data["diff"], diff);
+    assert_eq!((&edited.data["operation"], &edited.data["replacements"]), (&json!("update"), &json!(1)));
+    let shifted = bench.edit("src/a.py", "  a\n  B", "  x\n  y", false).await;
+    assert!(shifted.text.contains("other indentation"), "{}", shifted.text);
+}
+
+#[tokio::test]
+async fn several_edits_are_all_or_nothing() {
+    let bench = Bench::new();
+    bench.put("f", "a\nb\nc\n");
+    bench.read("f").await;
+    let edits = |list: &[(&str, &str)]| {
+        let edits: Vec<_> = list.iter().map(|(o, n)| json!({"old_string": o, "new_string": n})).collect();
+        json!({"path": "f", "edits": edits})
+    };
+    let failed = bench.call("MultiEdit", edits(&[("a", "A"), ("zzz", "Z")])).await;
+    assert_error(&failed, "NOT_FOUND", "edit 2 of 2: ");
+    assert!(failed.wire().contains("None of the edits was made"));
+    assert_eq!(bench.text("f"), "a\nb\nc\n");
+    // Each edit sees what the ones before made.
+    let done = bench.call("MultiEdit", edits(&[("a", "x"), ("x\nb", "y")])).await;
+    assert_eq!(done.wire(), "Edited f: 2 edits, 2 replacements");
+    assert_eq!(bench.text("f"), "y\nc\n");
+    assert_error(
+        &bench.call("MultiEdit", edits(&[("y", "q"), ("q", "y")])).await,
+        "INVALID_PARAM",
+        "undo each other",
+    );
+    assert_error(&bench.call("MultiEdit", edits(&[])).await, "INVALID_PARAM", "empty");
+    let twice = bench.call("MultiEdit", edits(&[("a\n", "y\nc\n"), ("bbb", "y\nc")])).await;
+    assert_eq!((twice.status, &twice.data["applied"]), (Status::Partial, &json!(false)));
+    let some = bench.call("MultiEdit", edits(&[("c", "d"), ("nope", "y\nd")])).await;
+    assert_error(&some, "CONFLICT", "already stands at line 1");
+    assert_eq!(bench.text("f"), "y\nc\n");
+    let new = json!({"path": "n", "edits": [
+        {"old_string": "", "new_string": "one two"}, {"old_string": "two", "new_string": "2"}]});
+    assert_ok(&bench.call("MultiEdit", new).await);
+    assert_eq!(bench.text("n"), "one 2");
+}
+
+#[tokio::test]
+async fn the_file_stays_what_it_was() {
+    let bench = Bench::new();
+    let file = bench.put("run.sh", "a\n");
+    fs::set_permissions(&file, Permissions::from_mode(0o750)).unwrap();
+    symlink("run.sh", bench.path("link")).unwrap();
+    assert_ok(&bench.edit("link", "a", "b", false).await);
+    assert!(bench.path("link").symlink_metadata().unwrap().is_symlink());
+    assert_eq!((bench.text("run.sh").as_str(), file.metadata().unwrap().mode() & 0o777), ("b\n", 0o750));
+    fs::hard_link(&file, bench.path("twin")).unwrap();
+    assert_ok(&bench.edit("run.sh", "b", "c", false).await);
+    assert_eq!((bench.text("twin").as_str(), file.metadata().unwrap().nlink()), ("c\n", 2));
+    fs::set_permissions(&file, Permissions::from_mode(0o444)).unwrap();
+    assert_error(&bench.edit("run.sh", "c", "d", false).await, "PERMISSION_DENIED", "read-only (mode 444)");
+    assert_eq!(bench.text("run.sh"), "c\n");
+    assert_eq!(bench.names("."), ["link", "run.sh", "twin"]);
+    assert_error(&bench.edit(".", "a", "b", false).await, "IS_DIRECTORY", "LS");
+}
+
+#[tokio::test]
+async fn huge_lines_and_files_are_edited_exactly() {
+    let bench = Bench::new();
+    let long = format!("{}needle{}\n", "x".repeat(300_000), "y".repeat(300_000));
+    bench.put("f", format!("a\n{long}b\n"));
+    assert_ok(&bench.edit("f", "needle", "NEEDLE", false).await);
+    assert_eq!(bench.text("f"), format!("a\n{}b\n", long.replace("needle", "NEEDLE")));
+    let missing = bench.edit("f", &"x".repeat(5_000).replace("xxxxx", "xxzxx"), "q", false).await;
+    assert!(missing.wire().len() < 4_000, "{}", missing.wire().len());
+}
