@@ -76,7 +76,9 @@ impl Writer {
     }
 
     fn text(&mut self, text: &str, style: Style) {
-        if let Some(cell) = self.table.as_mut().and_then(|table| table.rows.last_mut()).and_then(|row| row.last_mut()) {
+        if let Some(cell) =
+            self.table.as_mut().and_then(|table| table.rows.last_mut()).and_then(|row| row.last_mut())
+        {
             cell.push_str(text);
         } else {
             self.spans.push(Span::styled(text.to_owned(), style));
@@ -92,7 +94,9 @@ impl Writer {
                 None => self.text(&text, self.style()),
             },
             Event::Code(text) => self.text(&text, self.style().patch(self.theme.code())),
-            Event::Html(text) | Event::InlineHtml(text) => self.text(text.trim_end_matches('\n'), self.style()),
+            Event::Html(text) | Event::InlineHtml(text) => {
+                self.text(text.trim_end_matches('\n'), self.style())
+            }
             Event::InlineMath(text) | Event::DisplayMath(text) => self.text(&text, self.style()),
             Event::FootnoteReference(name) => self.text(&format!("[{name}]"), self.style()),
             Event::SoftBreak => self.text(" ", self.style()),
@@ -116,7 +120,9 @@ impl Writer {
                 self.open_block();
                 let heading = self.theme.heading();
                 let underlined = level == HeadingLevel::H1;
-                self.push_style(|_| if underlined { heading.add_modifier(Modifier::UNDERLINED) } else { heading });
+                self.push_style(|_| {
+                    if underlined { heading.add_modifier(Modifier::UNDERLINED) } else { heading }
+                });
             }
             Tag::BlockQuote(_) => {
                 self.end_block();
@@ -129,7 +135,7 @@ impl Writer {
                     && !language.is_empty()
                 {
                     let label = sanitize::clean(language).into_owned();
-                    self.emit(vec![Span::styled(label, self.theme.dim())]);
+                    self.emit(vec![Span::styled(format!("  {label}"), self.theme.dim())]);
                 }
                 self.code = Some(String::new());
             }
@@ -210,7 +216,8 @@ impl Writer {
             TagEnd::Link | TagEnd::Image => {
                 self.pop_style();
                 if let Some((url, from)) = self.link.take() {
-                    let shown: String = self.spans.iter().skip(from).map(|span| span.content.as_ref()).collect();
+                    let shown: String =
+                        self.spans.iter().skip(from).map(|span| span.content.as_ref()).collect();
                     let bare = url.strip_prefix("mailto:").unwrap_or(&url);
                     if !url.is_empty() && shown != bare && self.table.is_none() {
                         let url = sanitize::clean(&url).into_owned();
@@ -248,11 +255,12 @@ impl Writer {
 
     /// Writes one logical line behind the bars and indents that are open.
     fn emit(&mut self, spans: Vec<Span<'static>>) {
-        let bars: Vec<Span<'static>> = (0..self.quotes).map(|_| Span::styled("▌ ", self.theme.dim())).collect();
+        let bars: Vec<Span<'static>> =
+            (0..self.quotes).map(|_| Span::styled("▌ ", self.theme.dim())).collect();
         let depth = self.lists.len().saturating_sub(1).min(6) * 2;
         let (mut first, mut rest) = (bars.clone(), bars);
         if !self.lists.is_empty() {
-            let hang = self.lists.last().is_some_and(Option::is_some).then_some(3).unwrap_or(2);
+            let hang = if self.lists.last().is_some_and(Option::is_some) { 3 } else { 2 };
             match self.marker.take() {
                 Some(marker) => {
                     rest.push(Span::raw(" ".repeat(depth + wrap::width(&marker))));
@@ -312,7 +320,10 @@ impl Writer {
             let cells: Vec<Vec<String>> = (0..columns)
                 .map(|column| {
                     let cell = row.get(column).map_or("", String::as_str);
-                    wrap::rows(cell, widths[column]).into_iter().map(|range| cell[range].trim().to_owned()).collect()
+                    wrap::rows(cell, widths[column])
+                        .into_iter()
+                        .map(|range| cell[range].trim().to_owned())
+                        .collect()
                 })
                 .collect();
             let height = cells.iter().map(Vec::len).max().unwrap_or(1);
@@ -363,18 +374,48 @@ mod tests {
     use proptest::prelude::*;
 
     fn shown(markdown: &str, width: usize) -> String {
-        render(markdown, width, Theme::new(false)).iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+        render(markdown, width, Theme::new(false))
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+            .join("\n")
     }
 
     #[test]
     fn the_common_constructs() {
         let text = "# Title\nSome *text* with `code` and [a link](http://x.y).\n\n- one\n- two\n  - deep\n\n1. a\n2. b\n\n```rust\nfn main() {}\n\n  // x\n```\n\n> quoted\n\nend";
-        insta::assert_snapshot!(shown(text, 60), @"");
+        insta::assert_snapshot!(shown(text, 60), @r#"
+        Title
+
+        Some text with code and a link (http://x.y).
+
+        • one
+        • two
+          • deep
+
+        1. a
+        2. b
+
+          rust
+          fn main() {}
+          
+            // x
+
+        ▌ quoted
+
+        end
+        "#);
     }
 
     #[test]
     fn tables_shrink_to_the_width() {
-        insta::assert_snapshot!(shown("| name | what it does |\n|---|---|\n| a | a rather long explanation |\n| b | short |\n", 24), @"");
+        insta::assert_snapshot!(shown("| name | what it does |\n|---|---|\n| a | a rather long explanation |\n| b | short |\n", 24), @r#"
+        name │ what it does     
+        ─────┼──────────────────
+        a    │ a rather long    
+             │ explanation      
+        b    │ short
+        "#);
     }
 
     proptest! {

@@ -257,7 +257,8 @@ impl Front {
         let mut tail: VecDeque<Vec<Line<'static>>> = VecDeque::new();
         let mut count = 0;
         for index in (0..self.printed.kept.len()).rev() {
-            let before = index.checked_sub(1).and_then(|before| self.printed.kept.get(before)).map(Entry::kind);
+            let before =
+                index.checked_sub(1).and_then(|before| self.printed.kept.get(before)).map(Entry::kind);
             let lines = self.printed.kept[index].lines(before, usize::from(columns), self.app.theme);
             count += lines.len();
             tail.push_front(lines);
@@ -303,7 +304,8 @@ fn message(event: TerminalEvent) -> Option<Msg> {
 async fn hung_up() {
     let watched = rustix::io::dup(io::stdin()).and_then(|descriptor: OwnedFd| {
         // SAFETY: the descriptor is owned, so it stays open and the same for as long as the registration lives.
-        unsafe { AsyncFd::register_with_interest(descriptor, Interest::ERROR) }.map_err(|_| rustix::io::Errno::NOTSUP)
+        unsafe { AsyncFd::register_with_interest(descriptor, Interest::ERROR) }
+            .map_err(|_| rustix::io::Errno::NOTSUP)
     });
     match watched {
         Ok(watched) => drop(watched.ready(Interest::ERROR).await),

@@ -19,7 +19,7 @@ pub struct Screen<B: Backend> {
     area: Rect,
 }
 
-impl<B: Backend> Screen<B> {
+impl<B: Backend + Clone> Screen<B> {
     /// The viewport begins at row `top`, the row of the cursor.
     ///
     /// # Errors
@@ -33,6 +33,11 @@ impl<B: Backend> Screen<B> {
     /// Rows that the viewport may take: one row stays for the scrollback where there is more than one.
     pub fn room(&self) -> u16 {
         self.size.height.saturating_sub(1).max(1)
+    }
+
+    /// For tests that look at the screen.
+    pub fn backend(&self) -> &B {
+        self.terminal.backend()
     }
 
     pub fn size(&self) -> Size {
@@ -66,6 +71,9 @@ impl<B: Backend> Screen<B> {
         let height = picture.height().min(self.room());
         let kept = usize::from(size.height - height.min(size.height));
         self.area.height = 0;
+        // Told of a narrower screen, ratatui would clear all of it, which some terminals push into their scrollback.
+        let options = TerminalOptions { viewport: Viewport::Fixed(self.area) };
+        self.terminal = Terminal::with_options(self.terminal.backend().clone(), options)?;
         self.insert(&lines[lines.len().saturating_sub(kept)..])?;
         self.place(height)?;
         self.terminal.draw(|frame| picture.draw(frame))?;
@@ -149,7 +157,9 @@ mod tests {
 
     fn shown(screen: &Screen<TestBackend>) -> Vec<String> {
         let buffer = screen.terminal.backend().buffer();
-        let row = |y| (0..buffer.area.width).map(|x| buffer[(x, y)].symbol()).collect::<String>().trim_end().to_owned();
+        let row = |y| {
+            (0..buffer.area.width).map(|x| buffer[(x, y)].symbol()).collect::<String>().trim_end().to_owned()
+        };
         (0..buffer.area.height).map(row).collect()
     }
 

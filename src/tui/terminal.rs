@@ -154,9 +154,10 @@ fn parse_greeting(bytes: &[u8]) -> Greeting {
         row.saturating_sub(1)
     });
     let text = String::from_utf8_lossy(&typed).into_owned();
-    let keys = text.split("\x1b[?").skip(1).any(|rest| {
-        rest.trim_start_matches(|c: char| c.is_ascii_digit()).starts_with('u')
-    });
+    let keys = text
+        .split("\x1b[?")
+        .skip(1)
+        .any(|rest| rest.trim_start_matches(|c: char| c.is_ascii_digit()).starts_with('u'));
     let typed = text.replace('\r', "\n");
     Greeting { row, keys, typed: crate::base::sanitize::clean(&typed).into_owned() }
 }

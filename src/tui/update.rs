@@ -158,7 +158,9 @@ fn completion_key(app: &mut App, key: KeyEvent) -> bool {
         (KeyCode::Down, Completion::Files(popup)) => popup.down(),
         (KeyCode::Down, Completion::Commands(popup)) => popup.down(),
         (KeyCode::Tab, _) => return complete::accept(app),
-        (KeyCode::Enter, Completion::Files(_)) if keymap::edit(key).is_none() => return complete::accept(app),
+        (KeyCode::Enter, Completion::Files(_)) if keymap::edit(key).is_none() => {
+            return complete::accept(app);
+        }
         (KeyCode::Enter, Completion::Commands(_)) if keymap::edit(key).is_none() => {
             complete::accept(app);
             enter(app);

@@ -19,7 +19,9 @@ const KEYS: [(&str, &str); 8] = [
 pub fn run(app: &mut App, _args: &str, commands: &'static [Command]) {
     let rows = commands
         .iter()
-        .map(|command| (format!("/{} {}", command.name, command.args).trim_end().to_owned(), command.help.to_owned()))
+        .map(|command| {
+            (format!("/{} {}", command.name, command.args).trim_end().to_owned(), command.help.to_owned())
+        })
         .collect();
     app.print(Entry::Table { heading: "Commands".to_owned(), rows });
     let rows = KEYS.iter().map(|(key, text)| ((*key).to_owned(), (*text).to_owned())).collect();

@@ -17,7 +17,10 @@ pub fn run(app: &mut App, args: &str, _commands: &'static [Command]) {
         }
         "no" => {
             app.send(Op::DeclineInit);
-            app.notice(Level::Info, "This project won't be asked about a rules file again. /init still writes one.");
+            app.notice(
+                Level::Info,
+                "This project won't be asked about a rules file again. /init still writes one.",
+            );
         }
         _ => app.notice(Level::Warning, "Type /init to write CODE_LAW.md, or /init no to stop the offer."),
     }

@@ -9,7 +9,12 @@ use crate::tui::app::App;
 pub static COMMANDS: &[Command] = &[
     Command { name: "help", args: "", help: "commands and keys", run: help::run },
     Command { name: "model", args: "[name]", help: "show or change the model", run: model::run },
-    Command { name: "permission", args: "[level]", help: "read-only, ask, auto or full", run: permission::run },
+    Command {
+        name: "permission",
+        args: "[level]",
+        help: "read-only, ask, auto or full",
+        run: permission::run,
+    },
     Command { name: "context", args: "", help: "what fills the window", run: session::context },
     Command { name: "compact", args: "[focus]", help: "summarise old rounds now", run: compact::run },
     Command { name: "init", args: "[no]", help: "write CODE_LAW.md; `no` stops the offer", run: init::run },
@@ -27,7 +32,8 @@ pub fn run(app: &mut App, text: &str) -> bool {
         (command.run)(app, args.trim(), COMMANDS);
         return true;
     }
-    let single_word = args.is_empty() && !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '-');
+    let single_word =
+        args.is_empty() && !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '-');
     if single_word {
         let nearest = nearest(name);
         app.notice(

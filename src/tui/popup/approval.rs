@@ -58,7 +58,9 @@ impl Approval {
             KeyCode::Esc => return Some(Answer::No { note: String::new() }),
             KeyCode::Tab => self.note = Some(Buffer::default()),
             KeyCode::Down => self.chosen = Some(self.chosen.map_or(0, |index| (index + 1) % count)),
-            KeyCode::Up => self.chosen = Some(self.chosen.map_or(count - 1, |index| (index + count - 1) % count)),
+            KeyCode::Up => {
+                self.chosen = Some(self.chosen.map_or(count - 1, |index| (index + count - 1) % count))
+            }
             KeyCode::PageDown => self.scroll = self.scroll.saturating_add(5),
             KeyCode::PageUp => self.scroll = self.scroll.saturating_sub(5),
             KeyCode::Enter => return self.chosen.and_then(|index| self.answer(self.choices[index])),
@@ -110,7 +112,12 @@ impl Approval {
     }
 
     /// Lines within `room`, and the caret (row, cell) while a note is written.
-    pub fn lines(&self, width: usize, room: usize, theme: Theme) -> (Vec<Line<'static>>, Option<(usize, usize)>) {
+    pub fn lines(
+        &self,
+        width: usize,
+        room: usize,
+        theme: Theme,
+    ) -> (Vec<Line<'static>>, Option<(usize, usize)>) {
         let title = text::one_line(&sanitize::clean(&self.request.title), width.saturating_sub(12).max(8));
         let mut head = vec![Line::from(vec![
             Span::styled("? Allow ", theme.warning()),
@@ -143,7 +150,10 @@ impl Approval {
         };
         if cut < whole.len() {
             let rest = text::human_bytes((whole.len() - cut) as u64);
-            all.push(Line::styled(format!("  … {rest} more are not shown; say no if you must see them"), theme.warning()));
+            all.push(Line::styled(
+                format!("  … {rest} more are not shown; say no if you must see them"),
+                theme.warning(),
+            ));
         }
         if all.len() <= limit {
             return all;
@@ -167,7 +177,10 @@ impl Approval {
             let before = wrap::tail(&note.text()[..note.cursor()], room);
             let column = label.len() + wrap::width(before);
             let shown = format!("{before}{}", &note.text()[note.cursor()..]);
-            let line = Line::from(vec![Span::styled(label, theme.warning()), Span::raw(wrap::clip(&shown, room + 1))]);
+            let line = Line::from(vec![
+                Span::styled(label, theme.warning()),
+                Span::raw(wrap::clip(&shown, room + 1)),
+            ]);
             let help = Line::styled("  Enter tells the model · Esc back", theme.dim());
             return (vec![line, help], Some((0, column)));
         }
@@ -189,7 +202,10 @@ impl Approval {
                 let (mark, style) = if chosen { ("▸ ", theme.selected()) } else { ("  ", theme.plain()) };
                 Line::from(vec![
                     Span::styled(mark, style),
-                    Span::styled(letter.to_string(), theme.accent().add_modifier(ratatui::style::Modifier::BOLD)),
+                    Span::styled(
+                        letter.to_string(),
+                        theme.accent().add_modifier(ratatui::style::Modifier::BOLD),
+                    ),
                     Span::styled(format!(" {}", wrap::clip(&text, width.saturating_sub(5))), style),
                 ])
             })

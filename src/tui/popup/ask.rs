@@ -35,7 +35,9 @@ impl Ask {
         match key.code {
             KeyCode::Esc => return Some(Answer::No { note: String::new() }),
             KeyCode::Enter => return self.enter(),
-            KeyCode::Down if options > 0 => self.chosen = Some(self.chosen.map_or(0, |at| (at + 1) % options)),
+            KeyCode::Down if options > 0 => {
+                self.chosen = Some(self.chosen.map_or(0, |at| (at + 1) % options))
+            }
             KeyCode::Up if options > 0 => {
                 self.chosen = Some(self.chosen.map_or(options - 1, |at| (at + options - 1) % options));
             }
@@ -75,7 +77,12 @@ impl Ask {
     }
 
     /// Lines within `room`, and the caret (row, cell).
-    pub fn lines(&self, width: usize, room: usize, theme: Theme) -> (Vec<Line<'static>>, Option<(usize, usize)>) {
+    pub fn lines(
+        &self,
+        width: usize,
+        room: usize,
+        theme: Theme,
+    ) -> (Vec<Line<'static>>, Option<(usize, usize)>) {
         let Some(question) = self.current() else { return (Vec::new(), None) };
         let mut mark = "? ".to_owned();
         if self.questions.len() > 1 {

@@ -34,9 +34,12 @@ pub fn token(text: &str, cursor: usize) -> Option<Token> {
     if let Some(at) = line.rfind("@\"").filter(|at| free(*at) && !line[at + 2..].contains('"')) {
         return Some(Token { at: line_start + at, query: line[at + 2..].to_owned() });
     }
-    let word = line.rfind(char::is_whitespace).map_or(0, |at| at + line[at..].chars().next().map_or(1, char::len_utf8));
+    let word = line
+        .rfind(char::is_whitespace)
+        .map_or(0, |at| at + line[at..].chars().next().map_or(1, char::len_utf8));
     let at = word + line[word..].rfind('@').filter(|at| free(word + at))?;
-    Some(Token { at: line_start + at, query: line[at + 1..].to_owned() }).filter(|token| !token.query.contains('"'))
+    Some(Token { at: line_start + at, query: line[at + 1..].to_owned() })
+        .filter(|token| !token.query.contains('"'))
 }
 
 /// The open popup.

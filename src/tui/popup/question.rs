@@ -47,14 +47,22 @@ impl OpenQuestion {
     }
 
     /// Lines within `room`, and the caret (row, cell) where text is typed.
-    pub fn lines(&self, width: usize, room: usize, theme: Theme) -> (Vec<Line<'static>>, Option<(usize, usize)>) {
+    pub fn lines(
+        &self,
+        width: usize,
+        room: usize,
+        theme: Theme,
+    ) -> (Vec<Line<'static>>, Option<(usize, usize)>) {
         let own_room = if self.armed { room } else { room.saturating_sub(1) };
         let (mut lines, caret) = match &self.form {
             Form::Approval(form) => form.lines(width, own_room, theme),
             Form::Ask(form) => form.lines(width, own_room, theme),
         };
         if !self.armed {
-            lines.push(Line::styled("  press Tab to answer; until then you keep typing below", theme.warning()));
+            lines.push(Line::styled(
+                "  press Tab to answer; until then you keep typing below",
+                theme.warning(),
+            ));
         }
         (lines, caret.filter(|_| self.armed))
     }

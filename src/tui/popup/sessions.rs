@@ -55,7 +55,8 @@ impl SessionPicker {
             let session = &self.rows[row];
             let chosen = row == self.selection.index;
             let (mark, style) = if chosen { ("▸ ", theme.selected()) } else { ("  ", theme.plain()) };
-            let facts = format!("{:<9}{:<10}", age(now, session.updated_ms), text::plural(session.turns, "turn"));
+            let facts =
+                format!("{:<9}{:<10}", age(now, session.updated_ms), text::plural(session.turns, "turn"));
             let title = text::one_line(&sanitize::clean(&session.title), 300);
             lines.push(Line::from(vec![
                 Span::styled(mark, style),

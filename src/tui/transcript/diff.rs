@@ -43,7 +43,10 @@ pub fn render(diff: &str, width: usize, cap: usize, theme: Theme) -> Vec<Line<'s
         lines.extend(row(number, sign, style, rest, width, theme));
     }
     if hidden > 0 {
-        lines.push(Line::styled(format!("     … {}", crate::base::text::plural(hidden, "more line")), theme.dim()));
+        lines.push(Line::styled(
+            format!("     … {}", crate::base::text::plural(hidden, "more line")),
+            theme.dim(),
+        ));
     }
     lines
 }
@@ -65,10 +68,19 @@ pub fn counts(diff: &str) -> (usize, usize) {
 }
 
 fn is_header(line: &str, index: usize, numbers: usize) -> bool {
-    numbers == 0 && index < 4 && ["--- ", "+++ ", "diff ", "index "].iter().any(|start| line.starts_with(start))
+    numbers == 0
+        && index < 4
+        && ["--- ", "+++ ", "diff ", "index "].iter().any(|start| line.starts_with(start))
 }
 
-fn row(number: usize, sign: char, style: Style, text: &str, width: usize, theme: Theme) -> Vec<Line<'static>> {
+fn row(
+    number: usize,
+    sign: char,
+    style: Style,
+    text: &str,
+    width: usize,
+    theme: Theme,
+) -> Vec<Line<'static>> {
     let gutter = if number > 0 { format!("{number:>4} ") } else { "     ".to_owned() };
     let first = [Span::styled(gutter, theme.dim()), Span::styled(sign.to_string(), style)];
     let rest = [Span::raw("      ".to_owned())];
@@ -93,9 +105,19 @@ mod tests {
     #[test]
     fn numbers_signs_and_cap() {
         let shown = |cap| {
-            render(DIFF, 40, cap, Theme::new(false)).iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+            render(DIFF, 40, cap, Theme::new(false))
+                .iter()
+                .map(ToString::to_string)
+                .collect::<Vec<_>>()
+                .join("\n")
         };
-        insta::assert_snapshot!(shown(20), @"");
+        insta::assert_snapshot!(shown(20), @r#"
+         9  fn a() {
+        10 -    1
+        10 +    2
+        11 +    3
+        12  }
+        "#);
         assert!(shown(2).ends_with("… 3 more lines"));
         assert_eq!(counts(DIFF), (2, 1));
     }

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use ratatui::text::{Line, Span};
 
-use super::tool::{self, ToolView};
 use super::context;
+use super::tool::{self, ToolView};
 use crate::base::{sanitize, text};
 use crate::model::usage::Usage;
-use crate::protocol::event::{EndReason, Level, LedgerView, SessionInfo, TurnEnd};
+use crate::protocol::event::{EndReason, LedgerView, Level, SessionInfo, TurnEnd};
 use crate::tui::markdown;
 use crate::tui::theme::Theme;
 use crate::tui::wrap;
@@ -24,14 +24,23 @@ pub enum Entry {
     Welcome(SessionInfo),
     User(Arc<str>),
     /// A part of an answer; `tight` when it continues the part before without a blank line.
-    Answer { markdown: String, tight: bool },
+    Answer {
+        markdown: String,
+        tight: bool,
+    },
     Reasoning(String),
     Tool(ToolView),
-    Notice { level: Level, text: String },
+    Notice {
+        level: Level,
+        text: String,
+    },
     TurnEnd(TurnEnd),
     Context(Arc<LedgerView>),
     /// A heading and rows of name and text, such as the help.
-    Table { heading: String, rows: Vec<(String, String)> },
+    Table {
+        heading: String,
+        rows: Vec<(String, String)>,
+    },
 }
 
 /// What decides about the blank line between two pieces.
@@ -88,7 +97,8 @@ fn welcome(info: &SessionInfo, width: usize, theme: Theme) -> Vec<Line<'static>>
     let help = "Type a task. @ names a file, / a command, /help lists them.";
     lines.extend(wrap::wrap_text(help, theme.dim(), "", "", width));
     if info.offer_init {
-        let offer = "There is no CODE_LAW.md or AGENTS.md here. /init writes one for you, /init no stops this offer.";
+        let offer =
+            "There is no CODE_LAW.md or AGENTS.md here. /init writes one for you, /init no stops this offer.";
         lines.extend(wrap::wrap_text(offer, theme.warning(), "", "", width));
     }
     lines
@@ -96,7 +106,8 @@ fn welcome(info: &SessionInfo, width: usize, theme: Theme) -> Vec<Line<'static>>
 
 fn user(text: &str, width: usize, theme: Theme) -> Vec<Line<'static>> {
     // Only what can be seen is cleaned and wrapped: the text may be a pasted megabyte.
-    let end = text.char_indices().filter(|(_, c)| *c == '\n').nth(USER_LINES).map_or(text.len(), |(at, _)| at);
+    let end =
+        text.char_indices().filter(|(_, c)| *c == '\n').nth(USER_LINES).map_or(text.len(), |(at, _)| at);
     let end = text::floor_boundary(text, end.min(width * USER_LINES));
     let shown = sanitize::clean(text[..end].trim_end_matches('\n')).into_owned();
     let mut lines = wrap::wrap_text(&shown, theme.user(), "› ", "  ", width);
@@ -158,7 +169,8 @@ fn turn_end(end: &TurnEnd, width: usize, theme: Theme) -> Vec<Line<'static>> {
         EndReason::Failed { message, hint } => (format!("✗ {message}"), hint.clone(), theme.bad()),
     };
     let head = sanitize::clean(&head).into_owned();
-    let spans = [Span::styled(head.replace('\n', " "), style), Span::styled(format!(" · {facts}"), theme.dim())];
+    let spans =
+        [Span::styled(head.replace('\n', " "), style), Span::styled(format!(" · {facts}"), theme.dim())];
     let mut lines = wrap::wrap_spans(&spans, &[], &[Span::raw("  ")], width);
     if !hint.is_empty() {
         lines.extend(wrap::wrap_text(&sanitize::clean(&hint), theme.dim(), "  ", "  ", width));
@@ -174,7 +186,12 @@ fn table(heading: &str, rows: &[(String, String)], width: usize, theme: Theme) -
         let pad = " ".repeat(column.saturating_sub(wrap::width(&name)));
         let first = [Span::raw("  "), Span::styled(name, theme.accent()), Span::raw(pad)];
         let rest = [Span::raw(" ".repeat(column + 2))];
-        lines.extend(wrap::wrap_spans(&[Span::raw(sanitize::clean(text).replace('\n', " "))], &first, &rest, width));
+        lines.extend(wrap::wrap_spans(
+            &[Span::raw(sanitize::clean(text).replace('\n', " "))],
+            &first,
+            &rest,
+            width,
+        ));
     }
     lines
 }

@@ -76,9 +76,12 @@ impl Answer {
         }
         if best.is_none() && self.open.len() > 4 * PART_BYTES {
             // One endless paragraph or line: cut at the last white space.
-            let end = self.open.rfind(char::is_whitespace).map_or(text::floor_boundary(&self.open, PART_BYTES), |at| {
-                at + self.open[at..].chars().next().map_or(1, char::len_utf8)
-            });
+            let end = self
+                .open
+                .rfind(char::is_whitespace)
+                .map_or(text::floor_boundary(&self.open, PART_BYTES), |at| {
+                    at + self.open[at..].chars().next().map_or(1, char::len_utf8)
+                });
             best = Some((end, fence));
         }
         best.filter(|(cut, _)| *cut > 0)

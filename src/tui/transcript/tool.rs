@@ -108,7 +108,8 @@ pub fn render(view: &ToolView, width: usize, frame: &str, theme: Theme) -> Vec<L
         Some(_) => ("●", theme.good()),
     };
     let title = text::one_line(&sanitize::clean(&view.title), 400);
-    let rest = title.strip_prefix(view.tool.as_ref()).filter(|rest| rest.is_empty() || rest.starts_with([' ', ':']));
+    let rest =
+        title.strip_prefix(view.tool.as_ref()).filter(|rest| rest.is_empty() || rest.starts_with([' ', ':']));
     let spans = [
         Span::styled(sanitize::clean(&view.tool).into_owned(), theme.strong()),
         Span::raw(match rest {
@@ -159,7 +160,8 @@ fn render_outcome(outcome: &Outcome, width: usize, theme: Theme) -> Vec<Line<'st
 
 fn dim_tail(tail: &str, width: usize, theme: Theme) -> Vec<Line<'static>> {
     let tail = sanitize::clean(tail);
-    let kept: Vec<&str> = tail.lines().rev().filter(|line| !line.trim().is_empty()).take(TAIL_LINES).collect();
+    let kept: Vec<&str> =
+        tail.lines().rev().filter(|line| !line.trim().is_empty()).take(TAIL_LINES).collect();
     kept.iter()
         .rev()
         .map(|line| {
@@ -201,7 +203,8 @@ fn bash_summary(data: &Map<String, Value>, body: &str) -> Option<String> {
 }
 
 fn todos(data: &Map<String, Value>) -> Vec<(String, String)> {
-    let field = |todo: &Value, key: &str| todo.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let field =
+        |todo: &Value, key: &str| todo.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
     let list = data.get("todos").and_then(Value::as_array);
     list.into_iter().flatten().map(|todo| (field(todo, "status"), field(todo, "content"))).collect()
 }
@@ -220,7 +223,8 @@ fn number(data: &Map<String, Value>, keys: &[&str]) -> Option<u64> {
 }
 
 fn last_lines(body: &str) -> String {
-    let lines: Vec<&str> = body.lines().rev().filter(|line| !line.trim().is_empty()).take(TAIL_LINES).collect();
+    let lines: Vec<&str> =
+        body.lines().rev().filter(|line| !line.trim().is_empty()).take(TAIL_LINES).collect();
     lines.iter().rev().map(|line| text::elide(line, 500)).collect::<Vec<_>>().join("\n")
 }
 
@@ -237,8 +241,14 @@ mod tests {
     fn each_outcome_is_one_line() {
         let of = |tool: &str, envelope: Envelope| outcome(tool, &envelope).summary;
         assert_eq!(of("Read", Envelope::success("").with_body("content", "1\ta\n2\tb\n")), "2 lines");
-        assert_eq!(of("Grep", Envelope::success("").with("total_matches", 3).with("files", 2)), "3 matches in 2 files");
-        assert_eq!(of("Bash", Envelope::success("").with("exit_code", 101).partial()), "exit 101 · no output");
+        assert_eq!(
+            of("Grep", Envelope::success("").with("total_matches", 3).with("files", 2)),
+            "3 matches in 2 files"
+        );
+        assert_eq!(
+            of("Bash", Envelope::success("").with("exit_code", 101).partial()),
+            "exit 101 · no output"
+        );
         assert_eq!(of("Edit", Envelope::success("").with("diff", "@@ -1 +1 @@\n-a\n+b\n+c\n")), "+2 -1");
         assert_eq!(of("Edit", Envelope::error(ErrorCode::NotFound, "no a.rs\nlong story")), "no a.rs");
         assert_eq!(of("Other", Envelope::success("did it")), "did it");
