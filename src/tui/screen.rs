@@ -80,6 +80,16 @@ impl<B: Backend + Clone> Screen<B> {
         Ok(())
     }
 
+    /// Scrolls away what others have written on the screen, so that drawing anew does not destroy it.
+    ///
+    /// # Errors
+    /// Those of the backend.
+    pub fn scroll_away(&mut self) -> Result<(), B::Error> {
+        let backend = self.terminal.backend_mut();
+        backend.set_cursor_position(Position::new(0, self.size.height.saturating_sub(1)))?;
+        backend.append_lines(self.size.height)
+    }
+
     /// Takes the viewport away and leaves the cursor where it began, for the shell.
     ///
     /// # Errors
