@@ -135,7 +135,7 @@ impl Writer {
                     && !language.is_empty()
                 {
                     let label = sanitize::clean(language).into_owned();
-                    self.emit(vec![Span::styled(label, self.theme.dim())]);
+                    self.emit(vec![Span::styled(format!("  {label}"), self.theme.dim())]);
                 }
                 self.code = Some(String::new());
             }
@@ -260,7 +260,7 @@ impl Writer {
         let depth = self.lists.len().saturating_sub(1).min(6) * 2;
         let (mut first, mut rest) = (bars.clone(), bars);
         if !self.lists.is_empty() {
-            let hang = self.lists.last().is_some_and(Option::is_some).then_some(3).unwrap_or(2);
+            let hang = if self.lists.last().is_some_and(Option::is_some) { 3 } else { 2 };
             match self.marker.take() {
                 Some(marker) => {
                     rest.push(Span::raw(" ".repeat(depth + wrap::width(&marker))));
@@ -384,12 +384,38 @@ mod tests {
     #[test]
     fn the_common_constructs() {
         let text = "# Title\nSome *text* with `code` and [a link](http://x.y).\n\n- one\n- two\n  - deep\n\n1. a\n2. b\n\n```rust\nfn main() {}\n\n  // x\n```\n\n> quoted\n\nend";
-        insta::assert_snapshot!(shown(text, 60), @"");
+        insta::assert_snapshot!(shown(text, 60), @r#"
+        Title
+
+        Some text with code and a link (http://x.y).
+
+        • one
+        • two
+          • deep
+
+        1. a
+        2. b
+
+          rust
+          fn main() {}
+          
+            // x
+
+        ▌ quoted
+
+        end
+        "#);
     }
 
     #[test]
     fn tables_shrink_to_the_width() {
-        insta::assert_snapshot!(shown("| name | what it does |\n|---|---|\n| a | a rather long explanation |\n| b | short |\n", 24), @"");
+        insta::assert_snapshot!(shown("| name | what it does |\n|---|---|\n| a | a rather long explanation |\n| b | short |\n", 24), @r#"
+        name │ what it does     
+        ─────┼──────────────────
+        a    │ a rather long    
+             │ explanation      
+        b    │ short
+        "#);
     }
 
     proptest! {

@@ -36,7 +36,7 @@ const BEAT: Duration = Duration::from_millis(100);
 /// Pieces that are kept to draw the visible screen anew.
 const KEPT: usize = 200;
 /// Events that are taken in before keys get their turn again.
-const BATCH: usize = 256;
+const BATCH: usize = 64;
 
 /// What the caller decides.
 #[derive(Clone, Debug, Default)]
@@ -89,9 +89,9 @@ pub async fn run(
     let outcome = front.run(events).await;
     // The engine may be gone already.
     let _ = front.ops.send(Op::Shutdown);
-    let left = front.screen.leave();
-    front.output.send()?;
-    left?;
+    // A terminal that is gone must not hide why the interface ended.
+    let _ = front.screen.leave();
+    let _ = front.output.send();
     outcome
 }
 
@@ -150,7 +150,9 @@ impl Front {
             let ticking = self.app.needs_tick();
             let frame_at = last_frame + FRAME;
             let mut next = Next::GoOn;
+            // In this order: keys before frames before events, so that no flood of text makes typing wait.
             tokio::select! {
+                biased;
                 key = keys.next() => match key {
                     Some(Ok(event)) => {
                         if let Some(msg) = message(event) {
@@ -159,17 +161,15 @@ impl Front {
                     }
                     Some(Err(_)) | None => return Ok(TuiOutcome::Signal(Signal::HUP.as_raw())),
                 },
-                count = events.recv_many(&mut batch, BATCH) => {
-                    if count == 0 {
-                        self.draw()?;
-                        return Ok(TuiOutcome::AgentGone);
-                    }
-                    for event in batch.drain(..) {
-                        next = next.max(self.take_in(Msg::Event(event)));
-                    }
-                }
                 _ = tokio::time::sleep_until(frame_at), if dirty => {
-                    self.draw()?;
+                    if terminal::is_ours() {
+                        self.draw()?;
+                    } else {
+                        // A panic in another task has given the terminal back to show its message; we go on.
+                        terminal::enter_again()?;
+                        self.screen.scroll_away()?;
+                        self.redraw()?;
+                    }
                     last_frame = Instant::now();
                     dirty = false;
                     continue;
@@ -190,6 +190,15 @@ impl Front {
                 _ = go_on.recv() => {
                     terminal::enter_again()?;
                     next = Next::Redraw;
+                }
+                count = events.recv_many(&mut batch, BATCH) => {
+                    if count == 0 {
+                        self.draw()?;
+                        return Ok(TuiOutcome::AgentGone);
+                    }
+                    for event in batch.drain(..) {
+                        next = next.max(self.take_in(Msg::Event(event)));
+                    }
                 }
             }
             match next {
@@ -281,7 +290,8 @@ impl Front {
         // The group: whoever started us (a script, cargo) must stop too, or the shell would go on waiting.
         let _ = kill_current_process_group(Signal::TSTP);
         let _ = kill_process(getpid(), Signal::STOP);
-        terminal::enter_again()
+        terminal::enter_again()?;
+        self.screen.scroll_away()
     }
 }
 

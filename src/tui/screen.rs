@@ -19,7 +19,7 @@ pub struct Screen<B: Backend> {
     area: Rect,
 }
 
-impl<B: Backend> Screen<B> {
+impl<B: Backend + Clone> Screen<B> {
     /// The viewport begins at row `top`, the row of the cursor.
     ///
     /// # Errors
@@ -33,6 +33,11 @@ impl<B: Backend> Screen<B> {
     /// Rows that the viewport may take: one row stays for the scrollback where there is more than one.
     pub fn room(&self) -> u16 {
         self.size.height.saturating_sub(1).max(1)
+    }
+
+    /// For tests that look at the screen.
+    pub fn backend(&self) -> &B {
+        self.terminal.backend()
     }
 
     pub fn size(&self) -> Size {
@@ -66,10 +71,23 @@ impl<B: Backend> Screen<B> {
         let height = picture.height().min(self.room());
         let kept = usize::from(size.height - height.min(size.height));
         self.area.height = 0;
+        // Told of a narrower screen, ratatui would clear all of it, which some terminals push into their scrollback.
+        let options = TerminalOptions { viewport: Viewport::Fixed(self.area) };
+        self.terminal = Terminal::with_options(self.terminal.backend().clone(), options)?;
         self.insert(&lines[lines.len().saturating_sub(kept)..])?;
         self.place(height)?;
         self.terminal.draw(|frame| picture.draw(frame))?;
         Ok(())
+    }
+
+    /// Scrolls away what others have written on the screen, so that drawing anew does not destroy it.
+    ///
+    /// # Errors
+    /// Those of the backend.
+    pub fn scroll_away(&mut self) -> Result<(), B::Error> {
+        let backend = self.terminal.backend_mut();
+        backend.set_cursor_position(Position::new(0, self.size.height.saturating_sub(1)))?;
+        backend.append_lines(self.size.height)
     }
 
     /// Takes the viewport away and leaves the cursor where it began, for the shell.

@@ -19,6 +19,9 @@ pub fn frame(app: &App) -> &'static str {
 /// What runs, for how long, and how to stop it; `None` when nothing runs.
 pub fn activity(app: &App, width: usize) -> Option<Line<'static>> {
     let theme = app.theme;
+    if app.turn.is_some() && !app.questions.is_empty() {
+        return Some(Line::styled("? Waiting for your answer", theme.warning()));
+    }
     let (doing, since) = match (&app.turn, app.compacting) {
         (Some(turn), compacting) => {
             let doing = if turn.interrupting {
@@ -46,7 +49,8 @@ pub fn activity(app: &App, width: usize) -> Option<Line<'static>> {
         (None, None) => return None,
     };
     let elapsed = duration(app.now.saturating_sub(since).as_secs());
-    let tail = format!(" {elapsed} · esc to interrupt");
+    let tail =
+        if width < 40 { format!(" {elapsed} · esc") } else { format!(" {elapsed} · esc to interrupt") };
     Some(Line::from(vec![
         Span::styled(format!("{} ", frame(app)), theme.accent()),
         Span::styled(wrap::clip(&doing, width.saturating_sub(2 + wrap::width(&tail))), theme.accent()),
@@ -57,6 +61,7 @@ pub fn activity(app: &App, width: usize) -> Option<Line<'static>> {
 /// Model, window, cost, permission; a hint at the right end.
 pub fn status(app: &App, width: usize) -> Line<'static> {
     let theme = app.theme;
+<<<<<<< HEAD
     let facts = match &app.session {
         None => vec!["opening the session…".to_owned()],
         Some(info) => {
@@ -70,8 +75,13 @@ pub fn status(app: &App, width: usize) -> Line<'static> {
         }
     };
     let left = format!("  {}", facts.join(" · "));
+=======
+    let facts = facts(app, width.saturating_sub(8));
+    let left = format!("  {facts}");
+>>>>>>> tui
     let hint = match &app.hint {
         Some(hint) => hint.clone(),
+        None if !app.questions.is_empty() => String::new(),
         None if app.turn.is_some() => "enter steers".to_owned(),
         None => "/help".to_owned(),
     };
@@ -88,13 +98,34 @@ pub fn status(app: &App, width: usize) -> Line<'static> {
     Line::from(spans)
 }
 
-/// `12% 15.3k/128k`, with `~` where it is an estimate.
-fn window(window: &WindowState) -> Option<String> {
+/// The facts that fit into `room` cells: cost, then token counts, then the model give way.
+fn facts(app: &App, room: usize) -> String {
+    let Some(info) = &app.session else { return "opening the session…".to_owned() };
+    let model = text::one_line(&sanitize::clean(&info.model), 40);
+    let (share, counts) = app.window.as_ref().and_then(window).unzip();
+    let cost = app.window.as_ref().and_then(|window| window.cost_usd).map(|cost| format!("${cost:.2}"));
+    let both = share.as_ref().zip(counts.as_ref()).map(|(share, counts)| format!("{share} {counts}"));
+    let permission = Some(info.permission.as_str().to_owned());
+    let model = Some(model);
+    let fullest_first = [
+        vec![&model, &both, &cost, &permission],
+        vec![&model, &both, &permission],
+        vec![&model, &share, &permission],
+        vec![&share, &permission],
+    ];
+    let joined =
+        fullest_first.map(|facts| facts.into_iter().flatten().cloned().collect::<Vec<_>>().join(" · "));
+    let last = joined[joined.len() - 1].clone();
+    joined.into_iter().find(|facts| wrap::width(facts) <= room).unwrap_or(last)
+}
+
+/// `12%` and `15.3k/128k`, with `~` where it is an estimate.
+fn window(window: &WindowState) -> Option<(String, String)> {
     if window.window_tokens == 0 {
         return None;
     }
     let percent = window.used_tokens.saturating_mul(100) / window.window_tokens;
     let about = if window.estimated { "~" } else { "" };
     let whole = text::human_tokens(window.window_tokens).replace(".0k", "k").replace(".0M", "M");
-    Some(format!("{about}{percent}% {about}{}/{whole}", text::human_tokens(window.used_tokens)))
+    Some((format!("{about}{percent}%"), format!("{}/{whole}", text::human_tokens(window.used_tokens))))
 }

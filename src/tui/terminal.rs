@@ -80,6 +80,11 @@ pub fn enter_again() -> io::Result<()> {
     write_now(if KEYS.load(Ordering::SeqCst) { "\x1b[?2004h\x1b[>1u" } else { ENTER })
 }
 
+/// Whether the terminal is in our hands.
+pub fn is_ours() -> bool {
+    TAKEN.load(Ordering::SeqCst)
+}
+
 /// Gives the terminal back. Safe to call at any time and more than once.
 pub fn leave() {
     if TAKEN.swap(false, Ordering::SeqCst) {

@@ -93,7 +93,9 @@ fn foot(app: &App, width: usize, room: usize) -> Picture {
         picture.lines.extend(lines.into_iter().take(body_room));
     } else {
         if let Some(question) = app.questions.first() {
-            let (lines, _) = question.lines(width, body_room.saturating_sub(1), theme);
+            let (mut lines, _) = question.lines(width, body_room.saturating_sub(1), theme);
+            let excess = (lines.len() + 1).saturating_sub(body_room);
+            lines.drain(..excess.min(lines.len()));
             picture.lines.extend(lines);
         }
         let composer_room = body_room.saturating_sub(picture.lines.len() - rule_rows).max(1);

@@ -22,8 +22,8 @@ pub fn detab(text: &str) -> Cow<'_, str> {
     if text.contains('\t') { Cow::Owned(text.replace('\t', TAB)) } else { Cow::Borrowed(text) }
 }
 
-/// Splits one line (without `\n`) into byte ranges that cover it without gaps, each at most `max` cells wide.
-/// Breaks after white space or beside wide characters where it can. A grapheme wider than `max` stands alone.
+/// Splits one line (without `\n`) into byte ranges that cover it without gaps, each at most `max` cells wide, not
+/// counting one space that may hang at its end. Breaks after white space or beside wide characters where it can. A grapheme wider than `max` stands alone.
 pub fn rows(line: &str, max: usize) -> Vec<Range<usize>> {
     rows_with(line, max, UnicodeWidthStr::width)
 }
@@ -41,9 +41,17 @@ pub fn rows_with(line: &str, max: usize, measure: impl Fn(&str) -> usize) -> Vec
         if cells == 2 && index > start {
             chance = Some((index, column));
         }
+        if space && column + cells > max && index > start {
+            // A space behind a full row hangs there unseen, so that the next row starts with a word.
+            rows.push(start..index + grapheme.len());
+            start = index + grapheme.len();
+            column = 0;
+            chance = None;
+            continue;
+        }
         if column + cells > max && index > start {
             match chance {
-                Some((at, column_there)) if at > start && !space => {
+                Some((at, column_there)) if at > start => {
                     rows.push(start..at);
                     start = at;
                     column -= column_there;
@@ -88,9 +96,9 @@ pub fn wrap_spans(
     let mut lines = Vec::new();
     for (number, row) in rows(&text, max.saturating_sub(indent).max(1)).into_iter().enumerate() {
         let mut line: Vec<Span<'static>> = if number == 0 { first.to_vec() } else { rest.to_vec() };
-        let slice = text[row.clone()].trim_end_matches(' ');
+        let slice = text[row.clone()].trim_end();
         let end = row.start + slice.len();
-        let begin = if number == 0 { row.start } else { end - slice.trim_start_matches(' ').len() };
+        let begin = if number == 0 { row.start } else { end - slice.trim_start().len() };
         let mut at = begin;
         for (until, style) in &styles {
             if at >= end {
@@ -190,7 +198,7 @@ mod tests {
             prop_assert_eq!(&joined, &line);
             for row in rows {
                 let text = &line[row];
-                prop_assert!(width(text) <= max || text.graphemes(true).count() == 1, "{:?}", text);
+                prop_assert!(width(text.trim_end()) <= max || text.graphemes(true).count() == 1, "{:?}", text);
             }
         }
 

@@ -17,3 +17,8 @@ mod tools_find;
 mod tools_props;
 mod tools_read;
 mod tools_support;
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod support;
+mod tui_screen;

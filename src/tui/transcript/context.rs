@@ -8,8 +8,8 @@ use crate::protocol::event::{LedgerRow, LedgerView};
 use crate::tui::theme::Theme;
 use crate::tui::wrap;
 
-/// Items that are listed.
-const ITEMS: usize = 12;
+/// Items that are listed: with six layers the whole then fits on 24 rows.
+const ITEMS: usize = 9;
 
 /// The names of the layers (SPEC §1).
 const LAYERS: [(&str, &str); 6] = [
@@ -43,7 +43,7 @@ pub fn render(ledger: &LedgerView, width: usize, theme: Theme) -> Vec<Line<'stat
     lines.push(Line::styled(format!("   {:<15}{:>7}", "free", text::human_tokens(free)), theme.dim()));
     lines.push(Line::default());
     let mut rows: Vec<&LedgerRow> = ledger.rows.iter().collect();
-    rows.sort_by(|a, b| b.tokens.cmp(&a.tokens));
+    rows.sort_by_key(|row| std::cmp::Reverse(row.tokens));
     for row in rows.iter().take(ITEMS) {
         lines.push(item_line(row, width, theme));
     }

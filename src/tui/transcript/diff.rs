@@ -111,7 +111,13 @@ mod tests {
                 .collect::<Vec<_>>()
                 .join("\n")
         };
-        insta::assert_snapshot!(shown(20), @"");
+        insta::assert_snapshot!(shown(20), @r#"
+         9  fn a() {
+        10 -    1
+        10 +    2
+        11 +    3
+        12  }
+        "#);
         assert!(shown(2).ends_with("… 3 more lines"));
         assert_eq!(counts(DIFF), (2, 1));
     }

@@ -33,7 +33,10 @@ pub fn session() -> SessionInfo {
 }
 
 pub fn result(id: &str, tool: &str, envelope: Envelope) -> Event {
-    Event::ToolDone { id: ItemId(1), result: Arc::new(ToolResult { call_id: id.into(), tool: tool.into(), envelope }) }
+    Event::ToolDone {
+        id: ItemId(1),
+        result: Arc::new(ToolResult { call_id: id.into(), tool: tool.into(), envelope }),
+    }
 }
 
 pub fn started(id: &str, tool: &str, title: &str) -> Event {
@@ -71,7 +74,13 @@ pub fn ledger() -> LedgerView {
         row("todo", "L5", "recap", 60, "full"),
     ];
     for number in 13..25 {
-        rows.push(row(&format!("#{number}"), "L3", &format!("Grep pattern{number}"), 100 + number, "pointer"));
+        rows.push(row(
+            &format!("#{number}"),
+            "L3",
+            &format!("Grep pattern{number}"),
+            100 + number,
+            "pointer",
+        ));
     }
     let total_tokens = rows.iter().map(|row| row.tokens).sum();
     LedgerView { rows, total_tokens, window_tokens: 128_000, window_origin: "table".to_owned() }
@@ -92,17 +101,17 @@ pub fn turn_end(reason: EndReason) -> Event {
     Event::TurnEnded(TurnEnd { reason, steps: 4, denied: 0, usage, elapsed_ms: 12_300 })
 }
 
-/// Serves until `Shutdown`.
-pub async fn serve(mut ops: UnboundedReceiver<Op>, events: UnboundedSender<Event>) {
+/// Serves until `Shutdown`. `pace` is the speed in percent of what a person likes to watch; 0 waits nowhere.
+pub async fn serve(mut ops: UnboundedReceiver<Op>, events: UnboundedSender<Event>, pace: u64) {
     let send = |event| drop(events.send(event));
-    tokio::time::sleep(Duration::from_millis(200)).await;
+    pause(200 * pace).await;
     send(Event::Session(session()));
     send(Event::Window(window()));
     while let Some(op) = ops.recv().await {
         match op {
             Op::Submit { text } if text == "fail" => {
                 send(Event::TurnStarted { text: text.clone() });
-                tokio::time::sleep(Duration::from_millis(400)).await;
+                pause(400 * pace).await;
                 send(turn_end(EndReason::ProviderFailed {
                     message: "connection refused".to_owned(),
                     hint: "Check --base-url or start the server.".to_owned(),
@@ -116,7 +125,7 @@ pub async fn serve(mut ops: UnboundedReceiver<Op>, events: UnboundedSender<Event
                 }
                 send(turn_end(EndReason::Done));
             }
-            Op::Submit { text } => turn(text, &mut ops, &events).await,
+            Op::Submit { text } => turn(text, &mut ops, &events, pace).await,
             Op::ShowContext => send(Event::Ledger(ledger())),
             Op::ListFiles => {
                 let mut paths: Vec<String> =
@@ -128,7 +137,9 @@ pub async fn serve(mut ops: UnboundedReceiver<Op>, events: UnboundedSender<Event
                 (0..14)
                     .map(|n| SessionRow {
                         id: format!("s{n}"),
-                        title: format!("task number {n}: 日本語 and more words that are long enough to be cut somewhere"),
+                        title: format!(
+                            "task number {n}: 日本語 and more words that are long enough to be cut somewhere"
+                        ),
                         turns: n,
                         updated_ms: 1_790_000_000_000 + n as u64,
                         workspace: "/home/me/project".to_owned(),
@@ -140,9 +151,12 @@ pub async fn serve(mut ops: UnboundedReceiver<Op>, events: UnboundedSender<Event
             }
             Op::Compact { .. } => {
                 send(Event::Compacting { running: true });
-                tokio::time::sleep(Duration::from_secs(2)).await;
+                pause(2_000 * pace).await;
                 send(Event::Compacting { running: false });
-                send(Event::Notice { level: Level::Info, text: "12 rounds became a summary of 900 tokens.".to_owned() });
+                send(Event::Notice {
+                    level: Level::Info,
+                    text: "12 rounds became a summary of 900 tokens.".to_owned(),
+                });
             }
             Op::SetModel { model } => send(Event::Session(SessionInfo { model, ..session() })),
             Op::Shutdown => return,
@@ -151,27 +165,44 @@ pub async fn serve(mut ops: UnboundedReceiver<Op>, events: UnboundedSender<Event
     }
 }
 
-async fn turn(text: String, ops: &mut UnboundedReceiver<Op>, events: &UnboundedSender<Event>) {
+async fn turn(text: String, ops: &mut UnboundedReceiver<Op>, events: &UnboundedSender<Event>, pace: u64) {
     let send = |event| drop(events.send(event));
-    let pause = |ms| tokio::time::sleep(Duration::from_millis(ms));
+    let pause = |ms: u64| pause(ms * pace);
     send(Event::TurnStarted { text });
     for word in "I should read the file, then run the test to see what fails.".split_inclusive(' ') {
         send(Event::ReasoningDelta(word.to_owned()));
         pause(40).await;
     }
-    let reasoning = Reasoning { text: "I should read the file, then run the test to see what fails.".into(), opaque: None };
+    let reasoning = Reasoning {
+        text: "I should read the file, then run the test to see what fails.".into(),
+        opaque: None,
+    };
     send(Event::Item { id: ItemId(1), item: Arc::new(Item::Reasoning(reasoning)) });
     send(started("c1", "Read", "Read src/sum.rs"));
     send(started("c2", "Read", "Read src/none.rs"));
     pause(300).await;
     send(result("c1", "Read", Envelope::success("").with_body("content", "1\ta\n2\tb\n3\tc\n")));
-    send(result("c2", "Read", Envelope::error(ErrorCode::NotFound, "no file src/none.rs; did you mean src/sum.rs?")));
+    send(result(
+        "c2",
+        "Read",
+        Envelope::error(ErrorCode::NotFound, "no file src/none.rs; did you mean src/sum.rs?"),
+    ));
     send(started("c3", "Bash", "Bash cargo test"));
     for number in 0..15 {
-        send(Event::ToolProgress { call_id: "c3".into(), tail: format!("   Compiling crate {number}\n\u{1b}[32m    running\u{1b}[0m test {number}") });
+        send(Event::ToolProgress {
+            call_id: "c3".into(),
+            tail: format!("   Compiling crate {number}\n\u{1b}[32m    running\u{1b}[0m test {number}"),
+        });
         pause(100).await;
     }
-    send(result("c3", "Bash", Envelope::success("").with_body("stdout", "test sum ... FAILED\n\n1 failed").with("exit_code", 101).partial()));
+    send(result(
+        "c3",
+        "Bash",
+        Envelope::success("")
+            .with_body("stdout", "test sum ... FAILED\n\n1 failed")
+            .with("exit_code", 101)
+            .partial(),
+    ));
     let todos = json!([{"content": "find the bug", "status": "completed"}, {"content": "fix it", "status": "in_progress"}, {"content": "run the tests", "status": "pending"}]);
     send(started("c5", "TodoWrite", "TodoWrite"));
     send(result("c5", "TodoWrite", Envelope::success("ok").with("todos", todos)));
@@ -194,7 +225,11 @@ async fn turn(text: String, ops: &mut UnboundedReceiver<Op>, events: &UnboundedS
     }
     if reason == EndReason::Done {
         send(result("c4", "Edit", Envelope::success("").with("diff", DIFF)));
-        send(Event::Retrying { attempt: 2, wait_ms: 1500, reason: "the server is overloaded (529)".to_owned() });
+        send(Event::Retrying {
+            attempt: 2,
+            wait_ms: 1500,
+            reason: "the server is overloaded (529)".to_owned(),
+        });
         pause(1500).await;
         for piece in ANSWER.split_inclusive([' ', '\n']) {
             send(Event::TextDelta(piece.to_owned()));
@@ -204,4 +239,9 @@ async fn turn(text: String, ops: &mut UnboundedReceiver<Op>, events: &UnboundedS
     }
     send(Event::Window(WindowState { estimated: false, ..window() }));
     send(turn_end(reason));
+}
+
+/// `hundredths` of a millisecond.
+async fn pause(hundredths: u64) {
+    tokio::time::sleep(Duration::from_micros(hundredths * 10)).await;
 }

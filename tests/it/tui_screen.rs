@@ -1,0 +1,301 @@
+//! What the terminal interface looks like at 80×24: transcript above, viewport below, as text.
+
+use std::time::Duration;
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use mycode::model::envelope::{Envelope, ErrorCode};
+use mycode::protocol::approval::Answer;
+use mycode::protocol::event::{Event, LedgerView};
+use mycode::protocol::op::Op;
+use mycode::tui::app::App;
+use mycode::tui::msg::{Cmd, Msg};
+use mycode::tui::screen::Screen;
+use mycode::tui::theme::Theme;
+use mycode::tui::transcript::entry::Kind;
+use mycode::tui::update::update;
+use mycode::tui::view;
+use ratatui::backend::TestBackend;
+use ratatui::layout::Size;
+use ratatui::text::Line;
+
+use crate::support::fake_engine as fake;
+
+/// A screen without a loop: messages in, picture out.
+struct Stage {
+    app: App,
+    screen: Screen<TestBackend>,
+    last: Option<Kind>,
+    lines: Vec<Line<'static>>,
+}
+
+impl Stage {
+    fn new(columns: u16, rows: u16) -> Self {
+        let screen = Screen::new(TestBackend::new(columns, rows), Size::new(columns, rows), 0).unwrap();
+        Self { app: App::new(Theme::new(true), (columns, rows)), screen, last: None, lines: Vec::new() }
+    }
+
+    fn take_in(&mut self, msg: Msg) {
+        for cmd in update(&mut self.app, msg) {
+            if let Cmd::Print(entry) = cmd {
+                let width = usize::from(self.app.size.0);
+                self.lines.extend(entry.lines(self.last, width, self.app.theme));
+                self.last = Some(entry.kind());
+            }
+        }
+    }
+
+    fn event(&mut self, event: Event) {
+        self.take_in(Msg::Event(event));
+    }
+
+    fn type_text(&mut self, text: &str) {
+        for c in text.chars() {
+            self.take_in(Msg::Key(KeyEvent::new(KeyCode::Char(c), KeyModifiers::NONE)));
+        }
+    }
+
+    /// The visible rows, with `▏` where the cursor stands.
+    fn shown(&mut self) -> String {
+        let picture = view::picture(&self.app, usize::from(self.app.size.0), usize::from(self.screen.room()));
+        self.screen.show(&std::mem::take(&mut self.lines), &picture).unwrap();
+        let backend = self.screen.backend();
+        let cursor = backend.cursor_position();
+        let buffer = backend.buffer();
+        let mut rows = Vec::new();
+        for y in 0..buffer.area.height {
+            let mut row = String::new();
+            let mut skip = 0;
+            for x in 0..buffer.area.width {
+                if (x, y) == (cursor.x, cursor.y) {
+                    row.push('▏');
+                }
+                if skip > 0 {
+                    skip -= 1;
+                    continue;
+                }
+                let symbol = buffer[(x, y)].symbol();
+                row.push_str(symbol);
+                skip = unicode_width::UnicodeWidthStr::width(symbol).saturating_sub(1);
+            }
+            rows.push(row.trim_end().to_owned());
+        }
+        rows.join("\n").trim_end().to_owned()
+    }
+}
+
+#[test]
+fn before_the_first_event_the_composer_is_there() {
+    let mut stage = Stage::new(80, 24);
+    stage.type_text("early");
+    insta::assert_snapshot!(stage.shown(), @r#"
+    ────────────────────────────────────────────────────────────────────────────────
+    › early▏
+      opening the session…                                                     /help
+    "#);
+}
+
+#[test]
+fn welcome() {
+    let mut stage = Stage::new(80, 24);
+    stage.event(Event::Session(fake::session()));
+    stage.event(Event::Window(fake::window()));
+    insta::assert_snapshot!(stage.shown(), @r#"
+    mycode 0.1.0  /home/me/project
+    Type a task. @ names a file, / a command, /help lists them.
+    There is no CODE_LAW.md or AGENTS.md here. /init writes one for you, /init no
+    stops this offer.
+    ────────────────────────────────────────────────────────────────────────────────
+    › ▏type a task
+      demo-model · ~11% 15.3k/128k · $0.04 · ask                               /help
+    "#);
+}
+
+#[test]
+fn streaming_with_tools() {
+    let mut stage = Stage::new(80, 24);
+    stage
+        .event(Event::Session(mycode::protocol::event::SessionInfo { offer_init: false, ..fake::session() }));
+    stage.event(Event::TurnStarted { text: "why is the sum wrong?".to_owned() });
+    stage.event(Event::TextDelta("I look at `src/sum.rs` first.".to_owned()));
+    stage.event(fake::started("a", "Read", "Read src/sum.rs"));
+    stage.event(fake::started("b", "Read", "Read src/none.rs"));
+    stage.event(fake::result("a", "Read", Envelope::success("").with_body("content", "1\ta\n2\tb\n")));
+    let missing = Envelope::error(ErrorCode::NotFound, "no file src/none.rs; did you mean src/sum.rs?");
+    stage.event(fake::result("b", "Read", missing));
+    stage.event(fake::started("c", "Bash", "Bash cargo test"));
+    let tail = "\u{1b}[32m   Compiling\u{1b}[0m demo\nrunning 2 tests".to_owned();
+    stage.event(Event::ToolProgress { call_id: "c".into(), tail });
+    stage.app.now = Duration::from_secs(65);
+    stage.take_in(Msg::Tick);
+    insta::assert_snapshot!(stage.shown(), @r#"
+    mycode 0.1.0  /home/me/project
+    Type a task. @ names a file, / a command, /help lists them.
+
+    › why is the sum wrong?
+
+    I look at src/sum.rs first.
+
+    ● Read src/sum.rs
+      └ 2 lines
+    ● Read src/none.rs
+      └ no file src/none.rs; did you mean src/sum.rs?
+    ⠙ Bash cargo test
+           Compiling demo
+        running 2 tests
+
+    ⠙ Running 1m 05s · esc to interrupt
+    ────────────────────────────────────────────────────────────────────────────────
+    › ▏steer the running turn
+      demo-model · ask                                                  enter steers
+    "#);
+}
+
+#[test]
+fn approval_with_diff() {
+    let mut stage = Stage::new(80, 24);
+    stage.event(Event::TurnStarted { text: "fix it".to_owned() });
+    stage.event(fake::started("c4", "Edit", "Edit src/sum.rs"));
+    stage.event(Event::Ask { id: 1, question: fake::approval() });
+    insta::assert_snapshot!(stage.shown(), @r#"
+    › fix it
+
+    ⠋ Edit src/sum.rs
+
+    ? Waiting for your answer
+    ────────────────────────────────────────────────────────────────────────────────
+    ? Allow Edit src/sum.rs
+      writes ask first at permission level 'ask'
+       1  pub fn sum(values: &[i64]) -> i64 {
+       2 -    let mut total = 1;
+       2 +    // The empty sum is zero.
+       3 +    let mut total = 0;
+       4      for value in values {
+       5          total += value;
+       6      }
+      y yes, once
+      s yes, for the rest of this session
+      n no (Esc) · Tab: no, with a note to the model
+    ▏  opening the session…
+    "#);
+}
+
+#[test]
+fn file_popup() {
+    let mut stage = Stage::new(80, 24);
+    let paths = ["src/", "src/sum.rs", "tests/sum.rs", "docs/a summary.md", "文書/設計.md"];
+    stage.event(Event::Files(paths.map(str::to_owned).into()));
+    stage.type_text("look at @sum");
+    insta::assert_snapshot!(stage.shown(), @r#"
+    ────────────────────────────────────────────────────────────────────────────────
+    › look at @sum▏
+    ▸ src/sum.rs
+      tests/sum.rs
+      docs/a summary.md
+      opening the session…                                                     /help
+    "#);
+}
+
+#[test]
+fn context() {
+    let mut stage = Stage::new(80, 24);
+    stage.event(Event::Ledger(fake::ledger()));
+    insta::assert_snapshot!(stage.shown(), @r#"
+    Context 15.3k of 128.0k tokens (11%) · window size from table
+    L1 System & tools    2.8k  ████████░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░  18%
+    L2 Project rules      640  █░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░   4%
+    L3 History           5.5k  ███████████████░░░░░░░░░░░░░░░░░░░░░░░░░░░░░  36%
+    L4 Question            42  █░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░   0%
+    L5 Todo recap          60  █░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░   0%
+    L6 Scratchpad        6.2k  █████████████████░░░░░░░░░░░░░░░░░░░░░░░░░░░  40%
+       free            112.7k
+
+       6.2k  L6 #31    full       Bash cargo test
+       4.1k  L3 #12    compressed Read src/a.rs:1-400 · pinned
+       1.9k  L1 tools  full       11 tool schemas
+        900  L1 system full       system prompt
+        640  L2 rules  full       CODE_LAW.md
+        124  L3 #24    pointer    Grep pattern24
+        123  L3 #23    pointer    Grep pattern23
+        122  L3 #22    pointer    Grep pattern22
+        121  L3 #21    pointer    Grep pattern21
+       1.0k  … 10 more items
+    ────────────────────────────────────────────────────────────────────────────────
+    › ▏type a task
+      opening the session…                                                     /help
+    "#);
+}
+
+#[test]
+fn a_context_of_nothing_is_drawn_too() {
+    let mut stage = Stage::new(30, 8);
+    let ledger = LedgerView {
+        rows: Vec::new(),
+        total_tokens: 0,
+        window_tokens: 0,
+        window_origin: "default".to_owned(),
+    };
+    stage.event(Event::Ledger(ledger));
+    assert!(stage.shown().contains("0 of 0 tokens"));
+}
+
+#[test]
+fn the_cursor_stands_behind_wide_characters() {
+    let mut stage = Stage::new(30, 8);
+    stage.type_text("日本語 👩‍👩‍👧 テキストは長いので折り返す");
+    stage.take_in(Msg::Key(KeyEvent::new(KeyCode::Left, KeyModifiers::NONE)));
+    insta::assert_snapshot!(stage.shown(), @r#"
+    ──────────────────────────────
+    › 日本語 👩‍👩‍👧 テキストは長いの
+      で折り返▏す
+      opening the session…   /help
+    "#);
+}
+
+#[test]
+fn a_tiny_screen_keeps_the_composer() {
+    let mut stage = Stage::new(20, 5);
+    stage.event(Event::Session(fake::session()));
+    stage.event(Event::TurnStarted { text: "x".to_owned() });
+    stage.type_text("a rather long line that wraps");
+    insta::assert_snapshot!(stage.shown(), @r#"
+    › x
+    ⠋ Working 0s · esc
+    › a rather long
+      line that wraps▏
+      ask   enter steers
+    "#);
+}
+
+#[tokio::test]
+async fn a_whole_turn_ends_up_in_the_scrollback() {
+    let (ops, served) = tokio::sync::mpsc::unbounded_channel();
+    let (events, mut received) = tokio::sync::mpsc::unbounded_channel();
+    let engine = tokio::spawn(fake::serve(served, events, 0));
+    let mut stage = Stage::new(80, 24);
+    ops.send(Op::Submit { text: "fix it".to_owned() }).unwrap();
+    while let Some(event) = received.recv().await {
+        let ended = matches!(event, Event::TurnEnded(_));
+        if let Event::Ask { id, .. } = event {
+            ops.send(Op::Answer { id, answer: Answer::Once }).unwrap();
+        }
+        stage.event(event);
+        stage.shown();
+        if ended {
+            break;
+        }
+    }
+    ops.send(Op::Shutdown).unwrap();
+    engine.await.unwrap();
+    let visible = stage.shown();
+    let scrollback = stage.screen.backend().scrollback();
+    let above: String = (0..scrollback.area.height)
+        .flat_map(|y| (0..80).map(move |x| scrollback[(x, y)].symbol()).chain(["\n"]))
+        .collect();
+    let all = format!("{above}{visible}");
+    let places: Vec<usize> =
+        ["› fix it", "● Read src/sum.rs", "exit 101", "☑ find the bug", "+2 -1", "1. src/sum.rs", "✓ Done"]
+            .iter()
+            .map(|text| all.find(text).unwrap_or_else(|| panic!("{text:?} is missing in\n{all}")))
+            .collect();
+    assert!(places.is_sorted(), "{places:?}\n{all}");
+}
