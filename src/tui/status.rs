@@ -61,24 +61,8 @@ pub fn activity(app: &App, width: usize) -> Option<Line<'static>> {
 /// Model, window, cost, permission; a hint at the right end.
 pub fn status(app: &App, width: usize) -> Line<'static> {
     let theme = app.theme;
-<<<<<<< HEAD
-    let facts = match &app.session {
-        None => vec!["opening the session…".to_owned()],
-        Some(info) => {
-            let mut facts = vec![text::one_line(&sanitize::clean(&info.model), 40)];
-            facts.extend(app.window.as_ref().and_then(window));
-            facts.extend(
-                app.window.as_ref().and_then(|window| window.cost_usd).map(|cost| format!("${cost:.2}")),
-            );
-            facts.push(info.permission.as_str().to_owned());
-            facts
-        }
-    };
-    let left = format!("  {}", facts.join(" · "));
-=======
     let facts = facts(app, width.saturating_sub(8));
     let left = format!("  {facts}");
->>>>>>> tui
     let hint = match &app.hint {
         Some(hint) => hint.clone(),
         None if !app.questions.is_empty() => String::new(),

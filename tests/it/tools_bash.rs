@@ -7,7 +7,7 @@ use std::time::Duration;
 use mycode::model::envelope::Status;
 use serde_json::json;
 
-use crate::tools_support::{Bench, assert_error, assert_ok};
+use crate::support::tools::{Bench, assert_error, assert_ok};
 
 #[tokio::test]
 async fn output_and_exit_code() {

@@ -7,7 +7,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use mycode::model::envelope::Status;
 use serde_json::json;
 
-use crate::tools_support::{Bench, assert_error, assert_ok, code};
+use crate::support::tools::{Bench, assert_error, assert_ok, code};
 
 enum Want<'a> {
     /// The file's bytes afterwards.

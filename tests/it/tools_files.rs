@@ -6,7 +6,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use mycode::model::envelope::Status;
 use serde_json::json;
 
-use crate::tools_support::{Bench, assert_error, assert_ok};
+use crate::support::tools::{Bench, assert_error, assert_ok};
 
 #[tokio::test]
 async fn write_creates_and_replaces() {

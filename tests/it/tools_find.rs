@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::json;
 
-use crate::tools_support::{Bench, assert_error};
+use crate::support::tools::{Bench, assert_error};
 
 fn project() -> Bench {
     let bench = Bench::new();

@@ -7,7 +7,7 @@ use std::os::unix::net::UnixListener;
 
 use serde_json::json;
 
-use crate::tools_support::{Bench, assert_error, assert_ok};
+use crate::support::tools::{Bench, assert_error, assert_ok};
 
 #[tokio::test]
 async fn numbered_lines_in_pages() {
