@@ -35,8 +35,8 @@ pub fn read(path: &Path) -> io::Result<ReadLog> {
     Ok(log)
 }
 
-/// A torn write followed by a good line can leave both on one physical line: takes the good tail. Returns how many
-/// pieces were lost.
+/// A torn write followed by a good line can leave both on one physical line: takes the good part. Returns 1
+/// when anything of the line was lost.
 fn recover_glued(line: &[u8], records: &mut Vec<Record>) -> usize {
     const STARTS: [&[u8]; 8] = [
         br#"{"meta":"#,
@@ -52,7 +52,7 @@ fn recover_glued(line: &[u8], records: &mut Vec<Record>) -> usize {
         .filter(|&at| line[at] == b'{' && STARTS.iter().any(|start| line[at..].starts_with(start)))
         .collect();
     starts.truncate(64);
-    let mut found = 0;
+    let mut covered = 0;
     let mut at = 0;
     for start in starts {
         if start < at {
@@ -61,11 +61,11 @@ fn recover_glued(line: &[u8], records: &mut Vec<Record>) -> usize {
         let mut stream = serde_json::Deserializer::from_slice(&line[start..]).into_iter::<Record>();
         if let Some(Ok(record)) = stream.next() {
             records.push(record);
-            found += 1;
             at = start + stream.byte_offset();
+            covered += stream.byte_offset();
         }
     }
-    usize::from(at < line.len() || found == 0)
+    usize::from(covered < line.len())
 }
 
 /// Finds one item of a log by streaming through it; the last one wins if a damaged log repeats an id.
