@@ -9,6 +9,9 @@ use crate::search::fuzzy;
 use crate::tool::api::ToolError;
 use crate::tool::cx::ToolCx;
 
+/// The system's own limit.
+const MAX_PATH_BYTES: usize = 4_096;
+
 /// A path argument made definite.
 #[derive(Clone, Debug)]
 pub struct Target {
@@ -27,6 +30,9 @@ pub fn target(cx: &ToolCx, text: &str) -> Result<Target, ToolError> {
     }
     if text.contains('\0') {
         return Err(ToolError::invalid("path contains a NUL character"));
+    }
+    if text.len() > MAX_PATH_BYTES {
+        return Err(ToolError::invalid("path is longer than any file system allows"));
     }
     let resolved = path::resolve(&cx.root, text);
     let shown = path::display(&cx.root, &resolved.absolute);

@@ -518,6 +518,13 @@ async fn huge_lines_and_files_are_edited_exactly() {
     bench.put("f", format!("a\n{long}b\n"));
     assert_ok(&bench.edit("f", "needle", "NEEDLE", false).await);
     assert_eq!(bench.text("f"), format!("a\n{}b\n", long.replace("needle", "NEEDLE")));
+    // Arguments of megabytes are answered in a few lines, too.
+    let flood = format!("{}\nq", "z".repeat(2 << 20));
+    let refused = bench.edit("f", &flood, "q", false).await;
+    assert!(refused.wire().len() < 4_000 && code(&refused) == "NOT_FOUND", "{}", refused.wire().len());
+    assert_error(&bench.call("Read", json!({"path": flood})).await, "INVALID_PARAM", "path is longer");
+    let pattern = bench.call("Grep", json!({"pattern": format!("({}", "z".repeat(2 << 20))})).await;
+    assert!(pattern.wire().len() < 1_000 && code(&pattern) == "INVALID_PARAM", "{}", pattern.wire().len());
     let missing = bench.edit("f", &"x".repeat(5_000).replace("xxxxx", "xxzxx"), "q", false).await;
     assert!(missing.wire().len() < 4_000, "{}", missing.wire().len());
 }

@@ -66,4 +66,44 @@ proptest! {
             Err(_) => {}
         }
     }
+
+    /// A block given with one uniform indentation more or less, other trailing white space and other line ends is
+    /// found, and only what the edit means to change changes.
+    #[test]
+    fn tolerance_changes_only_what_is_meant(
+        lines in files(), from in 0_usize..14, count in 1_usize..5, lead in "[ \t]{1,4}", trail in "[ \t]{0,2}", deeper in any::<bool>()
+    ) {
+        let mut lines = lines;
+        let from = from % lines.len();
+        let to = (from + count).min(lines.len());
+        let blank = |line: &str| line.trim_matches([' ', '\t', '\r', '\n']).is_empty();
+        // Make the block unique, also without its indentation.
+        let at = lines[from].len() - lines[from].trim_start_matches([' ', '\t']).len();
+        lines[from].insert_str(at, "@only@");
+        let mut text = lines.concat();
+        let given: Vec<&str> = lines[from..to].iter().map(|line| line.trim_end_matches([' ', '\t', '\r', '\n'])).collect();
+        let shifted = |line: &str| if blank(line) { String::new() } else { format!("{lead}{line}") };
+        let old: String = if deeper {
+            // The text has less than what is given.
+            given.iter().map(|line| format!("{}{trail}\n", shifted(line))).collect()
+        } else {
+            text = lines
+                .iter()
+                .enumerate()
+                .map(|(n, line)| if (from..to).contains(&n) && !blank(line) { format!("{lead}{line}") } else { line.clone() })
+                .collect();
+            given.iter().map(|line| format!("{line}{trail}\n")).collect()
+        };
+        let new = old.replace("@only@", "@new@");
+        let done = apply(&text, Edit { old: &old, new: &new, replace_all: false });
+        let expected = text.replace("@only@", "@new@");
+        // A changed line takes the new text's own trailing white space; that of all others stays.
+        let bare = |text: &str| text.split('\n').map(|line| {
+            if line.contains("@new@") { line.trim_end_matches([' ', '\t', '\r']).to_owned() } else { line.to_owned() }
+        }).collect::<Vec<_>>();
+        match done {
+            Ok(done) => prop_assert_eq!(bare(&done.text), bare(&expected)),
+            Err(refusal) => prop_assert!(false, "{refusal:?}"),
+        }
+    }
 }

@@ -8,11 +8,12 @@ use similar::TextDiff;
 
 use super::matching::apply::{Applied, apply};
 use super::matching::diagnose;
+use super::matching::lines::visible;
 use super::matching::match_edit::{Edit, Refusal, Rung};
 use crate::base::atomic::{self, Expect};
 use crate::base::encoding::{self, Encoding};
 use crate::base::file::{self, FileError};
-use crate::base::text::{floor_boundary, human_bytes, plural};
+use crate::base::text::{elide, floor_boundary, human_bytes, plural};
 use crate::model::envelope::{Envelope, ErrorCode};
 use crate::tool::api::ToolError;
 use crate::tool::cx::ToolCx;
@@ -96,7 +97,8 @@ pub fn must_be_known(cx: &ToolCx, target: &Target, loaded: &Loaded) -> Result<()
         .filter(|diff| !diff.is_empty())
         .map(|diff| {
             let cut = diff.lines().count() > STALE_DIFF_LINES;
-            let lines: Vec<&str> = diff.lines().take(STALE_DIFF_LINES).collect();
+            let lines: Vec<String> =
+                diff.lines().take(STALE_DIFF_LINES).map(|line| elide(line, 200)).collect();
             format!(". What changed:\n{}{}", lines.join("\n"), if cut { "\n…" } else { "" })
         })
         .unwrap_or_default();
@@ -249,7 +251,7 @@ fn explain(target: &Target, text: &str, edit: &Edit, refusal: &Refusal) -> (Erro
             format!(
                 "the block at line {line} of {shown} is indented less than old_string, but this line of new_string \
                  cannot be moved left as far: `{}`. Copy the indentation from the file",
-                super::matching::lines::visible(new_line)
+                elide(&visible(new_line), 160)
             ),
         ),
         Refusal::NotFound => (

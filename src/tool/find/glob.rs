@@ -16,6 +16,7 @@ use crate::tool::paths::{Target, blocking, not_found, target};
 
 const DEFAULT_LIMIT: usize = 50;
 const MAX_LIMIT: usize = 1_000;
+const MAX_PATTERN_BYTES: usize = 4_096;
 
 #[derive(Deserialize)]
 pub struct Args {
@@ -80,6 +81,9 @@ impl TypedTool for Glob {
 fn search(cx: &ToolCx, args: &Args) -> Result<Envelope, ToolError> {
     if args.pattern.trim().is_empty() {
         return Err(ToolError::invalid("pattern is empty; all files are **/*"));
+    }
+    if args.pattern.len() > MAX_PATTERN_BYTES {
+        return Err(ToolError::invalid("pattern is longer than any path"));
     }
     let (target, rest) = args.split(cx)?;
     let root = &target.resolved.canonical;

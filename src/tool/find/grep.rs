@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::base::path::display;
-use crate::base::text::{one_line, plural};
+use crate::base::text::{elide, one_line, plural};
 use crate::config::prompts;
 use crate::model::envelope::{Envelope, ErrorCode};
 use crate::policy::access::Access;
@@ -118,8 +118,8 @@ fn search(cx: &ToolCx, args: &Args) -> Result<Envelope, ToolError> {
 fn invalid_pattern(pattern: &str, error: &str) -> ToolError {
     // The engine's message draws the place over several lines; its last line says what is wrong.
     let reason = error.lines().last().unwrap_or(error).trim();
-    let reason = reason.strip_prefix("error: ").unwrap_or(reason);
-    let literal = regex::escape(pattern);
+    let reason = elide(reason.strip_prefix("error: ").unwrap_or(reason), 300);
+    let literal = elide(&regex::escape(pattern), 300);
     let hint = if pattern.contains("\\n") || pattern.contains('\n') {
         "Patterns match within one line; search for one line and set context".to_owned()
     } else if pattern.contains("(?=") || pattern.contains("(?!") || pattern.contains("(?<") {
@@ -162,7 +162,7 @@ fn report(cx: &ToolCx, args: &Args, target: &Target, query: &Query, found: &Foun
             args.include.as_deref().map_or(String::new(), |include| format!(" with names like {include}"));
         notes.push(format!(
             "no match for {} in {} ({}{include} searched; hidden, git-ignored and binary files are skipped)",
-            args.pattern,
+            elide(&args.pattern, 300),
             target.shown,
             plural(found.searched, "file")
         ));
