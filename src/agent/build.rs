@@ -10,7 +10,7 @@ use super::control::Questions;
 use super::conversation::Conversation;
 use super::core::Core;
 use super::dispatch::Dispatcher;
-use super::engine::Engine;
+use super::engine::{Engine, Wiring};
 use super::policy_desk::PolicyDesk;
 use super::recall::LogOriginals;
 use crate::config::load::Loaded;
@@ -19,7 +19,6 @@ use crate::context::budget::tokens;
 use crate::context::compress::spill::Spill;
 use crate::context::law::Law;
 use crate::model::call::ToolSpec;
-use crate::model::item::Item;
 use crate::model::request::Params;
 use crate::policy::rules::Rules;
 use crate::protocol::event::Event;
@@ -43,15 +42,6 @@ pub struct Setup {
     pub resume: Option<PathBuf>,
 }
 
-/// What the engine keeps beside the core.
-pub struct Wiring {
-    pub loaded: Loaded,
-    pub workspace: PathBuf,
-    pub project_state: PathBuf,
-    pub interactive: bool,
-    pub originals: Arc<LogOriginals>,
-}
-
 /// The two queues of a running agent.
 pub struct Handle {
     pub ops: mpsc::UnboundedSender<Op>,
@@ -71,6 +61,8 @@ pub fn start(setup: Setup) -> Result<Handle, LogError> {
     let task = tokio::spawn(async move {
         engine.wiring.originals.follow(engine.core.conversation.log_path());
         engine.core.law.refresh(&engine.wiring.workspace);
+        let spill = Arc::clone(&engine.core.dispatcher.cx.spill);
+        tokio::task::spawn_blocking(move || spill.clean());
         engine.run(op_receiver).await;
     });
     Ok(Handle { ops: op_sender, events: event_receiver, task })
@@ -92,7 +84,7 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
     let originals = Arc::new(LogOriginals::default());
     let core =
         core(&loaded, provider, model, &workspace, &project_state, interactive, conversation, &originals);
-    restore_working_state(&core, todos);
+    core.restore_working_state(todos);
     let questions = Arc::new(Questions::new(events.clone()));
     if resume.is_some() {
         let items = core.conversation.history.entries().iter().map(|entry| Arc::clone(&entry.item)).collect();
@@ -157,19 +149,4 @@ fn schema_tokens(specs: &[ToolSpec]) -> u32 {
         .iter()
         .map(|spec| tokens::estimate(&spec.description) + tokens::estimate(&spec.schema.to_string()) + 12)
         .sum()
-}
-
-/// What tools remember between calls, rebuilt from a session's history: the todo list and which files were read.
-pub fn restore_working_state(core: &Core, todos: Option<serde_json::Value>) {
-    if let Some(list) = todos.and_then(|list| serde_json::from_value(list).ok()) {
-        core.dispatcher.cx.todos.set(list);
-    }
-    for entry in core.conversation.history.entries() {
-        let Item::ToolResult(result) = &*entry.item else { continue };
-        let data = &result.envelope.data;
-        let text = |key: &str| data.get(key).and_then(serde_json::Value::as_str);
-        if let (Some(path), Some(hash)) = (text("path"), text("hash")) {
-            core.dispatcher.cx.files.remember(&core.dispatcher.cx.root.join(path), hash);
-        }
-    }
 }

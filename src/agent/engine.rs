@@ -2,16 +2,17 @@
 //! turn's control; the conversation belongs to whoever runs.
 
 use std::collections::VecDeque;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
 
-use super::build::{self, Wiring};
 use super::control::{Events, Questions, TurnControl};
 use super::conversation::Conversation;
 use super::core::Core;
 use super::policy_desk::PolicyDesk;
+use super::recall::LogOriginals;
+use crate::config::load::Loaded;
 use crate::config::prompts;
 use crate::protocol::event::{Event, Level, SessionInfo};
 use crate::protocol::op::Op;
@@ -20,6 +21,15 @@ use crate::session::index;
 
 /// Most paths offered to the `@` popup.
 const MAX_FILES: usize = 50_000;
+
+/// What the engine keeps beside the core.
+pub struct Wiring {
+    pub loaded: Loaded,
+    pub workspace: PathBuf,
+    pub project_state: PathBuf,
+    pub interactive: bool,
+    pub originals: Arc<LogOriginals>,
+}
 
 /// The engine of one front end.
 pub struct Engine {
@@ -161,7 +171,7 @@ impl Engine {
         match Conversation::restore(&self.wiring.project_state, &self.wiring.workspace, path) {
             Ok(restored) => {
                 self.open(restored.conversation);
-                build::restore_working_state(&self.core, restored.todos);
+                self.core.restore_working_state(restored.todos);
                 self.announce();
                 let items =
                     self.core.conversation.history.entries().iter().map(|e| Arc::clone(&e.item)).collect();

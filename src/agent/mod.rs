@@ -11,4 +11,5 @@ pub mod dispatch;
 pub mod engine;
 pub mod policy_desk;
 pub mod recall;
+pub mod restore;
 pub mod turn;

@@ -2,8 +2,8 @@
 
 use super::catalog::LAYERS;
 use super::history::normalize;
-use super::layer::{LayerId, LayerInputs};
-use super::ledger::Ledger;
+use super::layer::LayerInputs;
+use super::ledger::{LayerId, Ledger};
 use crate::model::request::{Params, Request};
 
 /// A request and the account of it.

@@ -3,35 +3,11 @@
 
 use std::sync::Arc;
 
+use super::history::entry::Entry;
 use super::history::manager::HistoryManager;
-use super::ledger::Row;
+use super::ledger::{LayerId, Row, Subject};
 use crate::model::call::ToolSpec;
 use crate::model::request::{Block, Message};
-
-/// The layers' names, L1–L6 (SPEC §1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum LayerId {
-    System,
-    Law,
-    History,
-    Question,
-    Todo,
-    Scratchpad,
-}
-
-impl LayerId {
-    /// `L1` … `L6`.
-    pub fn label(self) -> &'static str {
-        match self {
-            Self::System => "L1",
-            Self::Law => "L2",
-            Self::History => "L3",
-            Self::Question => "L4",
-            Self::Todo => "L5",
-            Self::Scratchpad => "L6",
-        }
-    }
-}
 
 /// Everything that a request is made of.
 pub struct LayerInputs<'a> {
@@ -54,6 +30,29 @@ pub struct Fragment {
     pub system: Option<Block>,
     pub messages: Vec<Message>,
     pub rows: Vec<Row>,
+}
+
+impl Fragment {
+    /// The fragment of consecutive history entries; `None` when there are none.
+    pub fn of_entries(layer: LayerId, entries: &[Entry]) -> Option<Self> {
+        if entries.is_empty() {
+            return None;
+        }
+        Some(Self {
+            system: None,
+            messages: entries.iter().map(|entry| entry.message().clone()).collect(),
+            rows: entries
+                .iter()
+                .map(|entry| Row {
+                    subject: Subject::Item(entry.id),
+                    layer,
+                    tokens: entry.tokens(),
+                    form: entry.form(),
+                    pinned: entry.pinned,
+                })
+                .collect(),
+        })
+    }
 }
 
 /// One layer. The list of them, in wire order, is `catalog`.

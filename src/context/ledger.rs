@@ -3,15 +3,38 @@
 
 use serde_json::Value;
 
-use super::history::entry::Entry;
 use super::history::manager::HistoryManager;
-use super::layer::{Fragment, LayerId};
 use crate::base::text;
 use crate::config::settings::ContextSettings;
 use crate::context::budget::tokens::Calibration;
 use crate::model::item::{Item, ItemId};
 use crate::protocol::event::{LedgerRow, LedgerView};
 use crate::session::record::FormName;
+
+/// The layers' names, L1–L6 (SPEC §1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LayerId {
+    System,
+    Law,
+    History,
+    Question,
+    Todo,
+    Scratchpad,
+}
+
+impl LayerId {
+    /// `L1` … `L6`.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::System => "L1",
+            Self::Law => "L2",
+            Self::History => "L3",
+            Self::Question => "L4",
+            Self::Todo => "L5",
+            Self::Scratchpad => "L6",
+        }
+    }
+}
 
 /// What a row stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,29 +114,6 @@ impl Ledger {
             window_tokens: settings.window_tokens,
             window_origin: settings.window_origin.as_str().to_owned(),
         }
-    }
-}
-
-impl Fragment {
-    /// The fragment of consecutive history entries; `None` when there are none.
-    pub fn of_entries(layer: LayerId, entries: &[Entry]) -> Option<Self> {
-        if entries.is_empty() {
-            return None;
-        }
-        Some(Self {
-            system: None,
-            messages: entries.iter().map(|entry| entry.message().clone()).collect(),
-            rows: entries
-                .iter()
-                .map(|entry| Row {
-                    subject: Subject::Item(entry.id),
-                    layer,
-                    tokens: entry.tokens(),
-                    form: entry.form(),
-                    pinned: entry.pinned,
-                })
-                .collect(),
-        })
     }
 }
 

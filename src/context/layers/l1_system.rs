@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use crate::context::layer::{Fragment, Layer, LayerId, LayerInputs};
-use crate::context::ledger::Row;
+use crate::context::layer::{Fragment, Layer, LayerInputs};
+use crate::context::ledger::{LayerId, Row};
 use crate::model::request::Block;
 
 pub struct System;

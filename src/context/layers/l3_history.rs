@@ -1,6 +1,7 @@
 //! L3: the archived summary and the past rounds, each item in the form that the history has chosen for it.
 
-use crate::context::layer::{Fragment, Layer, LayerId, LayerInputs};
+use crate::context::layer::{Fragment, Layer, LayerInputs};
+use crate::context::ledger::LayerId;
 
 pub struct History;
 

@@ -1,7 +1,8 @@
 //! L4: the message that the running turn answers, with the blocks that were put behind it. It keeps its bytes when the
 //! turn becomes history, so that the prefix stays stable.
 
-use crate::context::layer::{Fragment, Layer, LayerId, LayerInputs};
+use crate::context::layer::{Fragment, Layer, LayerInputs};
+use crate::context::ledger::LayerId;
 
 pub struct Question;
 

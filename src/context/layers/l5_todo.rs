@@ -1,8 +1,8 @@
 //! L5: the todo recap, the last thing the model reads, only while todos are open.
 
 use crate::context::budget::tokens;
-use crate::context::layer::{Fragment, Layer, LayerId, LayerInputs};
-use crate::context::ledger::Row;
+use crate::context::layer::{Fragment, Layer, LayerInputs};
+use crate::context::ledger::{LayerId, Row};
 use crate::model::request::Message;
 
 pub struct TodoRecap;

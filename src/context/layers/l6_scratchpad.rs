@@ -1,6 +1,7 @@
 //! L6: what the running turn has said, called and observed so far, in full unless the window forced otherwise.
 
-use crate::context::layer::{Fragment, Layer, LayerId, LayerInputs};
+use crate::context::layer::{Fragment, Layer, LayerInputs};
+use crate::context::ledger::LayerId;
 
 pub struct Scratchpad;
 

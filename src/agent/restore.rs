@@ -1,0 +1,23 @@
+//! Giving the tools back what they knew when a session is continued.
+
+use super::core::Core;
+use crate::base::path;
+use crate::model::item::Item;
+
+impl Core {
+    /// What tools remember between calls, rebuilt from a session's history: the todo list and which files were read.
+    pub fn restore_working_state(&self, todos: Option<serde_json::Value>) {
+        if let Some(list) = todos.and_then(|list| serde_json::from_value(list).ok()) {
+            self.dispatcher.cx.todos.set(list);
+        }
+        for entry in self.conversation.history.entries() {
+            let Item::ToolResult(result) = &*entry.item else { continue };
+            let data = &result.envelope.data;
+            let text = |key: &str| data.get(key).and_then(serde_json::Value::as_str);
+            if let (Some(path), Some(hash)) = (text("path"), text("hash")) {
+                let canonical = path::resolve(&self.dispatcher.cx.root, path).canonical;
+                self.dispatcher.cx.files.remember(&canonical, hash);
+            }
+        }
+    }
+}
