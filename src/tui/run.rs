@@ -149,6 +149,12 @@ impl Front {
         loop {
             let ticking = self.app.needs_tick();
             let frame_at = last_frame + FRAME;
+            // Asked of the clock, not of a timer: timers stand still while the loop is never idle.
+            if dirty && Instant::now() >= frame_at {
+                self.frame()?;
+                last_frame = Instant::now();
+                dirty = false;
+            }
             let mut next = Next::GoOn;
             // In this order: keys before frames before events, so that no flood of text makes typing wait.
             tokio::select! {
@@ -161,19 +167,8 @@ impl Front {
                     }
                     Some(Err(_)) | None => return Ok(TuiOutcome::Signal(Signal::HUP.as_raw())),
                 },
-                _ = tokio::time::sleep_until(frame_at), if dirty => {
-                    if terminal::is_ours() {
-                        self.draw()?;
-                    } else {
-                        // A panic in another task has given the terminal back to show its message; we go on.
-                        terminal::enter_again()?;
-                        self.screen.scroll_away()?;
-                        self.redraw()?;
-                    }
-                    last_frame = Instant::now();
-                    dirty = false;
-                    continue;
-                }
+                // Only wakes the loop; the frame is drawn at its top.
+                () = tokio::time::sleep_until(frame_at), if dirty => continue,
                 _ = tokio::time::sleep_until(next_beat), if ticking => {
                     next_beat = Instant::now() + BEAT;
                     next = self.take_in(Msg::Tick);
@@ -244,6 +239,16 @@ impl Front {
             self.printed.kept.pop_front();
         }
         self.printed.kept.push_back(entry);
+    }
+
+    fn frame(&mut self) -> io::Result<()> {
+        if terminal::is_ours() {
+            return self.draw();
+        }
+        // A panic in another task has given the terminal back to show its message; we go on.
+        terminal::enter_again()?;
+        self.screen.scroll_away()?;
+        self.redraw()
     }
 
     fn draw(&mut self) -> io::Result<()> {
