@@ -26,7 +26,7 @@ use super::theme::Theme;
 use super::transcript::entry::{Entry, Kind};
 use super::update::update;
 use super::view;
-use crate::protocol::event::Event;
+use crate::protocol::event::{Event, Level};
 use crate::protocol::op::Op;
 
 /// At most so many frames: 60 a second.
@@ -151,7 +151,7 @@ impl Front {
             let frame_at = last_frame + FRAME;
             // Asked of the clock, not of a timer: timers stand still while the loop is never idle.
             if dirty && Instant::now() >= frame_at {
-                self.frame()?;
+                self.draw()?;
                 last_frame = Instant::now();
                 dirty = false;
             }
@@ -177,6 +177,7 @@ impl Front {
                 _ = hangup.recv() => return Ok(TuiOutcome::Signal(Signal::HUP.as_raw())),
                 _ = interrupt.recv() => return Ok(TuiOutcome::Signal(Signal::INT.as_raw())),
                 () = &mut gone => return Ok(TuiOutcome::Signal(Signal::HUP.as_raw())),
+                () = terminal::given_back() => self.take_back()?,
                 _ = stop.recv() => {
                     if !std::mem::take(&mut own_stop) {
                         next = Next::Suspend;
@@ -241,13 +242,14 @@ impl Front {
         self.printed.kept.push_back(entry);
     }
 
-    fn frame(&mut self) -> io::Result<()> {
-        if terminal::is_ours() {
-            return self.draw();
-        }
-        // A panic in another task has given the terminal back to show its message; we go on.
+    /// Takes the terminal again after a panic elsewhere; its message has been printed and stays in the scrollback.
+    fn take_back(&mut self) -> io::Result<()> {
         terminal::enter_again()?;
         self.screen.scroll_away()?;
+        let text = "A part of the program failed; its message is in the scrollback above. Please report it.";
+        self.app.notice(Level::Error, text);
+        let commands = self.app.take_commands();
+        self.execute(commands);
         self.redraw()
     }
 
