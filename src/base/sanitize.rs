@@ -38,6 +38,28 @@ pub fn clean(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// Like [`clean`], but control characters are written out too, such as `<U+001B>`: for text that a person is asked to
+/// consent to, where nothing may vanish. Only `\r\n` becomes `\n`.
+pub fn reveal(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(needs_work) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        if c == '\r' && chars.peek() == Some(&'\n') {
+            continue;
+        }
+        if needs_work(c) {
+            // Writing to a String cannot fail.
+            let _ = write!(out, "<U+{:04X}>", u32::from(c));
+        } else {
+            out.push(c);
+        }
+    }
+    Cow::Owned(out)
+}
+
 fn needs_work(c: char) -> bool {
     (c.is_control() && c != '\n' && c != '\t') || is_deceptive(c) || matches!(c, '\u{2028}' | '\u{2029}')
 }
@@ -119,6 +141,7 @@ mod tests {
     fn tricks_are_shown() {
         assert_eq!(clean("if \u{202e}x"), "if <U+202E>x");
         assert_eq!(clean("a\u{200b}b"), "a<U+200B>b");
+        assert_eq!(reveal("a\u{1b}[8mb\r\nc\rd"), "a<U+001B>[8mb\nc<U+000D>d");
     }
 
     proptest! {
@@ -128,6 +151,8 @@ mod tests {
             prop_assert!(!cleaned.chars().any(|c| c.is_control() && c != '\n' && c != '\t'));
             prop_assert!(!cleaned.chars().any(is_deceptive));
             prop_assert_eq!(clean(&cleaned), cleaned.as_ref());
+            let revealed = reveal(&text);
+            prop_assert!(!revealed.chars().any(needs_work));
         }
 
         #[test]

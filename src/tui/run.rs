@@ -26,7 +26,7 @@ use super::theme::Theme;
 use super::transcript::entry::{Entry, Kind};
 use super::update::update;
 use super::view;
-use crate::protocol::event::Event;
+use crate::protocol::event::{Event, Level};
 use crate::protocol::op::Op;
 
 /// At most so many frames: 60 a second.
@@ -149,6 +149,12 @@ impl Front {
         loop {
             let ticking = self.app.needs_tick();
             let frame_at = last_frame + FRAME;
+            // Asked of the clock, not of a timer: timers stand still while the loop is never idle.
+            if dirty && Instant::now() >= frame_at {
+                self.draw()?;
+                last_frame = Instant::now();
+                dirty = false;
+            }
             let mut next = Next::GoOn;
             // In this order: keys before frames before events, so that no flood of text makes typing wait.
             tokio::select! {
@@ -161,19 +167,8 @@ impl Front {
                     }
                     Some(Err(_)) | None => return Ok(TuiOutcome::Signal(Signal::HUP.as_raw())),
                 },
-                _ = tokio::time::sleep_until(frame_at), if dirty => {
-                    if terminal::is_ours() {
-                        self.draw()?;
-                    } else {
-                        // A panic in another task has given the terminal back to show its message; we go on.
-                        terminal::enter_again()?;
-                        self.screen.scroll_away()?;
-                        self.redraw()?;
-                    }
-                    last_frame = Instant::now();
-                    dirty = false;
-                    continue;
-                }
+                // Only wakes the loop; the frame is drawn at its top.
+                () = tokio::time::sleep_until(frame_at), if dirty => continue,
                 _ = tokio::time::sleep_until(next_beat), if ticking => {
                     next_beat = Instant::now() + BEAT;
                     next = self.take_in(Msg::Tick);
@@ -182,6 +177,7 @@ impl Front {
                 _ = hangup.recv() => return Ok(TuiOutcome::Signal(Signal::HUP.as_raw())),
                 _ = interrupt.recv() => return Ok(TuiOutcome::Signal(Signal::INT.as_raw())),
                 () = &mut gone => return Ok(TuiOutcome::Signal(Signal::HUP.as_raw())),
+                () = terminal::given_back() => self.take_back()?,
                 _ = stop.recv() => {
                     if !std::mem::take(&mut own_stop) {
                         next = Next::Suspend;
@@ -244,6 +240,17 @@ impl Front {
             self.printed.kept.pop_front();
         }
         self.printed.kept.push_back(entry);
+    }
+
+    /// Takes the terminal again after a panic elsewhere; its message has been printed and stays in the scrollback.
+    fn take_back(&mut self) -> io::Result<()> {
+        terminal::enter_again()?;
+        self.screen.scroll_away()?;
+        let text = "A part of the program failed; its message is in the scrollback above. Please report it.";
+        self.app.notice(Level::Error, text);
+        let commands = self.app.take_commands();
+        self.execute(commands);
+        self.redraw()
     }
 
     fn draw(&mut self) -> io::Result<()> {

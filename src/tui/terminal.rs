@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use crossterm::terminal;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use tokio::sync::Notify;
 
 /// How long the terminal may take to say where its cursor is, and whether it knows the newer key protocol.
 const ANSWER_TIME: Duration = Duration::from_millis(40);
@@ -22,6 +23,8 @@ const KEYS_OFF: &str = "\x1b[<1u";
 
 /// Whether the terminal is ours, for the panic hook.
 static TAKEN: AtomicBool = AtomicBool::new(false);
+/// Tells the loop that a panic has given the terminal back.
+static GIVEN_BACK: Notify = Notify::const_new();
 /// Whether the key protocol is on.
 static KEYS: AtomicBool = AtomicBool::new(false);
 
@@ -80,11 +83,6 @@ pub fn enter_again() -> io::Result<()> {
     write_now(if KEYS.load(Ordering::SeqCst) { "\x1b[?2004h\x1b[>1u" } else { ENTER })
 }
 
-/// Whether the terminal is in our hands.
-pub fn is_ours() -> bool {
-    TAKEN.load(Ordering::SeqCst)
-}
-
 /// Gives the terminal back. Safe to call at any time and more than once.
 pub fn leave() {
     if TAKEN.swap(false, Ordering::SeqCst) {
@@ -95,6 +93,12 @@ pub fn leave() {
     }
 }
 
+/// Ends when a panic has given the terminal back. One that does not end the program (in a task of the agent) leaves the
+/// loop running: it takes the terminal again.
+pub async fn given_back() {
+    GIVEN_BACK.notified().await;
+}
+
 /// The panic message must land on a usable terminal.
 fn restore_on_panic() {
     static HOOK: Once = Once::new();
@@ -103,6 +107,7 @@ fn restore_on_panic() {
         std::panic::set_hook(Box::new(move |info| {
             leave();
             before(info);
+            GIVEN_BACK.notify_one();
         }));
     });
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use mycode::model::envelope::{Envelope, ErrorCode};
-use mycode::protocol::approval::Answer;
+use mycode::protocol::approval::{Answer, ApprovalRequest, AskedQuestion, Question};
 use mycode::protocol::event::{Event, LedgerView};
 use mycode::protocol::op::Op;
 use mycode::tui::app::App;
@@ -222,6 +222,65 @@ fn context() {
     ────────────────────────────────────────────────────────────────────────────────
     › ▏type a task
       opening the session…                                                     /help
+    "#);
+}
+
+#[test]
+fn command_popup() {
+    let mut stage = Stage::new(80, 24);
+    stage.type_text("/c");
+    stage.take_in(Msg::Key(KeyEvent::new(KeyCode::Down, KeyModifiers::NONE)));
+    insta::assert_snapshot!(stage.shown(), @r#"
+    ────────────────────────────────────────────────────────────────────────────────
+    › /c▏
+      /context             what fills the window
+    ▸ /compact [focus]     summarise old rounds now
+      /clear               begin a new, empty session
+      opening the session…                                                     /help
+    "#);
+}
+
+#[test]
+fn a_command_can_hide_nothing_in_its_approval() {
+    let mut stage = Stage::new(60, 24);
+    let request = ApprovalRequest {
+        call_id: "c".to_owned(),
+        tool: "Bash".to_owned(),
+        title: "Bash echo \u{202e}safe\u{1b}[8m; rm -rf /".to_owned(),
+        detail: "echo \u{202e}safe\u{1b}[8m; rm -rf /".to_owned(),
+        is_diff: false,
+        reason: "commands ask first".to_owned(),
+        always_prefix: Some("echo".to_owned()),
+    };
+    stage.event(Event::Ask { id: 1, question: Question::Approval(request) });
+    insta::assert_snapshot!(stage.shown(), @r#"
+    ────────────────────────────────────────────────────────────
+    ? Allow Bash echo <U+202E>safe<U+001B>[8m; rm -rf /
+      commands ask first
+      echo <U+202E>safe<U+001B>[8m; rm -rf /
+      y yes, once
+      s yes, for the rest of this session
+      a always here for `echo`
+      n no (Esc) · Tab: no, with a note to the model
+    ▏  opening the session…
+    "#);
+}
+
+#[test]
+fn a_question_of_the_model() {
+    let mut stage = Stage::new(60, 24);
+    let question = "Which database should the new service use?".to_owned();
+    let options = vec!["PostgreSQL".to_owned(), "SQLite".to_owned()];
+    let questions = vec![AskedQuestion { question, options }];
+    stage.event(Event::Ask { id: 1, question: Question::Ask { questions } });
+    insta::assert_snapshot!(stage.shown(), @r#"
+    ────────────────────────────────────────────────────────────
+    ? Which database should the new service use?
+      1. PostgreSQL
+      2. SQLite
+    › ▏
+      number or ↑↓ Enter · or type an answer · Esc declines
+      opening the session…
     "#);
 }
 

@@ -118,13 +118,13 @@ impl Approval {
         room: usize,
         theme: Theme,
     ) -> (Vec<Line<'static>>, Option<(usize, usize)>) {
-        let title = text::one_line(&sanitize::clean(&self.request.title), width.saturating_sub(12).max(8));
+        let title = text::one_line(&sanitize::reveal(&self.request.title), width.saturating_sub(12).max(8));
         let mut head = vec![Line::from(vec![
             Span::styled("? Allow ", theme.warning()),
             Span::styled(wrap::clip(&title, width.saturating_sub(8)), theme.strong()),
         ])];
         if !self.request.reason.is_empty() {
-            let reason = text::one_line(&sanitize::clean(&self.request.reason), 300);
+            let reason = text::one_line(&sanitize::reveal(&self.request.reason), 300);
             head.extend(wrap::wrap_text(&reason, theme.dim(), "  ", "  ", width).into_iter().take(2));
         }
         let (foot, caret) = self.foot(width, theme);
@@ -144,9 +144,9 @@ impl Approval {
         let whole = &self.request.detail;
         let cut = text::floor_boundary(whole, DETAIL_BYTES);
         let mut all = if self.request.is_diff {
-            diff::render(&whole[..cut], width, usize::MAX, theme)
+            diff::render(&sanitize::reveal(&whole[..cut]), width, usize::MAX, theme)
         } else {
-            wrap::wrap_text(sanitize::clean(&whole[..cut]).trim_end(), theme.plain(), "  ", "  ", width)
+            wrap::wrap_text(sanitize::reveal(&whole[..cut]).trim_end(), theme.plain(), "  ", "  ", width)
         };
         if cut < whole.len() {
             let rest = text::human_bytes((whole.len() - cut) as u64);
@@ -194,7 +194,7 @@ impl Approval {
                     Choice::Session => ('s', "yes, for the rest of this session".to_owned()),
                     Choice::Always => {
                         let prefix = self.request.always_prefix.as_deref().unwrap_or_default();
-                        ('a', format!("always here for `{}`", text::one_line(&sanitize::clean(prefix), 60)))
+                        ('a', format!("always here for `{}`", text::one_line(&sanitize::reveal(prefix), 60)))
                     }
                     Choice::No => ('n', "no (Esc) · Tab: no, with a note to the model".to_owned()),
                 };

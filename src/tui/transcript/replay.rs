@@ -23,6 +23,7 @@ pub fn entries(items: &[Arc<Item>]) -> Vec<Entry> {
     let mut titles: HashMap<&str, String> = HashMap::new();
     for (index, item) in items.iter().enumerate() {
         match item.as_ref() {
+            // A call may stand before the cut and its result behind it.
             Item::ToolCall(call) if index + SHOWN >= from => {
                 titles.insert(&call.id, tool::title(&call.name, &call.args));
             }
