@@ -19,7 +19,8 @@ use crate::tui::terminal;
 
 const TASK: &str = "The test suite fails. Find the cause, fix it and show that all tests pass.";
 const SCRIPT: &str = include_str!("sample/script.jsonl");
-const FILES: [(&str, &str); 4] = [
+const FILES: [(&str, &str); 5] = [
+    (".gitignore", include_str!("sample/gitignore.txt")),
     ("Cargo.toml", include_str!("sample/Cargo.toml.txt")),
     ("src/lib.rs", include_str!("sample/lib.rs.txt")),
     ("src/discount.rs", include_str!("sample/discount.rs.txt")),
