@@ -90,7 +90,8 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
         let items = core.conversation.history.entries().iter().map(|entry| Arc::clone(&entry.item)).collect();
         let _ = events.send(Event::History(items));
     }
-    for text in loaded.notices.iter().cloned().chain(backlog) {
+    let damage = core.dispatcher.desk.damage();
+    for text in loaded.notices.iter().cloned().chain(backlog).chain(damage) {
         let _ = events.send(Event::Notice { level: crate::protocol::event::Level::Warning, text });
     }
     let wiring = Wiring { loaded, workspace, project_state, interactive, originals };

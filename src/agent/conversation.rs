@@ -145,9 +145,13 @@ impl Conversation {
     fn close_open_calls(&mut self) -> Result<(), LogError> {
         for call_id in self.history.open_calls() {
             let message = LOST_RESULT.split_once(": ").map_or(LOST_RESULT, |(_, message)| message);
+            let called = self.history.entries().iter().find_map(|entry| match &*entry.item {
+                Item::ToolCall(call) if call.id == call_id => Some(Arc::clone(&call.name)),
+                _ => None,
+            });
             self.record(Item::ToolResult(ToolResult {
                 call_id,
-                tool: "unknown".into(),
+                tool: called.unwrap_or_else(|| "unknown".into()),
                 envelope: Envelope::error(ErrorCode::Interrupted, message),
             }))?;
         }

@@ -201,7 +201,7 @@ impl Dispatcher {
                     note => format!("the user said no: {note}"),
                 }))
             }
-            Some(Answer::Replies { .. }) | None => Err(interrupted()),
+            Some(Answer::Replies { .. }) | None => Err(never_run()),
         }
     }
 
@@ -213,7 +213,7 @@ impl Dispatcher {
         events: &Events,
     ) -> Result<Envelope, String> {
         if control.cancel.is_cancelled() {
-            return Ok(*interrupted());
+            return Ok(*never_run());
         }
         let cx = self.cx_for(call, control, events);
         let begun = Instant::now();
@@ -293,6 +293,14 @@ fn interrupted() -> Box<Envelope> {
     Box::new(Envelope::error(
         ErrorCode::Interrupted,
         "the user interrupted this call; its effect may be partial",
+    ))
+}
+
+/// Interrupted before it began: nobody has to look for half a change.
+fn never_run() -> Box<Envelope> {
+    Box::new(Envelope::error(
+        ErrorCode::Interrupted,
+        "the user interrupted before this call ran; it changed nothing",
     ))
 }
 

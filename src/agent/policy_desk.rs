@@ -82,6 +82,11 @@ impl PolicyDesk {
         self.state().rules.always(prefix)
     }
 
+    /// What the person should know about rules that could not be read.
+    pub fn damage(&self) -> Option<String> {
+        self.state().rules.damage()
+    }
+
     pub fn offers_init(&self) -> bool {
         self.state().rules.offers_init()
     }

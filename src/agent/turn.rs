@@ -42,7 +42,10 @@ impl Core {
             elapsed_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
         };
         if let Err(error) = self.conversation.end_turn(end.clone()) {
-            notice(events, Level::Error, error.to_string());
+            // A turn that failed because of the log says so itself.
+            if !matches!(end.reason, EndReason::Failed { .. }) {
+                notice(events, Level::Error, error.to_string());
+            }
         }
         let _ = events
             .send(Event::Window(self.conversation.window(self.last_estimate, self.context.window_tokens)));

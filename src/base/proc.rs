@@ -88,6 +88,12 @@ impl Captured {
     pub fn is_whole(&self) -> bool {
         self.total_bytes == (self.head.len() + self.tail.len()) as u64
     }
+
+    /// Number of lines, with a last one that has no line feed.
+    pub fn lines(&self) -> u64 {
+        let last = self.tail.back().or(self.head.last());
+        self.total_lines + u64::from(last.is_some_and(|&byte| byte != b'\n'))
+    }
 }
 
 struct Sink {

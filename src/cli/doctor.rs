@@ -13,7 +13,7 @@ use crate::provider::{absent, probe};
 /// Settings that cannot be used.
 pub async fn run(cli: &Cli, args: &DoctorArgs) -> Result<bool, Failure> {
     if args.config {
-        report::print(include_str!("../../config.toml"));
+        report::print(include_str!("../../config.toml"))?;
         return Ok(true);
     }
     let opened = open::open(&cli.model, Permission::Ask)?;
@@ -70,6 +70,6 @@ pub async fn run(cli: &Cli, args: &DoctorArgs) -> Result<bool, Failure> {
     for notice in &opened.loaded.notices {
         out.push_str(&format!("note: {notice}\n"));
     }
-    report::print(&out);
+    report::print(&out)?;
     Ok(works)
 }

@@ -32,7 +32,14 @@ pub async fn run(cli: &Cli, args: &ExecArgs) -> Result<u8, Failure> {
     let setup = open::setup(cli, false, &which).await?;
     let handle = build::start(setup)?;
     let outcome = run::run(handle.ops, handle.events, prompt, ExecOptions::detect(args.json)).await;
-    Ok(outcome.exit_code)
+    match outcome.lost {
+        Some(error) => Err(Failure::new(
+            Kind::Task,
+            format!("the output could not be written: {error}"),
+            "what was done is in the session: `mycode resume --last` shows it",
+        )),
+        None => Ok(outcome.exit_code),
+    }
 }
 
 fn from_stdin() -> Result<String, Failure> {

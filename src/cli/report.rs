@@ -80,8 +80,18 @@ impl From<std::io::Error> for Failure {
     }
 }
 
-/// Writes to standard output; a closed pipe ends the program quietly instead of loudly.
-pub fn print(text: &str) {
+/// Writes to standard output; a closed pipe is no failure.
+///
+/// # Errors
+/// When the output is lost for another reason, such as a full disk.
+pub fn print(text: &str) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::new(
+            Kind::Task,
+            format!("the output could not be written: {error}"),
+            "write it to a place with room",
+        )),
+        _ => Ok(()),
+    }
 }

@@ -96,6 +96,6 @@ async fn one(dispatcher: &Dispatcher, name: &str, args: &str, input: &Value) -> 
         .and_then(Value::as_str)
         .map(|path| root.join(path).to_string_lossy().into_owned());
     let public = envelope.to_public(&root.to_string_lossy(), input, resolved.as_deref());
-    report::print(&format!("{public}\n"));
+    report::print(&format!("{public}\n"))?;
     Ok(envelope.status != Status::Error)
 }

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use thiserror::Error;
@@ -15,9 +15,12 @@ use super::raw::Raw;
 use super::settings::{
     ContextSettings, MIN_WINDOW_TOKENS, Origin, Permission, ProviderKind, ProviderSettings, WorkSettings,
 };
+use crate::base::file::{self, FileError};
 use crate::base::secret::Secret;
 
 const DEFAULTS: &str = include_str!("../../config.toml");
+/// The largest configuration file.
+const MAX_FILE_BYTES: u64 = 1024 * 1024;
 
 /// A setting that cannot be used; exit code 3.
 #[derive(Debug, Error)]
@@ -115,14 +118,16 @@ impl Loaded {
     }
 }
 
-fn read(path: &PathBuf) -> Result<Option<String>, ConfigError> {
-    match std::fs::read_to_string(path) {
-        Ok(text) => Ok(Some(text)),
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
-        Err(error) => Err(bad(
-            format!("{} can't be read: {error}", path.display()),
-            "make the file readable UTF-8 text, or move it away",
-        )),
+fn read(path: &Path) -> Result<Option<String>, ConfigError> {
+    let refused = |why: &str| {
+        bad(format!("{} {why}", path.display()), "make the file readable UTF-8 text, or move it away")
+    };
+    // A checkout may bring a link to a device under this name: the size is bounded, and only a file is read.
+    match file::read(path, MAX_FILE_BYTES) {
+        Ok((bytes, _)) => String::from_utf8(bytes).map(Some).map_err(|_| refused("is not UTF-8 text")),
+        Err(FileError::NotFound) => Ok(None),
+        Err(_) if path.metadata().is_err_and(|error| error.kind() == ErrorKind::NotADirectory) => Ok(None),
+        Err(error) => Err(refused(&error.to_string())),
     }
 }
 

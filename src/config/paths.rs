@@ -16,17 +16,19 @@ pub struct Paths {
 }
 
 impl Paths {
-    /// `MYCODE_HOME` moves everything into one folder; else the XDG folders, else `~`, else the temp folder.
+    /// `MYCODE_HOME` moves everything into one folder; else the XDG folders, else `~`, which the user database knows
+    /// when `HOME` is not set.
     pub fn from_env() -> Self {
-        Self::resolve(|name| env::var_os(name).filter(|value| !value.is_empty()))
+        Self::resolve(|name| env::var_os(name).filter(|value| !value.is_empty()), env::home_dir)
     }
 
-    fn resolve(var: impl Fn(&str) -> Option<OsString>) -> Self {
+    fn resolve(var: impl Fn(&str) -> Option<OsString>, home: impl FnOnce() -> Option<PathBuf>) -> Self {
         if let Some(home) = var("MYCODE_HOME") {
             let home = PathBuf::from(home);
             return Self { config: home.clone(), state: home.join("state") };
         }
-        let home = var("HOME").map_or_else(env::temp_dir, PathBuf::from);
+        // Never a folder in which others can write: a configuration planted there would redirect every prompt.
+        let home = home().filter(|path| path.is_absolute()).unwrap_or_else(|| PathBuf::from("/"));
         let folder = |name: &str, fallback: &str| {
             var(name)
                 .map(PathBuf::from)
@@ -70,21 +72,25 @@ mod tests {
 
     #[test]
     fn one_home_or_xdg() {
-        let one = Paths::resolve(|name| (name == "MYCODE_HOME").then(|| "/m".into()));
+        let one = Paths::resolve(|name| (name == "MYCODE_HOME").then(|| "/m".into()), || None);
         assert_eq!(one.user_config(), Path::new("/m/config.toml"));
-        let xdg = Paths::resolve(|name| match name {
-            "HOME" => Some("/h".into()),
-            "XDG_STATE_HOME" => Some("/s".into()),
-            "XDG_CONFIG_HOME" => Some("relative".into()),
-            _ => None,
-        });
+        let xdg = Paths::resolve(
+            |name| match name {
+                "XDG_STATE_HOME" => Some("/s".into()),
+                "XDG_CONFIG_HOME" => Some("relative".into()),
+                _ => None,
+            },
+            || Some("/h".into()),
+        );
         assert_eq!(xdg.state, Path::new("/s/mycode"));
         assert_eq!(xdg.config, Path::new("/h/.config/mycode"));
+        let homeless = Paths::resolve(|_| None, || Some("relative".into()));
+        assert_eq!(homeless.config, Path::new("/.config/mycode"));
     }
 
     #[test]
     fn projects_with_one_name_do_not_share_state() {
-        let paths = Paths::resolve(|_| None);
+        let paths = Paths::resolve(|_| None, || None);
         assert_ne!(paths.project(Path::new("/a/app")), paths.project(Path::new("/b/app")));
     }
 }

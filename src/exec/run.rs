@@ -53,10 +53,12 @@ pub struct ExecOutcome {
     /// For the shell: 0 done, 1 task failed or a call was denied, 4 provider, 130 interrupted.
     pub exit_code: u8,
     pub end: TurnEnd,
+    /// Why the output is not complete, if it isn't. A reader that went away is no reason.
+    pub lost: Option<String>,
 }
 
-/// Runs `prompt` to its end on the process's own streams; Ctrl-C (also SIGTERM) interrupts, a second one leaves
-/// at once.
+/// Runs `prompt` to its end on the process's own streams; Ctrl-C (also SIGTERM and a hang-up) interrupts, a second one
+/// leaves at once.
 pub async fn run(
     ops: UnboundedSender<Op>,
     events: UnboundedReceiver<Event>,
@@ -86,6 +88,7 @@ pub async fn run_with(
     let mut interrupts = std::pin::pin!(interrupts.fuse());
     let mut denied = 0;
     let mut interrupted = false;
+    let mut lost = None;
     // A refused send means that the engine is gone; then the event queue ends, too.
     let _ = ops.send(Op::Submit { text: prompt });
     let end = loop {
@@ -93,7 +96,7 @@ pub async fn run_with(
             event = events.recv() => event,
             Some(()) = interrupts.next() => {
                 if interrupted {
-                    return leave(printer, ended(EndReason::Interrupted, denied));
+                    return leave(printer, ended(EndReason::Interrupted, denied), lost);
                 }
                 interrupted = true;
                 let _ = ops.send(Op::Interrupt);
@@ -110,14 +113,17 @@ pub async fn run_with(
             }
             Some(event) => printer.event(&event),
         };
-        if shown.is_err() && !interrupted {
-            // Nobody reads any more: end quietly.
+        if let Err(error) = shown
+            && !interrupted
+        {
+            // Nobody reads any more, or the disk is full: more work would be lost as well.
             interrupted = true;
+            lost = Some(error);
             let _ = ops.send(Op::Interrupt);
         }
     };
     let end = TurnEnd { denied: end.denied.max(denied), ..end };
-    let outcome = leave(printer, end);
+    let outcome = leave(printer, end, lost);
     let _ = ops.send(Op::Shutdown);
     drop(ops);
     let last_writes = async { while events.recv().await.is_some() {} };
@@ -128,11 +134,16 @@ pub async fn run_with(
     outcome
 }
 
-fn leave(printer: &mut impl Printer, end: TurnEnd) -> ExecOutcome {
+fn leave(printer: &mut impl Printer, end: TurnEnd, lost: Option<io::Error>) -> ExecOutcome {
     let exit_code = exit_code(&end);
-    // A closed output at the very end changes nothing any more.
-    let _ = printer.end(&end, exit_code);
-    ExecOutcome { exit_code, end }
+    let last = printer.end(&end, exit_code).err();
+    // Who closed the pipe wanted no more; anything else loses an answer that was wanted.
+    let lost = lost.or(last).filter(|error| error.kind() != io::ErrorKind::BrokenPipe);
+    ExecOutcome {
+        exit_code: if lost.is_some() { EXIT_FAILED } else { exit_code },
+        end,
+        lost: lost.map(|error| error.to_string()),
+    }
 }
 
 fn exit_code(end: &TurnEnd) -> u8 {
@@ -166,11 +177,12 @@ fn gone(interrupted: bool) -> EndReason {
     }
 }
 
-/// Ctrl-C and SIGTERM. A hang-up keeps its usual meaning, so that `nohup` works; so does a Ctrl-C that the shell made
-/// this process ignore, as it does for jobs in the background of a script.
+/// Ctrl-C, SIGTERM and a hang-up: whichever ends us must end the running command as well, which lives in a session of
+/// its own. What the shell made this process ignore stays ignored: a hang-up under `nohup`, a Ctrl-C for jobs in the
+/// background of a script.
 fn interrupts() -> impl Stream<Item = ()> {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let kinds = [SignalKind::interrupt(), SignalKind::terminate()];
+    let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
     let wanted = kinds.into_iter().filter(|kind| !is_ignored(&status, kind.as_raw_value()));
     let signals = wanted.filter_map(|kind| signal(kind).ok()).map(|mut signal| {
         Box::pin(async_stream::stream! {
@@ -267,18 +279,33 @@ mod tests {
         assert!(!is_ignored(status, 15) && !is_ignored("", 2));
     }
 
-    /// A printer whose reader has gone.
-    struct Closed;
+    /// A printer that can't print: its reader has gone, or the disk is full.
+    struct Closed(io::ErrorKind);
 
     impl Printer for Closed {
         fn event(&mut self, _: &Event) -> io::Result<()> {
-            Err(io::ErrorKind::BrokenPipe.into())
+            Err(self.0.into())
         }
         fn denied(&mut self, _: &Question) -> io::Result<()> {
-            Err(io::ErrorKind::BrokenPipe.into())
+            Err(self.0.into())
         }
         fn end(&mut self, _: &TurnEnd, _: u8) -> io::Result<()> {
-            Err(io::ErrorKind::BrokenPipe.into())
+            Err(self.0.into())
+        }
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_cannot_be_written_is_a_failure() {
+        for (kind, code) in
+            [(io::ErrorKind::StorageFull, EXIT_FAILED), (io::ErrorKind::BrokenPipe, EXIT_DONE)]
+        {
+            let (ops, _sent) = unbounded_channel();
+            let (tell, events) = unbounded_channel();
+            tell.send(end(EndReason::Done)).unwrap_or_default();
+            drop(tell);
+            let outcome =
+                run_with(ops, events, "task".to_owned(), &mut Closed(kind), stream::pending()).await;
+            assert_eq!((outcome.exit_code, outcome.lost.is_some()), (code, code == EXIT_FAILED));
         }
     }
 
@@ -291,7 +318,8 @@ mod tests {
             tell.send(event).unwrap_or_default();
         }
         drop(tell);
-        let outcome = run_with(ops, events, "task".to_owned(), &mut Closed, stream::pending()).await;
+        let mut closed = Closed(io::ErrorKind::BrokenPipe);
+        let outcome = run_with(ops, events, "task".to_owned(), &mut closed, stream::pending()).await;
         assert_eq!(outcome.exit_code, 130);
         let mut count = 0;
         while let Some(op) = sent.recv().await {

@@ -8,6 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use super::command;
 use crate::base::atomic::{self, Expect};
+use crate::base::file::{self, FileError};
+
+/// The largest rules file.
+const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
 /// The stored part.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,17 +31,30 @@ pub struct Rules {
     session_commands: Vec<String>,
     session_writes: bool,
     session_reads: Vec<PathBuf>,
+    damage: Option<String>,
 }
 
 impl Rules {
-    /// Reads the project's rules; a missing or damaged file is an empty one.
+    /// Reads the project's rules; a missing or damaged file allows nothing.
     pub fn load(project_state: &Path) -> Self {
         let path = project_state.join("rules.json");
-        let stored = std::fs::read(&path)
-            .ok()
-            .and_then(|bytes| serde_json::from_slice(&bytes).ok())
-            .unwrap_or_default();
-        Self { path, stored, ..Self::default() }
+        let read = match file::read(&path, MAX_BYTES) {
+            Ok((bytes, _)) => serde_json::from_slice(&bytes).map_err(|error| format!("is damaged: {error}")),
+            Err(FileError::NotFound) => Ok(Stored::default()),
+            Err(error) => Err(error.to_string()),
+        };
+        let (stored, damage) = match read {
+            Ok(stored) => (stored, None),
+            Err(why) => (Stored::default(), Some(why)),
+        };
+        Self { path, stored, damage, ..Self::default() }
+    }
+
+    /// What the person should know about a file that could not be used.
+    pub fn damage(&self) -> Option<String> {
+        let why = self.damage.as_ref()?;
+        let path = self.path.display();
+        Some(format!("{path} {why}. What was always allowed is asked again; correct the file or delete it."))
     }
 
     /// Allows a command prefix for good.

@@ -55,13 +55,18 @@ impl SessionLog {
         let file =
             private(OpenOptions::new().read(true).append(true).create_new(true)).open(&path).map_err(fail)?;
         let mut log = Self::locked(id, path, file)?;
-        log.append(&Record::Meta(Meta {
+        let begun = log.append(&Record::Meta(Meta {
             version: VERSION,
             id: id.to_owned(),
             workspace: workspace.to_string_lossy().into_owned(),
             created_ms: clock::now_ms(),
             app: env!("CARGO_PKG_VERSION").to_owned(),
-        }))?;
+        }));
+        if let Err(error) = begun {
+            // On a full disk: the name must be free for the next try, and no empty session may be left to resume.
+            let _ = fs::remove_file(&log.path);
+            return Err(error);
+        }
         Ok(log)
     }
 

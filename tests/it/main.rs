@@ -4,6 +4,7 @@
 mod support;
 
 mod architecture;
+mod faults;
 mod main_job;
 mod provider_faults;
 mod provider_stream;

@@ -275,7 +275,11 @@ fn report(
         .with("duration_ms", u64::try_from(took.as_millis()).unwrap_or(u64::MAX))
         .with("output_bytes", outcome.output.total_bytes);
     if let Some(full) = full {
-        envelope = envelope.with("full_output_path", full.to_string_lossy()).with("truncated", true);
+        envelope = envelope
+            .with("full_output_path", full.to_string_lossy())
+            .with("truncated", true)
+            // Of the whole output: the body has fewer, and other ones.
+            .with("output_lines", outcome.output.lines());
     }
     envelope.with_body("output", body)
 }

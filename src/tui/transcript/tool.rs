@@ -193,7 +193,8 @@ fn grep_summary(data: &Map<String, Value>) -> Option<String> {
 }
 
 fn bash_summary(data: &Map<String, Value>, body: &str) -> Option<String> {
-    let lines = body.lines().count();
+    // A cut output says how long the whole was.
+    let lines = number(data, &["output_lines"]).map_or_else(|| body.lines().count(), |lines| lines as usize);
     let output = if lines == 0 { "no output".to_owned() } else { text::plural(lines, "line") };
     if data.get("timed_out").and_then(Value::as_bool) == Some(true) {
         return Some(format!("timed out · {output}"));
@@ -248,6 +249,16 @@ mod tests {
         assert_eq!(
             of("Bash", Envelope::success("").with("exit_code", 101).partial()),
             "exit 101 · no output"
+        );
+        assert_eq!(
+            of(
+                "Bash",
+                Envelope::success("")
+                    .with("exit_code", 0)
+                    .with("output_lines", 5000)
+                    .with_body("output", "1\n…")
+            ),
+            "exit 0 · 5000 lines"
         );
         assert_eq!(of("Edit", Envelope::success("").with("diff", "@@ -1 +1 @@\n-a\n+b\n+c\n")), "+2 -1");
         assert_eq!(of("Edit", Envelope::error(ErrorCode::NotFound, "no a.rs\nlong story")), "no a.rs");

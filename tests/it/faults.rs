@@ -1,0 +1,165 @@
+//! What goes wrong around the agent: signals, full disks, damaged files, odd surroundings. Each ends in a clear word, and
+//! nothing is left running, lost or locked.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::symlink;
+use std::process::{Command, Stdio};
+
+use mycode::protocol::approval::Question;
+use mycode::protocol::event::Event;
+use mycode::protocol::op::Op;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::json;
+
+use crate::support::agent::TestAgent;
+use crate::support::answer::answer;
+use crate::support::server::FakeServer;
+use crate::support::workplace::{Workplace, stderr, stdout};
+
+fn fifo(place: &Workplace, name: &str) -> std::path::PathBuf {
+    let path = place.project().join(name);
+    assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
+    path
+}
+
+#[test]
+fn every_ending_signal_ends_the_running_command() {
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
+        let place = Workplace::new();
+        let gate = fifo(&place, "gate");
+        let server = FakeServer::start(vec![answer().call("Bash", json!({"command": "cat gate"})).into()]);
+        let child = place
+            .command(&["exec", "--base-url", &server.base_url(), "--model", "m", "wait"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        // Opens as soon as the command reads from it.
+        let mut command = OpenOptions::new().write(true).open(&gate).unwrap();
+        kill_process(Pid::from_child(&child), signal).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
+        // Nobody reads any more: the command went with us.
+        assert!(command.write_all(b"x").is_err(), "{signal:?} left the command running");
+    }
+}
+
+#[test]
+fn output_on_a_full_disk_is_a_failure_and_not_silence() {
+    let place = Workplace::new();
+    let full = || Stdio::from(OpenOptions::new().write(true).open("/dev/full").unwrap());
+    for more in [&[][..], &["--json"]] {
+        let server = FakeServer::start(vec![answer().text("The answer.").into()]);
+        let base_url = server.base_url();
+        let mut args = vec!["exec", "--base-url", &base_url, "--model", "m", "task"];
+        args.extend(more);
+        let output = place.command(&args).stdout(full()).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+        assert!(stderr(&output).contains("could not be written"), "{}", stderr(&output));
+    }
+    let output = place.command(&["tool", "LS"]).stdout(full()).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("could not be written"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_session_that_could_not_be_begun_leaves_nothing_behind() {
+    let server = FakeServer::start(vec![]);
+    let place = Workplace::new();
+    let base_url = server.base_url();
+    let inner = place.command(&["exec", "--base-url", &base_url, "--model", "m", "task"]);
+    // As on a full disk: files can be made, but not a byte written.
+    let output = Command::new("sh")
+        .args(["-c", "trap '' XFSZ; ulimit -f 0; exec \"$0\" \"$@\""])
+        .arg(inner.get_program())
+        .args(inner.get_args())
+        .env_clear()
+        .envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))))
+        .current_dir(place.project())
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    // Said once, with what to do; and the next message may begin the session anew.
+    assert_eq!(stderr(&output).matches("can't be written").count(), 1, "{}", stderr(&output));
+    assert!(stderr(&output).contains("free some disk space"));
+    assert!(stdout(&place.command(&["sessions"]).output().unwrap()).contains("no session yet"));
+}
+
+#[test]
+fn a_configuration_that_is_no_file_is_refused_and_not_read() {
+    let server = FakeServer::start(vec![answer().text("Done.").into()]);
+    let place = Workplace::new();
+    place.file(".mycode/x", "");
+    let config = place.project().join(".mycode/config.toml");
+    symlink("/dev/zero", &config).unwrap();
+    let output = place.exec(&server.base_url(), &["task"]);
+    assert_eq!(output.status.code(), Some(3));
+    assert!(stderr(&output).contains("is a character device"), "{}", stderr(&output));
+    fs::remove_file(&config).unwrap();
+    File::create(&config).unwrap().set_len(2 * 1024 * 1024).unwrap();
+    let output = place.exec(&server.base_url(), &["task"]);
+    assert_eq!(output.status.code(), Some(3));
+    assert!(stderr(&output).contains("more than the limit"), "{}", stderr(&output));
+    fs::remove_file(&config).unwrap();
+    assert_eq!(stdout(&place.exec(&server.base_url(), &["task"])).trim(), "Done.");
+}
+
+#[test]
+fn damaged_permission_rules_are_reported() {
+    let server = FakeServer::start(vec![answer().text("One.").into(), answer().text("Two.").into()]);
+    let place = Workplace::new();
+    place.exec(&server.base_url(), &["task"]);
+    let state = place.log().parent().unwrap().parent().unwrap().to_owned();
+    fs::write(state.join("rules.json"), "{\"commands\": [").unwrap();
+    let output = place.exec(&server.base_url(), &["task"]);
+    assert!(output.status.success());
+    assert!(stderr(&output).contains("rules.json is damaged"), "{}", stderr(&output));
+}
+
+#[tokio::test]
+async fn an_interrupted_question_says_that_nothing_was_done() {
+    let server = FakeServer::start(vec![answer().call("Write", json!({"path": "a", "content": "x"})).into()]);
+    let place = Workplace::new();
+    let config = format!("base_url = \"{}\"\nmodel = \"test-model\"\n", server.base_url());
+    let mut agent = TestAgent::start(&place, &config, true);
+    agent.submit("write");
+    let asked =
+        |event: &Event| matches!(event, Event::Ask { question: Question::Approval(_), .. }).then_some(());
+    agent.until(asked).await;
+    agent.send(Op::Interrupt);
+    let said = agent
+        .until(|event| match event {
+            Event::ToolDone { result, .. } => Some(result.envelope.wire().into_owned()),
+            _ => None,
+        })
+        .await;
+    assert!(said.contains("changed nothing"), "{said}");
+    agent.end().await;
+    assert!(!place.project().join("a").exists());
+}
+
+#[test]
+fn a_call_cut_off_by_a_kill_keeps_its_tool() {
+    let place = Workplace::new();
+    let gate = fifo(&place, "gate");
+    let server = FakeServer::start(vec![
+        answer().call("Bash", json!({"command": "cat gate"})).into(),
+        answer().text("Again.").into(),
+    ]);
+    let mut child = place
+        .command(&["exec", "--base-url", &server.base_url(), "--model", "m", "wait"])
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let command = OpenOptions::new().write(true).open(&gate).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    drop(command);
+    let output = place.exec(&server.base_url(), &["-c", "go on"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let log = fs::read_to_string(place.log()).unwrap();
+    let result = log.lines().find(|line| line.contains("the program stopped")).unwrap();
+    assert!(result.contains("\"tool\":\"Bash\""), "{result}");
+}
