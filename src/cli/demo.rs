@@ -53,7 +53,7 @@ pub async fn run() -> Result<u8, Failure> {
     }
     report::print(&format!(
         "A real session on a sample project; only the model is scripted.\n\n› {TASK}\n\n"
-    ));
+    ))?;
     let options = ExecOptions { json: false, color: false, one_stream: true };
     let outcome = exec::run(handle.ops, handle.events, TASK.to_owned(), options).await;
     Ok(outcome.exit_code)
