@@ -110,8 +110,12 @@ fn skip_string(chars: &mut Peekable<Chars<'_>>) {
                 return;
             }
             '\u{1b}' => {
-                chars.next();
-                chars.next_if_eq(&'\\');
+                // ST is ESC and a backslash. Any other ESC breaks the string off and begins a sequence of its own.
+                let mut ahead = chars.clone();
+                ahead.next();
+                if ahead.next() == Some('\\') {
+                    *chars = ahead;
+                }
                 return;
             }
             _ => {
@@ -132,6 +136,7 @@ mod tests {
         assert_eq!(clean("\u{1b}]8;;http://x\u{1b}\\link\u{1b}]8;;\u{7}!"), "link!");
         assert_eq!(clean("a\u{1b}]0;title"), "a");
         assert_eq!(clean("a\u{1b}]0;title\nb"), "a\nb");
+        assert_eq!(clean("a\u{1b}]0;title\u{1b}[2Jb\u{1b}]0;x\u{1b}\\c"), "abc");
         assert_eq!(clean("a\r\nb\rc\u{8}"), "a\nb\nc");
         assert_eq!(clean("\u{9b}2Jx\u{1b}(Bx"), "xx");
         assert!(matches!(clean("plain 日本 👩‍👩‍👧\tok\n"), Cow::Borrowed(_)));

@@ -11,7 +11,7 @@ use super::report::{Failure, Kind};
 use super::{demo, doctor, exec, open, sessions, tool};
 use crate::agent::build;
 use crate::protocol::op::Op;
-use crate::tui::run::{self as tui, TuiOptions};
+use crate::tui::run::{self as tui, TuiOptions, TuiOutcome};
 use crate::tui::terminal;
 
 /// The program.
@@ -88,7 +88,11 @@ async fn chat(cli: &Cli, prompt: Option<String>, which: Which, first: Option<Op>
         let _ = handle.ops.send(op);
     }
     let options = TuiOptions { initial_prompt: prompt, no_color: false };
-    tui::run(handle.ops, handle.events, options).await?;
+    let outcome = tui::run(handle.ops, handle.events, options).await?;
     let _ = tokio::time::timeout(std::time::Duration::from_secs(2), handle.task).await;
-    Ok(0)
+    Ok(match outcome {
+        TuiOutcome::Quit => 0,
+        TuiOutcome::AgentGone => Kind::Task as u8,
+        TuiOutcome::Signal(_) => Kind::Interrupted as u8,
+    })
 }

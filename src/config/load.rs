@@ -120,11 +120,14 @@ impl Loaded {
 
 fn read(path: &Path) -> Result<Option<String>, ConfigError> {
     let refused = |why: &str| {
-        bad(format!("{} {why}", path.display()), "make the file readable UTF-8 text, or move it away")
+        bad(
+            format!("{} can't be read ({why})", path.display()),
+            "make the file readable UTF-8 text, or move it away",
+        )
     };
     // A checkout may bring a link to a device under this name: the size is bounded, and only a file is read.
     match file::read(path, MAX_FILE_BYTES) {
-        Ok((bytes, _)) => String::from_utf8(bytes).map(Some).map_err(|_| refused("is not UTF-8 text")),
+        Ok((bytes, _)) => String::from_utf8(bytes).map(Some).map_err(|_| refused("not UTF-8 text")),
         Err(FileError::NotFound) => Ok(None),
         Err(_) if path.metadata().is_err_and(|error| error.kind() == ErrorKind::NotADirectory) => Ok(None),
         Err(error) => Err(refused(&error.to_string())),

@@ -39,7 +39,7 @@ impl Rules {
     pub fn load(project_state: &Path) -> Self {
         let path = project_state.join("rules.json");
         let read = match file::read(&path, MAX_BYTES) {
-            Ok((bytes, _)) => serde_json::from_slice(&bytes).map_err(|error| format!("is damaged: {error}")),
+            Ok((bytes, _)) => serde_json::from_slice(&bytes).map_err(|error| format!("damaged: {error}")),
             Err(FileError::NotFound) => Ok(Stored::default()),
             Err(error) => Err(error.to_string()),
         };
@@ -54,7 +54,9 @@ impl Rules {
     pub fn damage(&self) -> Option<String> {
         let why = self.damage.as_ref()?;
         let path = self.path.display();
-        Some(format!("{path} {why}. What was always allowed is asked again; correct the file or delete it."))
+        Some(format!(
+            "{path} can't be read ({why}). What was always allowed is asked again; correct the file or delete it."
+        ))
     }
 
     /// Allows a command prefix for good.

@@ -115,7 +115,7 @@ fn damaged_permission_rules_are_reported() {
     fs::write(state.join("rules.json"), "{\"commands\": [").unwrap();
     let output = place.exec(&server.base_url(), &["task"]);
     assert!(output.status.success());
-    assert!(stderr(&output).contains("rules.json is damaged"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("rules.json can't be read (damaged"), "{}", stderr(&output));
 }
 
 #[tokio::test]

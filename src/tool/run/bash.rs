@@ -330,7 +330,8 @@ fn readable(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let odd = |c: char| {
         c == char::REPLACEMENT_CHARACTER
-            || c.is_control() && !matches!(c, '\n' | '\t' | '\r' | '\u{1b}' | '\u{8}')
+            // BEL ends a title or link sequence: without it, what follows would count as part of that.
+            || c.is_control() && !matches!(c, '\n' | '\t' | '\r' | '\u{1b}' | '\u{8}' | '\u{7}')
     };
     if !text.contains(odd) {
         return text.into_owned();
@@ -352,12 +353,14 @@ fn readable(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::sanitize;
 
     #[test]
     fn output_is_made_readable() {
         assert_eq!(readable("plain é\n".as_bytes()), "plain é\n");
         assert_eq!(readable(b"a\0\0\0\xff\xfeb\n"), "a�b\n");
         assert_eq!(readable(b"caf\xe9\n"), "caf�\n");
+        assert_eq!(sanitize::clean(&readable(b"\x1b]0;title\x07text\x01\n")), "text�\n");
         assert_eq!(whole_chars_front("aé".as_bytes()), "aé".as_bytes());
         assert_eq!(whole_chars_front(&"aé".as_bytes()[..2]), b"a");
         assert_eq!(whole_chars_back(&"éa".as_bytes()[1..]), b"a");

@@ -56,12 +56,13 @@ impl SessionPicker {
             let chosen = row == self.selection.index;
             let (mark, style) = if chosen { ("▸ ", theme.selected()) } else { ("  ", theme.plain()) };
             let facts =
-                format!("{:<9}{:<10}", age(now, session.updated_ms), text::plural(session.turns, "turn"));
+                format!("{:<8} {:<10} ", age(now, session.updated_ms), text::plural(session.turns, "turn"));
+            let room = width.saturating_sub(2 + facts.len());
             let title = text::one_line(&sanitize::clean(&session.title), 300);
             lines.push(Line::from(vec![
                 Span::styled(mark, style),
                 Span::styled(facts, theme.dim()),
-                Span::styled(wrap::clip(&title, width.saturating_sub(22)), style),
+                Span::styled(wrap::clip(&title, room), style),
             ]));
         }
         lines
