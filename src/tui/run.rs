@@ -70,6 +70,8 @@ pub async fn run(
 ) -> io::Result<TuiOutcome> {
     let greeting = terminal::enter()?;
     let _restore = Restore;
+    // Before the size is asked for: a resize from here on is an event, not a loss.
+    let keys = EventStream::new();
     let (columns, rows) = crossterm::terminal::size()?;
     let no_color = options.no_color || std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let mut app = App::new(Theme::new(!no_color), (columns, rows));
@@ -86,7 +88,7 @@ pub async fn run(
         let commands = front.app.take_commands();
         front.execute(commands);
     }
-    let outcome = front.run(events).await;
+    let outcome = front.run(keys, events).await;
     // The engine may be gone already.
     let _ = front.ops.send(Op::Shutdown);
     // A terminal that is gone must not hide why the interface ended.
@@ -131,8 +133,11 @@ enum Next {
 }
 
 impl Front {
-    async fn run(&mut self, mut events: UnboundedReceiver<Event>) -> io::Result<TuiOutcome> {
-        let mut keys = EventStream::new();
+    async fn run(
+        &mut self,
+        mut keys: EventStream,
+        mut events: UnboundedReceiver<Event>,
+    ) -> io::Result<TuiOutcome> {
         let mut terminate = signal(SignalKind::terminate())?;
         let mut hangup = signal(SignalKind::hangup())?;
         let mut interrupt = signal(SignalKind::interrupt())?;

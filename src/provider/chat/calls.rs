@@ -48,7 +48,7 @@ impl Calls {
     /// Takes one piece: an entry of `tool_calls`, or a `function_call` put into the same form.
     ///
     /// # Errors
-    /// `Protocol` when there are more than [`MAX_CALLS`] or their arguments grow beyond [`MAX_ARGS_BYTES`].
+    /// `Protocol` when there are more than `MAX_CALLS` or their arguments grow beyond `MAX_ARGS_BYTES`.
     pub fn piece(&mut self, piece: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
         let index = piece["index"].as_u64();
         let id = piece["id"].as_str().unwrap_or_default();

@@ -120,14 +120,17 @@ impl Screen {
         self.child.process_id().unwrap()
     }
 
-    /// Waits for the end; the exit code.
+    /// Waits for the end of the program and of what it wrote; the exit code.
     pub fn end(&mut self) -> u32 {
         let begun = std::time::Instant::now();
         loop {
-            if let Some(status) = self.child.try_wait().unwrap() {
+            let (all_read, screen) = {
+                let state = self.shared.parser.lock().unwrap();
+                (state.2, state.0.screen().contents())
+            };
+            if let Some(status) = self.child.try_wait().unwrap().filter(|_| all_read) {
                 return status.exit_code();
             }
-            let screen = self.shared.parser.lock().unwrap().0.screen().contents();
             assert!(begun.elapsed() < PATIENCE, "the program did not end; the screen:\n{screen}");
             std::thread::sleep(Duration::from_millis(5));
         }
