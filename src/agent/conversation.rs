@@ -263,7 +263,8 @@ impl Conversation {
             window_tokens,
             estimated: self.last_reported.is_none(),
             total: self.total,
-            cost_usd: self.cost_usd,
+            // Without reported usage nothing is known of the cost, not even that it is zero.
+            cost_usd: self.cost_usd.filter(|_| self.total != Usage::default()),
         }
     }
 

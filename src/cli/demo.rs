@@ -6,7 +6,7 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::report::{Failure, Kind};
+use super::report::{self, Failure, Kind};
 use crate::agent::build::{self, Setup};
 use crate::config::load::{self, Sources};
 use crate::config::paths::Paths;
@@ -19,7 +19,8 @@ use crate::tui::terminal;
 
 const TASK: &str = "The test suite fails. Find the cause, fix it and show that all tests pass.";
 const SCRIPT: &str = include_str!("sample/script.jsonl");
-const FILES: [(&str, &str); 4] = [
+const FILES: [(&str, &str); 5] = [
+    (".gitignore", include_str!("sample/gitignore.txt")),
     ("Cargo.toml", include_str!("sample/Cargo.toml.txt")),
     ("src/lib.rs", include_str!("sample/lib.rs.txt")),
     ("src/discount.rs", include_str!("sample/discount.rs.txt")),
@@ -50,7 +51,11 @@ pub async fn run() -> Result<u8, Failure> {
         let _ = handle.task.await;
         return Ok(0);
     }
-    let outcome = exec::run(handle.ops, handle.events, TASK.to_owned(), ExecOptions::detect(false)).await;
+    report::print(&format!(
+        "A real session on a sample project; only the model is scripted.\n\n› {TASK}\n\n"
+    ))?;
+    let options = ExecOptions { json: false, color: false, one_stream: true };
+    let outcome = exec::run(handle.ops, handle.events, TASK.to_owned(), options).await;
     Ok(outcome.exit_code)
 }
 

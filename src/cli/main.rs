@@ -10,6 +10,7 @@ use super::open::Which;
 use super::report::{Failure, Kind};
 use super::{demo, doctor, exec, open, sessions, tool};
 use crate::agent::build;
+use crate::protocol::op::Op;
 use crate::tui::run::{self as tui, TuiOptions, TuiOutcome};
 use crate::tui::terminal;
 
@@ -46,11 +47,11 @@ pub fn main() -> ExitCode {
 
 async fn run(cli: &Cli) -> Result<u8, Failure> {
     match &cli.command {
-        None => chat(cli, cli.prompt.clone(), if cli.continue_last { Which::Last } else { Which::New }).await,
-        Some(Command::Resume(args)) => {
-            let (which, prompt) = wanted(cli, args);
-            chat(cli, prompt, which).await
+        None => {
+            let which = if cli.continue_last { Which::Last } else { Which::New };
+            chat(cli, cli.prompt.clone(), which, None).await
         }
+        Some(Command::Resume(args)) => resume(cli, args).await,
         Some(Command::Exec(args)) => exec::run(cli, args).await,
         Some(Command::Demo) => demo::run().await,
         Some(Command::Tool(args)) => Ok(u8::from(!tool::run(cli, args).await?)),
@@ -59,14 +60,18 @@ async fn run(cli: &Cli) -> Result<u8, Failure> {
     }
 }
 
-fn wanted(cli: &Cli, args: &ResumeArgs) -> (Which, Option<String>) {
-    match &args.id {
-        Some(id) if !args.last => (Which::Id(id.clone()), args.prompt.clone().or_else(|| cli.prompt.clone())),
-        _ => (Which::Last, args.prompt.clone().or_else(|| cli.prompt.clone())),
-    }
+/// Without an id the screen opens with the list to choose from.
+async fn resume(cli: &Cli, args: &ResumeArgs) -> Result<u8, Failure> {
+    let which = match &args.id {
+        Some(id) => Which::Id(id.clone()),
+        None if args.last || cli.continue_last => Which::Last,
+        None => Which::New,
+    };
+    let first = matches!(which, Which::New).then_some(Op::ListSessions);
+    chat(cli, args.prompt.clone(), which, first).await
 }
 
-async fn chat(cli: &Cli, prompt: Option<String>, which: Which) -> Result<u8, Failure> {
+async fn chat(cli: &Cli, prompt: Option<String>, which: Which, first: Option<Op>) -> Result<u8, Failure> {
     if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
         return Err(Failure::new(
             Kind::Usage,
@@ -79,6 +84,9 @@ async fn chat(cli: &Cli, prompt: Option<String>, which: Which) -> Result<u8, Fai
     }
     let setup = open::setup(cli, true, &which).await?;
     let handle = build::start(setup)?;
+    if let Some(op) = first {
+        let _ = handle.ops.send(op);
+    }
     let options = TuiOptions { initial_prompt: prompt, no_color: false };
     let outcome = tui::run(handle.ops, handle.events, options).await?;
     let _ = tokio::time::timeout(std::time::Duration::from_secs(2), handle.task).await;

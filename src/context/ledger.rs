@@ -87,7 +87,9 @@ impl Ledger {
             .iter()
             .map(|row| {
                 let (id, origin) = match row.subject {
-                    Subject::Part(name) => (row.layer.label().to_owned(), name.to_owned()),
+                    Subject::Part(name) => {
+                        (name.split(' ').next().unwrap_or(name).to_owned(), name.to_owned())
+                    }
                     Subject::Item(id) => {
                         let entry = history.entries().iter().find(|entry| entry.id == id);
                         (id.to_string(), entry.map(|entry| origin(&entry.item)).unwrap_or_default())

@@ -5,19 +5,28 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use super::clean::clean;
+use serde_json::Value;
+
 use super::printer::{LINE_CHARS, Printer, end_words, result_line};
+use crate::base::sanitize::clean;
 use crate::base::text;
 use crate::model::envelope::{Envelope, Status};
 use crate::model::item::Item;
+use crate::model::usage::Usage;
 use crate::protocol::approval::Question;
 use crate::protocol::event::{EndReason, Event, Level, TurnEnd};
+
+/// Last lines shown of a command's output.
+const OUTPUT_LINES: usize = 3;
+/// Diff lines shown of one change.
+const DIFF_LINES: usize = 24;
 
 /// Paints for standard error (ANSI codes); plain when colour is off.
 #[derive(Clone, Copy)]
 enum Paint {
     Dim,
     Red,
+    Green,
     Yellow,
     Bold,
 }
@@ -57,6 +66,7 @@ impl<O: Write, L: Write> Human<O, L> {
         let code = match paint.filter(|_| self.color) {
             Some(Paint::Dim) => "2",
             Some(Paint::Red) => "31",
+            Some(Paint::Green) => "32",
             Some(Paint::Yellow) => "33",
             Some(Paint::Bold) => "1",
             None => "",
@@ -94,6 +104,33 @@ impl<O: Write, L: Write> Human<O, L> {
         };
         let paint = if envelope.status == Status::Error { Paint::Red } else { Paint::Dim };
         self.line(Some(paint), &line);
+        if envelope.data.contains_key("exit_code") {
+            let lines: Vec<&str> = envelope.body.lines().filter(|line| !line.trim().is_empty()).collect();
+            for line in &lines[lines.len().saturating_sub(OUTPUT_LINES)..] {
+                self.line(Some(Paint::Dim), &format!("    {}", text::elide(line, LINE_CHARS)));
+            }
+        }
+        if let Some(diff) = envelope.data.get("diff").and_then(Value::as_str) {
+            self.diff(diff);
+        }
+    }
+
+    /// The changed lines of a unified diff; a long one is cut.
+    fn diff(&mut self, diff: &str) {
+        let lines: Vec<&str> =
+            diff.lines().filter(|line| !line.starts_with("---") && !line.starts_with("+++")).collect();
+        for line in lines.iter().take(DIFF_LINES) {
+            let paint = match line.as_bytes().first() {
+                Some(b'+') => Some(Paint::Green),
+                Some(b'-') => Some(Paint::Red),
+                _ => Some(Paint::Dim),
+            };
+            self.line(paint, &format!("    {}", text::elide(line, LINE_CHARS)));
+        }
+        if lines.len() > DIFF_LINES {
+            let more = text::plural(lines.len() - DIFF_LINES, "line");
+            self.line(Some(Paint::Dim), &format!("    … {more} more"));
+        }
     }
 }
 
@@ -172,13 +209,15 @@ impl<O: Write, L: Write> Printer for Human<O, L> {
             );
         }
         let usage = &end.usage;
-        let mut summary = format!(
-            "{}, {} tokens in ({} cached), {} out",
-            text::plural(end.steps as usize, "step"),
-            text::human_tokens(usage.input),
-            text::human_tokens(usage.cached),
-            text::human_tokens(usage.output),
-        );
+        let mut summary = text::plural(end.steps as usize, "step");
+        if *usage != Usage::default() {
+            summary.push_str(&format!(
+                ", {} tokens in ({} cached), {} out",
+                text::human_tokens(usage.input),
+                text::human_tokens(usage.cached),
+                text::human_tokens(usage.output),
+            ));
+        }
         if let Some(cost) = self.cost_usd {
             summary.push_str(&format!(", session ${cost:.4}"));
         }
@@ -197,7 +236,6 @@ mod tests {
     use super::*;
     use crate::model::envelope::ErrorCode;
     use crate::model::item::{ItemId, ToolResult};
-    use crate::model::usage::Usage;
 
     fn assistant(text: &str) -> Event {
         Event::Item { id: ItemId(1), item: Arc::new(Item::Assistant { text: text.into() }) }

@@ -1,6 +1,5 @@
 //! The headless front end: one task in, its answer out. Knows the agent only as `Op` and `Event`.
 
-pub mod clean;
 pub mod human;
 pub mod json;
 pub mod printer;

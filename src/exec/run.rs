@@ -34,6 +34,8 @@ pub struct ExecOptions {
     pub json: bool,
     /// Colour in the progress on standard error.
     pub color: bool,
+    /// The progress goes to standard output too: the whole session as one text (the demo).
+    pub one_stream: bool,
 }
 
 impl ExecOptions {
@@ -41,7 +43,7 @@ impl ExecOptions {
     pub fn detect(json: bool) -> Self {
         let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-        Self { json, color: io::stderr().is_terminal() && !set("NO_COLOR") && !dumb }
+        Self { json, color: io::stderr().is_terminal() && !set("NO_COLOR") && !dumb, one_stream: false }
     }
 }
 
@@ -66,6 +68,9 @@ pub async fn run(
     let interrupts = interrupts();
     if options.json {
         run_with(ops, events, prompt, &mut Json::new(io::stdout()), interrupts).await
+    } else if options.one_stream {
+        let mut human = Human::new(io::stdout(), io::stdout(), false);
+        run_with(ops, events, prompt, &mut human, interrupts).await
     } else {
         let mut human = Human::new(io::stdout(), io::stderr(), options.color);
         run_with(ops, events, prompt, &mut human, interrupts).await

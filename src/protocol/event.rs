@@ -128,7 +128,7 @@ pub struct WindowState {
 /// One row of the ledger, in the form the screen shows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LedgerRow {
-    /// `#12` for items, the layer's name for fixed parts.
+    /// `#12` for items, a word such as `system` for fixed parts.
     pub id: String,
     /// `L1` … `L6`.
     pub layer: String,

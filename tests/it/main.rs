@@ -10,6 +10,7 @@ mod provider_faults;
 mod provider_stream;
 mod provider_wire;
 mod sessions;
+mod terminal;
 mod tools_bash;
 mod tools_edit;
 mod tools_files;

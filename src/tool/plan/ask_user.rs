@@ -49,7 +49,7 @@ impl TypedTool for AskUser {
 
     fn title(&self, args: &Args) -> String {
         let first = args.questions.first().map_or("", |asked| &asked.question);
-        format!("Ask {}", text::one_line(first, 80))
+        format!("AskUser {}", text::one_line(first, 80))
     }
 
     async fn run(&self, args: Args, cx: &ToolCx) -> Result<Envelope, ToolError> {

@@ -52,8 +52,8 @@ impl TypedTool for TodoWrite {
 
     fn title(&self, args: &Args) -> String {
         match text::one_line(&args.summary, 80) {
-            summary if summary.is_empty() => format!("Todo {}", text::plural(args.todos.len(), "item")),
-            summary => format!("Todo {summary}"),
+            summary if summary.is_empty() => format!("TodoWrite {}", text::plural(args.todos.len(), "item")),
+            summary => format!("TodoWrite {summary}"),
         }
     }
 

@@ -1,0 +1,142 @@
+//! The real binary in a pseudo-terminal, and the screen that a person would see (vt100).
+#![allow(dead_code)]
+
+use std::io::{Read, Write};
+use std::num::NonZero;
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
+
+use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
+
+use super::workplace::Workplace;
+
+/// How long a test waits for something that must come; only ever reached by a failing test.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+struct Shared {
+    parser: Mutex<(vt100::Parser, Vec<u8>, bool)>,
+    changed: Condvar,
+}
+
+/// A terminal with the program in it.
+pub struct Screen {
+    child: Box<dyn Child + Send + Sync>,
+    master: Box<dyn MasterPty + Send>,
+    writer: Box<dyn Write + Send>,
+    shared: Arc<Shared>,
+}
+
+fn cells(count: u16) -> NonZero<u16> {
+    NonZero::new(count).unwrap()
+}
+
+fn size(columns: u16, rows: u16) -> PtySize {
+    PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 }
+}
+
+impl Screen {
+    /// Starts `mycode ARGS` in a terminal of that size.
+    pub fn start(place: &Workplace, args: &[&str], columns: u16, rows: u16) -> Self {
+        let pair = native_pty_system().openpty(size(columns, rows)).unwrap();
+        let template = place.command(args);
+        let mut command = CommandBuilder::new(template.get_program());
+        command.args(template.get_args());
+        command.cwd(place.project());
+        command.env_clear();
+        for (name, value) in template.get_envs() {
+            if let Some(value) = value {
+                command.env(name, value);
+            }
+        }
+        command.env("TERM", "xterm-256color");
+        let child = pair.slave.spawn_command(command).unwrap();
+        drop(pair.slave);
+        let mut reader = pair.master.try_clone_reader().unwrap();
+        let writer = pair.master.take_writer().unwrap();
+        let parser = vt100::Parser::new(cells(rows), cells(columns), 1_000);
+        let shared =
+            Arc::new(Shared { parser: Mutex::new((parser, Vec::new(), false)), changed: Condvar::new() });
+        let sink = Arc::clone(&shared);
+        std::thread::spawn(move || {
+            let mut buffer = [0; 8192];
+            loop {
+                let read = reader.read(&mut buffer).unwrap_or(0);
+                let mut state = sink.parser.lock().unwrap();
+                state.0.process(&buffer[..read]);
+                state.1.extend_from_slice(&buffer[..read]);
+                state.2 = read == 0;
+                sink.changed.notify_all();
+                if read == 0 {
+                    return;
+                }
+            }
+        });
+        Self { child, master: pair.master, writer, shared }
+    }
+
+    /// Types these bytes.
+    pub fn keys(&mut self, keys: &str) {
+        self.writer.write_all(keys.as_bytes()).unwrap();
+        self.writer.flush().unwrap();
+    }
+
+    /// Waits until the screen holds `text`, and gives the screen.
+    pub fn wait(&self, text: &str) -> String {
+        self.wait_for(text, |screen| screen.contains(text))
+    }
+
+    /// Waits until the screen pleases `wanted`.
+    pub fn wait_for(&self, what: &str, wanted: impl Fn(&str) -> bool) -> String {
+        let mut state = self.shared.parser.lock().unwrap();
+        loop {
+            let contents = state.0.screen().contents();
+            if wanted(&contents) {
+                return contents;
+            }
+            let (next, timeout) = self.shared.changed.wait_timeout(state, PATIENCE).unwrap();
+            state = next;
+            assert!(!timeout.timed_out() && !state.2, "'{what}' never came; the screen:\n{contents}");
+        }
+    }
+
+    /// Everything the program ever wrote.
+    pub fn raw(&self) -> String {
+        String::from_utf8_lossy(&self.shared.parser.lock().unwrap().1).into_owned()
+    }
+
+    /// Resizes the terminal.
+    pub fn resize(&self, columns: u16, rows: u16) {
+        self.shared.parser.lock().unwrap().0.screen_mut().set_size(cells(rows), cells(columns));
+        self.master.resize(size(columns, rows)).unwrap();
+    }
+
+    /// Column and row of the cursor, from 0.
+    pub fn cursor(&self) -> (u16, u16) {
+        let (row, column) = self.shared.parser.lock().unwrap().0.screen().cursor_position();
+        (column, row)
+    }
+
+    pub fn process_id(&self) -> u32 {
+        self.child.process_id().unwrap()
+    }
+
+    /// Waits for the end; the exit code.
+    pub fn end(&mut self) -> u32 {
+        let begun = std::time::Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status.exit_code();
+            }
+            let screen = self.shared.parser.lock().unwrap().0.screen().contents();
+            assert!(begun.elapsed() < PATIENCE, "the program did not end; the screen:\n{screen}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,108 @@
+//! The chat as a person meets it: the real binary in a terminal, against a server.
+
+use serde_json::json;
+
+use crate::support::answer::answer;
+use crate::support::screen::Screen;
+use crate::support::server::FakeServer;
+use crate::support::workplace::Workplace;
+
+fn place() -> Workplace {
+    let place = Workplace::new();
+    place.file("src/a.txt", "alpha\nbeta\n").file("CODE_LAW.md", "Be kind.\n");
+    place
+}
+
+fn chat(place: &Workplace, server: &FakeServer, args: &[&str]) -> Screen {
+    let url = server.base_url();
+    let mut all = vec!["--base-url", &url, "--model", "test-model"];
+    all.extend(args);
+    Screen::start(place, &all, 80, 24)
+}
+
+#[test]
+fn a_change_is_shown_asked_for_and_made() {
+    let server = FakeServer::start(vec![
+        answer().text("I read it.").call("Read", json!({"path": "src/a.txt"})).into(),
+        answer()
+            .call("Edit", json!({"path": "src/a.txt", "old_string": "alpha", "new_string": "omega"}))
+            .into(),
+        answer().text("Changed **it**.").usage(1234, 1000, 20).into(),
+    ]);
+    let place = place();
+    let mut screen = chat(&place, &server, &[]);
+    screen.wait("test-model");
+    screen.keys("change alpha to omega\r");
+    let question = screen.wait("omega");
+    screen.wait_for("the question", |screen| screen.contains("once") && screen.contains("session"));
+    assert!(question.contains("alpha"), "{question}");
+    assert_eq!(place.text("src/a.txt"), "alpha\nbeta\n", "nothing happens before the answer");
+    screen.keys("y");
+    let shown = screen.wait("Changed it.");
+    assert!(shown.contains("Edit src/a.txt"), "{shown}");
+    assert_eq!(place.text("src/a.txt"), "omega\nbeta\n");
+    screen.wait("1.3k");
+    screen.keys("\u{4}");
+    assert_eq!(screen.end(), 0);
+    assert!(screen.raw().contains("\u{1b}[?2004l"), "bracketed paste is switched off again");
+}
+
+#[test]
+fn escape_stops_a_turn_and_the_session_resumes_on_the_screen() {
+    let server = FakeServer::start(vec![
+        answer().call("Bash", json!({"command": "sleep 100"})).into(),
+        answer().text("Going on.").into(),
+    ]);
+    let place = place();
+    let mut screen = chat(&place, &server, &["--permission", "auto", "sleep a while"]);
+    screen.wait("Bash sleep 100");
+    screen.keys("\u{1b}");
+    screen.wait("nterrupted");
+    screen.keys("/quit\r");
+    assert_eq!(screen.end(), 0);
+    let mut screen = chat(&place, &server, &["-c"]);
+    screen.wait("sleep a while");
+    screen.keys("go on\r");
+    screen.wait("Going on.");
+}
+
+#[test]
+fn wide_characters_keep_the_cursor_at_the_caret() {
+    let server = FakeServer::start(vec![]);
+    let place = place();
+    let mut screen = chat(&place, &server, &[]);
+    screen.wait("test-model");
+    let start = screen.cursor().0;
+    screen.keys("日本語🙂x");
+    screen.wait("日本語🙂x");
+    assert_eq!(screen.cursor().0, start + 9);
+}
+
+#[test]
+fn a_tiny_terminal_and_a_resize_do_no_harm() {
+    let server = FakeServer::start(vec![answer().text("Hello from a small place.").into()]);
+    let place = place();
+    let mut screen = Screen::start(&place, &["--base-url", &server.base_url(), "--model", "m"], 20, 5);
+    screen.wait_for("the prompt", |screen| screen.contains('›'));
+    screen.keys("hi\r");
+    screen.resize(80, 24);
+    screen.wait("Hello from a small place.");
+    screen.wait("Done");
+    screen.resize(20, 5);
+    screen.keys("\u{4}");
+    assert_eq!(screen.end(), 0);
+}
+
+#[test]
+fn nothing_configured_opens_and_says_what_to_do() {
+    let place = place();
+    let mut screen = Screen::start(&place, &[], 80, 24);
+    screen.wait("OPENAI_API_KEY");
+    screen.keys("hello\r");
+    // The text comes back into the composer.
+    screen.wait_for("the text is back", |screen| {
+        screen.contains("› hello") && screen.contains("no model is set up")
+    });
+    screen.keys("\u{3}\u{4}");
+    assert_eq!(screen.end(), 0);
+}
