@@ -9,6 +9,7 @@ use super::compact::FitError;
 use super::control::{Events, TurnControl};
 use super::core::Core;
 use crate::context::builder::Built;
+use crate::context::history::entry::Entry;
 use crate::model::call::ToolCall;
 use crate::model::item::Item;
 use crate::model::request::Request;
@@ -17,6 +18,7 @@ use crate::model::usage::{FinishReason, Usage};
 use crate::protocol::event::{Event, Level};
 use crate::provider::api::ProviderError;
 use crate::session::log::LogError;
+use crate::session::record::FormName;
 
 /// Times that an answer which did not fit the window is asked for again after making room.
 const OVERFLOW_TRIES: u32 = 3;
@@ -68,12 +70,21 @@ impl Core {
         control: &Arc<TurnControl>,
         events: &Events,
     ) -> Result<Reply, Stop> {
+        let believed = (self.context.window_tokens, self.context.output_reserve_tokens);
         let mut tries = 0;
+        let mut refused: Option<(u64, String)> = None;
         loop {
             let built = self.next_request(control, events).await?;
+            let size = built.ledger.total();
+            if let Some((_, message)) = refused.take_if(|(last, _)| size >= *last) {
+                // Nothing more can be given up: the window is not what the server minds, or far too small.
+                (self.context.window_tokens, self.context.output_reserve_tokens) = believed;
+                return Err(Stop::Provider(ProviderError::ContextFull { message }));
+            }
             match self.stream(&built.request, first, control, events).await {
                 Err(Stop::Provider(ProviderError::ContextFull { message })) if tries < OVERFLOW_TRIES => {
                     tries += 1;
+                    refused = Some((size, message.clone()));
                     notice(
                         events,
                         Level::Warning,
@@ -91,7 +102,13 @@ impl Core {
     }
 
     async fn next_request(&mut self, control: &Arc<TurnControl>, events: &Events) -> Result<Built, Stop> {
+        let cut_before = self.cut_messages();
         self.fit(control, events).await?;
+        if self.cut_messages() > cut_before {
+            let text = "Your message does not fit the window: the model sees its beginning and end and can recall \
+                        the rest. Put long text into a file and name it with @ instead.";
+            notice(events, Level::Warning, text.to_owned());
+        }
         if control.cancel.is_cancelled() {
             return Err(Stop::Interrupted);
         }
@@ -101,6 +118,14 @@ impl Core {
             let _ = events.send(Event::Ledger(self.ledger_view(&built.ledger)));
         }
         Ok(built)
+    }
+
+    /// Messages of the running turn that are not sent whole.
+    fn cut_messages(&self) -> usize {
+        let history = &self.conversation.history;
+        let running = &history.entries()[history.turn_start()..];
+        let cut = |entry: &&Entry| matches!(&*entry.item, Item::User(_)) && entry.form() != FormName::Full;
+        running.iter().filter(cut).count()
     }
 
     async fn stream(

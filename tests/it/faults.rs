@@ -7,13 +7,13 @@ use std::os::unix::fs::symlink;
 use std::process::{Command, Stdio};
 
 use mycode::protocol::approval::Question;
-use mycode::protocol::event::Event;
+use mycode::protocol::event::{EndReason, Event};
 use mycode::protocol::op::Op;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
 use crate::support::agent::TestAgent;
-use crate::support::answer::answer;
+use crate::support::answer::{answer, status};
 use crate::support::server::FakeServer;
 use crate::support::workplace::{Workplace, stderr, stdout};
 
@@ -162,4 +162,33 @@ fn a_call_cut_off_by_a_kill_keeps_its_tool() {
     let log = fs::read_to_string(place.log()).unwrap();
     let result = log.lines().find(|line| line.contains("the program stopped")).unwrap();
     assert!(result.contains("\"tool\":\"Bash\""), "{result}");
+}
+
+#[test]
+fn a_message_too_long_for_the_window_is_cut_with_a_word() {
+    let server = FakeServer::start(vec![answer().text("Seen.").into()]);
+    let place = Workplace::new();
+    let task = "word ".repeat(12_000);
+    let output = place.exec(&server.base_url(), &["--context-window", "8192", &task]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(stderr(&output).contains("does not fit the window"), "{}", stderr(&output));
+    assert!(server.requests()[0].raw.contains("Recall"));
+}
+
+#[tokio::test]
+async fn a_server_that_calls_everything_too_long_does_not_shrink_the_session() {
+    let no = || status(400, r#"{"error":{"message":"exceeds the context window"}}"#);
+    let server = FakeServer::start(vec![no()]);
+    let place = Workplace::new();
+    let config = format!("base_url = \"{}\"\nmodel = \"test-model\"\n", server.base_url());
+    let mut agent = TestAgent::start(&place, &config, true);
+    let end = agent.turn("hello").await;
+    assert!(matches!(end.reason, EndReason::ProviderFailed { .. }), "{end:?}");
+    // There was nothing to give up, so it was not asked again; and the window is what it was.
+    assert_eq!(server.requests().len(), 1);
+    let last = agent.seen.iter().rev().find_map(|event| match event {
+        Event::Window(window) => Some(window.window_tokens),
+        _ => None,
+    });
+    assert_eq!(last, Some(128_000));
 }

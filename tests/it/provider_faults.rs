@@ -109,7 +109,10 @@ async fn tries_end() {
     assert!(told.ends_with("error: the server has trouble (HTTP 500): oops"), "{told}");
     let later = status(429, "tomorrow").header("retry-after", "86400");
     let told = outcome(ProviderKind::Openai, quick(), vec![later]).await;
-    assert!(told.ends_with("error: the server limits the rate (HTTP 429): tomorrow"), "{told}");
+    assert!(
+        told.ends_with("error: the server limits the rate (HTTP 429): tomorrow (it asks to wait 24 hours)"),
+        "{told}"
+    );
 }
 
 #[tokio::test]

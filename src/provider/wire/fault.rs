@@ -14,6 +14,9 @@ use crate::provider::api::ProviderError;
 /// Longest message shown, in characters.
 const MESSAGE_CHARS: usize = 400;
 
+/// A wait that the person should hear of when the server asks for it.
+const LONG_WAIT: Duration = Duration::from_secs(60);
+
 /// How servers say that the request does not fit. In lower case; matched anywhere in the message or code.
 const CONTEXT_WORDS: [&str; 20] = [
     "context_length_exceeded",
@@ -91,6 +94,13 @@ pub fn from_event(error: &Value, key: Option<&Secret>) -> ProviderError {
 }
 
 fn judge(status: u16, said: &Said, message: String, wait: Option<Duration>, url: &str) -> ProviderError {
+    let message = match wait.filter(|wait| *wait > LONG_WAIT) {
+        Some(wait) if wait.as_secs() >= 7_200 => {
+            format!("{message} (it asks to wait {} hours)", wait.as_secs().div_ceil(3_600))
+        }
+        Some(wait) => format!("{message} (it asks to wait {} minutes)", wait.as_secs().div_ceil(60)),
+        None => message,
+    };
     let mentions =
         |words: &[&str]| words.iter().any(|word| said.code.contains(word) || said.lower.contains(word));
     match status {
@@ -281,6 +291,14 @@ mod tests {
         );
         assert!(error(500, &"x".repeat(100_000)).to_string().len() < 600);
         assert!(error(400, "").to_string().ends_with("it gave no reason"));
+    }
+
+    #[test]
+    fn a_long_wait_is_told() {
+        let mut headers = HeaderMap::new();
+        headers.insert("retry-after", "3601".parse().unwrap());
+        let told = from_status(429, &headers, "slow down", "http://x/v1", None).to_string();
+        assert_eq!(told, "the server limits the rate (HTTP 429): slow down (it asks to wait 61 minutes)");
     }
 
     #[test]

@@ -73,6 +73,7 @@ pub fn outcome(tool: &str, envelope: &Envelope) -> Outcome {
             outcome.todos = todos(data);
             None
         }
+        "AskUser" => replies(data),
         _ => None,
     }
     .unwrap_or_else(|| {
@@ -203,6 +204,12 @@ fn bash_summary(data: &Map<String, Value>, body: &str) -> Option<String> {
     Some(format!("exit {code} · {output}"))
 }
 
+/// The person's answers; the question stands in the title.
+fn replies(data: &Map<String, Value>) -> Option<String> {
+    let given: Vec<&str> = data.get("replies")?.as_array()?.iter().filter_map(Value::as_str).collect();
+    Some(first_line(&text::one_line(&given.join(" · "), 400)))
+}
+
 fn todos(data: &Map<String, Value>) -> Vec<(String, String)> {
     let field =
         |todo: &Value, key: &str| todo.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -262,6 +269,7 @@ mod tests {
         );
         assert_eq!(of("Edit", Envelope::success("").with("diff", "@@ -1 +1 @@\n-a\n+b\n+c\n")), "+2 -1");
         assert_eq!(of("Edit", Envelope::error(ErrorCode::NotFound, "no a.rs\nlong story")), "no a.rs");
+        assert_eq!(of("AskUser", Envelope::success("").with("replies", vec!["red", "no"])), "red · no");
         assert_eq!(of("Other", Envelope::success("did it")), "did it");
         assert_eq!(title("Bash", r#"{"command":"cargo test"}"#), "Bash cargo test");
     }
