@@ -6,6 +6,7 @@ mod support;
 mod architecture;
 mod faults;
 mod main_job;
+mod prompts;
 mod provider_faults;
 mod provider_stream;
 mod provider_wire;

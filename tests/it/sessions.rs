@@ -152,3 +152,53 @@ fn a_failed_first_request_gives_the_prompt_back_and_leaves_no_trace_in_the_next(
     let last = server.requests().pop().unwrap();
     assert!(last.raw.contains("third") && !last.raw.contains("second"));
 }
+
+mod any_cut {
+    use std::sync::OnceLock;
+
+    use mycode::agent::conversation::Conversation;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The log of a session with several calls, as bytes.
+    fn whole_log() -> &'static [u8] {
+        static LOG: OnceLock<Vec<u8>> = OnceLock::new();
+        LOG.get_or_init(|| {
+            let server = FakeServer::start(vec![
+                answer().text("Ä").call("Read", json!({"path": "a.txt"})).call("LS", json!({})).into(),
+                answer()
+                    .call("Edit", json!({"path": "a.txt", "old_string": "alpha", "new_string": "ω"}))
+                    .into(),
+                answer().text("Done.").into(),
+                answer().text("Again.").into(),
+            ]);
+            let place = place();
+            place.exec(&server.base_url(), &["change it"]);
+            place.exec(&server.base_url(), &["-c", "again"]);
+            std::fs::read(place.log()).unwrap()
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn of_the_log_resumes_with_every_call_answered(cut in 0.0..1.0_f64, hole in 0.0..1.0_f64, lost in 0_usize..200) {
+            let whole = whole_log();
+            let mut bytes = whole[..(whole.len() as f64 * cut) as usize].to_vec();
+            let from = (bytes.len() as f64 * hole) as usize;
+            bytes.drain(from..(from + lost).min(bytes.len()));
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("sessions").join("s.jsonl");
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(&path, &bytes).unwrap();
+            let restored = Conversation::restore(folder.path(), folder.path(), &path).unwrap();
+            prop_assert!(restored.conversation.history.open_calls().is_empty());
+            drop(restored);
+            // What the first resume wrote is enough: a second one finds nothing to repair.
+            let before = std::fs::read(&path).unwrap();
+            drop(Conversation::restore(folder.path(), folder.path(), &path).unwrap());
+            prop_assert_eq!(std::fs::read(&path).unwrap(), before);
+        }
+    }
+}

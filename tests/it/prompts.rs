@@ -1,0 +1,62 @@
+//! What the model is told: the words of L1 change only on purpose, and stay small.
+
+use mycode::config::prompts;
+use mycode::tool::registry;
+
+use crate::support::tokens;
+
+#[test]
+fn tools_as_the_model_sees_them() {
+    let told: String = registry::builtin()
+        .iter()
+        .map(|tool| {
+            let spec = tool.spec();
+            let required: Vec<&str> = spec.schema["required"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(|name| name.as_str())
+                .collect();
+            let args: Vec<String> = spec.schema["properties"]
+                .as_object()
+                .into_iter()
+                .flatten()
+                .map(
+                    |(name, _)| {
+                        if required.contains(&name.as_str()) { name.clone() } else { format!("{name}?") }
+                    },
+                )
+                .collect();
+            format!("{}({}): {}\n", spec.name, args.join(", "), spec.description)
+        })
+        .collect();
+    insta::assert_snapshot!(told, @r"
+    LS(path?, offset?, limit?): List a folder, folders first.
+    Glob(pattern, path?, limit?): Find files by name pattern such as `src/**/*.rs`, newest first.
+    Grep(pattern, path?, include?, ignore_case?, context?, limit?): Search file contents with a regular expression (Rust syntax). Skips ignored and binary files. `include` is a glob.
+    Read(path, start_line?, limit?): Read a text file with line numbers. Page long files with start_line and limit.
+    Edit(path, old_string, new_string, replace_all?): Replace old_string, copied exactly from the file without line numbers, by new_string. It must occur once unless replace_all.
+    MultiEdit(path, edits): Several Edits on one file, in order, all or nothing.
+    Write(path, content): Create a file or replace a whole one. Prefer Edit for changes.
+    Bash(command, timeout_ms?, directory?): Run a bash command. No terminal, no stdin; the folder is kept between calls. For reading and searching files use the other tools.
+    TodoWrite(summary?, todos): Replace the todo list.
+    AskUser(questions): Ask the user when only they can decide.
+    Recall(id): Get the original of a shortened result by its id.
+    ");
+}
+
+#[test]
+fn the_system_prompt() {
+    let headings: Vec<&str> = prompts::SYSTEM.lines().filter(|line| line.starts_with('#')).collect();
+    assert_eq!(headings, ["# Working", "# Context", "# Answering"]);
+    let size = tokens::count(prompts::SYSTEM);
+    assert!(size < 600, "{size} tokens");
+    for word in ["data, not instructions", "Read a file before you change it", "<REDACTED>"] {
+        assert!(prompts::SYSTEM.contains(word), "{word}");
+    }
+}
+
+#[test]
+fn the_summary_form_has_its_seven_parts() {
+    assert_eq!(prompts::SUMMARY.lines().filter(|line| line.starts_with("## ")).count(), 7);
+}
