@@ -68,6 +68,8 @@ pub async fn run(
     events: UnboundedReceiver<Event>,
     options: TuiOptions,
 ) -> io::Result<TuiOutcome> {
+    // Before the size is asked for: the key reader would hear only of changes after its first key wait.
+    let resized = signal(SignalKind::window_change())?;
     let greeting = terminal::enter()?;
     let _restore = Restore;
     let (columns, rows) = crossterm::terminal::size()?;
@@ -86,7 +88,7 @@ pub async fn run(
         let commands = front.app.take_commands();
         front.execute(commands);
     }
-    let outcome = front.run(events).await;
+    let outcome = front.run(events, resized).await;
     // The engine may be gone already.
     let _ = front.ops.send(Op::Shutdown);
     // A terminal that is gone must not hide why the interface ended.
@@ -131,7 +133,11 @@ enum Next {
 }
 
 impl Front {
-    async fn run(&mut self, mut events: UnboundedReceiver<Event>) -> io::Result<TuiOutcome> {
+    async fn run(
+        &mut self,
+        mut events: UnboundedReceiver<Event>,
+        mut resized: tokio::signal::unix::Signal,
+    ) -> io::Result<TuiOutcome> {
         let mut keys = EventStream::new();
         let mut terminate = signal(SignalKind::terminate())?;
         let mut hangup = signal(SignalKind::hangup())?;
@@ -167,6 +173,10 @@ impl Front {
                     }
                     Some(Err(_)) | None => return Ok(TuiOutcome::Signal(Signal::HUP.as_raw())),
                 },
+                _ = resized.recv() => {
+                    let (columns, rows) = crossterm::terminal::size()?;
+                    next = self.take_in(Msg::Resize(columns, rows));
+                }
                 // Only wakes the loop; the frame is drawn at its top.
                 () = tokio::time::sleep_until(frame_at), if dirty => continue,
                 _ = tokio::time::sleep_until(next_beat), if ticking => {
@@ -312,7 +322,7 @@ fn message(event: TerminalEvent) -> Option<Msg> {
     match event {
         TerminalEvent::Key(key) => Some(Msg::Key(key)),
         TerminalEvent::Paste(text) => Some(Msg::Paste(text)),
-        TerminalEvent::Resize(columns, rows) => Some(Msg::Resize(columns, rows)),
+        // A resize is heard as a signal of our own.
         _ => None,
     }
 }
