@@ -2,6 +2,7 @@
 //! through `protocol` (`Op` in, `Event` out); never imports agent, provider or tool.
 
 pub mod app;
+pub mod burst;
 pub mod command;
 pub mod composer;
 pub mod keymap;

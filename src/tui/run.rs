@@ -19,6 +19,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::time::Instant;
 
 use super::app::App;
+use super::burst;
 use super::msg::{Cmd, Msg};
 use super::screen::Screen;
 use super::terminal::{self, Output};
@@ -68,10 +69,10 @@ pub async fn run(
     events: UnboundedReceiver<Event>,
     options: TuiOptions,
 ) -> io::Result<TuiOutcome> {
+    // Before the size is asked for: the key reader would hear only of changes after its first key wait.
+    let resized = signal(SignalKind::window_change())?;
     let greeting = terminal::enter()?;
     let _restore = Restore;
-    // Before the size is asked for: a resize from here on is an event, not a loss.
-    let keys = EventStream::new();
     let (columns, rows) = crossterm::terminal::size()?;
     let no_color = options.no_color || std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let mut app = App::new(Theme::new(!no_color), (columns, rows));
@@ -88,7 +89,7 @@ pub async fn run(
         let commands = front.app.take_commands();
         front.execute(commands);
     }
-    let outcome = front.run(keys, events).await;
+    let outcome = front.run(events, resized).await;
     // The engine may be gone already.
     let _ = front.ops.send(Op::Shutdown);
     // A terminal that is gone must not hide why the interface ended.
@@ -135,9 +136,10 @@ enum Next {
 impl Front {
     async fn run(
         &mut self,
-        mut keys: EventStream,
         mut events: UnboundedReceiver<Event>,
+        mut resized: tokio::signal::unix::Signal,
     ) -> io::Result<TuiOutcome> {
+        let mut keys = EventStream::new();
         let mut terminate = signal(SignalKind::terminate())?;
         let mut hangup = signal(SignalKind::hangup())?;
         let mut interrupt = signal(SignalKind::interrupt())?;
@@ -166,12 +168,21 @@ impl Front {
                 biased;
                 key = keys.next() => match key {
                     Some(Ok(event)) => {
-                        if let Some(msg) = message(event) {
-                            next = self.take_in(msg);
+                        let burst = burst::gather(event, &mut keys).await;
+                        for msg in burst.events.into_iter().filter_map(message) {
+                            next = next.max(self.take_in(msg));
+                        }
+                        if burst.ended {
+                            return Ok(TuiOutcome::Signal(Signal::HUP.as_raw()));
                         }
                     }
                     Some(Err(_)) | None => return Ok(TuiOutcome::Signal(Signal::HUP.as_raw())),
                 },
+                _ = resized.recv() => {
+                    terminal::rearm_input();
+                    let (columns, rows) = crossterm::terminal::size()?;
+                    next = self.take_in(Msg::Resize(columns, rows));
+                }
                 // Only wakes the loop; the frame is drawn at its top.
                 () = tokio::time::sleep_until(frame_at), if dirty => continue,
                 _ = tokio::time::sleep_until(next_beat), if ticking => {
@@ -317,7 +328,7 @@ fn message(event: TerminalEvent) -> Option<Msg> {
     match event {
         TerminalEvent::Key(key) => Some(Msg::Key(key)),
         TerminalEvent::Paste(text) => Some(Msg::Paste(text)),
-        TerminalEvent::Resize(columns, rows) => Some(Msg::Resize(columns, rows)),
+        // A resize is heard as a signal of our own.
         _ => None,
     }
 }

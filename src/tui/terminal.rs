@@ -83,6 +83,16 @@ pub fn enter_again() -> io::Result<()> {
     write_now(if KEYS.load(Ordering::SeqCst) { "\x1b[?2004h\x1b[>1u" } else { ENTER })
 }
 
+/// Makes the system report pending input once more. crossterm's reader waits for input and for resizes together, hears
+/// only of changes, and forgets the input when both come at once: the keys would lie there until the next one. Setting
+/// the terminal's attributes to what they are wakes every reader.
+pub fn rearm_input() {
+    let stdin = io::stdin();
+    if let Ok(attributes) = rustix::termios::tcgetattr(&stdin) {
+        let _ = rustix::termios::tcsetattr(&stdin, rustix::termios::OptionalActions::Now, &attributes);
+    }
+}
+
 /// Gives the terminal back. Safe to call at any time and more than once.
 pub fn leave() {
     if TAKEN.swap(false, Ordering::SeqCst) {

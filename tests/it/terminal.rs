@@ -108,3 +108,18 @@ fn nothing_configured_opens_and_says_what_to_do() {
     screen.keys("\u{3}\u{4}");
     assert_eq!(screen.end(), 0);
 }
+
+#[test]
+fn a_paste_without_marks_is_not_sent_at_its_first_line_end() {
+    let server = FakeServer::start(vec![answer().text("Read it.").into()]);
+    let place = place();
+    let mut screen = chat(&place, &server, &[]);
+    screen.wait("test-model");
+    screen.keys(&format!("{}\rsecond line", "many words in a first line ".repeat(30)));
+    screen.wait_for("the paste", |screen| screen.contains("second line") || screen.contains("asted"));
+    assert!(server.requests().is_empty());
+    screen.keys("\r");
+    screen.wait("Read it.");
+    let sent = server.requests()[0].raw.clone();
+    assert!(sent.contains("first line \\nsecond line"), "{sent}");
+}
