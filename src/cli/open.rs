@@ -151,5 +151,5 @@ fn is_usual_local(base_url: &str) -> bool {
 }
 
 fn first_run() -> String {
-    format!("Welcome. {}{}.", absent::ADVICE[..1].to_uppercase(), &absent::ADVICE[1..])
+    format!("Welcome. No model is set up yet: {}.", absent::ADVICE)
 }

@@ -8,12 +8,13 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use super::budget::tokens;
+use crate::base::text;
 
 /// File names in order of preference; one file a folder. The first is matched in any case.
 const NAMES: [&str; 3] = ["CODE_LAW.md", "AGENTS.md", "CLAUDE.md"];
 
-/// The largest rules file that is taken up, in bytes: more is no rule but a manual.
-const MAX_BYTES: u64 = 256 * 1024;
+/// The largest rules file that is taken up, in bytes; a larger one is named as left out, in the rules' own place.
+const MAX_BYTES: u64 = 1024 * 1024;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Stamp {
@@ -53,13 +54,18 @@ impl Law {
         for (depth, folder) in chain(workspace).into_iter().enumerate() {
             let Some(path) = rules_file(&folder) else { continue };
             let Ok(meta) = fs::metadata(&path) else { continue };
-            if !meta.is_file() || meta.len() > MAX_BYTES {
+            if !meta.is_file() {
                 continue;
             }
             let stamp = Stamp { modified: meta.modified().ok(), bytes: meta.len() };
             let known = self.files.get(&depth).filter(|(old, seen, _)| *old == path && *seen == stamp);
             let text = match known {
                 Some((.., text)) => text.clone(),
+                None if meta.len() > MAX_BYTES => format!(
+                    "This rules file has {}, more than the limit of {}: it is left out. Tell the user so.",
+                    text::human_bytes(meta.len()),
+                    text::human_bytes(MAX_BYTES)
+                ),
                 None => String::from_utf8_lossy(&fs::read(&path).unwrap_or_default()).into_owned(),
             };
             now.insert(depth, (path, stamp, text));

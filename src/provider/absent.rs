@@ -7,7 +7,7 @@ use super::api::{Answer, Provider, ProviderError};
 use crate::model::request::Request;
 
 /// What a first-time user has to do.
-pub const ADVICE: &str = "no model is set up. Export OPENAI_API_KEY or ANTHROPIC_API_KEY, or start a local server \
+pub const ADVICE: &str = "export OPENAI_API_KEY or ANTHROPIC_API_KEY, or start a local server \
 (such as `ollama serve`), or pass --base-url URL --model NAME. `mycode demo` shows a session without any";
 
 /// No model.
@@ -15,7 +15,8 @@ pub struct Absent;
 
 impl Provider for Absent {
     fn stream(&self, _: &Request) -> Answer {
-        stream::once(async { Err(ProviderError::Setup { message: ADVICE.to_owned() }) }).boxed()
+        stream::once(async { Err(ProviderError::Setup { message: format!("no model is set up; {ADVICE}") }) })
+            .boxed()
     }
 
     fn body(&self, _: &Request) -> String {

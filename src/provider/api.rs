@@ -52,7 +52,7 @@ pub enum ProviderError {
     Protocol { message: String },
     #[error("the script cannot go on: {message}")]
     Script { message: String },
-    #[error("the provider is not set up: {message}")]
+    #[error("{message}")]
     Setup { message: String },
 }
 

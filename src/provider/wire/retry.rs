@@ -39,7 +39,9 @@ impl Pace {
 
     /// How long to wait after `error` ended try number `tried` (from 1); `None` when that was the last.
     fn wait_after(&self, error: &ProviderError, tried: u32) -> Option<Duration> {
-        if tried >= self.max_tries {
+        // Where nothing answers at all the address is more likely wrong than the server busy: say so soon.
+        let unreachable = matches!(error, ProviderError::Connect { .. });
+        if tried >= if unreachable { self.max_tries.min(CONNECT_TRIES) } else { self.max_tries } {
             return None;
         }
         match error.retry() {
@@ -53,6 +55,9 @@ impl Pace {
         }
     }
 }
+
+/// Tries to reach a server that does not answer.
+const CONNECT_TRIES: u32 = 3;
 
 /// The answer of the first try that ends well. Each further try is announced by `Restarted`; the last error is final.
 pub fn with_retries(pace: Pace, start: impl Fn() -> Answer + Send + 'static) -> Answer {
