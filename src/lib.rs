@@ -9,6 +9,7 @@
 //! 2 protocol · session · provider             what front ends know; the log; model servers
 //! 3 policy · context · tui · exec             may it run; what is sent; the two front ends
 //! 4 tool                                      what the model can do
+//! 5 trace                                       policies judged on recorded sessions
 //! 6 agent                                     the ReAct loop and its wiring
 //! 7 cli                                       arguments, subcommands, exit codes
 //! ```
@@ -29,4 +30,5 @@ pub mod provider;
 pub mod search;
 pub mod session;
 pub mod tool;
+pub mod trace;
 pub mod tui;

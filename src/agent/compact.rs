@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use super::control::{Events, TurnControl};
 use super::core::Core;
-use crate::context::budget::cache_model::{self, COLD_AFTER_MS, Prices};
+use crate::context::budget::cache_model::COLD_AFTER_MS;
 use crate::context::compress::summary::SummaryCompressor;
 use crate::context::history::entry::Entry;
-use crate::context::history::relief::{self, Batch};
+use crate::context::history::relief;
+use crate::context::history::steward::{self, Situation};
 use crate::model::item::ItemId;
 use crate::protocol::event::{Event, Level};
 use crate::session::log::LogError;
-use crate::session::record::FormName;
 
 /// What a summary itself is taken to need, in tokens.
 const SUMMARY_TOKENS: u64 = 1_500;
@@ -39,36 +39,34 @@ impl From<LogError> for FitError {
 impl Core {
     /// Tokens of the next request as far as they are known now, calibrated.
     pub fn size(&self) -> u64 {
-        let fixed =
-            u64::from(self.system_tokens) + u64::from(self.tools_tokens) + u64::from(self.law.tokens());
-        let recap = 90;
-        self.conversation.calibration.apply(fixed + recap + self.conversation.history.tokens())
-    }
-
-    fn limit(&self) -> u64 {
-        let share = (self.context.window_tokens as f64 * self.context.compression_threshold) as u64;
-        share.saturating_sub(self.context.output_reserve_tokens).max(1)
+        self.conversation.calibration.apply(self.fixed_tokens() + self.conversation.history.tokens())
     }
 
     fn low_water(&self) -> u64 {
         (self.context.window_tokens as f64 * self.context.low_water) as u64
     }
 
-    /// Adopts compressed forms of finished rounds where that pays (SPEC §2): in a batch, at a turn's beginning.
+    /// Rewrites the past where the policy says that it pays, or that the soft cap demands it.
     ///
     /// # Errors
     /// When the log cannot be written.
-    pub fn adopt_where_it_pays(&mut self) -> Result<(), LogError> {
-        let requests = self.conversation.history.requests();
-        let prices = Prices {
-            cached: self.context.cached_price,
-            expected_requests: cache_model::expected_requests(requests),
+    fn adopt_where_it_pays(&mut self) -> Result<(), LogError> {
+        let situation = Situation {
+            settings: &self.context,
             cold: self.conversation.idle_ms() > COLD_AFTER_MS,
+            fixed_tokens: self.fixed_tokens(),
+            scale: self.conversation.calibration.ratio(),
         };
-        for batch in relief::adoption(&self.conversation.history, prices) {
+        for batch in steward::before_request(&self.conversation.history, &situation) {
             self.conversation.adopt(&batch)?;
         }
         Ok(())
+    }
+
+    /// Estimated tokens of what is sent beside the history.
+    fn fixed_tokens(&self) -> u64 {
+        let recap = 90;
+        u64::from(self.system_tokens) + u64::from(self.tools_tokens) + u64::from(self.law.tokens()) + recap
     }
 
     /// Brings the next request under the limit.
@@ -76,40 +74,28 @@ impl Core {
     /// # Errors
     /// [`FitError`].
     pub async fn fit(&mut self, control: &Arc<TurnControl>, events: &Events) -> Result<(), FitError> {
-        if self.size() < self.limit() || self.conversation.history.entries().len() < 2 {
+        self.adopt_where_it_pays()?;
+        let limit = steward::limit(&self.context);
+        if self.size() < limit || self.conversation.history.entries().len() < 2 {
             return self.must_fit();
         }
         let low_water = self.low_water();
-        let steps: [fn(&Core) -> Option<Batch>; 3] = [
-            |core| relief::superseded_copies(&core.conversation.history),
-            |core| relief::in_finished_rounds(&core.conversation.history, FormName::Compressed),
-            |core| relief::in_running_turn(&core.conversation.history, FormName::Compressed),
-        ];
-        for step in steps {
-            if let Some(batch) = step(self) {
+        for step in 0..relief::STEPS {
+            if let Some(batch) = relief::step(&self.conversation.history, step) {
                 self.conversation.adopt(&batch)?;
             }
             if self.size() <= low_water {
                 return self.must_fit();
             }
-        }
-        if self.summary_failures < MAX_FAILURES {
-            self.archive_rounds(control, events, None).await?;
-        }
-        let later: [fn(&Core) -> Option<Batch>; 2] = [
-            |core| relief::in_finished_rounds(&core.conversation.history, FormName::Pointer),
-            |core| relief::in_running_turn(&core.conversation.history, FormName::Pointer),
-        ];
-        for step in later {
-            if self.size() <= low_water {
-                break;
-            }
-            if let Some(batch) = step(self) {
-                self.conversation.adopt(&batch)?;
+            if step == relief::BEFORE_SUMMARY && self.summary_failures < MAX_FAILURES {
+                self.archive_rounds(control, events, None).await?;
+                if self.size() <= low_water {
+                    return self.must_fit();
+                }
             }
         }
-        for severity in 0..4 {
-            if self.size() < self.limit() {
+        for severity in 0..relief::SEVERITIES {
+            if self.size() < limit {
                 break;
             }
             if let Some(batch) = relief::trim(&self.conversation.history, severity) {
@@ -124,7 +110,7 @@ impl Core {
         let window = self.context.window_tokens;
         let room = window - (self.context.output_reserve_tokens / 2).min(window / 4);
         let mut severity = 0;
-        while self.size() > room && severity < 4 {
+        while self.size() > room && severity < relief::SEVERITIES {
             if let Some(batch) = relief::trim(&self.conversation.history, severity) {
                 self.conversation.adopt(&batch)?;
             }

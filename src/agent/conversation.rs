@@ -8,9 +8,9 @@ use std::sync::Arc;
 use crate::base::clock;
 use crate::config::models;
 use crate::context::budget::tokens::Calibration;
+use crate::context::history::batch::Batch;
 use crate::context::history::manager::HistoryManager;
 use crate::context::history::normalize::LOST_RESULT;
-use crate::context::history::relief::Batch;
 use crate::model::envelope::{Envelope, ErrorCode};
 use crate::model::item::{Item, ItemId, Summary, ToolResult};
 use crate::model::usage::Usage;
@@ -85,8 +85,8 @@ impl Conversation {
             match record {
                 Record::Meta(_) | Record::Model { .. } => {}
                 Record::Item(record) => conversation.take_item(record, &mut todos),
-                Record::Forms { items, form, .. } => {
-                    conversation.history.set_form(&items, form);
+                Record::Forms { items, form, texts, .. } => {
+                    conversation.history.set_form(&items, form, &texts);
                 }
                 Record::Archive { before, summary, .. } => {
                     let id = conversation.take_id();
@@ -189,9 +189,10 @@ impl Conversation {
             items: batch.items.clone(),
             form: batch.form,
             cause: batch.cause.to_owned(),
+            texts: batch.texts.clone(),
         })?;
         self.last_reported = None;
-        Ok(self.history.set_form(&batch.items, batch.form))
+        Ok(self.history.adopt(batch))
     }
 
     /// Replaces everything before `before` by the summary.

@@ -7,6 +7,7 @@ use std::time::Instant;
 use super::answer::{Stop, notice};
 use super::control::{Events, TurnControl};
 use super::core::Core;
+use crate::context::history::ingest;
 use crate::model::call::ToolCall;
 use crate::model::item::{Item, ItemId};
 use crate::model::usage::{FinishReason, Usage};
@@ -56,7 +57,6 @@ impl Core {
     /// Writes the person's message, with what belongs behind it.
     fn begin(&mut self, text: &str) -> Result<ItemId, LogError> {
         self.law.refresh(self.dispatcher.root());
-        self.adopt_where_it_pays()?;
         let message = self.user_message(text, false);
         Ok(self.conversation.record(Item::User(message))?.0)
     }
@@ -134,6 +134,12 @@ impl Core {
                 .map_err(|message| Stop::Failed { message, hint: "see the message above".to_owned() })?;
             for result in results {
                 let (id, item) = self.conversation.record(Item::ToolResult(result))?;
+                // The log keeps the whole result; what is sent first may be less of it.
+                let history = &self.conversation.history;
+                let filtered = ingest::on_arrival(history, self.context.profile, self.context.window_tokens);
+                if let Some(batch) = filtered {
+                    self.conversation.adopt(&batch)?;
+                }
                 if let Item::ToolResult(result) = &*item {
                     let _ = events.send(Event::ToolDone { id, result: Arc::new(result.clone()) });
                 }

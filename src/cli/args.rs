@@ -79,6 +79,8 @@ pub enum Command {
     Demo,
     /// Run one tool here and print its envelope
     Tool(ToolArgs),
+    /// Replay recorded sessions and compare context policies
+    Replay(ReplayArgs),
     /// Show what is configured and whether it works
     Doctor(DoctorArgs),
     /// Print a shell completion script
@@ -137,4 +139,31 @@ pub struct DoctorArgs {
     /// Print the annotated default configuration
     #[arg(long)]
     pub config: bool,
+}
+
+#[derive(Args, Debug)]
+pub struct ReplayArgs {
+    /// Recorded sessions (.jsonl or .jsonl.gz), or folders of them
+    #[arg(long, value_name = "FILE", num_args = 1.., required = true)]
+    pub trace: Vec<PathBuf>,
+
+    /// raw, last5, seed, eco, default, high or all
+    #[arg(long, default_value = "all")]
+    pub policy: String,
+
+    /// Size of the model's window in tokens
+    #[arg(long, value_name = "TOKENS", default_value_t = 128_000)]
+    pub window: u64,
+
+    /// Price of a cached input token as a share of an uncached one
+    #[arg(long, value_name = "SHARE", default_value_t = 0.1)]
+    pub cached_price: f64,
+
+    /// One JSON object instead of a table
+    #[arg(long)]
+    pub json: bool,
+
+    /// Write every request as it would have been sent, one a line (needs one trace and one policy)
+    #[arg(long, value_name = "FILE")]
+    pub dump: Option<PathBuf>,
 }

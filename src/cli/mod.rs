@@ -6,6 +6,7 @@ pub mod doctor;
 pub mod exec;
 pub mod main;
 pub mod open;
+pub mod replay;
 pub mod report;
 pub mod sessions;
 pub mod tool;

@@ -40,9 +40,10 @@ impl Fragment {
         }
         Some(Self {
             system: None,
-            messages: entries.iter().map(|entry| entry.message().clone()).collect(),
+            messages: entries.iter().filter_map(|entry| entry.message().cloned()).collect(),
             rows: entries
                 .iter()
+                .filter(|entry| entry.message().is_some())
                 .map(|entry| Row {
                     subject: Subject::Item(entry.id),
                     layer,

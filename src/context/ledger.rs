@@ -95,17 +95,12 @@ impl Ledger {
                         (id.to_string(), entry.map(|entry| origin(&entry.item)).unwrap_or_default())
                     }
                 };
-                let form = match row.form {
-                    FormName::Full => "full",
-                    FormName::Compressed => "compressed",
-                    FormName::Pointer => "pointer",
-                };
                 LedgerRow {
                     id,
                     layer: row.layer.label().to_owned(),
                     origin,
                     tokens: scale.apply(u64::from(row.tokens)),
-                    form: form.to_owned(),
+                    form: row.form.as_str().to_owned(),
                     pinned: row.pinned,
                 }
             })

@@ -20,7 +20,14 @@ pub enum Record {
     /// Something was said, called or returned.
     Item(ItemRecord),
     /// From here on these items are sent in another form; the cause is for people.
-    Forms { items: Vec<ItemId>, form: FormName, cause: String },
+    Forms {
+        items: Vec<ItemId>,
+        form: FormName,
+        cause: String,
+        /// What is sent of each item, where that depends on more than the item: the same log must give the same bytes.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        texts: Vec<Arc<str>>,
+    },
     /// Everything before `before` is replaced by the summary.
     Archive { before: ItemId, summary: Summary, cause: String },
     /// Items from `to` on are void: they stay in the log but leave the history.
@@ -59,8 +66,32 @@ pub struct ItemRecord {
 #[serde(rename_all = "snake_case")]
 pub enum FormName {
     Full,
+    /// Freed of noise, or told as a difference to what is in view; chosen when the item arrived.
+    Filtered,
+    /// The history form of SPEC §3.
     Compressed,
+    /// Only the lines that matter for what was used since.
+    Masked,
     Pointer,
+    /// Stands for itself and for the items behind it that are gone: one digest of several steps.
+    Folded,
+    /// Nothing of it is sent by itself; a digest in front of it stands for it.
+    Gone,
+}
+
+impl FormName {
+    /// The word that people see.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::Filtered => "filtered",
+            Self::Compressed => "compressed",
+            Self::Masked => "masked",
+            Self::Pointer => "pointer",
+            Self::Folded => "folded",
+            Self::Gone => "gone",
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

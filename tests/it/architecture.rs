@@ -23,6 +23,7 @@ const FLOORS: &[(&str, u32)] = &[
     ("exec", 3),
     ("tool", 4),
     ("mcp", 5),
+    ("trace", 5),
     ("agent", 6),
     ("cli", 7),
 ];

@@ -12,6 +12,15 @@ pub struct Candidate {
     pub now: u64,
     /// Tokens in the smaller form; equal to `now` when there is none.
     pub then: u64,
+    /// For how many requests it could have been sent in the smaller form already.
+    pub overdue: u64,
+}
+
+impl Candidate {
+    /// An item that stays as it is.
+    pub fn stays(tokens: u32) -> Self {
+        Self { now: u64::from(tokens), then: u64::from(tokens), overdue: 0 }
+    }
 }
 
 /// What is known when the decision is made.
@@ -52,6 +61,33 @@ pub fn best_cut(candidates: &[Candidate], prices: Prices) -> Option<usize> {
     best.map(|(_, index)| index)
 }
 
+/// From which index on a batch is due, or `None`. It must pay in the requests to come ([`best_cut`]'s rule), and what the
+/// dispensable text has cost so far must have reached what the rewriting breaks: rewriting earlier means rewriting too
+/// often, later means having carried the text for nothing (the rule that hires skis until the hire has cost a pair).
+pub fn due_cut(candidates: &[Candidate], prices: Prices) -> Option<usize> {
+    let mut gain = 0u64;
+    let mut tail = 0u64;
+    let mut carried = 0.0;
+    let mut best: Option<(f64, usize)> = None;
+    for (index, candidate) in candidates.iter().enumerate().rev() {
+        tail += candidate.then;
+        if candidate.then >= candidate.now {
+            continue;
+        }
+        let less = candidate.now - candidate.then;
+        gain += less;
+        carried += (less * candidate.overdue) as f64 * prices.cached;
+        let saved = gain as f64 * prices.cached * prices.expected_requests;
+        let lost = if prices.cold { 0.0 } else { tail as f64 * (1.0 - prices.cached) };
+        let net = saved - lost;
+        let due = prices.cold || carried >= lost;
+        if due && net > 0.0 && best.is_none_or(|(most, _)| net > most) {
+            best = Some((net, index));
+        }
+    }
+    best.map(|(_, index)| index)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -59,12 +95,12 @@ mod tests {
     const WARM: Prices = Prices { cached: 0.1, expected_requests: 10.0, cold: false };
 
     fn stays(now: u64) -> Candidate {
-        Candidate { now, then: now }
+        Candidate { now, then: now, overdue: 0 }
     }
 
     #[test]
     fn a_small_gain_before_a_long_tail_is_left_alone() {
-        let small = [Candidate { now: 500, then: 100 }, stays(10_000)];
+        let small = [Candidate { now: 500, then: 100, overdue: 0 }, stays(10_000)];
         assert_eq!(best_cut(&small, WARM), None);
         assert_eq!(best_cut(&small, Prices { cold: true, ..WARM }), Some(0));
         assert_eq!(best_cut(&small, Prices { cached: 1.0, ..WARM }), Some(0));
@@ -73,9 +109,9 @@ mod tests {
     #[test]
     fn the_cut_lies_where_the_net_is_best() {
         let items = [
-            Candidate { now: 300, then: 290 },
+            Candidate { now: 300, then: 290, overdue: 0 },
             stays(30_000),
-            Candidate { now: 9_000, then: 500 },
+            Candidate { now: 9_000, then: 500, overdue: 0 },
             stays(200),
         ];
         assert_eq!(best_cut(&items, WARM), Some(2));

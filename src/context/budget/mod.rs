@@ -1,4 +1,5 @@
 //! How many tokens things take, and when rewriting the past pays.
 
 pub mod cache_model;
+pub mod profile;
 pub mod tokens;

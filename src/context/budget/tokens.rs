@@ -87,6 +87,11 @@ impl Calibration {
         (estimated as f64 * self.ratio).ceil() as u64
     }
 
+    /// Real tokens per estimated one.
+    pub fn ratio(&self) -> f64 {
+        self.ratio
+    }
+
     /// Whether any usage was reported yet.
     pub fn is_learned(&self) -> bool {
         self.samples > 0

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::tool_result;
 use crate::base::text;
+use crate::model::call::ToolCall;
 use crate::model::item::{Item, ItemId};
 use crate::model::request::Message;
 use crate::session::record::FormName;
@@ -18,7 +19,7 @@ const POINTER_ARG: usize = 160;
 /// The message for `item` in `form`, or `None` when that form is no different from the full one.
 pub fn shortened(id: ItemId, item: &Item, form: FormName) -> Option<Message> {
     match (item, form) {
-        (_, FormName::Full) => None,
+        (_, FormName::Full | FormName::Filtered | FormName::Folded | FormName::Gone) => None,
         (Item::ToolResult(result), form) => {
             let text = match form {
                 FormName::Pointer => tool_result::pointer(id, result),
@@ -31,7 +32,7 @@ pub fn shortened(id: ItemId, item: &Item, form: FormName) -> Option<Message> {
                 error: result.envelope.error.is_some(),
             })
         }
-        (_, FormName::Compressed) => None,
+        (_, FormName::Compressed | FormName::Masked) => None,
         (Item::User(message), FormName::Pointer) => {
             Some(Message::User(middle_out(id, &message.wire(), POINTER_TEXT)?.into()))
         }
@@ -53,6 +54,23 @@ pub fn shortened(id: ItemId, item: &Item, form: FormName) -> Option<Message> {
             Some(Message::Call(Arc::new(call)))
         }
         (Item::Reasoning(_), FormName::Pointer) => None,
+    }
+}
+
+/// The message for `item` whose text was decided (and recorded) when the form was adopted.
+pub fn spelled(item: &Item, form: FormName, text: &Arc<str>) -> Message {
+    let text = Arc::clone(text);
+    match item {
+        _ if form == FormName::Folded => Message::Assistant(text),
+        Item::User(_) | Item::Summary(_) => Message::User(text),
+        Item::Assistant { .. } => Message::Assistant(text),
+        Item::Reasoning(reasoning) => Message::Reasoning(Arc::new(reasoning.clone())),
+        Item::ToolCall(call) => Message::Call(Arc::new(ToolCall { args: text, ..call.clone() })),
+        Item::ToolResult(result) => Message::Result {
+            call_id: Arc::clone(&result.call_id),
+            text,
+            error: result.envelope.error.is_some(),
+        },
     }
 }
 

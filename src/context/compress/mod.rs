@@ -1,6 +1,10 @@
 //! Smaller forms of what happened: of one result, of one item, of many rounds.
 
+pub mod filters;
+pub mod fold;
 pub mod forms;
+pub mod index;
+pub mod mask;
 pub mod redact;
 pub mod spill;
 pub mod state_block;

@@ -17,7 +17,8 @@ pub struct Entry {
     pub arrived_at: u64,
     pub pinned: bool,
     form: FormName,
-    message: Message,
+    /// `None` when nothing of it is sent.
+    message: Option<Message>,
     tokens: u32,
     full_tokens: u32,
 }
@@ -33,7 +34,7 @@ impl Entry {
             arrived_at,
             pinned: false,
             form: FormName::Full,
-            message,
+            message: Some(message),
             tokens,
             full_tokens: tokens,
         }
@@ -43,9 +44,18 @@ impl Entry {
         self.form
     }
 
-    /// The message as it is sent now.
-    pub fn message(&self) -> &Message {
-        &self.message
+    /// The message as it is sent now; `None` when a digest stands for it.
+    pub fn message(&self) -> Option<&Message> {
+        self.message.as_ref()
+    }
+
+    /// The text as it is sent now: what is said, returned, or the arguments of a call.
+    pub fn text(&self) -> &str {
+        match &self.message {
+            Some(Message::User(text) | Message::Assistant(text) | Message::Result { text, .. }) => text,
+            Some(Message::Call(call)) => &call.args,
+            Some(Message::Reasoning(_)) | None => "",
+        }
     }
 
     /// Estimated tokens as sent now.
@@ -68,18 +78,26 @@ impl Entry {
         (tokens < self.tokens).then_some(tokens)
     }
 
-    /// Sends the item in `form` from now on. Returns whether anything changed.
-    pub fn set_form(&mut self, form: FormName) -> bool {
-        if form == self.form {
+    /// Sends the item in `form` from now on, as `text` where the form needs one. Returns whether anything changed.
+    pub fn set_form(&mut self, form: FormName, text: Option<&Arc<str>>) -> bool {
+        if form == self.form && text.is_none() {
             return false;
         }
-        self.message = match forms::shortened(self.id, &self.item, form) {
-            Some(message) => message,
-            None if form == FormName::Full => forms::full(&self.item),
-            None => return false,
+        self.message = match (form, text) {
+            (FormName::Gone, _) => None,
+            (FormName::Full, _) => Some(forms::full(&self.item)),
+            (_, Some(text)) => Some(forms::spelled(&self.item, form, text)),
+            (_, None) => match forms::shortened(self.id, &self.item, form) {
+                Some(message) => Some(message),
+                None => return false,
+            },
         };
         self.form = form;
-        self.tokens = if form == FormName::Full { self.full_tokens } else { message_tokens(&self.message) };
+        self.tokens = match &self.message {
+            None => 0,
+            Some(_) if form == FormName::Full => self.full_tokens,
+            Some(message) => message_tokens(message),
+        };
         true
     }
 }

@@ -5,6 +5,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::batch::Batch;
 use super::entry::Entry;
 use crate::model::item::{Item, ItemId, Summary};
 use crate::session::record::FormName;
@@ -74,18 +75,29 @@ impl HistoryManager {
         starts.windows(2).map(|pair| pair[0]..pair[1]).collect()
     }
 
-    /// Sends these items in `form` from now on; returns how many tokens that saved (0 when nothing changed).
-    pub fn set_form(&mut self, ids: &[ItemId], form: FormName) -> u64 {
+    /// Sends these items in `form` from now on, with these texts where the form needs them; returns how many tokens that
+    /// saved (0 when nothing changed).
+    pub fn set_form(&mut self, ids: &[ItemId], form: FormName, texts: &[Arc<str>]) -> u64 {
         let before = self.tokens;
-        for id in ids {
+        for (number, id) in ids.iter().enumerate() {
             if let Some(index) = self.position(*id) {
                 let entry = &mut self.entries[index];
                 self.tokens -= u64::from(entry.tokens());
-                entry.set_form(form);
+                entry.set_form(form, texts.get(number));
                 self.tokens += u64::from(entry.tokens());
             }
         }
         before.saturating_sub(self.tokens)
+    }
+
+    /// Takes up a batch; returns the tokens saved.
+    pub fn adopt(&mut self, batch: &Batch) -> u64 {
+        self.set_form(&batch.items, batch.form, &batch.texts)
+    }
+
+    /// The entry of an item.
+    pub fn entry(&self, id: ItemId) -> Option<&Entry> {
+        self.position(id).map(|index| &self.entries[index])
     }
 
     /// Replaces everything before `before` by the summary, which takes the number `id`.

@@ -1,59 +1,16 @@
 //! What to give up next when the window gets full, in the order of SPEC §2: superseded copies, forms of finished
 //! rounds, the oldest observations of the running turn, rounds into the summary, and last the trim. Each step is a
-//! plan; the agent applies and logs it. Also plans the turn-end adoption of compressed forms.
+//! plan; the agent applies and logs it.
 
+use super::batch::Batch;
 use super::entry::Entry;
 use super::manager::HistoryManager;
 use super::working_set;
-use crate::context::budget::cache_model::{self, Candidate, Prices};
 use crate::model::item::{Item, ItemId};
 use crate::session::record::FormName;
 
-/// A batch of items to be sent in a smaller form.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Batch {
-    pub items: Vec<ItemId>,
-    pub form: FormName,
-    pub cause: &'static str,
-}
-
 /// Steps of the running turn whose observations stay whole as long as possible.
 const FRESH_STEPS: u64 = 3;
-
-/// The smaller forms that pay for the cache they break; empty when the past is better left alone. For turn ends and
-/// cold starts. Superseded file views become pointers, everything else its history form.
-pub fn adoption(history: &HistoryManager, prices: Prices) -> Vec<Batch> {
-    let entries = history.entries();
-    let protected = working_set::protected(entries, history.requests());
-    let superseded = working_set::superseded(entries);
-    let end = history.turn_start();
-    let form =
-        |entry: &Entry| if superseded.contains(&entry.id) { FormName::Pointer } else { FormName::Compressed };
-    let candidates: Vec<Candidate> = entries
-        .iter()
-        .enumerate()
-        .map(|(index, entry)| {
-            let now = u64::from(entry.tokens());
-            let spared = index >= end || entry.pinned || protected.contains(&entry.id);
-            let then = if spared { None } else { entry.tokens_in(form(entry)) };
-            Candidate { now, then: then.map_or(now, u64::from) }
-        })
-        .collect();
-    let Some(cut) = cache_model::best_cut(&candidates, prices) else { return Vec::new() };
-    let chosen = |wanted: FormName| -> Vec<ItemId> {
-        (cut..end)
-            .filter(|&index| {
-                candidates[index].then < candidates[index].now && form(&entries[index]) == wanted
-            })
-            .map(|index| entries[index].id)
-            .collect()
-    };
-    [FormName::Compressed, FormName::Pointer]
-        .into_iter()
-        .map(|form| Batch { items: chosen(form), form, cause: "turn-end compression" })
-        .filter(|batch| !batch.items.is_empty())
-        .collect()
-}
 
 /// Superseded file views anywhere before the last few steps, as pointers.
 pub fn superseded_copies(history: &HistoryManager) -> Option<Batch> {
@@ -75,6 +32,23 @@ pub fn in_running_turn(history: &HistoryManager, form: FormName) -> Option<Batch
     batch(history, form, "compaction: older steps of this turn", |entry| {
         is_result(entry) && now.saturating_sub(entry.arrived_at) > FRESH_STEPS
     })
+}
+
+/// Steps of [`step`], and the last of them that comes before a summary.
+pub const STEPS: usize = 5;
+pub const BEFORE_SUMMARY: usize = 2;
+/// Severities of [`trim`].
+pub const SEVERITIES: u32 = 4;
+
+/// The ladder: what to give up at its `number`th step. A summary comes between the third and the fourth.
+pub fn step(history: &HistoryManager, number: usize) -> Option<Batch> {
+    match number {
+        0 => superseded_copies(history),
+        1 => in_finished_rounds(history, FormName::Compressed),
+        2 => in_running_turn(history, FormName::Compressed),
+        3 => in_finished_rounds(history, FormName::Pointer),
+        _ => in_running_turn(history, FormName::Pointer),
+    }
 }
 
 /// The last resort: every observation but those of the last step, then those too, then long texts and arguments.
@@ -120,5 +94,5 @@ fn batch(
         .filter(|entry| !entry.pinned && chosen(entry) && entry.tokens_in(form).is_some())
         .map(|entry| entry.id)
         .collect();
-    (!items.is_empty()).then_some(Batch { items, form, cause })
+    (!items.is_empty()).then(|| Batch::plain(items, form, cause))
 }

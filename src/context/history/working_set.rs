@@ -6,40 +6,57 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::entry::Entry;
+use crate::model::envelope::Status;
 use crate::model::item::{Item, ItemId};
-
-/// How many requests back the newest view of a file stays whole.
-const AGE_REQUESTS: u64 = 15;
-/// How many tokens the working set may take.
-const SIZE_TOKENS: u64 = 32_000;
+use crate::session::record::FormName;
 
 /// The path of a file view (a Read result), and whether it shows the file as it was when read.
 pub fn viewed_path(item: &Item) -> Option<&str> {
     match item {
-        Item::ToolResult(result) if &*result.tool == "Read" && result.envelope.error.is_none() => {
+        Item::ToolResult(result)
+            if &*result.tool == "Read"
+                && result.envelope.error.is_none()
+                && result.envelope.status != Status::Error =>
+        {
             result.envelope.data.get("path").and_then(Value::as_str)
         }
         _ => None,
     }
 }
 
-/// Ids of the views that stay whole.
-pub fn protected(entries: &[Entry], requests: u64) -> HashSet<ItemId> {
+/// The first line that a view shows, where it says.
+pub fn first_line(item: &Item) -> Option<u64> {
+    match item {
+        Item::ToolResult(result) => result.envelope.data.get("start_line").and_then(Value::as_u64),
+        _ => None,
+    }
+}
+
+/// Ids of the views that stay whole: the newest of each file and range that is at most `age` requests old, up to `size`
+/// tokens of all of them. A view that only tells the difference to an earlier one keeps that one too.
+pub fn protected(entries: &[Entry], requests: u64, age: u64, size: u64) -> HashSet<ItemId> {
     let mut seen: HashSet<(&str, Option<u64>)> = HashSet::new();
+    let mut leaning: HashSet<(&str, Option<u64>)> = HashSet::new();
     let mut kept = HashSet::new();
     let mut tokens = 0;
     for entry in entries.iter().rev() {
-        if requests.saturating_sub(entry.arrived_at) > AGE_REQUESTS {
+        let old = requests.saturating_sub(entry.arrived_at) > age;
+        if old && leaning.is_empty() {
             break;
         }
         let Some(path) = viewed_path(&entry.item) else { continue };
-        let start = match &*entry.item {
-            Item::ToolResult(result) => result.envelope.data.get("start_line").and_then(Value::as_u64),
-            _ => None,
-        };
-        if seen.insert((path, start)) && tokens + u64::from(entry.full_tokens()) <= SIZE_TOKENS {
-            tokens += u64::from(entry.full_tokens());
-            kept.insert(entry.id);
+        let view = (path, first_line(&entry.item));
+        let wanted = if leaning.contains(&view) { true } else { !old && !seen.contains(&view) };
+        if !wanted || tokens + u64::from(entry.tokens()) > size {
+            continue;
+        }
+        tokens += u64::from(entry.tokens());
+        kept.insert(entry.id);
+        seen.insert(view);
+        if entry.form() == FormName::Full {
+            leaning.remove(&view);
+        } else if entry.form() == FormName::Filtered {
+            leaning.insert(view);
         }
     }
     kept
@@ -60,9 +77,11 @@ pub fn superseded(entries: &[Entry]) -> HashSet<ItemId> {
         let (Some(path), Some((start, end))) = (viewed_path(&entry.item), range(&entry.item)) else {
             continue;
         };
+        // A view that only tells a difference leans on the earlier one and cannot replace it.
+        let whole = entry.form() == FormName::Full;
         if later.iter().any(|&(other, from, to)| other == path && from <= start && end <= to) {
             stale.insert(entry.id);
-        } else {
+        } else if whole {
             later.push((path, start, end));
         }
     }

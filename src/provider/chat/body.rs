@@ -54,7 +54,8 @@ pub fn body(request: &Request, flavour: Flavour) -> String {
     Value::Object(body).to_string()
 }
 
-fn messages(request: &Request, flavour: Flavour) -> Vec<Value> {
+/// The messages as this dialect sends them.
+pub fn messages(request: &Request, flavour: Flavour) -> Vec<Value> {
     let mut messages = Vec::with_capacity(request.messages.len() + 1);
     if !request.system.is_empty() {
         let blocks: Vec<&str> = request.system.iter().map(|block| &*block.text).collect();

@@ -1,0 +1,67 @@
+//! The filters in their order, and the pointer to what they left out. Pure.
+
+use super::{cap, json_shape, repeats, runner, terminal};
+use crate::context::budget::tokens;
+use crate::model::item::ItemId;
+
+/// What the filters should know of an observation.
+#[derive(Clone, Copy, Debug)]
+pub struct Kind {
+    /// A command's output, as opposed to a file's text: only there is repetition noise.
+    pub command: bool,
+    /// The largest size that stays whole, in estimated tokens.
+    pub max_tokens: u32,
+}
+
+/// `text` without noise, or `None` when there is none (or nothing is gained).
+pub fn apply(id: ItemId, text: &str, kind: Kind) -> Option<String> {
+    let clean = terminal::resolve(text);
+    let mut out = clean.clone().into_owned();
+    let mut cut = false;
+    if kind.command {
+        if let Some(shorter) = runner::reduce(&out) {
+            out = shorter;
+            cut = true;
+        }
+        if let Some(shorter) = repeats::fold(&out) {
+            out = shorter;
+            cut = true;
+        }
+    }
+    if tokens::estimate(&out) > kind.max_tokens {
+        if let Some(shorter) = json_shape::outline(&out) {
+            out = shorter;
+            cut = true;
+        }
+        if let Some(shorter) = cap::head_tail(&out, kind.max_tokens) {
+            out = shorter;
+            cut = true;
+        }
+    }
+    if cut {
+        out.push_str(&format!(
+            "\n[shortened from {} lines; Recall {{\"id\":{}}} gives all]",
+            text.lines().count(),
+            id.0
+        ));
+    }
+    (out.len() < text.len()).then_some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_clean_text_is_left_alone() {
+        assert_eq!(apply(ItemId(1), "fine\nall good\n", Kind { command: true, max_tokens: 100 }), None);
+    }
+
+    #[test]
+    fn what_is_cut_carries_a_pointer() {
+        let text: String = (0..500).map(|n| format!("word{n} something else here\n")).collect();
+        let short = apply(ItemId(7), &text, Kind { command: false, max_tokens: 200 }).unwrap_or_default();
+        assert!(short.contains("Recall {\"id\":7}"), "{short}");
+        assert!(tokens::estimate(&short) < 300, "{short}");
+    }
+}

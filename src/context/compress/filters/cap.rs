@@ -1,0 +1,87 @@
+//! Head and tail of a long text, and between them the lines that look like errors or name places, with a line of context.
+//! Whole lines only, unless one line alone is too long. Pure.
+
+use crate::base::text;
+use crate::context::budget::tokens;
+use crate::context::compress::tool_result::looks_like_error;
+
+/// Shares of the budget for the beginning and for the lines between; the end gets the rest.
+const HEAD: f64 = 0.4;
+const BETWEEN: f64 = 0.2;
+/// The longest line, in characters.
+const LINE_CHARS: usize = 600;
+
+/// At most about `max_tokens` of `whole`; `None` when it is shorter.
+pub fn head_tail(whole: &str, max_tokens: u32) -> Option<String> {
+    let lines: Vec<String> = whole.lines().map(|line| text::elide(line, LINE_CHARS)).collect();
+    let sizes: Vec<u32> = lines.iter().map(|line| tokens::estimate(line) + 1).collect();
+    if sizes.iter().sum::<u32>() <= max_tokens {
+        return (lines.iter().map(|line| line.len() + 1).sum::<usize>() < whole.len())
+            .then(|| lines.join("\n"));
+    }
+    let budget = f64::from(max_tokens);
+    let mut keep = vec![false; lines.len()];
+    let take = |order: &mut dyn Iterator<Item = usize>, keep: &mut Vec<bool>, budget: f64| {
+        let mut spent = 0.0;
+        for index in order {
+            if keep[index] {
+                continue;
+            }
+            spent += f64::from(sizes[index]);
+            if spent > budget {
+                break;
+            }
+            keep[index] = true;
+        }
+    };
+    take(&mut (0..lines.len()), &mut keep, budget * HEAD);
+    take(&mut (0..lines.len()).rev(), &mut keep, budget * (1.0 - HEAD - BETWEEN));
+    let signs: Vec<usize> = (0..lines.len())
+        .filter(|&index| looks_like_error(&lines[index]))
+        .flat_map(|index| [index, index + 1])
+        .filter(|&index| index < lines.len())
+        .collect();
+    take(&mut signs.into_iter(), &mut keep, budget * BETWEEN);
+    Some(render(&lines, &keep))
+}
+
+/// The kept lines in order, with a mark for each gap.
+pub fn render(lines: &[String], keep: &[bool]) -> String {
+    let mut out = String::new();
+    let mut gap = 0;
+    for (line, kept) in lines.iter().zip(keep) {
+        if *kept {
+            if gap > 0 {
+                out.push_str(&format!("[… {gap} lines …]\n"));
+                gap = 0;
+            }
+            out.push_str(line);
+            out.push('\n');
+        } else {
+            gap += 1;
+        }
+    }
+    if gap > 0 {
+        out.push_str(&format!("[… {gap} lines …]\n"));
+    }
+    out.pop();
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_in_the_middle_stay() {
+        let mut lines: Vec<String> = (0..400).map(|n| format!("quiet line number {n}")).collect();
+        lines[200] = "src/b.rs:7: error: it broke".to_owned();
+        let short = head_tail(&lines.join("\n"), 200).unwrap_or_default();
+        assert!(
+            short.contains("quiet line number 0\n") && short.ends_with("quiet line number 399"),
+            "{short}"
+        );
+        assert!(short.contains("error: it broke\nquiet line number 201"), "{short}");
+        assert_eq!(head_tail("short", 200), None);
+    }
+}

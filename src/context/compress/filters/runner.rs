@@ -1,0 +1,78 @@
+//! Output of test runners and compilers, reduced to what went wrong and the totals: lines that say of one thing that it is
+//! fine (a passed test, a compiled package, a download) are counted instead of shown. By the shape of lines, not by the
+//! runner's version. Pure.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+/// Lines that say that one thing went well.
+static FINE: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(concat!(
+        r"(?ix)^\s*(?: ",
+        // cargo test, go test, pytest -v, jest, mocha, unittest -v, TAP
+        r"test\ \S.*\ \.\.\.\ ok | (?:---|===)\ (?:PASS|RUN|CONT|PAUSE)\b.* | ok\ +\d+\b.* | ok\s+\S+\s+[\d.]+m?s.*",
+        r" | \S+::\S.*\ PASSED\b.* | PASSED\ \S.* | (?:✓|✔|√|PASS)\s+\S.* | \w+\ \([\w.]+\)\ \.\.\.\ ok",
+        r" | \S+\ \.\.\.\ ok | \.+\s*\[\s*\d+%\]",
+        // compilers, package managers, downloads
+        r" | (?:compiling|checking|building|downloading|downloaded|fetching|unpacking|installing|collecting|preparing|linking|generating|copying|creating|adding)\ \S.*",
+        r" | requirement\ already\ satisfied.* | using\ cached\ .* | \[\s*\d+/\d+\]\s+(?:building|compiling|linking|cc|cxx)\b.*",
+        r" | (?:get|hit|ign|selecting|setting\ up|processing)(?::\d+|\ ).*",
+        r" )$",
+    ))
+    .ok()
+});
+
+/// Lines of this kind from which on they are counted.
+const FROM: usize = 5;
+
+/// `text` with its runs of good news counted, or `None` when there are few.
+pub fn reduce(text: &str) -> Option<String> {
+    let fine = FINE.as_ref()?;
+    let lines: Vec<&str> = text.split('\n').collect();
+    let good: Vec<bool> = lines.iter().map(|line| line.len() < 400 && fine.is_match(line)).collect();
+    if good.iter().filter(|good| **good).count() < FROM {
+        return None;
+    }
+    let mut out: Vec<String> = Vec::with_capacity(lines.len());
+    let mut at = 0;
+    let mut reduced = false;
+    while at < lines.len() {
+        let end = (at..lines.len()).find(|&index| !good[index]).unwrap_or(lines.len());
+        if end - at >= FROM {
+            reduced = true;
+            out.push(lines[at].to_owned());
+            out.push(format!("[… {} more lines that report success …]", end - at - 1));
+            at = end;
+        } else {
+            let stop = end.max(at + 1);
+            out.extend(lines[at..stop].iter().map(|line| (*line).to_owned()));
+            at = stop;
+        }
+    }
+    reduced.then(|| out.join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_and_totals_stay() {
+        let passed: String = (0..20).map(|n| format!("test module::case_{n} ... ok\n")).collect();
+        let text = format!(
+            "running 21 tests\n{passed}test module::broken ... FAILED\n\nassertion failed: left == right\n  at src/a.rs:3\ntest result: FAILED. 20 passed; 1 failed"
+        );
+        insta::assert_snapshot!(reduce(&text).unwrap_or_default(), @r"
+        running 21 tests
+        test module::case_0 ... ok
+        [… 19 more lines that report success …]
+        test module::broken ... FAILED
+
+        assertion failed: left == right
+          at src/a.rs:3
+        test result: FAILED. 20 passed; 1 failed
+        ");
+        assert_eq!(reduce("one\ntwo\nthree"), None);
+    }
+}

@@ -1,0 +1,144 @@
+//! A citation-aware mask: of an old observation those lines stay that hold names used since, then errors and definitions.
+//! Each name counts by how few lines hold it, so that one line for every name comes before ten for the commonest. Pure:
+//! which names were used is the caller's to say.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::LazyLock;
+
+use regex::Regex;
+use serde_json::Value;
+
+use super::filters::cap;
+use super::index;
+use super::tool_result::looks_like_error;
+use crate::base::text;
+use crate::context::budget::tokens;
+use crate::context::history::words;
+use crate::model::call::ToolCall;
+use crate::model::item::ItemId;
+
+/// The longest line that a mask keeps, in characters.
+const LINE_CHARS: usize = 240;
+
+/// Lines that define something, in most languages.
+static DEFINES: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(concat!(
+        r"^\s*(?:\d+[\t:|\u{2192} ]\s*)?(?:export\s+|pub(?:\([a-z]+\))?\s+|public\s+|private\s+|protected\s+|static\s+|async\s+|abstract\s+|default\s+|final\s+)*",
+        r"(?:fn|func|def|class|struct|enum|trait|impl|interface|type|module|namespace|function|const|macro_rules!|test|describe)\b",
+        r"|^\s*(?:\d+[\t:|]\s*)?#{1,4}\s",
+    ))
+    .ok()
+});
+
+/// At most about `max_tokens` of `whole`, with a pointer to the rest; `None` when that is no shorter.
+pub fn mask(
+    id: ItemId,
+    whole: &str,
+    used: &HashSet<&str>,
+    max_tokens: u32,
+    names_tokens: u32,
+) -> Option<String> {
+    let lines: Vec<&str> = whole.lines().collect();
+    let mut lines_with: HashMap<&str, u32> = HashMap::new();
+    for line in &lines {
+        for name in names(line, used) {
+            *lines_with.entry(name).or_default() += 1;
+        }
+    }
+    let mut ranked: Vec<(f64, usize)> = lines
+        .iter()
+        .enumerate()
+        .map(|(index, line)| {
+            let mut score: f64 = names(line, used)
+                .iter()
+                .map(|name| 1.0 / f64::from(lines_with.get(name).copied().unwrap_or(1)))
+                .sum();
+            if looks_like_error(line) && line.len() < 400 {
+                score += 0.5;
+            }
+            if DEFINES.as_ref().is_some_and(|defines| defines.is_match(line)) {
+                score += 0.4;
+            }
+            (score, index)
+        })
+        .filter(|(score, _)| *score > 0.0)
+        .collect();
+    ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    let cut: Vec<String> = lines.iter().map(|line| text::elide(line, LINE_CHARS)).collect();
+    let mut keep = vec![false; lines.len()];
+    let mut spent = 0;
+    for (_, index) in ranked {
+        // A gap mark takes about six tokens.
+        let size = tokens::estimate(&cut[index]) + 4;
+        if spent + size > max_tokens {
+            continue;
+        }
+        spent += size;
+        keep[index] = true;
+    }
+    let kept = keep.iter().filter(|kept| **kept).count();
+    let shown =
+        if kept == 0 { String::new() } else { cap::render(&cut, &keep).replace(" lines …]", " …]") };
+    let index = index::names([whole].into_iter(), &shown, used, u64::from(names_tokens));
+    let index = if index.is_empty() { index } else { format!(", with {index}") };
+    let pointer = format!(
+        "[{} of {} lines left out{index}; Recall {{\"id\":{}}} gives all]",
+        lines.len() - kept,
+        lines.len(),
+        id.0
+    );
+    let short = if kept == 0 { pointer } else { format!("{shown}\n{pointer}") };
+    (tokens::estimate(&short) < tokens::estimate(whole)).then_some(short)
+}
+
+/// The arguments of an old call with their long texts cut to about `max_tokens` in all; `None` when that is no shorter.
+pub fn args(id: ItemId, call: &ToolCall, max_tokens: u32) -> Option<String> {
+    let mut args = call.parsed_args().ok()?;
+    let budget = usize::try_from(max_tokens).unwrap_or(usize::MAX) * 3;
+    if !shorten(&mut args, id, budget.max(160)) {
+        return None;
+    }
+    let short = args.to_string();
+    (short.len() < call.args.len()).then_some(short)
+}
+
+fn shorten(value: &mut Value, id: ItemId, chars: usize) -> bool {
+    match value {
+        Value::String(string) if string.len() > chars + 80 => {
+            let head = text::floor_boundary(string, chars * 2 / 3);
+            let tail = text::ceil_boundary(string, string.len() - chars / 3);
+            *string = format!("{}\n[… Recall {{\"id\":{}}} …]\n{}", &string[..head], id.0, &string[tail..]);
+            true
+        }
+        Value::Array(values) => values.iter_mut().fold(false, |cut, value| shorten(value, id, chars) | cut),
+        Value::Object(values) => {
+            values.values_mut().fold(false, |cut, value| shorten(value, id, chars) | cut)
+        }
+        _ => false,
+    }
+}
+
+fn names<'a>(line: &'a str, used: &HashSet<&str>) -> HashSet<&'a str> {
+    words::identifiers(line).filter(|name| used.contains(name)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_with_names_used_since_stay_then_definitions() {
+        let mut whole: String =
+            (0..60).map(|n| format!("    let filler_{n} = compute(other_{n});\n")).collect();
+        whole.push_str("fn important_thing() {\n    call_of_interest(1);\n}\n");
+        let used = HashSet::from(["call_of_interest"]);
+        let short = mask(ItemId(4), &whole, &used, 40, 0).unwrap_or_default();
+        insta::assert_snapshot!(short, @r#"
+        [… 60 …]
+        fn important_thing() {
+            call_of_interest(1);
+        [… 1 …]
+        [61 of 63 lines left out; Recall {"id":4} gives all]
+        "#);
+    }
+}

@@ -1,0 +1,106 @@
+//! The first sent form of an observation, chosen when it arrives: a repeated one becomes "same as", a re-read the
+//! difference to what is in view, everything else goes through the filters. Touches only what was never sent, so it
+//! breaks no cache; what it decides is logged with its text, because it depends on what was in view.
+
+use std::sync::Arc;
+
+use similar::TextDiff;
+
+use super::batch::Batch;
+use super::entry::Entry;
+use super::manager::HistoryManager;
+use super::working_set;
+use crate::config::settings::Profile;
+use crate::context::budget::profile::Thresholds;
+use crate::context::budget::tokens;
+use crate::context::compress::filters::apply::{self, Kind};
+use crate::model::item::{Item, ItemId, ToolResult};
+use crate::session::record::FormName;
+
+/// The smallest observation that is compared with earlier ones, in tokens.
+const COMPARED_FROM: u32 = 60;
+/// A difference must be this much smaller than the text to be sent instead of it.
+const DIFF_SHARE: f64 = 0.5;
+/// How many requests back an observation still counts as in view for a reference.
+const IN_VIEW: u64 = 15;
+/// The largest text that is compared line by line, in bytes.
+const DIFF_BYTES: usize = 200_000;
+
+/// The form in which the newest item should first be sent, if not in full.
+pub fn on_arrival(history: &HistoryManager, profile: Profile, window: u64) -> Option<Batch> {
+    let entry = history.entries().last()?;
+    let Item::ToolResult(result) = &*entry.item else { return None };
+    // What was asked for by id, or answered by a person, is wanted as it is.
+    if matches!(&*result.tool, "Recall" | "AskUser") {
+        return None;
+    }
+    let text = repeated(history, entry, result).or_else(|| {
+        let limits = Thresholds::of(profile, window);
+        let (command, max_tokens) = match &*result.tool {
+            "Read" => (false, limits.view_tokens),
+            "Bash" => (true, limits.run_tokens),
+            "Grep" | "Glob" | "LS" => (false, limits.search_tokens),
+            _ => (false, limits.other_tokens),
+        };
+        apply::apply(entry.id, entry.text(), Kind { command, max_tokens })
+    })?;
+    (tokens::estimate(&text) < entry.tokens()).then(|| {
+        Batch::with_texts(vec![(entry.id, Arc::from(text))], FormName::Filtered, "filtered on arrival")
+    })
+}
+
+/// A reference to an earlier observation that is whole in view, where the newest one repeats it.
+fn repeated(history: &HistoryManager, entry: &Entry, result: &ToolResult) -> Option<String> {
+    if entry.tokens() < COMPARED_FROM {
+        return None;
+    }
+    let path = working_set::viewed_path(&entry.item);
+    let now = history.requests();
+    let entries = history.entries();
+    let earlier = entries[..entries.len() - 1]
+        .iter()
+        .rev()
+        .take_while(|other| now.saturating_sub(other.arrived_at) <= IN_VIEW)
+        .filter(|other| other.form() == FormName::Full);
+    for other in earlier {
+        let Item::ToolResult(before) = &*other.item else { continue };
+        if before.tool != result.tool {
+            continue;
+        }
+        if other.text() == entry.text() {
+            return Some(same(other.id, path));
+        }
+        if path.is_some()
+            && working_set::viewed_path(&other.item) == path
+            && working_set::first_line(&other.item) == working_set::first_line(&entry.item)
+        {
+            return changed(entry.id, other, entry.text());
+        }
+    }
+    None
+}
+
+fn same(id: ItemId, path: Option<&str>) -> String {
+    match path {
+        Some(path) => format!("[{path} is unchanged since {id}, which shows it]"),
+        None => format!("[the same output as {id}]"),
+    }
+}
+
+fn changed(id: ItemId, base: &Entry, now: &str) -> Option<String> {
+    if now.len() + base.text().len() > DIFF_BYTES {
+        return None;
+    }
+    let diff = TextDiff::from_lines(base.text(), now);
+    let mut hunks = String::new();
+    for hunk in diff.unified_diff().context_radius(2).iter_hunks() {
+        hunks.push_str(&hunk.to_string());
+    }
+    let small = f64::from(tokens::estimate(&hunks)) < f64::from(tokens::estimate(now)) * DIFF_SHARE;
+    small.then(|| {
+        format!(
+            "[as {} showed it, with these changes; Recall {{\"id\":{}}} gives all]\n{hunks}",
+            base.id, id.0
+        )
+    })
+}

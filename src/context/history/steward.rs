@@ -1,0 +1,254 @@
+//! The policy: before every request it looks at the history and says which items shall be sent in which smaller form.
+//! The past is rewritten in batches, when what the old text has cost since it became dispensable outweighs the cache that
+//! a rewriting breaks, when the cache is cold anyway, or when the soft cap demands it. The same code serves the live agent
+//! and the replay of traces; applying and logging are the caller's business.
+
+use std::collections::HashSet;
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::batch::Batch;
+use super::entry::Entry;
+use super::manager::HistoryManager;
+use super::segments::{self, Segment};
+use super::{words, working_set};
+use crate::config::settings::ContextSettings;
+use crate::context::budget::cache_model::{self, Candidate, Prices};
+use crate::context::budget::profile::Thresholds;
+use crate::context::compress::{fold, mask, tool_result};
+use crate::model::item::{Item, ItemId};
+use crate::session::record::FormName;
+
+/// What the policy must know beside the history.
+#[derive(Clone, Copy, Debug)]
+pub struct Situation<'a> {
+    pub settings: &'a ContextSettings,
+    /// The prompt cache has run out since the last request.
+    pub cold: bool,
+    /// Estimated tokens of what is sent beside the history: system prompt, rules, schemas.
+    pub fixed_tokens: u64,
+    /// Real tokens per estimated one, learned from usage.
+    pub scale: f64,
+}
+
+/// The size from which on the window ladder must act, in tokens.
+pub fn limit(settings: &ContextSettings) -> u64 {
+    let share = (settings.window_tokens as f64 * settings.compression_threshold) as u64;
+    share.saturating_sub(settings.output_reserve_tokens).max(1)
+}
+
+/// What one entry may become.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Plan {
+    Stay,
+    Mask,
+    Point,
+    /// Part of the segment with this index.
+    Fold(usize),
+}
+
+/// The batches to adopt before the next request, in order; empty when the past is better left alone.
+pub fn before_request(history: &HistoryManager, situation: &Situation<'_>) -> Vec<Batch> {
+    let settings = situation.settings;
+    let mut limits = Thresholds::of(settings.profile, settings.window_tokens);
+    let size = |saved: u64| {
+        ((situation.fixed_tokens + history.tokens().saturating_sub(saved)) as f64 * situation.scale) as u64
+    };
+    let weighed = weigh(history, &limits);
+    let prices = Prices {
+        cached: settings.cached_price,
+        expected_requests: cache_model::expected_requests(history.requests()),
+        cold: situation.cold,
+    };
+    if let Some(cut) = cache_model::due_cut(&weighed.candidates, prices) {
+        return weighed.batches(history, &limits, cut..weighed.plans.len(), "batch: pays");
+    }
+    if size(0) <= limits.soft_cap {
+        return Vec::new();
+    }
+    // Too large: the oldest first and no more than it takes; if that does not land, younger text too.
+    for _ in 0..4 {
+        let weighed = weigh(history, &limits);
+        let mut saved = 0;
+        for (index, candidate) in weighed.candidates.iter().enumerate() {
+            saved += candidate.now - candidate.then.min(candidate.now);
+            if size(saved) <= limits.landing {
+                return weighed.batches(history, &limits, 0..weighed.end_of(index), "batch: soft cap");
+            }
+        }
+        limits = limits.tighter();
+    }
+    let weighed = weigh(history, &limits);
+    weighed.batches(history, &limits, 0..weighed.plans.len(), "batch: soft cap")
+}
+
+/// The history with what each entry could become.
+struct Weighed {
+    plans: Vec<Plan>,
+    candidates: Vec<Candidate>,
+    segments: Vec<Segment>,
+}
+
+fn weigh(history: &HistoryManager, limits: &Thresholds) -> Weighed {
+    let entries = history.entries();
+    let now = history.requests();
+    let kept = working_set::protected(entries, now, limits.set_requests, limits.set_tokens);
+    let stale = working_set::superseded(entries);
+    let segments = segments::foldable(history, limits);
+    let mut plans = vec![Plan::Stay; entries.len()];
+    let mut candidates: Vec<Candidate> =
+        entries.iter().map(|entry| Candidate::stays(entry.tokens())).collect();
+    for (number, segment) in segments.iter().enumerate() {
+        let part = &entries[segment.range.clone()];
+        let tokens: u64 = part.iter().map(|entry| u64::from(entry.tokens())).sum();
+        let then = segments::digest_estimate(part, limits);
+        if part.iter().any(|entry| entry.pinned) || then >= tokens {
+            continue;
+        }
+        for index in segment.range.clone() {
+            plans[index] = Plan::Fold(number);
+            candidates[index] = Candidate { now: 0, then: 0, overdue: 0 };
+        }
+        candidates[segment.range.start] = Candidate { now: tokens, then, overdue: segment.overdue };
+    }
+    for (index, entry) in entries.iter().enumerate() {
+        let age = now.saturating_sub(entry.arrived_at);
+        if plans[index] != Plan::Stay || entry.pinned || age < limits.fresh || kept.contains(&entry.id) {
+            continue;
+        }
+        let tokens = entry.tokens();
+        let (plan, then, from) = match &*entry.item {
+            Item::ToolResult(_) if entry.form() < FormName::Pointer && stale.contains(&entry.id) => {
+                (Plan::Point, 40, limits.fresh)
+            }
+            Item::ToolResult(_)
+                if age >= limits.mask_after
+                    && entry.form() < FormName::Masked
+                    && tokens >= limits.mask_from_tokens =>
+            {
+                let names = (f64::from(tokens) * limits.names_share) as u32;
+                (Plan::Mask, mask_budget(tokens, limits) + names + 20, limits.mask_after)
+            }
+            Item::ToolCall(_)
+                if age >= limits.args_after
+                    && entry.form() < FormName::Masked
+                    && tokens >= limits.mask_from_tokens * 2 =>
+            {
+                (Plan::Mask, mask_budget(tokens, limits) + 40, limits.args_after)
+            }
+            _ => continue,
+        };
+        if then < tokens {
+            plans[index] = plan;
+            candidates[index] =
+                Candidate { now: u64::from(tokens), then: u64::from(then), overdue: age - from.min(age) };
+        }
+    }
+    Weighed { plans, candidates, segments }
+}
+
+fn mask_budget(tokens: u32, limits: &Thresholds) -> u32 {
+    (f64::from(tokens) * limits.mask_share) as u32
+}
+
+impl Weighed {
+    /// Behind what belongs to the entry at `index`: a segment is folded as a whole.
+    fn end_of(&self, index: usize) -> usize {
+        match self.plans[index] {
+            Plan::Fold(number) => self.segments[number].range.end,
+            _ => index + 1,
+        }
+    }
+
+    /// The plans for the entries in `range`, carried out.
+    fn batches(
+        &self,
+        history: &HistoryManager,
+        limits: &Thresholds,
+        chosen: Range<usize>,
+        cause: &'static str,
+    ) -> Vec<Batch> {
+        let entries = history.entries();
+        let said = Said::of(entries);
+        let mut masked: Vec<(ItemId, Arc<str>)> = Vec::new();
+        let mut pointed: Vec<(ItemId, Arc<str>)> = Vec::new();
+        let mut folded: Vec<(ItemId, Arc<str>)> = Vec::new();
+        let mut gone: Vec<ItemId> = Vec::new();
+        for (index, entry) in entries.iter().enumerate().take(chosen.end).skip(chosen.start) {
+            match (self.plans[index], &*entry.item) {
+                (Plan::Mask, Item::ToolCall(call)) => {
+                    if let Some(args) = mask::args(entry.id, call, mask_budget(entry.tokens(), limits)) {
+                        masked.push((entry.id, args.into()));
+                    }
+                }
+                (Plan::Mask, _) => {
+                    let used = said.since(entry.id);
+                    let budget = mask_budget(entry.tokens(), limits);
+                    let names = (f64::from(entry.tokens()) * limits.names_share) as u32;
+                    if let Some(text) = mask::mask(entry.id, entry.text(), &used, budget, names) {
+                        masked.push((entry.id, text.into()));
+                    }
+                }
+                (Plan::Point, Item::ToolResult(result)) => {
+                    pointed.push((entry.id, tool_result::pointer(entry.id, result).into()));
+                }
+                (Plan::Fold(number), _) => {
+                    let range = self.segments[number].range.clone();
+                    if range.start == index {
+                        let part = &entries[range];
+                        let used = part.last().map(|last| said.since(last.id)).unwrap_or_default();
+                        folded.push((
+                            entry.id,
+                            fold::digest(
+                                part,
+                                &used,
+                                limits.said_chars,
+                                segments::names_budget(part, limits),
+                            )
+                            .into(),
+                        ));
+                    } else if range.start >= chosen.start {
+                        gone.push(entry.id);
+                    }
+                }
+                _ => {}
+            }
+        }
+        let mut batches = vec![
+            Batch::with_texts(masked, FormName::Masked, cause),
+            Batch::with_texts(pointed, FormName::Pointer, cause),
+            Batch::with_texts(folded, FormName::Folded, cause),
+            Batch::plain(gone, FormName::Gone, cause),
+        ];
+        batches.retain(|batch| !batch.items.is_empty());
+        batches
+    }
+}
+
+/// The names in what the agent said and called, by item: what an observation is cited by.
+struct Said<'a> {
+    names: Vec<(ItemId, HashSet<&'a str>)>,
+}
+
+impl<'a> Said<'a> {
+    fn of(entries: &'a [Entry]) -> Self {
+        let names = entries
+            .iter()
+            .filter_map(|entry| {
+                let text: &str = match &*entry.item {
+                    Item::Assistant { text } => text,
+                    Item::ToolCall(call) => &call.args,
+                    Item::User(message) => &message.text,
+                    _ => return None,
+                };
+                Some((entry.id, words::identifiers(text).collect()))
+            })
+            .collect();
+        Self { names }
+    }
+
+    /// Names used behind `id`.
+    fn since(&self, id: ItemId) -> HashSet<&'a str> {
+        self.names.iter().filter(|(at, _)| *at > id).flat_map(|(_, names)| names.iter().copied()).collect()
+    }
+}

@@ -1,0 +1,43 @@
+//! Names in text: what an agent refers back to. The one definition of an identifier and of a file name, shared by the
+//! masks that keep them and by the measure that counts them. Pure.
+
+/// The shortest word that is taken for a name, in bytes.
+const NAME_BYTES: usize = 4;
+
+/// Identifiers: runs of ASCII letters, digits and `_` that begin with no digit, of four bytes or more.
+pub fn identifiers(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
+        .filter(|word| word.len() >= NAME_BYTES && !word.as_bytes()[0].is_ascii_digit())
+}
+
+/// File names: the last part of a path, with an ending of one to five letters or digits.
+pub fn file_names(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'))).filter_map(|word| {
+        let word = word.trim_matches('.');
+        let (stem, ending) = word.rsplit_once('.')?;
+        let ends_well = (1..=5).contains(&ending.len())
+            && ending.bytes().all(|b| b.is_ascii_alphanumeric())
+            && ending.bytes().any(|b| b.is_ascii_alphabetic());
+        (ends_well && stem.bytes().any(|b| b.is_ascii_alphabetic())).then_some(word)
+    })
+}
+
+/// Whether a name looks like one of code rather than a plain word: it has an underscore, a digit, or a capital inside.
+pub fn is_code_like(name: &str) -> bool {
+    let bytes = name.as_bytes();
+    bytes.iter().any(|b| *b == b'_' || b.is_ascii_digit())
+        || bytes.windows(2).any(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_files() {
+        let text = "let x_max = readFile(\"src/a-b/main.rs\") + 12ab; e.g. v1.2 foo.tar.gz";
+        assert_eq!(identifiers(text).collect::<Vec<_>>(), ["x_max", "readFile", "main"]);
+        assert_eq!(file_names(text).collect::<Vec<_>>(), ["main.rs", "e.g", "foo.tar.gz"]);
+        assert!(is_code_like("x_max") && is_code_like("readFile") && !is_code_like("Result"));
+    }
+}

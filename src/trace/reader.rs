@@ -1,0 +1,107 @@
+//! Reads recorded sessions: JSONL, plain or gzipped (the format is in the README of the traces: one event a line).
+//! Knows nothing of what the events mean for a context; a damaged line is counted, not fatal.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use flate2::read::MultiGzDecoder;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// The largest recording that is read, in bytes after unpacking.
+const MAX_BYTES: u64 = 1 << 30;
+
+/// One line of a recording. Events with the same `g` belong to one model response.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(tag = "t", rename_all = "snake_case")]
+pub enum Event {
+    Meta {},
+    User {
+        #[serde(default)]
+        text: String,
+    },
+    Assistant {
+        #[serde(default)]
+        text: String,
+        #[serde(default)]
+        g: Option<i64>,
+        #[serde(default)]
+        ts: Option<f64>,
+    },
+    ToolCall {
+        id: String,
+        name: String,
+        #[serde(default)]
+        args: Value,
+        #[serde(default)]
+        g: Option<i64>,
+        #[serde(default)]
+        ts: Option<f64>,
+    },
+    ToolResult {
+        id: String,
+        #[serde(default)]
+        text: String,
+        #[serde(default)]
+        exit_code: Option<i64>,
+    },
+    /// Kinds of later formats.
+    #[serde(other)]
+    Unknown,
+}
+
+/// One recording.
+#[derive(Clone, Debug)]
+pub struct Recording {
+    /// The file's name without its endings.
+    pub name: String,
+    pub events: Vec<Event>,
+    /// Lines that could not be read.
+    pub skipped: usize,
+}
+
+/// The recordings that `path` names: itself, or those in the folder, by name.
+///
+/// # Errors
+/// When the path cannot be read.
+pub fn files(path: &Path) -> io::Result<Vec<PathBuf>> {
+    if !path.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let mut files: Vec<PathBuf> = std::fs::read_dir(path)?
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|file| {
+            let name = file.to_string_lossy();
+            name.ends_with(".jsonl") || name.ends_with(".jsonl.gz")
+        })
+        .collect();
+    files.sort();
+    Ok(files)
+}
+
+/// Reads one recording; gzip is recognised by its first bytes.
+///
+/// # Errors
+/// When the file cannot be read or unpacked.
+pub fn read(path: &Path) -> io::Result<Recording> {
+    let mut file = BufReader::new(File::open(path)?);
+    let packed = file.fill_buf()?.starts_with(&[0x1f, 0x8b]);
+    let source: Box<dyn Read> = if packed { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) };
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name = name.trim_end_matches(".gz").trim_end_matches(".jsonl").to_owned();
+    let mut recording = Recording { name, events: Vec::new(), skipped: 0 };
+    let mut lines = BufReader::new(source.take(MAX_BYTES));
+    let mut line = Vec::new();
+    while lines.read_until(b'\n', &mut line)? > 0 {
+        if !line.trim_ascii().is_empty() {
+            match serde_json::from_slice(&line) {
+                Ok(event) => recording.events.push(event),
+                Err(_) => recording.skipped += 1,
+            }
+        }
+        line.clear();
+    }
+    Ok(recording)
+}

@@ -1,0 +1,157 @@
+//! Plays a recording under a policy and hands out each request as it would have been sent. Under our own profiles the
+//! decisions are those of the context engine, asked in the same order as the live agent asks it; nothing is decided here.
+
+use std::sync::Arc;
+
+use super::convert::Beat;
+use super::policy::Policy;
+use crate::config::settings::{ContextSettings, Profile};
+use crate::context::budget::cache_model::COLD_AFTER_MS;
+use crate::context::compress::state_block::StateBlock;
+use crate::context::history::batch::Batch;
+use crate::context::history::manager::HistoryManager;
+use crate::context::history::normalize;
+use crate::context::history::steward::{self, Situation};
+use crate::context::history::{ingest, relief};
+use crate::model::item::{Item, ItemId, Summary};
+use crate::model::request::Message;
+use crate::session::record::FormName;
+
+/// Plays the beats; `sink` gets the number, the time and the messages of each request.
+pub fn play(
+    beats: &[Beat],
+    policy: Policy,
+    settings: &ContextSettings,
+    mut sink: impl FnMut(usize, Option<f64>, &[Message]),
+) {
+    let mut player = Player { history: HistoryManager::default(), settings, next_id: 1, last_ts: None };
+    for beat in beats {
+        match beat {
+            Beat::Item(item) => player.take(item, policy),
+            Beat::Request { n, ts } => {
+                player.before_request(policy, *ts);
+                let messages: Vec<Message> =
+                    player.history.entries().iter().filter_map(|entry| entry.message().cloned()).collect();
+                sink(*n, *ts, &normalize::normalize(messages));
+                player.history.count_request();
+                player.last_ts = *ts;
+            }
+        }
+    }
+}
+
+struct Player<'a> {
+    history: HistoryManager,
+    settings: &'a ContextSettings,
+    next_id: u64,
+    last_ts: Option<f64>,
+}
+
+impl Player<'_> {
+    fn take(&mut self, item: &Arc<Item>, policy: Policy) {
+        if item.begins_round() {
+            self.history.end_turn();
+            if policy == Policy::Seed {
+                let batch = relief::in_finished_rounds(&self.history, FormName::Compressed);
+                self.adopt(batch);
+            }
+        }
+        let id = ItemId(self.next_id);
+        self.next_id += 1;
+        self.history.push(id, Arc::clone(item), None);
+        if let Policy::Ours(profile) = policy {
+            let batch = ingest::on_arrival(&self.history, profile, self.settings.window_tokens);
+            self.adopt(batch);
+        }
+    }
+
+    fn adopt(&mut self, batch: Option<Batch>) {
+        if let Some(batch) = batch {
+            self.history.adopt(&batch);
+        }
+    }
+
+    fn before_request(&mut self, policy: Policy, ts: Option<f64>) {
+        match policy {
+            Policy::Raw | Policy::Seed => {}
+            Policy::LastFive => {
+                let results: Vec<ItemId> = self
+                    .history
+                    .entries()
+                    .iter()
+                    .filter(|entry| matches!(&*entry.item, Item::ToolResult(_)))
+                    .map(|entry| entry.id)
+                    .collect();
+                let old = results.len().saturating_sub(5);
+                self.history.set_form(&results[..old], FormName::Pointer, &[]);
+            }
+            Policy::Ours(profile) => self.ours(profile, ts),
+        }
+    }
+
+    fn ours(&mut self, profile: Profile, ts: Option<f64>) {
+        let idle_ms = match (self.last_ts, ts) {
+            (Some(last), Some(now)) => ((now - last).max(0.0) * 1000.0) as u64,
+            _ => 0,
+        };
+        let situation = Situation {
+            settings: &ContextSettings { profile, ..self.settings.clone() },
+            cold: idle_ms > COLD_AFTER_MS,
+            fixed_tokens: 0,
+            scale: 1.0,
+        };
+        for batch in steward::before_request(&self.history, &situation) {
+            self.history.adopt(&batch);
+        }
+        self.guard();
+    }
+
+    /// The ladder that keeps a request inside the window; where the agent would ask a model for a summary, the state
+    /// block stands alone.
+    fn guard(&mut self) {
+        let limit = steward::limit(self.settings);
+        if self.history.tokens() < limit {
+            return;
+        }
+        let low_water = (self.settings.window_tokens as f64 * self.settings.low_water) as u64;
+        for step in 0..relief::STEPS {
+            let batch = relief::step(&self.history, step);
+            self.adopt(batch);
+            if self.history.tokens() <= low_water {
+                return;
+            }
+            if step == relief::BEFORE_SUMMARY {
+                self.archive();
+                if self.history.tokens() <= low_water {
+                    return;
+                }
+            }
+        }
+        let mut severity = 0;
+        while self.history.tokens() >= limit && severity < relief::SEVERITIES {
+            let batch = relief::trim(&self.history, severity);
+            self.adopt(batch);
+            severity += 1;
+        }
+    }
+
+    fn archive(&mut self) {
+        let Some(before) =
+            [3, 2, 1].into_iter().find_map(|retain| relief::archive_before(&self.history, retain))
+        else {
+            return;
+        };
+        let old = self.history.entries().iter().take_while(|entry| entry.id != before);
+        let was: u64 = old.clone().map(|entry| u64::from(entry.tokens())).sum();
+        let state = StateBlock::gather(old.map(|entry| &*entry.item));
+        let text =
+            format!("## Archived History Summary\n### Facts recorded by the program\n{}", state.render());
+        if u64::from(crate::context::budget::tokens::estimate(&text)) >= was {
+            return;
+        }
+        let state = serde_json::to_value(&state).unwrap_or_default();
+        let id = ItemId(self.next_id);
+        self.next_id += 1;
+        self.history.archive(before, id, Summary { text: text.into(), state });
+    }
+}
