@@ -100,7 +100,7 @@ pub fn run(args: &ReplayArgs) -> Result<(), Failure> {
         format!("{}\n", table::to_json(&rows, raw_cost, settings.cached_price, args.window, files.len()))
     } else {
         table::render(&rows, raw_cost, settings.cached_price)
-    });
+    })?;
     Ok(())
 }
 
