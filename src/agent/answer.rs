@@ -74,7 +74,14 @@ impl Core {
         let mut tries = 0;
         let mut refused: Option<(u64, String)> = None;
         loop {
-            let built = self.next_request(control, events).await?;
+            let built = match self.next_request(control, events).await {
+                Err(Stop::Failed { .. }) if refused.is_some() => {
+                    (self.context.window_tokens, self.context.output_reserve_tokens) = believed;
+                    let message = refused.map(|(_, message)| message).unwrap_or_default();
+                    return Err(Stop::Provider(ProviderError::ContextFull { message }));
+                }
+                other => other?,
+            };
             let size = built.ledger.total();
             if let Some((_, message)) = refused.take_if(|(last, _)| size >= *last) {
                 // Nothing more can be given up: the window is not what the server minds, or far too small.

@@ -21,7 +21,7 @@ use crate::context::law::Law;
 use crate::model::call::ToolSpec;
 use crate::model::request::Params;
 use crate::policy::rules::Rules;
-use crate::protocol::event::Event;
+use crate::protocol::event::{Event, Level};
 use crate::protocol::op::Op;
 use crate::provider::api::Provider;
 use crate::session::log::LogError;
@@ -82,20 +82,22 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
         }
     };
     let originals = Arc::new(LogOriginals::default());
-    let core =
+    let mut core =
         core(&loaded, provider, model, &workspace, &project_state, interactive, conversation, &originals);
     core.restore_working_state(todos);
     let questions = Arc::new(Questions::new(events.clone()));
+    let mut waiting = Vec::new();
     if resume.is_some() {
         let items = core.conversation.history.entries().iter().map(|entry| Arc::clone(&entry.item)).collect();
-        let _ = events.send(Event::History(items));
+        waiting.push(Event::History(items));
     }
     let damage = core.dispatcher.desk.damage();
     for text in loaded.notices.iter().cloned().chain(backlog).chain(damage) {
-        let _ = events.send(Event::Notice { level: crate::protocol::event::Level::Warning, text });
+        waiting.push(Event::Notice { level: Level::Warning, text });
     }
     let wiring = Wiring { loaded, workspace, project_state, interactive, originals };
-    Ok(Engine { core, wiring, events, questions })
+    core.last_estimate = core.build().ledger.total();
+    Ok(Engine { core, wiring, events, questions, backlog: waiting })
 }
 
 #[allow(clippy::too_many_arguments)]
@@ -141,6 +143,7 @@ fn core(
         system,
         summary_failures: 0,
         last_estimate: 0,
+        typed: Vec::new(),
     }
 }
 

@@ -19,6 +19,18 @@ const SUMMARY_TOKENS: u64 = 1_500;
 /// Failures in a row after which summaries are no longer tried by themselves.
 const MAX_FAILURES: u32 = 2;
 
+/// What became of an attempt to archive old rounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Archived {
+    Done,
+    /// Only rounds that stay.
+    Nothing,
+    /// Interrupted.
+    Stopped,
+    /// The summary would have been no smaller than the rounds.
+    NotSmaller,
+}
+
 /// Why a request cannot be made.
 #[derive(Debug)]
 pub enum FitError {
@@ -43,7 +55,10 @@ impl Core {
     }
 
     fn low_water(&self) -> u64 {
-        (self.context.window_tokens as f64 * self.context.low_water) as u64
+        let share = (self.context.window_tokens as f64 * self.context.low_water) as u64;
+        // In a small window the reserve pulls the trigger down: landing must stay well under it, or every request
+        // would compact again.
+        share.min(steward::limit(&self.context) * 8 / 10)
     }
 
     /// Rewrites the past where the policy says that it pays, or that the soft cap demands it.
@@ -122,7 +137,7 @@ impl Core {
         Ok(())
     }
 
-    /// Replaces old rounds by a summary. Returns whether anything was archived.
+    /// Replaces old rounds by a summary.
     ///
     /// # Errors
     /// When the log cannot be written.
@@ -131,8 +146,8 @@ impl Core {
         control: &Arc<TurnControl>,
         events: &Events,
         focus: Option<String>,
-    ) -> Result<bool, LogError> {
-        let Some(before) = self.archive_cut(focus.is_some()) else { return Ok(false) };
+    ) -> Result<Archived, LogError> {
+        let Some(before) = self.archive_cut(focus.is_some()) else { return Ok(Archived::Nothing) };
         let entries: Vec<Entry> = self
             .conversation
             .history
@@ -154,7 +169,12 @@ impl Core {
             }
         };
         let _ = events.send(Event::Compacting { running: false });
-        let Some(done) = done else { return Ok(false) };
+        let Some(done) = done else { return Ok(Archived::Stopped) };
+        let now = u64::from(crate::context::budget::tokens::estimate(&done.summary.text));
+        if now >= was {
+            self.summary_failures += 1;
+            return Ok(Archived::NotSmaller);
+        }
         if let Some(reason) = &done.fallback {
             self.summary_failures += 1;
             let more = if self.summary_failures >= MAX_FAILURES {
@@ -169,13 +189,8 @@ impl Core {
         } else {
             self.summary_failures = 0;
         }
-        let now = u64::from(crate::context::budget::tokens::estimate(&done.summary.text));
-        if now >= was {
-            self.summary_failures += 1;
-            return Ok(false);
-        }
         self.conversation.archive(before, done.summary, "compaction")?;
-        Ok(true)
+        Ok(Archived::Done)
     }
 
     /// Where to cut: as many recent rounds stay as the low-water mark allows, at least two unless there is only one

@@ -14,7 +14,7 @@ use crate::context::history::normalize::LOST_RESULT;
 use crate::model::envelope::{Envelope, ErrorCode};
 use crate::model::item::{Item, ItemId, Summary, ToolResult};
 use crate::model::usage::Usage;
-use crate::protocol::event::{TurnEnd, WindowState};
+use crate::protocol::event::{EndReason, TurnEnd, WindowState};
 use crate::session::log::{self, LogError, SessionLog};
 use crate::session::reader;
 use crate::session::record::{ItemRecord, Record, RequestRecord};
@@ -231,11 +231,25 @@ impl Conversation {
         Ok(())
     }
 
-    /// Takes up that the turn ended.
+    /// A session of which nothing is left leaves no file. Returns whether that was so.
+    pub fn discard_if_empty(&mut self) -> bool {
+        if self.turns > 0 || !self.history.entries().is_empty() {
+            return false;
+        }
+        if let Some(log) = self.log.take() {
+            let _ = std::fs::remove_file(log.path());
+        }
+        true
+    }
+
+    /// Takes up that the turn ended. A text that went back to the person is not written: it left the history too.
     ///
     /// # Errors
     /// When the log cannot be written.
-    pub fn end_turn(&mut self, end: TurnEnd) -> Result<(), LogError> {
+    pub fn end_turn(&mut self, mut end: TurnEnd) -> Result<(), LogError> {
+        if let EndReason::ProviderFailed { prompt_returned, .. } = &mut end.reason {
+            *prompt_returned = None;
+        }
         self.history.end_turn();
         self.turns += 1;
         self.write(&Record::TurnEnd { ms: clock::now_ms(), end })

@@ -33,6 +33,8 @@ pub struct Core {
     pub tools_tokens: u32,
     pub summary_failures: u32,
     pub last_estimate: u64,
+    /// What the person typed for the running turn, word for word, to give it back when the turn comes to nothing.
+    pub typed: Vec<String>,
 }
 
 impl Core {

@@ -120,6 +120,10 @@ impl Dispatcher {
                 args: Arc::clone(&call.args),
             });
         };
+        if control.cancel.is_cancelled() {
+            started(call.name.to_string());
+            return Err(interrupted());
+        }
         let parsed = self.find(&call.name).map_err(|error| envelope_of(&error)).and_then(|tool| {
             let args = call.parsed_args().map_err(|message| {
                 Box::new(Envelope::error(

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc;
 
+use super::compact::Archived;
 use super::control::{Events, Questions, TurnControl};
 use super::conversation::Conversation;
 use super::core::Core;
@@ -14,8 +15,10 @@ use super::policy_desk::PolicyDesk;
 use super::recall::LogOriginals;
 use crate::config::load::Loaded;
 use crate::config::prompts;
+use crate::context::budget::tokens::Calibration;
 use crate::protocol::event::{Event, Level, SessionInfo};
 use crate::protocol::op::Op;
+use crate::provider::probe;
 use crate::search::walk::{self, Walk};
 use crate::session::index;
 
@@ -37,12 +40,17 @@ pub struct Engine {
     pub wiring: Wiring,
     pub events: Events,
     pub questions: Arc<Questions>,
+    /// What a front end is told once the session is announced: the items of a resumed session, notices.
+    pub backlog: Vec<Event>,
 }
 
 impl Engine {
     /// Runs until `Shutdown` or until the front end is gone.
     pub async fn run(mut self, mut ops: mpsc::UnboundedReceiver<Op>) {
         self.announce();
+        for event in std::mem::take(&mut self.backlog) {
+            let _ = self.events.send(event);
+        }
         let mut deferred: VecDeque<Op> = VecDeque::new();
         loop {
             let op = match deferred.pop_front() {
@@ -57,7 +65,9 @@ impl Engine {
                 Op::Submit { text } => text,
                 Op::Init => prompts::INIT.trim().to_owned(),
                 Op::Compact { focus } => {
-                    self.compact(focus, &mut ops, &mut deferred).await;
+                    if !self.compact(focus, &mut ops, &mut deferred).await {
+                        break;
+                    }
                     continue;
                 }
                 other => {
@@ -80,21 +90,21 @@ impl Engine {
     ) -> bool {
         let control = Arc::new(TurnControl::new(Arc::clone(&self.questions)));
         let desk = Arc::clone(&self.core.dispatcher.desk);
-        let before = self.core.params.model.clone();
         let going_on = {
             let turn = self.core.run_turn(text, &control, &self.events);
             listen(turn, ops, deferred, &control, &desk, &self.wiring, &self.events).await
         };
         self.wiring.originals.follow(self.core.conversation.log_path());
-        // What was typed in the turn's last moment is not lost: it begins the next turn.
-        for text in control.take_steering() {
-            deferred.push_back(Op::Submit { text });
-        }
+        self.after(&control, deferred);
+        going_on
+    }
+
+    /// What came too late for the work that has just ended is not lost: a message begins the next turn.
+    fn after(&self, control: &TurnControl, deferred: &mut VecDeque<Op>) {
+        deferred.extend(control.take_steering().into_iter().map(|text| Op::Submit { text }));
         if control.ledger_wanted() {
             self.send_ledger();
         }
-        debug_assert_eq!(before, self.core.params.model);
-        going_on
     }
 
     async fn compact(
@@ -102,25 +112,25 @@ impl Engine {
         focus: Option<String>,
         ops: &mut mpsc::UnboundedReceiver<Op>,
         deferred: &mut VecDeque<Op>,
-    ) {
+    ) -> bool {
         let control = Arc::new(TurnControl::new(Arc::clone(&self.questions)));
         let desk = Arc::clone(&self.core.dispatcher.desk);
         let before = self.core.size();
         self.core.summary_failures = 0;
-        let done = {
+        let (done, going_on) = {
             let (core, events) = (&mut self.core, &self.events);
             let work = async {
                 let focus = Some(focus.unwrap_or_default());
                 core.archive_rounds(&control, events, focus).await
             };
-            let mut outcome = Ok(false);
+            let mut outcome = Ok(Archived::Stopped);
             let work = async { outcome = work.await };
-            listen(work, ops, deferred, &control, &desk, &self.wiring, &self.events).await;
-            outcome
+            let going_on = listen(work, ops, deferred, &control, &desk, &self.wiring, &self.events).await;
+            (outcome, going_on)
         };
         let now = self.core.size();
         let (level, text) = match done {
-            Ok(true) => (
+            Ok(Archived::Done) => (
                 Level::Info,
                 format!(
                     "Compacted: about {} → {} tokens.",
@@ -128,30 +138,41 @@ impl Engine {
                     crate::base::text::human_tokens(now)
                 ),
             ),
-            Ok(false) => {
+            Ok(Archived::Nothing) => {
                 (Level::Info, "There is nothing to compact yet: the recent rounds always stay.".to_owned())
             }
+            Ok(Archived::Stopped) => (Level::Info, "Stopped; nothing was compacted.".to_owned()),
+            Ok(Archived::NotSmaller) => (
+                Level::Info,
+                "A summary would be no smaller than the rounds; nothing was changed.".to_owned(),
+            ),
             Err(error) => (Level::Error, error.to_string()),
         };
         self.notice(level, text);
         self.core.last_estimate = self.core.build().ledger.total();
         self.send_window();
+        self.after(&control, deferred);
+        going_on
     }
 
     async fn idle_op(&mut self, op: Op) {
         match op {
-            Op::SetModel { model } => match self.wiring.loaded.context_for(&model, None) {
-                Ok(context) => {
-                    self.core.context = context;
-                    self.core.params.model = model.as_str().into();
-                    let provider = self.core.provider.name();
-                    if let Err(error) = self.core.conversation.note_model(provider, &model) {
-                        self.notice(Level::Error, error.to_string());
+            Op::SetModel { model } => {
+                match self.wiring.loaded.context_for(&model, self.local_window(&model).await) {
+                    Ok(context) => {
+                        self.core.context = context;
+                        self.core.params.model = model.as_str().into();
+                        // What was learned of one model's tokenizer says nothing of another's.
+                        self.core.conversation.calibration = Calibration::default();
+                        let provider = self.core.provider.name();
+                        if let Err(error) = self.core.conversation.note_model(provider, &model) {
+                            self.notice(Level::Error, error.to_string());
+                        }
+                        self.announce();
                     }
-                    self.announce();
+                    Err(error) => self.notice(Level::Error, format!("{error}; {}.", error.hint)),
                 }
-                Err(error) => self.notice(Level::Error, format!("{error}; {}.", error.hint)),
-            },
+            }
             Op::Clear => {
                 self.open(Conversation::new(&self.wiring.project_state, &self.wiring.workspace));
                 self.announce();
@@ -164,6 +185,16 @@ impl Engine {
             Op::Submit { .. } | Op::Init | Op::Compact { .. } | Op::Shutdown | Op::Interrupt => {}
             quick => quick_op(quick, &self.core.dispatcher.desk, &self.wiring, &self.events),
         }
+    }
+
+    /// The window of a model on a server at its usual local address.
+    async fn local_window(&self, model: &str) -> Option<u64> {
+        let mut settings = self.wiring.loaded.provider.clone()?;
+        settings.model = model.into();
+        if !probe::is_usual_local(&settings.base_url) {
+            return None;
+        }
+        probe::context_window(&settings).await.map(|window| window.tokens)
     }
 
     /// Continues another session.
@@ -190,8 +221,11 @@ impl Engine {
     fn open(&mut self, conversation: Conversation) {
         self.core.conversation = conversation;
         self.core.summary_failures = 0;
-        self.core.last_estimate = 0;
-        self.core.dispatcher.cx.todos.set(Vec::new());
+        self.core.last_estimate = self.core.build().ledger.total();
+        let cx = &self.core.dispatcher.cx;
+        cx.todos.set(Vec::new());
+        cx.files.clear();
+        cx.shell.set_cwd(cx.root.to_path_buf());
         self.wiring.originals.follow(self.core.conversation.log_path());
     }
 

@@ -5,7 +5,8 @@ use crate::base::path;
 use crate::model::item::Item;
 
 impl Core {
-    /// What tools remember between calls, rebuilt from a session's history: the todo list and which files were read.
+    /// What tools remember between calls, rebuilt from a session's history: the todo list, which
+    /// files were read, and in which folder the shell stands.
     pub fn restore_working_state(&self, todos: Option<serde_json::Value>) {
         if let Some(list) = todos.and_then(|list| serde_json::from_value(list).ok()) {
             self.dispatcher.cx.todos.set(list);
@@ -14,6 +15,12 @@ impl Core {
             let Item::ToolResult(result) = &*entry.item else { continue };
             let data = &result.envelope.data;
             let text = |key: &str| data.get(key).and_then(serde_json::Value::as_str);
+            if let Some(cwd) = text("cwd").filter(|_| &*result.tool == "Bash") {
+                let folder = path::resolve(&self.dispatcher.cx.root, cwd).canonical;
+                if folder.is_dir() {
+                    self.dispatcher.cx.shell.set_cwd(folder);
+                }
+            }
             if let (Some(path), Some(hash)) = (text("path"), text("hash")) {
                 let canonical = path::resolve(&self.dispatcher.cx.root, path).canonical;
                 self.dispatcher.cx.files.remember(&canonical, hash);

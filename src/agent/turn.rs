@@ -20,6 +20,7 @@ impl Core {
         let begun = Instant::now();
         let usage_before = self.conversation.total();
         let mut steps = 0;
+        self.typed = vec![text.clone()];
         let _ = events.send(Event::TurnStarted { text: text.clone() });
         let (first, outcome) = match self.begin(&text) {
             Ok(id) => (Some(id), self.steps(&mut steps, control, events).await),
@@ -32,7 +33,7 @@ impl Core {
             Err(Stop::Provider(error)) => EndReason::ProviderFailed {
                 message: error.to_string(),
                 hint: error.hint().to_owned(),
-                prompt_returned: self.take_back(first, steps, &text),
+                prompt_returned: self.take_back(first, steps, control),
             },
         };
         let end = TurnEnd {
@@ -42,7 +43,9 @@ impl Core {
             usage: since(self.conversation.total(), usage_before),
             elapsed_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
         };
-        if let Err(error) = self.conversation.end_turn(end.clone()) {
+        if !self.conversation.discard_if_empty()
+            && let Err(error) = self.conversation.end_turn(end.clone())
+        {
             // A turn that failed because of the log says so itself.
             if !matches!(end.reason, EndReason::Failed { .. }) {
                 notice(events, Level::Error, error.to_string());
@@ -61,11 +64,13 @@ impl Core {
         Ok(self.conversation.record(Item::User(message))?.0)
     }
 
-    /// A provider that failed before anything of the turn was answered gives the message back: it leaves the history.
-    fn take_back(&mut self, first: Option<ItemId>, steps: u32, text: &str) -> Option<String> {
+    /// A provider that failed before anything of the turn was answered gives everything back that was typed: it leaves
+    /// the history.
+    fn take_back(&mut self, first: Option<ItemId>, steps: u32, control: &TurnControl) -> Option<String> {
         let first = first.filter(|_| steps == 0)?;
         self.conversation.rewind(first).ok()?;
-        Some(text.to_owned())
+        self.typed.extend(control.take_steering());
+        Some(self.typed.join("\n"))
     }
 
     async fn steps(
@@ -112,6 +117,7 @@ impl Core {
     fn take_steering(&mut self, control: &TurnControl, events: &Events) -> Result<bool, Stop> {
         let mut any = false;
         for text in control.take_steering() {
+            self.typed.push(text.clone());
             let message = self.user_message(&text, true);
             self.conversation.record(Item::User(message))?;
             let _ = events.send(Event::Steered { text });

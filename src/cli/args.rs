@@ -109,8 +109,8 @@ pub struct ResumeArgs {
     /// The session, or the beginning of its id
     pub id: Option<String>,
 
-    /// The session that was changed last
-    #[arg(long, conflicts_with = "id")]
+    /// The session that was changed last; what follows is then the prompt
+    #[arg(long)]
     pub last: bool,
 
     /// What to do next

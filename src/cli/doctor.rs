@@ -56,6 +56,7 @@ pub async fn run(cli: &Cli, args: &DoctorArgs) -> Result<bool, Failure> {
                 }
             }
         }
+        None if opened.loaded.provider_error.is_some() => works = false,
         None => match probe::find_local().await {
             Some(server) => {
                 line("provider", format!("{} found at {}", server.name, server.base_url));
@@ -66,6 +67,9 @@ pub async fn run(cli: &Cli, args: &DoctorArgs) -> Result<bool, Failure> {
                 line("provider", format!("none: {}.", absent::ADVICE));
             }
         },
+    }
+    if let Some(error) = &opened.loaded.provider_error {
+        out.push_str(&format!("error: {error}\nhint: {}\n", error.hint));
     }
     for notice in &opened.loaded.notices {
         out.push_str(&format!("note: {notice}\n"));

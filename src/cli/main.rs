@@ -65,13 +65,15 @@ async fn run(cli: &Cli) -> Result<u8, Failure> {
 
 /// Without an id the screen opens with the list to choose from.
 async fn resume(cli: &Cli, args: &ResumeArgs) -> Result<u8, Failure> {
-    let which = match &args.id {
-        Some(id) => Which::Id(id.clone()),
-        None if args.last || cli.continue_last => Which::Last,
-        None => Which::New,
+    let last = args.last || cli.continue_last;
+    let (which, prompt) = match &args.id {
+        Some(text) if last => (Which::Last, Some(text.clone())),
+        Some(id) => (Which::Id(id.clone()), args.prompt.clone()),
+        None if last => (Which::Last, None),
+        None => (Which::New, None),
     };
     let first = matches!(which, Which::New).then_some(Op::ListSessions);
-    chat(cli, args.prompt.clone(), which, first).await
+    chat(cli, prompt, which, first).await
 }
 
 async fn chat(cli: &Cli, prompt: Option<String>, which: Which, first: Option<Op>) -> Result<u8, Failure> {

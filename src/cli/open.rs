@@ -106,6 +106,9 @@ pub fn session(project_state: &Path, which: &Which) -> Result<Option<PathBuf>, F
 pub async fn setup(cli: &Cli, interactive: bool, which: &Which) -> Result<Setup, Failure> {
     let default_permission = if interactive { Permission::Ask } else { Permission::Auto };
     let Opened { mut loaded, workspace, project_state } = open(&cli.model, default_permission)?;
+    if let Some(error) = loaded.provider_error.take() {
+        return Err(error.into());
+    }
     let resume = session(&project_state, which)?;
     let provider: Arc<dyn Provider> = match &loaded.provider {
         Some(settings) => registry::build(settings)?,
@@ -132,8 +135,9 @@ pub async fn setup(cli: &Cli, interactive: bool, which: &Which) -> Result<Setup,
             None => return Err(Failure::new(Kind::Config, "no model is set up", absent::ADVICE)),
         },
     };
-    if loaded.context.window_origin == Origin::Default
-        && let Some(settings) = loaded.provider.as_ref().filter(|settings| is_usual_local(&settings.base_url))
+    if loaded.context.window_origin != Origin::User
+        && let Some(settings) =
+            loaded.provider.as_ref().filter(|settings| probe::is_usual_local(&settings.base_url))
         && let Some(window) = probe::context_window(settings).await
     {
         loaded.notices.extend(window.advice);
@@ -141,13 +145,6 @@ pub async fn setup(cli: &Cli, interactive: bool, which: &Which) -> Result<Setup,
     }
     let model = loaded.provider.as_ref().map_or_else(|| Arc::from("no model"), |s| Arc::clone(&s.model));
     Ok(Setup { loaded, provider, model, workspace, project_state, interactive, resume })
-}
-
-/// Only servers at their usual local address are asked for their window before the first request: any other server
-/// would have to answer a question that it may not know, and the start would wait for it.
-fn is_usual_local(base_url: &str) -> bool {
-    [":11434", ":1234", ":8080"].iter().any(|port| base_url.contains(port))
-        && (base_url.contains("localhost") || base_url.contains("127.0.0.1"))
 }
 
 fn first_run() -> String {

@@ -79,6 +79,10 @@ async fn one(dispatcher: &Dispatcher, name: &str, args: &str, input: &Value) -> 
     let watch = tokio::spawn(async move {
         if tokio::signal::ctrl_c().await.is_ok() {
             interrupt.cancel.cancel();
+            // The call cleans up; a second one, or waiting for the next line, ends the program.
+            if tokio::signal::ctrl_c().await.is_ok() {
+                std::process::exit(130);
+            }
         }
     });
     let call = Arc::new(ToolCall { id: "call_1".into(), name: name.into(), args: args.into() });

@@ -39,6 +39,8 @@ fn bad(what: impl Into<String>, hint: impl Into<String>) -> ConfigError {
 pub struct Loaded {
     /// `None`: no provider, key or address is configured anywhere.
     pub provider: Option<ProviderSettings>,
+    /// What is wrong with the model settings: only who needs a model minds.
+    pub provider_error: Option<ConfigError>,
     pub context: ContextSettings,
     pub work: WorkSettings,
     /// Things the person should know, such as refused keys of a project's file.
@@ -88,7 +90,10 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
     let defaults =
         Raw::parse(DEFAULTS).map_err(|what| bad(what, "this is a fault of the build; please report it"))?;
     let raw = sources.flags.over(vars).over(project).over(user).over(defaults);
-    let provider = provider(&raw, sources.vars)?;
+    let (provider, provider_error) = match provider(&raw, sources.vars) {
+        Ok(provider) => (provider, None),
+        Err(error) => (None, Some(error)),
+    };
     let model = provider.as_ref().map_or("", |settings| &settings.model).to_owned();
     let context = context(&raw, &model, None)?;
     let work = WorkSettings {
@@ -96,7 +101,7 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
         max_steps: raw.max_steps.unwrap_or(500).max(1),
         light_model: raw.light_model.as_deref().map(Arc::from),
     };
-    Ok(Loaded { provider, context, work, notices, raw })
+    Ok(Loaded { provider, provider_error, context, work, notices, raw })
 }
 
 impl Loaded {
@@ -345,7 +350,7 @@ mod tests {
 
     #[test]
     fn a_missing_key_says_what_to_export() {
-        let error = with("provider = \"anthropic\"", &[]).unwrap_err();
+        let error = with("provider = \"anthropic\"", &[]).unwrap().provider_error.unwrap();
         assert!(error.hint.contains("ANTHROPIC_API_KEY"), "{}", error.hint);
     }
 

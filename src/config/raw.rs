@@ -99,7 +99,12 @@ impl Raw {
 
     /// `self` where it has a value, else `lower`.
     #[must_use]
-    pub fn over(self, lower: Self) -> Self {
+    pub fn over(self, mut lower: Self) -> Self {
+        // An address and a key belong to the provider that they were written for: a key must not go to another's host.
+        let named = self.provider.filter(|kind| *kind != lower.provider.unwrap_or(ProviderKind::Openai));
+        if named.is_some() {
+            (lower.base_url, lower.api_key_env, lower.headers, lower.model) = (None, None, None, None);
+        }
         macro_rules! pick {
             ($($field:ident),* $(,)?) => { Self { $($field: self.$field.or(lower.$field)),* } };
         }
@@ -182,6 +187,16 @@ mod tests {
         assert_eq!(raw.base_url, None);
         assert_eq!(raw.max_steps, Some(3));
         assert_eq!(refused, ["base_url", "permission"]);
+    }
+
+    #[test]
+    fn another_provider_does_not_inherit_the_address() {
+        let user =
+            Raw::parse("provider = \"openai\"\nbase_url = \"https://router/v1\"\nmax_steps = 3").unwrap();
+        let flags = |text: &str| Raw::parse(text).unwrap().over(user.clone());
+        assert_eq!(flags("provider = \"anthropic\"").base_url, None);
+        assert_eq!(flags("provider = \"anthropic\"").max_steps, Some(3));
+        assert!(flags("provider = \"openai\"").base_url.is_some());
     }
 
     #[test]

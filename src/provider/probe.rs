@@ -62,6 +62,13 @@ pub async fn find_among(places: &[(&str, &str)]) -> Option<LocalServer> {
     join_all(asked).await.into_iter().flatten().next()
 }
 
+/// Whether this is one of the usual places of a local server. Only those are asked for their window before the first
+/// request: any other server would have to answer a question that it may not know, and the start would wait for it.
+pub fn is_usual_local(base_url: &str) -> bool {
+    [":11434", ":1234", ":8080"].iter().any(|port| base_url.contains(port))
+        && (base_url.contains("localhost") || base_url.contains("127.0.0.1"))
+}
+
 /// The window of `settings.model`, where the server tells it. Servers without TLS are taken for local ones and asked in
 /// their own ways too (llama.cpp, LM Studio, Ollama).
 pub async fn context_window(settings: &ProviderSettings) -> Option<ServerWindow> {

@@ -4,6 +4,7 @@
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use thiserror::Error;
 
@@ -18,6 +19,10 @@ pub enum LogError {
     #[error("the session log {path} can't be {action}: {source}")]
     Io { path: PathBuf, action: &'static str, source: io::Error },
 }
+
+/// How long a held lock is waited for before the session counts as open elsewhere.
+const LOCK_TRIES: u32 = 15;
+const LOCK_PAUSE: Duration = Duration::from_millis(10);
 
 /// An open, locked session log.
 #[derive(Debug)]
@@ -84,11 +89,18 @@ impl SessionLog {
     }
 
     fn locked(id: &str, path: PathBuf, file: File) -> Result<Self, LogError> {
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(LogError::Busy { id: id.to_owned() }),
-            // A file system without locks: going on is better than refusing to work at all.
-            Err(TryLockError::Error(_)) => {}
+        // A process that is just ending, or a child of one between fork and exec, holds the lock for a moment more.
+        let mut tries = 0;
+        loop {
+            match file.try_lock() {
+                Err(TryLockError::WouldBlock) if tries < LOCK_TRIES => {
+                    tries += 1;
+                    std::thread::sleep(LOCK_PAUSE);
+                }
+                Err(TryLockError::WouldBlock) => return Err(LogError::Busy { id: id.to_owned() }),
+                // A file system without locks: going on is better than refusing to work at all.
+                Ok(()) | Err(TryLockError::Error(_)) => break,
+            }
         }
         Ok(Self { id: id.to_owned(), path, file, torn: false })
     }

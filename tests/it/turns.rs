@@ -227,3 +227,54 @@ async fn a_server_with_a_smaller_window_than_it_said_is_believed() {
     let requests = server.requests();
     assert!(tokens::of_request(&requests[2].body) < tokens::of_request(&requests[1].body));
 }
+
+#[tokio::test]
+async fn a_message_typed_while_compacting_begins_the_next_turn() {
+    let long = "This answer explains a lot of things in many words. ".repeat(40);
+    let mut script: Vec<Reply> = (0..4).map(|_| answer().text(&long).into()).collect();
+    script.push(answer().text("Fixed.").into());
+    let server = FakeServer::start(script);
+    server.on_body("<conversation>", answer().text("## Objectives & Status\n- much").gated());
+    let mut agent = TestAgent::start(&place(), &config(&server, ""), false);
+    for turn in 0..4 {
+        agent.turn(&format!("request {turn}")).await;
+    }
+    agent.send(Op::Compact { focus: None });
+    agent.until(|event| matches!(event, Event::Compacting { running: true }).then_some(())).await;
+    agent.submit("fix X");
+    server.release(1_000);
+    assert_eq!(agent.end().await.reason, EndReason::Done);
+    let last = server.requests().pop().unwrap();
+    assert!(last.raw.contains("fix X") && last.raw.contains("Archived History Summary"), "{}", last.raw);
+}
+
+#[tokio::test]
+async fn a_failed_first_message_leaves_no_session_and_gives_everything_back() {
+    let server = FakeServer::start(vec![status(400, r#"{"error":{"message":"no"}}"#)]);
+    let place = place();
+    let mut agent = TestAgent::start(&place, &config(&server, ""), false);
+    let end = agent.turn("a long request").await;
+    let EndReason::ProviderFailed { prompt_returned, .. } = end.reason else { panic!("{end:?}") };
+    assert_eq!(prompt_returned.as_deref(), Some("a long request"));
+    let logs = walkdir::WalkDir::new(place.home()).into_iter().flatten();
+    assert_eq!(logs.filter(|entry| entry.path().extension().is_some_and(|e| e == "jsonl")).count(), 0);
+}
+
+#[tokio::test]
+async fn another_session_knows_nothing_of_the_files_that_this_one_read() {
+    let edit = || {
+        answer().call("Edit", json!({"path": "a.txt", "old_string": "alpha", "new_string": "omega"})).into()
+    };
+    let server = FakeServer::start(vec![
+        answer().call("Read", json!({"path": "a.txt"})).into(),
+        answer().text("Read.").into(),
+        edit(),
+        answer().text("I must read it first.").into(),
+    ]);
+    let place = place();
+    let mut agent = TestAgent::start(&place, &config(&server, ""), false);
+    agent.turn("read").await;
+    agent.send(Op::Clear);
+    agent.turn("edit").await;
+    assert_eq!(place.text("a.txt"), "alpha\n");
+}

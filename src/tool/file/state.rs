@@ -65,6 +65,11 @@ impl FileStates {
         }
     }
 
+    /// Nothing counts as read any more: another session begins.
+    pub fn clear(&self) {
+        *self.lock() = States::default();
+    }
+
     /// All seen files with their hashes, sorted by path.
     pub fn list(&self) -> Vec<(PathBuf, String)> {
         let mut list: Vec<_> =
