@@ -4,6 +4,7 @@
 mod support;
 
 mod architecture;
+mod context_props;
 mod main_job;
 mod provider_faults;
 mod provider_stream;
@@ -15,5 +16,6 @@ mod tools_files;
 mod tools_find;
 mod tools_props;
 mod tools_read;
+mod traces;
 mod tui_screen;
 mod turns;
