@@ -4,7 +4,11 @@
 mod support;
 
 mod architecture;
+<<<<<<< HEAD
 mod faults;
+=======
+mod context_props;
+>>>>>>> context
 mod main_job;
 mod prompts;
 mod provider_faults;
@@ -18,5 +22,6 @@ mod tools_files;
 mod tools_find;
 mod tools_props;
 mod tools_read;
+mod traces;
 mod tui_screen;
 mod turns;

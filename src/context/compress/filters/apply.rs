@@ -1,8 +1,14 @@
 //! The filters in their order, and the pointer to what they left out. Pure.
 
+use std::collections::HashSet;
+
 use super::{cap, json_shape, repeats, runner, terminal};
 use crate::context::budget::tokens;
+use crate::context::compress::index;
 use crate::model::item::ItemId;
+
+/// The index of names in what a cap left out takes up to one part in so many of the cap.
+const NAMES_PART: u32 = 6;
 
 /// What the filters should know of an observation.
 #[derive(Clone, Copy, Debug)]
@@ -33,7 +39,14 @@ pub fn apply(id: ItemId, text: &str, kind: Kind) -> Option<String> {
             out = shorter;
             cut = true;
         }
-        if let Some(shorter) = cap::head_tail(&out, kind.max_tokens) {
+        if let Some(mut shorter) = cap::head_tail(&out, kind.max_tokens) {
+            let budget = u64::from(kind.max_tokens / NAMES_PART);
+            let names = index::names([out.as_str()].into_iter(), &shorter, &HashSet::new(), budget);
+            if !names.is_empty() {
+                shorter.push_str("\n[names in what is left out: ");
+                shorter.push_str(&names);
+                shorter.push(']');
+            }
             out = shorter;
             cut = true;
         }

@@ -1,0 +1,136 @@
+//! The context policy under random sessions: calls stay paired, old bytes change only where a batch was adopted, and what
+//! was adopted can be rebuilt from what would have been logged.
+
+use std::sync::Arc;
+
+use mycode::config::settings::{ContextSettings, Origin, Profile};
+use mycode::context::history::batch::Batch;
+use mycode::context::history::manager::HistoryManager;
+use mycode::context::history::steward::{self, Situation};
+use mycode::context::history::{ingest, normalize};
+use mycode::model::call::ToolCall;
+use mycode::model::envelope::Envelope;
+use mycode::model::item::{Item, ItemId, ToolResult, UserMessage};
+use mycode::model::request::Message;
+use proptest::prelude::*;
+
+/// What happens next in a session.
+#[derive(Clone, Debug)]
+enum Op {
+    User,
+    Say(usize),
+    Run { tool: usize, lines: usize, path: usize },
+    Pause,
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    prop_oneof![
+        1 => Just(Op::User),
+        2 => (1usize..60).prop_map(Op::Say),
+        6 => (0usize..4, 0usize..400, 0usize..5).prop_map(|(tool, lines, path)| Op::Run { tool, lines, path }),
+        1 => Just(Op::Pause),
+    ]
+}
+
+/// A history, and what the log would hold of it.
+struct Session {
+    history: HistoryManager,
+    log: Vec<Entry>,
+    next: u64,
+}
+
+enum Entry {
+    Item(ItemId, Arc<Item>),
+    Batch(Batch),
+    Request,
+}
+
+impl Session {
+    fn push(&mut self, item: Item) {
+        let (id, item) = (ItemId(self.next), Arc::new(item));
+        self.next += 1;
+        self.history.push(id, Arc::clone(&item), None);
+        self.log.push(Entry::Item(id, item));
+    }
+
+    fn adopt(&mut self, batch: Batch) {
+        self.history.adopt(&batch);
+        self.log.push(Entry::Batch(batch));
+    }
+
+    fn messages(&self) -> Vec<Message> {
+        self.history.entries().iter().filter_map(|entry| entry.message().cloned()).collect()
+    }
+}
+
+fn result(call: &str, tool: usize, lines: usize, path: usize) -> ToolResult {
+    let name = ["Read", "Bash", "Edit", "Grep"][tool];
+    let body: String = (0..lines).map(|n| format!("{n}\tlet name_{path}_{} = value_{n};\n", n % 7)).collect();
+    let envelope =
+        Envelope::success("").with_body("content", body).with("path", format!("src/file_{path}.rs"));
+    ToolResult { call_id: call.into(), tool: name.into(), envelope }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn paired_stable_and_rebuilt(ops in proptest::collection::vec(op(), 1..90), small in any::<bool>()) {
+        let settings = ContextSettings {
+            profile: Profile::Eco,
+            ..ContextSettings::for_window(if small { 16_000 } else { 128_000 }, Origin::User)
+        };
+        let mut session = Session { history: HistoryManager::default(), log: Vec::new(), next: 1 };
+        session.push(Item::User(UserMessage::new("begin")));
+        let mut before: Vec<Message> = Vec::new();
+        for op in ops {
+            let mut cold = false;
+            match op {
+                Op::User => {
+                    session.history.end_turn();
+                    session.push(Item::User(UserMessage::new("please go on with name_1_3")));
+                }
+                Op::Say(words) => session.push(Item::Assistant { text: "some words ".repeat(words).into() }),
+                Op::Run { tool, lines, path } => {
+                    let id = format!("c{}", session.next);
+                    let args = format!("{{\"path\":\"src/file_{path}.rs\"}}");
+                    session.push(Item::ToolCall(ToolCall { id: id.as_str().into(), name: "x".into(), args: args.into() }));
+                    session.push(Item::ToolResult(result(&id, tool, lines, path)));
+                    let batch = ingest::on_arrival(&session.history, settings.profile, settings.window_tokens);
+                    batch.into_iter().for_each(|batch| session.adopt(batch));
+                }
+                Op::Pause => cold = true,
+            }
+            let situation = Situation { settings: &settings, cold, fixed_tokens: 2_000, scale: 1.0 };
+            let batches = steward::before_request(&session.history, &situation);
+            let rewritten = !batches.is_empty();
+            batches.into_iter().for_each(|batch| session.adopt(batch));
+            let messages = session.messages();
+            prop_assert_eq!(&normalize::normalize(messages.clone()), &messages, "calls and results are paired");
+            if !rewritten {
+                prop_assert!(messages.starts_with(&before), "the prefix broke without a batch");
+            }
+            let sum: u64 = session.history.entries().iter().map(|entry| u64::from(entry.tokens())).sum();
+            prop_assert_eq!(sum, session.history.tokens());
+            before = messages;
+            session.history.count_request();
+            session.log.push(Entry::Request);
+        }
+        let users = session.history.entries().iter().filter(|entry| matches!(&*entry.item, Item::User(_)));
+        prop_assert!(users.clone().all(|entry| entry.message().is_some()), "what the user said is always sent");
+        let mut again = HistoryManager::default();
+        for entry in &session.log {
+            match entry {
+                Entry::Item(id, item) => {
+                    again.push(*id, Arc::clone(item), None);
+                }
+                Entry::Batch(batch) => {
+                    again.adopt(batch);
+                }
+                Entry::Request => again.count_request(),
+            }
+        }
+        let rebuilt: Vec<Message> = again.entries().iter().filter_map(|entry| entry.message().cloned()).collect();
+        prop_assert_eq!(rebuilt, before);
+    }
+}
