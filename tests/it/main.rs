@@ -4,11 +4,8 @@
 mod support;
 
 mod architecture;
-<<<<<<< HEAD
-mod faults;
-=======
 mod context_props;
->>>>>>> context
+mod faults;
 mod main_job;
 mod prompts;
 mod provider_faults;
