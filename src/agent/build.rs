@@ -21,7 +21,7 @@ use crate::context::law::Law;
 use crate::model::call::ToolSpec;
 use crate::model::request::Params;
 use crate::policy::rules::Rules;
-use crate::protocol::event::{Event, Level};
+use crate::protocol::event::{Event, LedgerView, Level};
 use crate::protocol::op::Op;
 use crate::provider::api::Provider;
 use crate::session::log::LogError;
@@ -66,6 +66,17 @@ pub fn start(setup: Setup) -> Result<Handle, LogError> {
         engine.run(op_receiver).await;
     });
     Ok(Handle { ops: op_sender, events: event_receiver, task })
+}
+
+/// What the next request of a session would hold.
+///
+/// # Errors
+/// When the session cannot be opened.
+pub fn ledger(setup: Setup) -> Result<LedgerView, LogError> {
+    let (events, _nobody) = mpsc::unbounded_channel();
+    let mut core = engine(setup, events)?.core;
+    core.law.refresh(core.dispatcher.root());
+    Ok(core.ledger_view(&core.build().ledger))
 }
 
 fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, LogError> {

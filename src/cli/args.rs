@@ -75,6 +75,8 @@ pub enum Command {
     Resume(ResumeArgs),
     /// List this project's sessions
     Sessions(SessionsArgs),
+    /// Show what a session's next request would hold, and what each part costs
+    Context(ContextArgs),
     /// Play a real session on a sample project: no key, no network
     Demo,
     /// Run one tool here and print its envelope
@@ -120,6 +122,16 @@ pub struct ResumeArgs {
 #[derive(Args, Debug)]
 pub struct SessionsArgs {
     /// One JSON object a line
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args, Debug)]
+pub struct ContextArgs {
+    /// The session, or the beginning of its id; the last one when left out
+    pub session: Option<String>,
+
+    /// One JSON object
     #[arg(long)]
     pub json: bool,
 }

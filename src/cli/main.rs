@@ -8,7 +8,7 @@ use clap::{CommandFactory, Parser};
 use super::args::{Cli, Command, ResumeArgs};
 use super::open::Which;
 use super::report::{Failure, Kind};
-use super::{demo, doctor, exec, open, replay, sessions, tool};
+use super::{context, demo, doctor, exec, open, replay, sessions, tool};
 use crate::agent::build;
 use crate::protocol::op::Op;
 use crate::tui::run::{self as tui, TuiOptions, TuiOutcome};
@@ -22,6 +22,9 @@ pub fn main() -> ExitCode {
         Some(Command::Completions { shell }) => {
             clap_complete::generate(*shell, &mut Cli::command(), "mycode", &mut std::io::stdout());
             return ExitCode::SUCCESS;
+        }
+        Some(Command::Context(args)) => {
+            return context::run(&cli, args).map_or_else(|failure| failure.report(), |()| ExitCode::SUCCESS);
         }
         Some(Command::Sessions(args)) => {
             return sessions::run(&cli, args).map_or_else(|failure| failure.report(), |()| ExitCode::SUCCESS);
@@ -59,7 +62,9 @@ async fn run(cli: &Cli) -> Result<u8, Failure> {
         Some(Command::Demo) => demo::run().await,
         Some(Command::Tool(args)) => Ok(u8::from(!tool::run(cli, args).await?)),
         Some(Command::Doctor(args)) => Ok(if doctor::run(cli, args).await? { 0 } else { Kind::Config as u8 }),
-        Some(Command::Sessions(_) | Command::Replay(_) | Command::Completions { .. }) => Ok(0),
+        Some(
+            Command::Context(_) | Command::Sessions(_) | Command::Replay(_) | Command::Completions { .. },
+        ) => Ok(0),
     }
 }
 
