@@ -14,6 +14,8 @@ use crate::session::record::FormName;
 
 /// The longest text that a pointer form keeps of a message, and of one string in a call's arguments, in characters.
 const POINTER_TEXT: usize = 1_200;
+/// The same for what the person wrote: it is the last thing to be cut.
+const POINTER_REQUEST: usize = 4_000;
 const POINTER_ARG: usize = 160;
 
 /// The message for `item` in `form`, or `None` when that form is no different from the full one.
@@ -34,7 +36,7 @@ pub fn shortened(id: ItemId, item: &Item, form: FormName) -> Option<Message> {
         }
         (_, FormName::Compressed | FormName::Masked) => None,
         (Item::User(message), FormName::Pointer) => {
-            Some(Message::User(middle_out(id, &message.wire(), POINTER_TEXT)?.into()))
+            Some(Message::User(middle_out(id, &message.wire(), POINTER_REQUEST)?.into()))
         }
         (Item::Assistant { text }, FormName::Pointer) => {
             Some(Message::Assistant(middle_out(id, text, POINTER_TEXT)?.into()))
