@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::config::settings::Permission;
 use crate::policy::access::Access;
-use crate::policy::command;
+use crate::policy::prefix;
 use crate::policy::rules::Rules;
 use crate::policy::verdict::{Judge, Verdict};
 
@@ -51,7 +51,7 @@ impl PolicyDesk {
     /// What "always" would allow for these accesses.
     pub fn always_prefix(accesses: &[Access]) -> Option<String> {
         match accesses {
-            [Access::Exec { command: text, .. }] => command::general_prefix(text),
+            [Access::Exec { command: text, .. }] => prefix::general_prefix(text),
             _ => None,
         }
     }
@@ -72,6 +72,11 @@ impl PolicyDesk {
                 _ => {}
             }
         }
+    }
+
+    /// Drops what was allowed for the session: another one begins.
+    pub fn forget_session(&self) {
+        self.state().rules.forget_session();
     }
 
     /// Allows a command prefix in this project from now on.

@@ -36,8 +36,9 @@ impl fmt::Display for Secret {
 pub fn is_credential_name(name: &str) -> bool {
     let upper = name.to_ascii_uppercase();
     const ENDINGS: [&str; 8] =
-        ["API_KEY", "APIKEY", "_TOKEN", "_SECRET", "_PASSWORD", "_SECRET_KEY", "_ACCESS_KEY", "_PRIVATE_KEY"];
-    ENDINGS.iter().any(|ending| upper.ends_with(ending))
+        ["_KEY", "APIKEY", "_TOKEN", "_SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "_CREDENTIALS"];
+    // Its opposite is meant to be seen.
+    ENDINGS.iter().any(|ending| upper.ends_with(ending)) && !upper.ends_with("PUBLIC_KEY")
 }
 
 #[cfg(test)]
@@ -53,10 +54,28 @@ mod tests {
 
     #[test]
     fn credential_names() {
-        assert!(is_credential_name("OPENAI_API_KEY"));
-        assert!(is_credential_name("gh_token"));
-        assert!(is_credential_name("AWS_SECRET_ACCESS_KEY"));
-        assert!(!is_credential_name("PATH"));
-        assert!(!is_credential_name("KEYBOARD"));
+        for name in [
+            "OPENAI_API_KEY",
+            "OPENROUTER_KEY",
+            "gh_token",
+            "AWS_SECRET_ACCESS_KEY",
+            "PGPASSWORD",
+            "DB_PASSWD",
+            "GOOGLE_APPLICATION_CREDENTIALS",
+            "GPG_KEY",
+        ] {
+            assert!(is_credential_name(name), "{name}");
+        }
+        for name in [
+            "PATH",
+            "KEYBOARD",
+            "SSH_AUTH_SOCK",
+            "KEYMAP",
+            "SSH_PUBLIC_KEY",
+            "TOKENIZERS_PARALLELISM",
+            "MONKEY",
+        ] {
+            assert!(!is_credential_name(name), "{name}");
+        }
     }
 }

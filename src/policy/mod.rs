@@ -2,5 +2,10 @@
 
 pub mod access;
 pub mod command;
+pub mod place;
+pub mod prefix;
+pub mod programs;
+pub mod reach;
 pub mod rules;
+pub mod shell;
 pub mod verdict;

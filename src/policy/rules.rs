@@ -6,12 +6,15 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::command;
+use super::place::Place;
+use super::prefix;
 use crate::base::atomic::{self, Expect};
 use crate::base::file::{self, FileError};
 
 /// The largest rules file.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
+/// How often saving starts anew when others write at the same moment.
+const SAVE_ATTEMPTS: usize = 8;
 
 /// The stored part.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,7 +31,9 @@ struct Stored {
 pub struct Rules {
     path: PathBuf,
     stored: Stored,
+    /// Whole commands: what has no safe prefix is allowed only as it was asked.
     session_commands: Vec<String>,
+    session_prefixes: Vec<String>,
     session_writes: bool,
     session_reads: Vec<PathBuf>,
     damage: Option<String>,
@@ -64,17 +69,17 @@ impl Rules {
     /// # Errors
     /// When the rules file cannot be written; the prefix holds for the session anyway.
     pub fn always(&mut self, prefix: String) -> io::Result<()> {
-        self.session_commands.push(prefix.clone());
+        self.session_prefixes.push(prefix.clone());
         if !self.stored.commands.contains(&prefix) {
             self.stored.commands.push(prefix);
         }
         self.save()
     }
 
-    /// Allows what was asked for the rest of the session: the prefix, or any command when there is none.
+    /// Allows what was asked for the rest of the session: the prefix, or this very command when there is none.
     pub fn for_session_command(&mut self, command: &str) {
-        match command::general_prefix(command) {
-            Some(prefix) => self.session_commands.push(prefix),
+        match prefix::general_prefix(command) {
+            Some(prefix) => self.session_prefixes.push(prefix),
             None => self.session_commands.push(command.to_owned()),
         }
     }
@@ -97,11 +102,18 @@ impl Rules {
         self.session_reads.iter().any(|folder| path.starts_with(folder))
     }
 
+    /// Forgets what was allowed for the session only.
+    pub fn forget_session(&mut self) {
+        self.session_commands.clear();
+        self.session_prefixes.clear();
+        self.session_reads.clear();
+        self.session_writes = false;
+    }
+
     /// Whether a command runs without a question by rule.
-    pub fn command_allowed(&self, text: &str) -> bool {
-        let mut prefixes = self.stored.commands.clone();
-        prefixes.extend(self.session_commands.iter().cloned());
-        self.session_commands.iter().any(|allowed| allowed == text) || command::covered(text, &prefixes)
+    pub fn command_allowed(&self, text: &str, place: &Place) -> bool {
+        let prefixes = self.stored.commands.iter().chain(&self.session_prefixes).map(String::as_str);
+        self.session_commands.iter().any(|allowed| allowed == text) || prefix::covered(text, prefixes, place)
     }
 
     pub fn offers_init(&self) -> bool {
@@ -117,11 +129,100 @@ impl Rules {
         self.save()
     }
 
-    fn save(&self) -> io::Result<()> {
+    /// Adds ours to what the file has now: another process may have added to it since we read it.
+    fn save(&mut self) -> io::Result<()> {
         if let Some(folder) = self.path.parent() {
             std::fs::create_dir_all(folder)?;
         }
-        let text = serde_json::to_string_pretty(&self.stored)?;
-        atomic::write(&self.path, text.as_bytes(), Expect::Anything).map_err(io::Error::other)
+        for _ in 0..SAVE_ATTEMPTS {
+            let old = match file::read(&self.path, MAX_BYTES) {
+                Ok((bytes, _)) => Some(bytes),
+                Err(FileError::NotFound) => None,
+                Err(FileError::TooLarge { .. }) => {
+                    self.set_aside()?;
+                    continue;
+                }
+                Err(error) => return Err(io::Error::other(error)),
+            };
+            let mut merged = match old.as_deref().map(serde_json::from_slice::<Stored>) {
+                Some(Ok(stored)) => stored,
+                Some(Err(_)) => {
+                    self.set_aside()?;
+                    continue;
+                }
+                None => Stored::default(),
+            };
+            merged.no_init_offer |= self.stored.no_init_offer;
+            let new = self.stored.commands.iter().filter(|command| !merged.commands.contains(command));
+            let new: Vec<String> = new.cloned().collect();
+            merged.commands.extend(new);
+            let text = serde_json::to_string_pretty(&merged)?;
+            let expect = old.as_deref().map_or(Expect::Missing, Expect::Bytes);
+            match atomic::write(&self.path, text.as_bytes(), expect) {
+                Ok(()) => {
+                    self.stored = merged;
+                    self.damage = None;
+                    return Ok(());
+                }
+                Err(FileError::Changed | FileError::Exists | FileError::NotFound) => {}
+                Err(error) => return Err(io::Error::other(error)),
+            }
+        }
+        Err(io::Error::other("it was changed by someone else again and again"))
+    }
+
+    /// A file that cannot be read may be a person's work with a slip in it: it is kept beside.
+    fn set_aside(&self) -> io::Result<()> {
+        std::fs::rename(&self.path, self.path.with_extension("json.damaged"))
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_processes_keep_each_others_rules() {
+        let dir = tempfile::tempdir().unwrap();
+        let (mut one, mut two) = (Rules::load(dir.path()), Rules::load(dir.path()));
+        one.always("cargo test".to_owned()).unwrap();
+        two.always("pytest".to_owned()).unwrap();
+        one.decline_init().unwrap();
+        let all = Rules::load(dir.path());
+        assert_eq!(all.stored.commands, ["cargo test", "pytest"]);
+        assert!(!all.offers_init());
+    }
+
+    #[test]
+    fn a_damaged_file_is_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("rules.json"), "{\"commands\": [").unwrap();
+        let mut rules = Rules::load(dir.path());
+        assert!(rules.damage().is_some());
+        rules.always("pytest".to_owned()).unwrap();
+        assert_eq!(
+            std::fs::read_to_string(dir.path().join("rules.json.damaged")).unwrap(),
+            "{\"commands\": ["
+        );
+        assert_eq!(Rules::load(dir.path()).stored.commands, ["pytest"]);
+    }
+
+    #[test]
+    fn the_session_allows_what_was_asked_and_is_forgotten() {
+        let place = Place::new(Path::new("/w"), &[], Path::new("/w"));
+        let mut rules = Rules::default();
+        rules.for_session_command("rm -rf build");
+        rules.for_session_command("pytest -q");
+        rules.for_session_writes();
+        rules.for_session_reads("/x".into());
+        assert!(rules.command_allowed("rm -rf build", &place));
+        assert!(rules.command_allowed("pytest a.py", &place));
+        for command in ["rm -rf build src ../other", "rm -rf build && rm -rf build", "pytest; rm -rf build"] {
+            assert!(!rules.command_allowed(command, &place), "{command}");
+        }
+        rules.forget_session();
+        assert!(!rules.command_allowed("rm -rf build", &place) && !rules.command_allowed("pytest", &place));
+        assert!(!rules.writes_allowed() && !rules.read_allowed(Path::new("/x/y")));
     }
 }

@@ -1,9 +1,12 @@
-//! The verdict over one call: from what it touches, the permission level and the person's rules. Pure.
+//! The verdict over one call: from what it touches, the permission level and the person's rules. Changes
+//! nothing, but follows links on the disk where a command names files.
 
 use std::path::Path;
 
 use super::access::Access;
 use super::command;
+use super::place::{self, Place};
+use super::reach;
 use super::rules::Rules;
 use crate::config::settings::Permission;
 
@@ -28,10 +31,6 @@ pub struct Judge<'a> {
     /// Folders outside the workspace that may be read without a question (spilled outputs).
     pub readable: &'a [&'a Path],
 }
-
-/// Folders and files inside the workspace that steer programs rather than being worked on: changing them asks even
-/// where other changes don't.
-const STEERING: &[&str] = &[".git", ".mycode"];
 
 impl Judge<'_> {
     /// The strictest verdict over all accesses.
@@ -69,11 +68,7 @@ impl Judge<'_> {
                 let Ok(inside) = path.strip_prefix(self.workspace) else {
                     return ask(format!("it changes {} outside the workspace", path.display()));
                 };
-                let steers = inside
-                    .components()
-                    .next()
-                    .is_some_and(|first| STEERING.iter().any(|name| first.as_os_str() == *name));
-                if steers {
+                if place::steers(inside) {
                     return ask(format!("it changes {}, which steers other programs", inside.display()));
                 }
                 if self.permission == Permission::Auto || self.rules.writes_allowed() {
@@ -82,42 +77,36 @@ impl Judge<'_> {
                     ask("it changes a file".to_owned())
                 }
             }
-            Access::Exec { command: text, cwd } => {
-                if command::only_looks(text) && cwd.starts_with(self.workspace)
-                    || self.rules.command_allowed(text)
-                {
-                    return Verdict::Allow;
-                }
-                match self.permission {
-                    Permission::ReadOnly => deny(
-                        "the permission is read-only: only commands that certainly just look around may run",
-                    ),
-                    Permission::Auto if !escapes(text) => Verdict::Allow,
-                    Permission::Auto => ask("the command can reach beyond the workspace".to_owned()),
-                    _ => ask("it runs a command".to_owned()),
-                }
-            }
+            Access::Exec { command: text, cwd } => self.exec(text, cwd),
         }
     }
-}
 
-/// A first cut: words which say that a command means to leave the workspace or the machine. The sandbox will make this
-/// a fact instead of a guess.
-fn escapes(command: &str) -> bool {
-    const WORDS: &[&str] =
-        &["sudo", "doas", "su", "shutdown", "reboot", "mkfs", "dd", "ssh", "scp", "crontab", "systemctl"];
-    let word = |text: &str| WORDS.contains(&text);
-    let mut words =
-        command.split(|c: char| c.is_whitespace() || ";&|()`$\"'".contains(c)).filter(|w| !w.is_empty());
-    let pushes =
-        command.contains("git push") || command.contains("npm publish") || command.contains("cargo publish");
-    let home = [" ~", " /etc", " /usr", " /root", " /home", " $HOME", "rm -rf /"]
-        .iter()
-        .any(|place| command.contains(place))
-        && ["rm ", "mv ", "cp ", "tee ", ">", "ln ", "chmod ", "chown "]
-            .iter()
-            .any(|verb| command.contains(verb));
-    pushes || home || words.any(word)
+    fn exec(&self, text: &str, cwd: &Path) -> Verdict {
+        const LOOK_ONLY: &str = "the permission is read-only: only commands that certainly just look around in the workspace may run";
+        let place = Place::new(self.workspace, self.readable, cwd);
+        let read_only = self.permission == Permission::ReadOnly;
+        // From elsewhere even harmless words name other people's files, so this comes before everything else.
+        if !place.starts_inside() {
+            return match read_only {
+                true => deny(LOOK_ONLY),
+                false => ask(format!("it starts in {}, outside the workspace", cwd.display())),
+            };
+        }
+        if command::only_looks(text, &place) {
+            return Verdict::Allow;
+        }
+        // No rule is stronger than read-only: nothing may change.
+        if read_only {
+            return deny(LOOK_ONLY);
+        }
+        if self.rules.command_allowed(text, &place) {
+            return Verdict::Allow;
+        }
+        match self.permission {
+            Permission::Auto => reach::beyond(text, &place).map_or(Verdict::Allow, ask),
+            _ => ask("it runs a command".to_owned()),
+        }
+    }
 }
 
 fn ask(reason: String) -> Verdict {
@@ -164,5 +153,33 @@ mod tests {
         assert!(allowed(Auto, exec("make && pytest -q")));
         assert!(matches!(decide(Auto, exec("sudo make install")), Verdict::Ask { .. }));
         assert!(allowed(Full, exec("sudo make install")));
+    }
+
+    #[test]
+    fn a_folder_outside_is_never_free() {
+        use Permission::{Ask, Auto, Full, ReadOnly};
+        let there = |command: &str| Access::Exec { command: command.to_owned(), cwd: "/home/u/other".into() };
+        for command in ["cat shadow", "ls", "rm -rf ."] {
+            assert!(matches!(decide(ReadOnly, there(command)), Verdict::Deny { .. }), "{command}");
+            assert!(matches!(decide(Ask, there(command)), Verdict::Ask { .. }), "{command}");
+            assert!(matches!(decide(Auto, there(command)), Verdict::Ask { .. }), "{command}");
+            assert_eq!(decide(Full, there(command)), Verdict::Allow, "{command}");
+        }
+    }
+
+    #[test]
+    fn rules_do_not_lift_read_only() {
+        let mut rules = Rules::default();
+        rules.for_session_command("cargo test");
+        rules.for_session_command("rm -rf build");
+        let decide = |permission, command: &str| {
+            Judge { permission, rules: &rules, workspace: Path::new("/w"), readable: &[] }
+                .decide(&[exec(command)])
+        };
+        for command in ["cargo test --lib", "rm -rf build"] {
+            assert_eq!(decide(Permission::Ask, command), Verdict::Allow, "{command}");
+            assert!(matches!(decide(Permission::ReadOnly, command), Verdict::Deny { .. }), "{command}");
+        }
+        assert!(matches!(decide(Permission::Ask, "rm -rf build src ../other"), Verdict::Ask { .. }));
     }
 }
