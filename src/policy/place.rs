@@ -98,7 +98,9 @@ pub fn is_scratch(text: &str) -> bool {
 /// to a one-letter option. `None` when it is too long to tell.
 fn paths_in(arg: &str) -> Option<Vec<&str>> {
     let mut paths = vec![arg];
-    paths.extend(arg.split_once('=').map(|(_, value)| value));
+    // In an address or a sentence, `=` does not join a name with a path.
+    let is_name = |name: &str| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
+    paths.extend(arg.split_once('=').filter(|(name, _)| is_name(name)).map(|(_, value)| value));
     if arg.starts_with('-') && !arg.starts_with("--") {
         if arg.len() > MAX_OPTION_BYTES {
             return None;

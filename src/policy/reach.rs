@@ -156,7 +156,8 @@ fn beyond_by_text(text: &str, place: &Place) -> Option<String> {
         if let Some(why) = sends(&words) {
             return Some(why);
         }
-        let moves = matches!(*program, "cd" | "pushd");
+        // Behind a substitution the program's name is not known.
+        let moves = matches!(*program, "cd" | "pushd") || program.starts_with(['$', '-']);
         if let Some(token) = place_named
             && (moves || named(programs::changes) || changes(&words))
         {
@@ -183,6 +184,8 @@ mod tests {
             "rg 'git push' .",
             "git add -A && git commit -m 'no rm -rf in sudo'",
             "git stash push",
+            "git commit -m 'fix: path=/x'",
+            "curl -s 'http://localhost:80/?file=/x'",
             "rm -rf build target/*.o",
             "mkdir -p a/b && touch a/b/c && cd a/b && rm c",
             "echo x > /tmp/mycode-log",
@@ -246,6 +249,8 @@ mod tests {
             "find .. -exec rm {} +",
             "for f in ../*; do rm \"$f\"; done",
             "(sudo x)",
+            "$(echo rm) -rf ../x",
+            "$RM -rf /x",
             "mkfs.ext4 disk",
         ] {
             assert!(beyond(command, &place).is_some(), "{command}");
