@@ -169,12 +169,13 @@ impl Weighed {
         cause: &'static str,
     ) -> Vec<Batch> {
         let entries = history.entries();
-        let said = Said::of(entries);
+        let mut said = Said::of(entries);
         let mut masked: Vec<(ItemId, Arc<str>)> = Vec::new();
         let mut pointed: Vec<(ItemId, Arc<str>)> = Vec::new();
         let mut folded: Vec<(ItemId, Arc<str>)> = Vec::new();
         let mut gone: Vec<ItemId> = Vec::new();
-        for (index, entry) in entries.iter().enumerate().take(chosen.end).skip(chosen.start) {
+        // From the end, so that the names used behind an entry are gathered once and not for each entry anew.
+        for (index, entry) in entries.iter().enumerate().take(chosen.end).skip(chosen.start).rev() {
             match (self.plans[index], &*entry.item) {
                 (Plan::Mask, Item::ToolCall(call)) => {
                     if let Some(args) = mask::args(entry.id, call, mask_budget(entry.tokens(), limits)) {
@@ -185,7 +186,7 @@ impl Weighed {
                     let used = said.since(entry.id);
                     let budget = mask_budget(entry.tokens(), limits);
                     let names = (f64::from(entry.tokens()) * limits.names_share) as u32;
-                    if let Some(text) = mask::mask(entry.id, entry.text(), &used, budget, names) {
+                    if let Some(text) = mask::mask(entry.id, entry.text(), used, budget, names) {
                         masked.push((entry.id, text.into()));
                     }
                 }
@@ -196,16 +197,11 @@ impl Weighed {
                     let range = self.segments[number].range.clone();
                     if range.start == index {
                         let part = &entries[range];
-                        let used = part.last().map(|last| said.since(last.id)).unwrap_or_default();
+                        let used = said.since(part.last().map_or(entry.id, |last| last.id));
                         folded.push((
                             entry.id,
-                            fold::digest(
-                                part,
-                                &used,
-                                limits.said_chars,
-                                segments::names_budget(part, limits),
-                            )
-                            .into(),
+                            fold::digest(part, used, limits.said_chars, segments::names_budget(part, limits))
+                                .into(),
                         ));
                     } else if range.start >= chosen.start {
                         gone.push(entry.id);
@@ -214,6 +210,10 @@ impl Weighed {
                 _ => {}
             }
         }
+        for list in [&mut masked, &mut pointed, &mut folded] {
+            list.reverse();
+        }
+        gone.reverse();
         let mut batches = vec![
             Batch::with_texts(masked, FormName::Masked, cause),
             Batch::with_texts(pointed, FormName::Pointer, cause),
@@ -227,7 +227,9 @@ impl Weighed {
 
 /// The names in what the agent said and called, by item: what an observation is cited by.
 struct Said<'a> {
-    names: Vec<(ItemId, HashSet<&'a str>)>,
+    /// What has not been gathered yet, oldest first.
+    names: Vec<(ItemId, &'a str)>,
+    gathered: HashSet<&'a str>,
 }
 
 impl<'a> Said<'a> {
@@ -241,14 +243,17 @@ impl<'a> Said<'a> {
                     Item::User(message) => &message.text,
                     _ => return None,
                 };
-                Some((entry.id, words::identifiers(text).collect()))
+                Some((entry.id, text))
             })
             .collect();
-        Self { names }
+        Self { names, gathered: HashSet::new() }
     }
 
-    /// Names used behind `id`.
-    fn since(&self, id: ItemId) -> HashSet<&'a str> {
-        self.names.iter().filter(|(at, _)| *at > id).flat_map(|(_, names)| names.iter().copied()).collect()
+    /// Names used behind `id`; to be asked from the newest entry to the oldest.
+    fn since(&mut self, id: ItemId) -> &HashSet<&'a str> {
+        while let Some((_, text)) = self.names.pop_if(|(at, _)| *at > id) {
+            self.gathered.extend(words::identifiers(text));
+        }
+        &self.gathered
     }
 }
