@@ -9,7 +9,7 @@
 //! 2 protocol · session · provider             what front ends know; the log; model servers
 //! 3 policy · context · tui · exec             may it run; what is sent; the two front ends
 //! 4 tool                                      what the model can do
-//! 5 trace                                       policies judged on recorded sessions
+//! 5 trace                                     policies judged on recorded sessions
 //! 6 agent                                     the ReAct loop and its wiring
 //! 7 cli                                       arguments, subcommands, exit codes
 //! ```

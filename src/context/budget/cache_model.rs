@@ -39,29 +39,8 @@ pub fn expected_requests(so_far: u64) -> f64 {
     so_far.max(10) as f64
 }
 
-/// From which index on the smaller forms should be adopted, or `None` to leave the past alone. Every cut is weighed:
-/// cutting later saves less but breaks less.
-pub fn best_cut(candidates: &[Candidate], prices: Prices) -> Option<usize> {
-    let mut gain = 0u64;
-    let mut tail = 0u64;
-    let mut best: Option<(f64, usize)> = None;
-    for (index, candidate) in candidates.iter().enumerate().rev() {
-        tail += candidate.then;
-        if candidate.then >= candidate.now {
-            continue;
-        }
-        gain += candidate.now - candidate.then;
-        let saved = gain as f64 * prices.cached * prices.expected_requests;
-        let lost = if prices.cold { 0.0 } else { tail as f64 * (1.0 - prices.cached) };
-        let net = saved - lost;
-        if net > 0.0 && best.is_none_or(|(most, _)| net > most) {
-            best = Some((net, index));
-        }
-    }
-    best.map(|(_, index)| index)
-}
-
-/// From which index on a batch is due, or `None`. It must pay in the requests to come ([`best_cut`]'s rule), and what the
+/// From which index on a batch of smaller forms is due, or `None` to leave the past alone. Every cut is weighed: a later
+/// one saves less but breaks less. It must pay in the requests to come (the rule above), and what the
 /// dispensable text has cost so far must have reached what the rewriting breaks: rewriting earlier means rewriting too
 /// often, later means having carried the text for nothing (the rule that hires skis until the hire has cost a pair).
 pub fn due_cut(candidates: &[Candidate], prices: Prices) -> Option<usize> {
@@ -94,26 +73,36 @@ mod tests {
 
     const WARM: Prices = Prices { cached: 0.1, expected_requests: 10.0, cold: false };
 
+    /// Overdue for so long that what was carried for nothing never stands in the way.
+    const LONG: u64 = 1_000;
+
     fn stays(now: u64) -> Candidate {
         Candidate { now, then: now, overdue: 0 }
     }
 
     #[test]
     fn a_small_gain_before_a_long_tail_is_left_alone() {
-        let small = [Candidate { now: 500, then: 100, overdue: 0 }, stays(10_000)];
-        assert_eq!(best_cut(&small, WARM), None);
-        assert_eq!(best_cut(&small, Prices { cold: true, ..WARM }), Some(0));
-        assert_eq!(best_cut(&small, Prices { cached: 1.0, ..WARM }), Some(0));
+        let small = [Candidate { now: 500, then: 100, overdue: LONG }, stays(10_000)];
+        assert_eq!(due_cut(&small, WARM), None);
+        assert_eq!(due_cut(&small, Prices { cold: true, ..WARM }), Some(0));
+        assert_eq!(due_cut(&small, Prices { cached: 1.0, ..WARM }), Some(0));
     }
 
     #[test]
     fn the_cut_lies_where_the_net_is_best() {
         let items = [
-            Candidate { now: 300, then: 290, overdue: 0 },
+            Candidate { now: 300, then: 290, overdue: LONG },
             stays(30_000),
-            Candidate { now: 9_000, then: 500, overdue: 0 },
+            Candidate { now: 9_000, then: 500, overdue: LONG },
             stays(200),
         ];
-        assert_eq!(best_cut(&items, WARM), Some(2));
+        assert_eq!(due_cut(&items, WARM), Some(2));
+    }
+
+    #[test]
+    fn nothing_is_rewritten_before_it_has_cost_what_the_rewriting_breaks() {
+        let fresh = |overdue| [Candidate { now: 9_000, then: 500, overdue }, stays(200)];
+        assert_eq!(due_cut(&fresh(0), WARM), None);
+        assert_eq!(due_cut(&fresh(1), WARM), Some(0));
     }
 }

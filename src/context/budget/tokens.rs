@@ -91,11 +91,6 @@ impl Calibration {
     pub fn ratio(&self) -> f64 {
         self.ratio
     }
-
-    /// Whether any usage was reported yet.
-    pub fn is_learned(&self) -> bool {
-        self.samples > 0
-    }
 }
 
 #[cfg(test)]

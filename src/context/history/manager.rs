@@ -48,11 +48,6 @@ impl HistoryManager {
         self.requests
     }
 
-    /// Restores the request clock of a resumed session.
-    pub fn set_requests(&mut self, requests: u64) {
-        self.requests = requests;
-    }
-
     pub fn entries(&self) -> &[Entry] {
         &self.entries
     }
@@ -141,15 +136,9 @@ impl HistoryManager {
         open
     }
 
-    /// Number of rounds so far, archived ones not counted.
-    pub fn round_count(&self) -> usize {
-        self.entries.iter().filter(|entry| entry.item.begins_round()).count()
-    }
-
     fn position(&self, id: ItemId) -> Option<usize> {
         // Ids ascend except for a summary at the front, which is younger than what follows it.
-        if let Some(first) = self.entries.first().filter(|first| first.id == id) {
-            let _ = first;
+        if self.entries.first().is_some_and(|first| first.id == id) {
             return Some(0);
         }
         let start = usize::from(self.entries.first().is_some_and(is_summary));

@@ -57,14 +57,6 @@ impl FileStates {
         self.put(canonical, hash.to_owned(), None);
     }
 
-    /// The file counts as never read.
-    pub fn forget(&self, canonical: &Path) {
-        let mut states = self.lock();
-        if let Some(seen) = states.files.remove(canonical) {
-            states.snapshot_bytes -= seen.snapshot.map_or(0, |bytes| bytes.len());
-        }
-    }
-
     /// Nothing counts as read any more: another session begins.
     pub fn clear(&self) {
         *self.lock() = States::default();
@@ -124,7 +116,6 @@ mod tests {
         assert!(states.get(Path::new("/f0")).unwrap().snapshot.is_none());
         assert!(states.get(Path::new("/f39")).unwrap().snapshot.is_some());
         states.remember(Path::new("/f39"), "x");
-        states.forget(Path::new("/f38"));
         assert!(states.lock().snapshot_bytes <= SNAPSHOTS_BYTES);
         assert_eq!(states.get(Path::new("/f39")).unwrap().hash, "x");
     }
