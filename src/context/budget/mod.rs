@@ -2,4 +2,5 @@
 
 pub mod cache_model;
 pub mod profile;
+pub mod tokenizer;
 pub mod tokens;
