@@ -30,6 +30,24 @@ pub enum Stop {
     Failed { message: String, hint: String },
 }
 
+impl Stop {
+    /// The answer ended at the output limit: what was said stays, the task is not done.
+    pub fn cut() -> Self {
+        Self::Failed {
+            message: "the answer was cut at the model's output limit".to_owned(),
+            hint: "say \"go on\" to continue, or raise max_output_tokens".to_owned(),
+        }
+    }
+
+    /// The model had nothing to say, repeatedly.
+    pub fn empty() -> Self {
+        Self::Failed {
+            message: "the model answered with nothing".to_owned(),
+            hint: "ask again or say more; if it happens often, try another model".to_owned(),
+        }
+    }
+}
+
 impl From<LogError> for Stop {
     fn from(error: LogError) -> Self {
         Self::Failed {

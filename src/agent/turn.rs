@@ -14,6 +14,9 @@ use crate::model::usage::{FinishReason, Usage};
 use crate::protocol::event::{EndReason, Event, Level, TurnEnd};
 use crate::session::log::LogError;
 
+/// Answers with nothing in them, in a row, after which a turn ends.
+const EMPTY_TRIES: u32 = 2;
+
 impl Core {
     /// Runs a turn to its end and reports it; the conversation is complete on disk afterwards.
     pub async fn run_turn(&mut self, text: String, control: &Arc<TurnControl>, events: &Events) -> TurnEnd {
@@ -79,6 +82,7 @@ impl Core {
         control: &Arc<TurnControl>,
         events: &Events,
     ) -> Result<EndReason, Stop> {
+        let mut empty = 0;
         loop {
             self.take_steering(control, events)?;
             if control.cancel.is_cancelled() {
@@ -89,27 +93,33 @@ impl Core {
             }
             let reply = self.ask(*steps == 0, control, events).await?;
             *steps += 1;
-            if reply.finish == FinishReason::Length {
-                notice(events, Level::Warning, "The answer was cut at the model's output limit.".to_owned());
-            }
             if reply.finish == FinishReason::ContentFilter {
                 notice(events, Level::Warning, "The server's content filter ended the answer.".to_owned());
             }
-            if reply.calls.is_empty() {
-                if !reply.said_something {
-                    notice(
-                        events,
-                        Level::Warning,
-                        "The model answered with nothing. Ask again or say more.".to_owned(),
-                    );
+            if !reply.calls.is_empty() {
+                if reply.finish == FinishReason::Length {
+                    let text =
+                        "The answer was cut at the model's output limit; the calls that came whole are run.";
+                    notice(events, Level::Warning, text.to_owned());
                 }
-                let more = self.take_steering(control, events)?;
-                if !more {
-                    return Ok(EndReason::Done);
-                }
+                empty = 0;
+                self.run_calls(&reply.calls, control, events).await?;
                 continue;
             }
-            self.run_calls(&reply.calls, control, events).await?;
+            if self.take_steering(control, events)? {
+                continue;
+            }
+            if reply.finish == FinishReason::Length && reply.said_something {
+                return Err(Stop::cut());
+            }
+            if reply.said_something {
+                return Ok(EndReason::Done);
+            }
+            // Small models answer with nothing now and then; the same request once more mostly helps.
+            empty += 1;
+            if empty >= EMPTY_TRIES {
+                return Err(Stop::empty());
+            }
         }
     }
 

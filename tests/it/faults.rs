@@ -192,3 +192,31 @@ async fn a_server_that_calls_everything_too_long_does_not_shrink_the_session() {
     });
     assert_eq!(last, Some(128_000));
 }
+
+#[test]
+fn an_answer_with_nothing_in_it_is_asked_for_once_more_and_then_is_a_failure() {
+    let empty = || answer().text("").into();
+    let server = FakeServer::start(vec![empty(), answer().text("Now.").into()]);
+    let place = Workplace::new();
+    let output = place.exec(&server.base_url(), &["hello"]);
+    assert!(output.status.success() && stdout(&output).contains("Now."), "{}", stderr(&output));
+
+    let server = FakeServer::start(vec![empty(), empty()]);
+    let output = place.exec(&server.base_url(), &["hello"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("answered with nothing"), "{}", stderr(&output));
+}
+
+#[test]
+fn an_answer_cut_at_the_output_limit_is_not_called_done() {
+    let server = FakeServer::start(vec![answer().text("The first half of").finish("length").into()]);
+    let output = Workplace::new().exec(&server.base_url(), &["hello"]);
+    assert_eq!(output.status.code(), Some(1));
+    // Standard output holds answers, and this is none; nothing of it is lost either.
+    assert!(stdout(&output).is_empty() && stderr(&output).contains("The first half of"));
+    assert!(
+        stderr(&output).contains("output limit") && stderr(&output).contains("go on"),
+        "{}",
+        stderr(&output)
+    );
+}

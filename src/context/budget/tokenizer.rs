@@ -26,7 +26,8 @@ impl Encoding {
     pub fn of_model(model: &str) -> Option<Self> {
         let name = model.rsplit('/').next().unwrap_or(model).to_ascii_lowercase();
         let starts = |prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));
-        if starts(&["gpt-4o", "gpt-4.1", "gpt-4.5", "gpt-5", "gpt-oss", "o1", "o3", "o4", "chatgpt", "codex"]) {
+        if starts(&["gpt-4o", "gpt-4.1", "gpt-4.5", "gpt-5", "gpt-oss", "o1", "o3", "o4", "chatgpt", "codex"])
+        {
             Some(Self::O200k)
         } else if starts(&["gpt-4", "gpt-3.5"]) {
             Some(Self::Cl100k)
@@ -86,7 +87,9 @@ fn pieces(text: &str) -> Vec<&str> {
             .iter()
             .rposition(|byte| *byte == b'\n')
             .map(|at| late + at + 1)
-            .or_else(|| rest.as_bytes()[late..limit].iter().rposition(|byte| *byte == b' ').map(|at| late + at))
+            .or_else(|| {
+                rest.as_bytes()[late..limit].iter().rposition(|byte| *byte == b' ').map(|at| late + at)
+            })
             .unwrap_or(limit);
         let (piece, tail) = rest.split_at(cut);
         pieces.push(piece);

@@ -66,7 +66,8 @@ impl TypedTool for AskUser {
         let Some(replies) = asker.ask(args.questions).await else {
             return Err(ToolError::model(
                 ErrorCode::AskUserUnavailable,
-                "the person did not answer. Decide by yourself, say what you assumed, and go on",
+                "the person closed the questions without an answer. Don't ask the same again: decide by yourself and say \
+                 what you assumed, or end the turn if you can't go on",
             ));
         };
         let body = questions
