@@ -50,7 +50,7 @@ impl Core {
         let shown = self.shown_notes();
         let files: Vec<String> = mention::mentions(text).into_iter().map(|mention| mention.path).collect();
         let budget = (self.context.window_tokens / NOTE_PART_OF_WINDOW).min(MAX_NOTE_TOKENS);
-        let packets = retrieve::retrieve(
+        let mut packets = retrieve::retrieve(
             &store,
             &listing,
             &Task {
@@ -62,7 +62,15 @@ impl Core {
                 now_ms: clock::now_ms(),
             },
         );
-        frame::block(&packets).map(|block| redact::redact(&block).into())
+        // The frame counts too; what goes first is what came last.
+        while let Some(block) = frame::block(&packets) {
+            let block = redact::redact(&block);
+            if u64::from(tokens::estimate(&block)) <= budget {
+                return Some(block.into());
+            }
+            packets.pop();
+        }
+        None
     }
 
     /// The marks of the notes that the history holds. What was archived with its round may be shown again.

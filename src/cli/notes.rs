@@ -76,7 +76,11 @@ pub fn run(cli: &Cli, args: &NotesArgs) -> Result<(), Failure> {
                 && change.files.is_none()
                 && change.links.is_none()
                 && change.importance.is_none();
-            if by_hand { edit_by_hand(&store, id, json) } else { done(&store.update(id, change)?, "updated", json) }
+            if by_hand {
+                edit_by_hand(&store, id, json)
+            } else {
+                done(&store.update(id, change)?, "updated", json)
+            }
         }
         Some(NotesCommand::Archive { ids }) => each(ids, |id| done(&store.archive(id)?, "archived", json)),
         Some(NotesCommand::Restore { ids }) => each(ids, |id| done(&store.restore(id)?, "restored", json)),
@@ -148,7 +152,12 @@ fn with(mut value: Value, key: &str, more: impl Into<Value>) -> Value {
 }
 
 /// Prints rows, one JSON object a line if wanted, and says on standard error which files were left out.
-fn rows(listing: &Listing, rows: &[(usize, Value, String)], json: bool, nothing: &str) -> Result<(), Failure> {
+fn rows(
+    listing: &Listing,
+    rows: &[(usize, Value, String)],
+    json: bool,
+    nothing: &str,
+) -> Result<(), Failure> {
     let mut out = String::new();
     for (at, value, line) in rows {
         if json {
@@ -265,7 +274,9 @@ fn edit_by_hand(store: &Store, id: &str, json: bool) -> Result<(), Failure> {
     let file = &note.file;
     match listing.notes.iter().find(|note| note.file == *file) {
         Some(note) => done(note, "updated", json),
-        None => Err(NoteError::file(&format!("{FOLDER}/{file}"), crate::base::file::FileError::NotFound).into()),
+        None => {
+            Err(NoteError::file(&format!("{FOLDER}/{file}"), crate::base::file::FileError::NotFound).into())
+        }
     }
 }
 

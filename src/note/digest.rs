@@ -11,8 +11,13 @@ const MAX_BLOCKERS: usize = 10;
 /// `k3f9q2  gotcha  2026-11-21  Title  #tag  (file)`.
 pub fn row(note: &Note) -> String {
     let facts = &note.facts;
-    let mut row =
-        format!("{}  {:<10}  {}  {}", note.id, facts.kind.as_str(), day(note), text::one_line(&facts.title, 100));
+    let mut row = format!(
+        "{}  {:<10}  {}  {}",
+        note.id,
+        facts.kind.as_str(),
+        day(note),
+        text::one_line(&facts.title, 100)
+    );
     for tag in facts.tags.iter().take(5) {
         row.push_str(&format!("  #{tag}"));
     }

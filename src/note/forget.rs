@@ -69,7 +69,11 @@ pub fn proposals(store: &Store, listing: &Listing, now_ms: u64) -> Vec<Proposal>
         } else if note.is_open_blocker() {
             continue;
         } else if !files.is_empty() && gone == files.len() {
-            format!("{} that it speaks of {} gone", plural(gone, "file"), if gone == 1 { "is" } else { "are" })
+            format!(
+                "{} that it speaks of {} gone",
+                plural(gone, "file"),
+                if gone == 1 { "is" } else { "are" }
+            )
         } else if strength(note, now_ms) < FADED {
             format!(
                 "{} of importance {}, unchanged for {}",

@@ -215,7 +215,8 @@ pub fn facts(folder: &Folder, file: &str, text: &str) -> Facts {
     }
     let stem = file.rsplit('/').next().unwrap_or(file);
     let stem = stem.rsplit_once('.').map_or(stem, |(stem, _)| stem);
-    let title = value("title").or_else(|| heading(parts.body)).unwrap_or_else(|| stem.replace(['-', '_'], " "));
+    let title =
+        value("title").or_else(|| heading(parts.body)).unwrap_or_else(|| stem.replace(['-', '_'], " "));
     Facts {
         id: id.filter(|id| name::is_id(id)),
         title: text::one_line(&title, MAX_TITLE_CHARS),
@@ -234,7 +235,8 @@ pub fn facts(folder: &Folder, file: &str, text: &str) -> Facts {
 
 fn heading(body: &str) -> Option<String> {
     let line = body.lines().find(|line| !line.trim().is_empty())?;
-    Some(line.trim_start_matches('#').trim().to_owned()).filter(|title| line.starts_with('#') && !title.is_empty())
+    Some(line.trim_start_matches('#').trim().to_owned())
+        .filter(|title| line.starts_with('#') && !title.is_empty())
 }
 
 /// The first sentence that is no heading.
@@ -244,10 +246,10 @@ fn gist(body: &str) -> String {
         .map(str::trim)
         .find(|line| !line.is_empty() && !line.starts_with('#') && line.chars().any(char::is_alphanumeric))
         .unwrap_or("");
-    let end = line
-        .match_indices(['.', '!', '?', '。', '！', '？'])
-        .map(|(at, sign)| at + sign.len())
-        .find(|end| *end > 40 && line[*end..].starts_with([' ', '\t']) || line[..*end].ends_with(['。', '！', '？']));
+    let end =
+        line.match_indices(['.', '!', '?', '。', '！', '？']).map(|(at, sign)| at + sign.len()).find(|end| {
+            *end > 40 && line[*end..].starts_with([' ', '\t']) || line[..*end].ends_with(['。', '！', '？'])
+        });
     text::one_line(&line[..end.unwrap_or(line.len())], MAX_GIST_CHARS)
 }
 
@@ -259,7 +261,9 @@ fn importance(word: &str) -> u8 {
         "high" | "major" => 4,
         "highest" | "critical" => 5,
         word => match word.parse::<f64>() {
-            Ok(share) if word.contains('.') && (0.0..=1.0).contains(&share) => 1 + (share * 4.0).round() as u8,
+            Ok(share) if word.contains('.') && (0.0..=1.0).contains(&share) => {
+                1 + (share * 4.0).round() as u8
+            }
             Ok(number) => number.round().clamp(1.0, 5.0) as u8,
             Err(_) => USUAL_IMPORTANCE,
         },
@@ -302,7 +306,10 @@ fn named(entries: &[Entry], notices: &mut Vec<String>) -> Vec<Note> {
                 number += 1;
             }
             if let Some(claimed) = &entry.facts.id {
-                notices.push(format!("{} says the id {claimed}, which another note has; it is {id}", entry.file));
+                notices.push(format!(
+                    "{} says the id {claimed}, which another note has; it is {id}",
+                    entry.file
+                ));
             }
             id
         });

@@ -1,6 +1,8 @@
 //! What of the notes belongs to a task: few, each with a reason, inside a budget. Blockers come first, the rest by how
 //! well it fits; what has nothing to do with the task stays away, except a blocker that is still open.
 
+use std::collections::HashSet;
+
 use super::graph;
 use super::index::Listing;
 use super::record::{Note, NoteKind};
@@ -19,6 +21,8 @@ const PATH_WEIGHT: f64 = 3.0;
 const IDENTIFIER_WEIGHT: f64 = 2.0;
 const WORD_WEIGHT: f64 = 1.0;
 const PART_WEIGHT: f64 = 0.5;
+/// A term in the title, tags, files or first sentence says what a note is about; further down it may be in passing.
+const HEAD_FACTOR: f64 = 1.6;
 /// Naming one of the note's files relates a task to it by itself.
 const FILE_WEIGHT: f64 = 3.0;
 /// Matched weight at which a note fits as well as can be.
@@ -107,22 +111,18 @@ pub fn retrieve(store: &Store, listing: &Listing, task: &Task<'_>) -> Vec<Packet
 }
 
 /// Everything that has to do with the task, and the open blockers.
-fn candidates(
-    listing: &Listing,
-    searchable: &Searchable,
-    query: &[Term],
-    task: &Task<'_>,
-) -> Vec<Candidate> {
+fn candidates(listing: &Listing, searchable: &Searchable, query: &[Term], task: &Task<'_>) -> Vec<Candidate> {
     let found = searchable.rank(listing, query, task.now_ms);
     let best = found.first().map_or(1.0, |first| first.score.max(f64::MIN_POSITIVE));
     let needed = needed(query);
     let mut made: Vec<Candidate> = Vec::new();
     for (at, note) in listing.notes.iter().enumerate().filter(|(_, note)| !note.archived) {
         let hit = found.iter().find(|found| found.at == at);
-        let words = hit.map_or(0.0, |hit| weight(hit, query, searchable));
-        let named = note.facts.files.iter().any(|file| {
-            task.files.iter().any(|hinted| touches(file, hinted)) || names_file(task.text, file)
-        });
+        let words = hit.map_or(0.0, |hit| weight(hit, note, query, searchable));
+        let named =
+            note.facts.files.iter().any(|file| {
+                task.files.iter().any(|hinted| touches(file, hinted)) || names_file(task.text, file)
+            });
         let total = words + if named { FILE_WEIGHT } else { 0.0 };
         let fit = if total >= needed { (total / FULL_WEIGHT).min(1.0) } else { 0.0 };
         if fit == 0.0 && !note.is_open_blocker() {
@@ -140,24 +140,31 @@ fn needed(query: &[Term]) -> f64 {
     let words = query.iter().filter(|term| term.kind != TermKind::Part).count();
     match words {
         0..=2 => WORD_WEIGHT,
-        3..=6 => WORD_WEIGHT * 1.5,
-        _ => WORD_WEIGHT * 2.0,
+        3..=8 => WORD_WEIGHT * 1.5,
+        9..=25 => WORD_WEIGHT * 2.0,
+        _ => WORD_WEIGHT * 3.0,
     }
 }
 
 /// The weight of what matched. A word that most notes hold says little about any of them.
-fn weight(hit: &Found, query: &[Term], searchable: &Searchable) -> f64 {
+fn weight(hit: &Found, note: &Note, query: &[Term], searchable: &Searchable) -> f64 {
+    let facts = &note.facts;
+    let head = [&facts.title, &facts.gist, &facts.tags.join(" , "), &facts.files.join(" , ")]
+        .map(String::as_str)
+        .join(" . ");
+    let head: HashSet<String> = words::terms(&head).into_iter().map(|term| term.text).collect();
     hit.matched
         .iter()
         .map(|&place| {
-            let own = match query[place].kind {
+            let term = &query[place];
+            let own = match term.kind {
                 TermKind::Path => PATH_WEIGHT,
                 TermKind::Identifier => IDENTIFIER_WEIGHT,
                 TermKind::Word => WORD_WEIGHT,
                 TermKind::Part => PART_WEIGHT,
             };
-            let common = searchable.len() >= 4 && searchable.share(&query[place]) > 0.5;
-            if common { own / 2.0 } else { own }
+            let common = if searchable.len() >= 4 && searchable.share(term) > 0.5 { 0.5 } else { 1.0 };
+            own * common * if head.contains(&term.text) { HEAD_FACTOR } else { 1.0 }
         })
         .sum()
 }
@@ -187,7 +194,11 @@ fn add_neighbours(listing: &Listing, candidates: &mut Vec<Candidate>) {
             }
             candidates.retain(|candidate| candidate.at != near.at);
             // Always behind the note that it came by.
-            candidates.push(Candidate { at: near.at, fit: 0.1 * near.weight, score: score * near.weight * 0.4 });
+            candidates.push(Candidate {
+                at: near.at,
+                fit: 0.1 * near.weight,
+                score: score * near.weight * 0.4,
+            });
         }
     }
 }
@@ -202,8 +213,13 @@ fn chosen(listing: &Listing, candidates: &[Candidate], is_hint: impl Fn(usize) -
         std::cmp::Reverse((note.facts.importance, note.changed_ms))
     });
     let near: Vec<usize> = candidates.iter().filter(blocker).filter(fits).map(|c| c.at).collect();
-    let others: Vec<usize> =
-        candidates.iter().filter(|c| !blocker(c)).filter(fits).map(|c| c.at).filter(|&at| !is_hint(at)).collect();
+    let others: Vec<usize> = candidates
+        .iter()
+        .filter(|c| !blocker(c))
+        .filter(fits)
+        .map(|c| c.at)
+        .filter(|&at| !is_hint(at))
+        .collect();
     let mut chosen: Vec<usize> = near.into_iter().take(MAX_NOTES).collect();
     let room = MAX_NOTES - chosen.len();
     let for_idle = room.saturating_sub(others.len()).max(usize::from(room > 0));

@@ -49,7 +49,8 @@ impl Wanted {
 /// Whether one path is the other or lies in it.
 pub fn touches(a: &str, b: &str) -> bool {
     let inside = |long: &str, short: &str| {
-        long.strip_prefix(short.trim_end_matches('/')).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        long.strip_prefix(short.trim_end_matches('/'))
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     };
     inside(a, b) || inside(b, a)
 }

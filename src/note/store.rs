@@ -166,7 +166,10 @@ impl Store {
         }
         let shown = format!("{FOLDER}/{}", note.file);
         let encoded = encoding::encode(&text, encoding).map_err(|sign| {
-            NoteError::Invalid(format!("'{sign}' can't be written in {}, the encoding of {shown}", encoding.name()))
+            NoteError::Invalid(format!(
+                "'{sign}' can't be written in {}, the encoding of {shown}",
+                encoding.name()
+            ))
         })?;
         atomic::write(&self.folder.path.join(&note.file), &encoded, Expect::Bytes(&bytes))
             .map_err(|error| NoteError::file(&shown, error))?;

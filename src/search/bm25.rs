@@ -80,8 +80,7 @@ impl Corpus {
             .iter()
             .enumerate()
             .filter_map(|(number, document)| {
-                let norm =
-                    1.0 - LENGTH_PENALTY + LENGTH_PENALTY * f64::from(document.length) / mean_length;
+                let norm = 1.0 - LENGTH_PENALTY + LENGTH_PENALTY * f64::from(document.length) / mean_length;
                 let mut hit = Hit { document: number, score: 0.0, matched: Vec::new() };
                 for (place, term) in query.iter().enumerate() {
                     let Some(count) = document.counts.get(term.text.as_str()) else { continue };

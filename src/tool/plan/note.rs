@@ -190,7 +190,9 @@ fn keep_secrets(store: &Store, wanted: &str, change: &Change) -> Result<(), Note
     };
     let listing = store.list()?;
     let body = store.body(store::find(&listing.notes, wanted, false)?)?;
-    if body.contains(redact::MARK) && content.matches(redact::MARK).count() <= body.matches(redact::MARK).count() {
+    if body.contains(redact::MARK)
+        && content.matches(redact::MARK).count() <= body.matches(redact::MARK).count()
+    {
         return Ok(());
     }
     Err(NoteError::Invalid(format!(
@@ -221,12 +223,7 @@ fn read(store: &Store, wanted: &str) -> Result<Envelope, NoteError> {
     Ok(told(note, &words.join("; ")).with_body("content", content))
 }
 
-fn found(
-    store: &Store,
-    query: Option<&str>,
-    wanted: &Wanted,
-    limit: usize,
-) -> Result<Envelope, NoteError> {
+fn found(store: &Store, query: Option<&str>, wanted: &Wanted, limit: usize) -> Result<Envelope, NoteError> {
     let listing = store.list()?;
     let rows: Vec<(usize, String)> = match query {
         Some(query) => search::search(store, &listing, query, wanted, clock::now_ms())
