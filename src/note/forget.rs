@@ -2,6 +2,7 @@
 //! proposes; what is done with it is for the person to say.
 
 use std::collections::BTreeSet;
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
 use super::index::Listing;
 use super::record::{Note, NoteKind};
@@ -43,12 +44,15 @@ pub fn strength(note: &Note, now_ms: u64) -> f64 {
 pub fn proposals(store: &Store, listing: &Listing, now_ms: u64) -> Vec<Proposal> {
     let current: Vec<usize> =
         (0..listing.notes.len()).filter(|&at| !listing.notes[at].archived).take(MAX_COMPARED).collect();
-    let bags: Vec<BTreeSet<String>> = current
+    let hasher = BuildHasherDefault::<DefaultHasher>::default();
+    let bags: Vec<Vec<u64>> = current
         .iter()
         .map(|&at| {
             let note = &listing.notes[at];
             let text = format!("{}\n{}", note.facts.title, store.body(note).unwrap_or_default());
-            words::telling(&text).into_iter().map(|term| term.text).collect()
+            let bag: BTreeSet<u64> =
+                words::telling(&text).into_iter().map(|term| hasher.hash_one(&term.text)).collect();
+            bag.into_iter().collect()
         })
         .collect();
     let mut proposals = Vec::new();
@@ -93,11 +97,22 @@ fn newer(a: &Note, b: &Note, at_a: usize, at_b: usize) -> bool {
     (a.changed_ms, at_a) > (b.changed_ms, at_b)
 }
 
-/// The share of words that both have, of all that either has; 0–1.
-fn alike(a: &BTreeSet<String>, b: &BTreeSet<String>) -> f64 {
-    if a.len().min(b.len()) < MIN_WORDS || a.len().min(b.len()) * 10 < a.len().max(b.len()) * 8 {
+/// The share of words that both have, of all that either has; 0–1. Both in ascending order.
+fn alike(a: &[u64], b: &[u64]) -> f64 {
+    let (fewer, more) = (a.len().min(b.len()), a.len().max(b.len()));
+    if fewer < MIN_WORDS || (fewer as f64) < more as f64 * SAME {
         return 0.0;
     }
-    let both = a.intersection(b).count();
+    let (mut both, mut at_a, mut at_b) = (0, 0, 0);
+    while let (Some(one), Some(other)) = (a.get(at_a), b.get(at_b)) {
+        both += usize::from(one == other);
+        at_a += usize::from(one <= other);
+        at_b += usize::from(one >= other);
+        // Even if all that is left were the same, it would not be enough.
+        let best = both + (a.len() - at_a).min(b.len() - at_b);
+        if (best as f64) < more as f64 * SAME {
+            return 0.0;
+        }
+    }
     both as f64 / (a.len() + b.len() - both) as f64
 }

@@ -7,6 +7,9 @@ use serde_json::{Map, Value};
 /// A larger front matter is a body.
 const MAX_HEAD_BYTES: usize = 64 * 1024;
 
+/// Parts of a front matter that are read, repeated ones included; more is no front matter.
+const MAX_EVENTS: usize = 20_000;
+
 /// A note's text taken apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parts<'a> {
@@ -54,6 +57,12 @@ pub fn read(head: &str) -> Result<Map<String, Value>, String> {
     let mut options = serde_saphyr::Options::default();
     options.duplicate_keys = serde_saphyr::DuplicateKeyPolicy::LastWins;
     options.with_snippet = false;
+    // A checkout may bring a file made to eat memory or time.
+    let mut budget = serde_saphyr::Budget::default();
+    budget.max_events = MAX_EVENTS;
+    budget.max_recorded_anchor_events = MAX_EVENTS;
+    options.budget = Some(budget);
+    options.alias_limits.max_total_replayed_events = MAX_EVENTS;
     match serde_saphyr::from_str_with_options::<Value>(head, options) {
         Ok(Value::Object(map)) => Ok(map),
         Ok(_) => Err("it is not a list of `key: value` lines".to_owned()),

@@ -89,8 +89,8 @@ pub fn retrieve(store: &Store, listing: &Listing, task: &Task<'_>) -> Vec<Packet
     if !listing.notes.iter().any(|note| !note.archived) {
         return Vec::new();
     }
-    let searchable = Searchable::new(store, listing, &Wanted::default());
     let query: Vec<Term> = words::telling(task.text).into_iter().take(MAX_TERMS).collect();
+    let searchable = Searchable::new(store, listing, &Wanted::default(), &query);
     let mut candidates = candidates(listing, &searchable, &query, task);
     add_neighbours(listing, &mut candidates);
     candidates.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.at.cmp(&b.at)));

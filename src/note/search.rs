@@ -21,6 +21,9 @@ const RECENCY_SPREAD: f64 = 0.2;
 /// After so many days half of what recency gives is gone.
 const RECENCY_HALF_LIFE_DAYS: f64 = 90.0;
 const MAX_LINE_CHARS: usize = 160;
+/// Terms and lines that the choice of a line looks at.
+const MAX_LINE_TERMS: usize = 20;
+const MAX_LINES: usize = 400;
 /// Bodies beyond this many bytes in all are not searched, only their titles, tags and files.
 const MAX_BODY_BYTES: u64 = 64 * 1024 * 1024;
 
@@ -76,9 +79,9 @@ pub struct Searchable {
 }
 
 impl Searchable {
-    /// Reads the notes that fit. A note that is gone meanwhile is left out.
-    pub fn new(store: &Store, listing: &Listing, wanted: &Wanted) -> Self {
-        let mut made = Self { corpus: Corpus::default(), places: Vec::new(), bodies: Vec::new() };
+    /// Reads the notes that fit, to be asked this one query. A note that is gone meanwhile is left out.
+    pub fn new(store: &Store, listing: &Listing, wanted: &Wanted, query: &[Term]) -> Self {
+        let mut made = Self { corpus: Corpus::only(query), places: Vec::new(), bodies: Vec::new() };
         let mut budget = MAX_BODY_BYTES;
         for (at, note) in listing.notes.iter().enumerate().filter(|(_, note)| wanted.fits(note)) {
             let body = if note.bytes <= budget {
@@ -147,17 +150,17 @@ pub fn search(store: &Store, listing: &Listing, query: &str, wanted: &Wanted, no
     if terms.is_empty() {
         terms = words::terms(query);
     }
-    Searchable::new(store, listing, wanted).rank(listing, &terms, now_ms)
+    Searchable::new(store, listing, wanted, &terms).rank(listing, &terms, now_ms)
 }
 
 fn best_line(body: &str, query: &[Term], gist: &str) -> String {
     let hits = |line: &str| {
         let lower = line.to_lowercase();
-        query.iter().filter(|term| lower.contains(&term.text)).count()
+        query.iter().take(MAX_LINE_TERMS).filter(|term| lower.contains(&term.text)).count()
     };
     let best = body
         .lines()
-        .take(400)
+        .take(MAX_LINES)
         .map(|line| (hits(line), line))
         .fold((0, ""), |best, line| if line.0 > best.0 { line } else { best });
     let line = if best.0 == 0 { gist } else { best.1.trim_start_matches(['#', '-', '*', '>', ' ']) };

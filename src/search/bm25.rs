@@ -1,7 +1,7 @@
 //! BM25F over a small set of documents held in memory: each document is a few weighted fields. Knows nothing of where
 //! the documents come from; that a term counts as one is for `words` to say.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::words::{self, Term};
 
@@ -23,6 +23,8 @@ pub struct Corpus {
     documents: Vec<Document>,
     containing: HashMap<Box<str>, u32>,
     total_length: f64,
+    /// Only these are kept; everything when `None`.
+    interest: Option<HashSet<Box<str>>>,
 }
 
 /// One document that holds terms of the query.
@@ -35,14 +37,28 @@ pub struct Hit {
 }
 
 impl Corpus {
+    /// A corpus that can only answer queries of these terms, and keeps nothing else of its documents.
+    pub fn only(query: &[Term]) -> Self {
+        let interest = query.iter().map(|term| term.text.as_str().into()).collect();
+        Self { interest: Some(interest), ..Self::default() }
+    }
+
     /// Adds a document: each field's text with the weight of one occurrence in it.
     pub fn add(&mut self, fields: &[(f32, &str)]) {
         let mut document = Document::default();
         for (weight, text) in fields {
-            for term in words::terms(text) {
-                *document.counts.entry(term.text.into_boxed_str()).or_default() += weight;
+            words::each(text, &mut |term, _| {
                 document.length += 1.0;
-            }
+                if self.interest.as_ref().is_some_and(|interest| !interest.contains(term)) {
+                    return;
+                }
+                match document.counts.get_mut(term) {
+                    Some(count) => *count += weight,
+                    None => {
+                        document.counts.insert(term.into(), *weight);
+                    }
+                }
+            });
         }
         for term in document.counts.keys() {
             *self.containing.entry(term.clone()).or_default() += 1;
@@ -113,6 +129,13 @@ mod tests {
         assert_eq!(order("rate limit of the server")[0], 2);
         assert_eq!(order("zebra"), Vec::<usize>::new());
         assert_eq!(corpus.rank(&words::telling("proxy cache"))[0].matched.len(), 2);
+
+        let query = words::telling("rate limit of the server");
+        let mut narrow = Corpus::only(&query);
+        narrow.add(&[(3.0, "cache"), (1.0, "notes about the server and its cache")]);
+        narrow.add(&[(3.0, "server"), (1.0, "the server restarts; clear the cache of the proxy")]);
+        narrow.add(&[(3.0, "server limits"), (1.0, "rate limits of the server")]);
+        assert_eq!(narrow.rank(&query), corpus.rank(&query));
     }
 
     #[test]

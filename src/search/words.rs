@@ -1,8 +1,8 @@
 //! Text as terms that can be looked up: words, identifiers whole and in parts, paths whole and by segment, and pairs of
 //! characters where a script writes no spaces. Pure; knows no corpus and no ranking.
 
-/// Terms longer than this are data (hashes, base64), not words; in characters.
-const MAX_TERM_CHARS: usize = 80;
+/// Terms longer than this are data (hashes, base64), not words.
+const MAX_TERM_BYTES: usize = 120;
 
 /// Words that say nothing of a subject: English glue and the verbs of every coding task.
 const STOP_WORDS: &[&str] = &[
@@ -249,7 +249,14 @@ pub struct Term {
 /// All terms of `text`, in order, repetitions and stop words included.
 pub fn terms(text: &str) -> Vec<Term> {
     let mut out = Vec::new();
+    each(text, &mut |text, kind| out.push(Term { text: text.to_owned(), kind }));
+    out
+}
+
+/// As [`terms`], without keeping them: for large texts.
+pub fn each(text: &str, take: &mut dyn FnMut(&str, TermKind)) {
     let joins = |c: char| matches!(c, '_' | '/' | '.' | '-' | ':');
+    let mut out = Out { buffer: String::new(), take };
     let mut rest = text;
     while let Some(start) = rest.find(|c: char| c.is_alphanumeric() || c == '_') {
         rest = &rest[start..];
@@ -267,7 +274,31 @@ pub fn terms(text: &str) -> Vec<Term> {
         }
         rest = after;
     }
-    out
+}
+
+/// Where terms go; the buffer holds one in lower case at a time.
+struct Out<'a> {
+    buffer: String,
+    take: &'a mut dyn FnMut(&str, TermKind),
+}
+
+impl Out<'_> {
+    fn push(&mut self, text: &str, kind: TermKind) {
+        if text.is_empty() || text.len() > MAX_TERM_BYTES {
+            return;
+        }
+        self.buffer.clear();
+        if text.is_ascii() {
+            self.buffer.push_str(text);
+            self.buffer.make_ascii_lowercase();
+        } else {
+            self.buffer.extend(text.chars().flat_map(char::to_lowercase));
+        }
+        if kind <= TermKind::Word {
+            singular(&mut self.buffer);
+        }
+        (self.take)(&self.buffer, kind);
+    }
 }
 
 /// The terms of `text` that say something: no stop words, no single letters, each once with its strongest kind.
@@ -307,66 +338,62 @@ fn is_dense(c: char) -> bool {
 }
 
 /// Pairs of neighbours; a single character stands for itself.
-fn pairs(run: &str, out: &mut Vec<Term>) {
-    let starts: Vec<usize> = run.char_indices().map(|(at, _)| at).chain([run.len()]).collect();
-    match starts.len() {
-        0 | 1 => {}
-        2 | 3 => out.push(Term { text: run.to_owned(), kind: TermKind::Word }),
-        _ => {
-            for ends in starts.windows(3) {
-                out.push(Term { text: run[ends[0]..ends[2]].to_owned(), kind: TermKind::Part });
-            }
-        }
+fn pairs(run: &str, out: &mut Out<'_>) {
+    let mut starts = run.char_indices().map(|(at, _)| at).chain([run.len()]);
+    let (mut first, mut second) = (starts.next().unwrap_or(0), starts.next().unwrap_or(0));
+    let mut only = true;
+    let mut rest = starts.peekable();
+    while let Some(third) = rest.next() {
+        let kind = if only && rest.peek().is_none() { TermKind::Word } else { TermKind::Part };
+        out.push(&run[first..third], kind);
+        (first, second, only) = (second, third, false);
+    }
+    if only {
+        out.push(&run[first..second], TermKind::Word);
     }
 }
 
 /// A chunk such as `src/readFile.rs:10`: the whole, each identifier in it, and their parts.
-fn compound(chunk: &str, out: &mut Vec<Term>) {
-    let pieces: Vec<&str> =
-        chunk.split(['/', '.', ':', '-']).filter(|piece| piece.chars().any(char::is_alphanumeric)).collect();
-    let several = pieces.len() > 1;
-    if several {
-        let kind = if chunk.contains('/') { TermKind::Path } else { TermKind::Identifier };
-        push(chunk, kind, out);
+fn compound(chunk: &str, out: &mut Out<'_>) {
+    if chunk.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit()) {
+        out.push(chunk, TermKind::Word);
+        return;
     }
-    for piece in pieces {
+    let pieces =
+        || chunk.split(['/', '.', ':', '-']).filter(|piece| piece.chars().any(char::is_alphanumeric));
+    let several = pieces().nth(1).is_some();
+    if several {
+        out.push(chunk, if chunk.contains('/') { TermKind::Path } else { TermKind::Identifier });
+    }
+    for piece in pieces() {
         let parts = identifier_parts(piece);
         let own = match (several, parts.len()) {
             (_, 2..) => TermKind::Identifier,
             (true, _) => TermKind::Part,
             (false, _) => TermKind::Word,
         };
-        push(piece.trim_matches('_'), own, out);
+        out.push(piece.trim_matches('_'), own);
         if parts.len() > 1 {
             for part in parts {
-                push(part, TermKind::Part, out);
+                out.push(part, TermKind::Part);
             }
         }
     }
 }
 
-fn push(text: &str, kind: TermKind, out: &mut Vec<Term>) {
-    if text.is_empty() || text.chars().count() > MAX_TERM_CHARS {
+/// `tests` finds `test`; no other inflection is undone, because identifiers are not prose.
+fn singular(word: &mut String) {
+    if word.len() < 4 || !word.ends_with('s') || !word.is_ascii() {
         return;
     }
-    let lower = text.to_lowercase();
-    let text = if kind <= TermKind::Word { singular(lower) } else { lower };
-    out.push(Term { text, kind });
-}
-
-/// `tests` finds `test`; no other inflection is undone, because identifiers are not prose.
-fn singular(mut word: String) -> String {
-    if word.len() >= 4 && word.is_ascii() {
-        if word.ends_with("ies") && word.len() > 4 {
-            word.truncate(word.len() - 3);
-            word.push('y');
-        } else if ["sses", "shes", "ches", "xes"].iter().any(|end| word.ends_with(end)) {
-            word.truncate(word.len() - 2);
-        } else if word.ends_with('s') && !["ss", "us", "is"].iter().any(|end| word.ends_with(end)) {
-            word.truncate(word.len() - 1);
-        }
+    if word.ends_with("ies") && word.len() > 4 {
+        word.truncate(word.len() - 3);
+        word.push('y');
+    } else if ["sses", "shes", "ches", "xes"].iter().any(|end| word.ends_with(end)) {
+        word.truncate(word.len() - 2);
+    } else if !["ss", "us", "is"].iter().any(|end| word.ends_with(end)) {
+        word.truncate(word.len() - 1);
     }
-    word
 }
 
 /// `HTTPServer_v2` as `HTTP`, `Server`, `v2`.

@@ -91,7 +91,9 @@ fn gotchas_come_as_one_line_ten_at_most() {
             &format!("g{n:02}"),
             "gotcha",
             "",
-            &format!("Scheduler trap {n}: its timers drift.\n\nA long story follows here."),
+            &format!(
+                "Scheduler trap {n}: its timers drift when the host sleeps, and the catch-up run starts twice.\n\nA long story follows here."
+            ),
         );
     }
     let message = asked(&place, "Why do the scheduler's timers drift?", &["--context-window", "128000"]);
