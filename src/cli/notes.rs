@@ -12,8 +12,6 @@ use super::open;
 use super::report::{self, Failure, Kind};
 use crate::base::{clock, sanitize, text};
 use crate::config::settings::Permission;
-use crate::note::error::NoteError;
-use crate::note::folder::FOLDER;
 use crate::note::index::{Listing, MAX_NOTE_BYTES};
 use crate::note::record::Note;
 use crate::note::search::{self, Wanted};
@@ -21,20 +19,6 @@ use crate::note::store::{self, Change, Store};
 use crate::note::{digest, forget, graph};
 
 const RELATED: usize = 8;
-
-impl From<NoteError> for Failure {
-    fn from(error: NoteError) -> Self {
-        let (kind, hint) = match &error {
-            NoteError::NoSuch { .. } | NoteError::Ambiguous { .. } => {
-                (Kind::Usage, "`mycode notes list` and `mycode notes list --archived` show the ids")
-            }
-            NoteError::Invalid(_) => (Kind::Usage, "`mycode notes --help` says what can be given"),
-            NoteError::Busy => (Kind::Task, "wait for the other mycode process to end"),
-            _ => (Kind::Task, "see that .mycode/notes is a folder of this project that you may write"),
-        };
-        Self::new(kind, &error, hint)
-    }
-}
 
 /// Runs the subcommand; without one, lists.
 ///
@@ -140,7 +124,7 @@ fn as_json(note: &Note) -> Value {
         "created_at": facts.created_ms.and_then(time),
         "updated_at": time(note.changed_ms),
         "archived": note.archived,
-        "path": format!("{FOLDER}/{}", note.file),
+        "path": note.path(),
     })
 }
 
@@ -222,7 +206,7 @@ fn show(store: &Store, id: &str, json: bool) -> Result<(), Failure> {
         return report::print(&format!("{value}\n"));
     }
     let place = if note.archived { ", archived" } else { "" };
-    let mut out = format!("{FOLDER}/{} (id {}{place})\n\n{}", note.file, note.id, content.trim_end());
+    let mut out = format!("{} (id {}{place})\n\n{}", note.path(), note.id, content.trim_end());
     if !near.is_empty() {
         out.push_str("\n\nRelated:");
         for near in near {
@@ -242,7 +226,7 @@ fn done(note: &Note, verb: &str, json: bool) -> Result<(), Failure> {
     } else {
         String::new()
     };
-    report::print(&format!("Note {} {verb}: {FOLDER}/{}{back}\n", note.id, note.file))
+    report::print(&format!("Note {} {verb}: {}{back}\n", note.id, note.path()))
 }
 
 /// Opens the file itself in the person's editor: hand edits are welcome, so there is nothing between.
@@ -274,9 +258,11 @@ fn edit_by_hand(store: &Store, id: &str, json: bool) -> Result<(), Failure> {
     let file = &note.file;
     match listing.notes.iter().find(|note| note.file == *file) {
         Some(note) => done(note, "updated", json),
-        None => {
-            Err(NoteError::file(&format!("{FOLDER}/{file}"), crate::base::file::FileError::NotFound).into())
-        }
+        None => Err(Failure::new(
+            Kind::Task,
+            format!("{} is no longer a note", note.path()),
+            "`mycode notes list` says what is wrong with it",
+        )),
     }
 }
 
@@ -325,7 +311,7 @@ fn consolidate(store: &Store, yes: bool, json: bool) -> Result<(), Failure> {
         let count = text::plural(proposals.len(), "note");
         out.push_str(&match (proposals.len(), yes) {
             (0, _) => "Nothing to put away.\n".to_owned(),
-            (_, true) => format!("{count} archived in {FOLDER}/archive; `mycode notes restore ID` brings one back.\n"),
+            (_, true) => format!("{count} archived; `mycode notes restore ID` brings one back.\n"),
             (_, false) => format!("{count} could be put away; nothing was changed. `mycode notes consolidate --yes` archives them.\n"),
         });
     }

@@ -1,10 +1,11 @@
-//! Why something could not be done with notes, in sentences that say what to do next. Knows no exit code and no tool.
+//! Why something could not be done with notes, in sentences that say what to do next. Knows no exit code.
 
 use std::path::PathBuf;
 
 use thiserror::Error;
 
 use crate::base::file::FileError;
+use crate::model::envelope::ErrorCode;
 
 /// A refusal.
 #[derive(Debug, Error)]
@@ -33,5 +34,19 @@ pub enum NoteError {
 impl NoteError {
     pub fn file(name: &str, error: impl Into<FileError>) -> Self {
         Self::File { name: name.to_owned(), error: error.into() }
+    }
+
+    /// The refusal in a word for programs.
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            Self::NoSuch { .. } | Self::File { error: FileError::NotFound, .. } => ErrorCode::NotFound,
+            Self::Invalid(_) | Self::Ambiguous { .. } => ErrorCode::InvalidParam,
+            Self::Outside(_) | Self::NotFolder(_) => ErrorCode::AccessDenied,
+            Self::Busy | Self::File { error: FileError::Changed | FileError::Exists, .. } => {
+                ErrorCode::Conflict
+            }
+            Self::File { error: FileError::Denied(_), .. } => ErrorCode::PermissionDenied,
+            Self::FrontMatter { .. } | Self::File { .. } => ErrorCode::ExecutionError,
+        }
     }
 }

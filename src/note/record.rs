@@ -4,6 +4,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use super::folder::FOLDER;
+
 /// What a note is for (SPEC §8).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -106,6 +108,11 @@ pub struct Note {
 }
 
 impl Note {
+    /// The file, relative to the project.
+    pub fn path(&self) -> String {
+        format!("{FOLDER}/{}", self.file)
+    }
+
     /// A blocker that nobody has marked as over.
     pub fn is_open_blocker(&self) -> bool {
         let over = |word: &str| {

@@ -55,7 +55,9 @@ pub fn touches(a: &str, b: &str) -> bool {
         long.strip_prefix(short.trim_end_matches('/'))
             .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     };
-    inside(a, b) || inside(b, a)
+    let plain = |path: &'_ str| path.trim_start_matches("./").to_owned();
+    let (a, b) = (plain(a), plain(b));
+    inside(&a, &b) || inside(&b, &a)
 }
 
 /// A note that was found.

@@ -250,7 +250,7 @@ fn search_knows_scripts_identifiers_types_tags_and_files() {
     assert_eq!(ids(&place, &["search", "key builder tenants"])[0], cache);
     assert_eq!(ids(&place, &["search", "cacheKeyBuilder"])[0], cache);
     assert_eq!(ids(&place, &["search", "src/cache/key.rs"])[0], cache);
-    assert_eq!(ids(&place, &["list", "--file", "src/cache"]), [cache.as_str()]);
+    assert_eq!(ids(&place, &["list", "--file", "./src/cache/"]), [cache.as_str()]);
     assert_eq!(ids(&place, &["list", "--tag", "DB", "--tag", "ops"]), [deploy.as_str()]);
     assert_eq!(ids(&place, &["list", "--type", "gotcha"]), [pool.as_str()]);
     assert!(good(&place, &["search", "nonexistent"]).contains("No note matches"));

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::base::{clock, text};
 use crate::config::prompts;
 use crate::context::compress::redact;
-use crate::model::envelope::{Envelope, ErrorCode};
+use crate::model::envelope::Envelope;
 use crate::note::error::NoteError;
 use crate::note::record::{Note as Kept, NoteKind};
 use crate::note::search::{self, Wanted};
@@ -116,7 +116,11 @@ impl TypedTool for Note {
     }
 
     async fn run(&self, args: Args, cx: &ToolCx) -> Result<Envelope, ToolError> {
-        paths::blocking(cx, move |cx| act(args, &Store::new(&cx.root)).map_err(refused)).await
+        paths::blocking(cx, move |cx| {
+            act(args, &Store::new(&cx.root))
+                .map_err(|error| ToolError::model(error.code(), error.to_string()))
+        })
+        .await
     }
 }
 
@@ -131,21 +135,21 @@ fn act(args: Args, store: &Store) -> Result<Envelope, NoteError> {
     match args.action {
         Action::Create => {
             let note = store.create(change(args, kind))?;
-            Ok(told(&note, &format!("Note {} created: {}", note.id, path_of(&note))))
+            Ok(told(&note, &format!("Note {} created: {}", note.id, note.path())))
         }
         Action::Update => {
             let wanted = needed()?;
             let change = change(args, kind);
             keep_secrets(store, wanted, &change)?;
             let note = store.update(wanted, change)?;
-            Ok(told(&note, &format!("Note {} updated: {}", note.id, path_of(&note))))
+            Ok(told(&note, &format!("Note {} updated: {}", note.id, note.path())))
         }
         Action::Delete => {
             let note = store.archive(needed()?)?;
             let words = format!(
                 "Note {} archived, not deleted: {}. `mycode notes restore {}` brings it back",
                 note.id,
-                path_of(&note),
+                note.path(),
                 note.id
             );
             Ok(told(&note, &words))
@@ -258,26 +262,7 @@ fn found(store: &Store, query: Option<&str>, wanted: &Wanted, limit: usize) -> R
 fn told(note: &Kept, words: &str) -> Envelope {
     Envelope::success(words)
         .with("id", note.id.as_str())
-        .with("path", path_of(note))
+        .with("path", note.path())
         .with("title", note.facts.title.as_str())
         .with("type", note.facts.kind.as_str())
-}
-
-fn path_of(note: &Kept) -> String {
-    format!("{}/{}", crate::note::folder::FOLDER, note.file)
-}
-
-fn refused(error: NoteError) -> ToolError {
-    use crate::base::file::FileError;
-    let code = match &error {
-        NoteError::NoSuch { .. } | NoteError::File { error: FileError::NotFound, .. } => ErrorCode::NotFound,
-        NoteError::Invalid(_) | NoteError::Ambiguous { .. } => ErrorCode::InvalidParam,
-        NoteError::Outside(_) | NoteError::NotFolder(_) => ErrorCode::AccessDenied,
-        NoteError::Busy | NoteError::File { error: FileError::Changed | FileError::Exists, .. } => {
-            ErrorCode::Conflict
-        }
-        NoteError::File { error: FileError::Denied(_), .. } => ErrorCode::PermissionDenied,
-        NoteError::FrontMatter { .. } | NoteError::File { .. } => ErrorCode::ExecutionError,
-    };
-    ToolError::model(code, error.to_string())
 }
