@@ -6,7 +6,7 @@
 //! ```text
 //! 0 base                                      text, paths, files, processes, clock, secrets
 //! 1 model · search · config                   plain data; ignore-aware search; settings
-//! 2 protocol · session · provider             what front ends know; the log; model servers
+//! 2 protocol · session · provider · note      what front ends know; the log; model servers; the project's notes
 //! 3 policy · context · tui · exec             may it run; what is sent; the two front ends
 //! 4 tool                                      what the model can do
 //! 5 trace                                     policies judged on recorded sessions
@@ -24,6 +24,7 @@ pub mod config;
 pub mod context;
 pub mod exec;
 pub mod model;
+pub mod note;
 pub mod policy;
 pub mod protocol;
 pub mod provider;

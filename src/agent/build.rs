@@ -151,6 +151,7 @@ fn core(
         law: Law::default(),
         dispatcher,
         max_steps: loaded.work.max_steps,
+        inject_notes: loaded.work.inject_notes,
         system,
         summary_failures: 0,
         last_estimate: 0,

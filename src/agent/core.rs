@@ -1,4 +1,4 @@
-//! What a turn works with, and the two things that only need to look at it: the next request and the person's message.
+//! What a turn works with, and what only needs to look at it: the next request and its ledger.
 
 use std::sync::Arc;
 
@@ -6,16 +6,12 @@ use super::conversation::Conversation;
 use super::dispatch::Dispatcher;
 use crate::config::settings::ContextSettings;
 use crate::context::builder::{self, Built};
-use crate::context::compress::redact;
 use crate::context::law::Law;
 use crate::context::layer::LayerInputs;
 use crate::context::ledger::Ledger;
-use crate::context::mention;
-use crate::model::item::UserMessage;
 use crate::model::request::Params;
 use crate::protocol::event::LedgerView;
 use crate::provider::api::Provider;
-use crate::search::fuzzy;
 use crate::tool::plan::todo_board;
 
 /// Everything that a turn works with.
@@ -28,6 +24,8 @@ pub struct Core {
     pub law: Law,
     pub dispatcher: Dispatcher,
     pub max_steps: u32,
+    /// Whether notes that belong to a new task are put behind its text.
+    pub inject_notes: bool,
     pub system: Arc<str>,
     pub system_tokens: u32,
     pub tools_tokens: u32,
@@ -57,31 +55,5 @@ impl Core {
     /// The ledger as people see it.
     pub fn ledger_view(&self, ledger: &Ledger) -> LedgerView {
         ledger.view(&self.conversation.history, &self.context, &self.conversation.calibration)
-    }
-
-    /// What the person typed, with what belongs behind it.
-    pub fn user_message(&self, text: &str, steering: bool) -> UserMessage {
-        let root = self.dispatcher.root();
-        let mut message = UserMessage::new(&redact::redact(text));
-        message.steering = steering;
-        let nearest = |wanted: &str| fuzzy::nearest(root, wanted, 1).into_iter().next().map(|(path, _)| path);
-        if let Some(reminder) = mention::reminder(text, root, nearest) {
-            message.injected.push(reminder.into());
-        }
-        if self.conversation.history.entries().is_empty() {
-            message.injected.push(self.surroundings().into());
-        }
-        message
-    }
-
-    /// What a first message says of the machine: dynamic, therefore not in L1.
-    fn surroundings(&self) -> String {
-        format!(
-            "<system-reminder>Workspace: {}. {} {}. Today: {}.</system-reminder>",
-            self.dispatcher.root().display(),
-            std::env::consts::OS,
-            std::env::consts::ARCH,
-            jiff::Zoned::now().date()
-        )
     }
 }

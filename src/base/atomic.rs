@@ -144,7 +144,10 @@ fn create_temp(target: &Path, mode: u32) -> Result<(PathBuf, File), FileError> {
 }
 
 /// Renames without ever replacing a file that appeared meanwhile.
-fn rename_to_new(temp: &Path, target: &Path) -> Result<(), FileError> {
+///
+/// # Errors
+/// [`FileError::Exists`] when `target` is there already; else what the system says.
+pub fn rename_to_new(temp: &Path, target: &Path) -> Result<(), FileError> {
     match rustix::fs::renameat_with(CWD, temp, CWD, target, RenameFlags::NOREPLACE) {
         Ok(()) => Ok(()),
         Err(rustix::io::Errno::EXIST) => Err(FileError::Exists),

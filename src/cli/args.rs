@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+use super::notes_args::NotesArgs;
 use crate::config::settings::{Permission, ProviderKind};
 
 /// A coding agent in your terminal that accounts for every token in the window.
@@ -77,6 +78,8 @@ pub enum Command {
     Sessions(SessionsArgs),
     /// Show what a session's next request would hold, and what each part costs
     Context(ContextArgs),
+    /// What the project should remember: list, search, write and put away notes
+    Notes(NotesArgs),
     /// Play a real session on a sample project: no key, no network
     Demo,
     /// Run one tool here and print its envelope

@@ -6,6 +6,8 @@ pub mod demo;
 pub mod doctor;
 pub mod exec;
 pub mod main;
+pub mod notes;
+pub mod notes_args;
 pub mod open;
 pub mod replay;
 pub mod report;

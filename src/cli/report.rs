@@ -5,6 +5,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use crate::config::load::ConfigError;
+use crate::note::error::NoteError;
 use crate::provider::api::ProviderError;
 use crate::session::log::LogError;
 
@@ -71,6 +72,20 @@ impl From<LogError> for Failure {
             }
         };
         Self::new(Kind::Task, &error, hint)
+    }
+}
+
+impl From<NoteError> for Failure {
+    fn from(error: NoteError) -> Self {
+        let (kind, hint) = match &error {
+            NoteError::NoSuch { .. } | NoteError::Ambiguous { .. } => {
+                (Kind::Usage, "`mycode notes list` and `mycode notes list --archived` show the ids")
+            }
+            NoteError::Invalid(_) => (Kind::Usage, "`mycode notes --help` says what can be given"),
+            NoteError::Busy => (Kind::Task, "wait for the other mycode process to end"),
+            _ => (Kind::Task, "see that .mycode/notes is a folder of this project that you may write"),
+        };
+        Self::new(kind, &error, hint)
     }
 }
 

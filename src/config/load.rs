@@ -100,6 +100,7 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
         permission: raw.permission.unwrap_or(sources.default_permission),
         max_steps: raw.max_steps.unwrap_or(500).max(1),
         light_model: raw.light_model.as_deref().map(Arc::from),
+        inject_notes: raw.inject_notes.unwrap_or(true),
     };
     Ok(Loaded { provider, provider_error, context, work, notices, raw })
 }

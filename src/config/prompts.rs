@@ -15,3 +15,4 @@ pub const TOOL_BASH: &str = include_str!("../../prompts/tools/bash.md");
 pub const TOOL_TODO_WRITE: &str = include_str!("../../prompts/tools/todo_write.md");
 pub const TOOL_ASK_USER: &str = include_str!("../../prompts/tools/ask_user.md");
 pub const TOOL_RECALL: &str = include_str!("../../prompts/tools/recall.md");
+pub const TOOL_NOTE: &str = include_str!("../../prompts/tools/note.md");

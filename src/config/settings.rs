@@ -189,4 +189,6 @@ pub struct WorkSettings {
     pub max_steps: u32,
     /// Writes summaries instead of the main model.
     pub light_model: Option<Arc<str>>,
+    /// Whether notes that belong to a new task are put behind its text.
+    pub inject_notes: bool,
 }

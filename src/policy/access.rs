@@ -9,6 +9,8 @@ pub enum Access {
     Read(PathBuf),
     /// Absolute, lexically normalised path.
     Write(PathBuf),
+    /// A folder inside the workspace that is the program's own (the notes), changed by a tool made for just that.
+    WriteOwn(PathBuf),
     /// A shell command, exactly as it will run, and the folder in which it starts.
     Exec { command: String, cwd: PathBuf },
 }

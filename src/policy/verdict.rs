@@ -77,6 +77,11 @@ impl Judge<'_> {
                     ask("it changes a file".to_owned())
                 }
             }
+            Access::WriteOwn(path) => match self.permission {
+                Permission::ReadOnly => deny("the permission is read-only: nothing may be changed"),
+                _ if path.starts_with(self.workspace) => Verdict::Allow,
+                _ => ask(format!("it changes {} outside the workspace", path.display())),
+            },
             Access::Exec { command: text, cwd } => self.exec(text, cwd),
         }
     }
@@ -147,6 +152,10 @@ mod tests {
         assert!(allowed(Auto, Access::Write("/w/a".into())));
         assert!(matches!(decide(Auto, Access::Write("/w/.git/hooks/x".into())), Verdict::Ask { .. }));
         assert!(matches!(decide(Auto, Access::Write("/wx/a".into())), Verdict::Ask { .. }));
+        let notes = || Access::WriteOwn("/w/.mycode/notes".into());
+        assert!(allowed(Ask, notes()) && allowed(Auto, notes()));
+        assert!(matches!(decide(ReadOnly, notes()), Verdict::Deny { .. }));
+        assert!(matches!(decide(Auto, Access::WriteOwn("/x".into())), Verdict::Ask { .. }));
         assert!(allowed(ReadOnly, exec("git status")));
         assert!(matches!(decide(ReadOnly, exec("make")), Verdict::Deny { .. }));
         assert!(matches!(decide(Ask, exec("make")), Verdict::Ask { .. }));

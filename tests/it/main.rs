@@ -7,6 +7,8 @@ mod architecture;
 mod context_props;
 mod faults;
 mod main_job;
+mod notes;
+mod notes_in_requests;
 mod prompts;
 mod provider_faults;
 mod provider_stream;

@@ -42,6 +42,7 @@ fn tools_as_the_model_sees_them() {
     TodoWrite(summary?, todos): Replace the todo list.
     AskUser(questions): Ask the user when only they can decide.
     Recall(id): Get the original of a shortened result by its id.
+    Note(action, id?, title?, content?, type?, tags?, files?, query?, limit?): Project notes that outlive the session: what cost time to learn or others must know. delete archives.
     ");
 }
 

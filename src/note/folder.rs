@@ -1,0 +1,176 @@
+//! The notes folder on disk: where it is, that it is one of this project's, which files in it may be notes, and the lock
+//! that writers hold. Links are never followed: a checkout may bring them.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{ErrorKind, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::error::NoteError;
+use crate::base::path;
+
+/// The folder, relative to the project.
+pub const FOLDER: &str = ".mycode/notes";
+/// Where notes go that are put away, relative to the notes folder.
+pub const ARCHIVE: &str = "archive";
+pub const INDEX_FILE: &str = "notes_index.json";
+const LOCK_FILE: &str = ".lock";
+/// More files than this are not looked at.
+const MAX_FILES: usize = 20_000;
+/// How long a lock is waited for: some hundred writers ahead.
+const LOCK_TRIES: u32 = 1_000;
+const LOCK_PAUSE: Duration = Duration::from_millis(10);
+
+/// A project's notes folder; need not exist.
+#[derive(Clone, Debug)]
+pub struct Folder {
+    /// The project: absolute and canonical.
+    pub root: PathBuf,
+    pub path: PathBuf,
+}
+
+/// A file that may be a note, as the folder lists it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// Relative to the notes folder.
+    pub file: String,
+    pub bytes: u64,
+    pub modified_ns: i128,
+}
+
+/// Held while the folder is changed; given back when dropped.
+#[derive(Debug)]
+pub struct Lock {
+    _file: File,
+}
+
+impl Folder {
+    pub fn new(root: &Path) -> Self {
+        let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
+        Self { path: root.join(FOLDER), root }
+    }
+
+    /// Whether the folder is there.
+    ///
+    /// # Errors
+    /// When it is something else than a folder inside the project.
+    pub fn exists(&self) -> Result<bool, NoteError> {
+        if !path::follow(&self.path).starts_with(&self.root) {
+            return Err(NoteError::Outside(self.path.clone()));
+        }
+        match fs::metadata(&self.path) {
+            Ok(meta) if meta.is_dir() => Ok(true),
+            Ok(_) => Err(NoteError::NotFolder(self.path.clone())),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+            Err(error) if error.kind() == ErrorKind::NotADirectory => {
+                Err(NoteError::NotFolder(self.path.parent().unwrap_or(&self.path).to_owned()))
+            }
+            Err(error) => Err(NoteError::file(FOLDER, error)),
+        }
+    }
+
+    /// The files that may be notes, archived ones behind the others, each by name; and what was left out and why.
+    ///
+    /// # Errors
+    /// When the folder cannot be listed.
+    pub fn files(&self) -> Result<(Vec<Seen>, Vec<String>), NoteError> {
+        let mut seen = Vec::new();
+        let mut left_out = Vec::new();
+        if !self.exists()? {
+            return Ok((seen, left_out));
+        }
+        list(&self.path, "", &mut seen, &mut left_out).map_err(|error| NoteError::file(FOLDER, error))?;
+        let archive = self.path.join(ARCHIVE);
+        match fs::symlink_metadata(&archive) {
+            Ok(meta) if meta.is_dir() => {
+                let prefix = format!("{ARCHIVE}/");
+                list(&archive, &prefix, &mut seen, &mut left_out)
+                    .map_err(|error| NoteError::file(&format!("{FOLDER}/{ARCHIVE}"), error))?;
+            }
+            Ok(_) => left_out.push(format!("{ARCHIVE} is not a folder: left out")),
+            Err(_) => {}
+        }
+        if seen.len() > MAX_FILES {
+            left_out.push(format!("{} of {} files were left out", seen.len() - MAX_FILES, seen.len()));
+            seen.truncate(MAX_FILES);
+        }
+        Ok((seen, left_out))
+    }
+
+    /// Takes the lock, making the folder when it is missing. Waits for other writers, some seconds at most.
+    ///
+    /// # Errors
+    /// When the folder cannot be made or written, or the lock is held too long.
+    pub fn lock(&self) -> Result<Lock, NoteError> {
+        if !self.exists()? {
+            fs::create_dir_all(&self.path).map_err(|error| NoteError::file(FOLDER, error))?;
+            self.keep_out_of_git();
+        }
+        let file = self.lock_file().map_err(|error| NoteError::file(FOLDER, error))?;
+        for _ in 0..LOCK_TRIES {
+            match file.try_lock() {
+                Ok(()) => return Ok(Lock { _file: file }),
+                Err(TryLockError::WouldBlock) => std::thread::sleep(LOCK_PAUSE),
+                // A file system without locks: unique names and checked writes still hold.
+                Err(TryLockError::Error(_)) => return Ok(Lock { _file: file }),
+            }
+        }
+        Err(NoteError::Busy)
+    }
+
+    /// The lock if it is free at once and the folder can be written.
+    pub fn lock_if_free(&self) -> Option<Lock> {
+        let file = self.lock_file().ok()?;
+        file.try_lock().ok()?;
+        Some(Lock { _file: file })
+    }
+
+    fn lock_file(&self) -> std::io::Result<File> {
+        let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+        OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .custom_flags(flags.bits() as i32)
+            .open(self.path.join(LOCK_FILE))
+    }
+
+    /// Notes may be committed; what is derived from them would only be in the way. Not being able to say so is no harm.
+    fn keep_out_of_git(&self) {
+        let made = OpenOptions::new().write(true).create_new(true).open(self.path.join(".gitignore"));
+        if let Ok(mut file) = made {
+            let _ = writeln!(file, "{INDEX_FILE}\n{LOCK_FILE}\n.mycode-*.tmp");
+        }
+    }
+}
+
+fn list(
+    folder: &Path,
+    prefix: &str,
+    seen: &mut Vec<Seen>,
+    left_out: &mut Vec<String>,
+) -> std::io::Result<()> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        let is_markdown =
+            name.rsplit_once('.').is_some_and(|(_, extension)| extension.eq_ignore_ascii_case("md"));
+        if !is_markdown || name.starts_with('.') {
+            continue;
+        }
+        // Gone between listing and looking is gone.
+        let Ok(meta) = entry.metadata() else { continue };
+        let file = format!("{prefix}{name}");
+        if meta.is_symlink() {
+            left_out.push(format!("{file} is a link: left out"));
+        } else if meta.is_file() {
+            let modified_ns = i128::from(meta.mtime()) * 1_000_000_000 + i128::from(meta.mtime_nsec());
+            found.push(Seen { file, bytes: meta.len(), modified_ns });
+        }
+    }
+    found.sort_by(|a, b| a.file.cmp(&b.file));
+    seen.append(&mut found);
+    Ok(())
+}

@@ -1,0 +1,328 @@
+//! The block between `---` lines at the head of a note. A library reads it; changes are made line by line, so that what
+//! the program does not know, comments and a person's own formatting stay byte for byte. Every change is read again
+//! before it counts.
+
+use serde_json::{Map, Value};
+
+/// A larger front matter is a body.
+const MAX_HEAD_BYTES: usize = 64 * 1024;
+
+/// Parts of a front matter that are read, repeated ones included; more is no front matter.
+const MAX_EVENTS: usize = 20_000;
+
+/// A note's text taken apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parts<'a> {
+    /// Between the fences, each line with its end; `None` without front matter.
+    pub head: Option<&'a str>,
+    /// Behind the closing fence.
+    pub body: &'a str,
+    /// Where the head begins and where the body does, in bytes.
+    head_at: usize,
+    head_end: usize,
+}
+
+/// Takes a text apart. A `---` that nothing closes is a line like any other.
+pub fn split(text: &str) -> Parts<'_> {
+    let none = Parts { head: None, body: text, head_at: 0, head_end: 0 };
+    let mut lines = text.split_inclusive('\n');
+    let Some(first) = lines.next().filter(|line| line.trim_end() == "---") else { return none };
+    let mut at = first.len();
+    for line in lines {
+        if matches!(line.trim_end(), "---" | "...") {
+            let head = &text[first.len()..at];
+            return Parts {
+                head: Some(head),
+                body: &text[at + line.len()..],
+                head_at: first.len(),
+                head_end: at,
+            };
+        }
+        at += line.len();
+        if at > MAX_HEAD_BYTES {
+            break;
+        }
+    }
+    none
+}
+
+/// Reads a head. An empty one is an empty map.
+///
+/// # Errors
+/// The parser's message when it is no YAML map.
+pub fn read(head: &str) -> Result<Map<String, Value>, String> {
+    if head.lines().all(|line| line.trim().is_empty() || line.starts_with('#')) {
+        return Ok(Map::new());
+    }
+    let mut options = serde_saphyr::Options::default();
+    options.duplicate_keys = serde_saphyr::DuplicateKeyPolicy::LastWins;
+    options.with_snippet = false;
+    // A checkout may bring a file made to eat memory or time.
+    let mut budget = serde_saphyr::Budget::default();
+    budget.max_events = MAX_EVENTS;
+    budget.max_recorded_anchor_events = MAX_EVENTS;
+    options.budget = Some(budget);
+    options.alias_limits.max_total_replayed_events = MAX_EVENTS;
+    match serde_saphyr::from_str_with_options::<Value>(head, options) {
+        Ok(Value::Object(map)) => Ok(map),
+        Ok(_) => Err("it is not a list of `key: value` lines".to_owned()),
+        Err(error) => Err(crate::base::text::one_line(&error.to_string(), 160)),
+    }
+}
+
+/// A value as text: numbers and dates as they are written, not as they are understood.
+pub fn text_of(head: &str, map: &Map<String, Value>, key: &str) -> Option<String> {
+    match map.get(key)? {
+        Value::String(text) => Some(text.trim().to_owned()).filter(|text| !text.is_empty()),
+        Value::Number(number) => Some(written(head, key).unwrap_or_else(|| number.to_string())),
+        Value::Bool(truth) => Some(written(head, key).unwrap_or_else(|| truth.to_string())),
+        Value::Null | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+/// A list as texts; one text is a list of one, or of several when it holds commas.
+pub fn list_of(map: &Map<String, Value>, key: &str) -> Vec<String> {
+    let one = |value: &Value| match value {
+        Value::String(text) => Some(text.trim().to_owned()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Bool(truth) => Some(truth.to_string()),
+        // `[[id]]` written without quotes is a list in a list.
+        Value::Array(inner) => inner.first().and_then(Value::as_str).map(str::to_owned),
+        _ => None,
+    };
+    match map.get(key) {
+        Some(Value::Array(values)) => values.iter().filter_map(one).filter(|text| !text.is_empty()).collect(),
+        Some(Value::String(text)) => {
+            text.split(',').map(|part| part.trim().to_owned()).filter(|part| !part.is_empty()).collect()
+        }
+        Some(other) => one(other).into_iter().collect(),
+        None => Vec::new(),
+    }
+}
+
+/// The plain scalar behind a key, as it stands in its line.
+fn written(head: &str, key: &str) -> Option<String> {
+    let line = head.lines().find(|line| key_of(line) == Some(key))?;
+    let value = line.split_once(':')?.1;
+    let value = value.split_once(" #").map_or(value, |(value, _)| value).trim();
+    (!value.is_empty()).then(|| value.to_owned())
+}
+
+/// The text with these keys set, everything else untouched. Without front matter one is put in front.
+///
+/// # Errors
+/// Why it cannot be done without harm; nothing is lost then.
+pub fn set(text: &str, changes: &[(&str, Value)]) -> Result<String, String> {
+    let end = if text.split_inclusive('\n').next().is_some_and(|line| line.ends_with("\r\n")) {
+        "\r\n"
+    } else {
+        "\n"
+    };
+    let parts = split(text);
+    let Some(head) = parts.head else {
+        let lines: String = changes.iter().map(|(key, value)| line_of(key, value, "", end)).collect();
+        let gap = if text.is_empty() || text.starts_with(['\r', '\n']) { "" } else { end };
+        return Ok(format!("---{end}{lines}---{end}{gap}{text}"));
+    };
+    let before = read(head)?;
+    let mut new_head = head.to_owned();
+    for (key, value) in changes {
+        if before.get(*key) != Some(value) {
+            new_head = set_one(&new_head, key, value, end);
+        }
+    }
+    let after = read(&new_head).map_err(|why| format!("it is written in an unusual way: {why}"))?;
+    let mut wanted = before;
+    for (key, value) in changes {
+        wanted.insert((*key).to_owned(), value.clone());
+    }
+    let same = after.len() == wanted.len() && wanted.iter().all(|(key, value)| after.get(key) == Some(value));
+    if !same {
+        return Err("it is written in an unusual way".to_owned());
+    }
+    Ok(format!("{}{new_head}{}", &text[..parts.head_at], &text[parts.head_end..]))
+}
+
+fn set_one(head: &str, key: &str, value: &Value, end: &str) -> String {
+    let lines: Vec<&str> = head.split_inclusive('\n').collect();
+    let mut out = String::with_capacity(head.len() + 64);
+    let mut written = false;
+    let mut at = 0;
+    while at < lines.len() {
+        if key_of(lines[at]) != Some(key) {
+            out.push_str(lines[at]);
+            at += 1;
+            continue;
+        }
+        let block_end = block_end(&lines, at);
+        if !written {
+            let comment = if block_end == at + 1 { comment_of(lines[at]) } else { "" };
+            out.push_str(&line_of(key, value, comment, end));
+            written = true;
+        }
+        at = block_end;
+    }
+    if !written {
+        if !out.is_empty() && !out.ends_with('\n') {
+            out.push_str(end);
+        }
+        out.push_str(&line_of(key, value, "", end));
+    }
+    out
+}
+
+/// The line behind the last one that belongs to the key at `at`; blank lines and comments at the end don't.
+fn block_end(lines: &[&str], at: usize) -> usize {
+    let mut block_end = at + 1;
+    for (offset, line) in lines[at + 1..].iter().enumerate() {
+        let blank = line.trim().is_empty();
+        if blank {
+            continue;
+        }
+        if !line.starts_with([' ', '\t', '-', ']', '}']) {
+            break;
+        }
+        block_end = at + offset + 2;
+    }
+    block_end
+}
+
+/// The key that a line of the outermost map begins.
+fn key_of(line: &str) -> Option<&str> {
+    let line = line.trim_end();
+    if line.starts_with([' ', '\t', '#', '-', '{', '[']) {
+        return None;
+    }
+    let at = line.match_indices(':').map(|(at, _)| at).find(|at| {
+        let rest = &line[at + 1..];
+        rest.is_empty() || rest.starts_with([' ', '\t'])
+    })?;
+    let key = line[..at].trim_end();
+    let quoted = |quote: char| key.strip_prefix(quote).and_then(|key| key.strip_suffix(quote));
+    Some(quoted('"').or_else(|| quoted('\'')).unwrap_or(key))
+}
+
+/// The comment at the end of a plain `key: value # comment` line, with the blanks before it.
+fn comment_of(line: &str) -> &str {
+    let line = line.trim_end();
+    if line.contains(['"', '\'']) {
+        return "";
+    }
+    line.find(" #").map_or("", |at| {
+        let blanks = line[..at].len() - line[..at].trim_end().len();
+        &line[at - blanks..]
+    })
+}
+
+fn line_of(key: &str, value: &Value, comment: &str, end: &str) -> String {
+    let value = match value {
+        Value::Array(values) => {
+            let values: Vec<String> = values.iter().map(|value| scalar(value, true)).collect();
+            format!("[{}]", values.join(", "))
+        }
+        value => scalar(value, false),
+    };
+    format!("{key}: {value}{comment}{end}")
+}
+
+/// A scalar: plain where no parser could take it for something else, else in JSON's quotes, which are YAML's too.
+fn scalar(value: &Value, in_list: bool) -> String {
+    let Value::String(text) = value else { return value.to_string() };
+    let plain_sign =
+        |c: char| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_' | '.' | '/' | '(' | ')' | '+' | '\'');
+    let words = ["true", "false", "null", "yes", "no", "on", "off", "y", "n", "inf", "nan"];
+    let plain = text.starts_with(char::is_alphabetic)
+        && text.chars().all(|c| plain_sign(c) || (!in_list && c == ','))
+        && !text.ends_with(' ')
+        && !words.contains(&text.to_lowercase().as_str());
+    if plain || is_timestamp(text) { text.clone() } else { value.to_string() }
+}
+
+fn is_timestamp(text: &str) -> bool {
+    text.len() == 20 && text.ends_with('Z') && text.parse::<jiff::Timestamp>().is_ok()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    const HAND_MADE: &str = "---\n# mine\nid:   abc\ntags:\n- one\n- two\n\nmood: {a: 1, b: [x]}   # odd\ntitle: 'It''s'\ntype: gotcha  # really\n---\nBody\n";
+
+    #[test]
+    fn only_what_changes_is_written() {
+        let text = set(HAND_MADE, &[("tags", json!(["x", "y: z"])), ("type", json!("blocker"))]).unwrap();
+        insta::assert_snapshot!(text, @r#"
+        ---
+        # mine
+        id:   abc
+        tags: [x, "y: z"]
+
+        mood: {a: 1, b: [x]}   # odd
+        title: 'It''s'
+        type: blocker  # really
+        ---
+        Body
+        "#);
+        let crlf = HAND_MADE.replace('\n', "\r\n");
+        let text = set(&crlf, &[("status", json!("done"))]).unwrap();
+        assert_eq!(text.matches('\n').count(), text.matches("\r\n").count());
+        assert!(text.contains("# really\r\nstatus: done\r\n---\r\nBody\r\n"));
+    }
+
+    #[test]
+    fn what_cannot_be_changed_safely_is_refused() {
+        for odd in ["---\n{id: a, title: b}\n---\n", "---\ntitle: \"a\nb: c\"\nx: [1,\n2]\n---\n"] {
+            let text = set(odd, &[("title", json!("new"))]);
+            assert!(text.is_err(), "{text:?}");
+        }
+        assert!(set("---\na: [\n---\n", &[("title", json!("new"))]).is_err());
+    }
+
+    #[test]
+    fn heads_are_told_from_rules() {
+        assert_eq!(split("---\nno end\n").head, None);
+        assert_eq!(split("text\n---\n").head, None);
+        assert_eq!(split("---\n---\nx").head, Some(""));
+        assert_eq!(split("---\r\na: 1\r\n...\r\nx").body, "x");
+        assert_eq!(set("plain\n", &[("title", json!("T"))]).unwrap(), "---\ntitle: T\n---\n\nplain\n");
+    }
+
+    #[test]
+    fn bombs_do_not_go_off() {
+        let mut head = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n".to_owned();
+        for level in 1..12 {
+            let refs = vec![format!("*a{}", level - 1); 9].join(", ");
+            head.push_str(&format!("a{level}: &a{level} [{refs}]\n"));
+        }
+        assert!(read(&head).is_err());
+        assert!(read(&"[".repeat(50_000)).is_err());
+    }
+
+    #[test]
+    fn values_are_taken_as_written() {
+        let head = "id: 007\ntitle: 1.10 # x\ntags: [2024, yes, a b]\nlinks: one, two\n";
+        let map = read(head).unwrap();
+        assert_eq!(text_of(head, &map, "id").as_deref(), Some("007"));
+        assert_eq!(text_of(head, &map, "title").as_deref(), Some("1.10"));
+        assert_eq!(list_of(&map, "links"), ["one", "two"]);
+        assert_eq!(list_of(&map, "tags").len(), 3);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn what_is_set_is_read_back(title in "\\PC{1,40}", tags in proptest::collection::vec("[a-z:#, \\-'\"日é]{1,8}", 0..4)) {
+            let changes = [("title", json!(title)), ("tags", json!(tags))];
+            for base in ["", "body\n", HAND_MADE] {
+                let text = set(base, &changes).unwrap();
+                let head = split(&text).head.unwrap().to_owned();
+                let map = read(&head).unwrap();
+                prop_assert_eq!(&map["title"], &json!(title));
+                prop_assert_eq!(&map["tags"], &json!(tags));
+            }
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! The memory graph: notes that name one another, or share files or tags, are neighbours. Made anew from a listing each
+//! time; nothing of it is stored.
+
+use std::collections::HashMap;
+
+use super::record::Note;
+use super::search::touches;
+
+const LINK: f64 = 1.0;
+const SAME_FILE: f64 = 0.6;
+/// Of a tag that only two notes have; the more have it, the less it says.
+const SAME_TAG: f64 = 0.4;
+const MAX_SHARED: f64 = 0.9;
+
+/// A neighbour of a note.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Neighbour {
+    /// Its place in the listing.
+    pub at: usize,
+    /// 0–1: how closely they belong together.
+    pub weight: f64,
+    /// Such as `linked` or `src/a.rs`.
+    pub reasons: Vec<String>,
+}
+
+/// The notes nearest to the one at place `from`, closest first, archived ones left out.
+pub fn related(notes: &[Note], from: usize, count: usize) -> Vec<Neighbour> {
+    let Some(centre) = notes.get(from) else { return Vec::new() };
+    let mut tag_counts: HashMap<String, usize> = HashMap::new();
+    for note in notes.iter().filter(|note| !note.archived) {
+        for tag in &note.facts.tags {
+            *tag_counts.entry(tag.to_lowercase()).or_default() += 1;
+        }
+    }
+    let mut neighbours: Vec<Neighbour> = notes
+        .iter()
+        .enumerate()
+        .filter(|(at, note)| *at != from && !note.archived)
+        .filter_map(|(at, note)| {
+            let mut reasons = Vec::new();
+            let mut shared: f64 = 0.0;
+            for file in &note.facts.files {
+                if centre.facts.files.iter().any(|own| touches(own, file)) {
+                    shared += SAME_FILE;
+                    reasons.push(file.clone());
+                }
+            }
+            for tag in note.facts.tags.iter().map(|tag| tag.to_lowercase()) {
+                if centre.facts.tags.iter().any(|own| own.to_lowercase() == tag) {
+                    let others = tag_counts.get(&tag).copied().unwrap_or(2).max(2) - 1;
+                    shared += SAME_TAG / (others as f64).sqrt();
+                    reasons.push(format!("#{tag}"));
+                }
+            }
+            let mut weight = shared.min(MAX_SHARED);
+            if names(centre, note) || names(note, centre) {
+                weight = LINK;
+                reasons.insert(0, "linked".to_owned());
+            }
+            (weight > 0.0).then_some(Neighbour { at, weight, reasons })
+        })
+        .collect();
+    neighbours.sort_by(|a, b| {
+        b.weight
+            .total_cmp(&a.weight)
+            .then_with(|| notes[b.at].facts.importance.cmp(&notes[a.at].facts.importance))
+            .then_with(|| a.at.cmp(&b.at))
+    });
+    neighbours.truncate(count);
+    neighbours
+}
+
+/// Whether one note names the other, by id, by title or by file.
+fn names(one: &Note, other: &Note) -> bool {
+    let title = other.facts.title.to_lowercase();
+    let stem = other.file.strip_suffix(".md").unwrap_or(&other.file);
+    one.facts.links.iter().any(|link| *link == other.id || link == stem || link.to_lowercase() == title)
+}

@@ -1,0 +1,331 @@
+//! The list of notes, with `notes_index.json` as a memory of what the files said. The files are the truth: the index is
+//! checked against them each time, what changed is read again, and a missing or damaged index is made anew.
+
+use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::sync::LazyLock;
+
+use regex::Regex;
+use serde::{Deserialize, Serialize};
+
+use super::error::NoteError;
+use super::folder::{ARCHIVE, Folder, INDEX_FILE, Lock, Seen};
+use super::frontmatter;
+use super::name;
+use super::record::{Facts, Note, NoteKind, USUAL_IMPORTANCE};
+use crate::base::atomic::{self, Expect};
+use crate::base::{clock, encoding, file, text};
+
+/// A larger file is left out: a note is something to read.
+pub const MAX_NOTE_BYTES: u64 = 1024 * 1024;
+const MAX_INDEX_BYTES: u64 = 64 * 1024 * 1024;
+/// Raised when the meaning of the index changes; another number makes it anew.
+const VERSION: u32 = 1;
+/// A file changed so shortly before the index was written may have changed once more within one tick of its clock.
+const TICK_NS: i128 = 2_000_000_000;
+const MAX_TITLE_CHARS: usize = 200;
+const MAX_GIST_CHARS: usize = 300;
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Entry {
+    file: String,
+    bytes: u64,
+    modified_ns: i128,
+    hash: String,
+    facts: Facts,
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct IndexFile {
+    version: u32,
+    written_ms: u64,
+    count: usize,
+    /// Of `notes` as written: a hand edit or a cut is noticed.
+    check: String,
+    notes: Vec<Entry>,
+}
+
+/// All notes, and what a person should know about files that are none.
+#[derive(Debug, Default)]
+pub struct Listing {
+    /// Current ones before archived ones, each by file name.
+    pub notes: Vec<Note>,
+    pub notices: Vec<String>,
+}
+
+struct Looked {
+    listing: Listing,
+    entries: Vec<Entry>,
+    /// Whether the index on disk says the same.
+    in_step: bool,
+}
+
+/// The notes of a folder. Brings the index up to date when it can; a folder that cannot be written is read all the same.
+///
+/// # Errors
+/// When the folder leads out of the project or cannot be listed.
+pub fn load(folder: &Folder) -> Result<Listing, NoteError> {
+    let looked = look(folder)?;
+    if looked.in_step {
+        return Ok(looked.listing);
+    }
+    match folder.lock_if_free() {
+        Some(lock) => load_locked(folder, &lock),
+        // Somebody is writing, or nobody can: either way the list is right.
+        None => Ok(looked.listing),
+    }
+}
+
+/// As [`load`], by a writer.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_locked(folder: &Folder, _lock: &Lock) -> Result<Listing, NoteError> {
+    let mut looked = look(folder)?;
+    if !looked.in_step
+        && let Err(why) = write(folder, looked.entries)
+    {
+        looked.listing.notices.push(format!("{INDEX_FILE} can't be written: it {why}"));
+    }
+    Ok(looked.listing)
+}
+
+fn look(folder: &Folder) -> Result<Looked, NoteError> {
+    let (seen, mut notices) = folder.files()?;
+    let known = stored(folder);
+    let written_ns = known.as_ref().map_or(0, |index| i128::from(index.written_ms) * 1_000_000);
+    let now_ns = i128::from(clock::now_ms()) * 1_000_000;
+    let stored_count = known.as_ref().map(|index| index.notes.len());
+    let mut by_file: HashMap<String, Entry> = known
+        .map(|index| index.notes.into_iter().map(|entry| (entry.file.clone(), entry)).collect())
+        .unwrap_or_default();
+    let mut entries = Vec::with_capacity(seen.len());
+    let mut in_step = stored_count.is_some() || seen.is_empty();
+    for seen in seen {
+        let stored = by_file.remove(&seen.file);
+        let fresh = stored.as_ref().is_some_and(|entry| {
+            (entry.bytes, entry.modified_ns) == (seen.bytes, seen.modified_ns)
+                && seen.modified_ns + TICK_NS < written_ns
+        });
+        if let (true, Some(entry)) = (fresh, stored.clone()) {
+            entries.push(entry);
+            continue;
+        }
+        match read(folder, &seen) {
+            Ok(entry) => {
+                // Once its tick is over, an index that is written again vouches for the file without another look.
+                in_step &= stored.as_ref() == Some(&entry) && now_ns < seen.modified_ns + TICK_NS;
+                entries.push(entry);
+            }
+            Err(why) => notices.push(format!("{} {why}: left out", seen.file)),
+        }
+    }
+    in_step &= stored_count.is_none_or(|count| count == entries.len());
+    let notes = named(&entries, &mut notices);
+    Ok(Looked { listing: Listing { notes, notices }, entries, in_step })
+}
+
+/// The index as it is on disk, if it is whole.
+fn stored(folder: &Folder) -> Option<IndexFile> {
+    let path = folder.path.join(INDEX_FILE);
+    // A link is not ours.
+    fs::symlink_metadata(&path).ok().filter(fs::Metadata::is_file)?;
+    let (bytes, _) = file::read(&path, MAX_INDEX_BYTES).ok()?;
+    let index: IndexFile = serde_json::from_slice(&bytes).ok()?;
+    let whole =
+        index.version == VERSION && index.count == index.notes.len() && index.check == check(&index.notes);
+    whole.then_some(index)
+}
+
+fn check(notes: &[Entry]) -> String {
+    file::hash(&serde_json::to_vec(notes).unwrap_or_default())
+}
+
+fn write(folder: &Folder, notes: Vec<Entry>) -> Result<(), String> {
+    let path = folder.path.join(INDEX_FILE);
+    if fs::symlink_metadata(&path).is_ok_and(|meta| !meta.is_file()) {
+        return Err("is a link or a folder; remove it".to_owned());
+    }
+    let index = IndexFile {
+        version: VERSION,
+        written_ms: clock::now_ms(),
+        count: notes.len(),
+        check: check(&notes),
+        notes,
+    };
+    let mut bytes = serde_json::to_vec_pretty(&index).map_err(|error| error.to_string())?;
+    bytes.push(b'\n');
+    atomic::write(&path, &bytes, Expect::Anything).map_err(|error| error.to_string())
+}
+
+fn read(folder: &Folder, seen: &Seen) -> Result<Entry, String> {
+    let (bytes, _) =
+        file::read(&folder.path.join(&seen.file), MAX_NOTE_BYTES).map_err(|error| error.to_string())?;
+    let Ok((text, _)) = encoding::decode(&bytes) else {
+        return Err(format!("is a {}, not text", file::binary_kind(&bytes)));
+    };
+    Ok(Entry {
+        file: seen.file.clone(),
+        bytes: seen.bytes,
+        modified_ns: seen.modified_ns,
+        hash: file::hash(&bytes),
+        facts: facts(folder, &seen.file, &text),
+    })
+}
+
+static WIKI_LINK: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"\[\[([^\[\]|#\n]{1,200})(?:[|#][^\[\]\n]*)?\]\]").ok());
+
+/// What a note's text says.
+pub fn facts(folder: &Folder, file: &str, text: &str) -> Facts {
+    let parts = frontmatter::split(text);
+    let head = parts.head.unwrap_or("");
+    let mut oddities = Vec::new();
+    let map = frontmatter::read(head).unwrap_or_else(|why| {
+        oddities.push(format!("its front matter can't be read: {why}"));
+        serde_json::Map::new()
+    });
+    let value = |key: &str| frontmatter::text_of(head, &map, key);
+    let id = value("id");
+    if let Some(bad) = id.as_deref().filter(|id| !name::is_id(id)) {
+        oddities.push(format!("'{}' can't be an id", text::one_line(bad, 60)));
+    }
+    let kind = value("type").map(|kind| kind.parse::<NoteKind>());
+    if let Some(Err(why)) = &kind {
+        oddities.push(text::one_line(why, 200));
+    }
+    let files = frontmatter::list_of(&map, "files")
+        .iter()
+        .filter_map(|path| name::project_path(&folder.root, path).map_err(|why| oddities.push(why)).ok())
+        .collect();
+    let mut links: Vec<String> = frontmatter::list_of(&map, "links")
+        .into_iter()
+        .map(|link| link.trim_matches(['[', ']']).to_owned())
+        .collect();
+    if let Some(pattern) = &*WIKI_LINK {
+        links.extend(pattern.captures_iter(parts.body).map(|found| found[1].trim().to_owned()));
+    }
+    let mut tags: Vec<String> = frontmatter::list_of(&map, "tags")
+        .iter()
+        .map(|tag| text::one_line(tag.trim_start_matches('#'), 60))
+        .collect();
+    for list in [&mut links, &mut tags] {
+        let mut known = HashSet::new();
+        list.retain(|item| !item.is_empty() && known.insert(item.clone()));
+    }
+    let stem = file.rsplit('/').next().unwrap_or(file);
+    let stem = stem.rsplit_once('.').map_or(stem, |(stem, _)| stem);
+    let title =
+        value("title").or_else(|| heading(parts.body)).unwrap_or_else(|| stem.replace(['-', '_'], " "));
+    Facts {
+        id: id.filter(|id| name::is_id(id)),
+        title: text::one_line(&title, MAX_TITLE_CHARS),
+        kind: kind.and_then(Result::ok).unwrap_or_default(),
+        tags,
+        files,
+        links,
+        importance: value("importance").map_or(USUAL_IMPORTANCE, |word| importance(&word)),
+        created_ms: value("created_at").and_then(|when| time(&when)),
+        updated_ms: value("updated_at").and_then(|when| time(&when)),
+        status: value("status"),
+        gist: gist(parts.body),
+        oddity: (!oddities.is_empty()).then(|| oddities.join("; ")),
+    }
+}
+
+fn heading(body: &str) -> Option<String> {
+    let line = body.lines().find(|line| !line.trim().is_empty())?;
+    Some(line.trim_start_matches('#').trim().to_owned())
+        .filter(|title| line.starts_with('#') && !title.is_empty())
+}
+
+/// The first sentence that is no heading.
+fn gist(body: &str) -> String {
+    let line = body
+        .lines()
+        .map(str::trim)
+        .find(|line| !line.is_empty() && !line.starts_with('#') && line.chars().any(char::is_alphanumeric))
+        .unwrap_or("");
+    let end =
+        line.match_indices(['.', '!', '?', '。', '！', '？']).map(|(at, sign)| at + sign.len()).find(|end| {
+            *end > 40 && line[*end..].starts_with([' ', '\t']) || line[..*end].ends_with(['。', '！', '？'])
+        });
+    text::one_line(&line[..end.unwrap_or(line.len())], MAX_GIST_CHARS)
+}
+
+/// A number of 1–5, a share of 0–1, or a word.
+fn importance(word: &str) -> u8 {
+    match word.to_lowercase().as_str() {
+        "lowest" | "trivial" => 1,
+        "low" | "minor" => 2,
+        "high" | "major" => 4,
+        "highest" | "critical" => 5,
+        word => match word.parse::<f64>() {
+            Ok(share) if word.contains('.') && (0.0..=1.0).contains(&share) => {
+                1 + (share * 4.0).round() as u8
+            }
+            Ok(number) => number.round().clamp(1.0, 5.0) as u8,
+            Err(_) => USUAL_IMPORTANCE,
+        },
+    }
+}
+
+/// A date or time in the forms that people and other programs write; without a zone it is UTC.
+fn time(text: &str) -> Option<u64> {
+    let stamp = text.parse::<jiff::Timestamp>().ok().or_else(|| {
+        let plain: jiff::civil::DateTime = text.parse().ok()?;
+        Some(plain.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp())
+    })?;
+    u64::try_from(stamp.as_millisecond()).ok()
+}
+
+/// Gives every file an id of its own: what it says itself, unless an earlier file says the same (a copy made by hand).
+fn named(entries: &[Entry], notices: &mut Vec<String>) -> Vec<Note> {
+    // The file that carries its id in its name is the original of a copy.
+    let is_home = |entry: &Entry, id: &str| name::id_of_file(&entry.file).ends_with(id);
+    let mut owner: HashMap<&str, usize> = HashMap::new();
+    for (at, entry) in entries.iter().enumerate() {
+        let Some(id) = entry.facts.id.as_deref() else { continue };
+        match owner.get(id) {
+            Some(&other) if is_home(&entries[other], id) || !is_home(entry, id) => {}
+            _ => {
+                owner.insert(id, at);
+            }
+        }
+    }
+    let mut taken: HashSet<String> = owner.keys().map(|id| (*id).to_owned()).collect();
+    let mut notes = Vec::with_capacity(entries.len());
+    for (at, entry) in entries.iter().enumerate() {
+        let own = entry.facts.id.clone().filter(|id| owner.get(id.as_str()) == Some(&at));
+        let id = own.unwrap_or_else(|| {
+            let base = name::id_of_file(&entry.file);
+            let mut id = base.clone();
+            let mut number = 2;
+            while !taken.insert(id.clone()) {
+                id = format!("{base}-{number}");
+                number += 1;
+            }
+            if let Some(claimed) = &entry.facts.id {
+                notices.push(format!(
+                    "{} says the id {claimed}, which another note has; it is {id}",
+                    entry.file
+                ));
+            }
+            id
+        });
+        if let Some(oddity) = &entry.facts.oddity {
+            notices.push(format!("{}: {oddity}", entry.file));
+        }
+        let modified_ms = u64::try_from(entry.modified_ns / 1_000_000).unwrap_or(0);
+        notes.push(Note {
+            id,
+            file: entry.file.clone(),
+            archived: entry.file.starts_with(&format!("{ARCHIVE}/")),
+            hash: entry.hash.clone(),
+            bytes: entry.bytes,
+            changed_ms: entry.facts.updated_ms.or(entry.facts.created_ms).unwrap_or(modified_ms),
+            facts: entry.facts.clone(),
+        });
+    }
+    notes
+}

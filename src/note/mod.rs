@@ -1,0 +1,16 @@
+//! What the project learned on other days: one Markdown file a note, found again by words, files and links. Notes are
+//! data that people edit by hand; nothing here trusts them, and nothing deletes one.
+
+pub mod digest;
+pub mod error;
+pub mod folder;
+pub mod forget;
+pub mod frame;
+pub mod frontmatter;
+pub mod graph;
+pub mod index;
+pub mod name;
+pub mod record;
+pub mod retrieve;
+pub mod search;
+pub mod store;

@@ -1,0 +1,308 @@
+//! What of the notes belongs to a task: few, each with a reason, inside a budget. Blockers come first, the rest by how
+//! well it fits; what has nothing to do with the task stays away, except a blocker that is still open.
+
+use std::collections::HashSet;
+
+use super::graph;
+use super::index::Listing;
+use super::record::{Note, NoteKind};
+use super::search::{Found, Searchable, Wanted, standing, touches};
+use super::store::Store;
+use crate::base::text;
+use crate::search::words::{self, Term, TermKind};
+
+/// Notes and one-line hints at most (SPEC §8).
+const MAX_NOTES: usize = 3;
+const MAX_HINTS: usize = 10;
+/// Terms of a task that are looked at; the beginning of a long one says what it is about.
+const MAX_TERMS: usize = 120;
+/// Matched terms weigh so much where they say most; a note needs [`needed`] in all.
+const PATH_WEIGHT: f64 = 3.0;
+const IDENTIFIER_WEIGHT: f64 = 2.0;
+const WORD_WEIGHT: f64 = 1.0;
+const PART_WEIGHT: f64 = 0.5;
+/// A term in the title, tags, files or first sentence says what a note is about; further down it may be in passing.
+const HEAD_FACTOR: f64 = 1.6;
+/// Naming one of the note's files relates a task to it by itself.
+const FILE_WEIGHT: f64 = 3.0;
+/// Matched weight at which a note fits as well as can be.
+const FULL_WEIGHT: f64 = 6.0;
+/// What is kept of a type's relevance when little matches; 0–1.
+const RELEVANCE_FLOOR: f64 = 0.5;
+/// A neighbour of a fitting note counts as a weak match itself if it is this close; 0–1.
+const CLOSE: f64 = 0.6;
+const MAX_EXCERPT_CHARS: usize = 700;
+const MIN_EXCERPT_CHARS: usize = 80;
+const MAX_HINT_CHARS: usize = 220;
+
+/// What is asked for.
+pub struct Task<'a> {
+    pub text: &'a str,
+    /// Files that are known to belong to the task, relative to the project.
+    pub files: &'a [String],
+    pub budget_tokens: u32,
+    /// How many tokens a text takes.
+    pub tokens: &'a dyn Fn(&str) -> u32,
+    /// Whether the note, in this very version, is in front of the model already.
+    pub shown: &'a dyn Fn(&Note) -> bool,
+    pub now_ms: u64,
+}
+
+/// Whole note or one line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    Note,
+    Hint,
+}
+
+/// A piece of evidence from a note (SPEC §7's `ContextPacket`).
+#[derive(Clone, Debug)]
+pub struct Packet {
+    pub content: String,
+    /// When the note changed, in milliseconds since the Unix epoch.
+    pub timestamp_ms: u64,
+    pub tokens: u32,
+    /// 0–1.
+    pub relevance: f64,
+    /// The note's id.
+    pub source: String,
+    /// The first digits of the hash of the note's content.
+    pub version: String,
+    pub kind: NoteKind,
+    pub form: Form,
+}
+
+/// The version of a note by which a repetition is known.
+pub fn version(note: &Note) -> &str {
+    &note.hash[..text::floor_boundary(&note.hash, 8)]
+}
+
+struct Candidate {
+    at: usize,
+    /// 0–1; 0 for an open blocker that has nothing to do with the task.
+    fit: f64,
+    score: f64,
+}
+
+/// The packets for a task, in the order in which they should be read.
+pub fn retrieve(store: &Store, listing: &Listing, task: &Task<'_>) -> Vec<Packet> {
+    if !listing.notes.iter().any(|note| !note.archived) {
+        return Vec::new();
+    }
+    let query: Vec<Term> = words::telling(task.text).into_iter().take(MAX_TERMS).collect();
+    let searchable = Searchable::new(store, listing, &Wanted::default(), &query);
+    let mut candidates = candidates(listing, &searchable, &query, task);
+    add_neighbours(listing, &mut candidates);
+    candidates.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.at.cmp(&b.at)));
+    candidates.retain(|candidate| !(task.shown)(&listing.notes[candidate.at]));
+    let is_hint = |at: usize| {
+        matches!(listing.notes[at].facts.kind, NoteKind::Gotcha | NoteKind::Pattern | NoteKind::Outcome)
+    };
+    let mut left = task.budget_tokens;
+    let mut packets = Vec::new();
+    for at in chosen(listing, &candidates, is_hint) {
+        let Some(candidate) = candidates.iter().find(|candidate| candidate.at == at) else { continue };
+        push(&mut packets, &mut left, store, &listing.notes[at], candidate, Form::Note, task);
+    }
+    for candidate in candidates.iter().filter(|candidate| is_hint(candidate.at)).take(MAX_HINTS) {
+        push(&mut packets, &mut left, store, &listing.notes[candidate.at], candidate, Form::Hint, task);
+    }
+    packets
+}
+
+/// Everything that has to do with the task, and the open blockers.
+fn candidates(listing: &Listing, searchable: &Searchable, query: &[Term], task: &Task<'_>) -> Vec<Candidate> {
+    let found = searchable.rank(listing, query, task.now_ms);
+    let best = found.first().map_or(1.0, |first| first.score.max(f64::MIN_POSITIVE));
+    let needed = needed(query);
+    let mut made: Vec<Candidate> = Vec::new();
+    for (at, note) in listing.notes.iter().enumerate().filter(|(_, note)| !note.archived) {
+        let hit = found.iter().find(|found| found.at == at);
+        let words = hit.map_or(0.0, |hit| weight(hit, note, query, searchable));
+        let named =
+            note.facts.files.iter().any(|file| {
+                task.files.iter().any(|hinted| touches(file, hinted)) || names_file(task.text, file)
+            });
+        let total = words + if named { FILE_WEIGHT } else { 0.0 };
+        let fit = if total >= needed { (total / FULL_WEIGHT).min(1.0) } else { 0.0 };
+        if fit == 0.0 && !note.is_open_blocker() {
+            continue;
+        }
+        let rank = hit.map_or(0.0, |hit| hit.score / best);
+        let score = (fit + rank * f64::from(u8::from(fit > 0.0))) * standing(note, task.now_ms);
+        made.push(Candidate { at, fit, score });
+    }
+    made
+}
+
+/// How much must match: one telling word of a short question, more of a long text, where chance hits are common.
+fn needed(query: &[Term]) -> f64 {
+    let words = query.iter().filter(|term| term.kind != TermKind::Part).count();
+    match words {
+        0..=2 => WORD_WEIGHT,
+        3..=8 => WORD_WEIGHT * 1.5,
+        9..=25 => WORD_WEIGHT * 2.0,
+        _ => WORD_WEIGHT * 3.0,
+    }
+}
+
+/// The weight of what matched. A word that most notes hold says little about any of them.
+fn weight(hit: &Found, note: &Note, query: &[Term], searchable: &Searchable) -> f64 {
+    let facts = &note.facts;
+    let head = [&facts.title, &facts.gist, &facts.tags.join(" , "), &facts.files.join(" , ")]
+        .map(String::as_str)
+        .join(" . ");
+    let head: HashSet<String> = words::terms(&head).into_iter().map(|term| term.text).collect();
+    hit.matched
+        .iter()
+        .map(|&place| {
+            let term = &query[place];
+            let own = match term.kind {
+                TermKind::Path => PATH_WEIGHT,
+                TermKind::Identifier => IDENTIFIER_WEIGHT,
+                TermKind::Word => WORD_WEIGHT,
+                TermKind::Part => PART_WEIGHT,
+            };
+            let common = if searchable.len() >= 4 && searchable.share(term) > 0.5 { 0.5 } else { 1.0 };
+            own * common * if head.contains(&term.text) { HEAD_FACTOR } else { 1.0 }
+        })
+        .sum()
+}
+
+/// Whether the text names the file: its path or, when it is telling, its name.
+fn names_file(text: &str, file: &str) -> bool {
+    let name = file.rsplit('/').next().unwrap_or(file);
+    let stands_alone = |needle: &str| {
+        text.match_indices(needle).any(|(at, _)| {
+            let touching = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+            !text[..at].chars().next_back().is_some_and(touching)
+                && !text[at + needle.len()..].chars().next().is_some_and(touching)
+        })
+    };
+    stands_alone(file) || (name.contains('.') && name.len() >= 5 && stands_alone(name))
+}
+
+/// Close neighbours of what fits, as weaker candidates.
+fn add_neighbours(listing: &Listing, candidates: &mut Vec<Candidate>) {
+    let fitting: Vec<(usize, f64)> =
+        candidates.iter().filter(|c| c.fit > 0.0).map(|c| (c.at, c.score)).take(MAX_NOTES * 4).collect();
+    for (at, score) in fitting {
+        for near in graph::related(&listing.notes, at, MAX_NOTES) {
+            let known = candidates.iter().any(|candidate| candidate.at == near.at && candidate.fit > 0.0);
+            if near.weight < CLOSE || known {
+                continue;
+            }
+            candidates.retain(|candidate| candidate.at != near.at);
+            // Always behind the note that it came by.
+            candidates.push(Candidate {
+                at: near.at,
+                fit: 0.1 * near.weight,
+                score: score * near.weight * 0.4,
+            });
+        }
+    }
+}
+
+/// The notes to show: fitting blockers, then one open blocker at least, then what fits best.
+fn chosen(listing: &Listing, candidates: &[Candidate], is_hint: impl Fn(usize) -> bool) -> Vec<usize> {
+    let blocker = |candidate: &&Candidate| listing.notes[candidate.at].is_open_blocker();
+    let fits = |candidate: &&Candidate| candidate.fit > 0.0;
+    let mut idle: Vec<&Candidate> = candidates.iter().filter(blocker).filter(|c| c.fit == 0.0).collect();
+    idle.sort_by_key(|candidate| {
+        let note = &listing.notes[candidate.at];
+        std::cmp::Reverse((note.facts.importance, note.changed_ms))
+    });
+    let near: Vec<usize> = candidates.iter().filter(blocker).filter(fits).map(|c| c.at).collect();
+    let others: Vec<usize> = candidates
+        .iter()
+        .filter(|c| !blocker(c))
+        .filter(fits)
+        .map(|c| c.at)
+        .filter(|&at| !is_hint(at))
+        .collect();
+    let mut chosen: Vec<usize> = near.into_iter().take(MAX_NOTES).collect();
+    let room = MAX_NOTES - chosen.len();
+    let for_idle = room.saturating_sub(others.len()).max(usize::from(room > 0));
+    chosen.extend(idle.iter().take(for_idle).map(|candidate| candidate.at));
+    let room = MAX_NOTES - chosen.len();
+    chosen.extend(others.into_iter().take(room));
+    chosen
+}
+
+fn push(
+    packets: &mut Vec<Packet>,
+    left: &mut u32,
+    store: &Store,
+    note: &Note,
+    candidate: &Candidate,
+    form: Form,
+    task: &Task<'_>,
+) {
+    let base = match note.facts.kind {
+        NoteKind::Blocker => 0.9,
+        NoteKind::Action => 0.8,
+        NoteKind::TaskState => 0.75,
+        NoteKind::Conclusion => 0.7,
+        _ => 0.6,
+    };
+    let relevance = base * (RELEVANCE_FLOOR + (1.0 - RELEVANCE_FLOOR) * candidate.fit);
+    let mut chars = MAX_EXCERPT_CHARS;
+    loop {
+        let content = match form {
+            Form::Hint => hint(note),
+            Form::Note => excerpt(store, note, chars),
+        };
+        let tokens = (task.tokens)(&content);
+        if tokens <= *left {
+            *left -= tokens;
+            packets.push(Packet {
+                content,
+                timestamp_ms: note.changed_ms,
+                tokens,
+                relevance,
+                source: note.id.clone(),
+                version: version(note).to_owned(),
+                kind: note.facts.kind,
+                form,
+            });
+            return;
+        }
+        chars /= 2;
+        if form == Form::Hint || chars < MIN_EXCERPT_CHARS {
+            return;
+        }
+    }
+}
+
+/// One line: the title, and the first sentence when it says more.
+fn hint(note: &Note) -> String {
+    let (title, gist) = (&note.facts.title, &note.facts.gist);
+    let line = if gist.is_empty() || gist.contains(title.as_str()) && gist.chars().count() < MAX_HINT_CHARS {
+        if gist.is_empty() { title.clone() } else { gist.clone() }
+    } else {
+        format!("{title}: {gist}")
+    };
+    text::one_line(&line, MAX_HINT_CHARS)
+}
+
+/// The title, the files, and the beginning of the body.
+fn excerpt(store: &Store, note: &Note, max_chars: usize) -> String {
+    let mut excerpt = note.facts.title.clone();
+    if !note.facts.files.is_empty() {
+        let files = note.facts.files.iter().take(5).cloned().collect::<Vec<_>>().join(", ");
+        excerpt.push_str(&format!(" ({files})"));
+    }
+    let body = store.body(note).unwrap_or_default();
+    let mut told = body.as_str();
+    // A body that opens with its title as a heading need not say it twice.
+    if let Some((first, rest)) = body.split_once('\n')
+        && first.trim_start_matches('#').trim() == note.facts.title
+    {
+        told = rest.trim_start();
+    }
+    if !told.is_empty() && told.trim() != note.facts.title {
+        excerpt.push('\n');
+        excerpt.push_str(&text::elide(told, max_chars));
+    }
+    excerpt
+}

@@ -1,0 +1,149 @@
+//! BM25F over a small set of documents held in memory: each document is a few weighted fields. Knows nothing of where
+//! the documents come from; that a term counts as one is for `words` to say.
+
+use std::collections::{HashMap, HashSet};
+
+use super::words::{self, Term};
+
+/// How soon repetitions of a term stop counting (Robertson's usual values).
+const SATURATION: f64 = 1.2;
+/// How much a long document is held back; 0–1.
+const LENGTH_PENALTY: f64 = 0.75;
+
+#[derive(Debug, Default)]
+struct Document {
+    /// Weighted occurrences of each term.
+    counts: HashMap<Box<str>, f32>,
+    length: f32,
+}
+
+/// The documents, numbered in the order in which they were added.
+#[derive(Debug, Default)]
+pub struct Corpus {
+    documents: Vec<Document>,
+    containing: HashMap<Box<str>, u32>,
+    total_length: f64,
+    /// Only these are kept; everything when `None`.
+    interest: Option<HashSet<Box<str>>>,
+}
+
+/// One document that holds terms of the query.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hit {
+    pub document: usize,
+    pub score: f64,
+    /// The query's terms that it holds, by their place in the query.
+    pub matched: Vec<usize>,
+}
+
+impl Corpus {
+    /// A corpus that can only answer queries of these terms, and keeps nothing else of its documents.
+    pub fn only(query: &[Term]) -> Self {
+        let interest = query.iter().map(|term| term.text.as_str().into()).collect();
+        Self { interest: Some(interest), ..Self::default() }
+    }
+
+    /// Adds a document: each field's text with the weight of one occurrence in it.
+    pub fn add(&mut self, fields: &[(f32, &str)]) {
+        let mut document = Document::default();
+        for (weight, text) in fields {
+            words::each(text, &mut |term, _| {
+                document.length += 1.0;
+                if self.interest.as_ref().is_some_and(|interest| !interest.contains(term)) {
+                    return;
+                }
+                match document.counts.get_mut(term) {
+                    Some(count) => *count += weight,
+                    None => {
+                        document.counts.insert(term.into(), *weight);
+                    }
+                }
+            });
+        }
+        for term in document.counts.keys() {
+            *self.containing.entry(term.clone()).or_default() += 1;
+        }
+        self.total_length += f64::from(document.length);
+        self.documents.push(document);
+    }
+
+    /// How many documents hold the term.
+    pub fn holding(&self, term: &str) -> u32 {
+        self.containing.get(term).copied().unwrap_or(0)
+    }
+
+    pub fn len(&self) -> usize {
+        self.documents.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.documents.is_empty()
+    }
+
+    /// The documents that hold at least one of the terms, best first; equal ones in the order of adding.
+    pub fn rank(&self, query: &[Term]) -> Vec<Hit> {
+        let count = self.documents.len() as f64;
+        let mean_length = (self.total_length / count.max(1.0)).max(1.0);
+        let rarity: Vec<f64> = query
+            .iter()
+            .map(|term| {
+                let holding = f64::from(self.holding(&term.text));
+                (1.0 + (count - holding + 0.5) / (holding + 0.5)).ln()
+            })
+            .collect();
+        let mut hits: Vec<Hit> = self
+            .documents
+            .iter()
+            .enumerate()
+            .filter_map(|(number, document)| {
+                let norm = 1.0 - LENGTH_PENALTY + LENGTH_PENALTY * f64::from(document.length) / mean_length;
+                let mut hit = Hit { document: number, score: 0.0, matched: Vec::new() };
+                for (place, term) in query.iter().enumerate() {
+                    let Some(count) = document.counts.get(term.text.as_str()) else { continue };
+                    let count = f64::from(*count);
+                    hit.score += rarity[place] * count * (SATURATION + 1.0) / (count + SATURATION * norm);
+                    hit.matched.push(place);
+                }
+                (!hit.matched.is_empty()).then_some(hit)
+            })
+            .collect();
+        hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.document.cmp(&b.document)));
+        hits
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rare_terms_and_strong_fields_win() {
+        let mut corpus = Corpus::default();
+        corpus.add(&[(3.0, "cache"), (1.0, "notes about the server and its cache")]);
+        corpus.add(&[(3.0, "server"), (1.0, "the server restarts; clear the cache of the proxy")]);
+        corpus.add(&[(3.0, "server limits"), (1.0, "rate limits of the server")]);
+        let order = |query: &str| -> Vec<usize> {
+            corpus.rank(&words::telling(query)).into_iter().map(|hit| hit.document).collect()
+        };
+        assert_eq!(order("cache"), [0, 1]);
+        assert_eq!(order("rate limit of the server")[0], 2);
+        assert_eq!(order("zebra"), Vec::<usize>::new());
+        assert_eq!(corpus.rank(&words::telling("proxy cache"))[0].matched.len(), 2);
+
+        let query = words::telling("rate limit of the server");
+        let mut narrow = Corpus::only(&query);
+        narrow.add(&[(3.0, "cache"), (1.0, "notes about the server and its cache")]);
+        narrow.add(&[(3.0, "server"), (1.0, "the server restarts; clear the cache of the proxy")]);
+        narrow.add(&[(3.0, "server limits"), (1.0, "rate limits of the server")]);
+        assert_eq!(narrow.rank(&query), corpus.rank(&query));
+    }
+
+    #[test]
+    fn text_without_spaces_is_found() {
+        let mut corpus = Corpus::default();
+        corpus.add(&[(1.0, "数据库连接超时")]);
+        corpus.add(&[(1.0, "缓存设计")]);
+        assert_eq!(corpus.rank(&words::telling("连接超时怎么办"))[0].document, 0);
+        assert_eq!(corpus.rank(&words::telling("缓存"))[0].document, 1);
+    }
+}

@@ -1,0 +1,268 @@
+//! Note: what the project should remember after the session. Everything is done by the note store; this tool only
+//! takes arguments and words answers for the model.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::base::{clock, text};
+use crate::config::prompts;
+use crate::context::compress::redact;
+use crate::model::envelope::Envelope;
+use crate::note::error::NoteError;
+use crate::note::record::{Note as Kept, NoteKind};
+use crate::note::search::{self, Wanted};
+use crate::note::store::{self, Change, Store};
+use crate::note::{digest, graph};
+use crate::policy::access::Access;
+use crate::tool::api::{ToolError, TypedTool};
+use crate::tool::cx::ToolCx;
+use crate::tool::paths;
+
+const USUAL_LIMIT: usize = 20;
+const MAX_LIMIT: usize = 200;
+const RELATED: usize = 5;
+
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+enum Action {
+    Create,
+    Read,
+    Update,
+    Search,
+    List,
+    Summary,
+    Delete,
+}
+
+/// A list, or one text with commas, as some models write it.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Many {
+    List(Vec<String>),
+    One(String),
+}
+
+impl Many {
+    fn list(self) -> Vec<String> {
+        match self {
+            Self::List(list) => list,
+            Self::One(text) => {
+                text.split(',').map(|part| part.trim().to_owned()).filter(|part| !part.is_empty()).collect()
+            }
+        }
+    }
+}
+
+#[derive(Deserialize)]
+pub struct Args {
+    action: Action,
+    id: Option<String>,
+    title: Option<String>,
+    content: Option<String>,
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    tags: Option<Many>,
+    files: Option<Many>,
+    query: Option<String>,
+    limit: Option<usize>,
+}
+
+pub struct Note;
+
+impl TypedTool for Note {
+    type Args = Args;
+    const NAME: &'static str = "Note";
+
+    fn description(&self) -> &'static str {
+        prompts::TOOL_NOTE
+    }
+
+    fn schema(&self) -> Value {
+        let kinds: Vec<&str> = NoteKind::ALL.iter().map(|kind| kind.as_str()).collect();
+        let texts = json!({"type": "array", "items": {"type": "string"}});
+        json!({
+            "type": "object",
+            "properties": {
+                "action": {"enum": ["create", "read", "update", "search", "list", "summary", "delete"]},
+                "id": {"type": "string"},
+                "title": {"type": "string"},
+                "content": {"type": "string"},
+                "type": {"enum": kinds},
+                "tags": texts,
+                "files": texts,
+                "query": {"type": "string"},
+                "limit": {"type": "integer"}
+            },
+            "required": ["action"]
+        })
+    }
+
+    /// A note is made without a question where anything may be made: in a folder of its own, by a tool that can do
+    /// nothing else, and never over another's text.
+    fn access(&self, args: &Args, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
+        Ok(match args.action {
+            Action::Create | Action::Update | Action::Delete => {
+                vec![Access::WriteOwn(Store::new(&cx.root).folder.path)]
+            }
+            Action::Read | Action::Search | Action::List | Action::Summary => Vec::new(),
+        })
+    }
+
+    fn title(&self, args: &Args) -> String {
+        let action = format!("{:?}", args.action).to_lowercase();
+        let subject = args.id.as_ref().or(args.query.as_ref()).or(args.title.as_ref());
+        let subject = subject.map_or(String::new(), |subject| format!(" {}", text::one_line(subject, 80)));
+        format!("Note {action}{subject}")
+    }
+
+    async fn run(&self, args: Args, cx: &ToolCx) -> Result<Envelope, ToolError> {
+        paths::blocking(cx, move |cx| {
+            act(args, &Store::new(&cx.root))
+                .map_err(|error| ToolError::model(error.code(), error.to_string()))
+        })
+        .await
+    }
+}
+
+fn act(args: Args, store: &Store) -> Result<Envelope, NoteError> {
+    let kind = args.kind.as_deref().map(str::parse).transpose().map_err(NoteError::Invalid)?;
+    let limit = args.limit.unwrap_or(USUAL_LIMIT).clamp(1, MAX_LIMIT);
+    let id = args.id.clone();
+    let needed = || {
+        let missing = || NoteError::Invalid("this action needs an id; search or list to find it".to_owned());
+        id.as_deref().filter(|id| !id.trim().is_empty()).ok_or_else(missing)
+    };
+    match args.action {
+        Action::Create => {
+            let note = store.create(change(args, kind))?;
+            Ok(told(&note, &format!("Note {} created: {}", note.id, note.path())))
+        }
+        Action::Update => {
+            let wanted = needed()?;
+            let change = change(args, kind);
+            keep_secrets(store, wanted, &change)?;
+            let note = store.update(wanted, change)?;
+            Ok(told(&note, &format!("Note {} updated: {}", note.id, note.path())))
+        }
+        Action::Delete => {
+            let note = store.archive(needed()?)?;
+            let words = format!(
+                "Note {} archived, not deleted: {}. `mycode notes restore {}` brings it back",
+                note.id,
+                note.path(),
+                note.id
+            );
+            Ok(told(&note, &words))
+        }
+        Action::Read => read(store, needed()?),
+        Action::Summary => {
+            let listing = store.list()?;
+            let notices = listing.notices.join("\n");
+            Ok(Envelope::success(notices).with_body("summary", digest::summary(&listing)))
+        }
+        Action::Search | Action::List => {
+            let wanted = Wanted {
+                kind,
+                tags: args.tags.map(Many::list).unwrap_or_default(),
+                files: args.files.map(Many::list).unwrap_or_default(),
+                archived: false,
+            };
+            let query = args.query.filter(|query| !query.trim().is_empty());
+            if args.action == Action::Search && query.is_none() {
+                return Err(NoteError::Invalid("search needs a query; list shows all".to_owned()));
+            }
+            found(store, query.as_deref(), &wanted, limit)
+        }
+    }
+}
+
+fn change(args: Args, kind: Option<NoteKind>) -> Change {
+    Change {
+        title: args.title,
+        content: args.content,
+        kind,
+        tags: args.tags.map(Many::list),
+        files: args.files.map(Many::list),
+        ..Change::default()
+    }
+}
+
+/// The model sees a mark where the note holds a secret; writing the mark back would lose the secret.
+fn keep_secrets(store: &Store, wanted: &str, change: &Change) -> Result<(), NoteError> {
+    let Some(content) = change.content.as_deref().filter(|content| content.contains(redact::MARK)) else {
+        return Ok(());
+    };
+    let listing = store.list()?;
+    let body = store.body(store::find(&listing.notes, wanted, false)?)?;
+    if body.contains(redact::MARK)
+        && content.matches(redact::MARK).count() <= body.matches(redact::MARK).count()
+    {
+        return Ok(());
+    }
+    Err(NoteError::Invalid(format!(
+        "the note holds a secret that you see as {}; the update would overwrite it. Change other fields, or ask the user",
+        redact::MARK
+    )))
+}
+
+fn read(store: &Store, wanted: &str) -> Result<Envelope, NoteError> {
+    let listing = store.list()?;
+    let note = store::find(&listing.notes, wanted, false)?;
+    let content = store.text(note)?;
+    let at = listing.notes.iter().position(|other| other.file == note.file).unwrap_or_default();
+    let near: Vec<String> = graph::related(&listing.notes, at, RELATED)
+        .into_iter()
+        .map(|near| {
+            let other = &listing.notes[near.at];
+            format!("{} {} ({})", other.id, text::one_line(&other.facts.title, 60), near.reasons.join(", "))
+        })
+        .collect();
+    let mut words = Vec::new();
+    if note.archived {
+        words.push("archived".to_owned());
+    }
+    if !near.is_empty() {
+        words.push(format!("related: {}", near.join("; ")));
+    }
+    Ok(told(note, &words.join("; ")).with_body("content", content))
+}
+
+fn found(store: &Store, query: Option<&str>, wanted: &Wanted, limit: usize) -> Result<Envelope, NoteError> {
+    let listing = store.list()?;
+    let rows: Vec<(usize, String)> = match query {
+        Some(query) => search::search(store, &listing, query, wanted, clock::now_ms())
+            .into_iter()
+            .map(|found| (found.at, found.line))
+            .collect(),
+        None => digest::newest(&listing, wanted).into_iter().map(|at| (at, String::new())).collect(),
+    };
+    let total = rows.len();
+    let body: String = rows
+        .iter()
+        .take(limit)
+        .map(|(at, line)| {
+            let row = digest::row(&listing.notes[*at]);
+            if line.is_empty() { format!("{row}\n") } else { format!("{row}\n    {line}\n") }
+        })
+        .collect();
+    let ids: Vec<&str> = rows.iter().take(limit).map(|(at, _)| listing.notes[*at].id.as_str()).collect();
+    let mut words = match total {
+        0 if query.is_some() => "no note matches; try other words, or list".to_owned(),
+        0 => "no notes".to_owned(),
+        total if total > limit => format!("{limit} of {}; raise limit for more", text::plural(total, "note")),
+        total => text::plural(total, "note"),
+    };
+    for notice in &listing.notices {
+        words.push_str(&format!("; {notice}"));
+    }
+    let envelope = Envelope::success(words).with("total", total).with("ids", json!(ids));
+    Ok(if body.is_empty() { envelope } else { envelope.with_body("notes", body) })
+}
+
+fn told(note: &Kept, words: &str) -> Envelope {
+    Envelope::success(words)
+        .with("id", note.id.as_str())
+        .with("path", note.path())
+        .with("title", note.facts.title.as_str())
+        .with("type", note.facts.kind.as_str())
+}
