@@ -7,6 +7,8 @@ use std::sync::OnceLock;
 
 use tiktoken_rs::CoreBPE;
 
+use crate::base::text;
+
 /// The longest piece that is given to the tokenizer at once, in bytes. Its cost grows faster than linearly in long runs
 /// without a break, and runs of a million blanks overflow the stack of its regex engine.
 const PIECE_BYTES: usize = 4 << 10;
@@ -76,13 +78,13 @@ impl Encoding {
     }
 }
 
-/// `text` in pieces of bounded size, cut in front of a line or a blank where there is one: tokens rarely span those.
-fn pieces(text: &str) -> Vec<&str> {
-    let mut pieces = Vec::with_capacity(text.len() / PIECE_BYTES + 1);
-    let mut rest = text;
+/// A text in pieces of bounded size, cut in front of a line or a blank where there is one: tokens rarely span those.
+fn pieces(whole: &str) -> Vec<&str> {
+    let mut pieces = Vec::with_capacity(whole.len() / PIECE_BYTES + 1);
+    let mut rest = whole;
     while rest.len() > PIECE_BYTES {
-        let limit = rest.floor_char_boundary(PIECE_BYTES);
-        let late = rest.floor_char_boundary(PIECE_BYTES / 2);
+        let limit = text::floor_boundary(rest, PIECE_BYTES);
+        let late = text::floor_boundary(rest, PIECE_BYTES / 2);
         let cut = rest.as_bytes()[late..limit]
             .iter()
             .rposition(|byte| *byte == b'\n')
@@ -100,6 +102,7 @@ fn pieces(text: &str) -> Vec<&str> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
