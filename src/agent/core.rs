@@ -1,4 +1,4 @@
-//! What a turn works with, and the two things that only need to look at it: the next request and the person's message.
+//! What a turn works with, and what only needs to look at it: the next request and its ledger.
 
 use std::sync::Arc;
 
@@ -6,16 +6,14 @@ use super::conversation::Conversation;
 use super::dispatch::Dispatcher;
 use crate::config::settings::ContextSettings;
 use crate::context::builder::{self, Built};
-use crate::context::compress::redact;
 use crate::context::law::Law;
 use crate::context::layer::LayerInputs;
+use crate::context::layers::l5_todo;
 use crate::context::ledger::Ledger;
-use crate::context::mention;
-use crate::model::item::UserMessage;
+use crate::context::parts::{Part, Parts, Schemas};
 use crate::model::request::Params;
-use crate::protocol::event::LedgerView;
+use crate::protocol::ledger::LedgerView;
 use crate::provider::api::Provider;
-use crate::search::fuzzy;
 use crate::tool::plan::todo_board;
 
 /// Everything that a turn works with.
@@ -28,9 +26,8 @@ pub struct Core {
     pub law: Law,
     pub dispatcher: Dispatcher,
     pub max_steps: u32,
-    pub system: Arc<str>,
-    pub system_tokens: u32,
-    pub tools_tokens: u32,
+    pub system: Part,
+    pub schemas: Schemas,
     pub summary_failures: u32,
     pub last_estimate: u64,
     /// What the person typed for the running turn, word for word, to give it back when the turn comes to nothing.
@@ -38,50 +35,27 @@ pub struct Core {
 }
 
 impl Core {
+    /// What is sent beside the history, as it is now.
+    pub fn parts(&self) -> Parts {
+        let recap = todo_board::recap(&self.dispatcher.cx.todos.get());
+        Parts {
+            system: self.system.clone(),
+            schemas: self.schemas.clone(),
+            law: self.law.part().cloned(),
+            recap: recap.map(|recap| Part::new(l5_todo::reminder(&recap).into())),
+            params: self.params.clone(),
+        }
+    }
+
     /// The next request and its ledger.
     pub fn build(&self) -> Built {
-        let recap = todo_board::recap(&self.dispatcher.cx.todos.get());
-        let inputs = LayerInputs {
-            system: &self.system,
-            tools: self.dispatcher.specs(),
-            system_tokens: self.system_tokens,
-            tools_tokens: self.tools_tokens,
-            law: self.law.text(),
-            law_tokens: self.law.tokens(),
-            history: &self.conversation.history,
-            todo_recap: recap.as_deref(),
-        };
-        builder::build(&inputs, &self.params)
+        builder::build(&LayerInputs { parts: &self.parts(), history: &self.conversation.history })
     }
 
     /// The ledger as people see it.
     pub fn ledger_view(&self, ledger: &Ledger) -> LedgerView {
-        ledger.view(&self.conversation.history, &self.context, &self.conversation.calibration)
-    }
-
-    /// What the person typed, with what belongs behind it.
-    pub fn user_message(&self, text: &str, steering: bool) -> UserMessage {
-        let root = self.dispatcher.root();
-        let mut message = UserMessage::new(&redact::redact(text));
-        message.steering = steering;
-        let nearest = |wanted: &str| fuzzy::nearest(root, wanted, 1).into_iter().next().map(|(path, _)| path);
-        if let Some(reminder) = mention::reminder(text, root, nearest) {
-            message.injected.push(reminder.into());
-        }
-        if self.conversation.history.entries().is_empty() {
-            message.injected.push(self.surroundings().into());
-        }
-        message
-    }
-
-    /// What a first message says of the machine: dynamic, therefore not in L1.
-    fn surroundings(&self) -> String {
-        format!(
-            "<system-reminder>Workspace: {}. {} {}. Today: {}.</system-reminder>",
-            self.dispatcher.root().display(),
-            std::env::consts::OS,
-            std::env::consts::ARCH,
-            jiff::Zoned::now().date()
-        )
+        let conversation = &self.conversation;
+        let breaks = conversation.prefix.sums();
+        ledger.view(&conversation.history, &self.context, &conversation.calibration, breaks)
     }
 }

@@ -8,7 +8,7 @@ use super::report::{self, Failure};
 use crate::agent::build::{self, Setup};
 use crate::base::text;
 use crate::config::settings::Permission;
-use crate::protocol::event::LedgerView;
+use crate::protocol::ledger::LedgerView;
 use crate::provider::absent::Absent;
 
 /// Prints the ledger, largest items first.

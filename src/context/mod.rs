@@ -10,4 +10,8 @@ pub mod law;
 pub mod layer;
 pub mod layers;
 pub mod ledger;
+pub mod logbook;
 pub mod mention;
+pub mod parts;
+pub mod prefix;
+pub mod story;

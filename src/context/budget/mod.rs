@@ -2,4 +2,5 @@
 
 pub mod cache_model;
 pub mod profile;
+pub mod size;
 pub mod tokens;

@@ -4,7 +4,7 @@
 use ratatui::text::{Line, Span};
 
 use crate::base::{sanitize, text};
-use crate::protocol::event::{LedgerRow, LedgerView};
+use crate::protocol::ledger::{LedgerRow, LedgerView};
 use crate::tui::theme::Theme;
 use crate::tui::wrap;
 
