@@ -76,7 +76,7 @@ pub fn start(setup: Setup) -> Result<Handle, LogError> {
 /// When the session cannot be opened.
 pub fn ledger(setup: Setup) -> Result<LedgerView, LogError> {
     let (events, _nobody) = mpsc::unbounded_channel();
-    let mut core = engine(setup, events)?.core;
+    let mut core = engine(setup, events)?.0.core;
     core.law.refresh(core.dispatcher.root());
     Ok(core.ledger_view(&core.build().ledger))
 }
@@ -114,7 +114,7 @@ fn engine(
     for text in loaded.notices.iter().cloned().chain(backlog).chain(damage) {
         waiting.push(Event::Notice { level: Level::Warning, text });
     }
-    let model_is_wanted = loaded.model_is_wanted();
+    let model_is_wanted = loaded.model_flag;
     let wiring = Wiring { loaded, workspace, project_state, interactive, originals, model_is_wanted };
     core.last_estimate = core.build().ledger.total();
     Ok((Engine { core, wiring, events, questions, backlog: waiting }, chosen_model))

@@ -11,16 +11,12 @@ use crate::context::budget::tokens::Calibration;
 use crate::context::builder::Built;
 use crate::context::history::batch::Batch;
 use crate::context::history::manager::HistoryManager;
-use crate::context::history::normalize::LOST_RESULT;
-use crate::context::logbook::Logbook;
 use crate::context::parts::Parts;
 use crate::context::prefix::Prefix;
-use crate::model::envelope::{Envelope, ErrorCode};
-use crate::model::item::{Item, ItemId, Summary, ToolResult};
+use crate::model::item::{Item, ItemId, Summary};
 use crate::model::usage::Usage;
 use crate::protocol::event::{EndReason, TurnEnd, WindowState};
 use crate::session::log::{self, LogError, SessionLog};
-use crate::session::reader;
 use crate::session::record::{ItemRecord, Record, RequestRecord};
 
 /// The open session.

@@ -8,6 +8,7 @@ pub mod exec;
 pub mod main;
 pub mod open;
 pub mod replay;
+pub mod replay_session;
 pub mod report;
 pub mod sessions;
 pub mod tool;

@@ -14,4 +14,5 @@ pub mod logbook;
 pub mod mention;
 pub mod parts;
 pub mod prefix;
+pub mod replay;
 pub mod story;
