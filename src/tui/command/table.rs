@@ -17,8 +17,8 @@ pub static COMMANDS: &[Command] = &[
     },
     Command {
         name: "context",
-        args: "[why|pin|drop|restore ID]",
-        help: "what fills the window, and why",
+        args: "[verb id]",
+        help: "what fills the window; why, pin, drop, restore",
         run: context::run,
     },
     Command { name: "compact", args: "[focus]", help: "summarise old rounds now", run: compact::run },

@@ -126,6 +126,9 @@ impl ContextPopup {
         }
         foot.push(keys("↑↓ move · Enter why · p pin · d drop · r restore · Esc close", width, theme));
         let mut head = ledger::head(ledger, width, theme);
+        if room >= 20 {
+            head.push(Line::default());
+        }
         let list_room = self.rows.len().min(4);
         head.truncate(room.saturating_sub(foot.len() + list_room).max(1));
         let left = room.saturating_sub(head.len() + foot.len());

@@ -46,7 +46,7 @@ pub fn head(ledger: &LedgerView, width: usize, theme: Theme) -> Vec<Line<'static
 /// The breaks in one line, the dearest first.
 fn breaks(sums: &[BreakSum]) -> String {
     if sums.is_empty() {
-        return "   cache breaks   none: every request began with the one before".to_owned();
+        return "   cache breaks   none: every request began with the one before it".to_owned();
     }
     let mut sums: Vec<&BreakSum> = sums.iter().collect();
     sums.sort_by_key(|sum| std::cmp::Reverse(sum.tokens_lost));
@@ -54,7 +54,7 @@ fn breaks(sums: &[BreakSum]) -> String {
         .iter()
         .map(|sum| format!("{}× {} ({})", sum.count, sum.cause.as_str(), text::human_tokens(sum.tokens_lost)))
         .collect();
-    format!("   cache breaks   {} tokens re-read", causes.join(", "))
+    format!("   cache breaks (tokens re-read)  {}", causes.join(", "))
 }
 
 /// The known layers that hold something, then unknown ones, so that the sum is always whole.
