@@ -81,7 +81,9 @@ impl Core {
         }
         self.conversation.pin(&pinned, false)?;
         let items = crate::base::text::plural(pinned.len(), "pinned item");
-        let text = format!("The window is too small for {items}: nothing is pinned any more, so that the turn goes on.");
+        let text = format!(
+            "The window is too small for {items}: nothing is pinned any more, so that the turn goes on."
+        );
         notice(events, Level::Warning, text);
         self.fit(control, events).await
     }

@@ -20,12 +20,7 @@ use crate::config::settings::ContextSettings;
 use crate::context::budget::tokens::Calibration;
 use crate::protocol::event::{Event, Level, SessionInfo};
 use crate::protocol::op::Op;
-use crate::provider::probe;
-use crate::search::walk::{self, Walk};
 use crate::session::index;
-
-/// Most paths offered to the `@` popup.
-const MAX_FILES: usize = 50_000;
 
 /// What the engine keeps beside the core.
 pub struct Wiring {
@@ -208,48 +203,6 @@ impl Engine {
         }
     }
 
-    /// Another model answers from here on; `false` when its settings cannot be used.
-    async fn switch_model(&mut self, model: &str) -> bool {
-        match self.wiring.loaded.context_for(model, self.local_window(model).await) {
-            Ok(context) => {
-                self.core.context = context;
-                self.core.params.model = model.into();
-                true
-            }
-            Err(error) => {
-                self.notice(Level::Error, format!("{error}; {}.", error.hint));
-                false
-            }
-        }
-    }
-
-    /// A session goes on with the model that the person chose in it, where this provider has it.
-    pub async fn go_on_with(&mut self, chosen: Option<(String, String)>) {
-        let Some((provider, model)) = chosen else { return };
-        let now = self.core.params.model.to_string();
-        if provider != self.core.provider.name() {
-            let text = format!(
-                "This session was switched to {model} ({provider}), which is not set up now: it goes on with {now}."
-            );
-            self.notice(Level::Warning, text);
-        } else if model != now && !self.wiring.model_is_wanted && self.switch_model(&model).await {
-            self.notice(
-                Level::Info,
-                format!("This session was switched to {model} and goes on with it. /model {now} changes that."),
-            );
-        }
-    }
-
-    /// The window of a model on a server at its usual local address.
-    async fn local_window(&self, model: &str) -> Option<u64> {
-        let mut settings = self.wiring.loaded.provider.clone()?;
-        settings.model = model.into();
-        if !probe::is_usual_local(&settings.base_url) {
-            return None;
-        }
-        probe::context_window(&settings).await.map(|window| window.tokens)
-    }
-
     /// Continues another session.
     pub async fn resume(&mut self, path: &Path) {
         match Conversation::restore(&self.wiring.project_state, &self.wiring.workspace, path) {
@@ -312,7 +265,8 @@ impl Engine {
         let _ = self.events.send(Event::Ledger(self.core.ledger_view(&ledger)));
     }
 
-    fn notice(&self, level: Level, text: String) {
+    /// Tells the person something.
+    pub fn notice(&self, level: Level, text: String) {
         let _ = self.events.send(Event::Notice { level, text });
     }
 }
@@ -387,32 +341,7 @@ fn quick_op(op: Op, beside: Beside<'_>) {
                 let _ = events.send(Event::Sessions(index::list(&state)));
             });
         }
-        Op::ListFiles => {
-            let (events, root) = (events.clone(), wiring.workspace.clone());
-            tokio::task::spawn_blocking(move || {
-                let _ = events.send(Event::Files(files(&root).into()));
-            });
-        }
+        Op::ListFiles => looks::files(wiring.workspace.clone(), events.clone()),
         _ => {}
     }
-}
-
-/// The workspace's files and folders for the `@` popup, ignored ones left out.
-fn files(root: &Path) -> Vec<String> {
-    let mut files = Vec::new();
-    for entry in Walk::new(root).sorted() {
-        if files.len() >= MAX_FILES {
-            break;
-        }
-        let Ok(path) = entry.path().strip_prefix(root) else { continue };
-        if path.as_os_str().is_empty() {
-            continue;
-        }
-        let mut name = path.to_string_lossy().into_owned();
-        if !walk::is_file(&entry) {
-            name.push('/');
-        }
-        files.push(name);
-    }
-    files
 }

@@ -12,6 +12,7 @@ pub mod edits;
 pub mod engine;
 pub mod looks;
 pub mod message;
+pub mod model_switch;
 pub mod policy_desk;
 pub mod recall;
 pub mod reopen;

@@ -25,7 +25,11 @@ pub fn run(cli: &Cli, args: &ContextArgs) -> Result<(), Failure> {
     if let Some(wanted) = &args.why {
         let story = story::story(&read.records, wanted)
             .map_err(|refusal| Failure::new(Kind::Usage, refusal, "`mycode context` lists the ids"))?;
-        return report::print(&if args.json { format!("{}\n", serde_json::json!(story)) } else { told(&story) });
+        return report::print(&if args.json {
+            format!("{}\n", serde_json::json!(story))
+        } else {
+            told(&story)
+        });
     }
     let opened = open::open(&cli.model, Permission::ReadOnly)?;
     let logbook = Logbook::of(&read.records);

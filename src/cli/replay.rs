@@ -8,8 +8,8 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::args::{Cli, ReplayArgs};
-use super::{open, replay_session};
 use super::report::{self, Failure, Kind};
+use super::{open, replay_session};
 use crate::config::settings::{ContextSettings, MIN_WINDOW_TOKENS, Origin};
 use crate::trace::measure::{Meter, Sums};
 use crate::trace::policy::{ALL, Policy};

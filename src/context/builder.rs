@@ -35,11 +35,8 @@ impl normalize::Paired for Piece {
 /// Stacks the layers in wire order.
 pub fn build(inputs: &LayerInputs<'_>) -> Built {
     let parts = inputs.parts;
-    let mut request = Request {
-        tools: parts.schemas.specs.clone(),
-        params: parts.params.clone(),
-        ..Request::default()
-    };
+    let mut request =
+        Request { tools: parts.schemas.specs.clone(), params: parts.params.clone(), ..Request::default() };
     let mut ledger = Ledger::default();
     let mut fingerprints = Parts {
         tools: parts.schemas.fingerprint,

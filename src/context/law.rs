@@ -106,7 +106,9 @@ impl Law {
             out.push_str(&format!("The rules file {shown} was removed; what it said no longer holds.\n"));
         }
         if self.sent_earlier && out.is_empty() {
-            out.push_str("The project rules sent earlier in this session were removed; they no longer hold.\n");
+            out.push_str(
+                "The project rules sent earlier in this session were removed; they no longer hold.\n",
+            );
         }
         let out = out.trim_end();
         (!out.is_empty()).then(|| out.to_owned())

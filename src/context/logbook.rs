@@ -79,8 +79,8 @@ impl Logbook {
     }
 
     fn take_item(&mut self, record: &ItemRecord) -> bool {
-        let counts = record.id.0 >= self.next_id
-            || !self.history.entries().iter().any(|entry| entry.id >= record.id);
+        let counts =
+            record.id.0 >= self.next_id || !self.history.entries().iter().any(|entry| entry.id >= record.id);
         if counts {
             self.next_id = self.next_id.max(record.id.0 + 1);
             self.history.push(record.id, Arc::clone(&record.item), Some(record.tokens));

@@ -61,7 +61,8 @@ pub struct Parts {
 impl Parts {
     /// What differs from `before`, for the log; `None` when nothing does.
     pub fn since(&self, before: &Self) -> Option<FrameRecord> {
-        let text = |part: &Option<Part>| part.as_ref().map_or_else(|| Arc::from(""), |part| Arc::clone(&part.text));
+        let text =
+            |part: &Option<Part>| part.as_ref().map_or_else(|| Arc::from(""), |part| Arc::clone(&part.text));
         let changed = |now: &Option<Part>, was: &Option<Part>| {
             (now.as_ref().map(|part| part.fingerprint) != was.as_ref().map(|part| part.fingerprint))
                 .then(|| text(now))

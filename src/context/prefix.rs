@@ -135,11 +135,7 @@ impl Prefix {
         let stable_before = self.messages.len() - self.volatile.min(self.messages.len());
         let broken = (self.requests > 0 && (self.head_changed || kept < stable_before)).then(|| {
             let at = if self.head_changed { 0 } else { kept };
-            BreakRecord {
-                at,
-                tokens_lost: self.lost(built, at, stable_before),
-                causes: self.pending.clone(),
-            }
+            BreakRecord { at, tokens_lost: self.lost(built, at, stable_before), causes: self.pending.clone() }
         });
         SentRecord {
             ms: clock::now_ms(),
@@ -159,10 +155,11 @@ impl Prefix {
         // Another model's cache holds nothing of this session, not even what stands before the messages.
         let fixed = &built.ledger.rows[..built.ledger.rows.len() - messages.len()];
         let switched = self.pending.iter().any(|cause| cause.kind == BreakCause::ModelSwitch);
-        let head: u64 =
-            if switched { fixed.iter().map(|row| u64::from(row.tokens)).sum() } else { 0 };
-        let before: HashSet<&Fingerprint> = self.messages[at.min(stable_before)..stable_before].iter().collect();
-        let again = messages.iter().zip(rows).skip(at).filter(|(fingerprint, _)| before.contains(fingerprint));
+        let head: u64 = if switched { fixed.iter().map(|row| u64::from(row.tokens)).sum() } else { 0 };
+        let before: HashSet<&Fingerprint> =
+            self.messages[at.min(stable_before)..stable_before].iter().collect();
+        let again =
+            messages.iter().zip(rows).skip(at).filter(|(fingerprint, _)| before.contains(fingerprint));
         head + again.map(|(_, row)| u64::from(row.tokens)).sum::<u64>()
     }
 }

@@ -81,7 +81,9 @@ fn compare(built: &Built, sent: &SentRecord, logbook: &Logbook) -> Verdict {
     let at = match first {
         Some(at) => at,
         None if now.messages.len() == recorded.len() => {
-            return Verdict::Differs("the system prompt, the rules, the schemas or the parameters".to_owned());
+            return Verdict::Differs(
+                "the system prompt, the rules, the schemas or the parameters".to_owned(),
+            );
         }
         None => now.messages.len().min(recorded.len()),
     };

@@ -73,7 +73,8 @@ fn of_item(records: &[Record], id: ItemId) -> Result<ItemStory, String> {
         };
         told.deeds.push(Deed { after_requests: logbook.prefix.requests(), what, cause });
     }
-    let mut story = story.ok_or_else(|| format!("this session has no item {id}; /context lists what is sent"))?;
+    let mut story =
+        story.ok_or_else(|| format!("this session has no item {id}; /context lists what is sent"))?;
     match logbook.history.entry(id) {
         Some(entry) => {
             story.tokens = u64::from(entry.tokens());
@@ -96,7 +97,9 @@ fn of_part(records: &[Record], name: &str) -> Result<ItemStory, String> {
         "system" => (LayerId::System, "system prompt of the program", |frame| frame.system.is_some()),
         "tool" => (LayerId::System, "schemas of the tools", |frame| frame.tools.is_some()),
         "rules" => (LayerId::Law, "rules files of the project", |frame| frame.law.is_some()),
-        "todo" => (LayerId::Todo, "recap of the todo list, made anew at each step", |frame| frame.recap.is_some()),
+        "todo" => {
+            (LayerId::Todo, "recap of the todo list, made anew at each step", |frame| frame.recap.is_some())
+        }
         "lost" => (LayerId::History, "stands for the result of a call that was cut off", |_| false),
         _ => {
             return Err(format!(
@@ -121,7 +124,11 @@ fn of_part(records: &[Record], name: &str) -> Result<ItemStory, String> {
             Record::Sent(_) => requests += 1,
             Record::Frame(frame) if pick(frame) => {
                 let what = if deeds.is_empty() { "sent first" } else { "changed" };
-                deeds.push(Deed { after_requests: requests, what: what.to_owned(), cause: layer.label().to_owned() });
+                deeds.push(Deed {
+                    after_requests: requests,
+                    what: what.to_owned(),
+                    cause: layer.label().to_owned(),
+                });
             }
             _ => {}
         }

@@ -14,9 +14,8 @@ use crate::model::envelope::Envelope;
 use crate::model::item::{Item, ItemId, ToolResult};
 use crate::model::usage::Usage;
 use crate::protocol::approval::{Answer, ApprovalRequest, AskedQuestion, Question};
-use crate::protocol::event::{
-    EndReason, Event, Level, SessionInfo, SessionRow, TurnEnd, WindowState,
-};
+use crate::protocol::event::{EndReason, Event, Level, SessionInfo, SessionRow, TurnEnd, WindowState};
+use crate::protocol::ledger::LedgerView;
 use crate::tui::theme::Theme;
 use crate::tui::transcript::entry::Entry;
 use crate::tui::view;

@@ -60,7 +60,9 @@ fn dropped(entry: &Entry) -> Result<Plan, String> {
     let id = entry.id;
     let recall = format!("Recall {{\"id\":{}}} gives it", id.0);
     let (form, line) = match (&*entry.item, entry.form()) {
-        (_, FormName::Gone) => return Err(format!("Nothing of {id} is sent: a digest stands for it already.")),
+        (_, FormName::Gone) => {
+            return Err(format!("Nothing of {id} is sent: a digest stands for it already."));
+        }
         // One message for several items: it stays one, so that no call is parted from its result.
         (_, FormName::Folded) => {
             (FormName::Folded, format!("[steps from {id} on: left out at the user's wish; {recall}]"))
@@ -71,18 +73,19 @@ fn dropped(entry: &Entry) -> Result<Plan, String> {
                 .to_owned());
         }
         (Item::Summary(_), _) => {
-            return Err("The summary stands for everything that was archived; it cannot be dropped.".to_owned());
+            return Err(
+                "The summary stands for everything that was archived; it cannot be dropped.".to_owned()
+            );
         }
         (Item::Reasoning(_), _) => {
-            return Err("Thinking goes back to the server as it came; it leaves when its steps are folded.".to_owned());
+            return Err("Thinking goes back to the server as it came; it leaves when its steps are folded."
+                .to_owned());
         }
         (Item::Assistant { text }, _) => {
             let about = text::one_line(text, 40);
             (FormName::Pointer, format!("[\"{about}\": left out at the user's wish; {recall}]"))
         }
-        (Item::ToolCall(_), _) => {
-            (FormName::Pointer, serde_json::json!({ "left_out": recall }).to_string())
-        }
+        (Item::ToolCall(_), _) => (FormName::Pointer, serde_json::json!({ "left_out": recall }).to_string()),
         (Item::ToolResult(result), _) => (FormName::Pointer, tool_result::pointer(id, result)),
     };
     if entry.text() == line || tokens::estimate(&line) >= tokens::estimate(entry.text()) {
@@ -93,7 +96,9 @@ fn dropped(entry: &Entry) -> Result<Plan, String> {
         batch: Some(Batch::with_texts(vec![(id, Arc::from(line))], form, "drop: by the user")),
         pin: entry.pinned.then(|| (vec![id], false)),
         grows_by: 0,
-        said: format!("{id} is dropped: one line stands for it, about {saved} tokens less. `restore` undoes it."),
+        said: format!(
+            "{id} is dropped: one line stands for it, about {saved} tokens less. `restore` undoes it."
+        ),
     })
 }
 

@@ -69,7 +69,8 @@ pub fn normalize<T: Paired>(messages: Vec<T>) -> Vec<T> {
 
 fn close<T: Paired>(open: &mut Vec<(Arc<str>, usize)>, sound: &mut Vec<T>) {
     for (call_id, at) in open.drain(..) {
-        let lost = T::lost_result(&sound[at], Message::Result { call_id, text: LOST_RESULT.into(), error: true });
+        let lost =
+            T::lost_result(&sound[at], Message::Result { call_id, text: LOST_RESULT.into(), error: true });
         sound.push(lost);
     }
 }

@@ -67,8 +67,7 @@ pub fn before_request(history: &HistoryManager, situation: &Situation<'_>) -> Ve
     if size(0) <= limits.soft_cap {
         return Vec::new();
     }
-    let cause =
-        format!("batch: soft cap ({} > {}, landing at {})", size(0), limits.soft_cap, limits.landing);
+    let cause = format!("batch: soft cap ({} > {}, landing at {})", size(0), limits.soft_cap, limits.landing);
     // Too large: the oldest first and no more than it takes; if that does not land, younger text too.
     for _ in 0..4 {
         let weighed = weigh(history, &limits);

@@ -112,7 +112,8 @@ impl ContextPopup {
     /// Lines within `room`. The list gives way first, then the bars; the keys stay.
     pub fn lines(&self, width: usize, room: usize, theme: Theme) -> Vec<Line<'static>> {
         let Some(ledger) = &self.ledger else {
-            let wait = self.said.clone().unwrap_or_else(|| "Adding up what the next request holds…".to_owned());
+            let wait =
+                self.said.clone().unwrap_or_else(|| "Adding up what the next request holds…".to_owned());
             let mut lines = wrap::wrap_text(&sanitize::clean(&wait), theme.plain(), "", "", width);
             lines.push(keys("Esc close", width, theme));
             return lines;
@@ -122,7 +123,11 @@ impl ContextPopup {
         }
         let mut foot: Vec<Line<'static>> = Vec::new();
         if let Some(said) = &self.said {
-            foot.extend(wrap::wrap_text(&sanitize::clean(said), theme.warning(), "· ", "  ", width).into_iter().take(2));
+            foot.extend(
+                wrap::wrap_text(&sanitize::clean(said), theme.warning(), "· ", "  ", width)
+                    .into_iter()
+                    .take(2),
+            );
         }
         foot.push(keys("↑↓ move · Enter why · p pin · d drop · r restore · Esc close", width, theme));
         let mut head = ledger::head(ledger, width, theme);

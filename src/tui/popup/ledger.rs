@@ -22,7 +22,11 @@ const LAYERS: [(&str, &str); 6] = [
 pub fn head(ledger: &LedgerView, width: usize, theme: Theme) -> Vec<Line<'static>> {
     let window = ledger.window_tokens.max(1);
     let (used, whole) = (text::human_tokens(ledger.total_tokens), text::human_tokens(ledger.window_tokens));
-    let sum = format!("{used} of {whole} tokens ({}, ±{:.0}%)", percent(ledger.total_tokens, window), ledger.error_percent);
+    let sum = format!(
+        "{used} of {whole} tokens ({}, ±{:.0}%)",
+        percent(ledger.total_tokens, window),
+        ledger.error_percent
+    );
     let origin = format!(" · window size from {}", sanitize::clean(&ledger.window_origin));
     let room = width.saturating_sub(8 + wrap::width(&sum));
     let mut lines = vec![Line::from(vec![
