@@ -3,6 +3,7 @@
 
 mod support;
 
+mod accounts;
 mod architecture;
 mod context_props;
 mod faults;
