@@ -89,7 +89,7 @@ impl Prefix {
             let what = match (before.0, law.is_empty()) {
                 (false, _) => "the project has rules now",
                 (true, true) => "the project's rules are gone",
-                (true, false) => "the project's rules were edited",
+                (true, false) => "the project's rules changed",
             };
             self.note_head(BreakCause::RulesChanged, what);
         }

@@ -209,14 +209,14 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 fn deed() -> impl Strategy<Value = Deed> {
-    let edit = || (0usize..4, 0usize..60);
+    let edit = || (0usize..4, 0usize..24);
     prop_oneof![
         8 => (proptest::collection::vec(step(), 0..7), proptest::option::weighted(0.2, edit()))
             .prop_map(|(steps, edit)| Deed::Turn { steps, edit }),
         1 => Just(Deed::Fail),
         1 => Just(Deed::Compact),
         1 => any::<bool>().prop_map(Deed::Model),
-        1 => proptest::option::of(1usize..4).prop_map(Deed::Rules),
+        2 => proptest::option::of(1usize..4).prop_map(Deed::Rules),
         3 => edit().prop_map(|(edit, at)| Deed::Edit(edit, at)),
         1 => Just(Deed::Resume),
     ]

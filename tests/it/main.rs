@@ -12,6 +12,7 @@ mod prompts;
 mod provider_faults;
 mod provider_stream;
 mod provider_wire;
+mod replays;
 mod sessions;
 mod terminal;
 mod tools_bash;

@@ -103,7 +103,7 @@ impl ContextPopup {
         match view::item_id(&row.id) {
             Some(id) => Act::Edit(edit, id),
             None => {
-                self.said = Some(format!("The {} is always sent whole.", row.origin));
+                self.said = Some(format!("This part is always sent whole: {}.", row.origin));
                 Act::Nothing
             }
         }
