@@ -184,6 +184,8 @@ impl Conversation {
         if let Some(log) = self.log.take() {
             let _ = std::fs::remove_file(log.path());
         }
+        // The next log begins from nothing: it must say again what is sent.
+        self.prefix = Prefix::default();
         true
     }
 

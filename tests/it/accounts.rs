@@ -28,7 +28,7 @@ use mycode::model::request::{Message, Request};
 use mycode::model::stream::StreamEvent;
 use mycode::model::usage::FinishReason;
 use mycode::protocol::event::Event;
-use mycode::protocol::ledger::Edit;
+use mycode::protocol::ledger::{Edit, LedgerView};
 use mycode::protocol::op::Op;
 use mycode::provider::api::{Answer, Provider, ProviderError};
 use mycode::provider::chat::body::{self, Flavour};
@@ -37,6 +37,9 @@ use mycode::session::record::{FormName, Record};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use crate::support::agent::TestAgent;
+use crate::support::answer::answer;
+use crate::support::server::FakeServer;
 use crate::support::tokens;
 use crate::support::workplace::Workplace;
 
@@ -361,6 +364,11 @@ impl Play {
         self.until(|event| matches!(event, Event::Ledger(_))).await;
     }
 
+    fn log(&self) -> Option<PathBuf> {
+        let files = walkdir::WalkDir::new(self.place.home()).into_iter().flatten();
+        files.map(|entry| entry.into_path()).find(|path| path.to_string_lossy().ends_with(".jsonl"))
+    }
+
     async fn leave(&mut self) {
         self.send(Op::Shutdown);
         while self.handle.events.recv().await.is_some() {}
@@ -376,6 +384,10 @@ impl Play {
             Deed::Fail => {
                 *self.provider.fail.lock().unwrap() = true;
                 self.turn(None).await;
+                if self.log().is_none() {
+                    // Nothing was left of the session: the next message begins a log of its own.
+                    self.provider.requests.lock().unwrap().clear();
+                }
             }
             Deed::Compact => {
                 self.send(Op::Compact { focus: None });
@@ -392,8 +404,7 @@ impl Play {
                 self.idle().await;
             }
             Deed::Resume => {
-                let logs = walkdir::WalkDir::new(self.place.home()).into_iter().flatten();
-                let log = logs.map(|entry| entry.into_path()).find(|path| path.to_string_lossy().ends_with(".jsonl"));
+                let log = self.log();
                 if log.is_some() {
                     self.leave().await;
                     self.handle = start(&self.place, &self.provider, self.window, log);
@@ -454,14 +465,72 @@ proptest! {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let mut play = Play::new(if small { 12_000 } else { 64_000 });
-            play.play(Deed::Turn { steps: vec![Step::Read { file: 0, start: 1 }], edit: None }).await;
             for deed in deeds {
                 play.play(deed).await;
             }
+            play.play(Deed::Turn { steps: vec![Step::Read { file: 0, start: 1 }], edit: None }).await;
             play.leave().await;
             let records = reader::read(&play.place.log()).unwrap();
             assert_eq!(records.skipped, 0);
             check(&play.provider.requests.lock().unwrap(), &records.records);
         });
     }
+}
+
+#[tokio::test]
+async fn what_is_pinned_outlives_compaction_with_its_call() {
+    let mut play = Play::new(64_000);
+    for turn in 0..6 {
+        play.play(Deed::Turn { steps: vec![Step::Read { file: turn % 3, start: turn * 10 + 1 }], edit: None }).await;
+    }
+    // The first turn is message #1, call #2, result #3.
+    play.send(Op::EditContext { edit: Edit::Pin, id: ItemId(3) });
+    play.idle().await;
+    play.play(Deed::Compact).await;
+    play.play(Deed::Turn { steps: Vec::new(), edit: None }).await;
+    play.leave().await;
+    let requests = play.provider.requests.lock().unwrap();
+    let last = &requests[requests.len() - 1].messages;
+    assert!(matches!(&last[0], Message::User(text) if text.contains("Archived History Summary")), "{:?}", last[0]);
+    let first = &requests[1].messages;
+    assert_eq!(last[1..3], first[1..3], "the pinned result and its call, right behind the summary");
+    assert!(!last[3..].contains(&first[0]));
+    check(&requests, &reader::read(&play.place.log()).unwrap().records);
+}
+
+#[tokio::test]
+async fn the_ledger_is_shown_and_edits_wait_while_a_turn_runs() {
+    let place = Workplace::new();
+    place.file("a.txt", passage(1, 200));
+    let wait = "until test -e go; do sleep 0.01; done";
+    let server = FakeServer::start(vec![
+        answer().call("Read", json!({"path": "a.txt"})).into(),
+        answer().call("Bash", json!({"command": wait})).into(),
+        answer().text("Done.").into(),
+    ]);
+    let config = format!("provider = \"openai\"\nbase_url = \"{}\"\nmodel = \"m\"", server.base_url());
+    let mut agent = TestAgent::start(&place, &config, false);
+    agent.submit("work");
+    agent.until(|event| matches!(event, Event::ToolStarted { tool, .. } if &**tool == "Bash").then_some(())).await;
+    agent.send(Op::ShowContext);
+    let ledger = |event: &Event| match event {
+        Event::Ledger(ledger) => Some(ledger.clone()),
+        _ => None,
+    };
+    let row = |ledger: &LedgerView| ledger.rows.iter().find(|row| row.id == "#3").unwrap().clone();
+    let before = row(&agent.until(ledger).await);
+    assert!(before.origin.starts_with("Read a.txt") && before.form == "full", "{before:?}");
+    agent.send(Op::EditContext { edit: Edit::Drop, id: ItemId(3) });
+    agent.send(Op::EditContext { edit: Edit::Drop, id: ItemId(1) });
+    // Both have been taken up when this is answered.
+    agent.send(Op::Explain { id: "3".to_owned() });
+    agent.until(|event| matches!(event, Event::Story(_)).then_some(())).await;
+    place.file("go", "");
+    let after = row(&agent.until(ledger).await);
+    assert!(after.form == "pointer" && after.tokens * 10 < before.tokens, "{after:?}");
+    agent.end().await;
+    let refused = |event: &Event| matches!(event, Event::Notice { text, .. } if text.contains("never dropped"));
+    assert!(agent.seen.iter().any(refused));
+    let last = &server.requests()[2];
+    assert!(last.raw.contains("result left out") && last.raw.contains("work"), "{}", last.raw);
 }
