@@ -106,7 +106,7 @@ mod tests {
             ..Request::default()
         };
         let whole = Parts::of(&request).whole();
-        let mut others = vec![request.clone(), request.clone(), request.clone()];
+        let mut others = [request.clone(), request.clone(), request.clone()];
         others[0].system[0].text = "t".into();
         others[1].messages.push(Message::Assistant("hi".into()));
         others[2].params.temperature = Some(0.5);

@@ -99,20 +99,28 @@ fn history(things: &[(Thing, Option<FormName>)], archive: Option<usize>) -> Hist
     for (number, (thing, form)) in things.iter().enumerate() {
         let call = format!("c{number}");
         let id = match thing {
-            Thing::User(lines) => push(&mut history, Item::User(UserMessage {
-                injected: vec!["<system-reminder>Note.</system-reminder>".into()],
-                ..UserMessage::new(&passage(number, *lines))
-            })),
+            Thing::User(lines) => push(
+                &mut history,
+                Item::User(UserMessage {
+                    injected: vec!["<system-reminder>Note.</system-reminder>".into()],
+                    ..UserMessage::new(&passage(number, *lines))
+                }),
+            ),
             Thing::Say(lines) => push(&mut history, Item::Assistant { text: passage(number, *lines).into() }),
-            Thing::Think(lines) => push(&mut history, Item::Reasoning(Reasoning {
-                text: passage(number, *lines).into(),
-                opaque: None,
-            })),
+            Thing::Think(lines) => push(
+                &mut history,
+                Item::Reasoning(Reasoning { text: passage(number, *lines).into(), opaque: None }),
+            ),
             Thing::Call { lines, answered } => {
                 let args = json!({"path": "src/a.rs", "text": passage(number, lines / 4)}).to_string();
-                let made = push(&mut history, Item::ToolCall(ToolCall {
-                    id: call.as_str().into(), name: "Read".into(), args: args.into(),
-                }));
+                let made = push(
+                    &mut history,
+                    Item::ToolCall(ToolCall {
+                        id: call.as_str().into(),
+                        name: "Read".into(),
+                        args: args.into(),
+                    }),
+                );
                 if *answered { push(&mut history, result(&call, passage(number, *lines))) } else { made }
             }
             Thing::Orphan(lines) => push(&mut history, result("nobody", passage(number, *lines))),
@@ -146,7 +154,8 @@ fn parts(law: bool, todos: bool) -> Parts {
         system: Part::new(passage(50, 40).into()),
         schemas: Schemas::new((0..4).map(spec).collect()),
         law: law.then(|| Part::new(passage(80, 30).into())),
-        recap: todos.then(|| Part::new("<system-reminder>Todos [1/2] In progress: x.</system-reminder>".into())),
+        recap: todos
+            .then(|| Part::new("<system-reminder>Todos [1/2] In progress: x.</system-reminder>".into())),
         ..Parts::default()
     }
 }
@@ -252,7 +261,9 @@ impl Planned {
             return Ok(vec![say(format!("Done, in answer {number}.")), done(FinishReason::Stop)]);
         };
         let (name, args) = match step {
-            Step::Read { file, start } => ("Read", json!({"path": format!("f{file}.rs"), "start_line": start})),
+            Step::Read { file, start } => {
+                ("Read", json!({"path": format!("f{file}.rs"), "start_line": start}))
+            }
             Step::Grep => ("Grep", json!({"pattern": "fn "})),
             Step::Write { file, lines } => {
                 ("Write", json!({"path": format!("f{file}.rs"), "content": passage(number, lines)}))
@@ -266,7 +277,9 @@ impl Planned {
                 return Ok(vec![
                     say(passage(number, lines)),
                     StreamEvent::Item(Item::ToolCall(ToolCall {
-                        id: "same".into(), name: "LS".into(), args: "{}".into(),
+                        id: "same".into(),
+                        name: "LS".into(),
+                        args: "{}".into(),
                     })),
                     done(FinishReason::ToolCalls),
                 ]);
@@ -481,7 +494,11 @@ proptest! {
 async fn what_is_pinned_outlives_compaction_with_its_call() {
     let mut play = Play::new(64_000);
     for turn in 0..6 {
-        play.play(Deed::Turn { steps: vec![Step::Read { file: turn % 3, start: turn * 10 + 1 }], edit: None }).await;
+        play.play(Deed::Turn {
+            steps: vec![Step::Read { file: turn % 3, start: turn * 10 + 1 }],
+            edit: None,
+        })
+        .await;
     }
     // The first turn is message #1, call #2, result #3.
     play.send(Op::EditContext { edit: Edit::Pin, id: ItemId(3) });
@@ -491,7 +508,11 @@ async fn what_is_pinned_outlives_compaction_with_its_call() {
     play.leave().await;
     let requests = play.provider.requests.lock().unwrap();
     let last = &requests[requests.len() - 1].messages;
-    assert!(matches!(&last[0], Message::User(text) if text.contains("Archived History Summary")), "{:?}", last[0]);
+    assert!(
+        matches!(&last[0], Message::User(text) if text.contains("Archived History Summary")),
+        "{:?}",
+        last[0]
+    );
     let first = &requests[1].messages;
     assert_eq!(last[1..3], first[1..3], "the pinned result and its call, right behind the summary");
     assert!(!last[3..].contains(&first[0]));
@@ -511,7 +532,9 @@ async fn the_ledger_is_shown_and_edits_wait_while_a_turn_runs() {
     let config = format!("provider = \"openai\"\nbase_url = \"{}\"\nmodel = \"m\"", server.base_url());
     let mut agent = TestAgent::start(&place, &config, false);
     agent.submit("work");
-    agent.until(|event| matches!(event, Event::ToolStarted { tool, .. } if &**tool == "Bash").then_some(())).await;
+    agent
+        .until(|event| matches!(event, Event::ToolStarted { tool, .. } if &**tool == "Bash").then_some(()))
+        .await;
     agent.send(Op::ShowContext);
     let ledger = |event: &Event| match event {
         Event::Ledger(ledger) => Some(ledger.clone()),
@@ -529,7 +552,8 @@ async fn the_ledger_is_shown_and_edits_wait_while_a_turn_runs() {
     let after = row(&agent.until(ledger).await);
     assert!(after.form == "pointer" && after.tokens * 10 < before.tokens, "{after:?}");
     agent.end().await;
-    let refused = |event: &Event| matches!(event, Event::Notice { text, .. } if text.contains("never dropped"));
+    let refused =
+        |event: &Event| matches!(event, Event::Notice { text, .. } if text.contains("never dropped"));
     assert!(agent.seen.iter().any(refused));
     let last = &server.requests()[2];
     assert!(last.raw.contains("result left out") && last.raw.contains("work"), "{}", last.raw);

@@ -95,8 +95,11 @@ fn a_changed_log_is_found_out_and_an_old_one_is_still_read() {
     assert_eq!(stdout(&old_run).matches("no hash recorded").count(), 5, "{}", stdout(&old_run));
     let policies = run(&old, &["--policy", "raw,default"]);
     assert!(policies.status.success() && stdout(&policies).contains("verbatim"), "{}", stderr(&policies));
-    let requests: Vec<String> =
-        stdout(&policies).lines().skip(1).map(|line| line.split_whitespace().nth(1).unwrap().to_owned()).collect();
+    let requests: Vec<String> = stdout(&policies)
+        .lines()
+        .skip(1)
+        .map(|line| line.split_whitespace().nth(1).unwrap().to_owned())
+        .collect();
     assert_eq!(requests, ["5", "5"]);
 }
 
@@ -164,7 +167,8 @@ fn context_on_a_screen(columns: u16, rows: u16) {
     assert!(shown.lines().all(|line| line.chars().count() <= usize::from(columns)), "{shown}");
     // Down to the file: the largest items come first.
     let at = |screen: &str| screen.lines().position(|line| line.contains("▸"));
-    let wanted = |screen: &str| screen.lines().position(|line| line.contains("#3 ") && line.contains("Read a.txt"));
+    let wanted =
+        |screen: &str| screen.lines().position(|line| line.contains("#3 ") && line.contains("Read a.txt"));
     let mut shown = shown;
     for _ in 0..12 {
         if at(&shown) == wanted(&shown) {

@@ -257,6 +257,21 @@ fn context() {
       sent now          4100 tokens, compressed, pinned
       after request 14  compressed: 9000 → 4100 tokens — compaction: finished rounds
       recall            the model: Recall {"id":12}
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
       Esc back to the list
     ▏  opening the session…                                                     /help
     "#);

@@ -16,6 +16,9 @@ use crate::tui::wrap;
 /// Rows that PgUp and PgDn move by.
 const PAGE: usize = 8;
 
+/// Rows that a story gets at least, where the screen has them.
+const STORY_ROWS: usize = 12;
+
 /// The open popup.
 #[derive(Clone, Debug, Default)]
 pub struct ContextPopup {
@@ -118,9 +121,6 @@ impl ContextPopup {
             lines.push(keys("Esc close", width, theme));
             return lines;
         };
-        if let Some(told) = &self.story {
-            return story_lines(told, width, room, theme);
-        }
         let mut foot: Vec<Line<'static>> = Vec::new();
         if let Some(said) = &self.said {
             foot.extend(
@@ -144,7 +144,11 @@ impl ContextPopup {
             }
         }
         lines.extend(foot);
-        lines
+        match &self.story {
+            // As high as the list, so that nothing jumps.
+            Some(told) => story_lines(told, width, lines.len().max(room.min(STORY_ROWS)), theme),
+            None => lines,
+        }
     }
 }
 
@@ -152,6 +156,7 @@ fn keys(text: &str, width: usize, theme: Theme) -> Line<'static> {
     Line::styled(wrap::clip(&format!("  {text}"), width), theme.dim())
 }
 
+/// The story in exactly `room` rows.
 fn story_lines(told: &ItemStory, width: usize, room: usize, theme: Theme) -> Vec<Line<'static>> {
     let mut lines = wrap::wrap_text(&sanitize::clean(&story::heading(told)), theme.strong(), "", "  ", width);
     for (name, fact) in story::rows(told) {
@@ -159,7 +164,7 @@ fn story_lines(told: &ItemStory, width: usize, room: usize, theme: Theme) -> Vec
         let rest = " ".repeat(20.min(width / 2));
         lines.extend(wrap::wrap_text(&sanitize::clean(&fact), theme.plain(), &first, &rest, width));
     }
-    lines.truncate(room.saturating_sub(1));
+    lines.resize(room.saturating_sub(1), Line::default());
     lines.push(keys("Esc back to the list", width, theme));
     lines
 }
