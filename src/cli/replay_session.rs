@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::args::ReplayArgs;
 use super::open;
 use super::report::{self, Failure, Kind};
+use crate::base::text;
 use crate::context::replay::{self, Replayed, Verdict};
 use crate::provider::chat::body::{self, Flavour};
 use crate::session::reader;
@@ -20,6 +21,9 @@ use crate::session::reader;
 pub fn run(folder: Option<&std::path::Path>, session: &str, args: &ReplayArgs) -> Result<(), Failure> {
     let log = open::log_of(folder, Some(session))?;
     let read = reader::read(&log)?;
+    if read.skipped > 0 {
+        eprintln!("warning: {} could not be read and left out", text::plural(read.skipped, "line"));
+    }
     let mut dump = match &args.dump {
         Some(path) => Some(BufWriter::new(File::create(path)?)),
         None => None,

@@ -11,6 +11,9 @@ use crate::model::item::{Item, ItemId};
 use crate::protocol::ledger::{BreakSum, LedgerRow, LedgerView};
 use crate::session::record::FormName;
 
+/// Characters of an item's own words in its origin.
+const ORIGIN_CHARS: usize = 120;
+
 /// The layers' names, L1–L6 (SPEC §1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LayerId {
@@ -129,10 +132,10 @@ impl Ledger {
 /// Where an item came from, in a few words.
 pub fn origin(item: &Item) -> String {
     match item {
-        Item::User(message) => format!("user: {}", text::one_line(&message.text, 60)),
-        Item::Assistant { text: said } => format!("assistant: {}", text::one_line(said, 60)),
+        Item::User(message) => format!("user: {}", text::one_line(&message.text, ORIGIN_CHARS)),
+        Item::Assistant { text: said } => format!("assistant: {}", text::one_line(said, ORIGIN_CHARS)),
         Item::Reasoning(_) => "reasoning".to_owned(),
-        Item::ToolCall(call) => format!("call {} {}", call.name, text::one_line(&call.args, 60)),
+        Item::ToolCall(call) => format!("call {} {}", call.name, text::one_line(&call.args, ORIGIN_CHARS)),
         Item::ToolResult(result) => {
             let data = &result.envelope.data;
             let subject = ["path", "command", "pattern", "query"]
@@ -143,7 +146,7 @@ pub fn origin(item: &Item) -> String {
                 (Some(start), Some(end)) => format!(":{start}-{end}"),
                 _ => String::new(),
             };
-            format!("{} {}{range}", result.tool, text::one_line(subject, 60)).trim_end().to_owned()
+            format!("{} {}{range}", result.tool, text::one_line(subject, ORIGIN_CHARS)).trim_end().to_owned()
         }
         Item::Summary(_) => "archived summary".to_owned(),
     }

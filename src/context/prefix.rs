@@ -163,3 +163,25 @@ impl Prefix {
         head + again.map(|(_, row)| u64::from(row.tokens)).sum::<u64>()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_cause_has_its_kind() {
+        use BreakCause::{Compaction, TurnEndCompression, UserEdit};
+        let kinds = [
+            ("filtered on arrival", None),
+            ("batch: pays (gain 9 × price 0.10 × R 10 = 9 > tail 1 × 0.90 = 1)", Some(TurnEndCompression)),
+            ("batch: soft cap (61000 > 60000, landing at 48000)", Some(Compaction)),
+            ("compaction", Some(Compaction)),
+            ("trim: tool results", Some(Compaction)),
+            ("drop: by the user", Some(UserEdit)),
+            ("restore: by the user", Some(UserEdit)),
+        ];
+        for (cause, kind) in kinds {
+            assert_eq!(kind_of(cause), kind, "{cause}");
+        }
+    }
+}

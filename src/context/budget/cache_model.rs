@@ -144,4 +144,11 @@ mod tests {
         assert_eq!(cut(&fresh(0), WARM), None);
         assert_eq!(cut(&fresh(1), WARM), Some(0));
     }
+
+    #[test]
+    fn a_decision_says_its_figures() {
+        let due = due_cut(&[Candidate { now: 9_000, then: 500, overdue: LONG }, stays(200)], WARM);
+        let words = due.map(|due| due.explain(WARM)).unwrap_or_default();
+        assert_eq!(words, "gain 8500 × price 0.10 × R 10 = 8500 > tail 700 × 0.90 = 630");
+    }
 }

@@ -132,4 +132,17 @@ mod tests {
         calibration.learn(1000, 100);
         assert_eq!(calibration.apply(1000), 1300, "an absurd report is ignored");
     }
+
+    #[test]
+    fn the_error_band_narrows_with_what_is_learned_and_widens_with_surprise() {
+        let mut calibration = Calibration::default();
+        let unknown = calibration.error_percent();
+        for _ in 0..10 {
+            calibration.learn(1000, 1200);
+        }
+        let known = calibration.error_percent();
+        assert!(known < unknown / 3.0, "{known} of {unknown}");
+        calibration.learn(1000, 1500);
+        assert!(calibration.error_percent() > known);
+    }
 }

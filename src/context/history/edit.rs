@@ -119,10 +119,8 @@ fn restored(history: &HistoryManager, at: usize) -> Result<Plan, String> {
         return Err(format!("{id} is sent whole already. `pin` keeps it so."));
     }
     let ids: Vec<ItemId> = part.iter().map(|entry| entry.id).collect();
-    let grows_by = part
-        .iter()
-        .map(|entry| u64::from(entry.full_tokens()).saturating_sub(u64::from(entry.tokens())))
-        .sum();
+    let sum = |size: fn(&Entry) -> u32| part.iter().map(|entry| u64::from(size(entry))).sum::<u64>();
+    let grows_by = sum(Entry::full_tokens).saturating_sub(sum(Entry::tokens));
     let what = match ids.len() {
         1 => format!("{id} is"),
         count => format!("{id} and what was folded with it ({count} items) are"),
@@ -133,4 +131,56 @@ fn restored(history: &HistoryManager, at: usize) -> Result<Plan, String> {
         grows_by,
         said: format!("{what} sent whole again and pinned, about {grows_by} tokens more."),
     })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::model::call::ToolCall;
+    use crate::model::envelope::Envelope;
+    use crate::model::item::{ToolResult, UserMessage};
+
+    /// A message, then two calls with their results; #2–#5 are folded into one digest.
+    fn folded() -> HistoryManager {
+        let mut history = HistoryManager::default();
+        let long = "a line of some length\n".repeat(30);
+        history.push(ItemId(1), Arc::new(Item::User(UserMessage::new(&long))), None);
+        for number in [2, 4] {
+            let call_id: Arc<str> = format!("c{number}").into();
+            let call = ToolCall { id: Arc::clone(&call_id), name: "LS".into(), args: "{}".into() };
+            history.push(ItemId(number), Arc::new(Item::ToolCall(call)), None);
+            let envelope = Envelope::success("").with_body("entries", long.clone());
+            let result = ToolResult { call_id, tool: "LS".into(), envelope };
+            history.push(ItemId(number + 1), Arc::new(Item::ToolResult(result)), None);
+        }
+        history.set_form(&[ItemId(2)], FormName::Folded, &["two listings ".repeat(30).into()]);
+        history.set_form(&[3, 4, 5].map(ItemId), FormName::Gone, &[]);
+        history
+    }
+
+    #[test]
+    fn a_digest_is_dropped_as_one_and_comes_back_as_a_whole() {
+        let mut history = folded();
+        let full: u64 = history.entries().iter().map(|entry| u64::from(entry.full_tokens())).sum();
+        let dropped = plan(&history, Edit::Drop, ItemId(2)).unwrap();
+        history.adopt(&dropped.batch.unwrap());
+        assert!(history.entries()[1].text().contains("left out at the user's wish"));
+        assert!(plan(&history, Edit::Drop, ItemId(2)).is_err(), "once is enough");
+        assert!(plan(&history, Edit::Pin, ItemId(4)).is_err(), "nothing of it is sent");
+        // Any of the four brings back all of them.
+        let restored = plan(&history, Edit::Restore, ItemId(4)).unwrap();
+        assert_eq!(restored.pin, Some(([2, 3, 4, 5].map(ItemId).to_vec(), true)));
+        let before = history.tokens();
+        history.adopt(&restored.batch.unwrap());
+        assert_eq!((history.tokens(), history.tokens() - before), (full, restored.grows_by));
+    }
+
+    #[test]
+    fn what_the_person_wrote_stays() {
+        let history = folded();
+        assert!(plan(&history, Edit::Drop, ItemId(1)).unwrap_err().contains("never dropped"));
+        assert!(plan(&history, Edit::Restore, ItemId(1)).unwrap_err().contains("whole already"));
+        assert!(plan(&history, Edit::Pin, ItemId(9)).unwrap_err().contains("not in the window"));
+    }
 }
