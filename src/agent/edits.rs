@@ -5,7 +5,7 @@ use super::answer::notice;
 use super::compact::FitError;
 use super::control::{Events, TurnControl};
 use super::core::Core;
-use crate::context::history::edit;
+use crate::context::history::edit::{self, Plan};
 use crate::context::history::steward;
 use crate::model::item::ItemId;
 use crate::protocol::event::{Event, Level};
@@ -35,6 +35,15 @@ impl Core {
             notice(events, Level::Warning, refusal);
             return Ok(false);
         }
+        let pinned = self.pinned_with(&plan);
+        if pinned > steward::limit(&self.context) / 2 {
+            let refusal = format!(
+                "{id} stays as it is: with it {pinned} tokens would be pinned, more than half of what fits, and what is \
+                 new would have to give way. Unpin something first."
+            );
+            notice(events, Level::Warning, refusal);
+            return Ok(false);
+        }
         if let Some(batch) = &plan.batch {
             self.conversation.adopt(batch)?;
         }
@@ -43,6 +52,15 @@ impl Core {
         }
         notice(events, Level::Info, plan.said);
         Ok(true)
+    }
+
+    /// Tokens that would be pinned after `plan`; 0 when it pins nothing.
+    fn pinned_with(&self, plan: &Plan) -> u64 {
+        let Some((ids, true)) = &plan.pin else { return 0 };
+        let entries = self.conversation.history.entries().iter();
+        let pinned = entries.filter(|entry| entry.pinned || ids.contains(&entry.id));
+        let tokens: u64 = pinned.map(|entry| u64::from(entry.tokens())).sum();
+        self.conversation.calibration.apply(tokens + plan.grows_by)
     }
 
     /// Does what the person asked for while the turn ran.

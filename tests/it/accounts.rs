@@ -27,7 +27,7 @@ use mycode::model::item::{Item, ItemId, Reasoning, Summary, ToolResult, UserMess
 use mycode::model::request::{Message, Request};
 use mycode::model::stream::StreamEvent;
 use mycode::model::usage::FinishReason;
-use mycode::protocol::event::Event;
+use mycode::protocol::event::{EndReason, Event};
 use mycode::protocol::ledger::{Edit, LedgerView};
 use mycode::protocol::op::Op;
 use mycode::provider::api::{Answer, Provider, ProviderError};
@@ -239,6 +239,8 @@ fn deed() -> impl Strategy<Value = Deed> {
 struct Planned {
     steps: Mutex<VecDeque<Step>>,
     fail: Mutex<bool>,
+    /// Larger requests are refused.
+    limit: Mutex<Option<u64>>,
     requests: Mutex<Vec<Request>>,
 }
 
@@ -256,6 +258,9 @@ impl Planned {
         };
         if std::mem::take(&mut *self.fail.lock().unwrap()) {
             return Err(ProviderError::BadRequest { status: 400, message: "not today".to_owned() });
+        }
+        if self.limit.lock().unwrap().is_some_and(|limit| size::request_tokens(request) > limit) {
+            return Err(ProviderError::ContextFull { message: "too long".to_owned() });
         }
         let Some(step) = self.steps.lock().unwrap().pop_front() else {
             return Ok(vec![say(format!("Done, in answer {number}.")), done(FinishReason::Stop)]);
@@ -557,4 +562,45 @@ async fn the_ledger_is_shown_and_edits_wait_while_a_turn_runs() {
     assert!(agent.seen.iter().any(refused));
     let last = &server.requests()[2];
     assert!(last.raw.contains("result left out") && last.raw.contains("work"), "{}", last.raw);
+}
+
+#[tokio::test]
+async fn pins_leave_room_and_never_end_a_turn() {
+    let mut play = Play::new(64_000);
+    for turn in 0..20 {
+        play.play(Deed::Turn {
+            steps: vec![Step::Read { file: turn % 3, start: turn * 10 + 1 }],
+            edit: None,
+        })
+        .await;
+    }
+    for id in 1..80 {
+        play.send(Op::EditContext { edit: Edit::Restore, id: ItemId(id) });
+        play.send(Op::EditContext { edit: Edit::Pin, id: ItemId(id) });
+    }
+    let mut refused = false;
+    play.send(Op::Explain { id: "1".to_owned() });
+    loop {
+        match play.handle.events.recv().await.unwrap() {
+            Event::Story(_) => break,
+            Event::Notice { text, .. } => refused |= text.contains("more than half of what fits"),
+            _ => {}
+        }
+    }
+    assert!(refused, "not everything can be pinned");
+    // The server turns out to have a far smaller window than it said.
+    *play.provider.limit.lock().unwrap() = Some(12_000);
+    play.send(Op::Submit { text: "go on".to_owned() });
+    let mut released = false;
+    let end = loop {
+        match play.handle.events.recv().await.unwrap() {
+            Event::TurnEnded(end) => break end,
+            Event::Notice { text, .. } => released |= text.contains("nothing is pinned any more"),
+            _ => {}
+        }
+    };
+    assert_eq!(end.reason, EndReason::Done);
+    assert!(released, "the pins gave way");
+    play.leave().await;
+    check(&play.provider.requests.lock().unwrap(), &reader::read(&play.place.log()).unwrap().records);
 }
