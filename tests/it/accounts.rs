@@ -225,7 +225,7 @@ fn deed() -> impl Strategy<Value = Deed> {
     prop_oneof![
         8 => (proptest::collection::vec(step(), 0..7), proptest::option::weighted(0.2, edit()))
             .prop_map(|(steps, edit)| Deed::Turn { steps, edit }),
-        1 => Just(Deed::Fail),
+        2 => Just(Deed::Fail),
         1 => Just(Deed::Compact),
         1 => any::<bool>().prop_map(Deed::Model),
         2 => proptest::option::of(1usize..4).prop_map(Deed::Rules),
@@ -365,7 +365,9 @@ impl Play {
     }
 
     async fn turn(&mut self, edit: Option<(usize, usize)>) {
-        self.send(Op::Submit { text: "please go on with the work".to_owned() });
+        // Each message is another one, so that a message taken back is seen to be gone.
+        let number = self.provider.requests.lock().unwrap().len();
+        self.send(Op::Submit { text: format!("please go on with work number {number}") });
         if let Some((edit, at)) = edit {
             self.edit(edit, at);
         }
