@@ -106,6 +106,8 @@ impl Core {
                 (self.context.window_tokens, self.context.output_reserve_tokens) = believed;
                 return Err(Stop::Provider(ProviderError::ContextFull { message }));
             }
+            let parts = self.parts();
+            self.conversation.send(&parts, &built)?;
             match self.stream(&built.request, first, control, events).await {
                 Err(Stop::Provider(ProviderError::ContextFull { message })) if tries < OVERFLOW_TRIES => {
                     tries += 1;
@@ -127,8 +129,9 @@ impl Core {
     }
 
     async fn next_request(&mut self, control: &Arc<TurnControl>, events: &Events) -> Result<Built, Stop> {
+        self.take_edits(control, events)?;
         let cut_before = self.cut_messages();
-        self.fit(control, events).await?;
+        self.fit_or_release(control, events).await?;
         if self.cut_messages() > cut_before {
             let text = "Your message does not fit the window: the model sees its beginning and end and can recall \
                         the rest. Put long text into a file and name it with @ instead.";
@@ -139,9 +142,6 @@ impl Core {
         }
         let built = self.build();
         self.last_estimate = built.ledger.total();
-        if control.ledger_wanted() {
-            let _ = events.send(Event::Ledger(self.ledger_view(&built.ledger)));
-        }
         Ok(built)
     }
 

@@ -15,13 +15,13 @@ use super::policy_desk::PolicyDesk;
 use super::recall::LogOriginals;
 use crate::config::load::Loaded;
 use crate::config::prompts;
-use crate::context::budget::tokens;
 use crate::context::compress::spill::Spill;
 use crate::context::law::Law;
-use crate::model::call::ToolSpec;
+use crate::context::parts::{Part, Schemas};
 use crate::model::request::Params;
 use crate::policy::rules::Rules;
-use crate::protocol::event::{Event, LedgerView, Level};
+use crate::protocol::event::{Event, Level};
+use crate::protocol::ledger::LedgerView;
 use crate::protocol::op::Op;
 use crate::provider::api::Provider;
 use crate::session::log::LogError;
@@ -57,10 +57,12 @@ pub struct Handle {
 pub fn start(setup: Setup) -> Result<Handle, LogError> {
     let (op_sender, op_receiver) = mpsc::unbounded_channel();
     let (event_sender, event_receiver) = mpsc::unbounded_channel();
-    let mut engine = engine(setup, event_sender)?;
+    let (mut engine, chosen_model) = engine(setup, event_sender)?;
     let task = tokio::spawn(async move {
         engine.wiring.originals.follow(engine.core.conversation.log_path());
-        engine.core.law.refresh(&engine.wiring.workspace);
+        let had_rules = engine.core.conversation.prefix.parts().law.is_some();
+        engine.core.law.continue_session(had_rules, &engine.wiring.workspace);
+        engine.go_on_with(chosen_model).await;
         let spill = Arc::clone(&engine.core.dispatcher.cx.spill);
         tokio::task::spawn_blocking(move || spill.clean());
         engine.run(op_receiver).await;
@@ -74,20 +76,26 @@ pub fn start(setup: Setup) -> Result<Handle, LogError> {
 /// When the session cannot be opened.
 pub fn ledger(setup: Setup) -> Result<LedgerView, LogError> {
     let (events, _nobody) = mpsc::unbounded_channel();
-    let mut core = engine(setup, events)?.core;
+    let mut core = engine(setup, events)?.0.core;
     core.law.refresh(core.dispatcher.root());
     Ok(core.ledger_view(&core.build().ledger))
 }
 
-fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, LogError> {
+/// The engine, and the model that the person chose in the session that is continued.
+fn engine(
+    setup: Setup,
+    events: mpsc::UnboundedSender<Event>,
+) -> Result<(Engine, Option<(String, String)>), LogError> {
     let Setup { loaded, provider, model, workspace, project_state, interactive, resume } = setup;
     let mut backlog = Vec::new();
     let mut todos = None;
+    let mut chosen_model = None;
     let conversation = match &resume {
         None => Conversation::new(&project_state, &workspace),
         Some(path) => {
             let restored = Conversation::restore(&project_state, &workspace, path)?;
             todos = restored.todos;
+            chosen_model = restored.chosen_model;
             backlog = restored.notices;
             restored.conversation
         }
@@ -106,9 +114,10 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
     for text in loaded.notices.iter().cloned().chain(backlog).chain(damage) {
         waiting.push(Event::Notice { level: Level::Warning, text });
     }
-    let wiring = Wiring { loaded, workspace, project_state, interactive, originals };
+    let model_is_wanted = loaded.model_flag;
+    let wiring = Wiring { loaded, workspace, project_state, interactive, originals, model_is_wanted };
     core.last_estimate = core.build().ledger.total();
-    Ok(Engine { core, wiring, events, questions, backlog: waiting })
+    Ok((Engine { core, wiring, events, questions, backlog: waiting }, chosen_model))
 }
 
 #[allow(clippy::too_many_arguments)]
@@ -132,6 +141,7 @@ fn core(
         vec![spill.folder().to_owned()],
     ));
     let dispatcher = Dispatcher::new(cx, desk, spill, interactive);
+    let schemas = Schemas::new(Arc::clone(dispatcher.specs()));
     let settings = loaded.provider.as_ref();
     let params = Params {
         model,
@@ -139,10 +149,7 @@ fn core(
         temperature: settings.and_then(|s| s.temperature),
         reasoning_effort: settings.and_then(|s| s.reasoning_effort.clone()),
     };
-    let system: Arc<str> = prompts::SYSTEM.trim().into();
     Core {
-        system_tokens: tokens::estimate(&system) + tokens::MESSAGE_OVERHEAD,
-        tools_tokens: schema_tokens(dispatcher.specs()),
         conversation,
         provider,
         params,
@@ -152,17 +159,10 @@ fn core(
         dispatcher,
         max_steps: loaded.work.max_steps,
         inject_notes: loaded.work.inject_notes,
-        system,
+        system: Part::new(prompts::SYSTEM.trim().into()),
+        schemas,
         summary_failures: 0,
         last_estimate: 0,
         typed: Vec::new(),
     }
-}
-
-/// Estimated tokens of the tool schemas with their framing.
-fn schema_tokens(specs: &[ToolSpec]) -> u32 {
-    specs
-        .iter()
-        .map(|spec| tokens::estimate(&spec.description) + tokens::estimate(&spec.schema.to_string()) + 12)
-        .sum()
 }

@@ -81,7 +81,7 @@ impl Core {
     /// Estimated tokens of what is sent beside the history.
     fn fixed_tokens(&self) -> u64 {
         let recap = 90;
-        u64::from(self.system_tokens) + u64::from(self.tools_tokens) + u64::from(self.law.tokens()) + recap
+        u64::from(self.system.tokens) + u64::from(self.schemas.tokens) + u64::from(self.law.tokens()) + recap
     }
 
     /// Brings the next request under the limit.

@@ -1,16 +1,17 @@
-//! What acts on a running turn from outside: interrupt, steering, and questions with their answers. The turn itself owns
+//! What acts on a running turn from outside: interrupt, steering, edits of the context, and questions with their answers. The turn itself owns
 //! the conversation; this is all that is shared, behind short locks.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future::BoxFuture;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
+use crate::model::item::ItemId;
 use crate::protocol::approval::{Answer, AskedQuestion, Question, QuestionId};
 use crate::protocol::event::Event;
+use crate::protocol::ledger::Edit;
 use crate::tool::cx::Asker;
 
 /// The outgoing queue.
@@ -82,7 +83,7 @@ pub struct TurnControl {
     pub cancel: CancellationToken,
     pub questions: Arc<Questions>,
     steering: Mutex<VecDeque<String>>,
-    wants_ledger: AtomicBool,
+    edits: Mutex<Vec<(Edit, ItemId)>>,
 }
 
 impl TurnControl {
@@ -91,7 +92,7 @@ impl TurnControl {
             cancel: CancellationToken::new(),
             questions,
             steering: Mutex::new(VecDeque::new()),
-            wants_ledger: AtomicBool::new(false),
+            edits: Mutex::new(Vec::new()),
         }
     }
 
@@ -105,13 +106,13 @@ impl TurnControl {
         self.steering.lock().unwrap_or_else(PoisonError::into_inner).drain(..).collect()
     }
 
-    /// The front end wants to see the ledger at the next step.
-    pub fn want_ledger(&self) {
-        self.wants_ledger.store(true, Ordering::Relaxed);
+    /// Queues an edit of the context for the next request.
+    pub fn edit(&self, edit: Edit, id: ItemId) {
+        self.edits.lock().unwrap_or_else(PoisonError::into_inner).push((edit, id));
     }
 
-    /// Whether the ledger was wanted; asks once.
-    pub fn ledger_wanted(&self) -> bool {
-        self.wants_ledger.swap(false, Ordering::Relaxed)
+    /// The queued edits.
+    pub fn take_edits(&self) -> Vec<(Edit, ItemId)> {
+        std::mem::take(&mut *self.edits.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

@@ -8,15 +8,15 @@ use std::sync::Arc;
 use crate::base::clock;
 use crate::config::models;
 use crate::context::budget::tokens::Calibration;
+use crate::context::builder::Built;
 use crate::context::history::batch::Batch;
 use crate::context::history::manager::HistoryManager;
-use crate::context::history::normalize::LOST_RESULT;
-use crate::model::envelope::{Envelope, ErrorCode};
-use crate::model::item::{Item, ItemId, Summary, ToolResult};
+use crate::context::parts::Parts;
+use crate::context::prefix::Prefix;
+use crate::model::item::{Item, ItemId, Summary};
 use crate::model::usage::Usage;
 use crate::protocol::event::{EndReason, TurnEnd, WindowState};
 use crate::session::log::{self, LogError, SessionLog};
-use crate::session::reader;
 use crate::session::record::{ItemRecord, Record, RequestRecord};
 
 /// The open session.
@@ -24,25 +24,20 @@ pub struct Conversation {
     pub id: String,
     pub history: HistoryManager,
     pub calibration: Calibration,
+    /// What was sent last; follows the log.
+    pub prefix: Prefix,
     project_state: PathBuf,
     workspace: PathBuf,
     /// Opened at the first record: a session in which nothing was said leaves no file.
-    log: Option<SessionLog>,
-    next_id: u64,
-    call_ids: HashSet<Arc<str>>,
-    turns: usize,
+    pub(super) log: Option<SessionLog>,
+    model_to_write: Option<Record>,
+    pub(super) next_id: u64,
+    pub(super) call_ids: HashSet<Arc<str>>,
+    pub(super) turns: usize,
     total: Usage,
     cost_usd: Option<f64>,
     last_request_ms: u64,
-    last_reported: Option<u64>,
-}
-
-/// A session that was read from disk.
-pub struct Restored {
-    pub conversation: Conversation,
-    /// The last todo list, as TodoWrite recorded it.
-    pub todos: Option<serde_json::Value>,
-    pub notices: Vec<String>,
+    pub(super) last_reported: Option<u64>,
 }
 
 impl Conversation {
@@ -52,9 +47,11 @@ impl Conversation {
             id: log::new_id(),
             history: HistoryManager::default(),
             calibration: Calibration::default(),
+            prefix: Prefix::default(),
             project_state: project_state.to_owned(),
             workspace: workspace.to_owned(),
             log: None,
+            model_to_write: None,
             next_id: 1,
             call_ids: HashSet::new(),
             turns: 0,
@@ -65,97 +62,14 @@ impl Conversation {
         }
     }
 
-    /// Rebuilds a session from its log. Calls that never got a result get one now, in the log too.
-    ///
-    /// # Errors
-    /// When the log cannot be read or another process has it open.
-    pub fn restore(project_state: &Path, workspace: &Path, path: &Path) -> Result<Restored, LogError> {
-        let opened = SessionLog::open(path)?;
-        let read = reader::read(path).map_err(|source| LogError::Io {
-            path: path.to_owned(),
-            action: "read",
-            source,
-        })?;
-        let mut conversation = Self::new(project_state, workspace);
-        conversation.id = opened.id().to_owned();
-        conversation.log = Some(opened);
-        let mut todos = None;
-        let mut notices = Vec::new();
-        for record in read.records {
-            match record {
-                Record::Meta(_) | Record::Model { .. } => {}
-                Record::Item(record) => conversation.take_item(record, &mut todos),
-                Record::Forms { items, form, texts, .. } => {
-                    conversation.history.set_form(&items, form, &texts);
-                }
-                Record::Archive { before, summary, .. } => {
-                    let id = conversation.take_id();
-                    conversation.history.archive(before, id, summary);
-                }
-                Record::Rewind { to } => conversation.history.rewind(to),
-                Record::Request(request) => conversation.take_request(&request),
-                Record::TurnEnd { .. } => {
-                    conversation.turns += 1;
-                    conversation.history.end_turn();
-                }
-            }
-        }
-        if read.skipped > 0 {
-            notices.push(format!(
-                "{} of the session log could not be read and {} left out; the rest is complete.",
-                crate::base::text::plural(read.skipped, "line"),
-                if read.skipped == 1 { "was" } else { "were" }
-            ));
-        }
-        conversation.close_open_calls()?;
-        conversation.history.end_turn();
-        Ok(Restored { conversation, todos, notices })
-    }
-
-    fn take_item(&mut self, record: ItemRecord, todos: &mut Option<serde_json::Value>) {
-        // A damaged log may repeat or reorder numbers; ids must ascend.
-        if record.id.0 < self.next_id && self.history.entries().iter().any(|entry| entry.id >= record.id) {
-            return;
-        }
-        self.next_id = self.next_id.max(record.id.0 + 1);
-        match &*record.item {
-            Item::ToolCall(call) => {
-                self.call_ids.insert(Arc::clone(&call.id));
-            }
-            Item::ToolResult(result) if &*result.tool == "TodoWrite" => {
-                if let Some(list) = result.envelope.data.get("todos") {
-                    *todos = Some(list.clone());
-                }
-            }
-            _ => {}
-        }
-        self.history.push(record.id, record.item, Some(record.tokens));
-    }
-
-    fn take_request(&mut self, request: &RequestRecord) {
-        self.history.count_request();
+    /// Takes up what an answered request cost.
+    pub(super) fn take_request(&mut self, request: &RequestRecord) {
         self.last_request_ms = request.ms;
+        self.last_reported = None;
         if let Some(usage) = &request.usage {
             self.add_usage(&request.model, usage);
-            self.calibration.learn(request.estimated, usage.input);
             self.last_reported = Some(usage.input + usage.output);
         }
-    }
-
-    fn close_open_calls(&mut self) -> Result<(), LogError> {
-        for call_id in self.history.open_calls() {
-            let message = LOST_RESULT.split_once(": ").map_or(LOST_RESULT, |(_, message)| message);
-            let called = self.history.entries().iter().find_map(|entry| match &*entry.item {
-                Item::ToolCall(call) if call.id == call_id => Some(Arc::clone(&call.name)),
-                _ => None,
-            });
-            self.record(Item::ToolResult(ToolResult {
-                call_id,
-                tool: called.unwrap_or_else(|| "unknown".into()),
-                envelope: Envelope::error(ErrorCode::Interrupted, message),
-            }))?;
-        }
-        Ok(())
     }
 
     /// Writes an item to the log and adds it to the history.
@@ -185,14 +99,18 @@ impl Conversation {
     /// # Errors
     /// When the log cannot be written.
     pub fn adopt(&mut self, batch: &Batch) -> Result<u64, LogError> {
+        let batch = self.history.spell(batch);
+        if batch.items.is_empty() {
+            return Ok(0);
+        }
         self.write(&Record::Forms {
             items: batch.items.clone(),
             form: batch.form,
-            cause: batch.cause.to_owned(),
+            cause: batch.cause.to_string(),
             texts: batch.texts.clone(),
         })?;
         self.last_reported = None;
-        Ok(self.history.adopt(batch))
+        Ok(self.history.adopt(&batch))
     }
 
     /// Replaces everything before `before` by the summary.
@@ -214,7 +132,33 @@ impl Conversation {
     pub fn rewind(&mut self, to: ItemId) -> Result<(), LogError> {
         self.write(&Record::Rewind { to })?;
         self.history.rewind(to);
+        self.last_reported = None;
         Ok(())
+    }
+
+    /// Pins items, or releases them.
+    ///
+    /// # Errors
+    /// When the log cannot be written.
+    pub fn pin(&mut self, items: &[ItemId], pinned: bool) -> Result<(), LogError> {
+        self.write(&Record::Pin { items: items.to_vec(), pinned })?;
+        for id in items {
+            self.history.pin(*id, pinned);
+        }
+        Ok(())
+    }
+
+    /// Writes what is about to be sent: what of the fixed parts changed, and the account of the request, so that the log
+    /// alone gives the same bytes again.
+    ///
+    /// # Errors
+    /// When the log cannot be written.
+    pub fn send(&mut self, parts: &Parts, built: &Built) -> Result<(), LogError> {
+        if let Some(frame) = parts.since(self.prefix.parts()) {
+            self.write(&Record::Frame(frame))?;
+        }
+        let sent = self.prefix.account(built);
+        self.write(&Record::Sent(sent))
     }
 
     /// Takes up that a request was answered.
@@ -224,9 +168,10 @@ impl Conversation {
     pub fn answered(&mut self, model: &str, estimated: u64, usage: Option<Usage>) -> Result<(), LogError> {
         let request = RequestRecord { ms: clock::now_ms(), model: model.to_owned(), estimated, usage };
         self.write(&Record::Request(request.clone()))?;
+        self.history.count_request();
         self.take_request(&request);
-        if usage.is_none() {
-            self.last_reported = None;
+        if let Some(usage) = &usage {
+            self.calibration.learn(estimated, usage.input);
         }
         Ok(())
     }
@@ -239,6 +184,8 @@ impl Conversation {
         if let Some(log) = self.log.take() {
             let _ = std::fs::remove_file(log.path());
         }
+        // The next log begins from nothing: it must say again what is sent.
+        self.prefix = Prefix::default();
         true
     }
 
@@ -306,10 +253,13 @@ impl Conversation {
     /// # Errors
     /// When the log cannot be written.
     pub fn note_model(&mut self, provider: &str, model: &str) -> Result<(), LogError> {
+        let record = Record::Model { provider: provider.to_owned(), model: model.to_owned() };
         if self.log.is_none() {
+            // Nothing was said yet: it waits for the file.
+            self.model_to_write = Some(record);
             return Ok(());
         }
-        self.write(&Record::Model { provider: provider.to_owned(), model: model.to_owned() })
+        self.write(&record)
     }
 
     fn take_id(&mut self) -> ItemId {
@@ -333,12 +283,15 @@ impl Conversation {
     }
 
     fn write(&mut self, record: &Record) -> Result<(), LogError> {
-        if self.log.is_none() {
-            self.log = Some(SessionLog::create(&self.project_state, &self.id, &self.workspace)?);
+        let log = match &mut self.log {
+            Some(log) => log,
+            none => none.insert(SessionLog::create(&self.project_state, &self.id, &self.workspace)?),
+        };
+        if let Some(model) = self.model_to_write.take() {
+            log.append(&model)?;
         }
-        match &mut self.log {
-            Some(log) => log.append(record),
-            None => Ok(()),
-        }
+        log.append(record)?;
+        self.prefix.take(record);
+        Ok(())
     }
 }

@@ -8,9 +8,11 @@ use crate::config::settings::ContextSettings;
 use crate::context::builder::{self, Built};
 use crate::context::law::Law;
 use crate::context::layer::LayerInputs;
+use crate::context::layers::l5_todo;
 use crate::context::ledger::Ledger;
+use crate::context::parts::{Part, Parts, Schemas};
 use crate::model::request::Params;
-use crate::protocol::event::LedgerView;
+use crate::protocol::ledger::LedgerView;
 use crate::provider::api::Provider;
 use crate::tool::plan::todo_board;
 
@@ -26,9 +28,8 @@ pub struct Core {
     pub max_steps: u32,
     /// Whether notes that belong to a new task are put behind its text.
     pub inject_notes: bool,
-    pub system: Arc<str>,
-    pub system_tokens: u32,
-    pub tools_tokens: u32,
+    pub system: Part,
+    pub schemas: Schemas,
     pub summary_failures: u32,
     pub last_estimate: u64,
     /// What the person typed for the running turn, word for word, to give it back when the turn comes to nothing.
@@ -36,24 +37,27 @@ pub struct Core {
 }
 
 impl Core {
+    /// What is sent beside the history, as it is now.
+    pub fn parts(&self) -> Parts {
+        let recap = todo_board::recap(&self.dispatcher.cx.todos.get());
+        Parts {
+            system: self.system.clone(),
+            schemas: self.schemas.clone(),
+            law: self.law.part().cloned(),
+            recap: recap.map(|recap| Part::new(l5_todo::reminder(&recap).into())),
+            params: self.params.clone(),
+        }
+    }
+
     /// The next request and its ledger.
     pub fn build(&self) -> Built {
-        let recap = todo_board::recap(&self.dispatcher.cx.todos.get());
-        let inputs = LayerInputs {
-            system: &self.system,
-            tools: self.dispatcher.specs(),
-            system_tokens: self.system_tokens,
-            tools_tokens: self.tools_tokens,
-            law: self.law.text(),
-            law_tokens: self.law.tokens(),
-            history: &self.conversation.history,
-            todo_recap: recap.as_deref(),
-        };
-        builder::build(&inputs, &self.params)
+        builder::build(&LayerInputs { parts: &self.parts(), history: &self.conversation.history })
     }
 
     /// The ledger as people see it.
     pub fn ledger_view(&self, ledger: &Ledger) -> LedgerView {
-        ledger.view(&self.conversation.history, &self.context, &self.conversation.calibration)
+        let conversation = &self.conversation;
+        let breaks = conversation.prefix.sums();
+        ledger.view(&conversation.history, &self.context, &conversation.calibration, breaks)
     }
 }

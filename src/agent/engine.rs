@@ -11,19 +11,16 @@ use super::compact::Archived;
 use super::control::{Events, Questions, TurnControl};
 use super::conversation::Conversation;
 use super::core::Core;
+use super::looks;
 use super::policy_desk::PolicyDesk;
 use super::recall::LogOriginals;
 use crate::config::load::Loaded;
 use crate::config::prompts;
+use crate::config::settings::ContextSettings;
 use crate::context::budget::tokens::Calibration;
 use crate::protocol::event::{Event, Level, SessionInfo};
 use crate::protocol::op::Op;
-use crate::provider::probe;
-use crate::search::walk::{self, Walk};
 use crate::session::index;
-
-/// Most paths offered to the `@` popup.
-const MAX_FILES: usize = 50_000;
 
 /// What the engine keeps beside the core.
 pub struct Wiring {
@@ -32,6 +29,8 @@ pub struct Wiring {
     pub project_state: PathBuf,
     pub interactive: bool,
     pub originals: Arc<LogOriginals>,
+    /// The model was named for this run: it wins over what a resumed session had.
+    pub model_is_wanted: bool,
 }
 
 /// The engine of one front end.
@@ -90,9 +89,11 @@ impl Engine {
     ) -> bool {
         let control = Arc::new(TurnControl::new(Arc::clone(&self.questions)));
         let desk = Arc::clone(&self.core.dispatcher.desk);
+        let context = self.core.context.clone();
+        let beside = Beside { desk: &desk, wiring: &self.wiring, events: &self.events, context: &context };
         let going_on = {
             let turn = self.core.run_turn(text, &control, &self.events);
-            listen(turn, ops, deferred, &control, &desk, &self.wiring, &self.events).await
+            listen(turn, ops, deferred, &control, beside).await
         };
         self.wiring.originals.follow(self.core.conversation.log_path());
         self.after(&control, deferred);
@@ -100,10 +101,10 @@ impl Engine {
     }
 
     /// What came too late for the work that has just ended is not lost: a message begins the next turn.
-    fn after(&self, control: &TurnControl, deferred: &mut VecDeque<Op>) {
+    fn after(&mut self, control: &TurnControl, deferred: &mut VecDeque<Op>) {
         deferred.extend(control.take_steering().into_iter().map(|text| Op::Submit { text }));
-        if control.ledger_wanted() {
-            self.send_ledger();
+        if let Err(error) = self.core.take_edits(control, &self.events) {
+            self.notice(Level::Error, error.to_string());
         }
     }
 
@@ -115,6 +116,8 @@ impl Engine {
     ) -> bool {
         let control = Arc::new(TurnControl::new(Arc::clone(&self.questions)));
         let desk = Arc::clone(&self.core.dispatcher.desk);
+        let context = self.core.context.clone();
+        let beside = Beside { desk: &desk, wiring: &self.wiring, events: &self.events, context: &context };
         let before = self.core.size();
         self.core.summary_failures = 0;
         let (done, going_on) = {
@@ -125,7 +128,7 @@ impl Engine {
             };
             let mut outcome = Ok(Archived::Stopped);
             let work = async { outcome = work.await };
-            let going_on = listen(work, ops, deferred, &control, &desk, &self.wiring, &self.events).await;
+            let going_on = listen(work, ops, deferred, &control, beside).await;
             (outcome, going_on)
         };
         let now = self.core.size();
@@ -158,51 +161,55 @@ impl Engine {
     async fn idle_op(&mut self, op: Op) {
         match op {
             Op::SetModel { model } => {
-                match self.wiring.loaded.context_for(&model, self.local_window(&model).await) {
-                    Ok(context) => {
-                        self.core.context = context;
-                        self.core.params.model = model.as_str().into();
-                        // What was learned of one model's tokenizer says nothing of another's.
-                        self.core.conversation.calibration = Calibration::default();
-                        let provider = self.core.provider.name();
-                        if let Err(error) = self.core.conversation.note_model(provider, &model) {
-                            self.notice(Level::Error, error.to_string());
-                        }
-                        self.announce();
+                if self.switch_model(&model).await {
+                    // What was learned of one model's tokenizer says nothing of another's.
+                    self.core.conversation.calibration = Calibration::default();
+                    let provider = self.core.provider.name();
+                    if let Err(error) = self.core.conversation.note_model(provider, &model) {
+                        self.notice(Level::Error, error.to_string());
                     }
-                    Err(error) => self.notice(Level::Error, format!("{error}; {}.", error.hint)),
+                    self.announce();
                 }
             }
+            Op::EditContext { edit, id } => match self.core.edit_context(edit, id, &self.events) {
+                Ok(changed) => {
+                    if changed {
+                        self.core.last_estimate = self.core.build().ledger.total();
+                        self.send_window();
+                    }
+                    self.send_ledger();
+                }
+                Err(error) => self.notice(Level::Error, error.to_string()),
+            },
             Op::Clear => {
                 self.open(Conversation::new(&self.wiring.project_state, &self.wiring.workspace));
                 self.announce();
             }
             Op::Resume { session } => match index::find(&self.wiring.project_state, &session) {
-                Ok(path) => self.resume(&path),
+                Ok(path) => self.resume(&path).await,
                 Err(message) => self.notice(Level::Error, format!("{message}.")),
             },
             Op::ShowContext => self.send_ledger(),
             Op::Submit { .. } | Op::Init | Op::Compact { .. } | Op::Shutdown | Op::Interrupt => {}
-            quick => quick_op(quick, &self.core.dispatcher.desk, &self.wiring, &self.events),
+            quick => quick_op(
+                quick,
+                Beside {
+                    desk: &self.core.dispatcher.desk,
+                    wiring: &self.wiring,
+                    events: &self.events,
+                    context: &self.core.context,
+                },
+            ),
         }
-    }
-
-    /// The window of a model on a server at its usual local address.
-    async fn local_window(&self, model: &str) -> Option<u64> {
-        let mut settings = self.wiring.loaded.provider.clone()?;
-        settings.model = model.into();
-        if !probe::is_usual_local(&settings.base_url) {
-            return None;
-        }
-        probe::context_window(&settings).await.map(|window| window.tokens)
     }
 
     /// Continues another session.
-    pub fn resume(&mut self, path: &Path) {
+    pub async fn resume(&mut self, path: &Path) {
         match Conversation::restore(&self.wiring.project_state, &self.wiring.workspace, path) {
             Ok(restored) => {
                 self.open(restored.conversation);
                 self.core.restore_working_state(restored.todos);
+                self.go_on_with(restored.chosen_model).await;
                 self.announce();
                 let items =
                     self.core.conversation.history.entries().iter().map(|e| Arc::clone(&e.item)).collect();
@@ -220,6 +227,8 @@ impl Engine {
 
     fn open(&mut self, conversation: Conversation) {
         self.core.conversation = conversation;
+        let had_rules = self.core.conversation.prefix.parts().law.is_some();
+        self.core.law.continue_session(had_rules, &self.wiring.workspace);
         self.core.summary_failures = 0;
         self.core.last_estimate = self.core.build().ledger.total();
         let cx = &self.core.dispatcher.cx;
@@ -256,9 +265,19 @@ impl Engine {
         let _ = self.events.send(Event::Ledger(self.core.ledger_view(&ledger)));
     }
 
-    fn notice(&self, level: Level, text: String) {
+    /// Tells the person something.
+    pub fn notice(&self, level: Level, text: String) {
         let _ = self.events.send(Event::Notice { level, text });
     }
+}
+
+/// What operations need that are done beside a running turn.
+#[derive(Clone, Copy)]
+struct Beside<'a> {
+    desk: &'a PolicyDesk,
+    wiring: &'a Wiring,
+    events: &'a Events,
+    context: &'a ContextSettings,
 }
 
 /// Drives `work` while taking operations; `false` when the program is to end.
@@ -267,9 +286,7 @@ async fn listen(
     ops: &mut mpsc::UnboundedReceiver<Op>,
     deferred: &mut VecDeque<Op>,
     control: &TurnControl,
-    desk: &PolicyDesk,
-    wiring: &Wiring,
-    events: &Events,
+    beside: Beside<'_>,
 ) -> bool {
     tokio::pin!(work);
     let mut going_on = true;
@@ -287,19 +304,23 @@ async fn listen(
             Some(Op::Submit { text }) => control.steer(text),
             Some(Op::Interrupt) => control.cancel.cancel(),
             Some(Op::Answer { id, answer }) => control.questions.answer(id, answer),
-            Some(Op::ShowContext) => control.want_ledger(),
+            Some(Op::EditContext { edit, id }) => control.edit(edit, id),
+            Some(Op::ShowContext) => {
+                looks::ledger(beside.wiring.originals.path(), beside.context.clone(), beside.events.clone());
+            }
             Some(
                 later @ (Op::Compact { .. } | Op::SetModel { .. } | Op::Clear | Op::Resume { .. } | Op::Init),
             ) => {
                 deferred.push_back(later);
             }
-            Some(quick) => quick_op(quick, desk, wiring, events),
+            Some(quick) => quick_op(quick, beside),
         }
     }
 }
 
 /// Operations that need nothing of the conversation: done at once, also in the middle of a turn.
-fn quick_op(op: Op, desk: &PolicyDesk, wiring: &Wiring, events: &Events) {
+fn quick_op(op: Op, beside: Beside<'_>) {
+    let Beside { desk, wiring, events, .. } = beside;
     match op {
         Op::SetPermission { permission } => {
             desk.set_permission(permission);
@@ -313,38 +334,14 @@ fn quick_op(op: Op, desk: &PolicyDesk, wiring: &Wiring, events: &Events) {
                 let _ = events.send(Event::Notice { level: Level::Warning, text });
             }
         }
+        Op::Explain { id } => looks::story(wiring.originals.path(), id, events.clone()),
         Op::ListSessions => {
             let (events, state) = (events.clone(), wiring.project_state.clone());
             tokio::task::spawn_blocking(move || {
                 let _ = events.send(Event::Sessions(index::list(&state)));
             });
         }
-        Op::ListFiles => {
-            let (events, root) = (events.clone(), wiring.workspace.clone());
-            tokio::task::spawn_blocking(move || {
-                let _ = events.send(Event::Files(files(&root).into()));
-            });
-        }
+        Op::ListFiles => looks::files(wiring.workspace.clone(), events.clone()),
         _ => {}
     }
-}
-
-/// The workspace's files and folders for the `@` popup, ignored ones left out.
-fn files(root: &Path) -> Vec<String> {
-    let mut files = Vec::new();
-    for entry in Walk::new(root).sorted() {
-        if files.len() >= MAX_FILES {
-            break;
-        }
-        let Ok(path) = entry.path().strip_prefix(root) else { continue };
-        if path.as_os_str().is_empty() {
-            continue;
-        }
-        let mut name = path.to_string_lossy().into_owned();
-        if !walk::is_file(&entry) {
-            name.push('/');
-        }
-        files.push(name);
-    }
-    files
 }

@@ -18,11 +18,15 @@ impl LogOriginals {
     pub fn follow(&self, path: PathBuf) {
         *self.path.lock().unwrap_or_else(PoisonError::into_inner) = path;
     }
+
+    /// The log that is open.
+    pub fn path(&self) -> PathBuf {
+        self.path.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
 }
 
 impl Originals for LogOriginals {
     fn original(&self, id: ItemId) -> Option<Arc<Item>> {
-        let path = self.path.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        reader::find_item(&path, id).ok().flatten()
+        reader::find_item(&self.path(), id).ok().flatten()
     }
 }

@@ -25,7 +25,7 @@ impl Core {
         let mut steps = 0;
         self.typed = vec![text.clone()];
         let _ = events.send(Event::TurnStarted { text: text.clone() });
-        let (first, outcome) = match self.begin(&text) {
+        let (first, outcome) = match self.begin(&text, events) {
             Ok(id) => (Some(id), self.steps(&mut steps, control, events).await),
             Err(error) => (None, Err(error.into())),
         };
@@ -60,9 +60,12 @@ impl Core {
         end
     }
 
-    /// Writes the person's message, with what belongs behind it.
-    fn begin(&mut self, text: &str) -> Result<ItemId, LogError> {
-        self.law.refresh(self.dispatcher.root());
+    /// Looks at the rules again and writes the person's message, with what belongs behind it.
+    fn begin(&mut self, text: &str, events: &Events) -> Result<ItemId, LogError> {
+        if self.law.refresh(self.dispatcher.root()) && self.conversation.prefix.requests() > 0 {
+            let text = "The project's rules changed on disk; the model has the new ones from here on.";
+            notice(events, Level::Info, text.to_owned());
+        }
         let message = self.user_message(text, false);
         Ok(self.conversation.record(Item::User(message))?.0)
     }

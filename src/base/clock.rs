@@ -11,3 +11,10 @@ pub fn now_ms() -> u64 {
 pub fn to_ms(time: SystemTime) -> u64 {
     time.duration_since(UNIX_EPOCH).map_or(0, |d| u64::try_from(d.as_millis()).unwrap_or(u64::MAX))
 }
+
+/// The local date and time for people: `2026-03-01 14:05:09`.
+pub fn local(ms: u64) -> String {
+    let moment = i64::try_from(ms).ok().and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
+    let here = moment.map(|moment| moment.to_zoned(jiff::tz::TimeZone::system()));
+    here.map(|here| here.strftime("%Y-%m-%d %H:%M:%S").to_string()).unwrap_or_default()
+}

@@ -84,7 +84,7 @@ pub enum Command {
     Demo,
     /// Run one tool here and print its envelope
     Tool(ToolArgs),
-    /// Replay recorded sessions and compare context policies
+    /// Make a session's requests again and check them, or compare context policies on recordings
     Replay(ReplayArgs),
     /// Show what is configured and whether it works
     Doctor(DoctorArgs),
@@ -131,8 +131,12 @@ pub struct SessionsArgs {
 
 #[derive(Args, Debug)]
 pub struct ContextArgs {
-    /// The session, or the beginning of its id; the last one when left out
+    /// The session, the beginning of its id, or its file; the last one when left out
     pub session: Option<String>,
+
+    /// Where an item came from and what was done to it (an id of the list, such as 12 or rules)
+    #[arg(long, value_name = "ID")]
+    pub why: Option<String>,
 
     /// One JSON object
     #[arg(long)]
@@ -158,13 +162,17 @@ pub struct DoctorArgs {
 
 #[derive(Args, Debug)]
 pub struct ReplayArgs {
+    /// A session of this project (or its file): every request is made again from the log and checked
+    #[arg(required_unless_present = "trace", conflicts_with = "trace")]
+    pub session: Option<String>,
+
     /// Recorded sessions (.jsonl or .jsonl.gz), or folders of them
-    #[arg(long, value_name = "FILE", num_args = 1.., required = true)]
+    #[arg(long, value_name = "FILE", num_args = 1..)]
     pub trace: Vec<PathBuf>,
 
-    /// raw, last5, seed, eco, default, high or all
-    #[arg(long, default_value = "all")]
-    pub policy: String,
+    /// raw, last5, seed, eco, default, high or all (the default for traces): what each would have cost and kept
+    #[arg(long)]
+    pub policy: Option<String>,
 
     /// Size of the model's window in tokens
     #[arg(long, value_name = "TOKENS", default_value_t = 128_000)]
@@ -178,7 +186,7 @@ pub struct ReplayArgs {
     #[arg(long)]
     pub json: bool,
 
-    /// Write every request as it would have been sent, one a line (needs one trace and one policy)
+    /// Write every request as it would have been sent, one a line (one session, or one trace and one policy)
     #[arg(long, value_name = "FILE")]
     pub dump: Option<PathBuf>,
 }

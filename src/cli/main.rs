@@ -33,7 +33,7 @@ pub fn main() -> ExitCode {
             return notes::run(&cli, args).map_or_else(|failure| failure.report(), |()| ExitCode::SUCCESS);
         }
         Some(Command::Replay(args)) => {
-            return replay::run(args).map_or_else(|failure| failure.report(), |()| ExitCode::SUCCESS);
+            return replay::run(&cli, args).map_or_else(|failure| failure.report(), |()| ExitCode::SUCCESS);
         }
         _ => {}
     }

@@ -10,6 +10,7 @@ pub mod notes;
 pub mod notes_args;
 pub mod open;
 pub mod replay;
+pub mod replay_session;
 pub mod report;
 pub mod sessions;
 pub mod tool;

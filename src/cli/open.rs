@@ -98,6 +98,22 @@ pub fn session(project_state: &Path, which: &Which) -> Result<Option<PathBuf>, F
     }
 }
 
+/// The log that `wanted` names: a file, or a session of the project in `folder` (its id or the beginning of it).
+///
+/// # Errors
+/// When there is no such session.
+pub fn log_of(folder: Option<&Path>, wanted: Option<&str>) -> Result<PathBuf, Failure> {
+    if let Some(file) = wanted.map(Path::new).filter(|path| path.is_file()) {
+        return Ok(file.to_owned());
+    }
+    let workspace = folder.unwrap_or(Path::new(".")).canonicalize()?;
+    let project_state = Paths::from_env().project(&workspace);
+    let which = wanted.map_or(Which::Last, |id| Which::Id(id.to_owned()));
+    session(&project_state, &which)?.ok_or_else(|| {
+        Failure::new(Kind::Usage, "this project has no session yet", "begin one with `mycode`")
+    })
+}
+
 /// Everything an agent needs. Where nothing is configured, local servers are asked; with none of them an interactive
 /// agent still opens and says what to do.
 ///

@@ -1,5 +1,5 @@
-//! `mycode replay --trace`: plays recorded sessions under context policies and prints what each would have cost and kept.
-//! Needs no network, no key and no configuration.
+//! `mycode replay --trace` (and `mycode replay SESSION --policy`): plays recorded sessions under context policies and prints
+//! what each would have cost and kept. Needs no network, no key and no configuration.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -7,24 +7,32 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::args::ReplayArgs;
+use super::args::{Cli, ReplayArgs};
 use super::report::{self, Failure, Kind};
+use super::{open, replay_session};
 use crate::config::settings::{ContextSettings, MIN_WINDOW_TOKENS, Origin};
 use crate::trace::measure::{Meter, Sums};
 use crate::trace::policy::{ALL, Policy};
 use crate::trace::table::{self, Row};
 use crate::trace::verbatim;
-use crate::trace::{convert, reader, simulate};
+use crate::trace::{convert, reader, session, simulate};
 
 /// Plays and prints.
 ///
 /// # Errors
 /// Unknown policies, files that cannot be read, a dump of more than one thing.
-pub fn run(args: &ReplayArgs) -> Result<(), Failure> {
-    let policies = policies(&args.policy)?;
+pub fn run(cli: &Cli, args: &ReplayArgs) -> Result<(), Failure> {
+    let folder = cli.model.folder.as_deref();
+    if let (Some(session), None) = (&args.session, &args.policy) {
+        return replay_session::run(folder, session, args);
+    }
+    let policies = policies(args.policy.as_deref().unwrap_or("all"))?;
     let mut files = Vec::new();
     for path in &args.trace {
         files.extend(reader::files(path).map_err(|error| unreadable(path, &error))?);
+    }
+    if let Some(session) = &args.session {
+        files.push(open::log_of(folder, Some(session))?);
     }
     if files.is_empty() {
         return Err(Failure::new(
@@ -57,11 +65,16 @@ pub fn run(args: &ReplayArgs) -> Result<(), Failure> {
     let mut rows: Vec<Row> =
         policies.iter().map(|policy| Row { policy: *policy, sums: Sums::default() }).collect();
     for file in &files {
-        let recording = reader::read(file).map_err(|error| unreadable(file, &error))?;
-        if recording.skipped > 0 {
-            eprintln!("warning: {}: {} damaged lines left out", recording.name, recording.skipped);
+        let (beats, skipped) = if args.session.is_some() {
+            let log = crate::session::reader::read(file).map_err(|error| unreadable(file, &error))?;
+            (session::beats(&log.records), log.skipped)
+        } else {
+            let recording = reader::read(file).map_err(|error| unreadable(file, &error))?;
+            (convert::beats(&recording), recording.skipped)
+        };
+        if skipped > 0 {
+            eprintln!("warning: {}: {skipped} damaged lines left out", file.display());
         }
-        let beats = convert::beats(&recording);
         let needs = verbatim::needs(&beats);
         let mut raw = None;
         for row in &mut rows {

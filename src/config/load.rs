@@ -45,6 +45,8 @@ pub struct Loaded {
     pub work: WorkSettings,
     /// Things the person should know, such as refused keys of a project's file.
     pub notices: Vec<String>,
+    /// A model was named for this run alone, with a flag.
+    pub model_flag: bool,
     raw: Raw,
 }
 
@@ -64,6 +66,7 @@ pub struct Sources<'a> {
 /// When a file cannot be read or parsed, or a value is out of its range.
 pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
     let mut notices = Vec::new();
+    let model_flag = sources.flags.model.is_some();
     let vars = Raw::from_vars(sources.vars)
         .map_err(|what| bad(what, "correct or unset the variable; `mycode --help` lists the values"))?;
     let project_path = paths::project_config(sources.workspace);
@@ -102,7 +105,7 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
         light_model: raw.light_model.as_deref().map(Arc::from),
         inject_notes: raw.inject_notes.unwrap_or(true),
     };
-    Ok(Loaded { provider, provider_error, context, work, notices, raw })
+    Ok(Loaded { provider, provider_error, context, work, notices, model_flag, raw })
 }
 
 impl Loaded {

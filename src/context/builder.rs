@@ -1,42 +1,78 @@
-//! `ContextBuilder`: the pure function from what the agent holds to the request and its ledger.
+//! `ContextBuilder`: the pure function from what the agent holds to the request and its ledger. Each message brings its
+//! own row, and whatever the normaliser takes out or adds takes its row with it or brings one: the ledger's sum is the
+//! size of the request by construction.
 
 use super::catalog::LAYERS;
 use super::history::normalize;
-use super::layer::LayerInputs;
-use super::ledger::{LayerId, Ledger};
-use crate::model::request::{Params, Request};
+use super::layer::{LayerInputs, Piece};
+use super::ledger::{LayerId, Ledger, Row};
+use crate::context::budget::size;
+use crate::model::fingerprint::{Fingerprint, Parts};
+use crate::model::request::{Message, Request};
 
 /// A request and the account of it.
 #[derive(Debug)]
 pub struct Built {
     pub request: Request,
     pub ledger: Ledger,
+    /// Of every part of the request.
+    pub fingerprints: Parts,
+    /// How many messages at the end may change from step to step without breaking a promise.
+    pub volatile: usize,
+}
+
+impl normalize::Paired for Piece {
+    fn message(&self) -> &Message {
+        &self.message
+    }
+
+    fn lost_result(call: &Self, message: Message) -> Self {
+        let row = Row::fixed(call.row.layer, "lost result", size::message_tokens(&message));
+        Self { fingerprint: Fingerprint::of(&message), row, message }
+    }
 }
 
 /// Stacks the layers in wire order.
-pub fn build(inputs: &LayerInputs<'_>, params: &Params) -> Built {
-    let mut request = Request { tools: inputs.tools.clone(), params: params.clone(), ..Request::default() };
+pub fn build(inputs: &LayerInputs<'_>) -> Built {
+    let parts = inputs.parts;
+    let mut request =
+        Request { tools: parts.schemas.specs.clone(), params: parts.params.clone(), ..Request::default() };
     let mut ledger = Ledger::default();
-    let mut volatile = 0;
+    let mut fingerprints = Parts {
+        tools: parts.schemas.fingerprint,
+        params: Fingerprint::of(&parts.params),
+        ..Parts::default()
+    };
+    let mut pieces: Vec<Piece> = Vec::with_capacity(inputs.history.entries().len() + 1);
     for layer in LAYERS {
         let Some(fragment) = layer.render(inputs) else { continue };
-        request.system.extend(fragment.system);
-        if layer.id() == LayerId::Todo {
-            volatile += fragment.messages.len();
+        if let Some((block, fingerprint)) = fragment.system {
+            request.system.push(block);
+            fingerprints.system.push(fingerprint);
         }
-        request.messages.extend(fragment.messages);
+        pieces.extend(fragment.pieces);
         ledger.rows.extend(fragment.rows);
     }
-    request.messages = normalize::normalize(request.messages);
-    request.cache_marks = cache_marks(request.messages.len() - volatile, inputs.history.turn_start());
-    Built { request, ledger }
+    let pieces = normalize::normalize(pieces);
+    let past = pieces.iter().take_while(|piece| piece.row.layer == LayerId::History).count();
+    let volatile = pieces.iter().rev().take_while(|piece| piece.row.layer == LayerId::Todo).count();
+    request.cache_marks = cache_marks(pieces.len() - volatile, past);
+    request.messages.reserve(pieces.len());
+    fingerprints.messages.reserve(pieces.len());
+    ledger.rows.reserve(pieces.len());
+    for piece in pieces {
+        request.messages.push(piece.message);
+        fingerprints.messages.push(piece.fingerprint);
+        ledger.rows.push(piece.row);
+    }
+    Built { request, ledger, fingerprints, volatile }
 }
 
 /// Where the prompt cache should be able to resume: behind the past rounds, and behind the last stable message.
-fn cache_marks(stable: usize, turn_start: usize) -> Vec<usize> {
+fn cache_marks(stable: usize, past: usize) -> Vec<usize> {
     let mut marks = Vec::with_capacity(2);
-    if turn_start > 0 && turn_start < stable {
-        marks.push(turn_start);
+    if past > 0 && past < stable {
+        marks.push(past);
     }
     if stable > 0 {
         marks.push(stable);

@@ -4,10 +4,9 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::SystemTime;
 
-use super::budget::tokens;
+use super::parts::Part;
 use crate::base::text;
 
 /// File names in order of preference; one file a folder. The first is matched in any case.
@@ -28,19 +27,27 @@ pub struct Law {
     files: BTreeMap<usize, (PathBuf, Stamp, String)>,
     /// Files that were there earlier in this session.
     removed: Vec<PathBuf>,
-    rendered: Option<Arc<str>>,
-    tokens: u32,
+    /// Rules were sent in this session before this process knew it.
+    sent_earlier: bool,
+    rendered: Option<Part>,
 }
 
 impl Law {
-    /// The rules' text, `None` when there are none.
-    pub fn text(&self) -> Option<&Arc<str>> {
+    /// The rules as they are sent, `None` when there are none.
+    pub fn part(&self) -> Option<&Part> {
         self.rendered.as_ref()
+    }
+
+    /// A session is continued in which rules were sent, or not: if they are gone now the model must hear it.
+    pub fn continue_session(&mut self, had_rules: bool, workspace: &Path) {
+        self.sent_earlier = had_rules;
+        self.removed.clear();
+        self.refresh(workspace);
     }
 
     /// Estimated tokens of the text.
     pub fn tokens(&self) -> u32 {
-        self.tokens
+        self.rendered.as_ref().map_or(0, |part| part.tokens)
     }
 
     /// Whether the workspace has a rules file of its own or from above.
@@ -78,11 +85,10 @@ impl Law {
         self.removed.retain(|old| !now.values().any(|(path, ..)| path == old));
         self.files = now;
         let rendered = self.render(workspace);
-        if rendered.as_deref() == self.rendered.as_deref() {
+        if rendered.as_deref() == self.rendered.as_ref().map(|part| &*part.text) {
             return false;
         }
-        self.tokens = rendered.as_deref().map_or(0, |text| tokens::estimate(text) + tokens::MESSAGE_OVERHEAD);
-        self.rendered = rendered.map(Arc::from);
+        self.rendered = rendered.map(|text| Part::new(text.into()));
         true
     }
 
@@ -98,6 +104,11 @@ impl Law {
         for path in &self.removed {
             let shown = path.strip_prefix(workspace).unwrap_or(path).display();
             out.push_str(&format!("The rules file {shown} was removed; what it said no longer holds.\n"));
+        }
+        if self.sent_earlier && out.is_empty() {
+            out.push_str(
+                "The project rules sent earlier in this session were removed; they no longer hold.\n",
+            );
         }
         let out = out.trim_end();
         (!out.is_empty()).then(|| out.to_owned())
@@ -145,11 +156,11 @@ mod tests {
         let mut law = Law::default();
         assert!(law.refresh(&inner));
         assert!(!law.refresh(&inner));
-        let text = law.text().unwrap().to_string();
+        let text = law.part().unwrap().text.to_string();
         assert!(text.find("root rule").unwrap() < text.find("inner rule").unwrap(), "{text}");
         assert!(!text.contains("not read"));
         fs::remove_file(inner.join("code_law.md")).unwrap();
         assert!(law.refresh(&inner));
-        assert!(law.text().unwrap().contains("code_law.md was removed"));
+        assert!(law.part().unwrap().text.contains("code_law.md was removed"));
     }
 }

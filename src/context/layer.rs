@@ -1,34 +1,34 @@
 //! What a layer is: a pure, synchronous view of the inputs that renders one fragment of the request. Slow work (reading
 //! files, retrieval) is done before, so that building a request can never block.
 
-use std::sync::Arc;
-
 use super::history::entry::Entry;
 use super::history::manager::HistoryManager;
 use super::ledger::{LayerId, Row, Subject};
-use crate::model::call::ToolSpec;
+use super::parts::Parts;
+use crate::model::fingerprint::Fingerprint;
 use crate::model::request::{Block, Message};
 
 /// Everything that a request is made of.
 pub struct LayerInputs<'a> {
-    /// The system prompt; byte-stable within a session.
-    pub system: &'a Arc<str>,
-    pub tools: &'a Arc<[ToolSpec]>,
-    /// Tokens of the system prompt and of the tool schemas, counted once a session.
-    pub system_tokens: u32,
-    pub tools_tokens: u32,
-    /// The project's rules, rendered.
-    pub law: Option<&'a Arc<str>>,
-    pub law_tokens: u32,
+    pub parts: &'a Parts,
     pub history: &'a HistoryManager,
-    pub todo_recap: Option<&'a str>,
+}
+
+/// One message with its row in the ledger: the two travel together, so that neither can be without the other.
+#[derive(Clone, Debug)]
+pub struct Piece {
+    pub message: Message,
+    pub fingerprint: Fingerprint,
+    pub row: Row,
 }
 
 /// What a layer contributes.
 #[derive(Debug, Default)]
 pub struct Fragment {
-    pub system: Option<Block>,
-    pub messages: Vec<Message>,
+    /// A block of the system prompt, and its fingerprint.
+    pub system: Option<(Block, Fingerprint)>,
+    pub pieces: Vec<Piece>,
+    /// Rows of what is no message.
     pub rows: Vec<Row>,
 }
 
@@ -38,21 +38,23 @@ impl Fragment {
         if entries.is_empty() {
             return None;
         }
-        Some(Self {
-            system: None,
-            messages: entries.iter().filter_map(|entry| entry.message().cloned()).collect(),
-            rows: entries
-                .iter()
-                .filter(|entry| entry.message().is_some())
-                .map(|entry| Row {
-                    subject: Subject::Item(entry.id),
-                    layer,
-                    tokens: entry.tokens(),
-                    form: entry.form(),
-                    pinned: entry.pinned,
+        let pieces = entries
+            .iter()
+            .filter_map(|entry| {
+                Some(Piece {
+                    message: entry.message()?.clone(),
+                    fingerprint: entry.fingerprint(),
+                    row: Row {
+                        subject: Subject::Item(entry.id),
+                        layer,
+                        tokens: entry.tokens(),
+                        form: entry.form(),
+                        pinned: entry.pinned,
+                    },
                 })
-                .collect(),
-        })
+            })
+            .collect();
+        Some(Self { pieces, ..Self::default() })
     }
 }
 

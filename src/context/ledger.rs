@@ -1,5 +1,5 @@
-//! The account of one request: a row for everything in it, whose sum is the request's size. Rows are cheap; where a row
-//! came from is looked up only when somebody asks to see it.
+//! The account of one request: a row for everything in it, whose sum is the request's size (`budget::size` counts both).
+//! Rows are cheap; where a row came from is looked up only when somebody asks to see it.
 
 use serde_json::Value;
 
@@ -8,8 +8,11 @@ use crate::base::text;
 use crate::config::settings::ContextSettings;
 use crate::context::budget::tokens::Calibration;
 use crate::model::item::{Item, ItemId};
-use crate::protocol::event::{LedgerRow, LedgerView};
+use crate::protocol::ledger::{BreakSum, LedgerRow, LedgerView};
 use crate::session::record::FormName;
+
+/// Characters of an item's own words in its origin.
+const ORIGIN_CHARS: usize = 120;
 
 /// The layers' names, L1–L6 (SPEC §1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -45,6 +48,16 @@ pub enum Subject {
     Part(&'static str),
 }
 
+impl Subject {
+    /// `#12` for an item, a word for a fixed part.
+    pub fn label(self) -> String {
+        match self {
+            Self::Item(id) => id.to_string(),
+            Self::Part(name) => name.split(' ').next().unwrap_or(name).to_owned(),
+        }
+    }
+}
+
 /// One row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
@@ -75,41 +88,43 @@ impl Ledger {
         self.rows.iter().map(|row| u64::from(row.tokens)).sum()
     }
 
-    /// The form that people see.
+    /// The form that people see. The sum of the rows is the calibrated size of the whole, whatever the rounding.
     pub fn view(
         &self,
         history: &HistoryManager,
         settings: &ContextSettings,
         scale: &Calibration,
+        breaks: &[BreakSum],
     ) -> LedgerView {
+        let (mut plain, mut shown) = (0, 0);
         let rows: Vec<LedgerRow> = self
             .rows
             .iter()
             .map(|row| {
-                let (id, origin) = match row.subject {
-                    Subject::Part(name) => {
-                        (name.split(' ').next().unwrap_or(name).to_owned(), name.to_owned())
-                    }
-                    Subject::Item(id) => {
-                        let entry = history.entries().iter().find(|entry| entry.id == id);
-                        (id.to_string(), entry.map(|entry| origin(&entry.item)).unwrap_or_default())
-                    }
-                };
+                plain += u64::from(row.tokens);
+                let before = std::mem::replace(&mut shown, scale.apply(plain));
                 LedgerRow {
-                    id,
+                    id: row.subject.label(),
                     layer: row.layer.label().to_owned(),
-                    origin,
-                    tokens: scale.apply(u64::from(row.tokens)),
+                    origin: match row.subject {
+                        Subject::Part(name) => name.to_owned(),
+                        Subject::Item(id) => {
+                            history.entry(id).map(|entry| origin(&entry.item)).unwrap_or_default()
+                        }
+                    },
+                    tokens: shown - before,
                     form: row.form.as_str().to_owned(),
                     pinned: row.pinned,
                 }
             })
             .collect();
         LedgerView {
-            total_tokens: rows.iter().map(|row| row.tokens).sum(),
+            total_tokens: shown,
             rows,
             window_tokens: settings.window_tokens,
             window_origin: settings.window_origin.as_str().to_owned(),
+            error_percent: scale.error_percent(),
+            breaks: breaks.to_vec(),
         }
     }
 }
@@ -117,10 +132,10 @@ impl Ledger {
 /// Where an item came from, in a few words.
 pub fn origin(item: &Item) -> String {
     match item {
-        Item::User(message) => format!("user: {}", text::one_line(&message.text, 60)),
-        Item::Assistant { text: said } => format!("assistant: {}", text::one_line(said, 60)),
+        Item::User(message) => format!("user: {}", text::one_line(&message.text, ORIGIN_CHARS)),
+        Item::Assistant { text: said } => format!("assistant: {}", text::one_line(said, ORIGIN_CHARS)),
         Item::Reasoning(_) => "reasoning".to_owned(),
-        Item::ToolCall(call) => format!("call {} {}", call.name, text::one_line(&call.args, 60)),
+        Item::ToolCall(call) => format!("call {} {}", call.name, text::one_line(&call.args, ORIGIN_CHARS)),
         Item::ToolResult(result) => {
             let data = &result.envelope.data;
             let subject = ["path", "command", "pattern", "query"]
@@ -131,7 +146,7 @@ pub fn origin(item: &Item) -> String {
                 (Some(start), Some(end)) => format!(":{start}-{end}"),
                 _ => String::new(),
             };
-            format!("{} {}{range}", result.tool, text::one_line(subject, 60)).trim_end().to_owned()
+            format!("{} {}{range}", result.tool, text::one_line(subject, ORIGIN_CHARS)).trim_end().to_owned()
         }
         Item::Summary(_) => "archived summary".to_owned(),
     }

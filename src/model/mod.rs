@@ -3,6 +3,7 @@
 
 pub mod call;
 pub mod envelope;
+pub mod fingerprint;
 pub mod item;
 pub mod request;
 pub mod stream;

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use super::call::{ToolCall, ToolSpec};
 use super::item::Reasoning;
 
@@ -13,7 +15,7 @@ pub struct Block {
 
 /// One message of the conversation. Providers join neighbours that their dialect wants in one message (an assistant's
 /// reasoning, text and calls; several results).
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub enum Message {
     User(Arc<str>),
     Assistant(Arc<str>),
@@ -28,7 +30,7 @@ pub enum Message {
 }
 
 /// How the model should answer.
-#[derive(Clone, Debug, PartialEq, Default)]
+#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 pub struct Params {
     pub model: Arc<str>,
     /// Upper bound for the answer, in tokens. `None` leaves it to the server where the dialect allows that.

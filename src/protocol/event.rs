@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::approval::{Question, QuestionId};
+use super::ledger::{ItemStory, LedgerView};
 use crate::config::settings::Permission;
 use crate::model::item::{Item, ItemId, ToolResult};
 use crate::model::usage::Usage;
@@ -71,8 +72,10 @@ pub enum Event {
     },
     /// The state of the window after a request was built or answered.
     Window(WindowState),
-    /// The whole ledger, on `ShowContext`.
+    /// The whole ledger, on `ShowContext` and after each change that the person made to it.
     Ledger(LedgerView),
+    /// What became of one item, on `Explain`.
+    Story(ItemStory),
     Sessions(Vec<SessionRow>),
     /// Paths relative to the workspace, `/`-separated, folders with a trailing `/`; most useful first.
     Files(Arc<[String]>),
@@ -123,31 +126,6 @@ pub struct WindowState {
     pub total: Usage,
     /// Sum over the session in US dollars, when the model's price is known.
     pub cost_usd: Option<f64>,
-}
-
-/// One row of the ledger, in the form the screen shows.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct LedgerRow {
-    /// `#12` for items, a word such as `system` for fixed parts.
-    pub id: String,
-    /// `L1` … `L6`.
-    pub layer: String,
-    /// Where it came from: `Read src/a.rs:1-40`, `user`, `system prompt`.
-    pub origin: String,
-    pub tokens: u64,
-    /// `full`, `compressed`, `pointer`, `archived`.
-    pub form: String,
-    pub pinned: bool,
-}
-
-/// What the next request holds.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct LedgerView {
-    pub rows: Vec<LedgerRow>,
-    pub total_tokens: u64,
-    pub window_tokens: u64,
-    /// Where the window's size came from: `user`, `table`, `server`, `default`.
-    pub window_origin: String,
 }
 
 /// A stored session, for the resume list.

@@ -2,4 +2,5 @@
 
 pub mod approval;
 pub mod event;
+pub mod ledger;
 pub mod op;

@@ -1,7 +1,9 @@
 //! What a front end can ask of the agent.
 
 use super::approval::{Answer, QuestionId};
+use super::ledger::Edit;
 use crate::config::settings::Permission;
+use crate::model::item::ItemId;
 
 /// One operation. The engine takes them in order; `Interrupt` and `Answer` also act while a turn runs.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,6 +36,15 @@ pub enum Op {
     },
     /// Ask for a fresh `Event::Ledger`.
     ShowContext,
+    /// Pin, drop or restore an item: at once, or before the next request of the running turn.
+    EditContext {
+        edit: Edit,
+        id: ItemId,
+    },
+    /// Ask for `Event::Story`; `id` as the ledger shows it.
+    Explain {
+        id: String,
+    },
     /// Ask for `Event::Sessions`.
     ListSessions,
     /// Write the rules file (`/init`): runs a turn with the built-in prompt.

@@ -38,7 +38,7 @@ pub fn read(path: &Path) -> io::Result<ReadLog> {
 /// A torn write followed by a good line can leave both on one physical line: takes the good part. Returns 1
 /// when anything of the line was lost.
 fn recover_glued(line: &[u8], records: &mut Vec<Record>) -> usize {
-    const STARTS: [&[u8]; 8] = [
+    const STARTS: [&[u8]; 11] = [
         br#"{"meta":"#,
         br#"{"item":{"id""#,
         br#"{"forms":"#,
@@ -46,7 +46,10 @@ fn recover_glued(line: &[u8], records: &mut Vec<Record>) -> usize {
         br#"{"rewind":"#,
         br#"{"request":"#,
         br#"{"turn_end":"#,
-        br#"{"model":"#,
+        br#"{"model":{"provider""#,
+        br#"{"pin":{"items""#,
+        br#"{"frame":"#,
+        br#"{"sent":{"ms""#,
     ];
     let mut starts: Vec<usize> = (0..line.len())
         .filter(|&at| line[at] == b'{' && STARTS.iter().any(|start| line[at..].starts_with(start)))

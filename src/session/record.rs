@@ -4,9 +4,13 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::model::call::ToolSpec;
+use crate::model::fingerprint::Fingerprint;
 use crate::model::item::{Item, ItemId, Summary};
+use crate::model::request::Params;
 use crate::model::usage::Usage;
 use crate::protocol::event::TurnEnd;
+use crate::protocol::ledger::BreakCause;
 
 /// Version of the line format that this program writes.
 pub const VERSION: u32 = 1;
@@ -36,8 +40,14 @@ pub enum Record {
     Request(RequestRecord),
     /// A turn ended.
     TurnEnd { ms: u64, end: TurnEnd },
-    /// Another model answers from here on.
+    /// Another model answers from here on: the person chose it.
     Model { provider: String, model: String },
+    /// These items keep their form through compaction from here on, or no longer.
+    Pin { items: Vec<ItemId>, pinned: bool },
+    /// What is sent beside the items changed.
+    Frame(FrameRecord),
+    /// A request goes out, made of what stands above.
+    Sent(SentRecord),
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -103,4 +113,64 @@ pub struct RequestRecord {
     /// What the server reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
+}
+
+/// What of the request's fixed parts changed; the rest is as before. The first one of a session holds everything.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct FrameRecord {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub system: Option<Arc<str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tools: Option<Arc<[ToolSpec]>>,
+    /// The project's rules as sent; empty when there are none any more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub law: Option<Arc<str>>,
+    /// The todo recap as sent; empty when there is none any more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recap: Option<Arc<str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub params: Option<Params>,
+}
+
+/// The account of a request that went out: what it was, and what of the one before it changed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SentRecord {
+    pub ms: u64,
+    /// Of the whole request: system, tools, parameters, messages.
+    pub hash: Fingerprint,
+    /// Estimated size in tokens, uncalibrated.
+    pub estimated: u64,
+    /// How many messages it has in common with the beginning of the request before.
+    pub kept: usize,
+    /// Of the messages behind those.
+    pub messages: Vec<Fingerprint>,
+    /// How many messages at the end may change from step to step.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub volatile: usize,
+    /// `None` when everything stable that was sent before is the beginning of this request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub broken: Option<BreakRecord>,
+}
+
+fn is_zero(count: &usize) -> bool {
+    *count == 0
+}
+
+/// A break of the stable prefix.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BreakRecord {
+    /// The first message that changed; 0 also when what stands before the messages did.
+    pub at: usize,
+    /// Estimated tokens that had been sent before and must be read anew.
+    pub tokens_lost: u64,
+    pub causes: Vec<CauseRecord>,
+}
+
+/// Why a break came about.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CauseRecord {
+    pub kind: BreakCause,
+    /// In words, with the figures of the decision where there was one.
+    pub reason: String,
 }

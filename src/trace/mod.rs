@@ -5,6 +5,7 @@ pub mod convert;
 pub mod measure;
 pub mod policy;
 pub mod reader;
+pub mod session;
 pub mod shape;
 pub mod simulate;
 pub mod table;

@@ -6,13 +6,16 @@ use std::time::Duration;
 use super::composer::editor::Composer;
 use super::msg::Cmd;
 use super::popup::commands::CommandsPopup;
+use super::popup::context::ContextPopup;
 use super::popup::files::FilesPopup;
 use super::popup::question::OpenQuestion;
 use super::popup::sessions::SessionPicker;
 use super::theme::Theme;
 use super::transcript::entry::{Entry, Kind};
 use super::transcript::live::Live;
+use crate::model::item::ItemId;
 use crate::protocol::event::{Level, SessionInfo, WindowState};
+use crate::protocol::ledger::Edit;
 use crate::protocol::op::Op;
 
 /// A running turn.
@@ -67,6 +70,7 @@ pub struct App {
     pub dismissed: Option<usize>,
     pub questions: Vec<OpenQuestion>,
     pub picker: Option<SessionPicker>,
+    pub context: Option<ContextPopup>,
     pub files: Files,
     pub live: Live,
     pub turn: Option<Turn>,
@@ -99,6 +103,7 @@ impl App {
             dismissed: None,
             questions: Vec::new(),
             picker: None,
+            context: None,
             files: Files::default(),
             live: Live::default(),
             turn: None,
@@ -137,7 +142,11 @@ impl App {
     }
 
     pub fn notice(&mut self, level: Level, text: impl Into<String>) {
-        self.print(Entry::Notice { level, text: text.into() });
+        let text = text.into();
+        if let Some(popup) = &mut self.context {
+            popup.say(&text);
+        }
+        self.print(Entry::Notice { level, text });
     }
 
     /// What is finished in the live part goes to the scrollback.
@@ -155,6 +164,19 @@ impl App {
             self.begin_turn();
         }
         self.send(Op::Submit { text });
+    }
+
+    /// Whether the open context popup has the keys: a question that the person has turned to comes first.
+    pub fn shows_context(&self) -> bool {
+        self.context.is_some() && !self.questions.first().is_some_and(|question| question.armed)
+    }
+
+    /// Asks for an edit of the context, and says so where it must wait.
+    pub fn edit_context(&mut self, edit: Edit, id: ItemId) {
+        self.send(Op::EditContext { edit, id });
+        if self.turn.is_some() {
+            self.notice(Level::Info, format!("{} {id}: done before the next request.", edit.as_str()));
+        }
     }
 
     pub fn begin_turn(&mut self) {

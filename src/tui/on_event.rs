@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::app::{App, Completion, Retry};
 use super::popup::question::OpenQuestion;
 use super::popup::sessions::SessionPicker;
+use super::popup::story;
 use super::transcript::entry::Entry;
 use super::transcript::replay;
 use crate::model::item::Item;
@@ -57,7 +58,7 @@ pub fn apply(app: &mut App, event: Event) {
             app.print_finished();
         }
         Event::Ask { id, question } => {
-            let armed = app.composer.is_empty();
+            let armed = app.composer.is_empty() && app.context.is_none();
             app.completion = None;
             app.questions.push(OpenQuestion::new(id, question, armed));
         }
@@ -68,7 +69,16 @@ pub fn apply(app: &mut App, event: Event) {
         }
         Event::AskClosed { id } => app.questions.retain(|question| question.id != id),
         Event::Window(window) => app.window = Some(window),
-        Event::Ledger(ledger) => app.print(Entry::Context(Arc::new(ledger))),
+        // Nobody looks at a ledger that comes late.
+        Event::Ledger(ledger) => {
+            if let Some(popup) = &mut app.context {
+                popup.fill(ledger);
+            }
+        }
+        Event::Story(told) => match &mut app.context {
+            Some(popup) => popup.tell(told),
+            None => app.print(Entry::Table { heading: story::heading(&told), rows: story::rows(&told) }),
+        },
         Event::Sessions(rows) if rows.is_empty() => {
             app.notice(Level::Info, "There is no other session to resume. Type a task to go on in this one.");
         }
@@ -97,6 +107,7 @@ fn session(app: &mut App, info: SessionInfo) {
             app.compacting = None;
             app.window = None;
             app.questions.clear();
+            app.context = None;
             app.queued.clear();
             if before.workspace != info.workspace {
                 app.files = super::app::Files::default();

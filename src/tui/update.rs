@@ -8,6 +8,7 @@ use super::keymap;
 use super::msg::{Cmd, Msg};
 use super::on_event;
 use super::popup::complete;
+use super::popup::context::Act;
 use super::popup::sessions::Picked;
 use crate::protocol::op::Op;
 
@@ -31,7 +32,7 @@ fn paste(app: &mut App, text: &str) {
     app.quit_armed = false;
     match app.questions.first_mut().filter(|question| question.armed) {
         Some(question) => question.paste(text),
-        None if app.picker.is_some() => {}
+        None if app.picker.is_some() || app.context.is_some() => {}
         None => {
             app.composer.paste(text);
             complete::refresh(app);
@@ -50,6 +51,9 @@ fn on_key(app: &mut App, key: KeyEvent) {
     }
     if app.picker.is_some() {
         return picker_key(app, key);
+    }
+    if app.shows_context() && key.code != KeyCode::Tab {
+        return context_key(app, key);
     }
     if keymap::is_ctrl(key, 'c') {
         return control_c(app, quit_armed);
@@ -127,6 +131,16 @@ fn picker_key(app: &mut App, key: KeyEvent) {
             app.picker = None;
             app.send(Op::Resume { session });
         }
+    }
+}
+
+fn context_key(app: &mut App, key: KeyEvent) {
+    let Some(popup) = &mut app.context else { return };
+    match popup.key(key) {
+        Act::Nothing => {}
+        Act::Closed => app.context = None,
+        Act::Edit(edit, id) => app.edit_context(edit, id),
+        Act::Explain(id) => app.send(Op::Explain { id }),
     }
 }
 

@@ -14,9 +14,8 @@ use crate::model::envelope::Envelope;
 use crate::model::item::{Item, ItemId, ToolResult};
 use crate::model::usage::Usage;
 use crate::protocol::approval::{Answer, ApprovalRequest, AskedQuestion, Question};
-use crate::protocol::event::{
-    EndReason, Event, LedgerView, Level, SessionInfo, SessionRow, TurnEnd, WindowState,
-};
+use crate::protocol::event::{EndReason, Event, Level, SessionInfo, SessionRow, TurnEnd, WindowState};
+use crate::protocol::ledger::LedgerView;
 use crate::tui::theme::Theme;
 use crate::tui::transcript::entry::Entry;
 use crate::tui::view;
@@ -200,6 +199,7 @@ fn commands_run_and_paths_are_sent() {
     let mut app = app();
     type_text(&mut app, "/cont");
     assert_eq!(key(&mut app, KeyCode::Enter), [Cmd::Send(Op::ShowContext)]);
+    assert_eq!(key(&mut app, KeyCode::Esc), []);
     type_text(&mut app, "/model glm-5");
     assert_eq!(key(&mut app, KeyCode::Enter), [Cmd::Send(Op::SetModel { model: "glm-5".to_owned() })]);
     type_text(&mut app, "/permission auto");
@@ -304,7 +304,9 @@ fn any_event() -> impl Strategy<Value = Event> {
             rows: Vec::new(),
             total_tokens: 0,
             window_tokens: 0,
-            window_origin: String::new()
+            window_origin: String::new(),
+            error_percent: 0.0,
+            breaks: Vec::new(),
         })),
         Just(ended(EndReason::Done)),
     ]

@@ -8,10 +8,10 @@ use mycode::context::builder;
 use mycode::context::compress::redact;
 use mycode::context::history::manager::HistoryManager;
 use mycode::context::layer::LayerInputs;
+use mycode::context::parts::{Part, Parts};
 use mycode::model::call::ToolCall;
 use mycode::model::envelope::Envelope;
 use mycode::model::item::{Item, ItemId, ToolResult, UserMessage};
-use mycode::model::request::Params;
 
 fn history(items: u64) -> HistoryManager {
     let mut history = HistoryManager::default();
@@ -34,18 +34,13 @@ fn history(items: u64) -> HistoryManager {
 #[divan::bench(args = [100, 1_000, 10_000])]
 fn context_build(bencher: Bencher, items: u64) {
     let history = history(items);
-    let (system, tools): (Arc<str>, Arc<[_]>) = ("You are an agent.".into(), Arc::new([]));
-    let inputs = LayerInputs {
-        system: &system,
-        tools: &tools,
-        system_tokens: 5,
-        tools_tokens: 0,
-        law: None,
-        law_tokens: 0,
-        history: &history,
-        todo_recap: Some("[1/2] In progress: x."),
+    let parts = Parts {
+        system: Part::new("You are an agent.".into()),
+        recap: Some(Part::new("[1/2] In progress: x.".into())),
+        ..Parts::default()
     };
-    bencher.bench(|| builder::build(black_box(&inputs), &Params::default()));
+    let inputs = LayerInputs { parts: &parts, history: &history };
+    bencher.bench(|| builder::build(black_box(&inputs)));
 }
 
 fn megabyte() -> String {

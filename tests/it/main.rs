@@ -3,6 +3,7 @@
 
 mod support;
 
+mod accounts;
 mod architecture;
 mod context_props;
 mod faults;
@@ -13,6 +14,7 @@ mod prompts;
 mod provider_faults;
 mod provider_stream;
 mod provider_wire;
+mod replays;
 mod sessions;
 mod terminal;
 mod tools_bash;

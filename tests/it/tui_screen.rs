@@ -5,7 +5,8 @@ use std::time::Duration;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use mycode::model::envelope::{Envelope, ErrorCode};
 use mycode::protocol::approval::{Answer, ApprovalRequest, AskedQuestion, Question};
-use mycode::protocol::event::{Event, LedgerView};
+use mycode::protocol::event::Event;
+use mycode::protocol::ledger::{Deed, ItemStory, LedgerView};
 use mycode::protocol::op::Op;
 use mycode::tui::app::App;
 use mycode::tui::msg::{Cmd, Msg};
@@ -52,6 +53,10 @@ impl Stage {
         for c in text.chars() {
             self.take_in(Msg::Key(KeyEvent::new(KeyCode::Char(c), KeyModifiers::NONE)));
         }
+    }
+
+    fn press(&mut self, code: KeyCode) {
+        self.take_in(Msg::Key(KeyEvent::new(code, KeyModifiers::NONE)));
     }
 
     /// The visible rows, with `▏` where the cursor stands.
@@ -199,30 +204,80 @@ fn file_popup() {
 fn context() {
     let mut stage = Stage::new(80, 24);
     stage.event(Event::Ledger(fake::ledger()));
+    assert!(!stage.shown().contains("Context"), "a ledger that nobody asked for opens nothing");
+    stage.type_text("/context");
+    stage.press(KeyCode::Enter);
+    stage.event(Event::Ledger(fake::ledger()));
+    stage.press(KeyCode::Down);
     insta::assert_snapshot!(stage.shown(), @r#"
-    Context 15.3k of 128.0k tokens (11%) · window size from table
-    L1 System & tools    2.8k  ████████░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░  18%
-    L2 Project rules      640  █░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░   4%
-    L3 History           5.5k  ███████████████░░░░░░░░░░░░░░░░░░░░░░░░░░░░░  36%
-    L4 Question            42  █░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░   0%
-    L5 Todo recap          60  █░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░   0%
-    L6 Scratchpad        6.2k  █████████████████░░░░░░░░░░░░░░░░░░░░░░░░░░░  40%
-       free            112.7k
-
-       6.2k  L6 #31    full       Bash cargo test
-       4.1k  L3 #12    compressed Read src/a.rs:1-400 · pinned
-       1.9k  L1 tools  full       11 tool schemas
-        900  L1 system full       system prompt
-        640  L2 rules  full       CODE_LAW.md
-        124  L3 #24    pointer    Grep pattern24
-        123  L3 #23    pointer    Grep pattern23
-        122  L3 #22    pointer    Grep pattern22
-        121  L3 #21    pointer    Grep pattern21
-       1.0k  … 10 more items
     ────────────────────────────────────────────────────────────────────────────────
-    › ▏type a task
-      opening the session…                                                     /help
+    Context 15.3k of 128.0k tokens (12%, ±4%) · window size from table
+    L1 System & tools    2.8k  ████████░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░   2.2%
+    L2 Project rules      640  █░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░   0.5%
+    L3 History           5.5k  ███████████████░░░░░░░░░░░░░░░░░░░░░░░░░░░░░   4.3%
+    L4 Question            42  █░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░   0.0%
+    L5 Todo recap          60  █░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░   0.0%
+    L6 Scratchpad        6.2k  █████████████████░░░░░░░░░░░░░░░░░░░░░░░░░░░   4.9%
+       free            112.7k  88%
+       cache breaks (tokens re-read)  2× turn-end compression (8.4k)
+
+        6.2k  L6 #31    full       Bash cargo test
+    ▸   4.1k  L3 #12    compressed Read src/a.rs:1-400 · pinned
+        1.9k  L1 tools  full       11 tool schemas
+         900  L1 system full       system prompt
+         640  L2 rules  full       CODE_LAW.md
+         124  L3 #24    pointer    Grep pattern24
+         123  L3 #23    pointer    Grep pattern23
+         122  L3 #22    pointer    Grep pattern22
+         121  L3 #21    pointer    Grep pattern21
+         120  L3 #20    pointer    Grep pattern20
+      ↑↓ move · Enter why · p pin · d drop · r restore · Esc close
+    ▏  opening the session…                                                     /help
     "#);
+    stage.press(KeyCode::Enter);
+    stage.event(Event::Story(ItemStory {
+        id: "#12".to_owned(),
+        origin: "Read src/a.rs:1-400".to_owned(),
+        arrived_ms: None,
+        full_tokens: 9_000,
+        tokens: 4_100,
+        form: "compressed".to_owned(),
+        pinned: true,
+        deeds: vec![Deed {
+            after_requests: 14,
+            what: "compressed: 9000 → 4100 tokens".to_owned(),
+            cause: "compaction: finished rounds".to_owned(),
+        }],
+        recall: "the model: Recall {\"id\":12}".to_owned(),
+    }));
+    insta::assert_snapshot!(stage.shown(), @r#"
+    ────────────────────────────────────────────────────────────────────────────────
+    #12  Read src/a.rs:1-400
+      original          9000 tokens
+      sent now          4100 tokens, compressed, pinned
+      after request 14  compressed: 9000 → 4100 tokens — compaction: finished rounds
+      recall            the model: Recall {"id":12}
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+      Esc back to the list
+    ▏  opening the session…                                                     /help
+    "#);
+    stage.press(KeyCode::Esc);
+    stage.press(KeyCode::Esc);
+    assert!(stage.shown().contains("type a task"));
 }
 
 #[test]
@@ -233,7 +288,7 @@ fn command_popup() {
     insta::assert_snapshot!(stage.shown(), @r#"
     ────────────────────────────────────────────────────────────────────────────────
     › /c▏
-      /context             what fills the window
+      /context [verb id]   what fills the window; why, pin, drop, restore
     ▸ /compact [focus]     summarise old rounds now
       /clear               begin a new, empty session
       opening the session…                                                     /help
@@ -292,7 +347,11 @@ fn a_context_of_nothing_is_drawn_too() {
         total_tokens: 0,
         window_tokens: 0,
         window_origin: "default".to_owned(),
+        error_percent: 15.0,
+        breaks: Vec::new(),
     };
+    stage.type_text("/context");
+    stage.press(KeyCode::Enter);
     stage.event(Event::Ledger(ledger));
     assert!(stage.shown().contains("0 of 0 tokens"));
 }

@@ -2,5 +2,6 @@
 
 pub mod cache_model;
 pub mod profile;
+pub mod size;
 pub mod tokenizer;
 pub mod tokens;

@@ -5,6 +5,9 @@
 /// Tokens that a message costs beside its text (role, separators).
 pub const MESSAGE_OVERHEAD: u32 = 4;
 
+/// How far an estimate is off where nothing was learned of the model's tokenizer, as a share.
+const UNKNOWN_SPREAD: f64 = 0.15;
+
 /// Estimated tokens of `text` for an o200k-like tokenizer.
 pub fn estimate(text: &str) -> u32 {
     let mut words = 0u64;
@@ -58,11 +61,13 @@ fn run_end(bytes: &[u8], from: usize, class: impl Fn(u8) -> bool) -> usize {
 pub struct Calibration {
     ratio: f64,
     samples: u32,
+    /// How far reports were from what was expected of them, as a share; the newest weigh most.
+    spread: f64,
 }
 
 impl Default for Calibration {
     fn default() -> Self {
-        Self { ratio: 1.0, samples: 0 }
+        Self { ratio: 1.0, samples: 0, spread: UNKNOWN_SPREAD }
     }
 }
 
@@ -78,6 +83,10 @@ impl Calibration {
             return;
         }
         let weight = if self.samples == 0 { 1.0 } else { 0.3 };
+        if self.samples > 0 {
+            let off = (ratio / self.ratio - 1.0).abs();
+            self.spread += (off - self.spread) * weight;
+        }
         self.ratio += (ratio - self.ratio) * weight;
         self.samples = self.samples.saturating_add(1);
     }
@@ -85,6 +94,15 @@ impl Calibration {
     /// An estimate corrected by what was learned. Never under 90 % of the plain estimate before anything is known.
     pub fn apply(&self, estimated: u64) -> u64 {
         (estimated as f64 * self.ratio).ceil() as u64
+    }
+
+    /// How far [`Self::apply`] may be off, in percent up or down: before anything is learned what the estimate was
+    /// measured at, then twice the usual distance between report and expectation (the single item may be off further).
+    pub fn error_percent(&self) -> f64 {
+        if self.samples == 0 {
+            return UNKNOWN_SPREAD * 100.0;
+        }
+        (self.spread * 200.0).clamp(1.0, UNKNOWN_SPREAD * 100.0)
     }
 
     /// Real tokens per estimated one.
@@ -113,5 +131,18 @@ mod tests {
         assert_eq!(calibration.apply(1000), 1300);
         calibration.learn(1000, 100);
         assert_eq!(calibration.apply(1000), 1300, "an absurd report is ignored");
+    }
+
+    #[test]
+    fn the_error_band_narrows_with_what_is_learned_and_widens_with_surprise() {
+        let mut calibration = Calibration::default();
+        let unknown = calibration.error_percent();
+        for _ in 0..10 {
+            calibration.learn(1000, 1200);
+        }
+        let known = calibration.error_percent();
+        assert!(known < unknown / 3.0, "{known} of {unknown}");
+        calibration.learn(1000, 1500);
+        assert!(calibration.error_percent() > known);
     }
 }

@@ -1,6 +1,7 @@
 //! A batch: items that are sent in another form from one request on. The unit in which the past is rewritten, because each
 //! rewriting costs the prompt cache of everything behind it.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::model::item::ItemId;
@@ -13,18 +14,23 @@ pub struct Batch {
     pub form: FormName,
     /// What is sent of each item where that depends on more than the item; else empty.
     pub texts: Vec<Arc<str>>,
-    pub cause: &'static str,
+    /// A word, then the finer reason; `context::prefix` tells what kind of break it makes.
+    pub cause: Cow<'static, str>,
 }
 
 impl Batch {
     /// A batch of forms that follow from the items alone.
-    pub fn plain(items: Vec<ItemId>, form: FormName, cause: &'static str) -> Self {
-        Self { items, form, texts: Vec::new(), cause }
+    pub fn plain(items: Vec<ItemId>, form: FormName, cause: impl Into<Cow<'static, str>>) -> Self {
+        Self { items, form, texts: Vec::new(), cause: cause.into() }
     }
 
     /// A batch with the text of each item.
-    pub fn with_texts(chosen: Vec<(ItemId, Arc<str>)>, form: FormName, cause: &'static str) -> Self {
+    pub fn with_texts(
+        chosen: Vec<(ItemId, Arc<str>)>,
+        form: FormName,
+        cause: impl Into<Cow<'static, str>>,
+    ) -> Self {
         let (items, texts) = chosen.into_iter().unzip();
-        Self { items, form, texts, cause }
+        Self { items, form, texts, cause: cause.into() }
     }
 }

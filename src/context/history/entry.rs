@@ -1,9 +1,10 @@
 //! One remembered item: its full message, the form in which it is sent now, and what each form takes.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use crate::context::budget::tokens;
+use crate::context::budget::size::message_tokens;
 use crate::context::compress::forms;
+use crate::model::fingerprint::Fingerprint;
 use crate::model::item::{Item, ItemId};
 use crate::model::request::Message;
 use crate::session::record::FormName;
@@ -21,6 +22,8 @@ pub struct Entry {
     message: Option<Message>,
     tokens: u32,
     full_tokens: u32,
+    /// Of the message; made when it is first sent, and again only when the form changes.
+    fingerprint: OnceLock<Fingerprint>,
 }
 
 impl Entry {
@@ -37,6 +40,7 @@ impl Entry {
             message: Some(message),
             tokens,
             full_tokens: tokens,
+            fingerprint: OnceLock::new(),
         }
     }
 
@@ -56,6 +60,11 @@ impl Entry {
             Some(Message::Call(call)) => &call.args,
             Some(Message::Reasoning(_)) | None => "",
         }
+    }
+
+    /// The fingerprint of the message as it is sent now.
+    pub fn fingerprint(&self) -> Fingerprint {
+        *self.fingerprint.get_or_init(|| self.message.as_ref().map(Fingerprint::of).unwrap_or_default())
     }
 
     /// Estimated tokens as sent now.
@@ -93,6 +102,7 @@ impl Entry {
             },
         };
         self.form = form;
+        self.fingerprint = OnceLock::new();
         self.tokens = match &self.message {
             None => 0,
             Some(_) if form == FormName::Full => self.full_tokens,
@@ -100,20 +110,4 @@ impl Entry {
         };
         true
     }
-}
-
-/// Estimated tokens of one message with its framing.
-pub fn message_tokens(message: &Message) -> u32 {
-    let text = match message {
-        Message::User(text) | Message::Assistant(text) | Message::Result { text, .. } => {
-            tokens::estimate(text)
-        }
-        Message::Reasoning(reasoning) => {
-            let opaque = reasoning.opaque.as_ref().map_or(0, |opaque| tokens::estimate(&opaque.to_string()));
-            tokens::estimate(&reasoning.text).max(opaque)
-        }
-        // The name and the JSON frame of a call take about eight tokens beside its arguments.
-        Message::Call(call) => tokens::estimate(&call.args) + tokens::estimate(&call.name) + 8,
-    };
-    text + tokens::MESSAGE_OVERHEAD
 }

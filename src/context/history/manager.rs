@@ -2,6 +2,7 @@
 //! everything for ever; this is what is *sent* of it. Each operation keeps a running token sum, so that no request
 //! counts anything twice. Does no input or output.
 
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -85,6 +86,19 @@ impl HistoryManager {
         before.saturating_sub(self.tokens)
     }
 
+    /// `batch` with the text of each item that it changes, where the form has one: the log then gives the same bytes
+    /// also to a later version of the program, whose forms may read differently.
+    pub fn spell(&self, batch: &Batch) -> Batch {
+        if !batch.texts.is_empty() || matches!(batch.form, FormName::Full | FormName::Gone) {
+            return batch.clone();
+        }
+        let spelled = batch.items.iter().filter_map(|id| {
+            let mut entry = self.entry(*id)?.clone();
+            entry.set_form(batch.form, None).then(|| (*id, Arc::from(entry.text())))
+        });
+        Batch::with_texts(spelled.collect(), batch.form, batch.cause.clone())
+    }
+
     /// Takes up a batch; returns the tokens saved.
     pub fn adopt(&mut self, batch: &Batch) -> u64 {
         self.set_form(&batch.items, batch.form, &batch.texts)
@@ -95,13 +109,22 @@ impl HistoryManager {
         self.position(id).map(|index| &self.entries[index])
     }
 
-    /// Replaces everything before `before` by the summary, which takes the number `id`.
+    /// Replaces everything before `before` by the summary, which takes the number `id`. What is pinned stays behind it,
+    /// a result with its call.
     pub fn archive(&mut self, before: ItemId, id: ItemId, summary: Summary) {
         let cut = self.entries.partition_point(|entry| entry.id < before || is_summary(entry));
-        let turn_start = self.turn_start().saturating_sub(cut) + 1;
-        self.entries.drain(..cut);
-        self.entries.insert(0, Entry::new(id, Arc::new(Item::Summary(summary)), None, self.requests));
-        self.turn_start = turn_start;
+        let old: Vec<Entry> = self.entries.drain(..cut).collect();
+        let pinned: HashSet<&Arc<str>> =
+            old.iter().filter(|entry| entry.pinned).filter_map(call_id).collect();
+        let stays = |entry: &&Entry| match call_id(entry) {
+            Some(call) => pinned.contains(call),
+            None => entry.pinned && !is_summary(entry),
+        };
+        let kept: Vec<Entry> =
+            old.iter().filter(|entry| entry.message().is_some()).filter(stays).cloned().collect();
+        self.turn_start = self.turn_start.saturating_sub(cut) + 1 + kept.len();
+        let summary = Entry::new(id, Arc::new(Item::Summary(summary)), None, self.requests);
+        self.entries.splice(0..0, std::iter::once(summary).chain(kept));
         self.recount();
     }
 
@@ -147,6 +170,15 @@ impl HistoryManager {
 
     fn recount(&mut self) {
         self.tokens = self.entries.iter().map(|entry| u64::from(entry.tokens())).sum();
+    }
+}
+
+/// What pairs a call with its result.
+fn call_id(entry: &Entry) -> Option<&Arc<str>> {
+    match &*entry.item {
+        Item::ToolCall(call) => Some(&call.id),
+        Item::ToolResult(result) => Some(&result.call_id),
+        _ => None,
     }
 }
 

@@ -1,6 +1,7 @@
 //! What the agent remembers of the session: every item with the form in which it is sent.
 
 pub mod batch;
+pub mod edit;
 pub mod entry;
 pub mod ingest;
 pub mod manager;

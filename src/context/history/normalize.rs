@@ -9,26 +9,43 @@ use crate::model::request::Message;
 pub const LOST_RESULT: &str =
     "error INTERRUPTED: the program stopped before this call finished; its effect is unknown";
 
+/// Something that carries a message: the normaliser moves it as a whole.
+pub trait Paired {
+    fn message(&self) -> &Message;
+    /// The carrier of a result that was lost, for the carrier of its call.
+    fn lost_result(call: &Self, message: Message) -> Self;
+}
+
+impl Paired for Message {
+    fn message(&self) -> &Message {
+        self
+    }
+
+    fn lost_result(_call: &Self, message: Message) -> Self {
+        message
+    }
+}
+
 /// `messages` with calls and results paired.
-pub fn normalize(messages: Vec<Message>) -> Vec<Message> {
-    let mut sound = Vec::with_capacity(messages.len());
-    // Calls of the assistant message being read that still wait for their result.
-    let mut open: Vec<Arc<str>> = Vec::new();
+pub fn normalize<T: Paired>(messages: Vec<T>) -> Vec<T> {
+    let mut sound: Vec<T> = Vec::with_capacity(messages.len());
+    // Calls of the assistant message being read that still wait for their result, with their place.
+    let mut open: Vec<(Arc<str>, usize)> = Vec::new();
     let mut answering = false;
-    for message in messages {
-        match &message {
+    for carrier in messages {
+        match carrier.message() {
             Message::Call(call) => {
                 if answering {
                     close(&mut open, &mut sound);
                     answering = false;
                 }
-                if open.contains(&call.id) {
+                if open.iter().any(|(id, _)| *id == call.id) {
                     continue;
                 }
-                open.push(Arc::clone(&call.id));
+                open.push((Arc::clone(&call.id), sound.len()));
             }
             Message::Result { call_id, .. } => {
-                let Some(at) = open.iter().position(|id| id == call_id) else { continue };
+                let Some(at) = open.iter().position(|(id, _)| id == call_id) else { continue };
                 open.remove(at);
                 answering = true;
             }
@@ -44,15 +61,17 @@ pub fn normalize(messages: Vec<Message>) -> Vec<Message> {
                 }
             }
         }
-        sound.push(message);
+        sound.push(carrier);
     }
     close(&mut open, &mut sound);
     sound
 }
 
-fn close(open: &mut Vec<Arc<str>>, sound: &mut Vec<Message>) {
-    for call_id in open.drain(..) {
-        sound.push(Message::Result { call_id, text: LOST_RESULT.into(), error: true });
+fn close<T: Paired>(open: &mut Vec<(Arc<str>, usize)>, sound: &mut Vec<T>) {
+    for (call_id, at) in open.drain(..) {
+        let lost =
+            T::lost_result(&sound[at], Message::Result { call_id, text: LOST_RESULT.into(), error: true });
+        sound.push(lost);
     }
 }
 

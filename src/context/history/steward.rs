@@ -60,12 +60,14 @@ pub fn before_request(history: &HistoryManager, situation: &Situation<'_>) -> Ve
         expected_requests: cache_model::expected_requests(history.requests()),
         cold: situation.cold,
     };
-    if let Some(cut) = cache_model::due_cut(&weighed.candidates, prices) {
-        return weighed.batches(history, &limits, cut..weighed.plans.len(), "batch: pays");
+    if let Some(due) = cache_model::due_cut(&weighed.candidates, prices) {
+        let cause = format!("batch: pays ({})", due.explain(prices));
+        return weighed.batches(history, &limits, due.cut..weighed.plans.len(), &cause);
     }
     if size(0) <= limits.soft_cap {
         return Vec::new();
     }
+    let cause = format!("batch: soft cap ({} > {}, landing at {})", size(0), limits.soft_cap, limits.landing);
     // Too large: the oldest first and no more than it takes; if that does not land, younger text too.
     for _ in 0..4 {
         let weighed = weigh(history, &limits);
@@ -73,13 +75,13 @@ pub fn before_request(history: &HistoryManager, situation: &Situation<'_>) -> Ve
         for (index, candidate) in weighed.candidates.iter().enumerate() {
             saved += candidate.now - candidate.then.min(candidate.now);
             if size(saved) <= limits.landing {
-                return weighed.batches(history, &limits, 0..weighed.end_of(index), "batch: soft cap");
+                return weighed.batches(history, &limits, 0..weighed.end_of(index), &cause);
             }
         }
         limits = limits.tighter();
     }
     let weighed = weigh(history, &limits);
-    weighed.batches(history, &limits, 0..weighed.plans.len(), "batch: soft cap")
+    weighed.batches(history, &limits, 0..weighed.plans.len(), &cause)
 }
 
 /// The history with what each entry could become.
@@ -166,7 +168,7 @@ impl Weighed {
         history: &HistoryManager,
         limits: &Thresholds,
         chosen: Range<usize>,
-        cause: &'static str,
+        cause: &str,
     ) -> Vec<Batch> {
         let entries = history.entries();
         let mut said = Said::of(entries);
@@ -215,10 +217,10 @@ impl Weighed {
         }
         gone.reverse();
         let mut batches = vec![
-            Batch::with_texts(masked, FormName::Masked, cause),
-            Batch::with_texts(pointed, FormName::Pointer, cause),
-            Batch::with_texts(folded, FormName::Folded, cause),
-            Batch::plain(gone, FormName::Gone, cause),
+            Batch::with_texts(masked, FormName::Masked, cause.to_owned()),
+            Batch::with_texts(pointed, FormName::Pointer, cause.to_owned()),
+            Batch::with_texts(folded, FormName::Folded, cause.to_owned()),
+            Batch::plain(gone, FormName::Gone, cause.to_owned()),
         ];
         batches.retain(|batch| !batch.items.is_empty());
         batches

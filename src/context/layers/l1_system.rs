@@ -15,10 +15,12 @@ impl Layer for System {
     }
 
     fn render(&self, inputs: &LayerInputs<'_>) -> Option<Fragment> {
-        let mut rows = vec![Row::fixed(LayerId::System, "system prompt", inputs.system_tokens)];
-        if !inputs.tools.is_empty() {
-            rows.push(Row::fixed(LayerId::System, "tool schemas", inputs.tools_tokens));
+        let (system, schemas) = (&inputs.parts.system, &inputs.parts.schemas);
+        let mut rows = vec![Row::fixed(LayerId::System, "system prompt", system.tokens)];
+        if !schemas.specs.is_empty() {
+            rows.push(Row::fixed(LayerId::System, "tool schemas", schemas.tokens));
         }
-        Some(Fragment { system: Some(Block { text: Arc::clone(inputs.system) }), messages: Vec::new(), rows })
+        let block = Block { text: Arc::clone(&system.text) };
+        Some(Fragment { system: Some((block, system.fingerprint)), rows, ..Fragment::default() })
     }
 }

@@ -15,11 +15,11 @@ impl Layer for Law {
     }
 
     fn render(&self, inputs: &LayerInputs<'_>) -> Option<Fragment> {
-        let law = inputs.law?;
+        let law = inputs.parts.law.as_ref()?;
         Some(Fragment {
-            system: Some(Block { text: Arc::clone(law) }),
-            messages: Vec::new(),
-            rows: vec![Row::fixed(LayerId::Law, "project rules", inputs.law_tokens)],
+            system: Some((Block { text: Arc::clone(&law.text) }, law.fingerprint)),
+            rows: vec![Row::fixed(LayerId::Law, "rules of the project", law.tokens)],
+            ..Fragment::default()
         })
     }
 }

@@ -1,11 +1,18 @@
 //! L5: the todo recap, the last thing the model reads, only while todos are open.
 
-use crate::context::budget::tokens;
-use crate::context::layer::{Fragment, Layer, LayerInputs};
+use std::sync::Arc;
+
+use crate::context::layer::{Fragment, Layer, LayerInputs, Piece};
 use crate::context::ledger::{LayerId, Row};
+use crate::model::fingerprint::Fingerprint;
 use crate::model::request::Message;
 
 pub struct TodoRecap;
+
+/// The recap as it is sent.
+pub fn reminder(recap: &str) -> String {
+    format!("<system-reminder>Todos {recap}</system-reminder>")
+}
 
 impl Layer for TodoRecap {
     fn id(&self) -> LayerId {
@@ -13,8 +20,10 @@ impl Layer for TodoRecap {
     }
 
     fn render(&self, inputs: &LayerInputs<'_>) -> Option<Fragment> {
-        let text = format!("<system-reminder>Todos {}</system-reminder>", inputs.todo_recap?);
-        let row = Row::fixed(LayerId::Todo, "todo recap", tokens::estimate(&text) + tokens::MESSAGE_OVERHEAD);
-        Some(Fragment { system: None, messages: vec![Message::User(text.into())], rows: vec![row] })
+        let recap = inputs.parts.recap.as_ref()?;
+        let message = Message::User(Arc::clone(&recap.text));
+        let row = Row::fixed(LayerId::Todo, "todo recap", recap.tokens);
+        let piece = Piece { fingerprint: Fingerprint::of(&message), message, row };
+        Some(Fragment { pieces: vec![piece], ..Fragment::default() })
     }
 }

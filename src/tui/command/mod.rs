@@ -2,6 +2,7 @@
 
 pub mod api;
 pub mod compact;
+pub mod context;
 pub mod help;
 pub mod init;
 pub mod model;

@@ -1,14 +1,10 @@
-//! `/context`, `/clear` and `/quit`: commands that are one operation.
+//! `/clear` and `/quit`: commands that are one operation.
 
 use super::api::Command;
 use crate::protocol::event::Level;
 use crate::protocol::op::Op;
 use crate::tui::app::App;
 use crate::tui::msg::Cmd;
-
-pub fn context(app: &mut App, _args: &str, _commands: &'static [Command]) {
-    app.send(Op::ShowContext);
-}
 
 pub fn clear(app: &mut App, _args: &str, _commands: &'static [Command]) {
     if app.turn.is_some() {

@@ -1,11 +1,15 @@
-//! What opens above the composer: completions, questions of the agent, the list of sessions. Each keeps its own state,
+//! What opens above the composer: completions, questions of the agent, the list of sessions, the
+//! context. Each keeps its own state,
 //! takes its own keys and draws its own lines; none knows the app, except `complete`, which opens and closes them.
 
 pub mod approval;
 pub mod ask;
 pub mod commands;
 pub mod complete;
+pub mod context;
 pub mod files;
+pub mod ledger;
 pub mod list;
 pub mod question;
 pub mod sessions;
+pub mod story;

@@ -4,11 +4,10 @@ use std::sync::Arc;
 
 use ratatui::text::{Line, Span};
 
-use super::context;
 use super::tool::{self, ToolView};
 use crate::base::{sanitize, text};
 use crate::model::usage::Usage;
-use crate::protocol::event::{EndReason, LedgerView, Level, SessionInfo, TurnEnd};
+use crate::protocol::event::{EndReason, Level, SessionInfo, TurnEnd};
 use crate::tui::markdown;
 use crate::tui::theme::Theme;
 use crate::tui::wrap;
@@ -35,7 +34,6 @@ pub enum Entry {
         text: String,
     },
     TurnEnd(TurnEnd),
-    Context(Arc<LedgerView>),
     /// A heading and rows of name and text, such as the help.
     Table {
         heading: String,
@@ -82,7 +80,6 @@ impl Entry {
             Self::Tool(view) => tool::render(view, width, "●", theme),
             Self::Notice { level, text } => notice(*level, text, width, theme),
             Self::TurnEnd(end) => turn_end(end, width, theme),
-            Self::Context(ledger) => context::render(ledger, width, theme),
             Self::Table { heading, rows } => table(heading, rows, width, theme),
         }
     }

@@ -1,6 +1,5 @@
 //! What the session looks like: finished pieces for the scrollback, and the live ones that still change.
 
-pub mod context;
 pub mod diff;
 pub mod entry;
 pub mod live;

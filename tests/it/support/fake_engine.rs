@@ -9,9 +9,8 @@ use mycode::model::envelope::{Envelope, ErrorCode};
 use mycode::model::item::{Item, ItemId, Reasoning, ToolResult};
 use mycode::model::usage::Usage;
 use mycode::protocol::approval::{ApprovalRequest, Question};
-use mycode::protocol::event::{
-    EndReason, Event, LedgerRow, LedgerView, Level, SessionInfo, SessionRow, TurnEnd, WindowState,
-};
+use mycode::protocol::event::{EndReason, Event, Level, SessionInfo, SessionRow, TurnEnd, WindowState};
+use mycode::protocol::ledger::{BreakCause, BreakSum, LedgerRow, LedgerView};
 use mycode::protocol::op::Op;
 use serde_json::json;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
@@ -83,7 +82,14 @@ pub fn ledger() -> LedgerView {
         ));
     }
     let total_tokens = rows.iter().map(|row| row.tokens).sum();
-    LedgerView { rows, total_tokens, window_tokens: 128_000, window_origin: "table".to_owned() }
+    LedgerView {
+        rows,
+        total_tokens,
+        window_tokens: 128_000,
+        window_origin: "table".to_owned(),
+        error_percent: 4.0,
+        breaks: vec![BreakSum { cause: BreakCause::TurnEndCompression, count: 2, tokens_lost: 8_400 }],
+    }
 }
 
 pub fn window() -> WindowState {

@@ -1,0 +1,49 @@
+//! What a request takes, in estimated tokens, with its framing: the one place that says so. The ledger adds up cached
+//! figures of the same functions, so that its sum is the size of what is sent.
+
+use super::tokens;
+use crate::model::call::ToolSpec;
+use crate::model::request::{Message, Request};
+
+/// What the name, the id and the JSON frame of a call take beside its arguments.
+const CALL_FRAME: u32 = 8;
+/// What the frame of a schema takes beside its words.
+const SCHEMA_FRAME: u32 = 12;
+
+/// Estimated tokens of a whole request, from its bytes alone.
+pub fn request_tokens(request: &Request) -> u64 {
+    let system: u64 = request.system.iter().map(|block| u64::from(block_tokens(&block.text))).sum();
+    let messages: u64 = request.messages.iter().map(|message| u64::from(message_tokens(message))).sum();
+    system + u64::from(schema_tokens(&request.tools)) + messages
+}
+
+/// Estimated tokens of one block of the system prompt.
+pub fn block_tokens(text: &str) -> u32 {
+    tokens::estimate(text) + tokens::MESSAGE_OVERHEAD
+}
+
+/// Estimated tokens of the tool schemas.
+pub fn schema_tokens(specs: &[ToolSpec]) -> u32 {
+    specs
+        .iter()
+        .map(|spec| {
+            let words = tokens::estimate(&spec.description) + tokens::estimate(&spec.name);
+            words + tokens::estimate(&spec.schema.to_string()) + SCHEMA_FRAME
+        })
+        .sum()
+}
+
+/// Estimated tokens of one message.
+pub fn message_tokens(message: &Message) -> u32 {
+    let text = match message {
+        Message::User(text) | Message::Assistant(text) | Message::Result { text, .. } => {
+            tokens::estimate(text)
+        }
+        Message::Reasoning(reasoning) => {
+            let opaque = reasoning.opaque.as_ref().map_or(0, |opaque| tokens::estimate(&opaque.to_string()));
+            tokens::estimate(&reasoning.text).max(opaque)
+        }
+        Message::Call(call) => tokens::estimate(&call.args) + tokens::estimate(&call.name) + CALL_FRAME,
+    };
+    text + tokens::MESSAGE_OVERHEAD
+}

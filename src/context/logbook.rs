@@ -1,0 +1,100 @@
+//! What a session's log alone tells: the history at each point of it, the fixed parts, what was sent. A resume, a replay
+//! and every look at a stored session go this one way, so that what was sent can always be made again from what was
+//! written. Reads no file and sends nothing.
+
+use std::sync::Arc;
+
+use super::budget::tokens::Calibration;
+use super::builder::{self, Built};
+use super::history::manager::HistoryManager;
+use super::layer::LayerInputs;
+use super::prefix::Prefix;
+use crate::config::settings::ContextSettings;
+use crate::model::item::ItemId;
+use crate::protocol::ledger::LedgerView;
+use crate::session::record::{ItemRecord, Record};
+
+/// A session as far as its records were taken up.
+#[derive(Clone, Debug)]
+pub struct Logbook {
+    pub history: HistoryManager,
+    pub prefix: Prefix,
+    pub calibration: Calibration,
+    /// The number that the next item gets.
+    pub next_id: u64,
+}
+
+impl Default for Logbook {
+    fn default() -> Self {
+        Self {
+            history: HistoryManager::default(),
+            prefix: Prefix::default(),
+            calibration: Calibration::default(),
+            next_id: 1,
+        }
+    }
+}
+
+impl Logbook {
+    /// All of a log.
+    pub fn of(records: &[Record]) -> Self {
+        let mut logbook = Self::default();
+        for record in records {
+            logbook.take(record);
+        }
+        logbook
+    }
+
+    /// Takes up one record. Returns whether it counts: a damaged log may repeat or reorder items.
+    pub fn take(&mut self, record: &Record) -> bool {
+        self.prefix.take(record);
+        match record {
+            Record::Item(item) => return self.take_item(item),
+            Record::Forms { items, form, texts, .. } => {
+                self.history.set_form(items, *form, texts);
+            }
+            Record::Archive { before, summary, .. } => {
+                let id = ItemId(self.next_id);
+                self.next_id += 1;
+                self.history.archive(*before, id, summary.clone());
+            }
+            Record::Rewind { to } => self.history.rewind(*to),
+            Record::Pin { items, pinned } => {
+                for id in items {
+                    self.history.pin(*id, *pinned);
+                }
+            }
+            Record::Request(request) => {
+                self.history.count_request();
+                if let Some(usage) = &request.usage {
+                    self.calibration.learn(request.estimated, usage.input);
+                }
+            }
+            // What was learned of one model's tokenizer says nothing of another's.
+            Record::Model { .. } => self.calibration = Calibration::default(),
+            Record::TurnEnd { .. } => self.history.end_turn(),
+            Record::Meta(_) | Record::Frame(_) | Record::Sent(_) => {}
+        }
+        true
+    }
+
+    fn take_item(&mut self, record: &ItemRecord) -> bool {
+        let counts =
+            record.id.0 >= self.next_id || !self.history.entries().iter().any(|entry| entry.id >= record.id);
+        if counts {
+            self.next_id = self.next_id.max(record.id.0 + 1);
+            self.history.push(record.id, Arc::clone(&record.item), Some(record.tokens));
+        }
+        counts
+    }
+
+    /// The request that these records make.
+    pub fn build(&self) -> Built {
+        builder::build(&LayerInputs { parts: self.prefix.parts(), history: &self.history })
+    }
+
+    /// The ledger of that request as people see it.
+    pub fn ledger(&self, settings: &ContextSettings) -> LedgerView {
+        self.build().ledger.view(&self.history, settings, &self.calibration, self.prefix.sums())
+    }
+}

@@ -1,0 +1,101 @@
+//! What is sent beside the history: system prompt, rules, schemas, todo recap, parameters. Each is counted and
+//! fingerprinted when it changes, not when it is sent; the log records each change, so that a replay needs neither the
+//! program's prompts nor the project's files. Knows no history.
+
+use std::sync::Arc;
+
+use super::budget::size;
+use crate::model::call::ToolSpec;
+use crate::model::fingerprint::Fingerprint;
+use crate::model::request::Params;
+use crate::session::record::FrameRecord;
+
+/// One text, counted.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Part {
+    pub text: Arc<str>,
+    /// Estimated tokens with the framing.
+    pub tokens: u32,
+    pub fingerprint: Fingerprint,
+}
+
+impl Part {
+    pub fn new(text: Arc<str>) -> Self {
+        Self { tokens: size::block_tokens(&text), fingerprint: Fingerprint::of(&text), text }
+    }
+}
+
+/// The tool schemas, counted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Schemas {
+    pub specs: Arc<[ToolSpec]>,
+    /// Estimated tokens with the framing.
+    pub tokens: u32,
+    pub fingerprint: Fingerprint,
+}
+
+impl Schemas {
+    pub fn new(specs: Arc<[ToolSpec]>) -> Self {
+        Self { tokens: size::schema_tokens(&specs), fingerprint: Fingerprint::of(&specs), specs }
+    }
+}
+
+impl Default for Schemas {
+    fn default() -> Self {
+        Self::new(Arc::new([]))
+    }
+}
+
+/// Everything of a request that is not history.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Parts {
+    pub system: Part,
+    pub schemas: Schemas,
+    /// The project's rules as they are sent.
+    pub law: Option<Part>,
+    /// The todo recap as it is sent.
+    pub recap: Option<Part>,
+    pub params: Params,
+}
+
+impl Parts {
+    /// What differs from `before`, for the log; `None` when nothing does.
+    pub fn since(&self, before: &Self) -> Option<FrameRecord> {
+        let text =
+            |part: &Option<Part>| part.as_ref().map_or_else(|| Arc::from(""), |part| Arc::clone(&part.text));
+        let changed = |now: &Option<Part>, was: &Option<Part>| {
+            (now.as_ref().map(|part| part.fingerprint) != was.as_ref().map(|part| part.fingerprint))
+                .then(|| text(now))
+        };
+        let frame = FrameRecord {
+            system: (self.system.fingerprint != before.system.fingerprint)
+                .then(|| Arc::clone(&self.system.text)),
+            tools: (self.schemas.fingerprint != before.schemas.fingerprint)
+                .then(|| Arc::clone(&self.schemas.specs)),
+            law: changed(&self.law, &before.law),
+            recap: changed(&self.recap, &before.recap),
+            params: (self.params != before.params).then(|| self.params.clone()),
+        };
+        (frame != FrameRecord::default()).then_some(frame)
+    }
+
+    /// Takes up a recorded change.
+    pub fn take(&mut self, frame: &FrameRecord) {
+        let part = |text: &Arc<str>| (!text.is_empty()).then(|| Part::new(Arc::clone(text)));
+        if let Some(text) = &frame.system {
+            self.system = Part::new(Arc::clone(text));
+        }
+        if let Some(specs) = &frame.tools {
+            self.schemas = Schemas::new(Arc::clone(specs));
+        }
+        if let Some(text) = &frame.law {
+            self.law = part(text);
+        }
+        if let Some(text) = &frame.recap {
+            self.recap = part(text);
+        }
+        if let Some(params) = &frame.params {
+            self.params = params.clone();
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Fingerprints of what is sent: one for each part of a request, and one for the whole made from those of its parts, so
+//! that a request that only grew is never hashed anew. Equal bytes in no provider's dialect mean equal fingerprints; the
+//! log keeps them, and a replay is checked against them.
+
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use sha2::{Digest, Sha256};
+
+use super::request::Request;
+
+/// The first half of a SHA-256.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Fingerprint([u8; 16]);
+
+impl Fingerprint {
+    /// Of the value's canonical JSON.
+    pub fn of(value: &impl Serialize) -> Self {
+        // Writing plain data into memory cannot fail; an empty text is as good as any other for what cannot be written.
+        Self::of_bytes(&serde_json::to_vec(value).unwrap_or_default())
+    }
+
+    fn of_bytes(bytes: &[u8]) -> Self {
+        let mut half = [0; 16];
+        half.copy_from_slice(&Sha256::digest(bytes)[..16]);
+        Self(half)
+    }
+}
+
+impl fmt::Display for Fingerprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Fingerprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl Serialize for Fingerprint {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Fingerprint {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let wrong = || de::Error::custom("a fingerprint has 32 hexadecimal digits");
+        if text.len() != 32 || !text.is_ascii() {
+            return Err(wrong());
+        }
+        let mut bytes = [0; 16];
+        for (index, byte) in bytes.iter_mut().enumerate() {
+            *byte = u8::from_str_radix(&text[index * 2..index * 2 + 2], 16).map_err(|_| wrong())?;
+        }
+        Ok(Self(bytes))
+    }
+}
+
+/// The parts of a request as fingerprints.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Parts {
+    /// Of each block of the system prompt, in order.
+    pub system: Vec<Fingerprint>,
+    pub tools: Fingerprint,
+    pub params: Fingerprint,
+    pub messages: Vec<Fingerprint>,
+}
+
+impl Parts {
+    /// Of a request, from its bytes alone.
+    pub fn of(request: &Request) -> Self {
+        Self {
+            system: request.system.iter().map(|block| Fingerprint::of(&block.text)).collect(),
+            tools: Fingerprint::of(&request.tools),
+            params: Fingerprint::of(&request.params),
+            messages: request.messages.iter().map(Fingerprint::of).collect(),
+        }
+    }
+
+    /// The fingerprint of the whole request.
+    pub fn whole(&self) -> Fingerprint {
+        let mut bytes = Vec::with_capacity((self.system.len() + self.messages.len() + 2) * 16 + 16);
+        // The count keeps a system block from passing for a message.
+        bytes.extend((self.system.len() as u64).to_le_bytes());
+        let all = self.system.iter().chain([&self.tools, &self.params]).chain(&self.messages);
+        all.for_each(|part| bytes.extend(part.0));
+        Fingerprint::of_bytes(&bytes)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::model::request::{Block, Message};
+
+    #[test]
+    fn every_part_counts_and_the_text_form_comes_back() {
+        let request = Request {
+            system: vec![Block { text: "s".into() }],
+            messages: vec![Message::User("hi".into())],
+            ..Request::default()
+        };
+        let whole = Parts::of(&request).whole();
+        let mut others = [request.clone(), request.clone(), request.clone()];
+        others[0].system[0].text = "t".into();
+        others[1].messages.push(Message::Assistant("hi".into()));
+        others[2].params.temperature = Some(0.5);
+        assert!(others.iter().all(|other| Parts::of(other).whole() != whole));
+        let text = serde_json::to_string(&whole).unwrap();
+        assert_eq!(serde_json::from_str::<Fingerprint>(&text).unwrap(), whole);
+        assert!(serde_json::from_str::<Fingerprint>("\"12\"").is_err());
+    }
+}

@@ -1,0 +1,136 @@
+//! What a front end may know of the window's account: the rows, the breaks of the prompt cache, the story of one item,
+//! and what the person can do to an item. Plain data.
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::item::ItemId;
+
+/// One row of the ledger, in the form the screen shows.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LedgerRow {
+    /// `#12` for items, a word such as `system` for fixed parts.
+    pub id: String,
+    /// `L1` … `L6`.
+    pub layer: String,
+    /// Where it came from: `Read src/a.rs:1-40`, `user`, `system prompt`.
+    pub origin: String,
+    pub tokens: u64,
+    /// `full`, `filtered`, `compressed`, `masked`, `pointer`, `folded`.
+    pub form: String,
+    pub pinned: bool,
+}
+
+/// What the next request holds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LedgerView {
+    pub rows: Vec<LedgerRow>,
+    /// The sum of the rows.
+    pub total_tokens: u64,
+    pub window_tokens: u64,
+    /// Where the window's size came from: `user`, `table`, `server`, `default`.
+    pub window_origin: String,
+    /// How far the figures may be off, in percent up or down.
+    pub error_percent: f64,
+    /// What broke the stable prefix so far, by cause.
+    pub breaks: Vec<BreakSum>,
+}
+
+/// Why the bytes of an earlier request changed. There are no other reasons.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BreakCause {
+    /// A batch of smaller forms was adopted because that pays.
+    TurnEndCompression,
+    /// The window, or the soft cap, demanded it.
+    Compaction,
+    RulesChanged,
+    ToolsChanged,
+    /// The person dropped or restored an item.
+    UserEdit,
+    Rewind,
+    ModelSwitch,
+}
+
+impl BreakCause {
+    /// The words that people see.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::TurnEndCompression => "turn-end compression",
+            Self::Compaction => "compaction",
+            Self::RulesChanged => "rules changed",
+            Self::ToolsChanged => "tools changed",
+            Self::UserEdit => "user drop/restore",
+            Self::Rewind => "rewind",
+            Self::ModelSwitch => "model switch",
+        }
+    }
+}
+
+/// The breaks of one cause. A break with several causes counts under the first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BreakSum {
+    pub cause: BreakCause,
+    pub count: u64,
+    /// Tokens that had been sent before and had to be read anew.
+    pub tokens_lost: u64,
+}
+
+/// What the person can do to an item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Edit {
+    /// Keep it as it is through compaction.
+    Pin,
+    Unpin,
+    /// Send one line that stands for it.
+    Drop,
+    /// Send it whole again, and keep it so.
+    Restore,
+}
+
+impl Edit {
+    /// The word that is typed and shown.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pin => "pin",
+            Self::Unpin => "unpin",
+            Self::Drop => "drop",
+            Self::Restore => "restore",
+        }
+    }
+}
+
+/// One item's story: where it came from and what was done to it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ItemStory {
+    /// As in the ledger.
+    pub id: String,
+    pub origin: String,
+    /// When it arrived, milliseconds since the Unix epoch; `None` for a fixed part.
+    pub arrived_ms: Option<u64>,
+    /// Estimated tokens in full form, and as it is sent now (0: not by itself), uncalibrated.
+    pub full_tokens: u64,
+    pub tokens: u64,
+    pub form: String,
+    pub pinned: bool,
+    /// What was done to it, oldest first.
+    pub deeds: Vec<Deed>,
+    /// How to get at the original.
+    pub recall: String,
+}
+
+/// One thing that was done to an item.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Deed {
+    /// How many requests had been sent before.
+    pub after_requests: u64,
+    /// Such as `masked`, or `pinned`.
+    pub what: String,
+    /// Why, with the figures of the decision where there was one.
+    pub cause: String,
+}
+
+/// The id that `text` names: `12` or `#12`.
+pub fn item_id(text: &str) -> Option<ItemId> {
+    text.trim().trim_start_matches('#').parse().ok().map(ItemId)
+}
