@@ -9,6 +9,7 @@ use crate::base::clock;
 use crate::config::models;
 use crate::context::budget::tokens::Calibration;
 use crate::context::history::batch::Batch;
+use crate::context::history::entry::Entry;
 use crate::context::history::manager::HistoryManager;
 use crate::context::history::normalize::LOST_RESULT;
 use crate::model::envelope::{Envelope, ErrorCode};
@@ -35,6 +36,13 @@ pub struct Conversation {
     cost_usd: Option<f64>,
     last_request_ms: u64,
     last_reported: Option<u64>,
+    voided: Vec<Voided>,
+}
+
+/// What a rewind or a revival took out of the history: everything from `to` on.
+struct Voided {
+    to: ItemId,
+    entries: Vec<Entry>,
 }
 
 /// A session that was read from disk.
@@ -62,6 +70,7 @@ impl Conversation {
             cost_usd: Some(0.0),
             last_request_ms: 0,
             last_reported: None,
+            voided: Vec::new(),
         }
     }
 
@@ -92,7 +101,8 @@ impl Conversation {
                     let id = conversation.take_id();
                     conversation.history.archive(before, id, summary);
                 }
-                Record::Rewind { to } => conversation.history.rewind(to),
+                Record::Rewind { to } => conversation.take_back(to),
+                Record::Revive { rewind } => conversation.bring_back(rewind),
                 Record::Request(request) => conversation.take_request(&request),
                 Record::TurnEnd { .. } => {
                     conversation.turns += 1;
@@ -165,7 +175,7 @@ impl Conversation {
     pub fn record(&mut self, item: Item) -> Result<(ItemId, Arc<Item>), LogError> {
         let item = Arc::new(item);
         let id = ItemId(self.next_id);
-        let entry = crate::context::history::entry::Entry::new(id, Arc::clone(&item), None, 0);
+        let entry = Entry::new(id, Arc::clone(&item), None, 0);
         self.write(&Record::Item(ItemRecord {
             id,
             ms: clock::now_ms(),
@@ -213,8 +223,59 @@ impl Conversation {
     /// When the log cannot be written.
     pub fn rewind(&mut self, to: ItemId) -> Result<(), LogError> {
         self.write(&Record::Rewind { to })?;
-        self.history.rewind(to);
+        self.take_back(to);
         Ok(())
+    }
+
+    fn take_back(&mut self, to: ItemId) {
+        let entries = self.history.rewind(to);
+        self.voided.push(Voided { to, entries });
+        self.last_reported = None;
+    }
+
+    /// Makes the history what it was before the rewind (or revival) number `rewind`, counted from 0.
+    ///
+    /// # Errors
+    /// When the log cannot be written.
+    pub fn revive(&mut self, rewind: u32) -> Result<(), LogError> {
+        self.write(&Record::Revive { rewind })?;
+        self.bring_back(rewind);
+        Ok(())
+    }
+
+    fn bring_back(&mut self, rewind: u32) {
+        let first = (rewind as usize).min(self.voided.len());
+        let Some(to) = self.voided[first..].iter().map(|voided| voided.to).min() else { return };
+        let gone: Vec<Entry> =
+            self.history.entries().iter().filter(|entry| entry.id >= to).cloned().collect();
+        // One after another, the youngest first: each gives back the history that the one before it left.
+        for index in (first..self.voided.len()).rev() {
+            let Voided { to, entries } = &self.voided[index];
+            self.history.bring_back(*to, entries.clone());
+        }
+        let entries = gone.into_iter().filter(|entry| !matches!(&*entry.item, Item::Summary(_))).collect();
+        self.voided.push(Voided { to, entries });
+        self.last_reported = None;
+    }
+
+    /// The todo list as the history tells it.
+    pub fn todos(&self) -> Option<serde_json::Value> {
+        self.history.entries().iter().rev().find_map(|entry| match &*entry.item {
+            Item::ToolResult(result) if &*result.tool == "TodoWrite" => {
+                result.envelope.data.get("todos").cloned()
+            }
+            _ => None,
+        })
+    }
+
+    /// How many rewinds and revivals there were.
+    pub fn rewinds(&self) -> u32 {
+        u32::try_from(self.voided.len()).unwrap_or(u32::MAX)
+    }
+
+    /// The youngest item's number, whether it still counts or not.
+    pub fn last_item(&self) -> ItemId {
+        ItemId(self.next_id - 1)
     }
 
     /// Takes up that a request was answered.

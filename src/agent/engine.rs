@@ -174,14 +174,17 @@ impl Engine {
                 }
             }
             Op::Clear => {
-                self.open(Conversation::new(&self.wiring.project_state, &self.wiring.workspace));
+                self.open(Conversation::new(&self.wiring.project_state, &self.wiring.workspace)).await;
                 self.announce();
             }
             Op::Resume { session } => match index::find(&self.wiring.project_state, &session) {
-                Ok(path) => self.resume(&path),
+                Ok(path) => self.resume(&path).await,
                 Err(message) => self.notice(Level::Error, format!("{message}.")),
             },
             Op::ShowContext => self.send_ledger(),
+            Op::ListPoints => self.list_points(),
+            Op::PreviewRewind { point } => self.preview_rewind(point).await,
+            Op::Rewind { point, part, force } => self.rewind(point, part, force).await,
             Op::Submit { .. } | Op::Init | Op::Compact { .. } | Op::Shutdown | Op::Interrupt => {}
             quick => quick_op(quick, &self.core.dispatcher.desk, &self.wiring, &self.events),
         }
@@ -198,10 +201,10 @@ impl Engine {
     }
 
     /// Continues another session.
-    pub fn resume(&mut self, path: &Path) {
+    pub async fn resume(&mut self, path: &Path) {
         match Conversation::restore(&self.wiring.project_state, &self.wiring.workspace, path) {
             Ok(restored) => {
-                self.open(restored.conversation);
+                self.open(restored.conversation).await;
                 self.core.restore_working_state(restored.todos);
                 self.announce();
                 let items =
@@ -218,7 +221,7 @@ impl Engine {
         }
     }
 
-    fn open(&mut self, conversation: Conversation) {
+    async fn open(&mut self, conversation: Conversation) {
         self.core.conversation = conversation;
         self.core.summary_failures = 0;
         self.core.last_estimate = self.core.build().ledger.total();
@@ -228,10 +231,12 @@ impl Engine {
         self.core.dispatcher.desk.forget_session();
         cx.shell.set_cwd(cx.root.to_path_buf());
         self.wiring.originals.follow(self.core.conversation.log_path());
+        self.core.reminder = None;
+        self.open_journal().await;
     }
 
     /// Tells the front end what is open.
-    fn announce(&mut self) {
+    pub fn announce(&mut self) {
         let rules_file = self.core.law.exists();
         let info = SessionInfo {
             id: self.core.conversation.id.clone(),
@@ -256,7 +261,7 @@ impl Engine {
         let _ = self.events.send(Event::Ledger(self.core.ledger_view(&ledger)));
     }
 
-    fn notice(&self, level: Level, text: String) {
+    pub fn notice(&self, level: Level, text: String) {
         let _ = self.events.send(Event::Notice { level, text });
     }
 }
@@ -289,7 +294,14 @@ async fn listen(
             Some(Op::Answer { id, answer }) => control.questions.answer(id, answer),
             Some(Op::ShowContext) => control.want_ledger(),
             Some(
-                later @ (Op::Compact { .. } | Op::SetModel { .. } | Op::Clear | Op::Resume { .. } | Op::Init),
+                later @ (Op::Compact { .. }
+                | Op::SetModel { .. }
+                | Op::Clear
+                | Op::Resume { .. }
+                | Op::ListPoints
+                | Op::PreviewRewind { .. }
+                | Op::Rewind { .. }
+                | Op::Init),
             ) => {
                 deferred.push_back(later);
             }

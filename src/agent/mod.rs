@@ -12,4 +12,6 @@ pub mod engine;
 pub mod policy_desk;
 pub mod recall;
 pub mod restore;
+pub mod rewind;
+pub mod rewind_ops;
 pub mod turn;

@@ -7,6 +7,7 @@ use std::time::Instant;
 use super::answer::{Stop, notice};
 use super::control::{Events, TurnControl};
 use super::core::Core;
+use crate::base::text::one_line;
 use crate::context::history::ingest;
 use crate::model::call::ToolCall;
 use crate::model::item::{Item, ItemId};
@@ -60,8 +61,14 @@ impl Core {
     /// Writes the person's message, with what belongs behind it.
     fn begin(&mut self, text: &str) -> Result<ItemId, LogError> {
         self.law.refresh(self.dispatcher.root());
-        let message = self.user_message(text, false);
-        Ok(self.conversation.record(Item::User(message))?.0)
+        let mut message = self.user_message(text, false);
+        message.injected.extend(self.reminder.take().map(Into::into));
+        let title = one_line(&message.text, 200);
+        let id = self.conversation.record(Item::User(message))?.0;
+        if let Some(journal) = &self.dispatcher.cx.journal {
+            journal.begin_turn(id.0, &title);
+        }
+        Ok(id)
     }
 
     /// A provider that failed before anything of the turn was answered gives everything back that was typed: it leaves

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::approval::{Question, QuestionId};
+use super::rewind::{RewindDone, RewindPoint, RewindPreview};
 use crate::config::settings::Permission;
 use crate::model::item::{Item, ItemId, ToolResult};
 use crate::model::usage::Usage;
@@ -74,6 +75,10 @@ pub enum Event {
     /// The whole ledger, on `ShowContext`.
     Ledger(LedgerView),
     Sessions(Vec<SessionRow>),
+    /// The points to go back to, newest first.
+    RewindPoints(Vec<RewindPoint>),
+    RewindPreview(RewindPreview),
+    Rewound(RewindDone),
     /// Paths relative to the workspace, `/`-separated, folders with a trailing `/`; most useful first.
     Files(Arc<[String]>),
     /// Something the person should know.

@@ -3,3 +3,4 @@
 pub mod approval;
 pub mod event;
 pub mod op;
+pub mod rewind;

@@ -1,6 +1,7 @@
 //! What a front end can ask of the agent.
 
 use super::approval::{Answer, QuestionId};
+use super::rewind::{Part, PointId};
 use crate::config::settings::Permission;
 
 /// One operation. The engine takes them in order; `Interrupt` and `Answer` also act while a turn runs.
@@ -31,6 +32,18 @@ pub enum Op {
     /// Leave this session and continue another.
     Resume {
         session: String,
+    },
+    /// Ask for `Event::RewindPoints`.
+    ListPoints,
+    /// Ask for an `Event::RewindPreview`.
+    PreviewRewind {
+        point: PointId,
+    },
+    /// Go back; answered by `Event::Rewound`. `force` overwrites what somebody else changed since.
+    Rewind {
+        point: PointId,
+        part: Part,
+        force: bool,
     },
     /// Ask for a fresh `Event::Ledger`.
     ShowContext,

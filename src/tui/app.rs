@@ -8,6 +8,7 @@ use super::msg::Cmd;
 use super::popup::commands::CommandsPopup;
 use super::popup::files::FilesPopup;
 use super::popup::question::OpenQuestion;
+use super::popup::rewind::RewindPicker;
 use super::popup::sessions::SessionPicker;
 use super::theme::Theme;
 use super::transcript::entry::{Entry, Kind};
@@ -67,6 +68,7 @@ pub struct App {
     pub dismissed: Option<usize>,
     pub questions: Vec<OpenQuestion>,
     pub picker: Option<SessionPicker>,
+    pub rewind: Option<RewindPicker>,
     pub files: Files,
     pub live: Live,
     pub turn: Option<Turn>,
@@ -99,6 +101,7 @@ impl App {
             dismissed: None,
             questions: Vec::new(),
             picker: None,
+            rewind: None,
             files: Files::default(),
             live: Live::default(),
             turn: None,

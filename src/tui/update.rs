@@ -8,6 +8,7 @@ use super::keymap;
 use super::msg::{Cmd, Msg};
 use super::on_event;
 use super::popup::complete;
+use super::popup::rewind::Chosen;
 use super::popup::sessions::Picked;
 use crate::protocol::op::Op;
 
@@ -31,7 +32,7 @@ fn paste(app: &mut App, text: &str) {
     app.quit_armed = false;
     match app.questions.first_mut().filter(|question| question.armed) {
         Some(question) => question.paste(text),
-        None if app.picker.is_some() => {}
+        None if app.picker.is_some() || app.rewind.is_some() => {}
         None => {
             app.composer.paste(text);
             complete::refresh(app);
@@ -50,6 +51,9 @@ fn on_key(app: &mut App, key: KeyEvent) {
     }
     if app.picker.is_some() {
         return picker_key(app, key);
+    }
+    if app.rewind.is_some() {
+        return rewind_key(app, key);
     }
     if keymap::is_ctrl(key, 'c') {
         return control_c(app, quit_armed);
@@ -126,6 +130,19 @@ fn picker_key(app: &mut App, key: KeyEvent) {
         Picked::Session(session) => {
             app.picker = None;
             app.send(Op::Resume { session });
+        }
+    }
+}
+
+fn rewind_key(app: &mut App, key: KeyEvent) {
+    let Some(picker) = &mut app.rewind else { return };
+    match picker.key(key) {
+        Chosen::Nothing => {}
+        Chosen::Closed => app.rewind = None,
+        Chosen::Preview(point) => app.send(Op::PreviewRewind { point }),
+        Chosen::Rewind { point, part, force } => {
+            app.rewind = None;
+            app.send(Op::Rewind { point, part, force });
         }
     }
 }

@@ -105,11 +105,22 @@ impl HistoryManager {
         self.recount();
     }
 
-    /// Takes back everything from `to` on.
-    pub fn rewind(&mut self, to: ItemId) {
-        self.entries.retain(|entry| entry.id < to || is_summary(entry));
+    /// Takes back everything from `to` on; returns it.
+    pub fn rewind(&mut self, to: ItemId) -> Vec<Entry> {
+        let goes = |entry: &mut Entry| entry.id >= to && !is_summary(entry);
+        let gone = self.entries.extract_if(.., goes).collect();
         self.turn_start = self.entries.len();
         self.recount();
+        gone
+    }
+
+    /// Undoes a rewind: what came instead since goes (and is returned), what was taken back is there again.
+    pub fn bring_back(&mut self, to: ItemId, entries: Vec<Entry>) -> Vec<Entry> {
+        let gone = self.rewind(to);
+        self.entries.extend(entries);
+        self.turn_start = self.entries.len();
+        self.recount();
+        gone
     }
 
     /// Pins or unpins an item: a pinned one keeps its form through compaction.

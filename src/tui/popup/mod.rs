@@ -8,4 +8,5 @@ pub mod complete;
 pub mod files;
 pub mod list;
 pub mod question;
+pub mod rewind;
 pub mod sessions;

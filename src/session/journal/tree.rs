@@ -1,0 +1,314 @@
+//! The workspace's files as they were before a command: a list of stamps with the name of each content, kept up to date
+//! from command to command, so that only what changed is read again. What git or the store already has is not copied;
+//! the rest is, smallest first, within a budget. Ignored files are left out unless git tracks them.
+
+use std::collections::BTreeMap;
+use std::fs::{self, Metadata};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+
+use serde::{Deserialize, Serialize};
+
+use super::blobs::Blobs;
+use super::disk;
+use super::git::GitIndex;
+use super::state::{State, path_text};
+use crate::search::walk::Walk;
+
+/// A command may change any file; copying a larger one in advance costs too much.
+const COPY_LIMIT_BYTES: u64 = 4 * 1024 * 1024;
+/// What is copied before one command, at most.
+const COPY_BYTES: u64 = 64 * 1024 * 1024;
+const COPY_FILES: usize = 4_000;
+const COPY_TIME: Duration = Duration::from_millis(1_500);
+/// A file changed this shortly before it was looked at may change again without a new time stamp.
+const RACY_NS: i64 = 50_000_000;
+
+/// What tells that a file was not touched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stamp {
+    kind: Kind,
+    size: u64,
+    mtime_ns: i64,
+    ctime_ns: i64,
+    inode: u64,
+    mode: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Kind {
+    File,
+    Folder,
+    Link,
+    Special,
+}
+
+/// Where a content is to be had.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Content {
+    /// In the store.
+    Stored(String),
+    /// In git's object store.
+    Git(String),
+    Link(#[serde(with = "path_text")] PathBuf),
+    /// Nowhere else: too large, or the budget was used up.
+    Nowhere,
+    /// There is none (folders).
+    None,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Known {
+    #[serde(with = "path_text")]
+    path: PathBuf,
+    stamp: Stamp,
+    content: Content,
+    racy: bool,
+}
+
+/// The files before a command.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Tree {
+    files: Vec<Known>,
+    taken_ns: i64,
+    /// Files whose content could not be kept.
+    pub unkept: usize,
+}
+
+/// A path that differs from the tree.
+#[derive(Clone, Debug)]
+pub struct Difference {
+    pub path: PathBuf,
+    pub before: State,
+    pub after: State,
+    /// The bytes, for counting lines.
+    pub bytes: (Option<Vec<u8>>, Option<Vec<u8>>),
+    /// See `Change::doubtful`.
+    pub doubtful: bool,
+}
+
+impl Stamp {
+    fn of(meta: &Metadata) -> Self {
+        let kind = match meta.file_type() {
+            kind if kind.is_file() => Kind::File,
+            kind if kind.is_dir() => Kind::Folder,
+            kind if kind.is_symlink() => Kind::Link,
+            _ => Kind::Special,
+        };
+        if kind == Kind::Folder {
+            // A folder changes with its entries; only that it is one matters.
+            return Self { kind, size: 0, mtime_ns: 0, ctime_ns: 0, inode: 0, mode: 0 };
+        }
+        let ctime_ns = meta.ctime().saturating_mul(1_000_000_000).saturating_add(meta.ctime_nsec());
+        Self {
+            kind,
+            size: meta.len(),
+            mtime_ns: disk::mtime_ns(meta),
+            ctime_ns,
+            inode: meta.ino(),
+            mode: meta.mode() & 0o7777,
+        }
+    }
+}
+
+fn now_ns() -> i64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
+}
+
+/// All paths that count, with their stamps. `also` are looked at even if they are ignored.
+fn look_around<'a>(
+    root: &Path,
+    also: impl Iterator<Item = &'a PathBuf>,
+) -> BTreeMap<PathBuf, (Stamp, Metadata)> {
+    let found = Mutex::new(BTreeMap::new());
+    let mut walk = Walk::new(root);
+    walk.hidden = true;
+    walk.visit(&AtomicBool::new(false), |entry| {
+        let Ok(path) = entry.path().strip_prefix(root) else { return };
+        if path.as_os_str().is_empty() {
+            return;
+        }
+        if let Ok(meta) = entry.path().symlink_metadata() {
+            let stamp = Stamp::of(&meta);
+            found.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned(), (stamp, meta));
+        }
+    });
+    let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    for path in also {
+        if !found.contains_key(path)
+            && let Ok(meta) = root.join(path).symlink_metadata()
+        {
+            found.insert(path.clone(), (Stamp::of(&meta), meta));
+        }
+    }
+    found
+}
+
+impl Tree {
+    /// Brings the tree up to date and keeps what nobody else keeps. Returns whether anything is different from before.
+    pub fn refresh(&mut self, root: &Path, blobs: &Blobs) -> bool {
+        let begun_ns = now_ns();
+        let git = GitIndex::load(root);
+        let tracked = git.iter().flat_map(GitIndex::paths);
+        let found = look_around(root, tracked);
+        let mut old: BTreeMap<PathBuf, Known> =
+            std::mem::take(&mut self.files).into_iter().map(|known| (known.path.clone(), known)).collect();
+        let mut changed = old.len() != found.len();
+        let mut files = Vec::with_capacity(found.len());
+        let (mut asked, mut to_copy) = (Vec::new(), Vec::new());
+        for (path, (stamp, meta)) in found {
+            let known = old.remove(&path).filter(|known| known.stamp == stamp && !known.racy);
+            if let Some(known) = known.filter(|known| known.content != Content::Nowhere) {
+                files.push(known);
+                continue;
+            }
+            changed = true;
+            let racy = begun_ns.saturating_sub(stamp.ctime_ns) < RACY_NS;
+            let mut content = Content::None;
+            match stamp.kind {
+                Kind::Link => {
+                    let target = fs::read_link(root.join(&path));
+                    content = target.map_or(Content::Nowhere, Content::Link);
+                }
+                Kind::File => {
+                    content = Content::Nowhere;
+                    match git.as_ref().filter(|_| !racy).and_then(|git| git.object(&path, &meta)) {
+                        Some(oid) => asked.push((files.len(), oid)),
+                        None => to_copy.push((stamp.size, files.len())),
+                    }
+                }
+                Kind::Folder | Kind::Special => {}
+            }
+            files.push(Known { path, stamp, content, racy: racy && stamp.kind == Kind::File });
+        }
+        if let Some(git) = &git {
+            let oids: Vec<&str> = asked.iter().map(|(_, oid)| oid.as_str()).collect();
+            for (size, (index, oid)) in git.sizes(&oids).into_iter().zip(&asked) {
+                let known = &mut files[*index];
+                // Another size means that git stores it in another form (line ends, large file storage).
+                if size == Some(known.stamp.size) {
+                    known.content = Content::Git(oid.clone());
+                } else {
+                    to_copy.push((known.stamp.size, *index));
+                }
+            }
+        }
+        copy(root, blobs, &mut files, to_copy);
+        self.unkept = files.iter().filter(|known| known.content == Content::Nowhere).count();
+        self.files = files;
+        self.taken_ns = begun_ns;
+        changed
+    }
+
+    /// What is different on disk now; the tree itself is then as the disk.
+    pub fn compare(&mut self, root: &Path, blobs: &Blobs) -> Vec<Difference> {
+        let found = look_around(root, self.files.iter().map(|known| &known.path));
+        let mut changed: Vec<Known> = Vec::new();
+        let mut paths: Vec<PathBuf> = Vec::new();
+        let mut inodes = std::collections::HashSet::new();
+        let mut known_paths = std::collections::HashSet::with_capacity(self.files.len());
+        for known in &self.files {
+            known_paths.insert(known.path.as_path());
+            inodes.insert(known.stamp.inode);
+            if known.racy || found.get(&known.path).is_none_or(|(stamp, _)| *stamp != known.stamp) {
+                changed.push(known.clone());
+            }
+        }
+        // A file that is older than the command and was not in the tree was moved here or was ignored until now.
+        let older = |stamp: &Stamp, meta: &Metadata| {
+            let born = meta.created().ok().and_then(|time| time.duration_since(SystemTime::UNIX_EPOCH).ok());
+            let born_ns = born.and_then(|born| i64::try_from(born.as_nanos()).ok());
+            stamp.kind != Kind::Folder
+                && !inodes.contains(&stamp.inode)
+                && born_ns.is_some_and(|born| born.saturating_add(RACY_NS) < self.taken_ns)
+        };
+        let mut made: Vec<(PathBuf, bool)> = found
+            .iter()
+            .filter(|(path, _)| !known_paths.contains(path.as_path()))
+            .map(|(path, (stamp, meta))| (path.clone(), older(stamp, meta)))
+            .collect();
+        made.sort();
+        let before = states(root, blobs, &changed);
+        let mut differences = Vec::new();
+        for (known, (before, bytes)) in changed.into_iter().zip(before) {
+            let after = disk::keep(&root.join(&known.path), blobs, COPY_LIMIT_BYTES);
+            let Ok((after, after_bytes)) = after else { continue };
+            // The times of an unread file say that it changed; how, nobody knows.
+            if after != before {
+                let bytes = (bytes, after_bytes);
+                paths.push(known.path.clone());
+                differences.push(Difference { path: known.path, before, after, bytes, doubtful: false });
+            }
+        }
+        for (path, doubtful) in made {
+            let Ok((after, bytes)) = disk::keep(&root.join(&path), blobs, COPY_LIMIT_BYTES) else { continue };
+            if after == State::Absent {
+                continue;
+            }
+            let bytes = (None, bytes);
+            differences.push(Difference { path, before: State::Absent, after, bytes, doubtful });
+        }
+        differences
+    }
+}
+
+/// Keeps the contents of these files (size, index), smallest first, as far as the budget goes.
+fn copy(root: &Path, blobs: &Blobs, files: &mut [Known], mut wanted: Vec<(u64, usize)>) {
+    wanted.sort_unstable();
+    let begun = Instant::now();
+    let mut bytes = 0;
+    for (count, (size, index)) in wanted.into_iter().enumerate() {
+        bytes += size;
+        let over = count >= COPY_FILES || bytes > COPY_BYTES || begun.elapsed() > COPY_TIME;
+        if over || size > COPY_LIMIT_BYTES {
+            break;
+        }
+        let known = &mut files[index];
+        let kept = disk::keep(&root.join(&known.path), blobs, COPY_LIMIT_BYTES);
+        if let Ok((State::File { hash, size, .. }, _)) = kept
+            && size == known.stamp.size
+        {
+            known.content = Content::Stored(hash);
+        }
+    }
+}
+
+/// The states that files had, with their bytes brought into the store.
+fn states(root: &Path, blobs: &Blobs, files: &[Known]) -> Vec<(State, Option<Vec<u8>>)> {
+    let oids: Vec<&str> = files
+        .iter()
+        .filter_map(|known| match &known.content {
+            Content::Git(oid) => Some(oid.as_str()),
+            _ => None,
+        })
+        .collect();
+    let git = if oids.is_empty() { None } else { GitIndex::load(root) };
+    let mut from_git = git.map(|git| git.contents(&oids)).unwrap_or_default().into_iter();
+    files
+        .iter()
+        .map(|known| {
+            let Stamp { kind, size, mtime_ns, mode, .. } = known.stamp;
+            let lost = State::Unkept { size, mtime_ns };
+            match (&known.content, kind) {
+                (Content::Stored(hash), _) => {
+                    (State::File { hash: hash.clone(), size, mode }, blobs.get(hash))
+                }
+                (Content::Git(_), _) => {
+                    let bytes = from_git.next().flatten().filter(|bytes| bytes.len() as u64 == size);
+                    match bytes.map(|bytes| (blobs.put(&bytes), bytes)) {
+                        Some((Ok(hash), bytes)) => (State::File { hash, size, mode }, Some(bytes)),
+                        _ => (lost, None),
+                    }
+                }
+                (Content::Link(to), _) => (State::Link { to: to.clone() }, None),
+                (_, Kind::Folder) => (State::Folder, None),
+                (_, Kind::Special) => (State::Special, None),
+                _ => (lost, None),
+            }
+        })
+        .collect()
+}
