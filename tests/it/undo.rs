@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -95,7 +95,11 @@ fn git(root: &Path, args: &[&str]) {
 #[test]
 fn tools_and_commands_are_undone_and_redone() {
     let place = Workplace::new();
-    place.file("a.txt", "one\ntwo\n").file("b.txt", "bee\n").file("run.sh", "echo\n").file("gone.txt", "bye\n");
+    place
+        .file("a.txt", "one\ntwo\n")
+        .file("b.txt", "bee\n")
+        .file("run.sh", "echo\n")
+        .file("gone.txt", "bye\n");
     place.file("sub/x", "x").file("crlf.txt", "a\r\nb\n");
     symlink("a.txt", place.project().join("link")).unwrap();
     let before = picture(&place.project());
@@ -115,7 +119,9 @@ fn tools_and_commands_are_undone_and_redone() {
         true,
         "second",
         &[
-            bash("rm gone.txt; mv b.txt c.txt; chmod +x run.sh; echo more >> a.txt; mkdir -p d/e; echo 1 > d/e/f"),
+            bash(
+                "rm gone.txt; mv b.txt c.txt; chmod +x run.sh; echo more >> a.txt; mkdir -p d/e; echo 1 > d/e/f",
+            ),
             bash("rm link; ln -s b.txt link; printf 'a\\nb\\r\\n' > crlf.txt; rm -r sub; echo file > sub"),
         ],
     );
@@ -124,7 +130,9 @@ fn tools_and_commands_are_undone_and_redone() {
     let listed = points(&place);
     assert_eq!(listed.len(), 2);
     let shown = rewind(&place, &["--to", &listed[0], "--preview"]);
-    for part in ["recreate  gone.txt +1 -0", "delete    c.txt +0 -1", "mode      run.sh", "restore   a.txt +0 -1"] {
+    for part in
+        ["recreate  gone.txt +1 -0", "delete    c.txt +0 -1", "mode      run.sh", "restore   a.txt +0 -1"]
+    {
         assert!(shown.contains(part), "{part} in {shown}");
     }
     assert!(!shown.contains("mine.txt") && !shown.contains("keep"), "{shown}");
@@ -153,7 +161,12 @@ fn tools_and_commands_are_undone_and_redone() {
 fn what_others_changed_is_left_alone_unless_forced() {
     let place = Workplace::new();
     place.file("a", "1\n").file("b", "1\n").file("c", "1\n");
-    turn(&place, false, "t1", &[bash("echo 2 > a; echo 2 > b; echo 2 > c; echo new > made; mkdir dir; echo 1 > dir/in")]);
+    turn(
+        &place,
+        false,
+        "t1",
+        &[bash("echo 2 > a; echo 2 > b; echo 2 > c; echo new > made; mkdir dir; echo 1 > dir/in")],
+    );
     place.file("b", "by hand\n").file("made", "by hand\n").file("dir/mine", "mine\n");
     turn(&place, true, "t2", &[bash("echo 3 > a; echo 3 >> b")]);
     let listed = points(&place);
@@ -163,7 +176,10 @@ fn what_others_changed_is_left_alone_unless_forced() {
     let output = place.command(&["rewind", "--to", &listed[1], "--files", "--yes"]).output().unwrap();
     assert_eq!(output.status.code(), Some(1), "not everything was done");
     assert!(stdout(&output).contains("left alone: dir: the folder holds other files"), "{}", stdout(&output));
-    assert_eq!((place.text("a"), place.text("b"), place.text("c")), ("1\n".into(), "by hand\n3\n".into(), "1\n".into()));
+    assert_eq!(
+        (place.text("a"), place.text("b"), place.text("c")),
+        ("1\n".into(), "by hand\n3\n".into(), "1\n".into())
+    );
     assert_eq!((place.text("made"), place.text("dir/mine")), ("by hand\n".into(), "mine\n".into()));
     assert!(!place.project().join("dir/in").exists());
     rewind(&place, &["--to", &listed[1], "--files", "--yes", "--force"]);
@@ -182,10 +198,21 @@ fn a_kill_in_the_middle_of_a_command_leaves_a_way_back() {
     let fifo = place.home().join("fifo");
     assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
     let script = place.home().join("script.jsonl");
-    let command = format!("echo after > a; echo x > b; echo go > '{}'; cat '{}'", fifo.display(), fifo.display());
+    let command =
+        format!("echo after > a; echo x > b; echo go > '{}'; cat '{}'", fifo.display(), fifo.display());
     fs::write(&script, format!("{}\n", json!({"calls": [bash(&command)]}))).unwrap();
     let mut child = place
-        .command(&["exec", "-c", "--provider", "scripted", "-p", "full", "--script", script.to_str().unwrap(), "go"])
+        .command(&[
+            "exec",
+            "-c",
+            "--provider",
+            "scripted",
+            "-p",
+            "full",
+            "--script",
+            script.to_str().unwrap(),
+            "go",
+        ])
         .stdout(std::process::Stdio::null())
         .stderr(std::process::Stdio::null())
         .spawn()
@@ -217,7 +244,8 @@ fn the_conversation_goes_back_and_comes_again() {
     assert!(place.exec(&url, &["-c", "second task"]).status.success());
     let listed = points(&place);
     let done: Value =
-        serde_json::from_str(&rewind(&place, &["--to", &listed[0], "--conversation", "--yes", "--json"])).unwrap();
+        serde_json::from_str(&rewind(&place, &["--to", &listed[0], "--conversation", "--yes", "--json"]))
+            .unwrap();
     assert_eq!((done["text"].as_str(), done["undo"].as_str()), (Some("second task"), Some("u1")));
     assert!(place.exec(&url, &["-c", "another task"]).status.success());
     rewind(&place, &["--to", "u1", "--yes"]);
@@ -227,7 +255,10 @@ fn the_conversation_goes_back_and_comes_again() {
         .iter()
         .map(|request| {
             let messages = request.body["messages"].as_array().unwrap();
-            let texts = messages.iter().filter(|message| message["role"] != "system").map(|m| m["content"].to_string());
+            let texts = messages
+                .iter()
+                .filter(|message| message["role"] != "system")
+                .map(|m| m["content"].to_string());
             texts.collect::<Vec<_>>().join("|")
         })
         .collect();
@@ -279,6 +310,21 @@ impl Plain {
     }
 }
 
+/// Waits until the newest change is old enough to be told from one that comes now: the one time that cannot be forged.
+fn settle(root: &Path) {
+    let newest = || {
+        let entries = walkdir::WalkDir::new(root).into_iter().flatten();
+        let changed =
+            entries.map(|entry| entry.metadata().unwrap()).map(|meta| (meta.ctime(), meta.ctime_nsec()));
+        changed.max().map_or(0, |(seconds, nanoseconds)| seconds * 1_000_000_000 + nanoseconds)
+    };
+    let now =
+        || std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos() as i64;
+    while now() - newest() < 55_000_000 {
+        std::thread::yield_now();
+    }
+}
+
 #[test]
 fn ignored_files_are_not_ours_even_when_they_come_to_light() {
     let mut plain = Plain::new();
@@ -286,10 +332,7 @@ fn ignored_files_are_not_ours_even_when_they_come_to_light() {
     fs::create_dir(root.join("target")).unwrap();
     fs::write(root.join("target/out"), "built").unwrap();
     fs::write(root.join(".gitignore"), "target/\n").unwrap();
-    // Older than any command could be.
-    let ago = std::time::SystemTime::now() - std::time::Duration::from_secs(5);
-    fs::File::open(root.join("target/out")).unwrap().set_modified(ago).unwrap();
-    std::thread::sleep(std::time::Duration::from_millis(60));
+    settle(&root);
     let point = plain.turn(|root| {
         fs::write(root.join("target/out"), "built again").unwrap();
         fs::write(root.join("target/more"), "more").unwrap();
@@ -314,18 +357,24 @@ fn tracked_files_come_from_git_and_need_no_copy() {
     git(&root, &["init", "-q"]);
     // Git itself does not trust what changed in the moment in which it wrote its index.
     let ago = std::time::SystemTime::now() - std::time::Duration::from_secs(10);
-    for entry in walkdir::WalkDir::new(root.join("src")).into_iter().flatten().filter(|e| e.file_type().is_file()) {
+    for entry in
+        walkdir::WalkDir::new(root.join("src")).into_iter().flatten().filter(|e| e.file_type().is_file())
+    {
         fs::File::open(entry.path()).unwrap().set_modified(ago).unwrap();
     }
     fs::File::open(root.join("kept.log")).unwrap().set_modified(ago).unwrap();
     git(&root, &["add", "-f", "."]);
     git(&root, &["commit", "-qm", "x"]);
-    std::thread::sleep(std::time::Duration::from_millis(60));
+    settle(&root);
     fs::write(root.join("src/f0.rs"), "dirty\n").unwrap();
     fs::write(root.join("untracked"), "new\n").unwrap();
     let before = picture(&root);
     plain.turn(|_| {});
-    assert!(plain.stored() <= 3, "{} copies: only the changed, the new and perhaps .gitignore", plain.stored());
+    assert!(
+        plain.stored() <= 3,
+        "{} copies: only the changed, the new and perhaps .gitignore",
+        plain.stored()
+    );
     let point = plain.turn(|root| {
         fs::remove_dir_all(root.join("src")).unwrap();
         fs::write(root.join("kept.log"), "x").unwrap();
@@ -346,7 +395,7 @@ fn bytes_that_git_stores_differently_are_copied() {
     let ago = std::time::SystemTime::now() - std::time::Duration::from_secs(10);
     fs::File::open(root.join("crlf.txt")).unwrap().set_modified(ago).unwrap();
     git(&root, &["add", "."]);
-    std::thread::sleep(std::time::Duration::from_millis(60));
+    settle(&root);
     let point = plain.turn(|root| fs::write(root.join("crlf.txt"), "gone").unwrap());
     plain.go(point, false);
     assert_eq!(fs::read(root.join("crlf.txt")).unwrap(), b"a\r\nb\r\n");
@@ -492,7 +541,8 @@ fn act(root: &Path, act: &Act) {
         Act::Folder(name) => drop(fs::create_dir_all(at(name))),
         Act::Mode(name, on) => {
             if at(name).is_file() && !at(name).is_symlink() {
-                let _ = fs::set_permissions(at(name), Permissions::from_mode(if *on { 0o755 } else { 0o644 }));
+                let _ =
+                    fs::set_permissions(at(name), Permissions::from_mode(if *on { 0o755 } else { 0o644 }));
             }
         }
     }

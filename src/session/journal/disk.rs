@@ -3,7 +3,7 @@
 use std::fs::{self, Metadata};
 use std::io;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use similar::{ChangeTag, TextDiff};
@@ -62,12 +62,30 @@ pub fn look(path: &Path, limit: u64) -> io::Result<(State, Option<Vec<u8>>)> {
     }
 }
 
-/// Like [`look`], and keeps the bytes in the store.
+/// Whether a folder between `root` and `relative` is a symbolic link: what is seen there lies elsewhere.
+pub fn behind_link(root: &Path, relative: &Path) -> Option<PathBuf> {
+    let folders = relative.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty());
+    let links = folders.filter(|folder| root.join(folder).is_symlink());
+    links.last().map(Path::to_path_buf)
+}
+
+/// Like [`look`] for a path of the workspace; nothing is seen through a link.
+///
+/// # Errors
+/// As [`look`].
+pub fn look_in(root: &Path, relative: &Path, limit: u64) -> io::Result<(State, Option<Vec<u8>>)> {
+    if behind_link(root, relative).is_some() {
+        return Ok((State::Absent, None));
+    }
+    look(&root.join(relative), limit)
+}
+
+/// Like [`look_in`], and keeps the bytes in the store.
 ///
 /// # Errors
 /// As [`look`]; the store cannot be written.
-pub fn keep(path: &Path, blobs: &Blobs, limit: u64) -> io::Result<(State, Option<Vec<u8>>)> {
-    let (state, bytes) = look(path, limit)?;
+pub fn keep(root: &Path, relative: &Path, blobs: &Blobs, limit: u64) -> io::Result<(State, Option<Vec<u8>>)> {
+    let (state, bytes) = look_in(root, relative, limit)?;
     if let Some(bytes) = &bytes {
         blobs.put(bytes)?;
     }

@@ -8,7 +8,6 @@ use super::blobs::Blobs;
 use super::disk;
 use super::lines::{Change, Line};
 use super::state::State;
-use crate::base::path;
 use crate::protocol::rewind::{Deed, PointId};
 
 /// One path to bring back.
@@ -60,14 +59,26 @@ pub fn plan(root: &Path, blobs: &Blobs, lines: &[Line]) -> Plan {
         }
     }
     plan.steps = chains.iter().filter_map(|(path, chain)| step(root, blobs, path, chain)).collect();
+    let going: Vec<PathBuf> =
+        plan.steps.iter().filter(|step| goes(step)).map(|step| step.path.clone()).collect();
+    for step in &mut plan.steps {
+        if let Some(link) = disk::behind_link(root, &step.path).filter(|link| !going.contains(link)) {
+            step.impossible = Some(format!("{} is a symbolic link now", link.display()));
+        }
+    }
     plan
+}
+
+/// Whether the link that stands there makes room.
+fn goes(step: &Step) -> bool {
+    let stays = step.conflict.is_some() || step.impossible.is_some();
+    !stays && matches!(step.now, State::Link { .. }) && !matches!(step.target, State::Link { .. })
 }
 
 fn step(root: &Path, blobs: &Blobs, relative: &Path, chain: &[&Change]) -> Option<Step> {
     let (first, last) = (chain.first()?, chain.last()?);
     let mut target = first.before.clone();
-    let full = root.join(relative);
-    let (now, bytes) = match disk::look(&full, disk::FILE_LIMIT_BYTES) {
+    let (now, bytes) = match disk::look_in(root, relative, disk::FILE_LIMIT_BYTES) {
         Ok(found) => found,
         Err(error) => return Some(impossible(relative, target, format!("it can't be looked at: {error}"))),
     };
@@ -114,7 +125,7 @@ fn step(root: &Path, blobs: &Blobs, relative: &Path, chain: &[&Change]) -> Optio
         (step.plus, step.minus) = disk::counts(bytes.as_deref(), wanted.as_deref());
     }
     if step.impossible.is_none() {
-        step.impossible = impossibility(root, relative, &step);
+        step.impossible = impossibility(&step);
     }
     Some(step)
 }
@@ -136,21 +147,17 @@ fn conflict(chain: &[&Change], last: &Change, now: &State) -> Option<String> {
     broken.then(|| "it was changed by someone else in between".to_owned())
 }
 
-fn impossibility(root: &Path, relative: &Path, step: &Step) -> Option<String> {
+fn impossibility(step: &Step) -> Option<String> {
     match (&step.target, &step.now) {
         (State::Unkept { .. }, _) => {
-            return Some("its earlier content was not kept: too large, or too many files changed".to_owned());
+            Some("its earlier content was not kept: too large, or too many files changed".to_owned())
         }
-        (State::Special, _) | (_, State::Special) => return Some("it is no file, folder or link".to_owned()),
+        (State::Special, _) | (_, State::Special) => Some("it is no file, folder or link".to_owned()),
         (_, State::Unkept { .. }) => {
-            return Some(
-                "its present content is too large to be kept, so it could not be brought back".to_owned(),
-            );
+            Some("its present content is too large to be kept, so it could not be brought back".to_owned())
         }
-        _ => {}
+        _ => None,
     }
-    let folder = root.join(relative).parent().map(Path::to_path_buf)?;
-    (path::follow(&folder) != folder).then(|| "a folder on the way is a symbolic link now".to_owned())
 }
 
 fn impossible(relative: &Path, target: State, why: String) -> Step {

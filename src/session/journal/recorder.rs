@@ -109,7 +109,7 @@ impl Journal {
             .filter_map(|folder| folder.strip_prefix(&self.root).ok())
             .map(|folder| change(folder, State::Absent, State::Folder, (0, 0)))
             .collect();
-        let kept = disk::keep(path, &self.blobs, disk::FILE_LIMIT_BYTES);
+        let kept = disk::keep(&self.root, relative, &self.blobs, disk::FILE_LIMIT_BYTES);
         let (old, _) = match kept {
             Ok(kept) => kept,
             Err(error) => return self.fail(&mut inner, &error),

@@ -12,7 +12,6 @@ use super::plan::{Plan, Step};
 use super::recorder::Journal;
 use super::state::State;
 use crate::base::atomic::{self, Expect};
-use crate::base::path;
 
 /// What became of a plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -37,8 +36,7 @@ pub fn carry_out(journal: &Journal, head: Line, plan: &Plan, force: bool) -> io:
             outcome.left.push((step.path.clone(), reason));
             continue;
         }
-        let (before, _) =
-            disk::keep(&journal.root().join(&step.path), journal.blobs(), disk::FILE_LIMIT_BYTES)?;
+        let (before, _) = disk::keep(journal.root(), &step.path, journal.blobs(), disk::FILE_LIMIT_BYTES)?;
         if before != step.now {
             outcome.left.push((step.path.clone(), "it was changed at this very moment".to_owned()));
             continue;
@@ -87,12 +85,10 @@ fn replaced_in_place(step: &Step) -> bool {
 
 /// The folder that holds `relative` is where it says, not behind a link.
 fn safe_folder(root: &Path, relative: &Path) -> Result<PathBuf, String> {
-    let full = root.join(relative);
-    let folder = full.parent().unwrap_or(root).to_path_buf();
-    if path::follow(&folder) != folder {
-        return Err("a folder on the way is a symbolic link now".to_owned());
+    match disk::behind_link(root, relative) {
+        Some(link) => Err(format!("{} is a symbolic link now", link.display())),
+        None => Ok(root.join(relative)),
     }
-    Ok(full)
 }
 
 fn remove(root: &Path, step: &Step) -> Result<(), String> {
@@ -112,11 +108,12 @@ fn remove(root: &Path, step: &Step) -> Result<(), String> {
 }
 
 fn put(journal: &Journal, step: &Step) -> Result<(), String> {
+    if step.target == State::Absent {
+        return Ok(());
+    }
     let full = safe_folder(journal.root(), &step.path)?;
     let told = |error: io::Error| format!("it can't be written: {error}");
-    if step.target != State::Absent
-        && let Some(folder) = full.parent()
-    {
+    if let Some(folder) = full.parent() {
         fs::create_dir_all(folder).map_err(told)?;
     }
     match &step.target {

@@ -140,6 +140,7 @@ fn look_around<'a>(
     let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
     for path in also {
         if !found.contains_key(path)
+            && disk::behind_link(root, path).is_none()
             && let Ok(meta) = root.join(path).symlink_metadata()
         {
             found.insert(path.clone(), (Stamp::of(&meta), meta));
@@ -218,13 +219,14 @@ impl Tree {
                 changed.push(known.clone());
             }
         }
-        // A file that is older than the command and was not in the tree was moved here or was ignored until now.
+        // A file that is older than the command and was not in the tree was moved here or was ignored until now. Where
+        // nobody knows when a file was born, its last change of any kind tells the second of these.
         let older = |stamp: &Stamp, meta: &Metadata| {
             let born = meta.created().ok().and_then(|time| time.duration_since(SystemTime::UNIX_EPOCH).ok());
-            let born_ns = born.and_then(|born| i64::try_from(born.as_nanos()).ok());
+            let born_ns = born.and_then(|born| i64::try_from(born.as_nanos()).ok()).unwrap_or(stamp.ctime_ns);
             stamp.kind != Kind::Folder
                 && !inodes.contains(&stamp.inode)
-                && born_ns.is_some_and(|born| born.saturating_add(RACY_NS) < self.taken_ns)
+                && born_ns.min(stamp.ctime_ns).saturating_add(RACY_NS) < self.taken_ns
         };
         let mut made: Vec<(PathBuf, bool)> = found
             .iter()
@@ -235,7 +237,7 @@ impl Tree {
         let before = states(root, blobs, &changed);
         let mut differences = Vec::new();
         for (known, (before, bytes)) in changed.into_iter().zip(before) {
-            let after = disk::keep(&root.join(&known.path), blobs, COPY_LIMIT_BYTES);
+            let after = disk::keep(root, &known.path, blobs, COPY_LIMIT_BYTES);
             let Ok((after, after_bytes)) = after else { continue };
             // The times of an unread file say that it changed; how, nobody knows.
             if after != before {
@@ -245,7 +247,7 @@ impl Tree {
             }
         }
         for (path, doubtful) in made {
-            let Ok((after, bytes)) = disk::keep(&root.join(&path), blobs, COPY_LIMIT_BYTES) else { continue };
+            let Ok((after, bytes)) = disk::keep(root, &path, blobs, COPY_LIMIT_BYTES) else { continue };
             if after == State::Absent {
                 continue;
             }
@@ -268,7 +270,7 @@ fn copy(root: &Path, blobs: &Blobs, files: &mut [Known], mut wanted: Vec<(u64, u
             break;
         }
         let known = &mut files[index];
-        let kept = disk::keep(&root.join(&known.path), blobs, COPY_LIMIT_BYTES);
+        let kept = disk::keep(root, &known.path, blobs, COPY_LIMIT_BYTES);
         if let Ok((State::File { hash, size, .. }, _)) = kept
             && size == known.stamp.size
         {
