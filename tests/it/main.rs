@@ -5,6 +5,7 @@ mod support;
 
 mod architecture;
 mod context_props;
+mod edit_cases;
 mod faults;
 mod main_job;
 mod prompts;

@@ -10,6 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 
 /// Larger index files are not read.
 const INDEX_LIMIT_BYTES: u64 = 256 * 1024 * 1024;
@@ -30,6 +31,8 @@ pub struct GitIndex {
     folder: PathBuf,
     /// When the index was written: a file changed in that very moment may differ unseen.
     written: (u32, u32),
+    /// Of the index file, which is replaced when it is written.
+    inode: u64,
     /// By path relative to the workspace.
     files: HashMap<PathBuf, Tracked>,
     /// Whether the stored bytes are the bytes on disk (no filters).
@@ -37,12 +40,16 @@ pub struct GitIndex {
 }
 
 impl GitIndex {
-    /// The index of the repository that `root` lies in, if it can be used.
-    pub fn load(root: &Path) -> Option<Self> {
+    /// The index of the repository that `root` lies in, if it can be used; `known` again if it has not been written since.
+    pub fn load(root: &Path, known: Option<Arc<Self>>) -> Option<Arc<Self>> {
         let top = root.ancestors().find(|folder| folder.join(".git").exists())?;
         let folder = git_folder(top)?;
         let path = folder.join("index");
         let meta = fs::metadata(&path).ok().filter(|meta| meta.len() <= INDEX_LIMIT_BYTES)?;
+        let written = times(meta.mtime(), meta.mtime_nsec());
+        if let Some(known) = known.filter(|known| (known.written, known.inode) == (written, meta.ino())) {
+            return Some(known);
+        }
         let bytes = fs::read(&path).ok()?;
         let inside = root.strip_prefix(top).ok()?;
         let mut files = HashMap::new();
@@ -61,7 +68,7 @@ impl GitIndex {
                 !["filter=", "ident", "working-tree-encoding"].iter().any(|word| text.contains(word))
             })
         });
-        Some(Self { folder, written: times(meta.mtime(), meta.mtime_nsec()), files, plain })
+        Some(Arc::new(Self { folder, written, inode: meta.ino(), files, plain }))
     }
 
     /// The tracked files, relative to the workspace.

@@ -2,7 +2,7 @@
 //! of its own never stops the work; it is said once, and what could not be kept is named when somebody wants it back.
 
 use std::fs;
-use std::io;
+use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -29,8 +29,6 @@ struct Inner {
     /// The running turn, until its line is written.
     turn: Option<Line>,
     tree: Tree,
-    /// Whether the tree on disk is the one in memory.
-    tree_saved: bool,
     notices: Vec<String>,
     broken: bool,
     named_unkept: bool,
@@ -66,10 +64,9 @@ impl Journal {
             Line::Change(_) | Line::Outside { .. } => None,
         });
         if cut_off.flatten().is_some()
-            && let Some(tree) =
-                fs::read(self.tree_path(&inner)).ok().and_then(|b| serde_json::from_slice(&b).ok())
+            && let Ok(bytes) = fs::read(self.tree_path(&inner))
         {
-            inner.tree = tree;
+            inner.tree = Tree::parse(&bytes);
             self.take_differences(&mut inner, true);
         }
     }
@@ -130,12 +127,9 @@ impl Journal {
         if inner.broken {
             return;
         }
-        let changed = inner.tree.refresh(&self.root, &self.blobs);
-        if changed || !inner.tree_saved {
-            inner.tree_saved = match self.save_tree(&inner) {
-                Ok(()) => true,
-                Err(error) => return self.fail(&mut inner, &error),
-            };
+        inner.tree.refresh(&self.root, &self.blobs);
+        if let Err(error) = self.save_tree(&mut inner) {
+            return self.fail(&mut inner, &error);
         }
         if inner.tree.unkept > 0 && !inner.named_unkept {
             inner.named_unkept = true;
@@ -230,15 +224,16 @@ impl Journal {
         self.folder.join(format!("{}.tree", inner.session))
     }
 
-    fn save_tree(&self, inner: &Inner) -> io::Result<()> {
+    fn save_tree(&self, inner: &mut Inner) -> io::Result<()> {
         crate::session::log::create_private_folder(&self.folder)?;
         let path = self.tree_path(inner);
+        let (bytes, follows) = inner.tree.unsaved(path.is_file())?;
+        if follows {
+            return fs::OpenOptions::new().append(true).open(&path)?.write_all(&bytes);
+        }
         let temp = path.with_extension("tree.tmp");
         let _ = fs::remove_file(&temp);
-        let file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&temp)?;
-        let mut out = io::BufWriter::new(file);
-        serde_json::to_writer(&mut out, &inner.tree)?;
-        io::Write::flush(&mut out)?;
+        fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&temp)?.write_all(&bytes)?;
         fs::rename(&temp, &path)
     }
 

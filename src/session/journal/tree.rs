@@ -7,7 +7,7 @@ use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use serde::{Deserialize, Serialize};
@@ -69,13 +69,27 @@ struct Known {
     racy: bool,
 }
 
+/// A line of a stored tree: the later one about a path counts.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Stored {
+    Known(Known),
+    Gone(#[serde(with = "path_text")] PathBuf),
+    Taken(i64),
+}
+
 /// The files before a command.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Default)]
 pub struct Tree {
     files: Vec<Known>,
     taken_ns: i64,
     /// Files whose content could not be kept.
     pub unkept: usize,
+    git: Option<Arc<GitIndex>>,
+    /// What changed with the last refresh, not yet taken for the disk.
+    unsaved: Vec<Stored>,
+    /// Lines written for this tree so far.
+    saved: usize,
 }
 
 /// A path that differs from the tree.
@@ -150,24 +164,68 @@ fn look_around<'a>(
 }
 
 impl Tree {
-    /// Brings the tree up to date and keeps what nobody else keeps. Returns whether anything is different from before.
-    pub fn refresh(&mut self, root: &Path, blobs: &Blobs) -> bool {
+    /// A tree as [`Tree::unsaved`] wrote it.
+    pub fn parse(bytes: &[u8]) -> Self {
+        let mut files = BTreeMap::new();
+        let mut taken_ns = 0;
+        for line in bytes.split(|byte| *byte == b'\n') {
+            match serde_json::from_slice(line) {
+                Ok(Stored::Known(known)) => drop(files.insert(known.path.clone(), known)),
+                Ok(Stored::Gone(path)) => drop(files.remove(&path)),
+                Ok(Stored::Taken(ns)) => taken_ns = ns,
+                Err(_) => {}
+            }
+        }
+        Self { files: files.into_values().collect(), taken_ns, ..Self::default() }
+    }
+
+    /// What is to be written for this tree, as lines, and whether they follow what was written before (`there`), or
+    /// replace it.
+    ///
+    /// # Errors
+    /// Never in practice: those of the serializer.
+    pub fn unsaved(&mut self, there: bool) -> serde_json::Result<(Vec<u8>, bool)> {
+        let follows =
+            there && self.saved > 0 && self.saved + self.unsaved.len() < 2 * self.files.len() + 1_000;
+        let mut bytes = Vec::new();
+        let mut push = |line: &Stored| {
+            serde_json::to_writer(&mut bytes, line)?;
+            bytes.push(b'\n');
+            serde_json::Result::Ok(())
+        };
+        let changes = std::mem::take(&mut self.unsaved);
+        let written = if follows {
+            changes.iter().try_for_each(&mut push)?;
+            changes.len()
+        } else {
+            self.saved = 0;
+            self.files.iter().try_for_each(|known| push(&Stored::Known(known.clone())))?;
+            self.files.len()
+        };
+        push(&Stored::Taken(self.taken_ns))?;
+        self.saved += written + 1;
+        Ok((bytes, follows))
+    }
+
+    /// Brings the tree up to date and keeps what nobody else keeps.
+    pub fn refresh(&mut self, root: &Path, blobs: &Blobs) {
         let begun_ns = now_ns();
-        let git = GitIndex::load(root);
-        let tracked = git.iter().flat_map(GitIndex::paths);
+        let git = GitIndex::load(root, self.git.take());
+        let tracked = git.iter().flat_map(|git| git.paths());
         let found = look_around(root, tracked);
         let mut old: BTreeMap<PathBuf, Known> =
             std::mem::take(&mut self.files).into_iter().map(|known| (known.path.clone(), known)).collect();
-        let mut changed = old.len() != found.len();
         let mut files = Vec::with_capacity(found.len());
-        let (mut asked, mut to_copy) = (Vec::new(), Vec::new());
+        let (mut fresh, mut asked, mut to_copy) = (Vec::new(), Vec::new(), Vec::new());
         for (path, (stamp, meta)) in found {
-            let known = old.remove(&path).filter(|known| known.stamp == stamp && !known.racy);
-            if let Some(known) = known.filter(|known| known.content != Content::Nowhere) {
+            let known = old.remove(&path);
+            let good =
+                |known: &Known| known.stamp == stamp && !known.racy && known.content != Content::Nowhere;
+            if let Some(known) = known.filter(good) {
                 files.push(known);
                 continue;
             }
-            changed = true;
+            fresh.push(files.len());
             let racy = begun_ns.saturating_sub(stamp.ctime_ns) < RACY_NS;
             let mut content = Content::None;
             match stamp.kind {
@@ -200,13 +258,15 @@ impl Tree {
         }
         copy(root, blobs, &mut files, to_copy);
         self.unkept = files.iter().filter(|known| known.content == Content::Nowhere).count();
+        self.unsaved.extend(old.into_keys().map(Stored::Gone));
+        self.unsaved.extend(fresh.into_iter().map(|index| Stored::Known(files[index].clone())));
+        self.git = git;
         self.files = files;
         self.taken_ns = begun_ns;
-        changed
     }
 
-    /// What is different on disk now; the tree itself is then as the disk.
-    pub fn compare(&mut self, root: &Path, blobs: &Blobs) -> Vec<Difference> {
+    /// What is different on disk now.
+    pub fn compare(&self, root: &Path, blobs: &Blobs) -> Vec<Difference> {
         let found = look_around(root, self.files.iter().map(|known| &known.path));
         let mut changed: Vec<Known> = Vec::new();
         let mut paths: Vec<PathBuf> = Vec::new();
@@ -234,7 +294,7 @@ impl Tree {
             .map(|(path, (stamp, meta))| (path.clone(), older(stamp, meta)))
             .collect();
         made.sort();
-        let before = states(root, blobs, &changed);
+        let before = states(self.git.as_deref(), root, blobs, &changed);
         let mut differences = Vec::new();
         for (known, (before, bytes)) in changed.into_iter().zip(before) {
             let after = disk::keep(root, &known.path, blobs, COPY_LIMIT_BYTES);
@@ -280,7 +340,12 @@ fn copy(root: &Path, blobs: &Blobs, files: &mut [Known], mut wanted: Vec<(u64, u
 }
 
 /// The states that files had, with their bytes brought into the store.
-fn states(root: &Path, blobs: &Blobs, files: &[Known]) -> Vec<(State, Option<Vec<u8>>)> {
+fn states(
+    git: Option<&GitIndex>,
+    root: &Path,
+    blobs: &Blobs,
+    files: &[Known],
+) -> Vec<(State, Option<Vec<u8>>)> {
     let oids: Vec<&str> = files
         .iter()
         .filter_map(|known| match &known.content {
@@ -288,7 +353,9 @@ fn states(root: &Path, blobs: &Blobs, files: &[Known]) -> Vec<(State, Option<Vec
             _ => None,
         })
         .collect();
-    let git = if oids.is_empty() { None } else { GitIndex::load(root) };
+    // After a kill the index is read anew; the objects are where they were.
+    let again = if git.is_none() && !oids.is_empty() { GitIndex::load(root, None) } else { None };
+    let git = git.or(again.as_deref());
     let mut from_git = git.map(|git| git.contents(&oids)).unwrap_or_default().into_iter();
     files
         .iter()
