@@ -31,7 +31,6 @@ struct Inner {
     tree: Tree,
     notices: Vec<String>,
     broken: bool,
-    named_unkept: bool,
 }
 
 impl Journal {
@@ -130,14 +129,6 @@ impl Journal {
         inner.tree.refresh(&self.root, &self.blobs);
         if let Err(error) = self.save_tree(&mut inner) {
             return self.fail(&mut inner, &error);
-        }
-        if inner.tree.unkept > 0 && !inner.named_unkept {
-            inner.named_unkept = true;
-            let text = format!(
-                "/rewind can't bring back {} as commands change them: too large or too many to keep.",
-                crate::base::text::plural(inner.tree.unkept, "file")
-            );
-            inner.notices.push(text);
         }
         self.write(&mut inner, vec![Line::Running { command: command.to_owned() }]);
     }

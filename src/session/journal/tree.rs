@@ -2,7 +2,7 @@
 //! from command to command, so that only what changed is read again. What git or the store already has is not copied;
 //! the rest is, smallest first, within a budget. Ignored files are left out unless git tracks them.
 
-use std::collections::BTreeMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ const COPY_LIMIT_BYTES: u64 = 4 * 1024 * 1024;
 /// What is copied before one command, at most.
 const COPY_BYTES: u64 = 64 * 1024 * 1024;
 const COPY_FILES: usize = 4_000;
-const COPY_TIME: Duration = Duration::from_millis(1_500);
+const COPY_TIME: Duration = Duration::from_secs(1);
 /// A file changed this shortly before it was looked at may change again without a new time stamp.
 const RACY_NS: i64 = 50_000_000;
 
@@ -83,8 +83,6 @@ enum Stored {
 pub struct Tree {
     files: Vec<Known>,
     taken_ns: i64,
-    /// Files whose content could not be kept.
-    pub unkept: usize,
     git: Option<Arc<GitIndex>>,
     /// What changed with the last refresh, not yet taken for the disk.
     unsaved: Vec<Stored>,
@@ -137,8 +135,8 @@ fn now_ns() -> i64 {
 fn look_around<'a>(
     root: &Path,
     also: impl Iterator<Item = &'a PathBuf>,
-) -> BTreeMap<PathBuf, (Stamp, Metadata)> {
-    let found = Mutex::new(BTreeMap::new());
+) -> HashMap<PathBuf, (Stamp, Metadata)> {
+    let found = Mutex::new(HashMap::new());
     let mut walk = Walk::new(root);
     walk.hidden = true;
     walk.visit(&AtomicBool::new(false), |entry| {
@@ -166,7 +164,7 @@ fn look_around<'a>(
 impl Tree {
     /// A tree as [`Tree::unsaved`] wrote it.
     pub fn parse(bytes: &[u8]) -> Self {
-        let mut files = BTreeMap::new();
+        let mut files = HashMap::new();
         let mut taken_ns = 0;
         for line in bytes.split(|byte| *byte == b'\n') {
             match serde_json::from_slice(line) {
@@ -213,7 +211,7 @@ impl Tree {
         let git = GitIndex::load(root, self.git.take());
         let tracked = git.iter().flat_map(|git| git.paths());
         let found = look_around(root, tracked);
-        let mut old: BTreeMap<PathBuf, Known> =
+        let mut old: HashMap<PathBuf, Known> =
             std::mem::take(&mut self.files).into_iter().map(|known| (known.path.clone(), known)).collect();
         let mut files = Vec::with_capacity(found.len());
         let (mut fresh, mut asked, mut to_copy) = (Vec::new(), Vec::new(), Vec::new());
@@ -257,7 +255,6 @@ impl Tree {
             }
         }
         copy(root, blobs, &mut files, to_copy);
-        self.unkept = files.iter().filter(|known| known.content == Content::Nowhere).count();
         self.unsaved.extend(old.into_keys().map(Stored::Gone));
         self.unsaved.extend(fresh.into_iter().map(|index| Stored::Known(files[index].clone())));
         self.git = git;
@@ -270,8 +267,8 @@ impl Tree {
         let found = look_around(root, self.files.iter().map(|known| &known.path));
         let mut changed: Vec<Known> = Vec::new();
         let mut paths: Vec<PathBuf> = Vec::new();
-        let mut inodes = std::collections::HashSet::new();
-        let mut known_paths = std::collections::HashSet::with_capacity(self.files.len());
+        let mut inodes = HashSet::new();
+        let mut known_paths = HashSet::with_capacity(self.files.len());
         for known in &self.files {
             known_paths.insert(known.path.as_path());
             inodes.insert(known.stamp.inode);
