@@ -207,7 +207,8 @@ pub fn rewind(
 
 /// What the model is told when files changed behind its back.
 pub fn reminder(done: &RewindDone) -> Option<String> {
-    if done.done.is_empty() {
+    // A conversation that went back as well remembers the files as they are again.
+    if done.done.is_empty() || done.part.conversation() {
         return None;
     }
     let names: Vec<&str> = done.done.iter().take(20).map(String::as_str).collect();

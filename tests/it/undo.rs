@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use mycode::model::item::ItemId;
-use mycode::protocol::rewind::PointId;
+use mycode::protocol::event::Event;
+use mycode::protocol::op::Op;
+use mycode::protocol::rewind::{Part, PointId};
 use mycode::session::journal::lines::Line;
 use mycode::session::journal::plan::{self, Plan};
 use mycode::session::journal::recorder::Journal;
@@ -17,6 +19,7 @@ use mycode::session::journal::restore::{self, Outcome};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use crate::support::agent::TestAgent;
 use crate::support::answer::answer;
 use crate::support::server::FakeServer;
 use crate::support::workplace::{Workplace, stderr, stdout};
@@ -267,6 +270,61 @@ fn the_conversation_goes_back_and_comes_again() {
     assert!(!said[3].contains("another task") && said[3].contains("third task"), "{}", said[3]);
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn an_open_session_goes_back_and_tells_the_model() {
+    let server = FakeServer::start(vec![
+        answer().text("hello").into(),
+        answer().call("Read", json!({"path": "a"})).into(),
+        answer().call("Edit", json!({"path": "a", "old_string": "one", "new_string": "two"})).into(),
+        answer().call("Bash", json!({"command": "echo made > made; rm b"})).into(),
+        answer().text("done").into(),
+        answer().text("fine").into(),
+        answer().text("good").into(),
+    ]);
+    let place = Workplace::new();
+    place.file("a", "one\n").file("b", "bee\n");
+    let config = format!(
+        "provider = \"openai\"\nmodel = \"m\"\nbase_url = \"{}\"\npermission = \"full\"\n",
+        server.base_url()
+    );
+    let mut agent = TestAgent::start(&place, &config, false);
+    agent.turn("hi").await;
+    agent.turn("change a").await;
+    agent.send(Op::ListPoints);
+    let points = agent.until(|event| match event {
+        Event::RewindPoints(points) => Some(points.clone()),
+        _ => None,
+    });
+    let points = points.await;
+    assert_eq!((points.len(), points[0].title.as_str(), points[0].files), (2, "change a", 3));
+    agent.send(Op::PreviewRewind { point: points[0].id });
+    let preview = agent.until(|event| match event {
+        Event::RewindPreview(preview) => Some(preview.clone()),
+        _ => None,
+    });
+    let preview = preview.await;
+    let deeds: Vec<_> = preview.rows.iter().map(|row| (row.path.as_str(), row.deed.as_str())).collect();
+    assert_eq!(deeds, [("a", "restore"), ("b", "recreate"), ("made", "delete")]);
+    assert_eq!(place.text("a"), "two\n", "a preview changes nothing");
+    let done = |event: &Event| match event {
+        Event::Rewound(done) => Some(done.clone()),
+        _ => None,
+    };
+    // Files alone: the model is told with the next message.
+    agent.send(Op::Rewind { point: points[0].id, part: Part::Files, force: false });
+    assert_eq!(agent.until(done).await.done, ["a", "b", "made"]);
+    assert_eq!((place.text("a"), place.text("b")), ("one\n".to_owned(), "bee\n".to_owned()));
+    agent.turn("and now?").await;
+    let last = |number: usize| server.requests()[number].body["messages"].to_string();
+    assert!(last(5).contains("went back to an earlier state of these files: a, b, made"), "{}", last(5));
+    // Both: the message comes back to be changed and sent again.
+    agent.send(Op::Rewind { point: points[0].id, part: Part::Both, force: false });
+    let back = agent.until(done).await;
+    assert_eq!((back.text.as_deref(), back.done.len()), (Some("change a"), 0));
+    agent.turn("something else").await;
+    assert!(last(6).contains("something else") && !last(6).contains("change a"), "{}", last(6));
+}
+
 /// A journal without an agent: commands are closures.
 struct Plain {
     _dir: tempfile::TempDir,
@@ -418,6 +476,17 @@ fn what_can_not_be_kept_is_named() {
     assert_eq!((done.done.len(), done.left.len()), (1, 1));
     assert_eq!(fs::read_to_string(root.join("small")).unwrap(), "1");
     assert_eq!(fs::read_to_string(root.join("huge.bin")).unwrap(), "tiny");
+}
+
+#[test]
+fn what_a_command_made_goes_however_large_it_is() {
+    let mut plain = Plain::new();
+    let root = plain.root.clone();
+    let point = plain.turn(|root| fs::write(root.join("huge.bin"), vec![b'x'; 5 << 20]).unwrap());
+    let done = plain.go(point, false);
+    assert!(done.left.is_empty() && !root.join("huge.bin").exists(), "{done:?}");
+    plain.go(PointId::Rewind(1), false);
+    assert_eq!(root.join("huge.bin").metadata().unwrap().len(), 5 << 20);
 }
 
 #[test]

@@ -80,6 +80,14 @@ pub fn look_in(root: &Path, relative: &Path, limit: u64) -> io::Result<(State, O
     look(&root.join(relative), limit)
 }
 
+/// A regular file as it is known without reading it; anything else counts as absent.
+pub fn stamp(root: &Path, relative: &Path) -> State {
+    match root.join(relative).symlink_metadata() {
+        Ok(meta) if meta.is_file() => State::Unkept { size: meta.len(), mtime_ns: mtime_ns(&meta) },
+        _ => State::Absent,
+    }
+}
+
 /// Like [`look_in`], and keeps the bytes in the store.
 ///
 /// # Errors

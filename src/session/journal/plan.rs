@@ -109,7 +109,7 @@ fn step(root: &Path, blobs: &Blobs, relative: &Path, chain: &[&Change]) -> Optio
         deed,
         plus: 0,
         minus: 0,
-        conflict: conflict(chain, last, &now),
+        conflict: conflict(chain, last, &now, disk::stamp(root, relative)),
         impossible: None,
         target,
         now,
@@ -130,7 +130,7 @@ fn step(root: &Path, blobs: &Blobs, relative: &Path, chain: &[&Change]) -> Optio
     Some(step)
 }
 
-fn conflict(chain: &[&Change], last: &Change, now: &State) -> Option<String> {
+fn conflict(chain: &[&Change], last: &Change, now: &State, stamp: State) -> Option<String> {
     if chain.iter().any(|change| change.doubtful) {
         return Some(
             "it may be somebody else's: it was found after a command was cut off, or was moved here from elsewhere"
@@ -138,7 +138,10 @@ fn conflict(chain: &[&Change], last: &Change, now: &State) -> Option<String> {
         );
     }
     // A change that was announced may not have been made.
-    if !now.same_content(&last.after) && !now.same_content(&last.before) {
+    // What was not read then is told by size and time.
+    let stands =
+        |known: &State| now.same_content(known) || matches!(known, State::Unkept { .. }) && stamp == *known;
+    if !stands(&last.after) && !stands(&last.before) {
         return Some("it was changed by someone else since".to_owned());
     }
     let broken = chain.windows(2).any(|pair| {

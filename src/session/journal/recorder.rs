@@ -146,12 +146,7 @@ impl Journal {
         let mut lines: Vec<Line> = differences
             .into_iter()
             .map(|found| {
-                let (plus, minus) = match (&found.before, &found.after) {
-                    (State::File { .. } | State::Absent, State::File { .. } | State::Absent) => {
-                        disk::counts(found.bytes.0.as_deref(), found.bytes.1.as_deref())
-                    }
-                    _ => (0, 0),
-                };
+                let (plus, minus) = found.lines;
                 Line::Change(Change {
                     path: found.path,
                     before: found.before,

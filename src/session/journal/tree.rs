@@ -24,6 +24,12 @@ const COPY_LIMIT_BYTES: u64 = 4 * 1024 * 1024;
 const COPY_BYTES: u64 = 64 * 1024 * 1024;
 const COPY_FILES: usize = 4_000;
 const COPY_TIME: Duration = Duration::from_secs(1);
+/// After this time what a command changed is only told by stamps, so that rewriting a whole tree does not take for ever.
+const COMPARE_TIME: Duration = Duration::from_secs(5);
+/// After this time changed lines are no longer counted.
+const COUNT_TIME: Duration = Duration::from_secs(2);
+/// Files whose bytes are in memory at once.
+const CHUNK: usize = 128;
 /// A file changed this shortly before it was looked at may change again without a new time stamp.
 const RACY_NS: i64 = 50_000_000;
 
@@ -96,8 +102,8 @@ pub struct Difference {
     pub path: PathBuf,
     pub before: State,
     pub after: State,
-    /// The bytes, for counting lines.
-    pub bytes: (Option<Vec<u8>>, Option<Vec<u8>>),
+    /// Lines added and removed.
+    pub lines: (u32, u32),
     /// See `Change::doubtful`.
     pub doubtful: bool,
 }
@@ -264,55 +270,117 @@ impl Tree {
 
     /// What is different on disk now.
     pub fn compare(&self, root: &Path, blobs: &Blobs) -> Vec<Difference> {
+        let begun = Instant::now();
         let found = look_around(root, self.files.iter().map(|known| &known.path));
-        let mut changed: Vec<Known> = Vec::new();
-        let mut paths: Vec<PathBuf> = Vec::new();
-        let mut inodes = HashSet::new();
         let mut known_paths = HashSet::with_capacity(self.files.len());
+        let mut changed: Vec<&Known> = Vec::new();
         for known in &self.files {
             known_paths.insert(known.path.as_path());
-            inodes.insert(known.stamp.inode);
-            if known.racy || found.get(&known.path).is_none_or(|(stamp, _)| *stamp != known.stamp) {
-                changed.push(known.clone());
+            // Without its bytes, a file can only be told by its stamp.
+            let unsure = known.racy && known.content != Content::Nowhere;
+            if unsure || found.get(&known.path).is_none_or(|(stamp, _)| *stamp != known.stamp) {
+                changed.push(known);
             }
         }
-        // A file that is older than the command and was not in the tree was moved here or was ignored until now. Where
-        // nobody knows when a file was born, its last change of any kind tells the second of these.
-        let older = |stamp: &Stamp, meta: &Metadata| {
-            let born = meta.created().ok().and_then(|time| time.duration_since(SystemTime::UNIX_EPOCH).ok());
-            let born_ns = born.and_then(|born| i64::try_from(born.as_nanos()).ok()).unwrap_or(stamp.ctime_ns);
-            stamp.kind != Kind::Folder
-                && !inodes.contains(&stamp.inode)
-                && born_ns.min(stamp.ctime_ns).saturating_add(RACY_NS) < self.taken_ns
-        };
-        let mut made: Vec<(PathBuf, bool)> = found
-            .iter()
-            .filter(|(path, _)| !known_paths.contains(path.as_path()))
-            .map(|(path, (stamp, meta))| (path.clone(), older(stamp, meta)))
-            .collect();
-        made.sort();
-        let before = states(self.git.as_deref(), root, blobs, &changed);
+        changed.sort_by(|a, b| a.path.cmp(&b.path));
         let mut differences = Vec::new();
-        for (known, (before, bytes)) in changed.into_iter().zip(before) {
-            let after = disk::keep(root, &known.path, blobs, COPY_LIMIT_BYTES);
-            let Ok((after, after_bytes)) = after else { continue };
-            // The times of an unread file say that it changed; how, nobody knows.
-            if after != before {
-                let bytes = (bytes, after_bytes);
-                paths.push(known.path.clone());
-                differences.push(Difference { path: known.path, before, after, bytes, doubtful: false });
+        for part in changed.chunks(CHUNK) {
+            let late = begun.elapsed() > COMPARE_TIME;
+            let before = if late {
+                part.iter().map(|known| unread(known)).collect()
+            } else {
+                self.states(root, blobs, part)
+            };
+            for (known, (before, bytes)) in part.iter().zip(before) {
+                let limit = if late { 0 } else { COPY_LIMIT_BYTES };
+                let Ok((after, after_bytes)) = disk::look_in(root, &known.path, limit) else { continue };
+                if after != before {
+                    let counted =
+                        begun.elapsed() < COUNT_TIME && (before.hash().is_some() || after.hash().is_some());
+                    let lines =
+                        if counted { disk::counts(bytes.as_deref(), after_bytes.as_deref()) } else { (0, 0) };
+                    differences.push(Difference {
+                        path: known.path.clone(),
+                        before,
+                        after,
+                        lines,
+                        doubtful: false,
+                    });
+                }
             }
         }
-        for (path, doubtful) in made {
-            let Ok((after, bytes)) = disk::keep(root, &path, blobs, COPY_LIMIT_BYTES) else { continue };
-            if after == State::Absent {
-                continue;
+        let mut made: Vec<_> =
+            found.iter().filter(|(path, _)| !known_paths.contains(path.as_path())).collect();
+        made.sort_by(|a, b| a.0.cmp(b.0));
+        let inodes: HashSet<u64> = self.files.iter().map(|known| known.stamp.inode).collect();
+        for (path, (stamp, meta)) in made {
+            let limit = if begun.elapsed() > COMPARE_TIME { 0 } else { COPY_LIMIT_BYTES };
+            let Ok((after, bytes)) = disk::look_in(root, path, limit) else { continue };
+            let lines =
+                if begun.elapsed() < COUNT_TIME { disk::counts(None, bytes.as_deref()) } else { (0, 0) };
+            let doubtful = !inodes.contains(&stamp.inode) && self.is_older(stamp, meta);
+            if after != State::Absent {
+                let before = State::Absent;
+                differences.push(Difference { path: path.clone(), before, after, lines, doubtful });
             }
-            let bytes = (None, bytes);
-            differences.push(Difference { path, before: State::Absent, after, bytes, doubtful });
         }
         differences
     }
+
+    /// A file that is older than the command and was not in the tree was moved here or was ignored until now. Where nobody
+    /// knows when a file was born, its last change of any kind tells the second of these.
+    fn is_older(&self, stamp: &Stamp, meta: &Metadata) -> bool {
+        let born = meta.created().ok().and_then(|time| time.duration_since(SystemTime::UNIX_EPOCH).ok());
+        let born_ns = born.and_then(|born| i64::try_from(born.as_nanos()).ok()).unwrap_or(stamp.ctime_ns);
+        stamp.kind != Kind::Folder && born_ns.min(stamp.ctime_ns).saturating_add(RACY_NS) < self.taken_ns
+    }
+
+    /// The states that files had, with their bytes brought into the store.
+    fn states(&self, root: &Path, blobs: &Blobs, files: &[&Known]) -> Vec<(State, Option<Vec<u8>>)> {
+        let oids: Vec<&str> = files
+            .iter()
+            .filter_map(|known| match &known.content {
+                Content::Git(oid) => Some(oid.as_str()),
+                _ => None,
+            })
+            .collect();
+        // After a kill the index is read anew; the objects are where they were.
+        let again = if self.git.is_none() && !oids.is_empty() { GitIndex::load(root, None) } else { None };
+        let git = self.git.as_ref().or(again.as_ref());
+        let mut from_git = git.map(|git| git.contents(&oids)).unwrap_or_default().into_iter();
+        files
+            .iter()
+            .map(|known| {
+                let Stamp { size, mode, .. } = known.stamp;
+                match &known.content {
+                    Content::Stored(hash) => {
+                        (State::File { hash: hash.clone(), size, mode }, blobs.get(hash))
+                    }
+                    Content::Git(_) => {
+                        let bytes = from_git.next().flatten().filter(|bytes| bytes.len() as u64 == size);
+                        match bytes.map(|bytes| (blobs.put(&bytes), bytes)) {
+                            Some((Ok(hash), bytes)) => (State::File { hash, size, mode }, Some(bytes)),
+                            _ => unread(known),
+                        }
+                    }
+                    _ => unread(known),
+                }
+            })
+            .collect()
+    }
+}
+
+/// The state of a file without its bytes.
+fn unread(known: &Known) -> (State, Option<Vec<u8>>) {
+    let Stamp { kind, size, mtime_ns, mode, .. } = known.stamp;
+    let state = match (&known.content, kind) {
+        (Content::Stored(hash), _) => State::File { hash: hash.clone(), size, mode },
+        (Content::Link(to), _) => State::Link { to: to.clone() },
+        (_, Kind::Folder) => State::Folder,
+        (_, Kind::Special) => State::Special,
+        _ => State::Unkept { size, mtime_ns },
+    };
+    (state, None)
 }
 
 /// Keeps the contents of these files (size, index), smallest first, as far as the budget goes.
@@ -334,47 +402,4 @@ fn copy(root: &Path, blobs: &Blobs, files: &mut [Known], mut wanted: Vec<(u64, u
             known.content = Content::Stored(hash);
         }
     }
-}
-
-/// The states that files had, with their bytes brought into the store.
-fn states(
-    git: Option<&GitIndex>,
-    root: &Path,
-    blobs: &Blobs,
-    files: &[Known],
-) -> Vec<(State, Option<Vec<u8>>)> {
-    let oids: Vec<&str> = files
-        .iter()
-        .filter_map(|known| match &known.content {
-            Content::Git(oid) => Some(oid.as_str()),
-            _ => None,
-        })
-        .collect();
-    // After a kill the index is read anew; the objects are where they were.
-    let again = if git.is_none() && !oids.is_empty() { GitIndex::load(root, None) } else { None };
-    let git = git.or(again.as_deref());
-    let mut from_git = git.map(|git| git.contents(&oids)).unwrap_or_default().into_iter();
-    files
-        .iter()
-        .map(|known| {
-            let Stamp { kind, size, mtime_ns, mode, .. } = known.stamp;
-            let lost = State::Unkept { size, mtime_ns };
-            match (&known.content, kind) {
-                (Content::Stored(hash), _) => {
-                    (State::File { hash: hash.clone(), size, mode }, blobs.get(hash))
-                }
-                (Content::Git(_), _) => {
-                    let bytes = from_git.next().flatten().filter(|bytes| bytes.len() as u64 == size);
-                    match bytes.map(|bytes| (blobs.put(&bytes), bytes)) {
-                        Some((Ok(hash), bytes)) => (State::File { hash, size, mode }, Some(bytes)),
-                        _ => (lost, None),
-                    }
-                }
-                (Content::Link(to), _) => (State::Link { to: to.clone() }, None),
-                (_, Kind::Folder) => (State::Folder, None),
-                (_, Kind::Special) => (State::Special, None),
-                _ => (lost, None),
-            }
-        })
-        .collect()
 }
