@@ -39,6 +39,15 @@ use Want::{Bytes, No, Noop};
 
 type Case<'a> = (Kind, &'a str, &'a [u8], Do<'a>, Want<'a>);
 
+/// "The table shows what was sold in Japan." and its like, with `x` to be replaced; the second byte of 表 is a backslash.
+const SHIFT_JIS: &[u8] =
+    b"\x95\x5C\x82\xCD\x93\xFA\x96\x7B\x8C\xEA\x82\xC5\x8F\x91\x82\xA9\x82\xEA\x82\xBD\x95\xB6\x8F\x91 x\n";
+const SHIFT_JIS_AFTER: &[u8] = b"\x95\x5C\x82\xCD\x93\xFA\x96\x7B\x8C\xEA\x82\xC5\x8F\x91\x82\xA9\x82\xEA\x82\xBD\x95\xB6\x8F\x91 \x93\xFA\n";
+const GBK: &[u8] =
+    b"\xD5\xE2\xCA\xC7\xD2\xBB\xB8\xF6\xD6\xD0\xCE\xC4\xCE\xC4\xBC\xFE\xA3\xAC\xC4\xDA\xC8\xDD x\n";
+const GBK_AFTER: &[u8] =
+    b"\xD5\xE2\xCA\xC7\xD2\xBB\xB8\xF6\xD6\xD0\xCE\xC4\xCE\xC4\xBC\xFE\xA3\xAC\xC4\xDA\xC8\xDD \xD6\xD0\n";
+
 /// Runs all cases in one process, each on a file of its own that was read first.
 fn run(cases: &[Case]) {
     let place = Workplace::new();
@@ -238,6 +247,11 @@ fn encodings() {
             Edit("x", "\u{65e5}"),
             No("no character"),
         ),
+        (C, "Shift-JIS text is edited as such", SHIFT_JIS, Edit("x", "\u{65e5}"), Bytes(SHIFT_JIS_AFTER)),
+        (S, "half of a Shift-JIS character is none", SHIFT_JIS, Edit("\\", "/"), No("not found")),
+        (S, "Shift-JIS has no such letter", SHIFT_JIS, Edit("x", "\u{e9}"), No("no character")),
+        (S, "Shift-JIS has no emoji", SHIFT_JIS, Edit("x", "\u{1f600}"), No("no character")),
+        (C, "GBK text is edited as such", GBK, Edit("x", "\u{4e2d}"), Bytes(GBK_AFTER)),
         (C, "GBK bytes stay", b"\xD6\xD0\xCE\xC4 x\n", Edit("x", "y"), Bytes(b"\xD6\xD0\xCE\xC4 y\n")),
         (C, "EUC-KR bytes stay", b"\xC7\xD1\xB1\xDB x\n", Edit("x", "y"), Bytes(b"\xC7\xD1\xB1\xDB y\n")),
         (
