@@ -24,6 +24,8 @@ use crate::protocol::event::{Event, Level};
 use crate::protocol::ledger::LedgerView;
 use crate::protocol::op::Op;
 use crate::provider::api::Provider;
+use crate::session::journal::blobs;
+use crate::session::journal::recorder::Journal;
 use crate::session::log::LogError;
 use crate::tool::cx::ToolCx;
 
@@ -64,7 +66,14 @@ pub fn start(setup: Setup) -> Result<Handle, LogError> {
         engine.core.law.continue_session(had_rules, &engine.wiring.workspace);
         engine.go_on_with(chosen_model).await;
         let spill = Arc::clone(&engine.core.dispatcher.cx.spill);
-        tokio::task::spawn_blocking(move || spill.clean());
+        let journal = engine.core.dispatcher.cx.journal.clone();
+        tokio::task::spawn_blocking(move || {
+            spill.clean();
+            if let Some(journal) = journal {
+                blobs::clean(journal.folder());
+            }
+        });
+        engine.open_journal().await;
         engine.run(op_receiver).await;
     });
     Ok(Handle { ops: op_sender, events: event_receiver, task })
@@ -134,6 +143,7 @@ fn core(
     let spill = Arc::new(Spill::new(project_state.join("tool-output")));
     let mut cx = ToolCx::new(workspace.to_owned(), Arc::clone(&spill));
     cx.originals = Some(Arc::clone(originals) as _);
+    cx.journal = Some(Arc::new(Journal::new(project_state, workspace)));
     let desk = Arc::new(PolicyDesk::new(
         loaded.work.permission,
         Rules::load(project_state),
@@ -164,5 +174,6 @@ fn core(
         summary_failures: 0,
         last_estimate: 0,
         typed: Vec::new(),
+        reminder: None,
     }
 }

@@ -136,6 +136,17 @@ impl Conversation {
         Ok(())
     }
 
+    /// Makes the history what it was before the rewind (or revival) number `rewind`, counted from 0.
+    ///
+    /// # Errors
+    /// When the log cannot be written.
+    pub fn revive(&mut self, rewind: u32) -> Result<(), LogError> {
+        self.write(&Record::Revive { rewind })?;
+        self.history.revive(rewind);
+        self.last_reported = None;
+        Ok(())
+    }
+
     /// Pins items, or releases them.
     ///
     /// # Errors
@@ -159,6 +170,26 @@ impl Conversation {
         }
         let sent = self.prefix.account(built);
         self.write(&Record::Sent(sent))
+    }
+
+    /// The todo list as the history tells it.
+    pub fn todos(&self) -> Option<serde_json::Value> {
+        self.history.entries().iter().rev().find_map(|entry| match &*entry.item {
+            Item::ToolResult(result) if &*result.tool == "TodoWrite" => {
+                result.envelope.data.get("todos").cloned()
+            }
+            _ => None,
+        })
+    }
+
+    /// How many rewinds and revivals there were.
+    pub fn rewinds(&self) -> u32 {
+        self.history.rewinds()
+    }
+
+    /// The youngest item's number, whether it still counts or not.
+    pub fn last_item(&self) -> ItemId {
+        ItemId(self.next_id - 1)
     }
 
     /// Takes up that a request was answered.

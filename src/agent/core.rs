@@ -34,6 +34,8 @@ pub struct Core {
     pub last_estimate: u64,
     /// What the person typed for the running turn, word for word, to give it back when the turn comes to nothing.
     pub typed: Vec<String>,
+    /// What the model must be told with the next message: files that went back behind its back.
+    pub reminder: Option<String>,
 }
 
 impl Core {

@@ -43,6 +43,8 @@ pub struct Dispatcher {
 /// A call that passed the gate.
 struct Admitted<'a> {
     prepared: Box<dyn Prepared + 'a>,
+    /// Whether it runs a program, which may change any file.
+    command: Option<String>,
 }
 
 impl Dispatcher {
@@ -152,7 +154,8 @@ impl Dispatcher {
             }
             Verdict::Ask { reason } => self.ask(call, &*prepared, &accesses, reason, control, events).await?,
         }
-        Ok(Admitted { prepared })
+        let command = accesses.iter().any(|access| matches!(access, Access::Exec { .. }));
+        Ok(Admitted { command: command.then(|| prepared.title()), prepared })
     }
 
     async fn ask(
@@ -220,18 +223,50 @@ impl Dispatcher {
             return Ok(*never_run());
         }
         let cx = self.cx_for(call, control, events);
+        let Admitted { prepared, command } = admitted;
+        if let Some(command) = &command {
+            self.watch(control, events, Some(command)).await;
+        }
         let begun = Instant::now();
         let outcome = tokio::select! {
-            outcome = admitted.prepared.run(&cx) => outcome,
-            () = after(&control.cancel) => return Ok(*interrupted()),
+            outcome = prepared.run(&cx) => Some(outcome),
+            () = after(&control.cancel) => None,
         };
+        let time_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        if command.is_some() {
+            self.watch(control, events, None).await;
+        }
+        let Some(outcome) = outcome else { return Ok(*interrupted()) };
         let mut envelope = match outcome {
             Ok(envelope) => envelope,
             Err(ToolError::Fatal(message)) => return Err(message),
             Err(error @ ToolError::Model { .. }) => *envelope_of(&error),
         };
-        envelope.time_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        envelope.time_ms = time_ms;
         Ok(envelope)
+    }
+
+    /// Has the undo journal look at the files before a command (named) and after it.
+    async fn watch(&self, control: &TurnControl, events: &Events, before: Option<&str>) {
+        let Some(journal) = self.cx.journal.clone() else { return };
+        let command = before.map(str::to_owned);
+        let looking = Arc::clone(&journal);
+        let work = tokio::task::spawn_blocking(move || match command {
+            Some(command) => looking.before_command(&command),
+            None => looking.after_command(),
+        });
+        // Looking before may take a moment in a huge tree; who interrupts does not wait for it.
+        if before.is_some() {
+            tokio::select! {
+                _ = work => {}
+                () = control.cancel.cancelled() => {}
+            }
+        } else {
+            let _ = work.await;
+        }
+        for text in journal.take_notices() {
+            let _ = events.send(Event::Notice { level: Level::Warning, text });
+        }
     }
 
     fn cx_for(&self, call: &ToolCall, control: &Arc<TurnControl>, events: &Events) -> ToolCx {

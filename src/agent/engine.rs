@@ -182,7 +182,7 @@ impl Engine {
                 Err(error) => self.notice(Level::Error, error.to_string()),
             },
             Op::Clear => {
-                self.open(Conversation::new(&self.wiring.project_state, &self.wiring.workspace));
+                self.open(Conversation::new(&self.wiring.project_state, &self.wiring.workspace)).await;
                 self.announce();
             }
             Op::Resume { session } => match index::find(&self.wiring.project_state, &session) {
@@ -190,6 +190,9 @@ impl Engine {
                 Err(message) => self.notice(Level::Error, format!("{message}.")),
             },
             Op::ShowContext => self.send_ledger(),
+            Op::ListPoints => self.list_points(),
+            Op::PreviewRewind { point } => self.preview_rewind(point).await,
+            Op::Rewind { point, part, force } => self.rewind(point, part, force).await,
             Op::Submit { .. } | Op::Init | Op::Compact { .. } | Op::Shutdown | Op::Interrupt => {}
             quick => quick_op(
                 quick,
@@ -207,7 +210,7 @@ impl Engine {
     pub async fn resume(&mut self, path: &Path) {
         match Conversation::restore(&self.wiring.project_state, &self.wiring.workspace, path) {
             Ok(restored) => {
-                self.open(restored.conversation);
+                self.open(restored.conversation).await;
                 self.core.restore_working_state(restored.todos);
                 self.go_on_with(restored.chosen_model).await;
                 self.announce();
@@ -225,7 +228,7 @@ impl Engine {
         }
     }
 
-    fn open(&mut self, conversation: Conversation) {
+    async fn open(&mut self, conversation: Conversation) {
         self.core.conversation = conversation;
         let had_rules = self.core.conversation.prefix.parts().law.is_some();
         self.core.law.continue_session(had_rules, &self.wiring.workspace);
@@ -237,10 +240,12 @@ impl Engine {
         self.core.dispatcher.desk.forget_session();
         cx.shell.set_cwd(cx.root.to_path_buf());
         self.wiring.originals.follow(self.core.conversation.log_path());
+        self.core.reminder = None;
+        self.open_journal().await;
     }
 
     /// Tells the front end what is open.
-    fn announce(&mut self) {
+    pub fn announce(&mut self) {
         let rules_file = self.core.law.exists();
         let info = SessionInfo {
             id: self.core.conversation.id.clone(),
@@ -309,7 +314,14 @@ async fn listen(
                 looks::ledger(beside.wiring.originals.path(), beside.context.clone(), beside.events.clone());
             }
             Some(
-                later @ (Op::Compact { .. } | Op::SetModel { .. } | Op::Clear | Op::Resume { .. } | Op::Init),
+                later @ (Op::Compact { .. }
+                | Op::SetModel { .. }
+                | Op::Clear
+                | Op::Resume { .. }
+                | Op::ListPoints
+                | Op::PreviewRewind { .. }
+                | Op::Rewind { .. }
+                | Op::Init),
             ) => {
                 deferred.push_back(later);
             }

@@ -17,4 +17,6 @@ pub mod policy_desk;
 pub mod recall;
 pub mod reopen;
 pub mod restore;
+pub mod rewind;
+pub mod rewind_ops;
 pub mod turn;

@@ -49,7 +49,10 @@ impl Conversation {
             match record {
                 Record::Item(record) => conversation.note_item(&record.item, &mut todos),
                 // What the server reported last was the size of another request.
-                Record::Forms { .. } | Record::Archive { .. } | Record::Rewind { .. } => {
+                Record::Forms { .. }
+                | Record::Archive { .. }
+                | Record::Rewind { .. }
+                | Record::Revive { .. } => {
                     conversation.last_reported = None;
                 }
                 Record::Model { provider, model } => chosen_model = Some((provider.clone(), model.clone())),

@@ -7,6 +7,7 @@ use std::time::Instant;
 use super::answer::{Stop, notice};
 use super::control::{Events, TurnControl};
 use super::core::Core;
+use crate::base::text::one_line;
 use crate::context::history::ingest;
 use crate::model::call::ToolCall;
 use crate::model::item::{Item, ItemId};
@@ -66,8 +67,14 @@ impl Core {
             let text = "The project's rules changed on disk; the model has the new ones from here on.";
             notice(events, Level::Info, text.to_owned());
         }
-        let message = self.user_message(text, false);
-        Ok(self.conversation.record(Item::User(message))?.0)
+        let mut message = self.user_message(text, false);
+        message.injected.extend(self.reminder.take().map(Into::into));
+        let title = one_line(&message.text, 200);
+        let id = self.conversation.record(Item::User(message))?.0;
+        if let Some(journal) = &self.dispatcher.cx.journal {
+            journal.begin_turn(id.0, &title);
+        }
+        Ok(id)
     }
 
     /// A provider that failed before anything of the turn was answered gives everything back that was typed: it leaves

@@ -1,6 +1,7 @@
 //! Bytes to text and back without losing a byte. A file is only ever edited as text when encoding the decoded text
 //! gives its very bytes again; everything else is called binary. Knows nothing of files.
 
+use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::WINDOWS_1252;
 
 /// How a text is stored.
@@ -12,6 +13,8 @@ pub enum Encoding {
     Utf16Be,
     /// Western European bytes; all 256 values stand for a character, so nothing is lost.
     Windows1252,
+    /// Two bytes a character (Shift_JIS, GBK, Big5, EUC), where enough of them say so.
+    EastAsian(&'static encoding_rs::Encoding),
     /// UTF-8 with some invalid bytes. Each is held as one private-use character and written back as it was.
     DamagedUtf8,
 }
@@ -28,6 +31,7 @@ impl Encoding {
             Self::Utf16Le => "UTF-16LE",
             Self::Utf16Be => "UTF-16BE",
             Self::Windows1252 => "Windows-1252",
+            Self::EastAsian(encoding) => encoding.name(),
             Self::DamagedUtf8 => "UTF-8 with invalid bytes",
         }
     }
@@ -104,6 +108,9 @@ fn not_utf8(bytes: &[u8]) -> (String, Encoding) {
         invalid += chunk.invalid().len();
     }
     if valid < invalid {
+        if let Some((text, encoding)) = east_asian(bytes) {
+            return (text, encoding);
+        }
         let (text, _) = WINDOWS_1252.decode_without_bom_handling(bytes);
         return (text.into_owned(), Encoding::Windows1252);
     }
@@ -113,6 +120,24 @@ fn not_utf8(bytes: &[u8]) -> (String, Encoding) {
         text.extend(chunk.invalid().iter().filter_map(|&b| char::from_u32(DAMAGE + u32::from(b))));
     }
     (text, Encoding::DamagedUtf8)
+}
+
+/// A few such characters prove nothing: two letters of Western Europe look like one of them.
+const EAST_ASIAN_CHARACTERS: usize = 4;
+
+/// Text with two bytes a character, if it is very likely that and can be written back exactly. Taken for Western text, it
+/// would be kept as well, but an edit could tear a character apart.
+fn east_asian(bytes: &[u8]) -> Option<(String, Encoding)> {
+    let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
+    detector.feed(bytes, true);
+    let encoding = detector.guess(None, Utf8Detection::Deny);
+    if encoding.is_single_byte() || encoding == encoding_rs::UTF_8 {
+        return None;
+    }
+    let text = encoding.decode_without_bom_handling_and_without_replacement(bytes)?;
+    let foreign = text.chars().filter(|c| u32::from(*c) >= 0x2E80).count();
+    let exact = encoding.encode(&text).0 == bytes;
+    (foreign >= EAST_ASIAN_CHARACTERS && exact).then(|| (text.into_owned(), Encoding::EastAsian(encoding)))
 }
 
 /// Encodes, with the byte order mark where the encoding has one.
@@ -129,14 +154,8 @@ pub fn encode(text: &str, encoding: Encoding) -> Result<Vec<u8>, char> {
         Encoding::Utf16Be => {
             Ok(b"\xFE\xFF".iter().copied().chain(text.encode_utf16().flat_map(u16::to_be_bytes)).collect())
         }
-        Encoding::Windows1252 => {
-            let (bytes, _, lossy) = WINDOWS_1252.encode(text);
-            if !lossy {
-                return Ok(bytes.into_owned());
-            }
-            let culprit = |c: &char| WINDOWS_1252.encode(c.encode_utf8(&mut [0; 4])).2;
-            Err(text.chars().find(culprit).unwrap_or(char::REPLACEMENT_CHARACTER))
-        }
+        Encoding::Windows1252 => legacy(text, WINDOWS_1252),
+        Encoding::EastAsian(encoding) => legacy(text, encoding),
         Encoding::DamagedUtf8 => {
             let mut bytes = Vec::with_capacity(text.len());
             for c in text.chars() {
@@ -148,6 +167,15 @@ pub fn encode(text: &str, encoding: Encoding) -> Result<Vec<u8>, char> {
             Ok(bytes)
         }
     }
+}
+
+fn legacy(text: &str, encoding: &'static encoding_rs::Encoding) -> Result<Vec<u8>, char> {
+    let (bytes, _, lossy) = encoding.encode(text);
+    if !lossy {
+        return Ok(bytes.into_owned());
+    }
+    let culprit = |c: &char| encoding.encode(c.encode_utf8(&mut [0; 4])).2;
+    Err(text.chars().find(culprit).unwrap_or(char::REPLACEMENT_CHARACTER))
 }
 
 /// Text as it is shown: the stand-ins of damaged bytes become `�`.

@@ -76,6 +76,8 @@ pub enum Command {
     Resume(ResumeArgs),
     /// List this project's sessions
     Sessions(SessionsArgs),
+    /// Undo turns of a session: its files, its conversation, or both
+    Rewind(RewindArgs),
     /// Show what a session's next request would hold, and what each part costs
     Context(ContextArgs),
     /// What the project should remember: list, search, write and put away notes
@@ -125,6 +127,44 @@ pub struct ResumeArgs {
 #[derive(Args, Debug)]
 pub struct SessionsArgs {
     /// One JSON object a line
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args, Debug)]
+pub struct RewindArgs {
+    /// The session, or the beginning of its id; the last one when left out
+    pub session: Option<String>,
+
+    /// Go back to before this point, as the list names it (12, u1); without it the points are listed
+    #[arg(long, value_name = "POINT")]
+    pub to: Option<String>,
+
+    /// Only the files
+    #[arg(long, conflicts_with_all = ["conversation", "both"])]
+    pub files: bool,
+
+    /// Only the conversation
+    #[arg(long, conflicts_with = "both")]
+    pub conversation: bool,
+
+    /// Conversation and files (what is done when nothing else is said)
+    #[arg(long)]
+    pub both: bool,
+
+    /// Show what would be done and do nothing
+    #[arg(long)]
+    pub preview: bool,
+
+    /// Do it
+    #[arg(long)]
+    pub yes: bool,
+
+    /// Also overwrite what somebody else changed since
+    #[arg(long)]
+    pub force: bool,
+
+    /// JSON instead of text
     #[arg(long)]
     pub json: bool,
 }

@@ -8,7 +8,7 @@ use clap::{CommandFactory, Parser};
 use super::args::{Cli, Command, ResumeArgs};
 use super::open::Which;
 use super::report::{Failure, Kind};
-use super::{context, demo, doctor, exec, notes, open, replay, sessions, tool};
+use super::{context, demo, doctor, exec, notes, open, replay, rewind, sessions, tool};
 use crate::agent::build;
 use crate::protocol::op::Op;
 use crate::tui::run::{self as tui, TuiOptions, TuiOutcome};
@@ -25,6 +25,10 @@ pub fn main() -> ExitCode {
         }
         Some(Command::Context(args)) => {
             return context::run(&cli, args).map_or_else(|failure| failure.report(), |()| ExitCode::SUCCESS);
+        }
+        Some(Command::Rewind(args)) => {
+            return rewind::run(&cli, args)
+                .map_or_else(|failure| failure.report(), |all| ExitCode::from(u8::from(!all)));
         }
         Some(Command::Sessions(args)) => {
             return sessions::run(&cli, args).map_or_else(|failure| failure.report(), |()| ExitCode::SUCCESS);
@@ -69,6 +73,7 @@ async fn run(cli: &Cli) -> Result<u8, Failure> {
             Command::Context(_)
             | Command::Sessions(_)
             | Command::Notes(_)
+            | Command::Rewind(_)
             | Command::Replay(_)
             | Command::Completions { .. },
         ) => Ok(0),

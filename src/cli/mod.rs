@@ -12,5 +12,6 @@ pub mod open;
 pub mod replay;
 pub mod replay_session;
 pub mod report;
+pub mod rewind;
 pub mod sessions;
 pub mod tool;

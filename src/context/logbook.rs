@@ -59,6 +59,7 @@ impl Logbook {
                 self.history.archive(*before, id, summary.clone());
             }
             Record::Rewind { to } => self.history.rewind(*to),
+            Record::Revive { rewind } => self.history.revive(*rewind),
             Record::Pin { items, pinned } => {
                 for id in items {
                     self.history.pin(*id, *pinned);

@@ -67,6 +67,7 @@ impl Prefix {
                 }
             }
             Record::Rewind { to } => self.note(BreakCause::Rewind, &format!("taken back from {to} on")),
+            Record::Revive { .. } => self.note(BreakCause::Rewind, "a rewind was undone"),
             Record::Frame(frame) => self.take_frame(frame),
             Record::Sent(sent) => self.take_sent(sent),
             _ => {}

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::approval::{Question, QuestionId};
 use super::ledger::{ItemStory, LedgerView};
+use super::rewind::{RewindDone, RewindPoint, RewindPreview};
 use crate::config::settings::Permission;
 use crate::model::item::{Item, ItemId, ToolResult};
 use crate::model::usage::Usage;
@@ -77,6 +78,10 @@ pub enum Event {
     /// What became of one item, on `Explain`.
     Story(ItemStory),
     Sessions(Vec<SessionRow>),
+    /// The points to go back to, newest first.
+    RewindPoints(Vec<RewindPoint>),
+    RewindPreview(RewindPreview),
+    Rewound(RewindDone),
     /// Paths relative to the workspace, `/`-separated, folders with a trailing `/`; most useful first.
     Files(Arc<[String]>),
     /// Something the person should know.

@@ -4,3 +4,4 @@ pub mod approval;
 pub mod event;
 pub mod ledger;
 pub mod op;
+pub mod rewind;

@@ -2,6 +2,7 @@
 
 use super::approval::{Answer, QuestionId};
 use super::ledger::Edit;
+use super::rewind::{Part, PointId};
 use crate::config::settings::Permission;
 use crate::model::item::ItemId;
 
@@ -33,6 +34,18 @@ pub enum Op {
     /// Leave this session and continue another.
     Resume {
         session: String,
+    },
+    /// Ask for `Event::RewindPoints`.
+    ListPoints,
+    /// Ask for an `Event::RewindPreview`.
+    PreviewRewind {
+        point: PointId,
+    },
+    /// Go back; answered by `Event::Rewound`. `force` overwrites what somebody else changed since.
+    Rewind {
+        point: PointId,
+        part: Part,
+        force: bool,
     },
     /// Ask for a fresh `Event::Ledger`.
     ShowContext,

@@ -2,6 +2,7 @@
 //! is rebuilt; everything else (lists, compressed forms) is derived.
 
 pub mod index;
+pub mod journal;
 pub mod log;
 pub mod reader;
 pub mod record;

@@ -38,12 +38,13 @@ pub fn read(path: &Path) -> io::Result<ReadLog> {
 /// A torn write followed by a good line can leave both on one physical line: takes the good part. Returns 1
 /// when anything of the line was lost.
 fn recover_glued(line: &[u8], records: &mut Vec<Record>) -> usize {
-    const STARTS: [&[u8]; 11] = [
+    const STARTS: [&[u8]; 12] = [
         br#"{"meta":"#,
         br#"{"item":{"id""#,
         br#"{"forms":"#,
         br#"{"archive":"#,
         br#"{"rewind":"#,
+        br#"{"revive":"#,
         br#"{"request":"#,
         br#"{"turn_end":"#,
         br#"{"model":{"provider""#,

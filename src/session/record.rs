@@ -36,6 +36,8 @@ pub enum Record {
     Archive { before: ItemId, summary: Summary, cause: String },
     /// Items from `to` on are void: they stay in the log but leave the history.
     Rewind { to: ItemId },
+    /// The history is again what it was before this rewind or revival, both counted from 0 in the order of the log.
+    Revive { rewind: u32 },
     /// A request was answered.
     Request(RequestRecord),
     /// A turn ended.

@@ -13,6 +13,7 @@ use super::run::shell::Shell;
 use crate::context::compress::spill::Spill;
 use crate::model::item::{Item, ItemId};
 use crate::protocol::approval::AskedQuestion;
+use crate::session::journal::recorder::Journal;
 
 /// Shows a running command's last lines to the person. Called from the tool's own task; must not block.
 pub type ProgressSink = Arc<dyn Fn(String) + Send + Sync>;
@@ -49,6 +50,8 @@ pub struct ToolCx {
     pub spill: Arc<Spill>,
     /// `None` where no session is kept.
     pub originals: Option<Arc<dyn Originals>>,
+    /// What makes changes undoable; `None` where no session is kept.
+    pub journal: Option<Arc<Journal>>,
 }
 
 impl ToolCx {
@@ -65,6 +68,7 @@ impl ToolCx {
             files: Arc::default(),
             spill,
             originals: None,
+            journal: None,
         }
     }
 }

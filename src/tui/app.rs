@@ -9,6 +9,7 @@ use super::popup::commands::CommandsPopup;
 use super::popup::context::ContextPopup;
 use super::popup::files::FilesPopup;
 use super::popup::question::OpenQuestion;
+use super::popup::rewind::RewindPicker;
 use super::popup::sessions::SessionPicker;
 use super::theme::Theme;
 use super::transcript::entry::{Entry, Kind};
@@ -71,6 +72,7 @@ pub struct App {
     pub questions: Vec<OpenQuestion>,
     pub picker: Option<SessionPicker>,
     pub context: Option<ContextPopup>,
+    pub rewind: Option<RewindPicker>,
     pub files: Files,
     pub live: Live,
     pub turn: Option<Turn>,
@@ -104,6 +106,7 @@ impl App {
             questions: Vec::new(),
             picker: None,
             context: None,
+            rewind: None,
             files: Files::default(),
             live: Live::default(),
             turn: None,

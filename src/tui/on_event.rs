@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::app::{App, Completion, Retry};
 use super::popup::question::OpenQuestion;
+use super::popup::rewind::RewindPicker;
 use super::popup::sessions::SessionPicker;
 use super::popup::story;
 use super::transcript::entry::Entry;
@@ -83,6 +84,20 @@ pub fn apply(app: &mut App, event: Event) {
             app.notice(Level::Info, "There is no other session to resume. Type a task to go on in this one.");
         }
         Event::Sessions(rows) => app.picker = Some(SessionPicker::new(rows)),
+        Event::RewindPoints(points) if points.is_empty() => {
+            app.notice(Level::Info, "There is nothing to go back to yet.");
+        }
+        Event::RewindPoints(points) => app.rewind = Some(RewindPicker::new(points)),
+        Event::RewindPreview(preview) => {
+            if let Some(picker) = &mut app.rewind {
+                picker.show(preview);
+            }
+        }
+        Event::Rewound(done) => {
+            if let Some(text) = done.text.filter(|_| app.composer.is_empty()) {
+                app.composer.restore(&text);
+            }
+        }
         Event::Files(paths) => {
             if let Some(Completion::Files(popup)) = &mut app.completion {
                 popup.set_paths(Arc::clone(&paths));

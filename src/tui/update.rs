@@ -9,6 +9,7 @@ use super::msg::{Cmd, Msg};
 use super::on_event;
 use super::popup::complete;
 use super::popup::context::Act;
+use super::popup::rewind::Chosen;
 use super::popup::sessions::Picked;
 use crate::protocol::op::Op;
 
@@ -33,6 +34,7 @@ fn paste(app: &mut App, text: &str) {
     match app.questions.first_mut().filter(|question| question.armed) {
         Some(question) => question.paste(text),
         None if app.picker.is_some() || app.context.is_some() => {}
+        None if app.picker.is_some() || app.rewind.is_some() => {}
         None => {
             app.composer.paste(text);
             complete::refresh(app);
@@ -54,6 +56,9 @@ fn on_key(app: &mut App, key: KeyEvent) {
     }
     if app.shows_context() && key.code != KeyCode::Tab {
         return context_key(app, key);
+    }
+    if app.rewind.is_some() {
+        return rewind_key(app, key);
     }
     if keymap::is_ctrl(key, 'c') {
         return control_c(app, quit_armed);
@@ -141,6 +146,19 @@ fn context_key(app: &mut App, key: KeyEvent) {
         Act::Closed => app.context = None,
         Act::Edit(edit, id) => app.edit_context(edit, id),
         Act::Explain(id) => app.send(Op::Explain { id }),
+    }
+}
+
+fn rewind_key(app: &mut App, key: KeyEvent) {
+    let Some(picker) = &mut app.rewind else { return };
+    match picker.key(key) {
+        Chosen::Nothing => {}
+        Chosen::Closed => app.rewind = None,
+        Chosen::Preview(point) => app.send(Op::PreviewRewind { point }),
+        Chosen::Rewind { point, part, force } => {
+            app.rewind = None;
+            app.send(Op::Rewind { point, part, force });
+        }
     }
 }
 

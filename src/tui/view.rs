@@ -91,6 +91,10 @@ fn foot(app: &App, width: usize, room: usize) -> Picture {
         let mut lines = popup.lines(width, body_room, theme);
         lines.truncate(body_room);
         picture.lines.extend(lines);
+    } else if let Some(picker) = &app.rewind {
+        let mut lines = picker.lines(width, body_room.min(2 * COMPLETION_ROWS), theme);
+        lines.truncate(body_room);
+        picture.lines.extend(lines);
     } else if let Some(question) = app.questions.first().filter(|question| question.armed) {
         let (lines, at) = question.lines(width, body_room, theme);
         caret = at.map(|(row, column)| (row + rule_rows, column));

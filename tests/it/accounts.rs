@@ -386,7 +386,11 @@ impl Play {
 
     fn log(&self) -> Option<PathBuf> {
         let files = walkdir::WalkDir::new(self.place.home()).into_iter().flatten();
-        files.map(|entry| entry.into_path()).find(|path| path.to_string_lossy().ends_with(".jsonl"))
+        let is_log = |path: &PathBuf| {
+            let path = path.to_string_lossy();
+            path.ends_with(".jsonl") && !path.contains("journal")
+        };
+        files.map(|entry| entry.into_path()).find(is_log)
     }
 
     async fn leave(&mut self) {

@@ -4,10 +4,12 @@ use std::time::Duration;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use mycode::model::envelope::{Envelope, ErrorCode};
+use mycode::model::item::ItemId;
 use mycode::protocol::approval::{Answer, ApprovalRequest, AskedQuestion, Question};
 use mycode::protocol::event::Event;
 use mycode::protocol::ledger::{Deed, ItemStory, LedgerView};
 use mycode::protocol::op::Op;
+use mycode::protocol::rewind::{FileDeed, Part, PointId, RewindDone, RewindPoint, RewindPreview, RewindRow};
 use mycode::tui::app::App;
 use mycode::tui::msg::{Cmd, Msg};
 use mycode::tui::screen::Screen;
@@ -416,4 +418,76 @@ async fn a_whole_turn_ends_up_in_the_scrollback() {
             .map(|text| all.find(text).unwrap_or_else(|| panic!("{text:?} is missing in\n{all}")))
             .collect();
     assert!(places.is_sorted(), "{places:?}\n{all}");
+}
+
+#[test]
+fn going_back_is_chosen_looked_at_and_done() {
+    let point = |id, name: &str, title: &str, files| RewindPoint {
+        id,
+        name: name.to_owned(),
+        title: title.to_owned(),
+        ms: 1,
+        files,
+        plus: 4,
+        minus: 2,
+        conversation: true,
+    };
+    let points = vec![
+        point(PointId::Turn(ItemId(9)), "9", "tidy up\u{1b}[2J", 2),
+        point(PointId::Turn(ItemId(1)), "1", "hello", 0),
+    ];
+    let row = |path: &str, deed, conflict: Option<&str>| RewindRow {
+        path: path.to_owned(),
+        deed,
+        plus: 1,
+        minus: 3,
+        conflict: conflict.map(str::to_owned),
+        impossible: None,
+    };
+    let mut stage = Stage::new(80, 24);
+    stage.event(Event::Session(fake::session()));
+    stage.type_text("/rewind");
+    let sent = update(&mut stage.app, Msg::Key(KeyEvent::new(KeyCode::Enter, KeyModifiers::NONE)));
+    assert!(matches!(&sent[..], [Cmd::Send(Op::ListPoints)]), "{sent:?}");
+    stage.event(Event::RewindPoints(points.clone()));
+    let list = stage.shown();
+    assert!(list.contains("2 files +4 -2") && list.contains("no files") && list.contains("▸ "), "{list}");
+    assert!(list.contains("tidy up") && !list.contains("[2J"), "{list}");
+    let sent = update(&mut stage.app, Msg::Key(KeyEvent::new(KeyCode::Enter, KeyModifiers::NONE)));
+    let id = PointId::Turn(ItemId(9));
+    assert!(matches!(&sent[..], [Cmd::Send(Op::PreviewRewind { point })] if *point == id), "{sent:?}");
+    stage.event(Event::RewindPreview(RewindPreview {
+        point: points[0].clone(),
+        rows: vec![
+            row("src/a.rs", FileDeed::Restore, None),
+            row("mine.txt", FileDeed::Delete, Some("it was changed by someone else since")),
+        ],
+        outside: vec!["/etc/x".to_owned()],
+        items: 7,
+    }));
+    let page = stage.shown();
+    for part in [
+        "▸ conversation and files",
+        "restore  src/a.rs  +1 -3",
+        "keep     mine.txt  it was changed",
+        "7 messages",
+        "/etc/x",
+    ] {
+        assert!(page.contains(part), "{part} in\n{page}");
+    }
+    // The conflict is overwritten only when the person says so; the arrow leaves the conversation where it is.
+    let mut press = |code| update(&mut stage.app, Msg::Key(KeyEvent::new(code, KeyModifiers::NONE)));
+    press(KeyCode::Char('o'));
+    press(KeyCode::Right);
+    let sent = press(KeyCode::Enter);
+    let wanted = Op::Rewind { point: id, part: Part::Files, force: true };
+    assert!(matches!(&sent[..], [Cmd::Send(op)] if *op == wanted), "{sent:?}");
+    stage.event(Event::Rewound(RewindDone {
+        part: Part::Both,
+        done: Vec::new(),
+        left: Vec::new(),
+        text: Some("tidy up".to_owned()),
+        undo: "u1".to_owned(),
+    }));
+    assert!(stage.shown().contains("› tidy up"));
 }

@@ -20,6 +20,15 @@ pub struct HistoryManager {
     turn_start: usize,
     /// Requests answered so far; the clock by which entries age.
     requests: u64,
+    /// What rewinds took out, so that they can be undone.
+    voided: Vec<Voided>,
+}
+
+/// What a rewind or a revival took out of the history: everything from `to` on.
+#[derive(Clone, Debug)]
+struct Voided {
+    to: ItemId,
+    entries: Vec<Entry>,
 }
 
 impl HistoryManager {
@@ -128,11 +137,41 @@ impl HistoryManager {
         self.recount();
     }
 
-    /// Takes back everything from `to` on.
+    /// Takes back everything from `to` on; it can be revived.
     pub fn rewind(&mut self, to: ItemId) {
-        self.entries.retain(|entry| entry.id < to || is_summary(entry));
+        let entries = self.take_back(to);
+        self.voided.push(Voided { to, entries });
+    }
+
+    /// Makes the history what it was before the rewind (or revival) number `rewind`, counted from 0. What came instead
+    /// since can be revived in its turn.
+    pub fn revive(&mut self, rewind: u32) {
+        let first = (rewind as usize).min(self.voided.len());
+        let Some(to) = self.voided[first..].iter().map(|voided| voided.to).min() else { return };
+        let gone: Vec<Entry> =
+            self.entries.iter().filter(|entry| entry.id >= to && !is_summary(entry)).cloned().collect();
+        // One after another, the youngest first: each gives back the history that the one before it left.
+        for index in (first..self.voided.len()).rev() {
+            let Voided { to, entries } = self.voided[index].clone();
+            self.take_back(to);
+            self.entries.extend(entries);
+        }
+        self.voided.push(Voided { to, entries: gone });
         self.turn_start = self.entries.len();
         self.recount();
+    }
+
+    /// How many rewinds and revivals there were.
+    pub fn rewinds(&self) -> u32 {
+        u32::try_from(self.voided.len()).unwrap_or(u32::MAX)
+    }
+
+    fn take_back(&mut self, to: ItemId) -> Vec<Entry> {
+        let goes = |entry: &mut Entry| entry.id >= to && !is_summary(entry);
+        let gone = self.entries.extract_if(.., goes).collect();
+        self.turn_start = self.entries.len();
+        self.recount();
+        gone
     }
 
     /// Pins or unpins an item: a pinned one keeps its form through compaction.

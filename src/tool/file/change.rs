@@ -308,6 +308,16 @@ pub fn commit(cx: &ToolCx, plan: Plan) -> Result<Envelope, ToolError> {
     let Plan { target, before, after, after_bytes, applied } = plan;
     let path = &target.resolved.canonical;
     let made = make_folders(path).map_err(|error| refused(cx, &target, &error))?;
+    if let Some(journal) = &cx.journal {
+        let old = before.as_ref().map(|loaded| loaded.bytes.as_slice());
+        journal.before_write(
+            if applied.is_empty() { "Write" } else { "Edit" },
+            path,
+            &made,
+            old,
+            &after_bytes,
+        );
+    }
     let expect = before.as_ref().map_or(Expect::Missing, |loaded| Expect::Bytes(&loaded.bytes));
     if let Err(error) = atomic::write(path, &after_bytes, expect) {
         for folder in made.iter().rev() {

@@ -8,5 +8,6 @@ pub mod init;
 pub mod model;
 pub mod permission;
 pub mod resume;
+pub mod rewind;
 pub mod session;
 pub mod table;

@@ -1,7 +1,7 @@
 //! The list of slash commands, and which text is one. A new command is one file and one line here.
 
 use super::api::Command;
-use super::{compact, context, help, init, model, permission, resume, session};
+use super::{compact, context, help, init, model, permission, resume, rewind, session};
 use crate::protocol::event::Level;
 use crate::tui::app::App;
 
@@ -24,6 +24,7 @@ pub static COMMANDS: &[Command] = &[
     Command { name: "compact", args: "[focus]", help: "summarise old rounds now", run: compact::run },
     Command { name: "init", args: "[no]", help: "write CODE_LAW.md; `no` stops the offer", run: init::run },
     Command { name: "resume", args: "[id]", help: "continue another session", run: resume::run },
+    Command { name: "rewind", args: "", help: "undo turns: files, conversation, both", run: rewind::run },
     Command { name: "clear", args: "", help: "begin a new, empty session", run: session::clear },
     Command { name: "quit", args: "", help: "leave (also Ctrl-D)", run: session::quit },
 ];

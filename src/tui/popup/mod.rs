@@ -11,5 +11,6 @@ pub mod files;
 pub mod ledger;
 pub mod list;
 pub mod question;
+pub mod rewind;
 pub mod sessions;
 pub mod story;

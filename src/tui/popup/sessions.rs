@@ -70,7 +70,7 @@ impl SessionPicker {
 }
 
 /// How long ago: `3 min`, `2 h`, `5 d`.
-fn age(now_ms: u64, then_ms: u64) -> String {
+pub fn age(now_ms: u64, then_ms: u64) -> String {
     let minutes = now_ms.saturating_sub(then_ms) / 60_000;
     match minutes {
         0 => "now".to_owned(),

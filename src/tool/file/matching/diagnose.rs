@@ -26,20 +26,31 @@ pub fn not_found(text: &str, old: &str) -> String {
     slip(&lines, old).unwrap_or_else(|| nearest(&lines, old))
 }
 
-/// Whether the text carries Read's line numbers: every line that says something begins with a number and a tab, the
-/// numbers rise by one.
+/// Whether the text carries line numbers as Read (a tab) or another viewer (an arrow) prints them: every line that says
+/// something begins with a number and the mark, the numbers rise by one.
 pub fn is_numbered(text: &str) -> bool {
-    let numbers: Vec<u64> = text
-        .lines()
-        .filter(|line| !line.is_empty())
-        .map_while(|line| line.split_once('\t')?.0.trim_start().parse().ok())
-        .collect();
-    let count = text.lines().filter(|line| !line.is_empty()).count();
-    count > 0 && numbers.len() == count && numbers.windows(2).all(|pair| pair[0] + 1 == pair[1])
+    marked(text, &['\t', '→'])
 }
 
-fn without_numbers(text: &str) -> String {
-    text.split_inclusive('\n').map(|line| line.split_once('\t').map_or(line, |(_, rest)| rest)).collect()
+fn marked(text: &str, marks: &[char]) -> bool {
+    let mut said = text.lines().filter(|line| !line.is_empty());
+    let mut last = None;
+    let rises = said.by_ref().all(|line| {
+        let number = split_mark(line, marks).and_then(|(number, _)| number.trim_start().parse::<u64>().ok());
+        let follows =
+            number.is_some_and(|number| last.is_none_or(|last: u64| last.checked_add(1) == Some(number)));
+        last = number;
+        follows
+    });
+    rises && last.is_some()
+}
+
+fn split_mark<'a>(line: &'a str, marks: &[char]) -> Option<(&'a str, &'a str)> {
+    line.split_once(marks)
+}
+
+fn without_numbers(text: &str, marks: &[char]) -> String {
+    text.split_inclusive('\n').map(|line| split_mark(line, marks).map_or(line, |(_, rest)| rest)).collect()
 }
 
 /// The slips that have a name: the text is there but for one systematic difference.
@@ -48,8 +59,11 @@ fn slip(lines: &Lines, old: &str) -> Option<String> {
         let (_, hits) = find(lines, old, false)?;
         hits.first().map(|hit| lines.line_of(hit.start) + 1)
     };
-    if is_numbered(old) {
-        let line = place(&without_numbers(old));
+    // Marks that are common in data only count when the text is there without them.
+    let foreign = ['|', ':'];
+    let read = is_numbered(old);
+    if read || marked(old, &foreign) && place(&without_numbers(old, &foreign)).is_some() {
+        let line = place(&without_numbers(old, if read { &['\t', '→'] } else { &foreign }));
         let where_ = line.map_or(String::new(), |line| format!(" (then it matches at line {line})"));
         return Some(format!(
             "old_string contains the line numbers of Read; give the text without them{where_}"

@@ -1,0 +1,12 @@
+//! The undo journal: what tools and commands changed in the workspace, turn by turn, with the bytes from before. It holds
+//! real content (nothing is redacted), so it stays in private folders and is never exported.
+
+pub mod blobs;
+pub mod disk;
+pub mod git;
+pub mod lines;
+pub mod plan;
+pub mod recorder;
+pub mod restore;
+pub mod state;
+pub mod tree;

@@ -1,0 +1,146 @@
+//! Carrying out a plan: everything is written down before the first byte changes, each path is looked at again right
+//! before it is touched, and doing it twice does no harm.
+
+use std::fs::{self, Permissions};
+use std::io;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+use super::disk;
+use super::lines::{Change, Line};
+use super::plan::{Plan, Step};
+use super::recorder::Journal;
+use super::state::State;
+use crate::base::atomic::{self, Expect};
+
+/// What became of a plan.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    pub done: Vec<PathBuf>,
+    /// Left alone, and why.
+    pub left: Vec<(PathBuf, String)>,
+}
+
+/// Carries out `plan`; `head` is the line that says who does it and why. With `force`, conflicts are overwritten (their
+/// present content is kept first, so that this too can be undone).
+///
+/// # Errors
+/// When the journal cannot be written; nothing was changed then.
+pub fn carry_out(journal: &Journal, head: Line, plan: &Plan, force: bool) -> io::Result<Outcome> {
+    let mut outcome = Outcome::default();
+    let mut steps: Vec<&Step> = Vec::new();
+    let mut lines = vec![head];
+    for step in &plan.steps {
+        let reason = step.impossible.clone().or_else(|| step.conflict.clone().filter(|_| !force));
+        if let Some(reason) = reason {
+            outcome.left.push((step.path.clone(), reason));
+            continue;
+        }
+        let (before, _) = disk::keep(journal.root(), &step.path, journal.blobs(), disk::FILE_LIMIT_BYTES)?;
+        if before != step.now {
+            outcome.left.push((step.path.clone(), "it was changed at this very moment".to_owned()));
+            continue;
+        }
+        lines.push(Line::Change(Change {
+            path: step.path.clone(),
+            before,
+            after: step.target.clone(),
+            by: "rewind".to_owned(),
+            plus: step.plus,
+            minus: step.minus,
+            doubtful: false,
+        }));
+        steps.push(step);
+    }
+    journal.record_rewind(&lines)?;
+    // What stands in the way goes first and from the inside out; folders come before what belongs into them.
+    let goes = |step: &&&Step| step.now != State::Absent && !replaced_in_place(step);
+    let mut gone: Vec<&Step> = steps.iter().filter(goes).copied().collect();
+    gone.sort_by_key(|step| (step.now == State::Folder, std::cmp::Reverse(step.path.components().count())));
+    let mut failed: Vec<&Path> = Vec::new();
+    for step in gone {
+        if let Err(reason) = remove(journal.root(), step) {
+            failed.push(&step.path);
+            outcome.left.push((step.path.clone(), reason));
+        }
+    }
+    steps.sort_by_key(|step| (step.target != State::Folder, step.path.components().count()));
+    for step in steps {
+        if failed.contains(&step.path.as_path()) {
+            continue;
+        }
+        match put(journal, step) {
+            Ok(()) => outcome.done.push(step.path.clone()),
+            Err(reason) => outcome.left.push((step.path.clone(), reason)),
+        }
+    }
+    outcome.done.sort();
+    outcome.left.sort();
+    Ok(outcome)
+}
+
+fn replaced_in_place(step: &Step) -> bool {
+    matches!((&step.now, &step.target), (State::File { .. }, State::File { .. }))
+}
+
+/// The folder that holds `relative` is where it says, not behind a link.
+fn safe_folder(root: &Path, relative: &Path) -> Result<PathBuf, String> {
+    match disk::behind_link(root, relative) {
+        Some(link) => Err(format!("{} is a symbolic link now", link.display())),
+        None => Ok(root.join(relative)),
+    }
+}
+
+fn remove(root: &Path, step: &Step) -> Result<(), String> {
+    let full = safe_folder(root, &step.path)?;
+    let now = disk::look(&full, disk::FILE_LIMIT_BYTES).map_err(|error| error.to_string())?.0;
+    if now == State::Absent {
+        return Ok(());
+    }
+    if now != step.now {
+        return Err("it was changed at this very moment".to_owned());
+    }
+    let removed = if now == State::Folder { fs::remove_dir(&full) } else { fs::remove_file(&full) };
+    removed.map_err(|error| match error.kind() {
+        io::ErrorKind::DirectoryNotEmpty => "the folder holds other files".to_owned(),
+        _ => format!("it can't be removed: {error}"),
+    })
+}
+
+fn put(journal: &Journal, step: &Step) -> Result<(), String> {
+    if step.target == State::Absent {
+        return Ok(());
+    }
+    let full = safe_folder(journal.root(), &step.path)?;
+    let told = |error: io::Error| format!("it can't be written: {error}");
+    if let Some(folder) = full.parent() {
+        fs::create_dir_all(folder).map_err(told)?;
+    }
+    match &step.target {
+        State::Folder => match fs::create_dir(&full) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && full.is_dir() => Ok(()),
+            made => made.map_err(told),
+        },
+        State::Link { to } => symlink(to, &full).map_err(told),
+        State::File { hash, mode, .. } => {
+            let bytes = journal.blobs().get(hash).ok_or("its earlier content is not kept any more")?;
+            let (now, old) = disk::look(&full, disk::FILE_LIMIT_BYTES).map_err(told)?;
+            let expected = if replaced_in_place(step) { &step.now } else { &State::Absent };
+            if now != *expected {
+                return Err("it was changed at this very moment".to_owned());
+            }
+            let set_mode = |mode: u32| fs::set_permissions(&full, Permissions::from_mode(mode));
+            if !step.target.same_content(&now) {
+                if let State::File { mode, .. } = now
+                    && mode & 0o200 == 0
+                {
+                    set_mode(mode | 0o200).map_err(told)?;
+                }
+                let expect = old.as_deref().map_or(Expect::Missing, Expect::Bytes);
+                atomic::write(&full, &bytes, expect).map_err(|error| format!("it {error}"))?;
+            }
+            set_mode(*mode).map_err(told)
+        }
+        State::Absent | State::Unkept { .. } | State::Special => Ok(()),
+    }
+}

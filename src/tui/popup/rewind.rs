@@ -1,0 +1,199 @@
+//! Going back (`/rewind`): first the list of points, then what one of them would do and the choice of what goes back.
+//! Nothing happens before the person has seen the second page. Knows rows, not files.
+
+use crossterm::event::{KeyCode, KeyEvent};
+use ratatui::text::{Line, Span};
+
+use super::list::Selection;
+use super::sessions::age;
+use crate::base::{clock, sanitize, text};
+use crate::protocol::rewind::{Part, PointId, RewindPoint, RewindPreview, RewindRow};
+use crate::tui::keymap;
+use crate::tui::theme::Theme;
+use crate::tui::wrap;
+
+/// The open popup.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RewindPicker {
+    points: Vec<RewindPoint>,
+    selection: Selection,
+    page: Option<Page>,
+}
+
+/// The second page.
+#[derive(Clone, Debug, PartialEq)]
+struct Page {
+    preview: RewindPreview,
+    part: Part,
+    force: bool,
+    /// First path shown.
+    top: usize,
+}
+
+/// What a key did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Chosen {
+    Nothing,
+    Closed,
+    Preview(PointId),
+    Rewind { point: PointId, part: Part, force: bool },
+}
+
+impl RewindPicker {
+    pub fn new(points: Vec<RewindPoint>) -> Self {
+        Self { points, selection: Selection::default(), page: None }
+    }
+
+    /// The answer to `Chosen::Preview`.
+    pub fn show(&mut self, preview: RewindPreview) {
+        let part = match (preview.point.conversation, preview.rows.is_empty()) {
+            (true, true) => Part::Conversation,
+            (true, false) => Part::Both,
+            (false, _) => Part::Files,
+        };
+        self.page = Some(Page { preview, part, force: false, top: 0 });
+    }
+
+    pub fn key(&mut self, key: KeyEvent) -> Chosen {
+        if keymap::is_ctrl(key, 'c') || keymap::is_ctrl(key, 'd') {
+            return Chosen::Closed;
+        }
+        if let Some(page) = &mut self.page {
+            match key.code {
+                KeyCode::Esc => self.page = None,
+                KeyCode::Left | KeyCode::BackTab => page.turn(2),
+                KeyCode::Right | KeyCode::Tab => page.turn(1),
+                KeyCode::Up => page.top = page.top.saturating_sub(1),
+                KeyCode::Down => page.top = (page.top + 1).min(page.preview.rows.len().saturating_sub(1)),
+                KeyCode::Char('o') if page.conflicts() > 0 => page.force = !page.force,
+                KeyCode::Enter => {
+                    let Page { preview, part, force, .. } = page;
+                    return Chosen::Rewind { point: preview.point.id, part: *part, force: *force };
+                }
+                _ => {}
+            }
+            return Chosen::Nothing;
+        }
+        match key.code {
+            KeyCode::Up => self.selection.up(self.points.len()),
+            KeyCode::Down => self.selection.down(self.points.len()),
+            KeyCode::Enter => {
+                let point = self.points.get(self.selection.index);
+                return point.map_or(Chosen::Closed, |point| Chosen::Preview(point.id));
+            }
+            KeyCode::Esc => return Chosen::Closed,
+            _ => {}
+        }
+        Chosen::Nothing
+    }
+
+    pub fn lines(&self, width: usize, room: usize, theme: Theme) -> Vec<Line<'static>> {
+        match &self.page {
+            Some(page) => page.lines(width, room, theme),
+            None => self.list(width, room, theme),
+        }
+    }
+
+    fn list(&self, width: usize, room: usize, theme: Theme) -> Vec<Line<'static>> {
+        let mut lines = vec![Line::from(vec![
+            Span::styled("Go back to before…", theme.strong()),
+            Span::styled("  ↑↓ choose · Enter look · Esc stay here", theme.dim()),
+        ])];
+        let now = clock::now_ms();
+        for index in self.selection.window(self.points.len(), room.saturating_sub(1)) {
+            let point = &self.points[index];
+            let chosen = index == self.selection.index;
+            let (mark, style) = if chosen { ("▸ ", theme.selected()) } else { ("  ", theme.plain()) };
+            let when = if point.ms == 0 { String::new() } else { age(now, point.ms) };
+            let changed = match point.files {
+                0 => "no files".to_owned(),
+                count => format!("{} +{} -{}", text::plural(count, "file"), point.plus, point.minus),
+            };
+            let facts = format!("{when:<8} {changed:<20} ");
+            let title = text::one_line(&sanitize::clean(&point.title), 300);
+            lines.push(Line::from(vec![
+                Span::styled(mark, style),
+                Span::styled(facts.clone(), theme.dim()),
+                Span::styled(wrap::clip(&title, width.saturating_sub(2 + wrap::width(&facts))), style),
+            ]));
+        }
+        lines
+    }
+}
+
+impl Page {
+    /// The next choice that is possible.
+    fn turn(&mut self, steps: usize) {
+        const PARTS: [Part; 3] = [Part::Both, Part::Files, Part::Conversation];
+        if !self.preview.point.conversation {
+            return;
+        }
+        let at = PARTS.iter().position(|part| *part == self.part).unwrap_or(0);
+        self.part = PARTS[(at + steps) % PARTS.len()];
+    }
+
+    fn conflicts(&self) -> usize {
+        self.preview.rows.iter().filter(|row| row.conflict.is_some() && row.impossible.is_none()).count()
+    }
+
+    fn lines(&self, width: usize, room: usize, theme: Theme) -> Vec<Line<'static>> {
+        let clip = |text: String| wrap::clip(&text, width);
+        let title = text::one_line(&sanitize::clean(&self.preview.point.title), 300);
+        let mut lines = vec![Line::styled(clip(format!("Before: {title}")), theme.strong())];
+        let mut choice = Vec::new();
+        for part in [Part::Both, Part::Files, Part::Conversation] {
+            if part.conversation() && !self.preview.point.conversation {
+                continue;
+            }
+            let chosen = part == self.part;
+            let style = if chosen { theme.selected() } else { theme.dim() };
+            choice
+                .push(Span::styled(format!("{} {}  ", if chosen { "▸" } else { " " }, part.as_str()), style));
+        }
+        lines.push(Line::from(choice));
+        lines.push(Line::styled(clip("←→ what · Enter go back · Esc the list".to_owned()), theme.dim()));
+        if self.part.conversation() && self.preview.items > 0 {
+            let said = text::plural(self.preview.items, "message");
+            lines.push(Line::styled(clip(format!("{said} leave the conversation")), theme.plain()));
+        }
+        if !self.part.files() {
+            return lines;
+        }
+        if self.conflicts() > 0 {
+            let what = if self.force { "are overwritten" } else { "are left alone" };
+            let text =
+                format!("{} that others changed {what} · o switches", text::plural(self.conflicts(), "file"));
+            lines.push(Line::styled(clip(text), theme.warning()));
+        }
+        for path in self.preview.outside.iter().take(2) {
+            let path = text::one_line(&sanitize::clean(path), 300);
+            lines.push(Line::styled(clip(format!("stays: {path} (outside of the workspace)")), theme.dim()));
+        }
+        if self.preview.rows.is_empty() {
+            lines.push(Line::styled("no file has to change", theme.dim()));
+        }
+        let left = room.saturating_sub(lines.len()).max(1);
+        let rows = &self.preview.rows[self.top.min(self.preview.rows.len())..];
+        lines.extend(rows.iter().take(left).map(|row| self.row(row, width, theme)));
+        if rows.len() > left {
+            lines.pop();
+            let hidden = rows.len() - (left - 1);
+            lines.push(Line::styled(format!("  ↓ {}", text::plural(hidden, "more path")), theme.dim()));
+        }
+        lines
+    }
+
+    fn row(&self, row: &RewindRow, width: usize, theme: Theme) -> Line<'static> {
+        let stays = row.impossible.as_ref().or(row.conflict.as_ref().filter(|_| !self.force));
+        let path = text::one_line(&sanitize::clean(&row.path), 300);
+        let (word, style) = match stays {
+            Some(_) => ("keep", theme.warning()),
+            None => (row.deed.as_str(), theme.plain()),
+        };
+        let tail = match stays {
+            Some(why) => format!("  {why}"),
+            None => format!("  +{} -{}", row.plus, row.minus),
+        };
+        Line::styled(wrap::clip(&format!("  {word:<9}{path}{tail}"), width), style)
+    }
+}
