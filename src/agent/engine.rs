@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc;
 
-use super::compact::Archived;
+use super::archivist::Archived;
 use super::control::{Events, Questions, TurnControl};
 use super::conversation::Conversation;
 use super::core::Core;

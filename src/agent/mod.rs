@@ -2,6 +2,7 @@
 //! through the protocol's two queues.
 
 pub mod answer;
+pub mod archivist;
 pub mod build;
 pub mod compact;
 pub mod control;
