@@ -1,6 +1,7 @@
 //! One answer of the model: the request goes out, deltas go to the eyes, finished items into the log. Makes room and asks
 //! again when the server says that the request does not fit.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use futures_util::StreamExt;
@@ -9,9 +10,10 @@ use super::compact::FitError;
 use super::control::{Events, TurnControl};
 use super::core::Core;
 use crate::context::builder::Built;
+use crate::context::compress::redact::Place;
 use crate::context::history::entry::Entry;
 use crate::model::call::ToolCall;
-use crate::model::item::Item;
+use crate::model::item::{Item, ItemId};
 use crate::model::request::Request;
 use crate::model::stream::StreamEvent;
 use crate::model::usage::{FinishReason, Usage};
@@ -222,12 +224,13 @@ impl Core {
                 taken.push(Arc::clone(&call.id));
             }
             said_something |= has_substance(&item);
-            let (id, item) = self.conversation.record(item)?;
-            match &*item {
-                Item::ToolCall(call) => calls.push(Arc::new(call.clone())),
-                _ => {
-                    let _ = events.send(Event::Item { id, item });
-                }
+            if let Item::ToolCall(call) = &item {
+                // What is run is the call as it was made; what is kept of it holds no secret.
+                calls.push(Arc::new(call.clone()));
+            }
+            let (id, item) = self.record_said(item)?;
+            if !matches!(&*item, Item::ToolCall(_)) {
+                let _ = events.send(Event::Item { id, item });
             }
         }
         let model = self.params.model.to_string();
@@ -241,14 +244,38 @@ impl Core {
     fn keep_partial(&mut self, finished: Vec<Item>, partial: &str) -> Result<(), Stop> {
         for item in finished {
             if matches!(item, Item::Assistant { .. }) {
-                self.conversation.record(item)?;
+                self.record_said(item)?;
             }
         }
         if !partial.trim().is_empty() {
             let text = format!("{}\n[interrupted]", partial.trim_end());
-            self.conversation.record(Item::Assistant { text: text.into() })?;
+            self.record_said(Item::Assistant { text: text.into() })?;
         }
         Ok(())
+    }
+
+    /// Writes what the model said or called, without secrets. Signed thinking stays as it is: it would be refused.
+    fn record_said(&mut self, mut item: Item) -> Result<(ItemId, Arc<Item>), LogError> {
+        let vault = &self.dispatcher.cx.vault;
+        match &mut item {
+            Item::Assistant { text } => {
+                if let Cow::Owned(clean) = vault.redact(text, Place::Text) {
+                    *text = clean.into();
+                }
+            }
+            Item::ToolCall(call) => {
+                if let Cow::Owned(clean) = vault.redact_args(&call.args) {
+                    call.args = clean.into();
+                }
+            }
+            Item::Reasoning(reasoning) if reasoning.opaque.is_none() => {
+                if let Cow::Owned(clean) = vault.redact(&reasoning.text, Place::Text) {
+                    reasoning.text = clean.into();
+                }
+            }
+            _ => {}
+        }
+        self.conversation.record(item)
     }
 }
 

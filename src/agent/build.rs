@@ -17,6 +17,7 @@ use crate::config::load::Loaded;
 use crate::config::prompts;
 use crate::context::budget::tokens;
 use crate::context::compress::spill::Spill;
+use crate::context::compress::vault::Vault;
 use crate::context::law::Law;
 use crate::model::call::ToolSpec;
 use crate::model::request::Params;
@@ -125,6 +126,7 @@ fn core(
     let spill = Arc::new(Spill::new(project_state.join("tool-output")));
     let mut cx = ToolCx::new(workspace.to_owned(), Arc::clone(&spill));
     cx.originals = Some(Arc::clone(originals) as _);
+    know_own_keys(&cx.vault, loaded);
     let desk = Arc::new(PolicyDesk::new(
         loaded.work.permission,
         Rules::load(project_state),
@@ -155,6 +157,13 @@ fn core(
         summary_failures: 0,
         last_estimate: 0,
         typed: Vec::new(),
+    }
+}
+
+/// Our own key is a secret wherever it turns up.
+pub fn know_own_keys(vault: &Vault, loaded: &Loaded) {
+    if let Some(key) = loaded.provider.as_ref().and_then(|settings| settings.api_key.as_ref()) {
+        vault.know(key.expose());
     }
 }
 

@@ -6,7 +6,6 @@ use super::conversation::Conversation;
 use super::dispatch::Dispatcher;
 use crate::config::settings::ContextSettings;
 use crate::context::builder::{self, Built};
-use crate::context::compress::redact;
 use crate::context::law::Law;
 use crate::context::layer::LayerInputs;
 use crate::context::ledger::Ledger;
@@ -62,7 +61,7 @@ impl Core {
     /// What the person typed, with what belongs behind it.
     pub fn user_message(&self, text: &str, steering: bool) -> UserMessage {
         let root = self.dispatcher.root();
-        let mut message = UserMessage::new(&redact::redact(text));
+        let mut message = UserMessage::new(&self.dispatcher.cx.vault.redact_typed(text));
         message.steering = steering;
         let nearest = |wanted: &str| fuzzy::nearest(root, wanted, 1).into_iter().next().map(|(path, _)| path);
         if let Some(reminder) = mention::reminder(text, root, nearest) {

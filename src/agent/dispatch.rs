@@ -7,12 +7,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
-use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::control::{Events, PersonAsker, TurnControl};
 use super::policy_desk::PolicyDesk;
-use crate::context::compress::redact;
+use crate::context::compress::redact::Place;
 use crate::context::compress::spill::{Keep, Spill};
 use crate::model::call::{ToolCall, ToolSpec};
 use crate::model::envelope::{Envelope, ErrorCode, Status};
@@ -116,8 +115,8 @@ impl Dispatcher {
             let _ = events.send(Event::ToolStarted {
                 call_id: Arc::clone(&call.id),
                 tool: Arc::clone(&call.name),
-                title,
-                args: Arc::clone(&call.args),
+                title: self.cx.vault.redact(&title, Place::of_command(&title)).into_owned(),
+                args: self.cx.vault.redact_args(&call.args).into(),
             });
         };
         if control.cancel.is_cancelled() {
@@ -171,12 +170,13 @@ impl Dispatcher {
             )));
         }
         let (detail, is_diff) = prepared.preview(&self.cx);
+        let clean = |text: &str| self.cx.vault.redact(text, Place::of_command(text)).into_owned();
         let always_prefix = PolicyDesk::always_prefix(accesses);
         let question = Question::Approval(ApprovalRequest {
             call_id: call.id.to_string(),
             tool: call.name.to_string(),
-            title: prepared.title(),
-            detail,
+            title: clean(&prepared.title()),
+            detail: clean(&detail),
             is_diff,
             reason,
             always_prefix: always_prefix.clone(),
@@ -238,7 +238,9 @@ impl Dispatcher {
         let mut cx = self.cx.clone();
         cx.cancel = control.cancel.child_token();
         let (events, call_id) = (events.clone(), Arc::clone(&call.id));
+        let (vault, place) = (Arc::clone(&cx.vault), Place::of_command(&call.args));
         cx.progress = Arc::new(move |tail| {
+            let tail = vault.redact(&tail, place).into_owned();
             let _ = events.send(Event::ToolProgress { call_id: Arc::clone(&call_id), tail });
         });
         if self.interactive {
@@ -252,14 +254,7 @@ impl Dispatcher {
 
     /// Secrets out, size down.
     fn clean(&self, envelope: &mut Envelope, tool: &str) {
-        redact_in_place(&mut envelope.body);
-        redact_in_place(&mut envelope.text);
-        if let Some(error) = &mut envelope.error {
-            redact_in_place(&mut error.message);
-        }
-        for value in envelope.data.values_mut() {
-            redact_value(value);
-        }
+        self.cx.vault.redact_envelope(envelope);
         let keep = if tool == "Bash" { Keep::HeadTail } else { Keep::Head };
         let cut = self.spill.truncate(std::mem::take(&mut envelope.body), keep);
         envelope.body = cut.body;
@@ -306,19 +301,4 @@ fn never_run() -> Box<Envelope> {
         ErrorCode::Interrupted,
         "the user interrupted before this call ran; it changed nothing",
     ))
-}
-
-fn redact_in_place(text: &mut String) {
-    if let std::borrow::Cow::Owned(clean) = redact::redact(text) {
-        *text = clean;
-    }
-}
-
-fn redact_value(value: &mut Value) {
-    match value {
-        Value::String(text) => redact_in_place(text),
-        Value::Array(values) => values.iter_mut().for_each(redact_value),
-        Value::Object(values) => values.values_mut().for_each(redact_value),
-        _ => {}
-    }
 }

@@ -225,6 +225,8 @@ impl Engine {
         let cx = &self.core.dispatcher.cx;
         cx.todos.set(Vec::new());
         cx.files.clear();
+        cx.vault.clear();
+        super::build::know_own_keys(&cx.vault, &self.wiring.loaded);
         self.core.dispatcher.desk.forget_session();
         cx.shell.set_cwd(cx.root.to_path_buf());
         self.wiring.originals.follow(self.core.conversation.log_path());

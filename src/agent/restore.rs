@@ -11,6 +11,9 @@ impl Core {
         if let Some(list) = todos.and_then(|list| serde_json::from_value(list).ok()) {
             self.dispatcher.cx.todos.set(list);
         }
+        if let Ok(log) = std::fs::read(self.conversation.log_path()) {
+            self.dispatcher.cx.vault.reserve(&String::from_utf8_lossy(&log));
+        }
         for entry in self.conversation.history.entries() {
             let Item::ToolResult(result) = &*entry.item else { continue };
             let data = &result.envelope.data;

@@ -21,7 +21,8 @@ impl Core {
         let usage_before = self.conversation.total();
         let mut steps = 0;
         self.typed = vec![text.clone()];
-        let _ = events.send(Event::TurnStarted { text: text.clone() });
+        let shown = self.dispatcher.cx.vault.redact_typed(&text).into_owned();
+        let _ = events.send(Event::TurnStarted { text: shown });
         let (first, outcome) = match self.begin(&text) {
             Ok(id) => (Some(id), self.steps(&mut steps, control, events).await),
             Err(error) => (None, Err(error.into())),
@@ -119,6 +120,7 @@ impl Core {
         for text in control.take_steering() {
             self.typed.push(text.clone());
             let message = self.user_message(&text, true);
+            let text = message.text.to_string();
             self.conversation.record(Item::User(message))?;
             let _ = events.send(Event::Steered { text });
             any = true;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use super::budget::tokens;
+use super::compress::redact;
 use crate::base::text;
 
 /// File names in order of preference; one file a folder. The first is matched in any case.
@@ -66,7 +67,8 @@ impl Law {
                     text::human_bytes(meta.len()),
                     text::human_bytes(MAX_BYTES)
                 ),
-                None => String::from_utf8_lossy(&fs::read(&path).unwrap_or_default()).into_owned(),
+                None => redact::redact(&String::from_utf8_lossy(&fs::read(&path).unwrap_or_default()))
+                    .into_owned(),
             };
             now.insert(depth, (path, stamp, text));
         }

@@ -11,6 +11,7 @@ use super::file::state::FileStates;
 use super::plan::todo_board::TodoBoard;
 use super::run::shell::Shell;
 use crate::context::compress::spill::Spill;
+use crate::context::compress::vault::Vault;
 use crate::model::item::{Item, ItemId};
 use crate::protocol::approval::AskedQuestion;
 
@@ -47,6 +48,8 @@ pub struct ToolCx {
     pub shell: Arc<Shell>,
     /// Where output goes that is too large for the window.
     pub spill: Arc<Spill>,
+    /// Secrets that were met, and what stands for them.
+    pub vault: Arc<Vault>,
     /// `None` where no session is kept.
     pub originals: Option<Arc<dyn Originals>>,
 }
@@ -64,6 +67,7 @@ impl ToolCx {
             asker: None,
             files: Arc::default(),
             spill,
+            vault: Arc::default(),
             originals: None,
         }
     }

@@ -10,4 +10,5 @@ pub mod spill;
 pub mod state_block;
 pub mod summary;
 pub mod tool_result;
+pub mod vault;
 pub mod verify;
