@@ -293,7 +293,10 @@ fn is_bare_secret(name: &str, value: &str, config: bool) -> bool {
 fn is_credential(value: &str) -> bool {
     let capitals = value.bytes().filter(u8::is_ascii_uppercase).count();
     !is_placeholder(value)
-        && (has_digit(value) || value.len() >= 24 || value.ends_with('=') || value.len() >= 16 && capitals >= 3)
+        && (has_digit(value)
+            || value.len() >= 24
+            || value.ends_with('=')
+            || value.len() >= 16 && capitals >= 3)
         && !matches_pattern(&TYPE_NAME, value)
 }
 
