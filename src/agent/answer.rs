@@ -121,6 +121,7 @@ impl Core {
         if control.cancel.is_cancelled() {
             return Err(Stop::Interrupted);
         }
+        self.prepare_summary();
         let built = self.build();
         self.last_estimate = built.ledger.total();
         if control.ledger_wanted() {

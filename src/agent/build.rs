@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc;
 
+use super::archivist::Archivist;
 use super::control::Questions;
 use super::conversation::Conversation;
 use super::core::Core;
@@ -154,7 +155,7 @@ fn core(
         dispatcher,
         max_steps: loaded.work.max_steps,
         system,
-        summary_failures: 0,
+        archivist: Archivist::default(),
         last_estimate: 0,
         typed: Vec::new(),
     }

@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use super::archivist::MAX_FAILURES;
 use super::control::{Events, TurnControl};
 use super::core::Core;
 use crate::context::budget::cache_model::COLD_AFTER_MS;
@@ -82,7 +81,7 @@ impl Core {
             if self.size() <= low_water {
                 return self.must_fit();
             }
-            if step == relief::BEFORE_SUMMARY && self.summary_failures < MAX_FAILURES {
+            if step == relief::BEFORE_SUMMARY {
                 self.archive_rounds(control, events, None).await?;
                 if self.size() <= low_water {
                     return self.must_fit();

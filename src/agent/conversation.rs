@@ -88,10 +88,13 @@ impl Conversation {
                 Record::Forms { items, form, texts, .. } => {
                     conversation.history.set_form(&items, form, &texts);
                 }
-                Record::Archive { before, summary, .. } => {
-                    let id = conversation.take_id();
+                Record::Archive { before, id, summary, .. } => {
+                    let id = id.unwrap_or(ItemId(conversation.next_id));
+                    conversation.next_id = conversation.next_id.max(id.0 + 1);
                     conversation.history.archive(before, id, summary);
                 }
+                Record::Unarchive {} => conversation.history.unarchive(),
+                Record::Beside { model, usage, .. } => conversation.add_usage(&model, &usage),
                 Record::Rewind { to } => conversation.history.rewind(to),
                 Record::Request(request) => conversation.take_request(&request),
                 Record::TurnEnd { .. } => {
@@ -200,10 +203,34 @@ impl Conversation {
     /// # Errors
     /// When the log cannot be written.
     pub fn archive(&mut self, before: ItemId, summary: Summary, cause: &str) -> Result<(), LogError> {
-        self.write(&Record::Archive { before, summary: summary.clone(), cause: cause.to_owned() })?;
-        let id = self.take_id();
+        let id = ItemId(self.next_id);
+        let record =
+            Record::Archive { before, id: Some(id), summary: summary.clone(), cause: cause.to_owned() };
+        self.write(&record)?;
+        self.next_id += 1;
         self.history.archive(before, id, summary);
         self.last_reported = None;
+        Ok(())
+    }
+
+    /// Takes the last archive back.
+    ///
+    /// # Errors
+    /// When the log cannot be written.
+    pub fn unarchive(&mut self) -> Result<(), LogError> {
+        self.write(&Record::Unarchive {})?;
+        self.history.unarchive();
+        self.last_reported = None;
+        Ok(())
+    }
+
+    /// Takes up what was spent beside the session's own requests.
+    ///
+    /// # Errors
+    /// When the log cannot be written.
+    pub fn spent_beside(&mut self, model: &str, usage: &Usage) -> Result<(), LogError> {
+        self.write(&Record::Beside { ms: clock::now_ms(), model: model.to_owned(), usage: *usage })?;
+        self.add_usage(model, usage);
         Ok(())
     }
 
@@ -310,11 +337,6 @@ impl Conversation {
             return Ok(());
         }
         self.write(&Record::Model { provider: provider.to_owned(), model: model.to_owned() })
-    }
-
-    fn take_id(&mut self) -> ItemId {
-        self.next_id += 1;
-        ItemId(self.next_id - 1)
     }
 
     fn add_usage(&mut self, model: &str, usage: &Usage) {

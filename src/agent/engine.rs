@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc;
 
-use super::archivist::Archived;
+use super::archivist::{Archived, Archivist};
 use super::control::{Events, Questions, TurnControl};
 use super::conversation::Conversation;
 use super::core::Core;
@@ -116,7 +116,7 @@ impl Engine {
         let control = Arc::new(TurnControl::new(Arc::clone(&self.questions)));
         let desk = Arc::clone(&self.core.dispatcher.desk);
         let before = self.core.size();
-        self.core.summary_failures = 0;
+        self.core.archivist.forgive();
         let (done, going_on) = {
             let (core, events) = (&mut self.core, &self.events);
             let work = async {
@@ -155,6 +155,23 @@ impl Engine {
         going_on
     }
 
+    fn uncompact(&mut self) {
+        let (level, text) = match self.core.unarchive() {
+            Ok(Ok(size)) => (
+                Level::Info,
+                format!(
+                    "The last archive is back: about {} tokens now.",
+                    crate::base::text::human_tokens(size)
+                ),
+            ),
+            Ok(Err(why)) => (Level::Warning, why),
+            Err(error) => (Level::Error, error.to_string()),
+        };
+        self.notice(level, text);
+        self.core.last_estimate = self.core.build().ledger.total();
+        self.send_window();
+    }
+
     async fn idle_op(&mut self, op: Op) {
         match op {
             Op::SetModel { model } => {
@@ -181,6 +198,17 @@ impl Engine {
                 Ok(path) => self.resume(&path),
                 Err(message) => self.notice(Level::Error, format!("{message}.")),
             },
+            Op::Uncompact => self.uncompact(),
+            Op::AutoCompact { on } => {
+                self.core.archivist.set_auto(on);
+                let text = if on {
+                    "Old rounds are summarised by themselves when the window gets full."
+                } else {
+                    "No summaries by themselves any more: when the window gets full, recorded facts take the place of \
+                     old rounds. /compact makes a summary."
+                };
+                self.notice(Level::Info, text.to_owned());
+            }
             Op::ShowContext => self.send_ledger(),
             Op::Submit { .. } | Op::Init | Op::Compact { .. } | Op::Shutdown | Op::Interrupt => {}
             quick => quick_op(quick, &self.core.dispatcher.desk, &self.wiring, &self.events),
@@ -220,7 +248,7 @@ impl Engine {
 
     fn open(&mut self, conversation: Conversation) {
         self.core.conversation = conversation;
-        self.core.summary_failures = 0;
+        self.core.archivist = Archivist::default();
         self.core.last_estimate = self.core.build().ledger.total();
         let cx = &self.core.dispatcher.cx;
         cx.todos.set(Vec::new());
@@ -291,7 +319,13 @@ async fn listen(
             Some(Op::Answer { id, answer }) => control.questions.answer(id, answer),
             Some(Op::ShowContext) => control.want_ledger(),
             Some(
-                later @ (Op::Compact { .. } | Op::SetModel { .. } | Op::Clear | Op::Resume { .. } | Op::Init),
+                later @ (Op::Compact { .. }
+                | Op::Uncompact
+                | Op::AutoCompact { .. }
+                | Op::SetModel { .. }
+                | Op::Clear
+                | Op::Resume { .. }
+                | Op::Init),
             ) => {
                 deferred.push_back(later);
             }

@@ -20,6 +20,12 @@ pub enum Op {
     Compact {
         focus: Option<String>,
     },
+    /// Take the last compaction back.
+    Uncompact,
+    /// Whether old rounds are summarised by themselves.
+    AutoCompact {
+        on: bool,
+    },
     SetModel {
         model: String,
     },

@@ -19,7 +19,12 @@ pub struct HistoryManager {
     turn_start: usize,
     /// Requests answered so far; the clock by which entries age.
     requests: u64,
+    /// What the last archives took away, newest last, so that one can be taken back.
+    archived: Vec<Vec<Entry>>,
 }
+
+/// Archives that can be taken back; older ones are only in the log.
+const ARCHIVES: usize = 3;
 
 impl HistoryManager {
     /// Adds an item. A user message that begins a round begins the running turn.
@@ -99,9 +104,31 @@ impl HistoryManager {
     pub fn archive(&mut self, before: ItemId, id: ItemId, summary: Summary) {
         let cut = self.entries.partition_point(|entry| entry.id < before || is_summary(entry));
         let turn_start = self.turn_start().saturating_sub(cut) + 1;
-        self.entries.drain(..cut);
+        if self.archived.len() == ARCHIVES {
+            self.archived.remove(0);
+        }
+        self.archived.push(self.entries.drain(..cut).collect());
         self.entries.insert(0, Entry::new(id, Arc::new(Item::Summary(summary)), None, self.requests));
         self.turn_start = turn_start;
+        self.recount();
+    }
+
+    /// By how many estimated tokens taking the last archive back would grow the history; `None` when there is none.
+    pub fn unarchive_growth(&self) -> Option<u64> {
+        let taken = self.archived.last()?;
+        let summary = self.entries.first().filter(|first| is_summary(first))?;
+        let back: u64 = taken.iter().map(|entry| u64::from(entry.tokens())).sum();
+        Some(back.saturating_sub(u64::from(summary.tokens())))
+    }
+
+    /// Takes the last archive back: its entries return in the form that they had. Does nothing where there is none.
+    pub fn unarchive(&mut self) {
+        if self.unarchive_growth().is_none() {
+            return;
+        }
+        let Some(taken) = self.archived.pop() else { return };
+        self.turn_start = self.turn_start() + taken.len() - 1;
+        self.entries.splice(..1, taken);
         self.recount();
     }
 

@@ -9,3 +9,4 @@ pub mod permission;
 pub mod resume;
 pub mod session;
 pub mod table;
+pub mod uncompact;
