@@ -236,6 +236,7 @@ impl Core {
         }
         let model = self.params.model.to_string();
         self.conversation.answered(&model, self.last_estimate, usage)?;
+        self.mind_truncation(events);
         let _ = events
             .send(Event::Window(self.conversation.window(self.last_estimate, self.context.window_tokens)));
         Ok(Reply { calls, finish, said_something })
@@ -253,6 +254,29 @@ impl Core {
             self.record_said(Item::Assistant { text: text.into() })?;
         }
         Ok(())
+    }
+
+    /// A server that cut the prompt without a word: say so once and stay within what it takes.
+    pub fn mind_truncation(&mut self, events: &Events) {
+        let Some(window) = self.conversation.take_truncation() else { return };
+        if window >= self.context.window_tokens {
+            return;
+        }
+        let sent = self.conversation.calibration.apply(self.last_estimate);
+        self.context.window_tokens = window;
+        self.context.output_reserve_tokens = self.context.output_reserve_tokens.min(window / 8);
+        let count = crate::base::text::human_tokens;
+        notice(
+            events,
+            Level::Warning,
+            format!(
+                "The server silently cut the prompt: about {} tokens were sent, it took about {}. From now on requests \
+                 stay within that. Give the server a larger window (Ollama: num_ctx or OLLAMA_CONTEXT_LENGTH; llama.cpp: \
+                 --ctx-size) and start again, or set context_window in config.toml to what it has.",
+                count(sent),
+                count(window)
+            ),
+        );
     }
 
     /// Writes what the model said or called, without secrets. Signed thinking stays as it is: it would be refused.

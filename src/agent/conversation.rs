@@ -8,6 +8,7 @@ use std::sync::Arc;
 use crate::base::clock;
 use crate::config::models;
 use crate::context::budget::tokens::Calibration;
+use crate::context::budget::truncation::Watch;
 use crate::context::history::batch::Batch;
 use crate::context::history::manager::HistoryManager;
 use crate::context::history::normalize::LOST_RESULT;
@@ -35,6 +36,9 @@ pub struct Conversation {
     cost_usd: Option<f64>,
     last_request_ms: u64,
     last_reported: Option<u64>,
+    truncation: Watch,
+    /// What the server evidently takes of a prompt, when it was seen to cut one.
+    taken_window: Option<u64>,
 }
 
 /// A session that was read from disk.
@@ -62,6 +66,8 @@ impl Conversation {
             cost_usd: Some(0.0),
             last_request_ms: 0,
             last_reported: None,
+            truncation: Watch::default(),
+            taken_window: None,
         }
     }
 
@@ -140,8 +146,18 @@ impl Conversation {
         self.last_request_ms = request.ms;
         if let Some(usage) = &request.usage {
             self.add_usage(&request.model, usage);
-            self.calibration.learn(request.estimated, usage.input);
-            self.last_reported = Some(usage.input + usage.output);
+            let expected = self.calibration.apply(request.estimated);
+            match self.truncation.look(expected, usage.input) {
+                // Says nothing of the tokenizer, nor of how full the window is.
+                Some(window) => {
+                    self.taken_window = Some(window);
+                    self.last_reported = None;
+                }
+                None => {
+                    self.calibration.learn(request.estimated, usage.input);
+                    self.last_reported = Some(usage.input + usage.output);
+                }
+            }
         }
     }
 
@@ -308,6 +324,11 @@ impl Conversation {
             // Without reported usage nothing is known of the cost, not even that it is zero.
             cost_usd: self.cost_usd.filter(|_| self.total != Usage::default()),
         }
+    }
+
+    /// The window that a server which silently cuts prompts evidently has; asks once.
+    pub fn take_truncation(&mut self) -> Option<u64> {
+        self.taken_window.take()
     }
 
     pub fn turns(&self) -> usize {

@@ -22,6 +22,7 @@ use crate::protocol::approval::{Answer, ApprovalRequest, Question};
 use crate::protocol::event::{Event, Level};
 use crate::tool::api::{Prepared, Tool, ToolError};
 use crate::tool::cx::ToolCx;
+use crate::tool::file::watch;
 use crate::tool::registry;
 
 /// How long an interrupted tool may take to clean up before it is dropped.
@@ -90,6 +91,12 @@ impl Dispatcher {
         let mut results = Vec::with_capacity(group.len());
         for (call, envelope) in group.iter().zip(join_all(running).await) {
             let mut envelope = envelope?;
+            if &*call.name == "Bash"
+                && let Some(news) = self.file_news().await
+            {
+                let gap = if envelope.text.is_empty() { "" } else { "\n" };
+                envelope.text.push_str(&format!("{gap}<system-reminder>{news}</system-reminder>"));
+            }
             self.clean(&mut envelope, &call.name);
             results.push(ToolResult {
                 call_id: Arc::clone(&call.id),
@@ -250,6 +257,12 @@ impl Dispatcher {
             }));
         }
         cx
+    }
+
+    /// What others changed on disk of what the model has seen.
+    pub async fn file_news(&self) -> Option<String> {
+        let cx = self.cx.clone();
+        tokio::task::spawn_blocking(move || watch::changes(&cx)).await.ok().flatten()
     }
 
     /// Secrets out, size down.

@@ -51,6 +51,7 @@ impl Engine {
         for event in std::mem::take(&mut self.backlog) {
             let _ = self.events.send(event);
         }
+        self.core.mind_truncation(&self.events);
         let mut deferred: VecDeque<Op> = VecDeque::new();
         loop {
             let op = match deferred.pop_front() {
@@ -238,6 +239,7 @@ impl Engine {
                 for text in restored.notices {
                     self.notice(Level::Warning, text);
                 }
+                self.core.mind_truncation(&self.events);
             }
             Err(error) => self.notice(
                 Level::Error,
@@ -348,6 +350,16 @@ fn quick_op(op: Op, desk: &PolicyDesk, wiring: &Wiring, events: &Events) {
                 let text = format!("That could not be remembered: {error}. You will be asked again.");
                 let _ = events.send(Event::Notice { level: Level::Warning, text });
             }
+        }
+        Op::Recall { what } => {
+            let (events, originals) = (events.clone(), Arc::clone(&wiring.originals));
+            tokio::task::spawn_blocking(move || {
+                let (level, text) = match originals.for_person(&what) {
+                    Ok(text) => (Level::Info, text),
+                    Err(text) => (Level::Warning, text),
+                };
+                let _ = events.send(Event::Notice { level, text });
+            });
         }
         Op::ListSessions => {
             let (events, state) = (events.clone(), wiring.project_state.clone());

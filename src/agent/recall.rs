@@ -1,11 +1,17 @@
-//! The Recall tool's way to the originals: they stand in the session log, whole, for ever.
+//! The way to the originals, for the Recall tool and for the person: they stand in the session log, whole, for ever.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::base::text;
 use crate::model::item::{Item, ItemId};
+use crate::search::bm25;
 use crate::session::reader;
-use crate::tool::cx::Originals;
+use crate::session::record::Record;
+use crate::tool::cx::{Hit, Originals};
+
+/// Characters shown of a hit.
+const SNIPPET: usize = 160;
 
 /// Reads from whichever log is open.
 #[derive(Default)]
@@ -18,11 +24,81 @@ impl LogOriginals {
     pub fn follow(&self, path: PathBuf) {
         *self.path.lock().unwrap_or_else(PoisonError::into_inner) = path;
     }
+
+    fn path(&self) -> PathBuf {
+        self.path.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// What `/recall ID|QUERY` prints.
+    pub fn for_person(&self, what: &str) -> Result<String, String> {
+        let what = what.trim();
+        if let Ok(number) = what.trim_start_matches('#').parse::<u64>() {
+            let id = ItemId(number);
+            let item = self
+                .original(id)
+                .ok_or_else(|| format!("This session has no item {id}. /recall WORDS searches it."))?;
+            return Ok(format!("{id}, {}:\n{}", item.kind(), item.text()));
+        }
+        let hits = self.search(what, 10);
+        if hits.is_empty() {
+            return Err(format!("Nothing in this session has to do with '{what}'."));
+        }
+        let lines: Vec<String> =
+            hits.iter().map(|hit| format!("{} {}: {}", hit.id, hit.kind, hit.snippet)).collect();
+        Ok(format!("{}\n/recall ID shows one whole.", lines.join("\n")))
+    }
 }
 
 impl Originals for LogOriginals {
     fn original(&self, id: ItemId) -> Option<Arc<Item>> {
-        let path = self.path.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        reader::find_item(&path, id).ok().flatten()
+        reader::find_item(&self.path(), id).ok().flatten()
     }
+
+    fn search(&self, query: &str, most: usize) -> Vec<Hit> {
+        let Ok(log) = reader::read(&self.path()) else { return Vec::new() };
+        let mut items: Vec<(ItemId, Arc<Item>)> = Vec::new();
+        for record in log.records {
+            match record {
+                Record::Item(record) => items.push((record.id, record.item)),
+                Record::Archive { id: Some(id), summary, .. } => {
+                    items.push((id, Arc::new(Item::Summary(summary))));
+                }
+                // What was taken back is void.
+                Record::Rewind { to } => items.retain(|(id, _)| *id < to),
+                _ => {}
+            }
+        }
+        // What Recall itself brought or was asked for is no news.
+        items.retain(|(_, item)| match &**item {
+            Item::ToolResult(result) => &*result.tool != "Recall",
+            Item::ToolCall(call) => &*call.name != "Recall",
+            _ => true,
+        });
+        let texts: Vec<String> = items.iter().map(|(_, item)| item.text().into_owned()).collect();
+        let wanted = bm25::terms(query);
+        bm25::rank(texts.iter().map(String::as_str), query)
+            .into_iter()
+            .take(most)
+            .map(|(at, _)| {
+                let (id, item) = &items[at];
+                Hit { id: *id, kind: item.kind().into_owned(), snippet: snippet(&texts[at], &wanted) }
+            })
+            .collect()
+    }
+}
+
+/// The line that holds the most of the wanted words.
+fn snippet(whole: &str, wanted: &[String]) -> String {
+    let score = |line: &str| {
+        let lower = line.to_lowercase();
+        wanted.iter().filter(|term| lower.contains(term.as_str())).count()
+    };
+    let mut best = ("", 0);
+    for line in whole.lines() {
+        let score = score(line);
+        if score > best.1 {
+            best = (line, score);
+        }
+    }
+    text::one_line(if best.1 > 0 { best.0 } else { whole }, SNIPPET)
 }

@@ -24,7 +24,11 @@ impl Core {
                     self.dispatcher.cx.shell.set_cwd(folder);
                 }
             }
-            if let (Some(path), Some(hash)) = (text("path"), text("hash")) {
+            let view = data.get("view").and_then(serde_json::Value::as_object);
+            let of_view = |key: &str| view.and_then(|view| view.get(key)).and_then(serde_json::Value::as_str);
+            let (path, hash) =
+                (of_view("path").or_else(|| text("path")), of_view("hash").or_else(|| text("hash")));
+            if let (Some(path), Some(hash)) = (path, hash) {
                 let canonical = path::resolve(&self.dispatcher.cx.root, path).canonical;
                 self.dispatcher.cx.files.remember(&canonical, hash);
             }

@@ -7,6 +7,7 @@ use std::time::Instant;
 use super::answer::{Stop, notice};
 use super::control::{Events, TurnControl};
 use super::core::Core;
+use crate::context::compress::redact::Place;
 use crate::context::history::ingest;
 use crate::model::call::ToolCall;
 use crate::model::item::{Item, ItemId};
@@ -23,7 +24,8 @@ impl Core {
         self.typed = vec![text.clone()];
         let shown = self.dispatcher.cx.vault.redact_typed(&text).into_owned();
         let _ = events.send(Event::TurnStarted { text: shown });
-        let (first, outcome) = match self.begin(&text) {
+        let news = self.dispatcher.file_news().await;
+        let (first, outcome) = match self.begin(&text, news) {
             Ok(id) => (Some(id), self.steps(&mut steps, control, events).await),
             Err(error) => (None, Err(error.into())),
         };
@@ -59,9 +61,13 @@ impl Core {
     }
 
     /// Writes the person's message, with what belongs behind it.
-    fn begin(&mut self, text: &str) -> Result<ItemId, LogError> {
+    fn begin(&mut self, text: &str, news: Option<String>) -> Result<ItemId, LogError> {
         self.law.refresh(self.dispatcher.root());
-        let message = self.user_message(text, false);
+        let mut message = self.user_message(text, false);
+        if let Some(news) = news {
+            let news = format!("<system-reminder>{news}</system-reminder>");
+            message.injected.push(self.dispatcher.cx.vault.redact(&news, Place::Text).into());
+        }
         Ok(self.conversation.record(Item::User(message))?.0)
     }
 

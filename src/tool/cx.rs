@@ -28,6 +28,19 @@ pub trait Asker: Send + Sync {
 pub trait Originals: Send + Sync {
     /// The item as it was logged.
     fn original(&self, id: ItemId) -> Option<Arc<Item>>;
+
+    /// The items of the whole session that have most to do with `query`, best first.
+    fn search(&self, query: &str, most: usize) -> Vec<Hit>;
+}
+
+/// An item that a search found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hit {
+    pub id: ItemId,
+    /// [`Item::kind`].
+    pub kind: String,
+    /// Its most telling line.
+    pub snippet: String,
 }
 
 /// The surroundings of one call. Cheap to clone.

@@ -3,3 +3,4 @@
 pub mod cache_model;
 pub mod profile;
 pub mod tokens;
+pub mod truncation;

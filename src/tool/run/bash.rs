@@ -23,6 +23,7 @@ use crate::policy::access::Access;
 use crate::tool::api::{ToolError, TypedTool};
 use crate::tool::cx::ToolCx;
 use crate::tool::paths::{refused, target};
+use crate::tool::run::view;
 
 const DEFAULT_TIMEOUT_MS: u64 = 120_000;
 const MAX_TIMEOUT_MS: u64 = 600_000;
@@ -288,6 +289,18 @@ fn report(
         .with("cwd", path::display(&cx.root, &cx.shell.cwd()))
         .with("duration_ms", u64::try_from(took.as_millis()).unwrap_or(u64::MAX))
         .with("output_bytes", outcome.output.total_bytes);
+    if outcome.output.is_whole()
+        && full.is_none()
+        && matches!(outcome.exit, Exit::Code(0))
+        && !outcome.timed_out
+        && !outcome.cancelled
+    {
+        let (early, late) = outcome.output.tail.as_slices();
+        let whole = [&outcome.output.head, early, late].concat();
+        if let Some(view) = view::of_command(cx, &args.command, cwd, &whole) {
+            envelope = envelope.with("view", view);
+        }
+    }
     if let Some(full) = full {
         envelope = envelope
             .with("full_output_path", full.to_string_lossy())

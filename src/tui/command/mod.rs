@@ -6,6 +6,7 @@ pub mod help;
 pub mod init;
 pub mod model;
 pub mod permission;
+pub mod recall;
 pub mod resume;
 pub mod session;
 pub mod table;

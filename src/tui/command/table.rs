@@ -1,7 +1,7 @@
 //! The list of slash commands, and which text is one. A new command is one file and one line here.
 
 use super::api::Command;
-use super::{compact, help, init, model, permission, resume, session, uncompact};
+use super::{compact, help, init, model, permission, recall, resume, session, uncompact};
 use crate::protocol::event::Level;
 use crate::tui::app::App;
 
@@ -23,6 +23,12 @@ pub static COMMANDS: &[Command] = &[
         run: compact::run,
     },
     Command { name: "uncompact", args: "", help: "take the last compaction back", run: uncompact::run },
+    Command {
+        name: "recall",
+        args: "ID|QUERY",
+        help: "an original, or a search in this session",
+        run: recall::run,
+    },
     Command { name: "init", args: "[no]", help: "write CODE_LAW.md; `no` stops the offer", run: init::run },
     Command { name: "resume", args: "[id]", help: "continue another session", run: resume::run },
     Command { name: "clear", args: "", help: "begin a new, empty session", run: session::clear },
