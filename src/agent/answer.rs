@@ -1,7 +1,6 @@
 //! One answer of the model: the request goes out, deltas go to the eyes, finished items into the log. Makes room and asks
 //! again when the server says that the request does not fit.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use futures_util::StreamExt;
@@ -10,10 +9,9 @@ use super::compact::FitError;
 use super::control::{Events, TurnControl};
 use super::core::Core;
 use crate::context::builder::Built;
-use crate::context::compress::redact::Place;
 use crate::context::history::entry::Entry;
 use crate::model::call::ToolCall;
-use crate::model::item::{Item, ItemId};
+use crate::model::item::Item;
 use crate::model::request::Request;
 use crate::model::stream::StreamEvent;
 use crate::model::usage::{FinishReason, Usage};
@@ -254,53 +252,6 @@ impl Core {
             self.record_said(Item::Assistant { text: text.into() })?;
         }
         Ok(())
-    }
-
-    /// A server that cut the prompt without a word: say so once and stay within what it takes.
-    pub fn mind_truncation(&mut self, events: &Events) {
-        let Some(window) = self.conversation.take_truncation() else { return };
-        if window >= self.context.window_tokens {
-            return;
-        }
-        let sent = self.conversation.calibration.apply(self.last_estimate);
-        self.context.window_tokens = window;
-        self.context.output_reserve_tokens = self.context.output_reserve_tokens.min(window / 8);
-        let count = crate::base::text::human_tokens;
-        notice(
-            events,
-            Level::Warning,
-            format!(
-                "The server silently cut the prompt: about {} tokens were sent, it took about {}. From now on requests \
-                 stay within that. Give the server a larger window (Ollama: num_ctx or OLLAMA_CONTEXT_LENGTH; llama.cpp: \
-                 --ctx-size) and start again, or set context_window in config.toml to what it has.",
-                count(sent),
-                count(window)
-            ),
-        );
-    }
-
-    /// Writes what the model said or called, without secrets. Signed thinking stays as it is: it would be refused.
-    fn record_said(&mut self, mut item: Item) -> Result<(ItemId, Arc<Item>), LogError> {
-        let vault = &self.dispatcher.cx.vault;
-        match &mut item {
-            Item::Assistant { text } => {
-                if let Cow::Owned(clean) = vault.redact(text, Place::Text) {
-                    *text = clean.into();
-                }
-            }
-            Item::ToolCall(call) => {
-                if let Cow::Owned(clean) = vault.redact_args(&call.args) {
-                    call.args = clean.into();
-                }
-            }
-            Item::Reasoning(reasoning) if reasoning.opaque.is_none() => {
-                if let Cow::Owned(clean) = vault.redact(&reasoning.text, Place::Text) {
-                    reasoning.text = clean.into();
-                }
-            }
-            _ => {}
-        }
-        self.conversation.record(item)
     }
 }
 

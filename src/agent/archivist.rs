@@ -5,8 +5,7 @@
 
 use std::sync::Arc;
 
-use tokio::task::JoinHandle;
-
+use super::archive_job::{Job, finished};
 use super::control::{Events, TurnControl};
 use super::core::Core;
 use crate::context::budget::tokens;
@@ -20,8 +19,6 @@ use crate::session::log::LogError;
 
 /// What a summary itself is taken to need, in tokens.
 const SUMMARY_TOKENS: u64 = 1_500;
-/// Failures in a row after which summaries are no longer tried by themselves.
-const MAX_FAILURES: u32 = 2;
 /// Share of the limit, in tenths, at which a summary is begun.
 const EARLY_TENTHS: u64 = 8;
 
@@ -35,48 +32,6 @@ pub enum Archived {
     Stopped,
     /// The summary would have been no smaller than the rounds.
     NotSmaller,
-}
-
-/// What the archivist is at.
-#[derive(Default)]
-pub struct Archivist {
-    job: Option<Job>,
-    failures: u32,
-    /// The person does not want summaries to be made by themselves.
-    off: bool,
-}
-
-impl Archivist {
-    /// `/compact auto on|off`.
-    pub fn set_auto(&mut self, on: bool) {
-        self.off = !on;
-        self.failures = 0;
-        self.job = None;
-    }
-
-    /// Another attempt is wanted: earlier failures no longer count.
-    pub fn forgive(&mut self) {
-        self.failures = 0;
-    }
-
-    fn resting(&self) -> bool {
-        self.off || self.failures >= MAX_FAILURES
-    }
-}
-
-/// A summary being written.
-struct Job {
-    /// The entries it covers, and the first that stays: it holds for exactly these.
-    covers: Vec<ItemId>,
-    before: ItemId,
-    task: JoinHandle<Summarised>,
-}
-
-impl Drop for Job {
-    fn drop(&mut self) {
-        // A stalled server can hold up neither a turn nor the exit.
-        self.task.abort();
-    }
 }
 
 impl Core {
@@ -192,12 +147,9 @@ impl Core {
     }
 
     fn judge(&mut self, done: &Summarised, events: &Events) {
-        let Some(reason) = &done.fallback else {
-            self.archivist.failures = 0;
-            return;
-        };
-        self.archivist.failures += 1;
-        let more = if self.archivist.failures >= MAX_FAILURES {
+        let rests = self.archivist.count(done.fallback.is_none());
+        let Some(reason) = &done.fallback else { return };
+        let more = if rests {
             " Automatic summaries are off now, recorded facts take the place of old rounds; /compact tries again."
         } else {
             ""
@@ -255,20 +207,4 @@ impl Core {
 /// The model that writes summaries.
 fn job_model(core: &Core) -> Arc<str> {
     Arc::clone(core.light_model.as_ref().unwrap_or(&core.params.model))
-}
-
-/// Waits for the summary; `None` when it was interrupted. Its own time-out bounds the wait.
-async fn finished(job: &mut Job, control: &TurnControl, events: &Events) -> Option<Summarised> {
-    let waits = !job.task.is_finished();
-    if waits {
-        let _ = events.send(Event::Compacting { running: true });
-    }
-    let done = tokio::select! {
-        done = &mut job.task => done.ok(),
-        () = control.cancel.cancelled() => None,
-    };
-    if waits {
-        let _ = events.send(Event::Compacting { running: false });
-    }
-    done
 }

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc;
 
-use super::archivist::Archivist;
 use super::control::Questions;
 use super::conversation::Conversation;
 use super::core::Core;
@@ -18,7 +17,6 @@ use crate::config::load::Loaded;
 use crate::config::prompts;
 use crate::context::budget::tokens;
 use crate::context::compress::spill::Spill;
-use crate::context::compress::vault::Vault;
 use crate::context::law::Law;
 use crate::model::call::ToolSpec;
 use crate::model::request::Params;
@@ -127,7 +125,10 @@ fn core(
     let spill = Arc::new(Spill::new(project_state.join("tool-output")));
     let mut cx = ToolCx::new(workspace.to_owned(), Arc::clone(&spill));
     cx.originals = Some(Arc::clone(originals) as _);
-    know_own_keys(&cx.vault, loaded);
+    // Our own key is a secret wherever it turns up.
+    if let Some(key) = loaded.provider.as_ref().and_then(|settings| settings.api_key.as_ref()) {
+        cx.vault.know(key.expose());
+    }
     let desk = Arc::new(PolicyDesk::new(
         loaded.work.permission,
         Rules::load(project_state),
@@ -155,16 +156,9 @@ fn core(
         dispatcher,
         max_steps: loaded.work.max_steps,
         system,
-        archivist: Archivist::default(),
+        archivist: Default::default(),
         last_estimate: 0,
         typed: Vec::new(),
-    }
-}
-
-/// Our own key is a secret wherever it turns up.
-pub fn know_own_keys(vault: &Vault, loaded: &Loaded) {
-    if let Some(key) = loaded.provider.as_ref().and_then(|settings| settings.api_key.as_ref()) {
-        vault.know(key.expose());
     }
 }
 

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use crate::base::clock;
 use crate::config::models;
 use crate::context::budget::tokens::Calibration;
-use crate::context::budget::truncation::Watch;
 use crate::context::history::batch::Batch;
 use crate::context::history::manager::HistoryManager;
 use crate::context::history::normalize::LOST_RESULT;
@@ -36,7 +35,6 @@ pub struct Conversation {
     cost_usd: Option<f64>,
     last_request_ms: u64,
     last_reported: Option<u64>,
-    truncation: Watch,
     /// What the server evidently takes of a prompt, when it was seen to cut one.
     taken_window: Option<u64>,
 }
@@ -66,7 +64,6 @@ impl Conversation {
             cost_usd: Some(0.0),
             last_request_ms: 0,
             last_reported: None,
-            truncation: Watch::default(),
             taken_window: None,
         }
     }
@@ -146,17 +143,13 @@ impl Conversation {
         self.last_request_ms = request.ms;
         if let Some(usage) = &request.usage {
             self.add_usage(&request.model, usage);
-            let expected = self.calibration.apply(request.estimated);
-            match self.truncation.look(expected, usage.input) {
+            match self.calibration.report(request.estimated, usage.input) {
                 // Says nothing of the tokenizer, nor of how full the window is.
                 Some(window) => {
                     self.taken_window = Some(window);
                     self.last_reported = None;
                 }
-                None => {
-                    self.calibration.learn(request.estimated, usage.input);
-                    self.last_reported = Some(usage.input + usage.output);
-                }
+                None => self.last_reported = Some(usage.input + usage.output),
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::archivist::Archivist;
+use super::archive_job::Archivist;
 use super::conversation::Conversation;
 use super::dispatch::Dispatcher;
 use crate::config::settings::ContextSettings;

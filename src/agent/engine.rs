@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc;
 
-use super::archivist::{Archived, Archivist};
+use super::archivist::Archived;
 use super::control::{Events, Questions, TurnControl};
 use super::conversation::Conversation;
 use super::core::Core;
@@ -250,13 +250,12 @@ impl Engine {
 
     fn open(&mut self, conversation: Conversation) {
         self.core.conversation = conversation;
-        self.core.archivist = Archivist::default();
+        self.core.archivist = Default::default();
         self.core.last_estimate = self.core.build().ledger.total();
         let cx = &self.core.dispatcher.cx;
         cx.todos.set(Vec::new());
         cx.files.clear();
         cx.vault.clear();
-        super::build::know_own_keys(&cx.vault, &self.wiring.loaded);
         self.core.dispatcher.desk.forget_session();
         cx.shell.set_cwd(cx.root.to_path_buf());
         self.wiring.originals.follow(self.core.conversation.log_path());

@@ -2,6 +2,7 @@
 //! through the protocol's two queues.
 
 pub mod answer;
+pub mod archive_job;
 pub mod archivist;
 pub mod build;
 pub mod compact;
@@ -14,3 +15,4 @@ pub mod policy_desk;
 pub mod recall;
 pub mod restore;
 pub mod turn;
+pub mod uptake;

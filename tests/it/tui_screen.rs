@@ -234,7 +234,7 @@ fn command_popup() {
     ────────────────────────────────────────────────────────────────────────────────
     › /c▏
       /context             what fills the window
-    ▸ /compact [focus]     summarise old rounds now
+    ▸ /compact [focus]     summarise old rounds now; `auto on|off`
       /clear               begin a new, empty session
       opening the session…                                                     /help
     "#);

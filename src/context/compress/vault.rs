@@ -34,6 +34,7 @@ struct State {
     by_secret: HashMap<String, usize>,
     by_mark: HashMap<String, usize>,
     numbers: HashMap<String, u64>,
+    own: Vec<String>,
 }
 
 /// The vault.
@@ -231,10 +232,12 @@ impl Vault {
             .find(|mark| state.by_mark.contains_key(mark))
     }
 
-    /// Takes up a secret that is known from elsewhere, such as our own key.
+    /// Takes up a secret of the program itself, such as its key: it stays known in every session.
     pub fn know(&self, secret: &str) {
         if secret.len() >= 8 {
-            self.lock().mark(secret, "api-key", false);
+            let mut state = self.lock();
+            state.mark(secret, "api-key", false);
+            state.own.push(secret.to_owned());
         }
     }
 
@@ -252,9 +255,10 @@ impl Vault {
         }
     }
 
-    /// Forgets everything: another session begins.
+    /// Forgets everything but the program's own secrets: another session begins.
     pub fn clear(&self) {
-        *self.lock() = State::default();
+        let own = std::mem::take(&mut *self.lock()).own;
+        own.iter().for_each(|secret| self.know(secret));
     }
 
     fn spans(&self, text: &str, place: Place, typed: bool) -> Vec<(std::ops::Range<usize>, String)> {
