@@ -4,9 +4,11 @@
 mod support;
 
 mod architecture;
+mod awareness;
 mod context_props;
 mod faults;
 mod main_job;
+mod memory;
 mod prompts;
 mod provider_faults;
 mod provider_stream;
