@@ -24,6 +24,8 @@ pub struct Found {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     Text,
+    /// What the person typed: secrets are told in sentences there.
+    Typed,
     /// A `.env` file: nearly every value is one.
     Dotenv,
 }
@@ -90,6 +92,11 @@ static ASSIGNED: Pattern = LazyLock::new(|| {
         r" | (?P<bare> [^\s\x22'`,;\\]{4,} ) )",
     ))
     .ok()
+});
+
+/// `the password is …`, as a sentence says it.
+static TOLD: Pattern = LazyLock::new(|| {
+    Regex::new(r#"(?i)\b(password|passwd|passphrase|secret|token|api[ _-]?key)\b(?: for [\w.-]+)? (?:is|was|=>|->) ["'`]?([^\s"'`,;]{6,})"#).ok()
 });
 
 static IN_TAGS: Pattern = LazyLock::new(|| {
@@ -166,6 +173,17 @@ pub fn find(text: &str, place: Place) -> Vec<Found> {
         }
     }
     assigned(text, &mut add);
+    if place == Place::Typed {
+        for caps in all(&TOLD, text, &[" "]) {
+            if let Some(value) = caps.get(2) {
+                let shown = value.as_str().trim_end_matches(['.', '!', '?', ')', ':']);
+                let name = caps.get(1).map_or("", |name| name.as_str()).to_ascii_lowercase();
+                if !shown.contains('/') && is_bare_secret(&name, shown, true) {
+                    add(value.start()..value.start() + shown.len(), kind_of(&name));
+                }
+            }
+        }
+    }
     if place == Place::Dotenv {
         for caps in all(&ENV_LINE, text, &["="]) {
             let name = caps.name("name").map_or("", |name| name.as_str());
@@ -503,6 +521,12 @@ mod tests {
         ] {
             check(text, Place::Text);
         }
+    }
+
+    #[test]
+    fn a_person_tells_secrets_in_sentences() {
+        check("The password is «hunter2Hunter», the api key for staging is \"«a1b2c3d4e5»\".", Place::Typed);
+        check("the token is parsed in lexer2.rs and the secret is src/auth2", Place::Typed);
     }
 
     #[test]

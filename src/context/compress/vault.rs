@@ -51,7 +51,7 @@ impl Vault {
 
     /// The same for what the person typed.
     pub fn redact_typed<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        self.redact_as(text, Place::Text, true)
+        self.redact_as(text, Place::Typed, true)
     }
 
     fn redact_as<'a>(&self, text: &'a str, place: Place, typed: bool) -> Cow<'a, str> {

@@ -117,3 +117,56 @@ pub fn superseded(entries: &[Entry]) -> HashSet<ItemId> {
     }
     stale
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::model::envelope::Envelope;
+    use crate::model::item::ToolResult;
+
+    fn entries(results: &[(&str, Envelope)]) -> Vec<Entry> {
+        let item = |tool: &str, envelope: &Envelope| {
+            Arc::new(Item::ToolResult(ToolResult {
+                call_id: "c".into(),
+                tool: tool.into(),
+                envelope: envelope.clone(),
+            }))
+        };
+        let number = |at: usize| ItemId(at as u64 + 1);
+        results
+            .iter()
+            .enumerate()
+            .map(|(at, (tool, envelope))| Entry::new(number(at), item(tool, envelope), None, 0))
+            .collect()
+    }
+
+    fn read(first: u64, last: u64) -> (&'static str, Envelope) {
+        let envelope = Envelope::success("").with("path", "a.rs").with("start_line", first);
+        ("Read", envelope.with("end_line", last).with_body("content", "text"))
+    }
+
+    fn change(tool: &'static str, applied: bool) -> (&'static str, Envelope) {
+        (tool, Envelope::success("done").with("path", "a.rs").with("applied", applied))
+    }
+
+    fn stale(results: &[(&str, Envelope)]) -> Vec<u64> {
+        let mut ids: Vec<u64> = superseded(&entries(results)).into_iter().map(|id| id.0).collect();
+        ids.sort_unstable();
+        ids
+    }
+
+    #[test]
+    fn the_newest_view_and_the_changes_stay() {
+        assert_eq!(stale(&[read(1, 50), read(1, 90)]), [1], "a wider view");
+        assert_eq!(stale(&[read(1, 90), read(60, 140)]), [0u64; 0], "both show something of their own");
+        assert_eq!(stale(&[read(1, 90), change("Edit", true)]), [0u64; 0], "the newest view stays");
+        assert_eq!(stale(&[read(1, 90), change("Edit", true), read(20, 90)]), [1], "half of it is seen anew");
+        assert_eq!(stale(&[read(1, 90), change("Edit", false), read(20, 90)]), [0u64; 0]);
+        assert_eq!(stale(&[read(1, 90), change("Write", true)]), [1], "the whole file was given anew");
+        let shell = Envelope::success("")
+            .with("view", serde_json::json!({"path": "a.rs", "start_line": 1, "end_line": 90}));
+        assert_eq!(stale(&[read(5, 50), ("Bash", shell)]), [1], "a command's view counts");
+    }
+}
