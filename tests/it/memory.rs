@@ -399,3 +399,32 @@ async fn a_server_that_cuts_prompts_in_silence_is_named_once() {
     let last = server.requests().pop().unwrap();
     assert!(crate::support::tokens::of_request(&last.body) < 8_192, "within what it takes");
 }
+
+#[tokio::test]
+async fn what_would_not_fit_is_not_taken_back_and_the_person_can_look_things_up() {
+    let server =
+        FakeServer::start((0..8).map(|_| answer().text(&LONG.repeat(50)).no_usage().into()).collect());
+    server.on_body("<conversation>", answer().text("## Objectives & Status\n- much"));
+    let mut agent = TestAgent::start(&Workplace::new(), &config(&server, "context_window = 14000"), false);
+    let notice = |event: &Event| match event {
+        Event::Notice { text, .. } => Some(text.clone()),
+        _ => None,
+    };
+    agent.send(Op::AutoCompact { on: false });
+    agent.until(notice).await;
+    for turn in 0..5 {
+        agent.turn(&format!("request {turn}")).await;
+    }
+    agent.send(Op::Compact { focus: None });
+    assert!(agent.until(notice).await.contains("Compacted"));
+    for turn in 5..8 {
+        agent.turn(&format!("request {turn}")).await;
+    }
+    agent.send(Op::Uncompact);
+    let refused = agent.until(notice).await;
+    assert!(refused.contains("nothing was changed"), "{refused}");
+    agent.send(Op::Recall { what: "request".to_owned() });
+    assert!(agent.until(notice).await.contains("request 0"));
+    agent.send(Op::Recall { what: "#1".to_owned() });
+    assert!(agent.until(notice).await.starts_with("#1, user:\nrequest 0"));
+}
