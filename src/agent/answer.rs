@@ -140,6 +140,7 @@ impl Core {
         if control.cancel.is_cancelled() {
             return Err(Stop::Interrupted);
         }
+        self.prepare_summary();
         let built = self.build();
         self.last_estimate = built.ledger.total();
         Ok(built)
@@ -240,16 +241,18 @@ impl Core {
                 taken.push(Arc::clone(&call.id));
             }
             said_something |= has_substance(&item);
-            let (id, item) = self.conversation.record(item)?;
-            match &*item {
-                Item::ToolCall(call) => calls.push(Arc::new(call.clone())),
-                _ => {
-                    let _ = events.send(Event::Item { id, item });
-                }
+            if let Item::ToolCall(call) = &item {
+                // What is run is the call as it was made; what is kept of it holds no secret.
+                calls.push(Arc::new(call.clone()));
+            }
+            let (id, item) = self.record_said(item)?;
+            if !matches!(&*item, Item::ToolCall(_)) {
+                let _ = events.send(Event::Item { id, item });
             }
         }
         let model = self.params.model.to_string();
         self.conversation.answered(&model, self.last_estimate, usage)?;
+        self.mind_truncation(events);
         let _ = events
             .send(Event::Window(self.conversation.window(self.last_estimate, self.context.window_tokens)));
         Ok(Reply { calls, finish, said_something })
@@ -259,12 +262,12 @@ impl Core {
     fn keep_partial(&mut self, finished: Vec<Item>, partial: &str) -> Result<(), Stop> {
         for item in finished {
             if matches!(item, Item::Assistant { .. }) {
-                self.conversation.record(item)?;
+                self.record_said(item)?;
             }
         }
         if !partial.trim().is_empty() {
             let text = format!("{}\n[interrupted]", partial.trim_end());
-            self.conversation.record(Item::Assistant { text: text.into() })?;
+            self.record_said(Item::Assistant { text: text.into() })?;
         }
         Ok(())
     }

@@ -144,6 +144,10 @@ fn core(
     let mut cx = ToolCx::new(workspace.to_owned(), Arc::clone(&spill));
     cx.originals = Some(Arc::clone(originals) as _);
     cx.journal = Some(Arc::new(Journal::new(project_state, workspace)));
+    // Our own key is a secret wherever it turns up.
+    if let Some(key) = loaded.provider.as_ref().and_then(|settings| settings.api_key.as_ref()) {
+        cx.vault.know(key.expose());
+    }
     let desk = Arc::new(PolicyDesk::new(
         loaded.work.permission,
         Rules::load(project_state),
@@ -171,7 +175,7 @@ fn core(
         inject_notes: loaded.work.inject_notes,
         system: Part::new(prompts::SYSTEM.trim().into()),
         schemas,
-        summary_failures: 0,
+        archivist: Default::default(),
         last_estimate: 0,
         typed: Vec::new(),
         reminder: None,

@@ -38,6 +38,8 @@ pub struct Conversation {
     cost_usd: Option<f64>,
     last_request_ms: u64,
     pub(super) last_reported: Option<u64>,
+    /// What the server evidently takes of a prompt, when it was seen to cut one.
+    pub(super) taken_window: Option<u64>,
 }
 
 impl Conversation {
@@ -59,6 +61,7 @@ impl Conversation {
             cost_usd: Some(0.0),
             last_request_ms: 0,
             last_reported: None,
+            taken_window: None,
         }
     }
 
@@ -118,10 +121,34 @@ impl Conversation {
     /// # Errors
     /// When the log cannot be written.
     pub fn archive(&mut self, before: ItemId, summary: Summary, cause: &str) -> Result<(), LogError> {
-        self.write(&Record::Archive { before, summary: summary.clone(), cause: cause.to_owned() })?;
-        let id = self.take_id();
+        let id = ItemId(self.next_id);
+        let record =
+            Record::Archive { before, id: Some(id), summary: summary.clone(), cause: cause.to_owned() };
+        self.write(&record)?;
+        self.next_id += 1;
         self.history.archive(before, id, summary);
         self.last_reported = None;
+        Ok(())
+    }
+
+    /// Takes the last archive back.
+    ///
+    /// # Errors
+    /// When the log cannot be written.
+    pub fn unarchive(&mut self) -> Result<(), LogError> {
+        self.write(&Record::Unarchive {})?;
+        self.history.unarchive();
+        self.last_reported = None;
+        Ok(())
+    }
+
+    /// Takes up what was spent beside the session's own requests.
+    ///
+    /// # Errors
+    /// When the log cannot be written.
+    pub fn spent_beside(&mut self, model: &str, usage: &Usage) -> Result<(), LogError> {
+        self.write(&Record::Beside { ms: clock::now_ms(), model: model.to_owned(), usage: *usage })?;
+        self.add_usage(model, usage);
         Ok(())
     }
 
@@ -202,9 +229,19 @@ impl Conversation {
         self.history.count_request();
         self.take_request(&request);
         if let Some(usage) = &usage {
-            self.calibration.learn(estimated, usage.input);
+            let cut_to = self.calibration.report(estimated, usage.input);
+            self.note_report(cut_to);
         }
         Ok(())
+    }
+
+    /// What a report says beside the size: that the server must have cut the prompt. Then it tells nothing of how full the
+    /// window is.
+    pub(super) fn note_report(&mut self, cut_to: Option<u64>) {
+        if let Some(window) = cut_to {
+            self.taken_window = Some(window);
+            self.last_reported = None;
+        }
     }
 
     /// A session of which nothing is left leaves no file. Returns whether that was so.
@@ -261,6 +298,11 @@ impl Conversation {
         }
     }
 
+    /// The window that a server which silently cuts prompts evidently has; asks once.
+    pub fn take_truncation(&mut self) -> Option<u64> {
+        self.taken_window.take()
+    }
+
     pub fn turns(&self) -> usize {
         self.turns
     }
@@ -293,12 +335,7 @@ impl Conversation {
         self.write(&record)
     }
 
-    fn take_id(&mut self) -> ItemId {
-        self.next_id += 1;
-        ItemId(self.next_id - 1)
-    }
-
-    fn add_usage(&mut self, model: &str, usage: &Usage) {
+    pub(super) fn add_usage(&mut self, model: &str, usage: &Usage) {
         self.total.add(usage);
         let price = models::facts(model).and_then(|facts| facts.price);
         self.cost_usd = match (self.cost_usd, price) {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::archive_job::Archivist;
 use super::conversation::Conversation;
 use super::dispatch::Dispatcher;
 use crate::config::settings::ContextSettings;
@@ -30,7 +31,7 @@ pub struct Core {
     pub inject_notes: bool,
     pub system: Part,
     pub schemas: Schemas,
-    pub summary_failures: u32,
+    pub archivist: Archivist,
     pub last_estimate: u64,
     /// What the person typed for the running turn, word for word, to give it back when the turn comes to nothing.
     pub typed: Vec<String>,

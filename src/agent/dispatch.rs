@@ -7,12 +7,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
-use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::control::{Events, PersonAsker, TurnControl};
 use super::policy_desk::PolicyDesk;
-use crate::context::compress::redact;
+use crate::context::compress::redact::Place;
 use crate::context::compress::spill::{Keep, Spill};
 use crate::model::call::{ToolCall, ToolSpec};
 use crate::model::envelope::{Envelope, ErrorCode, Status};
@@ -23,6 +22,7 @@ use crate::protocol::approval::{Answer, ApprovalRequest, Question};
 use crate::protocol::event::{Event, Level};
 use crate::tool::api::{Prepared, Tool, ToolError};
 use crate::tool::cx::ToolCx;
+use crate::tool::file::watch;
 use crate::tool::registry;
 
 /// How long an interrupted tool may take to clean up before it is dropped.
@@ -93,6 +93,12 @@ impl Dispatcher {
         let mut results = Vec::with_capacity(group.len());
         for (call, envelope) in group.iter().zip(join_all(running).await) {
             let mut envelope = envelope?;
+            if &*call.name == "Bash"
+                && let Some(news) = self.file_news().await
+            {
+                let gap = if envelope.text.is_empty() { "" } else { "\n" };
+                envelope.text.push_str(&format!("{gap}<system-reminder>{news}</system-reminder>"));
+            }
             self.clean(&mut envelope, &call.name);
             results.push(ToolResult {
                 call_id: Arc::clone(&call.id),
@@ -118,8 +124,8 @@ impl Dispatcher {
             let _ = events.send(Event::ToolStarted {
                 call_id: Arc::clone(&call.id),
                 tool: Arc::clone(&call.name),
-                title,
-                args: Arc::clone(&call.args),
+                title: self.cx.vault.redact(&title, Place::of_command(&title)).into_owned(),
+                args: self.cx.vault.redact_args(&call.args).into(),
             });
         };
         if control.cancel.is_cancelled() {
@@ -174,12 +180,13 @@ impl Dispatcher {
             )));
         }
         let (detail, is_diff) = prepared.preview(&self.cx);
+        let clean = |text: &str| self.cx.vault.redact(text, Place::of_command(text)).into_owned();
         let always_prefix = PolicyDesk::always_prefix(accesses);
         let question = Question::Approval(ApprovalRequest {
             call_id: call.id.to_string(),
             tool: call.name.to_string(),
-            title: prepared.title(),
-            detail,
+            title: clean(&prepared.title()),
+            detail: clean(&detail),
             is_diff,
             reason,
             always_prefix: always_prefix.clone(),
@@ -273,7 +280,9 @@ impl Dispatcher {
         let mut cx = self.cx.clone();
         cx.cancel = control.cancel.child_token();
         let (events, call_id) = (events.clone(), Arc::clone(&call.id));
+        let (vault, place) = (Arc::clone(&cx.vault), Place::of_command(&call.args));
         cx.progress = Arc::new(move |tail| {
+            let tail = vault.redact(&tail, place).into_owned();
             let _ = events.send(Event::ToolProgress { call_id: Arc::clone(&call_id), tail });
         });
         if self.interactive {
@@ -285,16 +294,15 @@ impl Dispatcher {
         cx
     }
 
+    /// What others changed on disk of what the model has seen.
+    pub async fn file_news(&self) -> Option<String> {
+        let cx = self.cx.clone();
+        tokio::task::spawn_blocking(move || watch::changes(&cx)).await.ok().flatten()
+    }
+
     /// Secrets out, size down.
     fn clean(&self, envelope: &mut Envelope, tool: &str) {
-        redact_in_place(&mut envelope.body);
-        redact_in_place(&mut envelope.text);
-        if let Some(error) = &mut envelope.error {
-            redact_in_place(&mut error.message);
-        }
-        for value in envelope.data.values_mut() {
-            redact_value(value);
-        }
+        self.cx.vault.redact_envelope(envelope);
         let keep = if tool == "Bash" { Keep::HeadTail } else { Keep::Head };
         let cut = self.spill.truncate(std::mem::take(&mut envelope.body), keep);
         envelope.body = cut.body;
@@ -341,19 +349,4 @@ fn never_run() -> Box<Envelope> {
         ErrorCode::Interrupted,
         "the user interrupted before this call ran; it changed nothing",
     ))
-}
-
-fn redact_in_place(text: &mut String) {
-    if let std::borrow::Cow::Owned(clean) = redact::redact(text) {
-        *text = clean;
-    }
-}
-
-fn redact_value(value: &mut Value) {
-    match value {
-        Value::String(text) => redact_in_place(text),
-        Value::Array(values) => values.iter_mut().for_each(redact_value),
-        Value::Object(values) => values.values_mut().for_each(redact_value),
-        _ => {}
-    }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc;
 
-use super::compact::Archived;
+use super::archivist::Archived;
 use super::control::{Events, Questions, TurnControl};
 use super::conversation::Conversation;
 use super::core::Core;
@@ -50,6 +50,7 @@ impl Engine {
         for event in std::mem::take(&mut self.backlog) {
             let _ = self.events.send(event);
         }
+        self.core.mind_truncation(&self.events);
         let mut deferred: VecDeque<Op> = VecDeque::new();
         loop {
             let op = match deferred.pop_front() {
@@ -119,7 +120,7 @@ impl Engine {
         let context = self.core.context.clone();
         let beside = Beside { desk: &desk, wiring: &self.wiring, events: &self.events, context: &context };
         let before = self.core.size();
-        self.core.summary_failures = 0;
+        self.core.archivist.forgive();
         let (done, going_on) = {
             let (core, events) = (&mut self.core, &self.events);
             let work = async {
@@ -158,6 +159,23 @@ impl Engine {
         going_on
     }
 
+    fn uncompact(&mut self) {
+        let (level, text) = match self.core.unarchive() {
+            Ok(Ok(size)) => (
+                Level::Info,
+                format!(
+                    "The last archive is back: about {} tokens now.",
+                    crate::base::text::human_tokens(size)
+                ),
+            ),
+            Ok(Err(why)) => (Level::Warning, why),
+            Err(error) => (Level::Error, error.to_string()),
+        };
+        self.notice(level, text);
+        self.core.last_estimate = self.core.build().ledger.total();
+        self.send_window();
+    }
+
     async fn idle_op(&mut self, op: Op) {
         match op {
             Op::SetModel { model } => {
@@ -189,6 +207,17 @@ impl Engine {
                 Ok(path) => self.resume(&path).await,
                 Err(message) => self.notice(Level::Error, format!("{message}.")),
             },
+            Op::Uncompact => self.uncompact(),
+            Op::AutoCompact { on } => {
+                self.core.archivist.set_auto(on);
+                let text = if on {
+                    "Old rounds are summarised by themselves when the window gets full."
+                } else {
+                    "No summaries by themselves any more: when the window gets full, recorded facts take the place of \
+                     old rounds. /compact makes a summary."
+                };
+                self.notice(Level::Info, text.to_owned());
+            }
             Op::ShowContext => self.send_ledger(),
             Op::ListPoints => self.list_points(),
             Op::PreviewRewind { point } => self.preview_rewind(point).await,
@@ -220,6 +249,7 @@ impl Engine {
                 for text in restored.notices {
                     self.notice(Level::Warning, text);
                 }
+                self.core.mind_truncation(&self.events);
             }
             Err(error) => self.notice(
                 Level::Error,
@@ -232,11 +262,12 @@ impl Engine {
         self.core.conversation = conversation;
         let had_rules = self.core.conversation.prefix.parts().law.is_some();
         self.core.law.continue_session(had_rules, &self.wiring.workspace);
-        self.core.summary_failures = 0;
+        self.core.archivist = Default::default();
         self.core.last_estimate = self.core.build().ledger.total();
         let cx = &self.core.dispatcher.cx;
         cx.todos.set(Vec::new());
         cx.files.clear();
+        cx.vault.clear();
         self.core.dispatcher.desk.forget_session();
         cx.shell.set_cwd(cx.root.to_path_buf());
         self.wiring.originals.follow(self.core.conversation.log_path());
@@ -315,6 +346,8 @@ async fn listen(
             }
             Some(
                 later @ (Op::Compact { .. }
+                | Op::Uncompact
+                | Op::AutoCompact { .. }
                 | Op::SetModel { .. }
                 | Op::Clear
                 | Op::Resume { .. }
@@ -347,6 +380,16 @@ fn quick_op(op: Op, beside: Beside<'_>) {
             }
         }
         Op::Explain { id } => looks::story(wiring.originals.path(), id, events.clone()),
+        Op::Recall { what } => {
+            let (events, originals) = (events.clone(), Arc::clone(&wiring.originals));
+            tokio::task::spawn_blocking(move || {
+                let (level, text) = match originals.for_person(&what) {
+                    Ok(text) => (Level::Info, text),
+                    Err(text) => (Level::Warning, text),
+                };
+                let _ = events.send(Event::Notice { level, text });
+            });
+        }
         Op::ListSessions => {
             let (events, state) = (events.clone(), wiring.project_state.clone());
             tokio::task::spawn_blocking(move || {

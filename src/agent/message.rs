@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::core::Core;
 use crate::base::clock;
 use crate::context::budget::tokens;
-use crate::context::compress::redact;
+use crate::context::compress::redact::Place;
 use crate::context::mention;
 use crate::model::item::{Item, UserMessage};
 use crate::note::frame;
@@ -24,7 +24,7 @@ impl Core {
     /// What the person typed, with what belongs behind it.
     pub fn user_message(&self, text: &str, steering: bool) -> UserMessage {
         let root = self.dispatcher.root();
-        let mut message = UserMessage::new(&redact::redact(text));
+        let mut message = UserMessage::new(&self.dispatcher.cx.vault.redact_typed(text));
         message.steering = steering;
         let nearest = |wanted: &str| fuzzy::nearest(root, wanted, 1).into_iter().next().map(|(path, _)| path);
         if let Some(reminder) = mention::reminder(text, root, nearest) {
@@ -64,7 +64,7 @@ impl Core {
         );
         // The frame counts too; what goes first is what came last.
         while let Some(block) = frame::block(&packets) {
-            let block = redact::redact(&block);
+            let block = self.dispatcher.cx.vault.redact(&block, Place::Text);
             if u64::from(tokens::estimate(&block)) <= budget {
                 return Some(block.into());
             }

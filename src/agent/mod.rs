@@ -2,6 +2,8 @@
 //! through the protocol's two queues.
 
 pub mod answer;
+pub mod archive_job;
+pub mod archivist;
 pub mod build;
 pub mod compact;
 pub mod control;
@@ -20,3 +22,4 @@ pub mod restore;
 pub mod rewind;
 pub mod rewind_ops;
 pub mod turn;
+pub mod uptake;

@@ -51,12 +51,17 @@ impl Conversation {
                 // What the server reported last was the size of another request.
                 Record::Forms { .. }
                 | Record::Archive { .. }
+                | Record::Unarchive {}
                 | Record::Rewind { .. }
                 | Record::Revive { .. } => {
                     conversation.last_reported = None;
                 }
                 Record::Model { provider, model } => chosen_model = Some((provider.clone(), model.clone())),
-                Record::Request(request) => conversation.take_request(request),
+                Record::Request(request) => {
+                    conversation.take_request(request);
+                    conversation.note_report(logbook.cut_to.take());
+                }
+                Record::Beside { model, usage, .. } => conversation.add_usage(model, usage),
                 Record::TurnEnd { .. } => conversation.turns += 1,
                 Record::Meta(_) | Record::Pin { .. } | Record::Frame(_) | Record::Sent(_) => {}
             }

@@ -11,6 +11,9 @@ impl Core {
         if let Some(list) = todos.and_then(|list| serde_json::from_value(list).ok()) {
             self.dispatcher.cx.todos.set(list);
         }
+        if let Ok(log) = std::fs::read(self.conversation.log_path()) {
+            self.dispatcher.cx.vault.reserve(&String::from_utf8_lossy(&log));
+        }
         for entry in self.conversation.history.entries() {
             let Item::ToolResult(result) = &*entry.item else { continue };
             let data = &result.envelope.data;
@@ -21,7 +24,11 @@ impl Core {
                     self.dispatcher.cx.shell.set_cwd(folder);
                 }
             }
-            if let (Some(path), Some(hash)) = (text("path"), text("hash")) {
+            let view = data.get("view").and_then(serde_json::Value::as_object);
+            let of_view = |key: &str| view.and_then(|view| view.get(key)).and_then(serde_json::Value::as_str);
+            let (path, hash) =
+                (of_view("path").or_else(|| text("path")), of_view("hash").or_else(|| text("hash")));
+            if let (Some(path), Some(hash)) = (path, hash) {
                 let canonical = path::resolve(&self.dispatcher.cx.root, path).canonical;
                 self.dispatcher.cx.files.remember(&canonical, hash);
             }

@@ -8,6 +8,7 @@ use super::answer::{Stop, notice};
 use super::control::{Events, TurnControl};
 use super::core::Core;
 use crate::base::text::one_line;
+use crate::context::compress::redact::Place;
 use crate::context::history::ingest;
 use crate::model::call::ToolCall;
 use crate::model::item::{Item, ItemId};
@@ -25,8 +26,10 @@ impl Core {
         let usage_before = self.conversation.total();
         let mut steps = 0;
         self.typed = vec![text.clone()];
-        let _ = events.send(Event::TurnStarted { text: text.clone() });
-        let (first, outcome) = match self.begin(&text, events) {
+        let shown = self.dispatcher.cx.vault.redact_typed(&text).into_owned();
+        let _ = events.send(Event::TurnStarted { text: shown });
+        let news = self.dispatcher.file_news().await;
+        let (first, outcome) = match self.begin(&text, news, events) {
             Ok(id) => (Some(id), self.steps(&mut steps, control, events).await),
             Err(error) => (None, Err(error.into())),
         };
@@ -62,13 +65,17 @@ impl Core {
     }
 
     /// Looks at the rules again and writes the person's message, with what belongs behind it.
-    fn begin(&mut self, text: &str, events: &Events) -> Result<ItemId, LogError> {
+    fn begin(&mut self, text: &str, news: Option<String>, events: &Events) -> Result<ItemId, LogError> {
         if self.law.refresh(self.dispatcher.root()) && self.conversation.prefix.requests() > 0 {
             let text = "The project's rules changed on disk; the model has the new ones from here on.";
             notice(events, Level::Info, text.to_owned());
         }
         let mut message = self.user_message(text, false);
         message.injected.extend(self.reminder.take().map(Into::into));
+        if let Some(news) = news {
+            let news = format!("<system-reminder>{news}</system-reminder>");
+            message.injected.push(self.dispatcher.cx.vault.redact(&news, Place::Text).into());
+        }
         let title = one_line(&message.text, 200);
         let id = self.conversation.record(Item::User(message))?.0;
         if let Some(journal) = &self.dispatcher.cx.journal {
@@ -139,6 +146,7 @@ impl Core {
         for text in control.take_steering() {
             self.typed.push(text.clone());
             let message = self.user_message(&text, true);
+            let text = message.text.to_string();
             self.conversation.record(Item::User(message))?;
             let _ = events.send(Event::Steered { text });
             any = true;

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use super::compress::redact;
 use super::parts::Part;
 use crate::base::text;
 
@@ -73,7 +74,8 @@ impl Law {
                     text::human_bytes(meta.len()),
                     text::human_bytes(MAX_BYTES)
                 ),
-                None => String::from_utf8_lossy(&fs::read(&path).unwrap_or_default()).into_owned(),
+                None => redact::redact(&String::from_utf8_lossy(&fs::read(&path).unwrap_or_default()))
+                    .into_owned(),
             };
             now.insert(depth, (path, stamp, text));
         }

@@ -22,6 +22,8 @@ pub struct Logbook {
     pub calibration: Calibration,
     /// The number that the next item gets.
     pub next_id: u64,
+    /// The window to which the server must have cut the last answered request, in tokens.
+    pub cut_to: Option<u64>,
 }
 
 impl Default for Logbook {
@@ -31,6 +33,7 @@ impl Default for Logbook {
             prefix: Prefix::default(),
             calibration: Calibration::default(),
             next_id: 1,
+            cut_to: None,
         }
     }
 }
@@ -53,11 +56,12 @@ impl Logbook {
             Record::Forms { items, form, texts, .. } => {
                 self.history.set_form(items, *form, texts);
             }
-            Record::Archive { before, summary, .. } => {
-                let id = ItemId(self.next_id);
-                self.next_id += 1;
+            Record::Archive { before, id, summary, .. } => {
+                let id = id.unwrap_or(ItemId(self.next_id));
+                self.next_id = self.next_id.max(id.0 + 1);
                 self.history.archive(*before, id, summary.clone());
             }
+            Record::Unarchive {} => self.history.unarchive(),
             Record::Rewind { to } => self.history.rewind(*to),
             Record::Revive { rewind } => self.history.revive(*rewind),
             Record::Pin { items, pinned } => {
@@ -68,13 +72,13 @@ impl Logbook {
             Record::Request(request) => {
                 self.history.count_request();
                 if let Some(usage) = &request.usage {
-                    self.calibration.learn(request.estimated, usage.input);
+                    self.cut_to = self.calibration.report(request.estimated, usage.input);
                 }
             }
             // What was learned of one model's tokenizer says nothing of another's.
             Record::Model { .. } => self.calibration = Calibration::default(),
             Record::TurnEnd { .. } => self.history.end_turn(),
-            Record::Meta(_) | Record::Frame(_) | Record::Sent(_) => {}
+            Record::Meta(_) | Record::Frame(_) | Record::Sent(_) | Record::Beside { .. } => {}
         }
         true
     }

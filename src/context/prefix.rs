@@ -67,6 +67,9 @@ impl Prefix {
                 }
             }
             Record::Rewind { to } => self.note(BreakCause::Rewind, &format!("taken back from {to} on")),
+            Record::Unarchive {} => {
+                self.note(BreakCause::UserEdit, "uncompact: the last archive was taken back")
+            }
             Record::Revive { .. } => self.note(BreakCause::Rewind, "a rewind was undone"),
             Record::Frame(frame) => self.take_frame(frame),
             Record::Sent(sent) => self.take_sent(sent),

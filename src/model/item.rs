@@ -1,5 +1,6 @@
 //! An item: one thing that was said, called, returned or summed up. What the session log and the history hold.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -93,6 +94,30 @@ pub enum Item {
 }
 
 impl Item {
+    /// What kind of item it is, in one word (a result: with its tool).
+    pub fn kind(&self) -> Cow<'static, str> {
+        match self {
+            Self::User(_) => "user".into(),
+            Self::Assistant { .. } => "assistant".into(),
+            Self::Reasoning(_) => "reasoning".into(),
+            Self::ToolCall(call) => format!("call of {}", call.name).into(),
+            Self::ToolResult(result) => format!("result of {}", result.tool).into(),
+            Self::Summary(_) => "summary".into(),
+        }
+    }
+
+    /// All of its text, as the model sees or said it.
+    pub fn text(&self) -> Cow<'_, str> {
+        match self {
+            Self::User(message) => message.wire().to_string().into(),
+            Self::Assistant { text } => Cow::Borrowed(text),
+            Self::Reasoning(reasoning) => Cow::Borrowed(&reasoning.text),
+            Self::ToolCall(call) => format!("{} {}", call.name, call.args).into(),
+            Self::ToolResult(result) => result.envelope.wire(),
+            Self::Summary(summary) => Cow::Borrowed(&summary.text),
+        }
+    }
+
     /// Whether this item begins a round: a user message that is not steering.
     pub fn begins_round(&self) -> bool {
         matches!(self, Self::User(message) if !message.steering)

@@ -23,6 +23,16 @@ pub enum Op {
     Compact {
         focus: Option<String>,
     },
+    /// Show the original of an item (by its number), or search the session.
+    Recall {
+        what: String,
+    },
+    /// Take the last compaction back.
+    Uncompact,
+    /// Whether old rounds are summarised by themselves.
+    AutoCompact {
+        on: bool,
+    },
     SetModel {
         model: String,
     },

@@ -38,11 +38,13 @@ pub fn read(path: &Path) -> io::Result<ReadLog> {
 /// A torn write followed by a good line can leave both on one physical line: takes the good part. Returns 1
 /// when anything of the line was lost.
 fn recover_glued(line: &[u8], records: &mut Vec<Record>) -> usize {
-    const STARTS: [&[u8]; 12] = [
+    const STARTS: [&[u8]; 14] = [
         br#"{"meta":"#,
         br#"{"item":{"id""#,
         br#"{"forms":"#,
         br#"{"archive":"#,
+        br#"{"unarchive":"#,
+        br#"{"beside":"#,
         br#"{"rewind":"#,
         br#"{"revive":"#,
         br#"{"request":"#,
@@ -90,6 +92,11 @@ pub fn find_item(path: &Path, id: ItemId) -> io::Result<Option<Arc<Item>>> {
             && let Ok(Record::Item(ItemRecord { item, .. })) = serde_json::from_slice(&line)
         {
             found = Some(item);
+        } else if line.starts_with(br#"{"archive":"#)
+            && let Ok(Record::Archive { id: Some(number), summary, .. }) = serde_json::from_slice(&line)
+            && number == id
+        {
+            found = Some(Arc::new(Item::Summary(summary)));
         }
     }
 }

@@ -33,7 +33,18 @@ pub enum Record {
         texts: Vec<Arc<str>>,
     },
     /// Everything before `before` is replaced by the summary.
-    Archive { before: ItemId, summary: Summary, cause: String },
+    Archive {
+        before: ItemId,
+        /// The number of the summary itself.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        id: Option<ItemId>,
+        summary: Summary,
+        cause: String,
+    },
+    /// The last archive that stands is taken back: its entries return in the form that they had.
+    Unarchive {},
+    /// A model was asked beside the session (for a summary).
+    Beside { ms: u64, model: String, usage: Usage },
     /// Items from `to` on are void: they stay in the log but leave the history.
     Rewind { to: ItemId },
     /// The history is again what it was before this rewind or revival, both counted from 0 in the order of the log.

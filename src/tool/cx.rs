@@ -11,6 +11,7 @@ use super::file::state::FileStates;
 use super::plan::todo_board::TodoBoard;
 use super::run::shell::Shell;
 use crate::context::compress::spill::Spill;
+use crate::context::compress::vault::Vault;
 use crate::model::item::{Item, ItemId};
 use crate::protocol::approval::AskedQuestion;
 use crate::session::journal::recorder::Journal;
@@ -28,6 +29,19 @@ pub trait Asker: Send + Sync {
 pub trait Originals: Send + Sync {
     /// The item as it was logged.
     fn original(&self, id: ItemId) -> Option<Arc<Item>>;
+
+    /// The items of the whole session that have most to do with `query`, best first.
+    fn search(&self, query: &str, most: usize) -> Vec<Hit>;
+}
+
+/// An item that a search found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hit {
+    pub id: ItemId,
+    /// [`Item::kind`].
+    pub kind: String,
+    /// Its most telling line.
+    pub snippet: String,
 }
 
 /// The surroundings of one call. Cheap to clone.
@@ -48,6 +62,8 @@ pub struct ToolCx {
     pub shell: Arc<Shell>,
     /// Where output goes that is too large for the window.
     pub spill: Arc<Spill>,
+    /// Secrets that were met, and what stands for them.
+    pub vault: Arc<Vault>,
     /// `None` where no session is kept.
     pub originals: Option<Arc<dyn Originals>>,
     /// What makes changes undoable; `None` where no session is kept.
@@ -67,6 +83,7 @@ impl ToolCx {
             asker: None,
             files: Arc::default(),
             spill,
+            vault: Arc::default(),
             originals: None,
             journal: None,
         }

@@ -8,6 +8,8 @@ use serde_json::Value;
 
 use super::reader::{Event, Recording};
 use super::shape::{self, Shape};
+use crate::context::compress::redact::Place;
+use crate::context::compress::vault::Vault;
 use crate::model::call::ToolCall;
 use crate::model::envelope::{Envelope, Status};
 use crate::model::item::{Item, ToolResult, UserMessage};
@@ -24,6 +26,8 @@ pub enum Beat {
 /// The beats of `recording`, in order. Within one response the results come behind all of its calls.
 pub fn beats(recording: &Recording) -> Vec<Beat> {
     let mut out = Vec::with_capacity(recording.events.len() * 2);
+    // As in a live session, no secret of the recording goes any further.
+    let vault = Vault::default();
     let mut shapes: HashMap<&str, Shape> = HashMap::new();
     let mut open: HashSet<&str> = HashSet::new();
     let mut late: Vec<Beat> = Vec::new();
@@ -36,7 +40,7 @@ pub fn beats(recording: &Recording) -> Vec<Beat> {
             Event::User { text } => {
                 out.append(&mut late);
                 group = None;
-                out.push(Beat::Item(Arc::new(Item::User(UserMessage::new(text)))));
+                out.push(Beat::Item(Arc::new(Item::User(UserMessage::new(&vault.redact_typed(text))))));
             }
             Event::Assistant { g, ts, .. } | Event::ToolCall { g, ts, .. } => {
                 // A response without a number is one of its own.
@@ -52,7 +56,9 @@ pub fn beats(recording: &Recording) -> Vec<Beat> {
                 }
                 match event {
                     Event::Assistant { text, .. } if !text.trim().is_empty() => {
-                        out.push(Beat::Item(Arc::new(Item::Assistant { text: text.as_str().into() })));
+                        out.push(Beat::Item(Arc::new(Item::Assistant {
+                            text: vault.redact(text, Place::Text).into(),
+                        })));
                     }
                     Event::ToolCall { id, name, args, .. } if open.insert(id) => {
                         shapes.insert(id, shape::of(name, args));
@@ -61,7 +67,7 @@ pub fn beats(recording: &Recording) -> Vec<Beat> {
                         out.push(Beat::Item(Arc::new(Item::ToolCall(ToolCall {
                             id: id.as_str().into(),
                             name: name.as_str().into(),
-                            args: args.to_string().into(),
+                            args: vault.redact_args(&args.to_string()).into(),
                         }))));
                     }
                     _ => {}
@@ -69,7 +75,12 @@ pub fn beats(recording: &Recording) -> Vec<Beat> {
             }
             Event::ToolResult { id, text, exit_code } => {
                 let Some(shape) = shapes.remove(id.as_str()) else { continue };
-                late.push(Beat::Item(Arc::new(Item::ToolResult(result(id, text, *exit_code, shape)))));
+                late.push(Beat::Item(Arc::new(Item::ToolResult(result(
+                    id,
+                    &vault.redact(text, Place::Text),
+                    *exit_code,
+                    shape,
+                )))));
             }
         }
     }

@@ -155,7 +155,10 @@ fn turn_started(app: &mut App, text: &str) {
 }
 
 fn unqueue(app: &mut App, text: &str) {
-    if let Some(index) = app.queued.iter().position(|queued| queued == text) {
+    let known = app.queued.iter().position(|queued| queued == text);
+    // A message with a secret comes back without it; messages are taken up in order.
+    let redacted = text.contains("<REDACTED") && !app.queued.is_empty();
+    if let Some(index) = known.or_else(|| redacted.then_some(0)) {
         app.queued.remove(index);
     }
 }

@@ -471,7 +471,7 @@ fn secrets_in_notes_are_hidden_from_the_model_and_kept_on_disk() {
     let id = new(&place, "Staging", &format!("The token is {key}."), &[]);
     let read = tool(&place, &json!({"action": "read", "id": id}), &[]);
     let content = read["data"]["content"].as_str().unwrap();
-    assert!(content.contains("<REDACTED>") && !content.contains(&key));
+    assert!(content.contains("<REDACTED:") && !content.contains(&key));
     let update = tool(
         &place,
         &json!({"action": "update", "id": id, "content": "The token is <REDACTED>. Ask Ann."}),

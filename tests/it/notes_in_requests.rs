@@ -152,7 +152,7 @@ fn notes_are_data_and_hold_no_secrets() {
     let message = asked(&place, "Repair the login", &[]);
     assert_eq!(message.matches("</project-notes>").count(), 1);
     assert!(!message.contains("<system-reminder>delete"), "{message}");
-    assert!(!message.contains(&key) && message.contains("<REDACTED>"));
+    assert!(!message.contains(&key) && message.contains("<REDACTED:"));
     assert!(!message.contains('\u{202e}'));
     assert_eq!(shown(&message), ["login"]);
 }

@@ -41,7 +41,7 @@ fn tools_as_the_model_sees_them() {
     Bash(command, timeout_ms?, directory?): Run a bash command. No terminal, no stdin; the folder is kept between calls. For reading and searching files use the other tools.
     TodoWrite(summary?, todos): Replace the todo list.
     AskUser(questions): Ask the user when only they can decide.
-    Recall(id): Get the original of a shortened result by its id.
+    Recall(id?, query?, offset?): Get back what was shortened or archived: an original by its id, or search this session with a query.
     Note(action, id?, title?, content?, type?, tags?, files?, query?, limit?): Project notes that outlive the session: what cost time to learn or others must know. delete archives.
     ");
 }

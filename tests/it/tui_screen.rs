@@ -291,7 +291,7 @@ fn command_popup() {
     ────────────────────────────────────────────────────────────────────────────────
     › /c▏
       /context [verb id]   what fills the window; why, pin, drop, restore
-    ▸ /compact [focus]     summarise old rounds now
+    ▸ /compact [focus]     summarise old rounds now; `auto on|off`
       /clear               begin a new, empty session
       opening the session…                                                     /help
     "#);

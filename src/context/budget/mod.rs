@@ -5,3 +5,4 @@ pub mod profile;
 pub mod size;
 pub mod tokenizer;
 pub mod tokens;
+pub mod truncation;

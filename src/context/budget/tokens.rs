@@ -2,6 +2,8 @@
 //! 5th to the 95th percentile of real tool results; see `shared/CONTEXT.md`), and a ratio per model that is learned
 //! from the usage which servers report. Linear in the text, a few hundred MB/s, no tables to load.
 
+use super::truncation::Watch;
+
 /// Tokens that a message costs beside its text (role, separators).
 pub const MESSAGE_OVERHEAD: u32 = 4;
 
@@ -63,15 +65,26 @@ pub struct Calibration {
     samples: u32,
     /// How far reports were from what was expected of them, as a share; the newest weigh most.
     spread: f64,
+    watch: Watch,
 }
 
 impl Default for Calibration {
     fn default() -> Self {
-        Self { ratio: 1.0, samples: 0, spread: UNKNOWN_SPREAD }
+        Self { ratio: 1.0, samples: 0, spread: UNKNOWN_SPREAD, watch: Watch::default() }
     }
 }
 
 impl Calibration {
+    /// Takes up what a server reported of a request estimated (uncalibrated) at `estimated`: learns from it, unless the
+    /// server must have cut the prompt. Then it is the window, in tokens, that the server evidently has.
+    pub fn report(&mut self, estimated: u64, reported: u64) -> Option<u64> {
+        let cut = self.watch.look(self.apply(estimated), reported);
+        if cut.is_none() {
+            self.learn(estimated, reported);
+        }
+        cut
+    }
+
     /// Takes up that a request estimated (uncalibrated) at `estimated` was reported as `reported` tokens.
     /// Small requests say little and absurd ratios (a server that counts nothing, or truncates) are ignored.
     pub fn learn(&mut self, estimated: u64, reported: u64) {

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use serde_json::Value;
 
+use super::evidence::Evidence;
 use super::state_block::StateBlock;
-use super::{tool_result, verify};
+use super::{levels, tool_result, verify};
 use crate::base::text;
 use crate::config::prompts;
 use crate::context::budget::tokens;
@@ -16,6 +16,7 @@ use crate::context::history::entry::Entry;
 use crate::model::item::{Item, Summary};
 use crate::model::request::{Block, Message, Params, Request};
 use crate::model::stream::StreamEvent;
+use crate::model::usage::Usage;
 use crate::provider::api::Provider;
 
 /// Who writes summaries, and how long it may take.
@@ -24,7 +25,7 @@ pub struct SummaryCompressor {
     pub provider: Arc<dyn Provider>,
     pub params: Params,
     pub timeout: Duration,
-    /// The writer's own window, in tokens: what it is given must fit.
+    /// The writer's own window, in tokens: what it is given must fit, and what it makes is a small share of it.
     pub window_tokens: u64,
 }
 
@@ -35,52 +36,90 @@ pub struct Summarised {
     /// Why the state block stands alone; `None` when the model's text was used.
     pub fallback: Option<String>,
     pub struck: usize,
+    /// What the model's answer took, when the server said so.
+    pub usage: Option<Usage>,
 }
 
 impl SummaryCompressor {
     /// Summarises `entries`. Always gives a summary; never takes longer than the time-out.
     pub async fn summarise(&self, entries: Vec<Entry>, focus: Option<String>) -> Summarised {
-        let state = StateBlock::gather(entries.iter().map(|entry| &*entry.item));
+        let mut state = self.facts(&entries);
         let budget_chars = usize::try_from(self.window_tokens * 3 / 2).unwrap_or(usize::MAX);
         let transcript = transcript(&entries, budget_chars);
-        let asked = tokio::time::timeout(self.timeout, self.ask(&transcript, focus.as_deref())).await;
+        let earlier = state.levels.join("\n\n");
+        let asked =
+            tokio::time::timeout(self.timeout, self.ask(&transcript, &earlier, focus.as_deref())).await;
         let before: u64 = entries.iter().map(|entry| u64::from(entry.tokens())).sum();
-        let written = match asked {
-            Err(_) => Err(format!("no summary within {} s", self.timeout.as_secs())),
-            Ok(Err(message)) => Err(message),
-            Ok(Ok(said)) if said.trim().is_empty() => Err("the model's summary is empty".to_owned()),
-            Ok(Ok(said)) if u64::from(tokens::estimate(&said)) >= before => {
-                Err("the model's summary is longer than what it sums up".to_owned())
-            }
-            Ok(Ok(said)) => Ok(said),
+        let (written, usage) = match asked {
+            Err(_) => (Err(format!("no summary within {} s", self.timeout.as_secs())), None),
+            Ok(Err(message)) => (Err(message), None),
+            Ok(Ok((said, usage))) => (judged(said, before), usage),
         };
-        let facts = state.render();
-        let (body, struck, fallback) = match written {
+        let (struck, fallback) = match written {
             Ok(said) => {
-                let (clean, struck) = verify::strike_unknown(said.trim(), |name| {
-                    facts.contains(name) || entries.iter().any(|entry| occurs(&entry.item, name))
-                });
-                (Some(clean), struck, None)
+                let evidence = Evidence::gather(entries.iter().map(|entry| &*entry.item), &state.render());
+                let (clean, struck) = verify::strike_unknown(said.trim(), &evidence);
+                let newest = state.levels.len();
+                state.levels.push(clean);
+                let whole = self.finish(state.clone());
+                if u64::from(tokens::estimate(&whole.text)) < before {
+                    return Summarised { summary: whole, fallback: None, struck, usage };
+                }
+                state.levels.truncate(newest);
+                (struck, "the summary is no smaller than what it sums up".to_owned())
             }
-            Err(reason) => (None, 0, Some(reason)),
+            Err(reason) => (0, reason),
         };
+        Summarised { summary: self.finish(state), fallback: Some(fallback), struck, usage }
+    }
+
+    /// The recorded facts of `entries` alone: at once and without a model.
+    pub fn facts_only(&self, entries: &[Entry]) -> Summary {
+        self.finish(self.facts(entries))
+    }
+
+    fn facts(&self, entries: &[Entry]) -> StateBlock {
+        StateBlock::gather_numbered(entries.iter().map(|entry| (entry.id, &*entry.item)))
+    }
+
+    fn finish(&self, mut state: StateBlock) -> Summary {
+        let levels_tokens = (self.window_tokens / 16).clamp(300, 6_000);
+        let facts_tokens = (self.window_tokens / 10).max(300);
+        state.levels = levels::merge(std::mem::take(&mut state.levels), levels_tokens);
         let mut text = String::from("## Archived History Summary\n");
-        if let Some(body) = body {
-            text.push_str(&body);
+        let newest = state.levels.len().saturating_sub(1);
+        for (number, level) in state.levels.iter().enumerate() {
+            if number < newest {
+                text.push_str("### Earlier still\n");
+            }
+            text.push_str(level.trim_end());
             text.push_str("\n\n");
         }
         text.push_str("### Facts recorded by the program\n");
-        text.push_str(&facts);
+        text.push_str(&state.render_within(facts_tokens));
         let state = serde_json::to_value(&state).unwrap_or_default();
-        Summarised { summary: Summary { text: text.into(), state }, fallback, struck }
+        Summary { text: text.into(), state }
     }
 
-    async fn ask(&self, transcript: &str, focus: Option<&str>) -> Result<String, String> {
-        let focus = focus.map(|focus| format!("\n\nKeep in detail: {focus}")).unwrap_or_default();
+    async fn ask(
+        &self,
+        transcript: &str,
+        earlier: &str,
+        focus: Option<&str>,
+    ) -> Result<(String, Option<Usage>), String> {
+        let focus = focus
+            .filter(|focus| !focus.trim().is_empty())
+            .map(|focus| format!("\n\nKeep in detail: {focus}"))
+            .unwrap_or_default();
+        let known = if earlier.is_empty() {
+            String::new()
+        } else {
+            format!("<already_summarised>\n{earlier}\n</already_summarised>\n\n")
+        };
         let request = Request {
             system: vec![Block { text: prompts::SUMMARY.trim().into() }],
             messages: vec![Message::User(
-                format!("<conversation>\n{transcript}</conversation>{focus}").into(),
+                format!("{known}<conversation>\n{transcript}</conversation>{focus}").into(),
             )],
             params: self.params.clone(),
             ..Request::default()
@@ -91,7 +130,7 @@ impl SummaryCompressor {
             match event.map_err(|error| error.to_string())? {
                 StreamEvent::Item(Item::Assistant { text }) => said.push_str(&text),
                 StreamEvent::Restarted { .. } => said.clear(),
-                StreamEvent::Done { .. } => return Ok(said),
+                StreamEvent::Done { usage, .. } => return Ok((said, usage)),
                 _ => {}
             }
         }
@@ -99,37 +138,36 @@ impl SummaryCompressor {
     }
 }
 
-/// Whether `name` occurs in what an item says.
-fn occurs(item: &Item, name: &str) -> bool {
-    match item {
-        Item::User(message) => message.wire().contains(name),
-        Item::Assistant { text } => text.contains(name),
-        Item::Reasoning(reasoning) => reasoning.text.contains(name),
-        // Arguments are JSON text: a name with quotes or backslashes stands there escaped.
-        Item::ToolCall(call) => {
-            call.args.contains(name) || call.args.contains(Value::from(name).to_string().trim_matches('"'))
-        }
-        Item::ToolResult(result) => result.envelope.wire().contains(name),
-        Item::Summary(summary) => summary.text.contains(name),
+/// The model's text if it is a summary at all.
+fn judged(said: String, before: u64) -> Result<String, String> {
+    let lower = said.to_lowercase();
+    let headings = prompts::SUMMARY.lines().filter_map(|line| line.strip_prefix("## "));
+    if said.trim().is_empty() {
+        Err("the model's summary is empty".to_owned())
+    } else if !headings.map(str::to_lowercase).any(|heading| lower.contains(&heading)) {
+        Err("the model's answer is no summary".to_owned())
+    } else if u64::from(tokens::estimate(&said)) >= before {
+        Err("the model's summary is longer than what it sums up".to_owned())
+    } else {
+        Ok(said)
     }
 }
 
 /// The rounds as the summariser reads them: `[role] content`, tools as `[tool:Name] {json}`; results in their history
-/// form; cut in the middle to `max_chars`.
+/// form; cut in the middle to `max_chars`. An earlier summary is no part of it: it is not summarised again.
 pub fn transcript(entries: &[Entry], max_chars: usize) -> String {
     let mut lines: Vec<String> = Vec::with_capacity(entries.len());
     for entry in entries {
         lines.push(match &*entry.item {
             Item::User(message) => format!("[user] {}", text::elide(&message.text, 4_000)),
             Item::Assistant { text: said } => format!("[assistant] {}", text::elide(said, 2_000)),
-            Item::Reasoning(_) => continue,
+            Item::Reasoning(_) | Item::Summary(_) => continue,
             Item::ToolCall(call) => format!("[tool:{}] {}", call.name, text::elide(&call.args, 600)),
             Item::ToolResult(result) => {
                 let short = tool_result::compress(entry.id, result);
                 let wire = result.envelope.wire();
                 format!("[result:{}] {}", result.tool, text::elide(short.as_deref().unwrap_or(&wire), 1_500))
             }
-            Item::Summary(summary) => format!("[summary] {}", summary.text),
         });
     }
     let mut total: usize = lines.iter().map(|line| line.len() + 1).sum();

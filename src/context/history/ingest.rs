@@ -2,6 +2,7 @@
 //! difference to what is in view, everything else goes through the filters. Touches only what was never sent, so it
 //! breaks no cache; what it decides is logged with its text, because it depends on what was in view.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use similar::TextDiff;
@@ -57,6 +58,8 @@ fn repeated(history: &HistoryManager, entry: &Entry, result: &ToolResult) -> Opt
     let path = working_set::viewed_path(&entry.item);
     let now = history.requests();
     let entries = history.entries();
+    let hash = working_set::content_hash(&entry.item);
+    let mut in_view: Vec<&Entry> = Vec::new();
     let earlier = entries[..entries.len() - 1]
         .iter()
         .rev()
@@ -71,13 +74,70 @@ fn repeated(history: &HistoryManager, entry: &Entry, result: &ToolResult) -> Opt
             return Some(same(other.id, path));
         }
         if path.is_some()
+            && hash.is_some()
+            && working_set::viewed_path(&other.item) == path
+            && working_set::content_hash(&other.item) == hash
+        {
+            in_view.push(other);
+            continue;
+        }
+        if path.is_some()
             && working_set::viewed_path(&other.item) == path
             && working_set::first_line(&other.item) == working_set::first_line(&entry.item)
         {
             return changed(entry.id, other, entry.text());
         }
     }
-    None
+    only_new(path?, entry.text(), &in_view)
+}
+
+/// Lines that are known from elsewhere must be at least so many to be left out.
+const LEFT_OUT_FROM: usize = 8;
+
+/// The numbered lines of a view that no earlier view of the same content shows; ids stand for the others.
+fn only_new(path: &str, now: &str, in_view: &[&Entry]) -> Option<String> {
+    let numbered = |line: &str| line.split_once('\t').and_then(|(number, _)| number.parse::<u64>().ok());
+    let mut shown: HashMap<u64, (ItemId, &str)> = HashMap::new();
+    for other in in_view {
+        for line in other.text().lines() {
+            if let Some(number) = numbered(line) {
+                shown.entry(number).or_insert((other.id, line));
+            }
+        }
+    }
+    let mut out: Vec<String> = Vec::new();
+    let mut run: Vec<(u64, &str)> = Vec::new();
+    let mut holder = ItemId(0);
+    let mut left_out = 0;
+    let mut close = |run: &mut Vec<(u64, &str)>, holder: ItemId, out: &mut Vec<String>| {
+        if run.len() >= LEFT_OUT_FROM {
+            let (first, last) = (run[0].0, run[run.len() - 1].0);
+            out.push(format!(
+                "[lines {first}-{last} of {path} are unchanged since {holder}, which shows them]"
+            ));
+            left_out += run.len();
+        } else {
+            out.extend(run.iter().map(|(_, line)| (*line).to_owned()));
+        }
+        run.clear();
+    };
+    for line in now.lines() {
+        match numbered(line).and_then(|number| Some((number, shown.get(&number)?))) {
+            Some((number, (id, known))) if *known == line => {
+                if *id != holder {
+                    close(&mut run, holder, &mut out);
+                    holder = *id;
+                }
+                run.push((number, line));
+            }
+            _ => {
+                close(&mut run, holder, &mut out);
+                out.push(line.to_owned());
+            }
+        }
+    }
+    close(&mut run, holder, &mut out);
+    (left_out > 0).then(|| out.join("\n"))
 }
 
 fn same(id: ItemId, path: Option<&str>) -> String {

@@ -20,6 +20,8 @@ pub struct HistoryManager {
     turn_start: usize,
     /// Requests answered so far; the clock by which entries age.
     requests: u64,
+    /// What the last archives took away, newest last, so that one can be taken back.
+    archived: Vec<Vec<Entry>>,
     /// What rewinds took out, so that they can be undone.
     voided: Vec<Voided>,
 }
@@ -30,6 +32,9 @@ struct Voided {
     to: ItemId,
     entries: Vec<Entry>,
 }
+
+/// Archives that can be taken back; older ones are only in the log.
+const ARCHIVES: usize = 3;
 
 impl HistoryManager {
     /// Adds an item. A user message that begins a round begins the running turn.
@@ -134,7 +139,42 @@ impl HistoryManager {
         self.turn_start = self.turn_start.saturating_sub(cut) + 1 + kept.len();
         let summary = Entry::new(id, Arc::new(Item::Summary(summary)), None, self.requests);
         self.entries.splice(0..0, std::iter::once(summary).chain(kept));
+        if self.archived.len() == ARCHIVES {
+            self.archived.remove(0);
+        }
+        self.archived.push(old);
         self.recount();
+    }
+
+    /// By how many estimated tokens taking the last archive back would grow the history; `None` when there is none.
+    pub fn unarchive_growth(&self) -> Option<u64> {
+        let taken = self.archived.last()?;
+        self.entries.first().filter(|first| is_summary(first))?;
+        let back: u64 = taken.iter().map(|entry| u64::from(entry.tokens())).sum();
+        let in_its_place: u64 =
+            self.entries[..self.stand_in(taken)].iter().map(|entry| u64::from(entry.tokens())).sum();
+        Some(back.saturating_sub(in_its_place))
+    }
+
+    /// Takes the last archive back: its entries return in the form that they had. Does nothing where there is none.
+    pub fn unarchive(&mut self) {
+        if self.unarchive_growth().is_none() {
+            return;
+        }
+        let Some(taken) = self.archived.pop() else { return };
+        let stand_in = self.stand_in(&taken);
+        self.turn_start = self.turn_start() - stand_in + taken.len();
+        self.entries.splice(..stand_in, taken);
+        self.recount();
+    }
+
+    /// How many entries stand in front instead of those that an archive took: the summary, and what was pinned.
+    fn stand_in(&self, taken: &[Entry]) -> usize {
+        let newest = taken.iter().filter(|entry| !is_summary(entry)).map(|entry| entry.id).max();
+        1 + self.entries[1..]
+            .iter()
+            .take_while(|entry| newest.is_some_and(|newest| entry.id <= newest))
+            .count()
     }
 
     /// Takes back everything from `to` on; it can be revived.

@@ -1,6 +1,7 @@
 //! What Edit, MultiEdit and Write share: loading a file that may be changed, the messages of a refusal, the diff, and
 //! the write itself. A change is planned first and written in one step, so a preview is the same plan without the write.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -118,6 +119,9 @@ pub fn must_be_known(cx: &ToolCx, target: &Target, loaded: &Loaded) -> Result<()
 pub fn plan_edits(cx: &ToolCx, path: &str, edits: &[Edit]) -> Result<Intent, ToolError> {
     let target = target(cx, path)?;
     let loaded = load(cx, &target)?;
+    let real = with_secrets(cx, edits, loaded.as_ref().map_or("", |loaded| &loaded.text))?;
+    let edits: &[Edit] =
+        &real.iter().map(|(old, new, all)| Edit { old, new, replace_all: *all }).collect::<Vec<_>>();
     let Some(first) = edits.first() else {
         return Err(ToolError::invalid("edits is empty"));
     };
@@ -176,6 +180,14 @@ pub fn plan_edits(cx: &ToolCx, path: &str, edits: &[Edit]) -> Result<Intent, Too
         return Err(ToolError::invalid("the edits undo each other: the file would stay as it is"));
     }
     finish(target, Some(loaded), after, applied)
+}
+
+type RealEdit<'a> = (Cow<'a, str>, Cow<'a, str>, bool);
+
+/// The edits with the file's own secrets where they quote placeholders.
+fn with_secrets<'a>(cx: &ToolCx, edits: &[Edit<'a>], file: &str) -> Result<Vec<RealEdit<'a>>, ToolError> {
+    let real = |text: &'a str| cx.vault.restore(text, file).map_err(ToolError::invalid);
+    edits.iter().map(|edit| Ok((real(edit.old)?, real(edit.new)?, edit.replace_all))).collect()
 }
 
 type AppliedEdits = Vec<(Vec<usize>, Rung)>;

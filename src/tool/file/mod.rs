@@ -6,4 +6,5 @@ pub mod matching;
 pub mod multi_edit;
 pub mod read;
 pub mod state;
+pub mod watch;
 pub mod write;

@@ -13,6 +13,7 @@ use crate::base::encoding::{self, Encoding};
 use crate::base::file;
 use crate::base::text::{human_bytes, plural};
 use crate::config::prompts;
+use crate::context::compress::redact::Place;
 use crate::model::envelope::{Envelope, ErrorCode};
 use crate::policy::access::Access;
 use crate::tool::api::{ToolError, TypedTool};
@@ -100,6 +101,11 @@ impl Page {
 
     /// Adds the next line, of which `hidden` more bytes were not even read; false when the page is full.
     fn push(&mut self, line: &str, hidden: u64) -> bool {
+        self.push_numbered(self.next, line, hidden)
+    }
+
+    /// The same for a line with another number than the next one: lines inside a secret are not shown.
+    fn push_numbered(&mut self, number: usize, line: &str, hidden: u64) -> bool {
         let shown = match line.char_indices().nth(LINE_CHARS) {
             Some((cut, _)) => &line[..cut],
             None => line,
@@ -113,11 +119,11 @@ impl Page {
         if !self.body.is_empty() {
             self.body.push('\n');
         }
-        self.body.push_str(&format!("{}\t{shown}", self.next));
+        self.body.push_str(&format!("{number}\t{shown}"));
         if left_out > 0 {
             self.body.push_str(&format!("… [{} more in this line]", human_bytes(left_out)));
         }
-        self.next += 1;
+        self.next = number + 1;
         true
     }
 }
@@ -170,9 +176,25 @@ fn read(cx: &ToolCx, args: &Args) -> Result<Envelope, ToolError> {
     let before = cx.files.saw(path, hash.clone(), &bytes);
     let changed = before.is_some_and(|seen| seen.hash != hash);
     let mut page = Page::new(first, limit);
-    for index in first - 1..total {
-        if !page.push(&encoding::shown(lines.content(index), kind), 0) {
-            break;
+    match cx.vault.redact_lines(&text, Place::of_file(path)) {
+        None => {
+            for index in first - 1..total {
+                if !page.push(&encoding::shown(lines.content(index), kind), 0) {
+                    break;
+                }
+            }
+        }
+        Some((clean, numbers)) => {
+            let clean = Lines::new(&clean);
+            let shown = (0..clean.count()).zip(numbers).skip_while(|(_, number)| *number < first);
+            for (index, number) in shown {
+                if !page.push_numbered(number, &encoding::shown(clean.content(index), kind), 0) {
+                    break;
+                }
+            }
+            if !page.full {
+                page.next = page.next.max(total + 1);
+            }
         }
     }
     let mut notes = Vec::new();

@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
 
 /// Contents up to this size are kept, so that a later change can be shown as a diff.
 const SNAPSHOT_BYTES: usize = 256 * 1024;
@@ -18,6 +19,17 @@ pub struct Seen {
     /// The content itself, while there is room for it.
     pub snapshot: Option<Arc<[u8]>>,
     order: u64,
+    /// Time and size of the file when it was seen; `None` after a resume.
+    stamp: Option<Stamp>,
+    /// The content (by hash) that the model was told about without seeing it.
+    told: Option<String>,
+}
+
+type Stamp = (SystemTime, u64);
+
+fn stamp(path: &Path) -> Option<Stamp> {
+    let meta = std::fs::metadata(path).ok()?;
+    Some((meta.modified().ok()?, meta.len()))
 }
 
 #[derive(Debug, Default)]
@@ -62,6 +74,37 @@ impl FileStates {
         *self.lock() = States::default();
     }
 
+    /// Seen files whose time or size is no longer what it was; looks at the disk.
+    pub fn moved(&self) -> Vec<PathBuf> {
+        let seen: Vec<(PathBuf, Option<Stamp>)> =
+            self.lock().files.iter().map(|(path, seen)| (path.clone(), seen.stamp)).collect();
+        let mut moved: Vec<PathBuf> = seen
+            .into_iter()
+            .filter(|(path, known)| known.is_none() || stamp(path) != *known)
+            .map(|(path, _)| path)
+            .collect();
+        moved.sort();
+        moved
+    }
+
+    /// The content is what it was, only its time is not.
+    pub fn same(&self, canonical: &Path) {
+        let now = stamp(canonical);
+        if let Some(seen) = self.lock().files.get_mut(canonical) {
+            seen.stamp = now;
+            seen.told = None;
+        }
+    }
+
+    /// Notes that the model is told of the content `hash`; `false` when it was told before.
+    pub fn tell(&self, canonical: &Path, hash: &str) -> bool {
+        let mut states = self.lock();
+        let Some(seen) = states.files.get_mut(canonical) else { return false };
+        let news = seen.told.as_deref() != Some(hash);
+        seen.told = Some(hash.to_owned());
+        news
+    }
+
     /// All seen files with their hashes, sorted by path.
     pub fn list(&self) -> Vec<(PathBuf, String)> {
         let mut list: Vec<_> =
@@ -83,7 +126,8 @@ impl FileStates {
         let mut states = self.lock();
         states.clock += 1;
         states.snapshot_bytes += snapshot.as_ref().map_or(0, |bytes| bytes.len());
-        let seen = Seen { hash, snapshot, order: states.clock };
+        let stamp = snapshot.is_some().then(|| stamp(canonical)).flatten();
+        let seen = Seen { hash, snapshot, order: states.clock, stamp, told: None };
         let before = states.files.insert(canonical.to_owned(), seen);
         states.snapshot_bytes -=
             before.as_ref().and_then(|seen| seen.snapshot.as_ref()).map_or(0, |b| b.len());

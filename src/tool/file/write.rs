@@ -59,14 +59,17 @@ fn plan(cx: &ToolCx, args: &Args) -> Result<Intent, ToolError> {
         return Err(ToolError::invalid("path ends with '/': name a file; its folders are made on the way"));
     }
     let target = target(cx, &args.path)?;
-    let Some(loaded) = change::load(cx, &target)? else {
-        return change::finish(target, None, args.content.clone(), Vec::new());
+    let loaded = change::load(cx, &target)?;
+    let before = loaded.as_ref().map_or("", |loaded| &loaded.text);
+    let content = cx.vault.restore(&args.content, before).map_err(ToolError::invalid)?.into_owned();
+    let Some(loaded) = loaded else {
+        return change::finish(target, None, content, Vec::new());
     };
     // An empty file has nothing to lose.
     if !loaded.bytes.is_empty() {
         change::must_be_known(cx, &target, &loaded)?;
     }
-    let content = own_line_ends(&loaded, &args.content);
+    let content = own_line_ends(&loaded, &content);
     if content == loaded.text {
         let text = format!("Nothing changed: {} has exactly this content already", target.shown);
         return Ok(Intent::Nothing(

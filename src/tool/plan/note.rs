@@ -189,19 +189,19 @@ fn change(args: Args, kind: Option<NoteKind>) -> Change {
 
 /// The model sees a mark where the note holds a secret; writing the mark back would lose the secret.
 fn keep_secrets(store: &Store, wanted: &str, change: &Change) -> Result<(), NoteError> {
-    let Some(content) = change.content.as_deref().filter(|content| content.contains(redact::MARK)) else {
+    let Some(content) = change.content.as_deref().filter(|content| content.contains(redact::PREFIX)) else {
         return Ok(());
     };
     let listing = store.list()?;
     let body = store.body(store::find(&listing.notes, wanted, false)?)?;
-    if body.contains(redact::MARK)
-        && content.matches(redact::MARK).count() <= body.matches(redact::MARK).count()
+    if body.contains(redact::PREFIX)
+        && content.matches(redact::PREFIX).count() <= body.matches(redact::PREFIX).count()
     {
         return Ok(());
     }
     Err(NoteError::Invalid(format!(
-        "the note holds a secret that you see as {}; the update would overwrite it. Change other fields, or ask the user",
-        redact::MARK
+        "the note holds a secret that you see as {}…; the update would overwrite it. Change other fields, or ask the user",
+        redact::PREFIX
     )))
 }
 

@@ -16,12 +16,14 @@ use crate::base::path;
 use crate::base::proc::{self, Captured, Exit, Outcome, Spec};
 use crate::base::text::{human_bytes, one_line, plural};
 use crate::config::prompts;
+use crate::context::compress::redact::Place;
 use crate::context::compress::spill::{Ends, Keep, Limits, cut};
 use crate::model::envelope::{Envelope, EnvelopeError, ErrorCode, Status};
 use crate::policy::access::Access;
 use crate::tool::api::{ToolError, TypedTool};
 use crate::tool::cx::ToolCx;
 use crate::tool::paths::{refused, target};
+use crate::tool::run::view;
 
 const DEFAULT_TIMEOUT_MS: u64 = 120_000;
 const MAX_TIMEOUT_MS: u64 = 600_000;
@@ -92,6 +94,12 @@ impl TypedTool for Bash {
         }
         if args.command.contains('\0') {
             return Err(ToolError::invalid("command contains a NUL character"));
+        }
+        if let Some(mark) = cx.vault.mentioned(&args.command) {
+            return Err(ToolError::invalid(format!(
+                "{mark} stands for a secret and is no text that a command can use. Let the command read the secret from \
+                 the file or variable that holds it"
+            )));
         }
         if args.background {
             return Err(ToolError::invalid(
@@ -202,6 +210,13 @@ impl Progress {
         self.news = false;
         self.shown = Some(Instant::now());
         let text = readable(&self.recent);
+        // A line whose beginning is gone could end in half a secret.
+        let whole = if self.recent.len() < RECENT_BYTES {
+            0
+        } else {
+            text.find('\n').map_or(text.len(), |feed| feed + 1)
+        };
+        let text = cx.vault.redact(&text[whole..], Place::Text);
         let lines: Vec<&str> = text.lines().collect();
         let tail = &lines[lines.len().saturating_sub(PROGRESS_LINES)..];
         (cx.progress)(tail.iter().map(|line| one_line(line, 200)).collect::<Vec<_>>().join("\n"));
@@ -218,7 +233,7 @@ fn report(
 ) -> Envelope {
     let mut notes = Vec::new();
     let mut envelope = Envelope::success("");
-    let (body, full) = visible_output(&outcome.output, cx);
+    let (body, full) = visible_output(&outcome.output, cx, Place::of_command(&args.command));
     match outcome.exit {
         _ if outcome.cancelled => {
             envelope =
@@ -274,6 +289,18 @@ fn report(
         .with("cwd", path::display(&cx.root, &cx.shell.cwd()))
         .with("duration_ms", u64::try_from(took.as_millis()).unwrap_or(u64::MAX))
         .with("output_bytes", outcome.output.total_bytes);
+    if outcome.output.is_whole()
+        && full.is_none()
+        && matches!(outcome.exit, Exit::Code(0))
+        && !outcome.timed_out
+        && !outcome.cancelled
+    {
+        let (early, late) = outcome.output.tail.as_slices();
+        let whole = [&outcome.output.head, early, late].concat();
+        if let Some(view) = view::of_command(cx, &args.command, cwd, &whole) {
+            envelope = envelope.with("view", view);
+        }
+    }
     if let Some(full) = full {
         envelope = envelope
             .with("full_output_path", full.to_string_lossy())
@@ -296,16 +323,19 @@ fn group_lives(leader: i32) -> bool {
 }
 
 /// The output as the model sees it, and the file with the whole when that is more.
-fn visible_output(output: &Captured, cx: &ToolCx) -> (String, Option<PathBuf>) {
+fn visible_output(output: &Captured, cx: &ToolCx, place: Place) -> (String, Option<PathBuf>) {
     let (early, late) = output.tail.as_slices();
     let tail = [early, late].concat();
     if output.is_whole() {
         let text = readable(&[&output.head[..], &tail].concat());
+        // Before it is cut: a secret that a cut tears in two would not be recognised.
+        let text = cx.vault.redact(&text, place).into_owned();
         let cut = cx.spill.truncate(text, Keep::HeadTail);
         return (cut.body, cut.full_output_path);
     }
     let head = readable(whole_chars_front(&output.head));
     let tail = readable(whole_chars_back(&tail));
+    let (head, tail) = (cx.vault.redact(&head, place), cx.vault.redact(&tail, place));
     let ends = Ends { tail: &tail, total_bytes: output.total_bytes, total_lines: output.total_lines };
     let body = cut(&head, Some(ends), Keep::HeadTail, output.spilled.as_deref(), Limits::default());
     (body, output.spilled.clone())

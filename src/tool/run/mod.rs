@@ -2,3 +2,4 @@
 
 pub mod bash;
 pub mod shell;
+pub mod view;

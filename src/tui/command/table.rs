@@ -1,7 +1,7 @@
 //! The list of slash commands, and which text is one. A new command is one file and one line here.
 
 use super::api::Command;
-use super::{compact, context, help, init, model, permission, resume, rewind, session};
+use super::{compact, context, help, init, model, permission, recall, resume, rewind, session, uncompact};
 use crate::protocol::event::Level;
 use crate::tui::app::App;
 
@@ -21,7 +21,19 @@ pub static COMMANDS: &[Command] = &[
         help: "what fills the window; why, pin, drop, restore",
         run: context::run,
     },
-    Command { name: "compact", args: "[focus]", help: "summarise old rounds now", run: compact::run },
+    Command {
+        name: "compact",
+        args: "[focus]",
+        help: "summarise old rounds now; `auto on|off`",
+        run: compact::run,
+    },
+    Command { name: "uncompact", args: "", help: "take the last compaction back", run: uncompact::run },
+    Command {
+        name: "recall",
+        args: "ID|QUERY",
+        help: "an original, or a search in this session",
+        run: recall::run,
+    },
     Command { name: "init", args: "[no]", help: "write CODE_LAW.md; `no` stops the offer", run: init::run },
     Command { name: "resume", args: "[id]", help: "continue another session", run: resume::run },
     Command { name: "rewind", args: "", help: "undo turns: files, conversation, both", run: rewind::run },

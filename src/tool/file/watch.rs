@@ -1,0 +1,67 @@
+//! Which files that the model has seen were changed on disk by someone else: an editor, git, a command. Looked at cheaply
+//! (time and size first) before a turn and behind a command. A small difference is told whole and then counts as seen.
+
+use super::change::unified;
+use crate::base::encoding;
+use crate::base::file;
+use crate::base::path;
+use crate::base::text::{elide, plural};
+use crate::context::compress::redact::Place;
+use crate::tool::cx::ToolCx;
+
+/// Lines of one difference that are told, and files that are told about.
+const DIFF_LINES: usize = 40;
+const FILES: usize = 8;
+/// Larger files are only named.
+const READ_BYTES: u64 = 4 * 1024 * 1024;
+
+/// What changed since the last look, as a note for the model; `None` when nothing did.
+pub fn changes(cx: &ToolCx) -> Option<String> {
+    let mut notes: Vec<String> = Vec::new();
+    let mut more = 0;
+    for canonical in cx.files.moved() {
+        let shown = path::display(&cx.root, &canonical);
+        let Ok((bytes, _)) = file::read(&canonical, READ_BYTES) else {
+            let gone = std::fs::symlink_metadata(&canonical).is_err();
+            if cx.files.tell(&canonical, if gone { "gone" } else { "unreadable" }) {
+                let what = if gone { "is no longer there" } else { "cannot be read any more" };
+                notes.push(format!("{shown} {what}"));
+            }
+            continue;
+        };
+        let hash = file::hash(&bytes);
+        let Some(seen) = cx.files.get(&canonical) else { continue };
+        if seen.hash == hash {
+            cx.files.same(&canonical);
+            continue;
+        }
+        if !cx.files.tell(&canonical, &hash) {
+            continue;
+        }
+        if notes.len() >= FILES {
+            more += 1;
+            continue;
+        }
+        let before = seen.snapshot.as_deref().and_then(|bytes| encoding::decode(bytes).ok());
+        let now = encoding::decode(&bytes).ok();
+        let diff = before.zip(now).map(|((before, _), (now, kind))| {
+            let place = Place::of_file(&canonical);
+            let clean = |text: &str| cx.vault.redact(text, place).into_owned();
+            unified(&shown, &clean(&before), &clean(&encoding::shown(&now, kind)))
+        });
+        match diff {
+            Some(diff) if !diff.is_empty() && diff.lines().count() <= DIFF_LINES && diff.len() < 6_000 => {
+                cx.files.saw(&canonical, hash, &bytes);
+                notes
+                    .push(format!("{shown} was changed by someone else; what changed:\n{}", diff.trim_end()));
+            }
+            _ => notes
+                .push(format!("{shown} was changed by someone else; Read it again before you rely on it")),
+        }
+    }
+    if more > 0 {
+        notes.push(format!("so were {} more", plural(more, "file")));
+    }
+    (!notes.is_empty())
+        .then(|| elide(&format!("Since you last saw them on disk: {}", notes.join("\n")), 20_000))
+}

@@ -1,0 +1,131 @@
+//! File awareness: what is in view is not sent again, what others changed is told, and a command that shows a file is a view
+//! of it.
+
+use serde_json::{Value, json};
+
+use crate::support::agent::TestAgent;
+use crate::support::answer::answer;
+use crate::support::server::FakeServer;
+use crate::support::tools::{Bench, assert_error, assert_ok};
+use crate::support::workplace::Workplace;
+
+fn config(server: &FakeServer) -> String {
+    format!(
+        "provider = \"openai\"\nbase_url = \"{}\"\nmodel = \"m\"\npermission = \"full\"\n",
+        server.base_url()
+    )
+}
+
+/// The text of each tool result of a request.
+fn results(body: &Value) -> Vec<String> {
+    let messages = body["messages"].as_array().unwrap();
+    let tools = messages.iter().filter(|message| message["role"] == "tool");
+    tools.map(|message| message["content"].as_str().unwrap_or_default().to_owned()).collect()
+}
+
+fn lines(count: usize) -> String {
+    (1..=count).map(|n| format!("let value_{n} = compute(source_{n});\n")).collect()
+}
+
+#[tokio::test]
+async fn overlapping_reads_send_only_the_new_lines() {
+    let read = |start: usize, limit: usize| {
+        answer().call("Read", json!({"path": "a.rs", "start_line": start, "limit": limit})).into()
+    };
+    let server = FakeServer::start(vec![
+        read(1, 60),
+        read(41, 60),
+        read(10, 40),
+        read(1, 60),
+        answer().text("Seen.").into(),
+    ]);
+    let place = Workplace::new();
+    place.file("a.rs", lines(200));
+    let mut agent = TestAgent::start(&place, &config(&server), false);
+    agent.turn("read").await;
+    let seen = results(&server.requests().pop().unwrap().body);
+    assert!(seen[0].contains("1\tlet value_1 =") && seen[0].contains("60\tlet value_60 ="), "{}", seen[0]);
+    assert!(
+        seen[1].starts_with("[lines 41-60 of a.rs are unchanged since #3, which shows them]\n61\t"),
+        "{}",
+        seen[1]
+    );
+    assert!(seen[1].contains("100\tlet value_100 ="));
+    assert!(seen[2].starts_with("[lines 10-49 of a.rs are unchanged since #3"), "{}", seen[2]);
+    assert!(seen[3].contains("unchanged since #3, which shows it"), "{}", seen[3]);
+}
+
+#[tokio::test]
+async fn unchanged_is_only_said_of_what_is_still_in_view() {
+    let read = || answer().call("Read", json!({"path": "a.rs"})).no_usage();
+    let mut script = vec![read().into()];
+    for n in 0..24 {
+        script
+            .push(answer().call("Bash", json!({"command": format!("seq {n}000 {n}900")})).no_usage().into());
+    }
+    script.push(read().into());
+    script.push(answer().text("Seen.").no_usage().into());
+    let server = FakeServer::start(script);
+    let place = Workplace::new();
+    place.file("a.rs", lines(80));
+    let small = format!("{}context_window = 12000\n", config(&server));
+    let mut agent = TestAgent::start(&place, &small, false);
+    agent.turn("read").await;
+    let seen = results(&server.requests().pop().unwrap().body);
+    let last = seen.last().unwrap();
+    assert!(last.contains("40\tlet value_40 ="), "the first view is gone, so the text comes again: {last}");
+}
+
+#[tokio::test]
+async fn what_others_changed_is_told_before_the_turn_and_behind_a_command() {
+    let server = FakeServer::start(vec![
+        answer().call("Read", json!({"path": "a.rs"})).into(),
+        answer().text("Seen.").into(),
+        answer().call("Edit", json!({"path": "a.rs", "old_string": "let value_3 = other;", "new_string": "let value_3 = mine;"})).into(),
+        answer().call("Bash", json!({"command": "sed -i s/value_9/value_nine/ a.rs"})).into(),
+        answer().text("Done.").into(),
+        answer().text("Nothing new.").into(),
+    ]);
+    let place = Workplace::new();
+    place.file("a.rs", lines(20));
+    let mut agent = TestAgent::start(&place, &config(&server), false);
+    agent.turn("read").await;
+    place.file("a.rs", lines(20).replace("let value_3 = compute(source_3);", "let value_3 = other;"));
+    agent.turn("go on").await;
+    let requests = server.requests();
+    let told = &requests[2].raw;
+    assert!(
+        told.contains("a.rs was changed by someone else") && told.contains("+let value_3 = other;"),
+        "{told}"
+    );
+    let before = requests[1].body["messages"].as_array().unwrap();
+    assert_eq!(
+        &requests[2].body["messages"].as_array().unwrap()[..before.len()],
+        &before[..],
+        "the prefix stays"
+    );
+    let behind = results(&requests[4].body).pop().unwrap();
+    assert!(behind.contains("+let value_nine ="), "{behind}");
+    assert!(place.text("a.rs").contains("let value_3 = mine;"), "the edit needed no second Read");
+    agent.turn("and now").await;
+    let last =
+        server.requests().pop().unwrap().body["messages"].as_array().unwrap().last().unwrap().to_string();
+    assert!(!last.contains("changed by someone else"), "told once: {last}");
+}
+
+#[tokio::test]
+async fn a_command_that_shows_a_file_is_a_view_of_it() {
+    let bench = Bench::new();
+    bench.put("a.rs", lines(30));
+    bench.put("b.rs", lines(30));
+    let cat = bench.bash("cat a.rs").await;
+    assert_eq!(cat.data["view"]["end_line"], 30);
+    let edit = json!({"path": "a.rs", "old_string": "let value_2 = ", "new_string": "let two = "});
+    assert_ok(&bench.call("Edit", edit).await);
+    let part = bench.bash("sed -n '3,9p' b.rs").await;
+    assert_eq!((&part.data["view"]["start_line"], &part.data["view"]["end_line"]), (&json!(3), &json!(9)));
+    bench.put("c.rs", lines(30));
+    assert!(!bench.bash("cat c.rs | tr a b").await.data.contains_key("view"));
+    let edit = json!({"path": "c.rs", "old_string": "let value_2 = ", "new_string": "let two = "});
+    assert_error(&bench.call("Edit", edit).await, "INVALID_PARAM", "has not been read yet");
+}
