@@ -1,5 +1,6 @@
 //! How many tokens things take, and when rewriting the past pays.
 
 pub mod cache_model;
+pub mod ceiling;
 pub mod profile;
 pub mod tokens;

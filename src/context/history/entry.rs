@@ -1,7 +1,8 @@
 //! One remembered item: its full message, the form in which it is sent now, and what each form takes.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use crate::context::budget::ceiling;
 use crate::context::budget::tokens;
 use crate::context::compress::forms;
 use crate::model::item::{Item, ItemId};
@@ -21,6 +22,8 @@ pub struct Entry {
     message: Option<Message>,
     tokens: u32,
     full_tokens: u32,
+    /// Counted when it is first asked for: only a window that is filling up needs it.
+    ceiling: OnceLock<u32>,
 }
 
 impl Entry {
@@ -37,6 +40,7 @@ impl Entry {
             message: Some(message),
             tokens,
             full_tokens: tokens,
+            ceiling: OnceLock::new(),
         }
     }
 
@@ -61,6 +65,11 @@ impl Entry {
     /// Estimated tokens as sent now.
     pub fn tokens(&self) -> u32 {
         self.tokens
+    }
+
+    /// The most tokens that it may take as sent now.
+    pub fn ceiling(&self) -> u32 {
+        *self.ceiling.get_or_init(|| self.message.as_ref().map_or(0, message_ceiling))
     }
 
     /// Estimated tokens in full form.
@@ -93,6 +102,7 @@ impl Entry {
             },
         };
         self.form = form;
+        self.ceiling = OnceLock::new();
         self.tokens = match &self.message {
             None => 0,
             Some(_) if form == FormName::Full => self.full_tokens,
@@ -104,16 +114,23 @@ impl Entry {
 
 /// Estimated tokens of one message with its framing.
 pub fn message_tokens(message: &Message) -> u32 {
+    counted(message, tokens::estimate)
+}
+
+/// The most tokens that one message may take with its framing.
+pub fn message_ceiling(message: &Message) -> u32 {
+    counted(message, ceiling::ceiling)
+}
+
+fn counted(message: &Message, count: fn(&str) -> u32) -> u32 {
     let text = match message {
-        Message::User(text) | Message::Assistant(text) | Message::Result { text, .. } => {
-            tokens::estimate(text)
-        }
+        Message::User(text) | Message::Assistant(text) | Message::Result { text, .. } => count(text),
         Message::Reasoning(reasoning) => {
-            let opaque = reasoning.opaque.as_ref().map_or(0, |opaque| tokens::estimate(&opaque.to_string()));
-            tokens::estimate(&reasoning.text).max(opaque)
+            let opaque = reasoning.opaque.as_ref().map_or(0, |opaque| count(&opaque.to_string()));
+            count(&reasoning.text).max(opaque)
         }
         // The name and the JSON frame of a call take about eight tokens beside its arguments.
-        Message::Call(call) => tokens::estimate(&call.args) + tokens::estimate(&call.name) + 8,
+        Message::Call(call) => count(&call.args) + count(&call.name) + 8,
     };
     text + tokens::MESSAGE_OVERHEAD
 }
