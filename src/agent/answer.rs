@@ -44,9 +44,13 @@ impl From<FitError> for Stop {
     fn from(error: FitError) -> Self {
         match error {
             FitError::Log(error) => error.into(),
-            FitError::TooSmall { needed, window } => Self::Failed {
-                message: format!("the request needs {needed} tokens, the window has {window}"),
-                hint: "shorten the rules file or the message, or set a larger context_window".to_owned(),
+            FitError::TooSmall { needed, window, rules } => Self::Failed {
+                message: format!(
+                    "the smallest request that can be made takes up to {needed} tokens ({rules} of them the rules \
+                     files), and the window has {window}"
+                ),
+                hint: "set a larger context_window, shorten the rules files, or unpin what /context shows as pinned"
+                    .to_owned(),
             },
         }
     }

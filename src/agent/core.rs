@@ -51,7 +51,11 @@ impl Core {
             history: &self.conversation.history,
             todo_recap: recap.as_deref(),
         };
-        builder::build(&inputs, &self.params)
+        let mut params = self.params.clone();
+        // Servers refuse a request whose answer could not fit behind it.
+        let free = u32::try_from(self.free()).unwrap_or(u32::MAX).max(256);
+        params.max_output_tokens = params.max_output_tokens.map(|limit| limit.min(free));
+        builder::build(&inputs, &params)
     }
 
     /// The ledger as people see it.

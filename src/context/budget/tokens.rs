@@ -87,6 +87,11 @@ impl Calibration {
         (estimated as f64 * self.ratio).ceil() as u64
     }
 
+    /// The same once a server has reported something; `None` before.
+    pub fn learned(&self) -> Option<f64> {
+        (self.samples > 0).then_some(self.ratio)
+    }
+
     /// Real tokens per estimated one.
     pub fn ratio(&self) -> f64 {
         self.ratio

@@ -3,10 +3,12 @@
 pub mod batch;
 pub mod entry;
 pub mod ingest;
+pub mod ladder;
 pub mod manager;
 pub mod normalize;
 pub mod relief;
 pub mod segments;
+pub mod squeeze;
 pub mod steward;
 pub mod words;
 pub mod working_set;

@@ -37,6 +37,13 @@ pub fn limit(settings: &ContextSettings) -> u64 {
     share.saturating_sub(settings.output_reserve_tokens).max(1)
 }
 
+/// Where a compaction should land, in tokens. In a small window the reserve pulls the trigger down: landing must stay well
+/// under it, or every request would compact again.
+pub fn low_water(settings: &ContextSettings) -> u64 {
+    let share = (settings.window_tokens as f64 * settings.low_water) as u64;
+    share.min(limit(settings) * 8 / 10)
+}
+
 /// What one entry may become.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Plan {
