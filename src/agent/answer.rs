@@ -106,6 +106,7 @@ impl Core {
                         (self.size() * 9 / 10).min(self.context.window_tokens * 9 / 10).max(2_048);
                     self.context.output_reserve_tokens =
                         self.context.output_reserve_tokens.min(self.context.window_tokens / 8);
+                    self.window_changed();
                 }
                 other => return other,
             }

@@ -15,6 +15,7 @@ use super::policy_desk::PolicyDesk;
 use super::recall::LogOriginals;
 use crate::config::load::Loaded;
 use crate::config::prompts;
+use crate::config::settings::TINY_WINDOW_TOKENS;
 use crate::context::budget::tokens;
 use crate::context::compress::spill::Spill;
 use crate::context::law::Law;
@@ -123,6 +124,8 @@ fn core(
     originals: &Arc<LogOriginals>,
 ) -> Core {
     let spill = Arc::new(Spill::new(project_state.join("tool-output")));
+    // Chosen once: L1 never changes within a session.
+    let few_words = loaded.context.window_tokens < TINY_WINDOW_TOKENS;
     let mut cx = ToolCx::new(workspace.to_owned(), Arc::clone(&spill));
     cx.originals = Some(Arc::clone(originals) as _);
     let desk = Arc::new(PolicyDesk::new(
@@ -131,7 +134,7 @@ fn core(
         workspace.to_owned(),
         vec![spill.folder().to_owned()],
     ));
-    let dispatcher = Dispatcher::new(cx, desk, spill, interactive);
+    let dispatcher = Dispatcher::new(cx, desk, spill, interactive, few_words);
     let settings = loaded.provider.as_ref();
     let params = Params {
         model,
@@ -139,8 +142,8 @@ fn core(
         temperature: settings.and_then(|s| s.temperature),
         reasoning_effort: settings.and_then(|s| s.reasoning_effort.clone()),
     };
-    let system: Arc<str> = prompts::SYSTEM.trim().into();
-    Core {
+    let system: Arc<str> = system_prompt(few_words).into();
+    let mut core = Core {
         system_tokens: tokens::estimate(&system) + tokens::MESSAGE_OVERHEAD,
         tools_tokens: schema_tokens(dispatcher.specs()),
         conversation,
@@ -155,7 +158,17 @@ fn core(
         summary_failures: 0,
         last_estimate: 0,
         typed: Vec::new(),
-    }
+    };
+    core.window_changed();
+    core
+}
+
+/// The system prompt; with `few_words` without the advice on tools that the model is not told of.
+fn system_prompt(few_words: bool) -> String {
+    let told = |line: &&str| {
+        !few_words || !["TodoWrite", "MultiEdit", "AskUser"].iter().any(|name| line.contains(name))
+    };
+    prompts::SYSTEM.trim().lines().filter(told).collect::<Vec<_>>().join("\n")
 }
 
 /// Estimated tokens of the tool schemas with their framing.

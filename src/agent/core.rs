@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use super::conversation::Conversation;
 use super::dispatch::Dispatcher;
-use crate::config::settings::ContextSettings;
+use crate::config::settings::{ContextSettings, SMALL_WINDOW_TOKENS};
 use crate::context::builder::{self, Built};
 use crate::context::compress::redact;
+use crate::context::compress::spill::Limits;
 use crate::context::law::Law;
 use crate::context::layer::LayerInputs;
 use crate::context::ledger::Ledger;
@@ -54,8 +55,18 @@ impl Core {
         let mut params = self.params.clone();
         // Servers refuse a request whose answer could not fit behind it.
         let free = u32::try_from(self.free()).unwrap_or(u32::MAX).max(256);
-        params.max_output_tokens = params.max_output_tokens.map(|limit| limit.min(free));
+        // In a small window the limit is always said: an answer without end would run over it.
+        let small = self.context.window_tokens < SMALL_WINDOW_TOKENS;
+        let limit = params.max_output_tokens.or(small.then_some(free));
+        params.max_output_tokens = limit.map(|limit| limit.min(free));
         builder::build(&inputs, &params)
+    }
+
+    /// The window is another one than before: what may take a share of it follows.
+    pub fn window_changed(&mut self) {
+        let window = self.context.window_tokens;
+        self.dispatcher.cx.observation = Limits::for_window(window);
+        self.law.limit_to(u32::try_from(window / 4).unwrap_or(u32::MAX));
     }
 
     /// The ledger as people see it.

@@ -161,6 +161,7 @@ impl Engine {
                 match self.wiring.loaded.context_for(&model, self.local_window(&model).await) {
                     Ok(context) => {
                         self.core.context = context;
+                        self.core.window_changed();
                         self.core.params.model = model.as_str().into();
                         // What was learned of one model's tokenizer says nothing of another's.
                         self.core.conversation.calibration = Calibration::default();

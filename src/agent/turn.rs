@@ -22,7 +22,7 @@ impl Core {
         let mut steps = 0;
         self.typed = vec![text.clone()];
         let _ = events.send(Event::TurnStarted { text: text.clone() });
-        let (first, outcome) = match self.begin(&text) {
+        let (first, outcome) = match self.begin(&text, events) {
             Ok(id) => (Some(id), self.steps(&mut steps, control, events).await),
             Err(error) => (None, Err(error.into())),
         };
@@ -58,8 +58,16 @@ impl Core {
     }
 
     /// Writes the person's message, with what belongs behind it.
-    fn begin(&mut self, text: &str) -> Result<ItemId, LogError> {
+    fn begin(&mut self, text: &str, events: &Events) -> Result<ItemId, LogError> {
         self.law.refresh(self.dispatcher.root());
+        if self.law.take_cut() {
+            let text = format!(
+                "The rules files take more than a quarter of the window ({} tokens): the model sees their beginning. \
+                 Shorten them, or set a larger context_window.",
+                self.context.window_tokens
+            );
+            notice(events, Level::Warning, text);
+        }
         let message = self.user_message(text, false);
         Ok(self.conversation.record(Item::User(message))?.0)
     }

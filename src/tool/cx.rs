@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::file::state::FileStates;
 use super::plan::todo_board::TodoBoard;
 use super::run::shell::Shell;
-use crate::context::compress::spill::Spill;
+use crate::context::compress::spill::{Limits, Spill};
 use crate::model::item::{Item, ItemId};
 use crate::protocol::approval::AskedQuestion;
 
@@ -47,6 +47,8 @@ pub struct ToolCx {
     pub shell: Arc<Shell>,
     /// Where output goes that is too large for the window.
     pub spill: Arc<Spill>,
+    /// The largest observation: a share of the window.
+    pub observation: Limits,
     /// `None` where no session is kept.
     pub originals: Option<Arc<dyn Originals>>,
 }
@@ -64,6 +66,7 @@ impl ToolCx {
             asker: None,
             files: Arc::default(),
             spill,
+            observation: Limits::default(),
             originals: None,
         }
     }

@@ -16,7 +16,7 @@ use crate::base::path;
 use crate::base::proc::{self, Captured, Exit, Outcome, Spec};
 use crate::base::text::{human_bytes, one_line, plural};
 use crate::config::prompts;
-use crate::context::compress::spill::{Ends, Keep, Limits, cut};
+use crate::context::compress::spill::{Ends, Keep, cut};
 use crate::model::envelope::{Envelope, EnvelopeError, ErrorCode, Status};
 use crate::policy::access::Access;
 use crate::tool::api::{ToolError, TypedTool};
@@ -301,13 +301,13 @@ fn visible_output(output: &Captured, cx: &ToolCx) -> (String, Option<PathBuf>) {
     let tail = [early, late].concat();
     if output.is_whole() {
         let text = readable(&[&output.head[..], &tail].concat());
-        let cut = cx.spill.truncate(text, Keep::HeadTail);
+        let cut = cx.spill.truncate(text, Keep::HeadTail, cx.observation);
         return (cut.body, cut.full_output_path);
     }
     let head = readable(whole_chars_front(&output.head));
     let tail = readable(whole_chars_back(&tail));
     let ends = Ends { tail: &tail, total_bytes: output.total_bytes, total_lines: output.total_lines };
-    let body = cut(&head, Some(ends), Keep::HeadTail, output.spilled.as_deref(), Limits::default());
+    let body = cut(&head, Some(ends), Keep::HeadTail, output.spilled.as_deref(), cx.observation);
     (body, output.spilled.clone())
 }
 
