@@ -16,7 +16,7 @@ use super::recall::LogOriginals;
 use crate::config::load::Loaded;
 use crate::config::prompts;
 use crate::config::settings::TINY_WINDOW_TOKENS;
-use crate::context::budget::tokens;
+use crate::context::budget::{ceiling, tokens};
 use crate::context::compress::spill::Spill;
 use crate::context::law::Law;
 use crate::model::call::ToolSpec;
@@ -146,6 +146,7 @@ fn core(
     let mut core = Core {
         system_tokens: tokens::estimate(&system) + tokens::MESSAGE_OVERHEAD,
         tools_tokens: schema_tokens(dispatcher.specs()),
+        fixed_ceiling: ceiling::ceiling(&system) + schema_ceiling(dispatcher.specs()),
         conversation,
         provider,
         params,
@@ -169,6 +170,12 @@ fn system_prompt(few_words: bool) -> String {
         !few_words || !["TodoWrite", "MultiEdit", "AskUser"].iter().any(|name| line.contains(name))
     };
     prompts::SYSTEM.trim().lines().filter(told).collect::<Vec<_>>().join("\n")
+}
+
+/// The most tokens that the tool schemas may take.
+fn schema_ceiling(specs: &[ToolSpec]) -> u32 {
+    let told = |spec: &ToolSpec| format!("{}{}{}", spec.name, spec.description, spec.schema);
+    specs.iter().map(|spec| ceiling::ceiling(&told(spec)) + 16).sum()
 }
 
 /// Estimated tokens of the tool schemas with their framing.

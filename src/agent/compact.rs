@@ -17,6 +17,8 @@ use crate::session::log::LogError;
 
 /// What a summary itself is taken to need, in tokens.
 const SUMMARY_TOKENS: u64 = 1_500;
+/// What the todo recap is taken to need, in tokens.
+const RECAP_TOKENS: u64 = 90;
 /// Failures in a row after which summaries are no longer tried by themselves.
 const MAX_FAILURES: u32 = 2;
 
@@ -61,7 +63,8 @@ impl Core {
     /// everything before the first answer, is taken at its ceiling.
     fn most(&self) -> u64 {
         let history = &self.conversation.history;
-        let ceiling = self.fixed_tokens() * 5 / 4 + history.ceiling();
+        let fixed = u64::from(self.fixed_ceiling) + u64::from(self.law.tokens()) * 5 / 4 + RECAP_TOKENS;
+        let ceiling = fixed + history.ceiling();
         let Some(ratio) = self.conversation.calibration.learned() else { return ceiling };
         let now = history.requests();
         let unsure: u64 = history
@@ -72,9 +75,13 @@ impl Core {
             .map(|entry| u64::from(entry.ceiling().saturating_sub(entry.tokens())))
             .sum();
         let estimated = (self.fixed_tokens() + history.tokens()) as f64;
-        // No tokenizer in use needs a quarter less than o200k; a report that says so left something out.
-        let known = (estimated * ratio.max(0.75) * 1.08) as u64 + unsure;
-        if ratio > 1.1 { known } else { known.min(ceiling) }
+        let known = (estimated * ratio.max(0.5) * 1.1) as u64 + unsure;
+        if ratio > 1.1 {
+            return known.max(ceiling);
+        }
+        // In scripts of many characters the ceiling is far too high, and what was reported tells it; elsewhere a report
+        // of less says little that the ceiling does not.
+        if ceiling as f64 > estimated * 1.6 { known.min(ceiling) } else { ceiling }
     }
 
     /// Tokens left for the answer.
@@ -101,8 +108,8 @@ impl Core {
 
     /// Estimated tokens of what is sent beside the history.
     fn fixed_tokens(&self) -> u64 {
-        let recap = 90;
-        u64::from(self.system_tokens) + u64::from(self.tools_tokens) + u64::from(self.law.tokens()) + recap
+        let l1 = u64::from(self.system_tokens) + u64::from(self.tools_tokens);
+        l1 + u64::from(self.law.tokens()) + RECAP_TOKENS
     }
 
     /// Brings the next request under the limit, and in any case into the window.

@@ -32,6 +32,8 @@ pub struct Core {
     pub system: Arc<str>,
     pub system_tokens: u32,
     pub tools_tokens: u32,
+    /// The most that system prompt and schemas may take, with the frame that dialects put around a schema.
+    pub fixed_ceiling: u32,
     pub summary_failures: u32,
     pub last_estimate: u64,
     /// What the person typed for the running turn, word for word, to give it back when the turn comes to nothing.

@@ -22,3 +22,4 @@ mod tools_read;
 mod traces;
 mod tui_screen;
 mod turns;
+mod windows;

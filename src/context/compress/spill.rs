@@ -43,9 +43,11 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// The limits in a window of this many tokens: one observation never takes more than about an eighth of it.
+    /// The limits in a window of this many tokens: one observation never takes more than about an eighth of it, in a small
+    /// one a tenth.
     pub fn for_window(window_tokens: u64) -> Self {
-        let bytes = usize::try_from(window_tokens * 2 / 5).unwrap_or(MAX_BYTES).clamp(4 * MARK_BYTES, MAX_BYTES);
+        let tenths = if window_tokens < 64_000 { 3 } else { 4 };
+        let bytes = usize::try_from(window_tokens * tenths / 10).unwrap_or(MAX_BYTES).clamp(4 * MARK_BYTES, MAX_BYTES);
         Self { lines: (MAX_LINES * bytes / MAX_BYTES).max(100), bytes }
     }
 }

@@ -11,7 +11,7 @@ use super::batch::Batch;
 use super::entry::Entry;
 use super::manager::HistoryManager;
 use super::segments::{self, Segment};
-use super::{words, working_set};
+use super::{squeeze, words, working_set};
 use crate::config::settings::ContextSettings;
 use crate::context::budget::cache_model::{self, Candidate, Prices};
 use crate::context::budget::profile::Thresholds;
@@ -31,6 +31,9 @@ pub struct Situation<'a> {
     pub scale: f64,
 }
 
+/// In windows under this size a few steps fill what a batch has freed: batches free more there.
+const NARROW_WINDOW_TOKENS: u64 = 64_000;
+
 /// The size from which on the window ladder must act, in tokens.
 pub fn limit(settings: &ContextSettings) -> u64 {
     let share = (settings.window_tokens as f64 * settings.compression_threshold) as u64;
@@ -41,8 +44,12 @@ pub fn limit(settings: &ContextSettings) -> u64 {
 /// under it, or every request would compact again.
 pub fn low_water(settings: &ContextSettings) -> u64 {
     let share = (settings.window_tokens as f64 * settings.low_water) as u64;
-    share.min(limit(settings) * 8 / 10)
+    let tenths = if settings.window_tokens < NARROW_WINDOW_TOKENS { 6 } else { 8 };
+    share.min(limit(settings) * tenths / 10)
 }
+
+/// Why a batch was made that did not pay.
+const CAPPED: &str = "batch: soft cap";
 
 /// What one entry may become.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -58,6 +65,12 @@ enum Plan {
 pub fn before_request(history: &HistoryManager, situation: &Situation<'_>) -> Vec<Batch> {
     let settings = situation.settings;
     let mut limits = Thresholds::of(settings.profile, settings.window_tokens);
+    // The batches come before the ladder, which knows less of what will be used.
+    limits.soft_cap = limits.soft_cap.min(limit(settings) * 19 / 20);
+    limits.landing = limits.landing.min(limits.soft_cap * 8 / 10);
+    if settings.window_tokens < NARROW_WINDOW_TOKENS {
+        limits.landing = limits.landing.min(limits.soft_cap / 2);
+    }
     let size = |saved: u64| {
         ((situation.fixed_tokens + history.tokens().saturating_sub(saved)) as f64 * situation.scale) as u64
     };
@@ -74,19 +87,36 @@ pub fn before_request(history: &HistoryManager, situation: &Situation<'_>) -> Ve
         return Vec::new();
     }
     // Too large: the oldest first and no more than it takes; if that does not land, younger text too.
+    let (merged, freed) = merged_digests(history, limits.landing);
     for _ in 0..4 {
         let weighed = weigh(history, &limits);
-        let mut saved = 0;
+        let mut saved = freed;
         for (index, candidate) in weighed.candidates.iter().enumerate() {
             saved += candidate.now - candidate.then.min(candidate.now);
             if size(saved) <= limits.landing {
-                return weighed.batches(history, &limits, 0..weighed.end_of(index), "batch: soft cap");
+                let more = weighed.batches(history, &limits, 0..weighed.end_of(index), CAPPED);
+                return merged.into_iter().chain(more).collect();
             }
         }
         limits = limits.tighter();
     }
     let weighed = weigh(history, &limits);
-    weighed.batches(history, &limits, 0..weighed.plans.len(), "batch: soft cap")
+    let more = weighed.batches(history, &limits, 0..weighed.plans.len(), CAPPED);
+    merged.into_iter().chain(more).collect()
+}
+
+/// In a turn of hundreds of steps the digests themselves pile up: once they take a third of the landing they become one.
+/// With the tokens that this frees.
+fn merged_digests(history: &HistoryManager, landing: u64) -> (Vec<Batch>, u64) {
+    let running = history.turn_start() + 1;
+    let Some(rest) = history.entries().get(running..) else { return (Vec::new(), 0) };
+    let told = |entry: &&Entry| entry.form() == FormName::Folded;
+    let taken: u64 = rest.iter().filter(told).map(|entry| u64::from(entry.tokens())).sum();
+    let last = rest.iter().rposition(|entry| matches!(entry.form(), FormName::Folded | FormName::Gone));
+    let Some(last) = last.filter(|_| taken > landing / 3) else { return (Vec::new(), 0) };
+    let budget = landing / 8;
+    let merged = squeeze::fold_range(history, running..running + last + 1, budget, |_| false, CAPPED);
+    (merged, taken.saturating_sub(budget))
 }
 
 /// The history with what each entry could become.

@@ -1,7 +1,7 @@
 //! Which observations must stay whole: the newest view of each file being worked on. Measured on real sessions, 92 % of
 //! the old text that edits quote comes from the last 20 requests and 80 % from the last 3 (`shared/CONTEXT.md`).
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
@@ -71,7 +71,7 @@ pub fn superseded(entries: &[Entry]) -> HashSet<ItemId> {
         }
         _ => None,
     };
-    let mut later: Vec<(&str, u64, u64)> = Vec::new();
+    let mut later: HashMap<&str, Vec<(u64, u64)>> = HashMap::new();
     let mut stale = HashSet::new();
     for entry in entries.iter().rev() {
         let (Some(path), Some((start, end))) = (viewed_path(&entry.item), range(&entry.item)) else {
@@ -79,10 +79,13 @@ pub fn superseded(entries: &[Entry]) -> HashSet<ItemId> {
         };
         // A view that only tells a difference leans on the earlier one and cannot replace it.
         let whole = entry.form() == FormName::Full;
-        if later.iter().any(|&(other, from, to)| other == path && from <= start && end <= to) {
+        let views = later.entry(path).or_default();
+        if views.iter().any(|&(from, to)| from <= start && end <= to) {
             stale.insert(entry.id);
         } else if whole {
-            later.push((path, start, end));
+            // What the new range covers need not be looked at again: the list stays as short as the file has parts.
+            views.retain(|&(from, to)| from < start || end < to);
+            views.push((start, end));
         }
     }
     stale
