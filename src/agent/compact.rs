@@ -246,7 +246,8 @@ impl Core {
             history.entries()[from..].iter().map(|entry| u64::from(entry.tokens())).sum()
         };
         let fits = |retain: usize| {
-            fixed + SUMMARY_TOKENS + self.conversation.calibration.apply(kept(retain)) <= steward::low_water(&self.context)
+            fixed + SUMMARY_TOKENS + self.conversation.calibration.apply(kept(retain))
+                <= steward::low_water(&self.context)
         };
         let retain = (2..=most.max(2)).rev().find(|&retain| fits(retain)).unwrap_or(2);
         relief::archive_before(history, retain)

@@ -130,7 +130,11 @@ mod tests {
 
     #[test]
     fn ordinary_text_is_not_counted_far_too_high() {
-        for text in [include_str!("ceiling.rs"), include_str!("../history/steward.rs"), include_str!("../../../README.md")] {
+        for text in [
+            include_str!("ceiling.rs"),
+            include_str!("../history/steward.rs"),
+            include_str!("../../../README.md"),
+        ] {
             let share = f64::from(ceiling(text)) / real(text);
             assert!((1.0..1.5).contains(&share), "{share}");
             assert!(ceiling(text) >= tokens::estimate(text));

@@ -47,7 +47,9 @@ impl Limits {
     /// one a tenth.
     pub fn for_window(window_tokens: u64) -> Self {
         let tenths = if window_tokens < 64_000 { 3 } else { 4 };
-        let bytes = usize::try_from(window_tokens * tenths / 10).unwrap_or(MAX_BYTES).clamp(4 * MARK_BYTES, MAX_BYTES);
+        let bytes = usize::try_from(window_tokens * tenths / 10)
+            .unwrap_or(MAX_BYTES)
+            .clamp(4 * MARK_BYTES, MAX_BYTES);
         Self { lines: (MAX_LINES * bytes / MAX_BYTES).max(100), bytes }
     }
 }
@@ -290,7 +292,8 @@ mod tests {
     #[test]
     fn one_endless_line_is_cut_inside() {
         let (_dir, spill) = spill();
-        let cut = spill.truncate(format!("START{}END", "é".repeat(100_000)), Keep::HeadTail, Limits::default());
+        let cut =
+            spill.truncate(format!("START{}END", "é".repeat(100_000)), Keep::HeadTail, Limits::default());
         assert!(cut.body.starts_with("START") && cut.body.ends_with("END"));
         assert!(cut.body.len() > MAX_BYTES - 2 * MARK_BYTES && fits(&cut.body, Limits::default()));
     }

@@ -92,7 +92,11 @@ fn measure(history: &HistoryManager, number: u32, room: Room) -> Option<Measure>
         12 => fold(older_steps(2), 20, "trim: older steps"),
         13 => fold(older_steps(1), 15, "trim: older steps"),
         14 => squeeze::cut_longest(history, room.most),
-        15 => squeeze::last_results(history, usize::try_from(room.most / 160).unwrap_or(1).max(1), room.most / 8),
+        15 => squeeze::last_results(
+            history,
+            usize::try_from(room.most / 160).unwrap_or(1).max(1),
+            room.most / 8,
+        ),
         _ => squeeze::cut_longest(history, room.most),
     };
     (!batches.is_empty()).then_some(Measure::Adopt(batches))

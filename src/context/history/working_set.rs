@@ -74,6 +74,10 @@ pub fn superseded(entries: &[Entry]) -> HashSet<ItemId> {
     let mut later: HashMap<&str, Vec<(u64, u64)>> = HashMap::new();
     let mut stale = HashSet::new();
     for entry in entries.iter().rev() {
+        // What is sent as less than its own text can neither become stale nor replace anything.
+        if entry.form() > FormName::Filtered {
+            continue;
+        }
         let (Some(path), Some((start, end))) = (viewed_path(&entry.item), range(&entry.item)) else {
             continue;
         };

@@ -103,7 +103,11 @@ fn search(cx: &ToolCx, args: &Args) -> Result<Envelope, ToolError> {
         matcher,
         include,
         context: args.context.unwrap_or(0).min(MAX_CONTEXT),
-        limit: args.limit.filter(|&limit| limit > 0).unwrap_or(DEFAULT_LIMIT.min(cx.observation.lines / 2)).min(MAX_LIMIT),
+        limit: args
+            .limit
+            .filter(|&limit| limit > 0)
+            .unwrap_or(DEFAULT_LIMIT.min(cx.observation.lines / 2))
+            .min(MAX_LIMIT),
     };
     let walk = Walk::new(root).hidden_if_named(args.include.as_deref().unwrap_or(""));
     let found = grep::search(&walk, &query, || cx.cancel.is_cancelled());
