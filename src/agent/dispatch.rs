@@ -55,8 +55,8 @@ impl Dispatcher {
         few_words: bool,
     ) -> Self {
         let tools = registry::builtin();
-        let told = |tool: &&Box<dyn Tool>| !few_words || !registry::DISPENSABLE.contains(&tool.name());
-        let specs = tools.iter().filter(told).map(|tool| tool.spec()).collect();
+        let told = |tool: &dyn Tool| !few_words || !registry::DISPENSABLE.contains(&tool.name());
+        let specs = tools.iter().filter(|tool| told(tool.as_ref())).map(|tool| tool.spec()).collect();
         Self { tools, specs, cx, desk, spill, interactive, denied: AtomicU32::new(0) }
     }
 

@@ -34,7 +34,7 @@ pub fn reduce(text: &str) -> Option<String> {
     let lines: Vec<&str> = text.split('\n').collect();
     let good: Vec<bool> = lines
         .iter()
-        .map(|line| line.len() < 400 && fine.is_match(line) && !(signs::is_error(line) && !ends_well(line)))
+        .map(|line| line.len() < 400 && fine.is_match(line) && (ends_well(line) || !signs::is_error(line)))
         .collect();
     if good.iter().filter(|good| **good).count() < FROM {
         return None;
