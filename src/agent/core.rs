@@ -7,7 +7,6 @@ use super::dispatch::Dispatcher;
 use crate::config::settings::{ContextSettings, SMALL_WINDOW_TOKENS};
 use crate::context::builder::{self, Built};
 use crate::context::compress::redact;
-use crate::context::compress::spill::Limits;
 use crate::context::law::Law;
 use crate::context::layer::LayerInputs;
 use crate::context::ledger::Ledger;
@@ -67,7 +66,7 @@ impl Core {
     /// The window is another one than before: what may take a share of it follows.
     pub fn window_changed(&mut self) {
         let window = self.context.window_tokens;
-        self.dispatcher.cx.observation = Limits::for_window(window);
+        self.dispatcher.set_window(window);
         self.law.limit_to(u32::try_from(window / 4).unwrap_or(u32::MAX));
     }
 

@@ -60,6 +60,11 @@ impl Dispatcher {
         Self { tools, specs, cx, desk, spill, interactive, denied: AtomicU32::new(0) }
     }
 
+    /// What one observation may take follows the window.
+    pub fn set_window(&mut self, tokens: u64) {
+        self.cx.observation = spill::Limits::for_window(tokens);
+    }
+
     /// The tools as the model sees them.
     pub fn specs(&self) -> &Arc<[ToolSpec]> {
         &self.specs

@@ -7,9 +7,9 @@ use super::convert::Beat;
 use super::policy::Policy;
 use crate::config::settings::{ContextSettings, Profile};
 use crate::context::budget::cache_model::COLD_AFTER_MS;
-use crate::context::compress::state_block::StateBlock;
+use crate::context::budget::tokens;
 use crate::context::history::batch::Batch;
-use crate::context::history::ladder::{Ladder, Measure, Room};
+use crate::context::history::ladder::{self, Ladder, Measure, Room};
 use crate::context::history::manager::HistoryManager;
 use crate::context::history::normalize;
 use crate::context::history::steward::{self, Situation};
@@ -144,16 +144,13 @@ impl Player<'_> {
         else {
             return;
         };
-        let old = self.history.entries().iter().take_while(|entry| entry.id != before);
-        let was: u64 = old.clone().map(|entry| u64::from(entry.tokens())).sum();
-        let state = StateBlock::gather(old.map(|entry| &*entry.item));
-        let text =
-            format!("## Archived History Summary\n### Facts recorded by the program\n{}", state.render());
-        if u64::from(crate::context::budget::tokens::estimate(&text)) >= was {
-            return;
+        let entries = self.history.entries();
+        let old = &entries[..entries.iter().position(|entry| entry.id == before).unwrap_or(0)];
+        let was: u64 = old.iter().map(|entry| u64::from(entry.tokens())).sum();
+        let summary = ladder::facts_of(old);
+        if u64::from(tokens::estimate(&summary.text)) < was {
+            self.replace(before, summary);
         }
-        let state = serde_json::to_value(&state).unwrap_or_default();
-        self.replace(before, Summary { text: text.into(), state });
     }
 
     fn replace(&mut self, before: ItemId, summary: Summary) {

@@ -3,6 +3,7 @@
 //! business, and so is asking a model for a summary.
 
 use super::batch::Batch;
+use super::entry::Entry;
 use super::manager::HistoryManager;
 use super::{relief, squeeze};
 use crate::context::compress::state_block::StateBlock;
@@ -102,7 +103,7 @@ fn measure(history: &HistoryManager, number: u32, room: Room) -> Option<Measure>
     (!batches.is_empty()).then_some(Measure::Adopt(batches))
 }
 
-/// The finished rounds as nothing but the state block, in at most a quarter of the room.
+/// The finished rounds as nothing but the state block, where that can matter.
 fn facts_alone(history: &HistoryManager, room: Room) -> Option<Measure> {
     let entries = history.entries();
     let before = entries.get(history.turn_start()).filter(|_| history.turn_start() > 0)?.id;
@@ -111,8 +112,12 @@ fn facts_alone(history: &HistoryManager, room: Room) -> Option<Measure> {
     if was <= room.landing / 4 || old.iter().any(|entry| entry.pinned) {
         return None;
     }
+    Some(Measure::Archive { before, summary: facts_of(old) })
+}
+
+/// What the program itself has recorded of `old`, as the summary that needs no model.
+pub fn facts_of(old: &[Entry]) -> Summary {
     let state = StateBlock::gather(old.iter().map(|entry| &*entry.item));
     let text = format!("## Archived History Summary\n### Facts recorded by the program\n{}", state.render());
-    let state = serde_json::to_value(&state).unwrap_or_default();
-    Some(Measure::Archive { before, summary: Summary { text: text.into(), state } })
+    Summary { text: text.into(), state: serde_json::to_value(&state).unwrap_or_default() }
 }
