@@ -62,9 +62,13 @@ impl From<FitError> for Stop {
     fn from(error: FitError) -> Self {
         match error {
             FitError::Log(error) => error.into(),
-            FitError::TooSmall { needed, window } => Self::Failed {
-                message: format!("the request needs {needed} tokens, the window has {window}"),
-                hint: "shorten the rules file or the message, or set a larger context_window".to_owned(),
+            FitError::TooSmall { needed, window, rules } => Self::Failed {
+                message: format!(
+                    "the smallest request that can be made takes up to {needed} tokens ({rules} of them the rules \
+                     files), and the window has {window}"
+                ),
+                hint: "set a larger context_window, shorten the rules files, or unpin what /context shows as pinned"
+                    .to_owned(),
             },
         }
     }
@@ -122,6 +126,7 @@ impl Core {
                         (self.size() * 9 / 10).min(self.context.window_tokens * 9 / 10).max(2_048);
                     self.context.output_reserve_tokens =
                         self.context.output_reserve_tokens.min(self.context.window_tokens / 8);
+                    self.window_changed();
                 }
                 other => return other,
             }

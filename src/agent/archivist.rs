@@ -9,7 +9,7 @@ use super::archive_job::{Job, finished};
 use super::control::{Events, TurnControl};
 use super::core::Core;
 use crate::context::budget::tokens;
-use crate::context::compress::summary::{Summarised, SummaryCompressor};
+use crate::context::compress::summary::{self, Summarised, SummaryCompressor};
 use crate::context::history::entry::Entry;
 use crate::context::history::relief;
 use crate::context::history::steward;
@@ -62,7 +62,7 @@ impl Core {
     ) -> Result<Archived, LogError> {
         let Some(before) = self.archive_cut(focus.is_some(), 0) else { return Ok(Archived::Nothing) };
         if focus.is_none() && self.archivist.resting() {
-            let summary = self.summariser().facts_only(&self.covered(before));
+            let summary = summary::facts_only(&self.covered(before), self.context.window_tokens);
             return self.adopt_summary(before, summary);
         }
         let plain = focus.as_deref().is_none_or(|focus| focus.trim().is_empty());
@@ -77,13 +77,13 @@ impl Core {
                 self.conversation.spent_beside(&job_model(self), usage)?;
             }
             self.judge(&done, events);
-            let landed = self.size_with(job.before, &done.summary) <= self.low_water();
+            let landed = self.size_with(job.before, &done.summary) <= steward::low_water(&self.context);
             if done.fallback.is_none() && (landed || job.before == before) {
                 return self.adopt_summary(job.before, done.summary);
             }
             if done.fallback.is_some() {
                 // The facts are as good for today's cut as for the one that was planned.
-                let summary = self.summariser().facts_only(&self.covered(before));
+                let summary = summary::facts_only(&self.covered(before), self.context.window_tokens);
                 return self.adopt_summary(before, summary);
             }
             job = self.begin_summary(before, focus.clone());
@@ -183,7 +183,7 @@ impl Core {
         };
         let fits = |retain: usize| {
             fixed + spare + SUMMARY_TOKENS + self.conversation.calibration.apply(kept(retain))
-                <= self.low_water()
+                <= steward::low_water(&self.context)
         };
         let retain = (2..=most.max(2)).rev().find(|&retain| fits(retain)).unwrap_or(2);
         relief::archive_before(history, retain)

@@ -15,6 +15,8 @@ use super::policy_desk::PolicyDesk;
 use super::recall::LogOriginals;
 use crate::config::load::Loaded;
 use crate::config::prompts;
+use crate::config::settings::TINY_WINDOW_TOKENS;
+use crate::context::budget::size;
 use crate::context::compress::spill::Spill;
 use crate::context::law::Law;
 use crate::context::parts::{Part, Schemas};
@@ -141,6 +143,8 @@ fn core(
     originals: &Arc<LogOriginals>,
 ) -> Core {
     let spill = Arc::new(Spill::new(project_state.join("tool-output")));
+    // Chosen once: L1 never changes within a session.
+    let few_words = loaded.context.window_tokens < TINY_WINDOW_TOKENS;
     let mut cx = ToolCx::new(workspace.to_owned(), Arc::clone(&spill));
     cx.originals = Some(Arc::clone(originals) as _);
     cx.journal = Some(Arc::new(Journal::new(project_state, workspace)));
@@ -154,7 +158,7 @@ fn core(
         workspace.to_owned(),
         vec![spill.folder().to_owned()],
     ));
-    let dispatcher = Dispatcher::new(cx, desk, spill, interactive);
+    let dispatcher = Dispatcher::new(cx, desk, spill, interactive, few_words);
     let schemas = Schemas::new(Arc::clone(dispatcher.specs()));
     let settings = loaded.provider.as_ref();
     let params = Params {
@@ -163,7 +167,9 @@ fn core(
         temperature: settings.and_then(|s| s.temperature),
         reasoning_effort: settings.and_then(|s| s.reasoning_effort.clone()),
     };
-    Core {
+    let system = Part::new(system_prompt(few_words).into());
+    let mut core = Core {
+        fixed_ceiling: size::fixed_ceiling(&system.text, &schemas.specs),
         conversation,
         provider,
         params,
@@ -173,11 +179,21 @@ fn core(
         dispatcher,
         max_steps: loaded.work.max_steps,
         inject_notes: loaded.work.inject_notes,
-        system: Part::new(prompts::SYSTEM.trim().into()),
+        system,
         schemas,
         archivist: Default::default(),
         last_estimate: 0,
         typed: Vec::new(),
         reminder: None,
-    }
+    };
+    core.window_changed();
+    core
+}
+
+/// The system prompt; with `few_words` without the advice on tools that the model is not told of.
+fn system_prompt(few_words: bool) -> String {
+    let told = |line: &&str| {
+        !few_words || !["TodoWrite", "MultiEdit", "AskUser"].iter().any(|name| line.contains(name))
+    };
+    prompts::SYSTEM.trim().lines().filter(told).collect::<Vec<_>>().join("\n")
 }

@@ -6,9 +6,12 @@ use std::sync::Arc;
 use super::control::{Events, TurnControl};
 use super::core::Core;
 use crate::context::budget::cache_model::COLD_AFTER_MS;
-use crate::context::history::relief;
+use crate::context::history::ladder::{Ladder, Measure, Room};
 use crate::context::history::steward::{self, Situation};
 use crate::session::log::LogError;
+
+/// What the todo recap is taken to need, in tokens.
+const RECAP_TOKENS: u64 = 90;
 
 /// Why a request cannot be made.
 #[derive(Debug)]
@@ -18,6 +21,8 @@ pub enum FitError {
     TooSmall {
         needed: u64,
         window: u64,
+        /// What of it the rules files take.
+        rules: u64,
     },
 }
 
@@ -33,11 +38,34 @@ impl Core {
         self.conversation.calibration.apply(self.fixed_tokens() + self.conversation.history.tokens())
     }
 
-    pub fn low_water(&self) -> u64 {
-        let share = (self.context.window_tokens as f64 * self.context.low_water) as u64;
-        // In a small window the reserve pulls the trigger down: landing must stay well under it, or every request
-        // would compact again.
-        share.min(steward::limit(&self.context) * 8 / 10)
+    /// The most tokens that the next request may take. What a server has counted is known; what arrived since, and
+    /// everything before the first answer, is taken at its ceiling.
+    fn most(&self) -> u64 {
+        let history = &self.conversation.history;
+        let fixed = u64::from(self.fixed_ceiling) + u64::from(self.law.tokens()) * 5 / 4 + RECAP_TOKENS;
+        let ceiling = fixed + history.ceiling();
+        let Some(ratio) = self.conversation.calibration.learned() else { return ceiling };
+        let now = history.requests();
+        let unsure: u64 = history
+            .entries()
+            .iter()
+            .rev()
+            .take_while(|entry| entry.arrived_at + 1 >= now)
+            .map(|entry| u64::from(entry.ceiling().saturating_sub(entry.tokens())))
+            .sum();
+        let estimated = (self.fixed_tokens() + history.tokens()) as f64;
+        let known = (estimated * ratio.max(0.5) * 1.1) as u64 + unsure;
+        if ratio > 1.1 {
+            return known.max(ceiling);
+        }
+        // In scripts of many characters the ceiling is far too high, and what was reported tells it; elsewhere a report
+        // of less says little that the ceiling does not.
+        if ceiling as f64 > estimated * 1.6 { known.min(ceiling) } else { ceiling }
+    }
+
+    /// Tokens left for the answer.
+    pub fn free(&self) -> u64 {
+        self.context.window_tokens.saturating_sub(self.most())
     }
 
     /// Rewrites the past where the policy says that it pays, or that the soft cap demands it.
@@ -59,41 +87,32 @@ impl Core {
 
     /// Estimated tokens of what is sent beside the history.
     fn fixed_tokens(&self) -> u64 {
-        let recap = 90;
-        u64::from(self.system.tokens) + u64::from(self.schemas.tokens) + u64::from(self.law.tokens()) + recap
+        u64::from(self.system.tokens)
+            + u64::from(self.schemas.tokens)
+            + u64::from(self.law.tokens())
+            + RECAP_TOKENS
     }
 
-    /// Brings the next request under the limit.
+    /// Brings the next request under the limit, and in any case into the window.
     ///
     /// # Errors
     /// [`FitError`].
     pub async fn fit(&mut self, control: &Arc<TurnControl>, events: &Events) -> Result<(), FitError> {
         self.adopt_where_it_pays()?;
-        let limit = steward::limit(&self.context);
-        if self.size() < limit || self.conversation.history.entries().len() < 2 {
-            return self.must_fit();
-        }
-        let low_water = self.low_water();
-        for step in 0..relief::STEPS {
-            if let Some(batch) = relief::step(&self.conversation.history, step) {
-                self.conversation.adopt(&batch)?;
-            }
-            if self.size() <= low_water {
-                return self.must_fit();
-            }
-            if step == relief::BEFORE_SUMMARY {
-                self.archive_rounds(control, events, None).await?;
-                if self.size() <= low_water {
-                    return self.must_fit();
+        if self.size() >= steward::limit(&self.context) {
+            let low_water = steward::low_water(&self.context);
+            let landing = low_water.saturating_sub(self.fixed_tokens()).max(low_water / 4);
+            let mut ladder = Ladder::gentle();
+            while self.size() > low_water
+                && let Some(measure) =
+                    ladder.climb(&self.conversation.history, Room { most: landing, landing })
+            {
+                match measure {
+                    Measure::Summarise => {
+                        self.archive_rounds(control, events, None).await?;
+                    }
+                    other => self.take(other)?,
                 }
-            }
-        }
-        for severity in 0..relief::SEVERITIES {
-            if self.size() < limit {
-                break;
-            }
-            if let Some(batch) = relief::trim(&self.conversation.history, severity) {
-                self.conversation.adopt(&batch)?;
             }
         }
         self.must_fit()
@@ -101,17 +120,40 @@ impl Core {
 
     /// The last guard: a request over the window is never sent.
     fn must_fit(&mut self) -> Result<(), FitError> {
-        let window = self.context.window_tokens;
-        let room = window - (self.context.output_reserve_tokens / 2).min(window / 4);
-        let mut severity = 0;
-        while self.size() > room && severity < relief::SEVERITIES {
-            if let Some(batch) = relief::trim(&self.conversation.history, severity) {
-                self.conversation.adopt(&batch)?;
+        let window = self.context.room_tokens();
+        let mut ladder = Ladder::hard();
+        loop {
+            let most = self.most();
+            if most <= window {
+                return Ok(());
             }
-            severity += 1;
+            let history = &self.conversation.history;
+            let fixed = most.saturating_sub(history.ceiling());
+            let room = window.saturating_sub(fixed);
+            match ladder.climb(history, Room { most: room, landing: room * 7 / 10 }) {
+                Some(measure) => self.take(measure)?,
+                None => {
+                    return Err(FitError::TooSmall {
+                        needed: most,
+                        window: self.context.window_tokens,
+                        rules: u64::from(self.law.tokens()),
+                    });
+                }
+            }
         }
-        if self.size() > room {
-            return Err(FitError::TooSmall { needed: self.size(), window });
+    }
+
+    fn take(&mut self, measure: Measure) -> Result<(), LogError> {
+        match measure {
+            Measure::Adopt(batches) => {
+                for batch in &batches {
+                    self.conversation.adopt(batch)?;
+                }
+            }
+            Measure::Summarise => {}
+            Measure::Archive { before, summary } => {
+                self.conversation.archive(before, summary, "trim: facts alone")?;
+            }
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::archive_job::Archivist;
 use super::conversation::Conversation;
 use super::dispatch::Dispatcher;
-use crate::config::settings::ContextSettings;
+use crate::config::settings::{ContextSettings, SMALL_WINDOW_TOKENS};
 use crate::context::builder::{self, Built};
 use crate::context::law::Law;
 use crate::context::layer::LayerInputs;
@@ -31,6 +31,8 @@ pub struct Core {
     pub inject_notes: bool,
     pub system: Part,
     pub schemas: Schemas,
+    /// The most that system prompt and schemas may take, with the frame that dialects put around a schema.
+    pub fixed_ceiling: u32,
     pub archivist: Archivist,
     pub last_estimate: u64,
     /// What the person typed for the running turn, word for word, to give it back when the turn comes to nothing.
@@ -48,13 +50,32 @@ impl Core {
             schemas: self.schemas.clone(),
             law: self.law.part().cloned(),
             recap: recap.map(|recap| Part::new(l5_todo::reminder(&recap).into())),
-            params: self.params.clone(),
+            params: self.params(),
         }
     }
 
     /// The next request and its ledger.
     pub fn build(&self) -> Built {
         builder::build(&LayerInputs { parts: &self.parts(), history: &self.conversation.history })
+    }
+
+    /// What is asked of the model, with as much room for the answer as there is.
+    fn params(&self) -> Params {
+        let mut params = self.params.clone();
+        // Servers refuse a request whose answer could not fit behind it.
+        let free = u32::try_from(self.free()).unwrap_or(u32::MAX).max(256);
+        // In a small window the limit is always said: an answer without end would run over it.
+        let small = self.context.window_tokens < SMALL_WINDOW_TOKENS;
+        let limit = params.max_output_tokens.or(small.then_some(free));
+        params.max_output_tokens = limit.map(|limit| limit.min(free));
+        params
+    }
+
+    /// The window is another one than before: what may take a share of it follows.
+    pub fn window_changed(&mut self) {
+        let window = self.context.window_tokens;
+        self.dispatcher.set_window(window);
+        self.law.limit_to(u32::try_from(window / 4).unwrap_or(u32::MAX));
     }
 
     /// The ledger as people see it.

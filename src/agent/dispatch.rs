@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::control::{Events, PersonAsker, TurnControl};
 use super::policy_desk::PolicyDesk;
 use crate::context::compress::redact::Place;
-use crate::context::compress::spill::{Keep, Spill};
+use crate::context::compress::spill::{self, Keep, Spill, Truncated};
 use crate::model::call::{ToolCall, ToolSpec};
 use crate::model::envelope::{Envelope, ErrorCode, Status};
 use crate::model::item::ToolResult;
@@ -48,10 +48,23 @@ struct Admitted<'a> {
 }
 
 impl Dispatcher {
-    pub fn new(cx: ToolCx, desk: Arc<PolicyDesk>, spill: Arc<Spill>, interactive: bool) -> Self {
+    /// With `few_words` the model is told of fewer tools; all of them can be called.
+    pub fn new(
+        cx: ToolCx,
+        desk: Arc<PolicyDesk>,
+        spill: Arc<Spill>,
+        interactive: bool,
+        few_words: bool,
+    ) -> Self {
         let tools = registry::builtin();
-        let specs = tools.iter().map(|tool| tool.spec()).collect();
+        let told = |tool: &dyn Tool| !few_words || !registry::DISPENSABLE.contains(&tool.name());
+        let specs = tools.iter().filter(|tool| told(tool.as_ref())).map(|tool| tool.spec()).collect();
         Self { tools, specs, cx, desk, spill, interactive, denied: AtomicU32::new(0) }
+    }
+
+    /// What one observation may take follows the window.
+    pub fn set_window(&mut self, tokens: u64) {
+        self.cx.observation = spill::Limits::for_window(tokens);
     }
 
     /// The tools as the model sees them.
@@ -304,7 +317,18 @@ impl Dispatcher {
     fn clean(&self, envelope: &mut Envelope, tool: &str) {
         self.cx.vault.redact_envelope(envelope);
         let keep = if tool == "Bash" { Keep::HeadTail } else { Keep::Head };
-        let cut = self.spill.truncate(std::mem::take(&mut envelope.body), keep);
+        let limits = self.cx.observation;
+        let body = std::mem::take(&mut envelope.body);
+        let known =
+            envelope.data.get("full_output_path").and_then(serde_json::Value::as_str).map(PathBuf::from);
+        let cut = match known {
+            // The tool has stored the whole: what it shows of that is not worth a file.
+            Some(path) if !spill::fits(&body, limits) => {
+                let body = spill::cut(&body, None, keep, Some(&path), limits);
+                Truncated { body, cut: true, full_output_path: Some(path) }
+            }
+            _ => self.spill.truncate(body, keep, limits),
+        };
         envelope.body = cut.body;
         if cut.cut && envelope.status == Status::Success {
             envelope.status = Status::Partial;

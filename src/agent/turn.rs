@@ -70,6 +70,14 @@ impl Core {
             let text = "The project's rules changed on disk; the model has the new ones from here on.";
             notice(events, Level::Info, text.to_owned());
         }
+        if self.law.take_cut() {
+            let text = format!(
+                "The rules files take more than a quarter of the window ({} tokens): the model sees their beginning. \
+                 Shorten them, or set a larger context_window.",
+                self.context.window_tokens
+            );
+            notice(events, Level::Warning, text);
+        }
         let mut message = self.user_message(text, false);
         message.injected.extend(self.reminder.take().map(Into::into));
         if let Some(news) = news {

@@ -49,7 +49,7 @@ pub async fn run(cli: &Cli, args: &ToolArgs) -> Result<bool, Failure> {
         opened.workspace.clone(),
         vec![spill.folder().to_owned()],
     );
-    let dispatcher = Dispatcher::new(cx, Arc::new(desk), spill, false);
+    let dispatcher = Dispatcher::new(cx, Arc::new(desk), spill, false, false);
     if args.name != "-" {
         let input = serde_json::from_str(&args.args).unwrap_or_else(|_| Value::String(args.args.clone()));
         return one(&dispatcher, &args.name, &args.args, &input).await;

@@ -165,7 +165,14 @@ impl ContextSettings {
             window_tokens,
             window_origin,
             output_reserve_tokens: (window_tokens / 8).clamp(512, 16_000),
-            compression_threshold: if small { 0.5 } else { 0.8 },
+            // In the smallest windows the fixed parts alone take a third: half a window would leave no room to work.
+            compression_threshold: if window_tokens < TINY_WINDOW_TOKENS {
+                0.75
+            } else if small {
+                0.5
+            } else {
+                0.8
+            },
             low_water: if small { 0.4 } else { 0.5 },
             min_retain_rounds: if small { 3 } else { 10 },
             summary_timeout_s: 120,
@@ -174,6 +181,16 @@ impl ContextSettings {
         }
     }
 }
+
+impl ContextSettings {
+    /// What a request may take at most: the window without what an answer needs at least.
+    pub fn room_tokens(&self) -> u64 {
+        self.window_tokens - self.output_reserve_tokens.min(self.window_tokens / 8)
+    }
+}
+
+/// Windows under this size are told of the tools in fewer words, too.
+pub const TINY_WINDOW_TOKENS: u64 = 16_000;
 
 /// Windows under this size get tighter defaults (SPEC §2).
 pub const SMALL_WINDOW_TOKENS: u64 = 32_000;

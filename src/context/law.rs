@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use super::budget::ceiling;
 use super::compress::redact;
 use super::parts::Part;
 use crate::base::text;
@@ -31,6 +32,10 @@ pub struct Law {
     /// Rules were sent in this session before this process knew it.
     sent_earlier: bool,
     rendered: Option<Part>,
+    /// The most that the rules may take; `None` as long as nobody has set a window.
+    limit: Option<u32>,
+    /// Only their beginning is sent, and nobody has been told yet.
+    cut: bool,
 }
 
 impl Law {
@@ -49,6 +54,16 @@ impl Law {
     /// Estimated tokens of the text.
     pub fn tokens(&self) -> u32 {
         self.rendered.as_ref().map_or(0, |part| part.tokens)
+    }
+
+    /// From the next look on the text takes at most `tokens`: rules that leave no room for work help nobody.
+    pub fn limit_to(&mut self, tokens: u32) {
+        self.limit = Some(tokens);
+    }
+
+    /// Whether the rules turned out too large for the window, so that only their beginning is sent. Says so once.
+    pub fn take_cut(&mut self) -> bool {
+        std::mem::take(&mut self.cut)
     }
 
     /// Whether the workspace has a rules file of its own or from above.
@@ -86,11 +101,19 @@ impl Law {
         }
         self.removed.retain(|old| !now.values().any(|(path, ..)| path == old));
         self.files = now;
-        let rendered = self.render(workspace);
+        let mut rendered = self.render(workspace);
+        let mut cut = false;
+        if let (Some(limit), Some(text)) = (self.limit, &rendered)
+            && let Some(short) = beginning(text, limit)
+        {
+            rendered = Some(short);
+            cut = true;
+        }
         if rendered.as_deref() == self.rendered.as_ref().map(|part| &*part.text) {
             return false;
         }
         self.rendered = rendered.map(|text| Part::new(text.into()));
+        self.cut = cut;
         true
     }
 
@@ -115,6 +138,26 @@ impl Law {
         let out = out.trim_end();
         (!out.is_empty()).then(|| out.to_owned())
     }
+}
+
+/// The beginning of `text` that takes at most `limit` tokens, with a mark; `None` when all of it does.
+fn beginning(text: &str, limit: u32) -> Option<String> {
+    let ceiling = ceiling::ceiling(text);
+    if ceiling <= limit {
+        return None;
+    }
+    let mut room = text.len();
+    let mut takes = ceiling;
+    while takes > limit && room > 0 {
+        room = (room as u64 * u64::from(limit) / u64::from(takes)) as usize * 9 / 10;
+        takes = ceiling::ceiling(&text[..text::floor_boundary(text, room)]);
+    }
+    let head = &text[..text::floor_boundary(text, room)];
+    let head = head.rfind('\n').map_or(head, |end| &head[..end]);
+    Some(format!(
+        "{head}\n[The rules are longer than this window allows; {} are left out. Read the file for the rest.]",
+        text::human_bytes((text.len() - head.len()) as u64)
+    ))
 }
 
 /// Folders from the repository's root (or the workspace itself, outside a repository) down to the workspace.

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::file::state::FileStates;
 use super::plan::todo_board::TodoBoard;
 use super::run::shell::Shell;
-use crate::context::compress::spill::Spill;
+use crate::context::compress::spill::{Limits, Spill};
 use crate::context::compress::vault::Vault;
 use crate::model::item::{Item, ItemId};
 use crate::protocol::approval::AskedQuestion;
@@ -64,6 +64,8 @@ pub struct ToolCx {
     pub spill: Arc<Spill>,
     /// Secrets that were met, and what stands for them.
     pub vault: Arc<Vault>,
+    /// The largest observation: a share of the window.
+    pub observation: Limits,
     /// `None` where no session is kept.
     pub originals: Option<Arc<dyn Originals>>,
     /// What makes changes undoable; `None` where no session is kept.
@@ -84,6 +86,7 @@ impl ToolCx {
             files: Arc::default(),
             spill,
             vault: Arc::default(),
+            observation: Limits::default(),
             originals: None,
             journal: None,
         }

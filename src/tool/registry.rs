@@ -25,6 +25,9 @@ pub fn builtin() -> Vec<Box<dyn Tool>> {
     ]
 }
 
+/// What the smallest windows are not told of: other tools do the same, or the task gets done without.
+pub const DISPENSABLE: [&str; 4] = ["MultiEdit", "TodoWrite", "Glob", "AskUser"];
+
 /// The tool with this name; upper and lower case, `_` and `-` do not matter.
 ///
 /// # Errors

@@ -7,8 +7,10 @@ use super::convert::Beat;
 use super::policy::Policy;
 use crate::config::settings::{ContextSettings, Profile};
 use crate::context::budget::cache_model::COLD_AFTER_MS;
-use crate::context::compress::state_block::StateBlock;
+use crate::context::budget::tokens;
+use crate::context::compress::summary;
 use crate::context::history::batch::Batch;
+use crate::context::history::ladder::{Ladder, Measure, Room};
 use crate::context::history::manager::HistoryManager;
 use crate::context::history::normalize;
 use crate::context::history::steward::{self, Situation};
@@ -106,32 +108,34 @@ impl Player<'_> {
         self.guard();
     }
 
-    /// The ladder that keeps a request inside the window; where the agent would ask a model for a summary, the state
-    /// block stands alone.
+    /// The ladder that keeps a request inside the window; where the agent would ask a model for a summary, the facts
+    /// stand alone.
     fn guard(&mut self) {
-        let limit = steward::limit(self.settings);
-        if self.history.tokens() < limit {
-            return;
+        let settings = self.settings;
+        let most = settings.room_tokens();
+        if self.history.tokens() >= steward::limit(settings) {
+            let landing = steward::low_water(settings);
+            self.climb(Ladder::gentle(), Room { most, landing }, |history| history.tokens() <= landing);
         }
-        let low_water = (self.settings.window_tokens as f64 * self.settings.low_water) as u64;
-        for step in 0..relief::STEPS {
-            let batch = relief::step(&self.history, step);
-            self.adopt(batch);
-            if self.history.tokens() <= low_water {
-                return;
-            }
-            if step == relief::BEFORE_SUMMARY {
-                self.archive();
-                if self.history.tokens() <= low_water {
-                    return;
+        if self.history.ceiling() > most {
+            let room = Room { most, landing: most * 7 / 10 };
+            self.climb(Ladder::hard(), room, |history| history.ceiling() <= most);
+        }
+    }
+
+    fn climb(&mut self, mut ladder: Ladder, room: Room, fits: impl Fn(&HistoryManager) -> bool) {
+        while !fits(&self.history)
+            && let Some(measure) = ladder.climb(&self.history, room)
+        {
+            match measure {
+                Measure::Adopt(batches) => {
+                    for batch in &batches {
+                        self.history.adopt(batch);
+                    }
                 }
+                Measure::Summarise => self.archive(),
+                Measure::Archive { before, summary } => self.replace(before, summary),
             }
-        }
-        let mut severity = 0;
-        while self.history.tokens() >= limit && severity < relief::SEVERITIES {
-            let batch = relief::trim(&self.history, severity);
-            self.adopt(batch);
-            severity += 1;
         }
     }
 
@@ -141,17 +145,18 @@ impl Player<'_> {
         else {
             return;
         };
-        let old = self.history.entries().iter().take_while(|entry| entry.id != before);
-        let was: u64 = old.clone().map(|entry| u64::from(entry.tokens())).sum();
-        let state = StateBlock::gather(old.map(|entry| &*entry.item));
-        let text =
-            format!("## Archived History Summary\n### Facts recorded by the program\n{}", state.render());
-        if u64::from(crate::context::budget::tokens::estimate(&text)) >= was {
-            return;
+        let entries = self.history.entries();
+        let old = &entries[..entries.iter().position(|entry| entry.id == before).unwrap_or(0)];
+        let was: u64 = old.iter().map(|entry| u64::from(entry.tokens())).sum();
+        let summary = summary::facts_only(old, self.settings.window_tokens);
+        if u64::from(tokens::estimate(&summary.text)) < was {
+            self.replace(before, summary);
         }
-        let state = serde_json::to_value(&state).unwrap_or_default();
+    }
+
+    fn replace(&mut self, before: ItemId, summary: Summary) {
         let id = ItemId(self.next_id);
         self.next_id += 1;
-        self.history.archive(before, id, Summary { text: text.into(), state });
+        self.history.archive(before, id, summary);
     }
 }

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use divan::{Bencher, black_box};
+use mycode::config::settings::{ContextSettings, Origin};
 use mycode::context::budget::tokens;
 use mycode::context::builder;
 use mycode::context::compress::redact;
 use mycode::context::history::manager::HistoryManager;
+use mycode::context::history::steward::{self, Situation};
 use mycode::context::layer::LayerInputs;
 use mycode::context::parts::{Part, Parts};
 use mycode::model::call::ToolCall;
@@ -41,6 +43,44 @@ fn context_build(bencher: Bencher, items: u64) {
     };
     let inputs = LayerInputs { parts: &parts, history: &history };
     bencher.bench(|| builder::build(black_box(&inputs)));
+}
+
+/// What happens before each request of a long session: the policy's decision and the request itself.
+#[divan::bench(args = [1_000, 10_000])]
+fn context_step(bencher: Bencher, items: u64) {
+    let mut history = HistoryManager::default();
+    for n in 0..items / 2 {
+        let call_id: Arc<str> = format!("c{n}").into();
+        let path = format!("src/part_{}.rs", n % 40);
+        let args = format!("{{\"path\":\"{path}\",\"start_line\":{}}}", n * 7 % 900);
+        let call = ToolCall { id: Arc::clone(&call_id), name: "Read".into(), args: args.into() };
+        let body: String = (0..20).map(|line| format!("{line}\tlet name_{n} = value_{line};\n")).collect();
+        let envelope = Envelope::success("")
+            .with("path", path.as_str())
+            .with("start_line", n * 7 % 900)
+            .with("end_line", n * 7 % 900 + 20)
+            .with_body("content", body);
+        if n == 0 {
+            history.push(ItemId(1), Arc::new(Item::User(UserMessage::new("go on"))), None);
+        }
+        history.push(ItemId(2 * n + 2), Arc::new(Item::ToolCall(call)), None);
+        let result = ToolResult { call_id, tool: "Read".into(), envelope };
+        history.push(ItemId(2 * n + 3), Arc::new(Item::ToolResult(result)), None);
+        history.count_request();
+        let settings = ContextSettings::for_window(128_000, Origin::User);
+        let situation = Situation { settings: &settings, cold: false, fixed_tokens: 2_000, scale: 1.0 };
+        for batch in steward::before_request(&history, &situation) {
+            history.adopt(&batch);
+        }
+    }
+    let settings = ContextSettings::for_window(128_000, Origin::User);
+    let parts = Parts { system: Part::new("You are an agent.".into()), ..Parts::default() };
+    bencher.bench(|| {
+        let situation = Situation { settings: &settings, cold: false, fixed_tokens: 2_000, scale: 1.0 };
+        let batches = steward::before_request(black_box(&history), &situation);
+        let inputs = LayerInputs { parts: &parts, history: &history };
+        (batches, history.ceiling(), builder::build(&inputs))
+    });
 }
 
 fn megabyte() -> String {

@@ -33,3 +33,4 @@ mod traces;
 mod tui_screen;
 mod turns;
 mod undo;
+mod windows;

@@ -8,7 +8,7 @@ use futures_util::StreamExt;
 use mycode::agent::conversation::Conversation;
 use mycode::agent::recall::LogOriginals;
 use mycode::context::compress::state_block::StateBlock;
-use mycode::context::compress::summary::SummaryCompressor;
+use mycode::context::compress::summary::{self, SummaryCompressor};
 use mycode::context::history::batch::Batch;
 use mycode::context::history::entry::Entry;
 use mycode::model::call::ToolCall;
@@ -212,7 +212,7 @@ proptest! {
             conversation.adopt(&Batch::plain(kept.iter().map(|(id, _)| *id).collect(), form, "test")).unwrap();
         }
         let before = conversation.history.entries()[4].id;
-        let summary = writer(None, 128_000).facts_only(&conversation.history.entries()[..4]);
+        let summary = summary::facts_only(&conversation.history.entries()[..4], 128_000);
         conversation.archive(before, summary, "test").unwrap();
         let archived = conversation.history.entries()[0].clone();
         kept.push((archived.id, archived.item));
@@ -245,7 +245,7 @@ fn a_search_ranks_the_whole_log_without_what_was_taken_back() {
     let first = say(&mut conversation, "first line\nwe decided on the tokenBucket limiter\nlast line");
     say(&mut conversation, "the limiter is slow");
     let second = say(&mut conversation, "設計書を読んで");
-    let summary = writer(None, 128_000).facts_only(&conversation.history.entries()[..2]);
+    let summary = summary::facts_only(&conversation.history.entries()[..2], 128_000);
     conversation.archive(second, summary, "test").unwrap();
     let void = say(&mut conversation, "token bucket token bucket");
     conversation.rewind(void).unwrap();

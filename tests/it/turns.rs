@@ -179,7 +179,11 @@ async fn many_turns_become_a_checked_summary_that_keeps_the_requests() {
     let summary = answer().text("## Objectives & Status\n- worked on `a.txt` and `ghost.txt`").no_usage();
     server.on_body("<conversation>", summary);
     let place = place();
-    let mut agent = TestAgent::start(&place, &config(&server, "context_window = 12000"), false);
+    let mut agent = TestAgent::start(
+        &place,
+        &config(&server, "context_window = 12000\ncompression_threshold = 0.5"),
+        false,
+    );
     for turn in 0..9 {
         let end = agent.turn(&format!("request number {turn} about @a.txt")).await;
         assert_eq!(end.reason, EndReason::Done);
@@ -197,7 +201,11 @@ async fn a_failing_summary_falls_back_to_the_facts() {
     let long = "This answer explains a lot of things in many words. ".repeat(60);
     let server = FakeServer::start((0..8).map(|_| answer().text(&long).no_usage().into()).collect());
     server.on_body("<conversation>", status(400, r#"{"error":{"message":"no summaries today"}}"#));
-    let mut agent = TestAgent::start(&place(), &config(&server, "context_window = 12000"), false);
+    let mut agent = TestAgent::start(
+        &place(),
+        &config(&server, "context_window = 12000\ncompression_threshold = 0.5"),
+        false,
+    );
     for turn in 0..8 {
         assert_eq!(agent.turn(&format!("request number {turn}")).await.reason, EndReason::Done);
     }

@@ -1,7 +1,7 @@
 //! What a request takes, in estimated tokens, with its framing: the one place that says so. The ledger adds up cached
 //! figures of the same functions, so that its sum is the size of what is sent.
 
-use super::tokens;
+use super::{ceiling, tokens};
 use crate::model::call::ToolSpec;
 use crate::model::request::{Message, Request};
 
@@ -35,15 +35,29 @@ pub fn schema_tokens(specs: &[ToolSpec]) -> u32 {
 
 /// Estimated tokens of one message.
 pub fn message_tokens(message: &Message) -> u32 {
+    counted(message, tokens::estimate)
+}
+
+/// The most tokens that one message may take.
+pub fn message_ceiling(message: &Message) -> u32 {
+    counted(message, ceiling::ceiling)
+}
+
+/// The most tokens that system prompt and tool schemas may take.
+pub fn fixed_ceiling(system: &str, specs: &[ToolSpec]) -> u32 {
+    let told = |spec: &ToolSpec| format!("{}{}{}", spec.name, spec.description, spec.schema);
+    let schemas: u32 = specs.iter().map(|spec| ceiling::ceiling(&told(spec)) + SCHEMA_FRAME + 4).sum();
+    ceiling::ceiling(system) + schemas
+}
+
+fn counted(message: &Message, count: fn(&str) -> u32) -> u32 {
     let text = match message {
-        Message::User(text) | Message::Assistant(text) | Message::Result { text, .. } => {
-            tokens::estimate(text)
-        }
+        Message::User(text) | Message::Assistant(text) | Message::Result { text, .. } => count(text),
         Message::Reasoning(reasoning) => {
-            let opaque = reasoning.opaque.as_ref().map_or(0, |opaque| tokens::estimate(&opaque.to_string()));
-            tokens::estimate(&reasoning.text).max(opaque)
+            let opaque = reasoning.opaque.as_ref().map_or(0, |opaque| count(&opaque.to_string()));
+            count(&reasoning.text).max(opaque)
         }
-        Message::Call(call) => tokens::estimate(&call.args) + tokens::estimate(&call.name) + CALL_FRAME,
+        Message::Call(call) => count(&call.args) + count(&call.name) + CALL_FRAME,
     };
     text + tokens::MESSAGE_OVERHEAD
 }

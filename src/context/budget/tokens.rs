@@ -109,6 +109,11 @@ impl Calibration {
         (estimated as f64 * self.ratio).ceil() as u64
     }
 
+    /// The same once a server has reported something; `None` before.
+    pub fn learned(&self) -> Option<f64> {
+        (self.samples > 0).then_some(self.ratio)
+    }
+
     /// How far [`Self::apply`] may be off, in percent up or down: before anything is learned what the estimate was
     /// measured at, then twice the usual distance between report and expectation (the single item may be off further).
     pub fn error_percent(&self) -> f64 {

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::tool_result;
 use crate::base::text;
+use crate::context::budget::ceiling;
 use crate::model::call::ToolCall;
 use crate::model::item::{Item, ItemId};
 use crate::model::request::Message;
@@ -110,14 +111,39 @@ fn middle_out(id: ItemId, whole: &str, max_chars: usize) -> Option<String> {
     })
 }
 
+/// A call's arguments in at most about `most` tokens: long strings are cut, and when that is not enough only the mark stays.
+/// Always one JSON object.
+pub fn short_args(id: ItemId, args: &str, most: u64) -> String {
+    if let Ok(whole) = serde_json::from_str::<Value>(args)
+        && whole.is_object()
+    {
+        for chars in [1_600, 400, POINTER_ARG, 40] {
+            let mut value = whole.clone();
+            if elide_to(&mut value, id, chars) {
+                let short = value.to_string();
+                if u64::from(ceiling::ceiling(&short)) <= most {
+                    return short;
+                }
+            }
+        }
+    }
+    serde_json::json!({ "left_out": format!("Recall {{\"id\":{}}} gives the arguments", id.0) }).to_string()
+}
+
 fn elide_strings(value: &mut Value, id: ItemId) -> bool {
+    elide_to(value, id, POINTER_ARG)
+}
+
+fn elide_to(value: &mut Value, id: ItemId, chars: usize) -> bool {
     match value {
-        Value::String(string) if string.len() > POINTER_ARG * 2 => {
-            *string = format!("{} [… left out, see #{}]", text::elide(string, POINTER_ARG), id.0);
+        Value::String(string) if string.len() > chars * 2 => {
+            *string = format!("{} [… left out, see #{}]", text::elide(string, chars), id.0);
             true
         }
-        Value::Array(values) => values.iter_mut().fold(false, |cut, value| elide_strings(value, id) | cut),
-        Value::Object(values) => values.values_mut().fold(false, |cut, value| elide_strings(value, id) | cut),
+        Value::Array(values) => values.iter_mut().fold(false, |cut, value| elide_to(value, id, chars) | cut),
+        Value::Object(values) => {
+            values.values_mut().fold(false, |cut, value| elide_to(value, id, chars) | cut)
+        }
         _ => false,
     }
 }

@@ -42,6 +42,18 @@ impl Default for Limits {
     }
 }
 
+impl Limits {
+    /// The limits in a window of this many tokens: one observation never takes more than about an eighth of it, in a small
+    /// one a tenth.
+    pub fn for_window(window_tokens: u64) -> Self {
+        let tenths = if window_tokens < 64_000 { 3 } else { 4 };
+        let bytes = usize::try_from(window_tokens * tenths / 10)
+            .unwrap_or(MAX_BYTES)
+            .clamp(4 * MARK_BYTES, MAX_BYTES);
+        Self { lines: (MAX_LINES * bytes / MAX_BYTES).max(100), bytes }
+    }
+}
+
 /// A text that fits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Truncated {
@@ -102,14 +114,14 @@ impl Spill {
         Ok(path)
     }
 
-    /// Cuts `body` to the limits of the tool boundary, storing the whole when something has to go. A body within the
+    /// Cuts `body` to the `limits` of the tool boundary, storing the whole when something has to go. A body within the
     /// limits comes back untouched, so doing it twice does no harm.
-    pub fn truncate(&self, body: String, keep: Keep) -> Truncated {
-        if fits(&body, Limits::default()) {
+    pub fn truncate(&self, body: String, keep: Keep, limits: Limits) -> Truncated {
+        if fits(&body, limits) {
             return Truncated { body, cut: false, full_output_path: None };
         }
         let path = self.store("output", body.as_bytes()).ok();
-        let body = cut(&body, None, keep, path.as_deref(), Limits::default());
+        let body = cut(&body, None, keep, path.as_deref(), limits);
         Truncated { body, cut: true, full_output_path: path }
     }
 
@@ -254,7 +266,7 @@ mod tests {
     #[test]
     fn small_texts_pass() {
         let (_dir, spill) = spill();
-        let cut = spill.truncate("a\nb\n".to_owned(), Keep::HeadTail);
+        let cut = spill.truncate("a\nb\n".to_owned(), Keep::HeadTail, Limits::default());
         assert_eq!((cut.body.as_str(), cut.cut, cut.full_output_path), ("a\nb\n", false, None));
         assert!(!spill.folder().exists());
     }
@@ -263,7 +275,7 @@ mod tests {
     fn many_lines_keep_both_ends_whole() {
         let (_dir, spill) = spill();
         let text: String = (1..=5000).map(|n| format!("line {n}\n")).collect();
-        let cut = spill.truncate(text.clone(), Keep::HeadTail);
+        let cut = spill.truncate(text.clone(), Keep::HeadTail, Limits::default());
         assert!(cut.body.starts_with("line 1\n") && cut.body.ends_with("line 5000\n"));
         assert!(
             cut.body.contains("[… 3003 lines (") && fits(&cut.body, Limits::default()),
@@ -273,14 +285,15 @@ mod tests {
         let path = cut.full_output_path.unwrap();
         assert!(spill.contains(&path) && cut.body.contains(path.to_str().unwrap()));
         assert_eq!(fs::read_to_string(path).unwrap(), text);
-        let head = spill.truncate(text, Keep::Head);
+        let head = spill.truncate(text, Keep::Head, Limits::default());
         assert!(head.body.starts_with("line 1\n") && head.body.trim_end().ends_with("…]"));
     }
 
     #[test]
     fn one_endless_line_is_cut_inside() {
         let (_dir, spill) = spill();
-        let cut = spill.truncate(format!("START{}END", "é".repeat(100_000)), Keep::HeadTail);
+        let cut =
+            spill.truncate(format!("START{}END", "é".repeat(100_000)), Keep::HeadTail, Limits::default());
         assert!(cut.body.starts_with("START") && cut.body.ends_with("END"));
         assert!(cut.body.len() > MAX_BYTES - 2 * MARK_BYTES && fits(&cut.body, Limits::default()));
     }

@@ -43,7 +43,7 @@ pub struct Summarised {
 impl SummaryCompressor {
     /// Summarises `entries`. Always gives a summary; never takes longer than the time-out.
     pub async fn summarise(&self, entries: Vec<Entry>, focus: Option<String>) -> Summarised {
-        let mut state = self.facts(&entries);
+        let mut state = facts(&entries);
         let budget_chars = usize::try_from(self.window_tokens * 3 / 2).unwrap_or(usize::MAX);
         let transcript = transcript(&entries, budget_chars);
         let earlier = state.levels.join("\n\n");
@@ -61,7 +61,7 @@ impl SummaryCompressor {
                 let (clean, struck) = verify::strike_unknown(said.trim(), &evidence);
                 let newest = state.levels.len();
                 state.levels.push(clean);
-                let whole = self.finish(state.clone());
+                let whole = finish(self.window_tokens, state.clone());
                 if u64::from(tokens::estimate(&whole.text)) < before {
                     return Summarised { summary: whole, fallback: None, struck, usage };
                 }
@@ -70,35 +70,7 @@ impl SummaryCompressor {
             }
             Err(reason) => (0, reason),
         };
-        Summarised { summary: self.finish(state), fallback: Some(fallback), struck, usage }
-    }
-
-    /// The recorded facts of `entries` alone: at once and without a model.
-    pub fn facts_only(&self, entries: &[Entry]) -> Summary {
-        self.finish(self.facts(entries))
-    }
-
-    fn facts(&self, entries: &[Entry]) -> StateBlock {
-        StateBlock::gather_numbered(entries.iter().map(|entry| (entry.id, &*entry.item)))
-    }
-
-    fn finish(&self, mut state: StateBlock) -> Summary {
-        let levels_tokens = (self.window_tokens / 16).clamp(300, 6_000);
-        let facts_tokens = (self.window_tokens / 10).max(300);
-        state.levels = levels::merge(std::mem::take(&mut state.levels), levels_tokens);
-        let mut text = String::from("## Archived History Summary\n");
-        let newest = state.levels.len().saturating_sub(1);
-        for (number, level) in state.levels.iter().enumerate() {
-            if number < newest {
-                text.push_str("### Earlier still\n");
-            }
-            text.push_str(level.trim_end());
-            text.push_str("\n\n");
-        }
-        text.push_str("### Facts recorded by the program\n");
-        text.push_str(&state.render_within(facts_tokens));
-        let state = serde_json::to_value(&state).unwrap_or_default();
-        Summary { text: text.into(), state }
+        Summarised { summary: finish(self.window_tokens, state), fallback: Some(fallback), struck, usage }
     }
 
     async fn ask(
@@ -136,6 +108,34 @@ impl SummaryCompressor {
         }
         Err("the summary broke off".to_owned())
     }
+}
+
+/// What the program itself has recorded of `entries`, as the summary that needs no model; sized for a window.
+pub fn facts_only(entries: &[Entry], window_tokens: u64) -> Summary {
+    finish(window_tokens, facts(entries))
+}
+
+fn facts(entries: &[Entry]) -> StateBlock {
+    StateBlock::gather_numbered(entries.iter().map(|entry| (entry.id, &*entry.item)))
+}
+
+fn finish(window_tokens: u64, mut state: StateBlock) -> Summary {
+    let levels_tokens = (window_tokens / 16).clamp(300, 6_000);
+    let facts_tokens = (window_tokens / 10).max(300);
+    state.levels = levels::merge(std::mem::take(&mut state.levels), levels_tokens);
+    let mut text = String::from("## Archived History Summary\n");
+    let newest = state.levels.len().saturating_sub(1);
+    for (number, level) in state.levels.iter().enumerate() {
+        if number < newest {
+            text.push_str("### Earlier still\n");
+        }
+        text.push_str(level.trim_end());
+        text.push_str("\n\n");
+    }
+    text.push_str("### Facts recorded by the program\n");
+    text.push_str(&state.render_within(facts_tokens));
+    let state = serde_json::to_value(&state).unwrap_or_default();
+    Summary { text: text.into(), state }
 }
 
 /// The model's text if it is a summary at all.

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use crate::context::budget::size::message_tokens;
+use crate::context::budget::size::{message_ceiling, message_tokens};
 use crate::context::compress::forms;
 use crate::model::fingerprint::Fingerprint;
 use crate::model::item::{Item, ItemId};
@@ -24,6 +24,8 @@ pub struct Entry {
     full_tokens: u32,
     /// Of the message; made when it is first sent, and again only when the form changes.
     fingerprint: OnceLock<Fingerprint>,
+    /// Counted when it is first asked for: only a window that is filling up needs it.
+    ceiling: OnceLock<u32>,
 }
 
 impl Entry {
@@ -41,6 +43,7 @@ impl Entry {
             tokens,
             full_tokens: tokens,
             fingerprint: OnceLock::new(),
+            ceiling: OnceLock::new(),
         }
     }
 
@@ -70,6 +73,11 @@ impl Entry {
     /// Estimated tokens as sent now.
     pub fn tokens(&self) -> u32 {
         self.tokens
+    }
+
+    /// The most tokens that it may take as sent now.
+    pub fn ceiling(&self) -> u32 {
+        *self.ceiling.get_or_init(|| self.message.as_ref().map_or(0, message_ceiling))
     }
 
     /// Estimated tokens in full form.
@@ -103,6 +111,7 @@ impl Entry {
         };
         self.form = form;
         self.fingerprint = OnceLock::new();
+        self.ceiling = OnceLock::new();
         self.tokens = match &self.message {
             None => 0,
             Some(_) if form == FormName::Full => self.full_tokens,

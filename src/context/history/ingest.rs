@@ -10,7 +10,7 @@ use similar::TextDiff;
 use super::batch::Batch;
 use super::entry::Entry;
 use super::manager::HistoryManager;
-use super::working_set;
+use super::{leaning, working_set};
 use crate::config::settings::Profile;
 use crate::context::budget::profile::Thresholds;
 use crate::context::budget::tokens;
@@ -45,7 +45,7 @@ pub fn on_arrival(history: &HistoryManager, profile: Profile, window: u64) -> Op
         };
         apply::apply(entry.id, entry.text(), Kind { command, max_tokens })
     })?;
-    (tokens::estimate(&text) < entry.tokens()).then(|| {
+    (tokens::estimate(&text) + tokens::MESSAGE_OVERHEAD < entry.tokens()).then(|| {
         Batch::with_texts(vec![(entry.id, Arc::from(text))], FormName::Filtered, "filtered on arrival")
     })
 }
@@ -71,7 +71,7 @@ fn repeated(history: &HistoryManager, entry: &Entry, result: &ToolResult) -> Opt
             continue;
         }
         if other.text() == entry.text() {
-            return Some(same(other.id, path));
+            return Some(leaning::same(other.id, path));
         }
         if path.is_some()
             && hash.is_some()
@@ -112,9 +112,7 @@ fn only_new(path: &str, now: &str, in_view: &[&Entry]) -> Option<String> {
     let mut close = |run: &mut Vec<(u64, &str)>, holder: ItemId, out: &mut Vec<String>| {
         if run.len() >= LEFT_OUT_FROM {
             let (first, last) = (run[0].0, run[run.len() - 1].0);
-            out.push(format!(
-                "[lines {first}-{last} of {path} are unchanged since {holder}, which shows them]"
-            ));
+            out.push(leaning::lines(first, last, path, holder));
             left_out += run.len();
         } else {
             out.extend(run.iter().map(|(_, line)| (*line).to_owned()));
@@ -140,13 +138,6 @@ fn only_new(path: &str, now: &str, in_view: &[&Entry]) -> Option<String> {
     (left_out > 0).then(|| out.join("\n"))
 }
 
-fn same(id: ItemId, path: Option<&str>) -> String {
-    match path {
-        Some(path) => format!("[{path} is unchanged since {id}, which shows it]"),
-        None => format!("[the same output as {id}]"),
-    }
-}
-
 fn changed(id: ItemId, base: &Entry, now: &str) -> Option<String> {
     if now.len() + base.text().len() > DIFF_BYTES {
         return None;
@@ -157,10 +148,5 @@ fn changed(id: ItemId, base: &Entry, now: &str) -> Option<String> {
         hunks.push_str(&hunk.to_string());
     }
     let small = f64::from(tokens::estimate(&hunks)) < f64::from(tokens::estimate(now)) * DIFF_SHARE;
-    small.then(|| {
-        format!(
-            "[as {} showed it, with these changes; Recall {{\"id\":{}}} gives all]\n{hunks}",
-            base.id, id.0
-        )
-    })
+    small.then(|| leaning::changes(base.id, id, &hunks))
 }

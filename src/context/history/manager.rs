@@ -77,6 +77,11 @@ impl HistoryManager {
         self.tokens
     }
 
+    /// The most tokens that all entries as sent may take; each one's figure is counted once for each form.
+    pub fn ceiling(&self) -> u64 {
+        self.entries.iter().map(|entry| u64::from(entry.ceiling())).sum()
+    }
+
     /// The rounds, oldest first, as index ranges; what precedes the first user message (a summary) is in none.
     pub fn rounds(&self) -> Vec<Range<usize>> {
         let mut starts: Vec<usize> =

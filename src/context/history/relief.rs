@@ -1,6 +1,6 @@
-//! What to give up next when the window gets full, in the order of SPEC §2: superseded copies, forms of finished
-//! rounds, the oldest observations of the running turn, rounds into the summary, and last the trim. Each step is a
-//! plan; the agent applies and logs it.
+//! What can be given up when the window gets full without telling anything anew: superseded copies, smaller forms of
+//! results in finished rounds and in the running turn. Each is a plan; `ladder` has their order, the agent applies and
+//! logs them.
 
 use super::batch::Batch;
 use super::entry::Entry;
@@ -34,37 +34,12 @@ pub fn in_running_turn(history: &HistoryManager, form: FormName) -> Option<Batch
     })
 }
 
-/// Steps of [`step`], and the last of them that comes before a summary.
-pub const STEPS: usize = 5;
-pub const BEFORE_SUMMARY: usize = 2;
-/// Severities of [`trim`].
-pub const SEVERITIES: u32 = 4;
-
-/// The ladder: what to give up at its `number`th step. A summary comes between the third and the fourth.
-pub fn step(history: &HistoryManager, number: usize) -> Option<Batch> {
-    match number {
-        0 => superseded_copies(history),
-        1 => in_finished_rounds(history, FormName::Compressed),
-        2 => in_running_turn(history, FormName::Compressed),
-        3 => in_finished_rounds(history, FormName::Pointer),
-        _ => in_running_turn(history, FormName::Pointer),
-    }
-}
-
-/// The last resort: every observation but those of the last step, then those too, then long texts and arguments.
-pub fn trim(history: &HistoryManager, severity: u32) -> Option<Batch> {
-    let now = history.requests();
-    let newest = history.entries().iter().map(|entry| entry.arrived_at).max().unwrap_or(now);
-    match severity {
-        0 => batch(history, FormName::Pointer, "trim: tool results", |entry| {
-            is_result(entry) && entry.arrived_at < newest
-        }),
-        1 => batch(history, FormName::Pointer, "trim: long texts and arguments", |entry| {
-            entry.arrived_at < newest
-        }),
-        2 => batch(history, FormName::Compressed, "trim: newest results", is_result),
-        _ => batch(history, FormName::Pointer, "trim: everything long", |_| true),
-    }
+/// Every observation but those of the last step, as a pointer.
+pub fn results_but_newest(history: &HistoryManager) -> Option<Batch> {
+    let newest = history.entries().iter().map(|entry| entry.arrived_at).max()?;
+    batch(history, FormName::Pointer, "trim: tool results", |entry| {
+        is_result(entry) && entry.arrived_at < newest
+    })
 }
 
 /// Where the rounds to archive end: the id of the first entry that stays, keeping `retain` rounds (the running turn

@@ -11,7 +11,7 @@ use super::batch::Batch;
 use super::entry::Entry;
 use super::manager::HistoryManager;
 use super::segments::{self, Segment};
-use super::{words, working_set};
+use super::{leaning, squeeze, words, working_set};
 use crate::config::settings::ContextSettings;
 use crate::context::budget::cache_model::{self, Candidate, Prices};
 use crate::context::budget::profile::Thresholds;
@@ -31,10 +31,21 @@ pub struct Situation<'a> {
     pub scale: f64,
 }
 
+/// In windows under this size a few steps fill what a batch has freed: batches free more there.
+const NARROW_WINDOW_TOKENS: u64 = 64_000;
+
 /// The size from which on the window ladder must act, in tokens.
 pub fn limit(settings: &ContextSettings) -> u64 {
     let share = (settings.window_tokens as f64 * settings.compression_threshold) as u64;
     share.saturating_sub(settings.output_reserve_tokens).max(1)
+}
+
+/// Where a compaction should land, in tokens. In a small window the reserve pulls the trigger down: landing must stay well
+/// under it, or every request would compact again.
+pub fn low_water(settings: &ContextSettings) -> u64 {
+    let share = (settings.window_tokens as f64 * settings.low_water) as u64;
+    let tenths = if settings.window_tokens < NARROW_WINDOW_TOKENS { 6 } else { 8 };
+    share.min(limit(settings) * tenths / 10)
 }
 
 /// What one entry may become.
@@ -51,6 +62,12 @@ enum Plan {
 pub fn before_request(history: &HistoryManager, situation: &Situation<'_>) -> Vec<Batch> {
     let settings = situation.settings;
     let mut limits = Thresholds::of(settings.profile, settings.window_tokens);
+    // The batches come before the ladder, which knows less of what will be used.
+    limits.soft_cap = limits.soft_cap.min(limit(settings) * 19 / 20);
+    limits.landing = limits.landing.min(limits.soft_cap * 8 / 10);
+    if settings.window_tokens < NARROW_WINDOW_TOKENS {
+        limits.landing = limits.landing.min(limits.soft_cap / 2);
+    }
     let size = |saved: u64| {
         ((situation.fixed_tokens + history.tokens().saturating_sub(saved)) as f64 * situation.scale) as u64
     };
@@ -69,19 +86,36 @@ pub fn before_request(history: &HistoryManager, situation: &Situation<'_>) -> Ve
     }
     let cause = format!("batch: soft cap ({} > {}, landing at {})", size(0), limits.soft_cap, limits.landing);
     // Too large: the oldest first and no more than it takes; if that does not land, younger text too.
+    let (merged, freed) = merged_digests(history, limits.landing, &cause);
     for _ in 0..4 {
         let weighed = weigh(history, &limits);
-        let mut saved = 0;
+        let mut saved = freed;
         for (index, candidate) in weighed.candidates.iter().enumerate() {
             saved += candidate.now - candidate.then.min(candidate.now);
             if size(saved) <= limits.landing {
-                return weighed.batches(history, &limits, 0..weighed.end_of(index), &cause);
+                let more = weighed.batches(history, &limits, 0..weighed.end_of(index), &cause);
+                return merged.into_iter().chain(more).collect();
             }
         }
         limits = limits.tighter();
     }
     let weighed = weigh(history, &limits);
-    weighed.batches(history, &limits, 0..weighed.plans.len(), &cause)
+    let more = weighed.batches(history, &limits, 0..weighed.plans.len(), &cause);
+    merged.into_iter().chain(more).collect()
+}
+
+/// In a turn of hundreds of steps the digests themselves pile up: once they take a third of the landing they become one.
+/// With the tokens that this frees.
+fn merged_digests(history: &HistoryManager, landing: u64, cause: &str) -> (Vec<Batch>, u64) {
+    let running = history.turn_start() + 1;
+    let Some(rest) = history.entries().get(running..) else { return (Vec::new(), 0) };
+    let told = |entry: &&Entry| entry.form() == FormName::Folded;
+    let taken: u64 = rest.iter().filter(told).map(|entry| u64::from(entry.tokens())).sum();
+    let last = rest.iter().rposition(|entry| matches!(entry.form(), FormName::Folded | FormName::Gone));
+    let Some(last) = last.filter(|_| taken > landing / 3) else { return (Vec::new(), 0) };
+    let budget = landing / 8;
+    let merged = squeeze::fold_range(history, running..running + last + 1, budget, |_| false, cause);
+    (merged, taken.saturating_sub(budget))
 }
 
 /// The history with what each entry could become.
@@ -96,6 +130,7 @@ fn weigh(history: &HistoryManager, limits: &Thresholds) -> Weighed {
     let now = history.requests();
     let kept = working_set::protected(entries, now, limits.set_requests, limits.set_tokens);
     let stale = working_set::superseded(entries);
+    let leant_on = leaning::pointed_at(entries, now, limits.set_requests);
     let segments = segments::foldable(history, limits);
     let mut plans = vec![Plan::Stay; entries.len()];
     let mut candidates: Vec<Candidate> =
@@ -104,7 +139,7 @@ fn weigh(history: &HistoryManager, limits: &Thresholds) -> Weighed {
         let part = &entries[segment.range.clone()];
         let tokens: u64 = part.iter().map(|entry| u64::from(entry.tokens())).sum();
         let then = segments::digest_estimate(part, limits);
-        if part.iter().any(|entry| entry.pinned) || then >= tokens {
+        if part.iter().any(|entry| entry.pinned || leant_on.contains(&entry.id)) || then >= tokens {
             continue;
         }
         for index in segment.range.clone() {
@@ -115,7 +150,10 @@ fn weigh(history: &HistoryManager, limits: &Thresholds) -> Weighed {
     }
     for (index, entry) in entries.iter().enumerate() {
         let age = now.saturating_sub(entry.arrived_at);
-        if plans[index] != Plan::Stay || entry.pinned || age < limits.fresh || kept.contains(&entry.id) {
+        if plans[index] != Plan::Stay || entry.pinned || age < limits.fresh {
+            continue;
+        }
+        if kept.contains(&entry.id) || leant_on.contains(&entry.id) {
             continue;
         }
         let tokens = entry.tokens();

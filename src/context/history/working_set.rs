@@ -90,29 +90,33 @@ pub fn superseded(entries: &[Entry]) -> HashSet<ItemId> {
         let line = |key: &str| view(item)?.get(key).and_then(Value::as_u64);
         (line("start_line").unwrap_or(1), line("end_line").unwrap_or(u64::MAX))
     };
-    let mut later: Vec<(&str, u64, u64)> = Vec::new();
+    let mut later: HashMap<&str, Vec<(u64, u64)>> = HashMap::new();
     let mut changed: HashMap<&str, bool> = HashMap::new();
     let mut stale = HashSet::new();
     for entry in entries.iter().rev() {
         if let Some((path, whole)) = changed_path(&entry.item) {
             *changed.entry(path).or_default() |= whole;
         }
+        // What is sent as less than its own text can neither become stale nor replace anything.
+        if entry.form() > FormName::Filtered {
+            continue;
+        }
         let Some(path) = viewed_path(&entry.item) else { continue };
         let (start, end) = range(&entry.item);
-        let covers = |&(other, from, to): &(&str, u64, u64)| {
-            if other != path {
-                return false;
-            }
+        let views = later.entry(path).or_default();
+        let covers = |&(from, to): &(u64, u64)| {
             let shared = to.min(end).saturating_add(1).saturating_sub(from.max(start));
             from <= start && end <= to
                 || changed.contains_key(path) && shared >= (end.saturating_sub(start) / 2).max(1)
         };
         // A view that only tells a difference leans on the earlier one and cannot replace it.
         let whole = entry.form() == FormName::Full;
-        if later.iter().any(covers) || changed.get(path) == Some(&true) {
+        if views.iter().any(covers) || changed.get(path) == Some(&true) {
             stale.insert(entry.id);
         } else if whole {
-            later.push((path, start, end));
+            // What the new range covers need not be looked at again: the list stays as short as the file has parts.
+            views.retain(|&(from, to)| from < start || end < to);
+            views.push((start, end));
         }
     }
     stale

@@ -14,6 +14,7 @@ use crate::base::file;
 use crate::base::text::{human_bytes, plural};
 use crate::config::prompts;
 use crate::context::compress::redact::Place;
+use crate::context::compress::spill::Limits;
 use crate::model::envelope::{Envelope, ErrorCode};
 use crate::policy::access::Access;
 use crate::tool::api::{ToolError, TypedTool};
@@ -24,8 +25,6 @@ const DEFAULT_LINES: usize = 500;
 const MAX_LINES: usize = 2_000;
 /// Characters shown of a line.
 const LINE_CHARS: usize = 2_000;
-/// Bytes of numbered lines in one answer: under the tool boundary's limit, so that paging never meets truncation.
-const PAGE_BYTES: usize = 48 * 1024;
 /// How far into a huge file a page is looked for.
 const SCAN_BYTES: u64 = 8 * 1024 * 1024 * 1024;
 
@@ -91,12 +90,15 @@ struct Page {
     /// Number of the line after the last one shown.
     next: usize,
     limit: usize,
+    /// Bytes of numbered lines: under the tool boundary's limit, so that paging never meets truncation.
+    bytes: usize,
     full: bool,
 }
 
 impl Page {
-    fn new(first: usize, limit: usize) -> Self {
-        Self { body: String::new(), first, next: first, limit, full: false }
+    fn new(first: usize, limit: usize, observation: Limits) -> Self {
+        let bytes = observation.bytes / 25 * 24;
+        Self { body: String::new(), first, next: first, limit, bytes, full: false }
     }
 
     /// Adds the next line, of which `hidden` more bytes were not even read; false when the page is full.
@@ -106,13 +108,14 @@ impl Page {
 
     /// The same for a line with another number than the next one: lines inside a secret are not shown.
     fn push_numbered(&mut self, number: usize, line: &str, hidden: u64) -> bool {
-        let shown = match line.char_indices().nth(LINE_CHARS) {
+        // Even of the widest characters one line must fit a page, or paging would not get past it.
+        let shown = match line.char_indices().nth(LINE_CHARS.min(self.bytes / 6)) {
             Some((cut, _)) => &line[..cut],
             None => line,
         };
         let left_out = (line.len() - shown.len()) as u64 + hidden;
         let size = shown.len() + 48;
-        if self.next - self.first >= self.limit || self.body.len() + size > PAGE_BYTES {
+        if self.next - self.first >= self.limit || self.body.len() + size > self.bytes {
             self.full = true;
             return false;
         }
@@ -158,7 +161,7 @@ fn read(cx: &ToolCx, args: &Args) -> Result<Envelope, ToolError> {
     let envelope = Envelope::success("").with("path", target.shown.as_str()).with("mtime_ms", mtime_ms);
     if meta.len() > EDIT_LIMIT_BYTES {
         drop(handle);
-        return read_huge(cx, &target, Page::new(first, limit), envelope);
+        return read_huge(cx, &target, Page::new(first, limit, cx.observation), envelope);
     }
     drop(handle);
     let (bytes, _) = file::read(path, EDIT_LIMIT_BYTES).map_err(refuse)?;
@@ -175,7 +178,7 @@ fn read(cx: &ToolCx, args: &Args) -> Result<Envelope, ToolError> {
     let hash = file::hash(&bytes);
     let before = cx.files.saw(path, hash.clone(), &bytes);
     let changed = before.is_some_and(|seen| seen.hash != hash);
-    let mut page = Page::new(first, limit);
+    let mut page = Page::new(first, limit, cx.observation);
     match cx.vault.redact_lines(&text, Place::of_file(path)) {
         None => {
             for index in first - 1..total {

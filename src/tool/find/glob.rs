@@ -98,7 +98,11 @@ fn search(cx: &ToolCx, args: &Args) -> Result<Envelope, ToolError> {
     let matcher = glob::matcher(pattern, whole).map_err(|error| {
         ToolError::invalid(format!("the pattern {} is not a valid glob: {error}", args.pattern))
     })?;
-    let limit = args.limit.filter(|&limit| limit > 0).unwrap_or(DEFAULT_LIMIT).min(MAX_LIMIT);
+    let limit = args
+        .limit
+        .filter(|&limit| limit > 0)
+        .unwrap_or(DEFAULT_LIMIT.min(cx.observation.lines / 2))
+        .min(MAX_LIMIT);
     let walk = Walk::new(root).hidden_if_named(pattern);
     let found = glob::search(&walk, &matcher, limit, || cx.cancel.is_cancelled());
     if cx.cancel.is_cancelled() {

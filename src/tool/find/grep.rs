@@ -20,8 +20,6 @@ use crate::tool::paths::{Target, blocking, not_found, target};
 const DEFAULT_LIMIT: usize = 100;
 const MAX_LIMIT: usize = 1_000;
 const MAX_CONTEXT: usize = 20;
-/// Under the tool boundary's limit.
-const BODY_BYTES: usize = 48 * 1024;
 
 #[derive(Deserialize)]
 pub struct Args {
@@ -105,7 +103,11 @@ fn search(cx: &ToolCx, args: &Args) -> Result<Envelope, ToolError> {
         matcher,
         include,
         context: args.context.unwrap_or(0).min(MAX_CONTEXT),
-        limit: args.limit.filter(|&limit| limit > 0).unwrap_or(DEFAULT_LIMIT).min(MAX_LIMIT),
+        limit: args
+            .limit
+            .filter(|&limit| limit > 0)
+            .unwrap_or(DEFAULT_LIMIT.min(cx.observation.lines / 2))
+            .min(MAX_LIMIT),
     };
     let walk = Walk::new(root).hidden_if_named(args.include.as_deref().unwrap_or(""));
     let found = grep::search(&walk, &query, || cx.cancel.is_cancelled());
@@ -133,11 +135,13 @@ fn invalid_pattern(pattern: &str, error: &str) -> ToolError {
 fn report(cx: &ToolCx, args: &Args, target: &Target, query: &Query, found: &Found) -> Envelope {
     let mut body = String::new();
     let mut shown = 0;
+    // Under the tool boundary's limit.
+    let room = cx.observation.bytes / 25 * 24 - 1_024;
     'files: for (path, hits) in &found.files {
         let mut last = None;
         let mut named = false;
         for line in &hits.lines {
-            if line.is_match && shown == query.limit || body.len() > BODY_BYTES - 1_024 {
+            if line.is_match && shown == query.limit || body.len() > room {
                 break 'files;
             }
             if !named {

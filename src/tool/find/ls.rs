@@ -97,7 +97,11 @@ fn list(cx: &ToolCx, args: &Args) -> Result<Envelope, ToolError> {
     walk.hidden = true;
     walk.max_depth = Some(1);
     let seen: HashSet<OsString> = walk.sorted().map(|entry| entry.file_name().to_owned()).collect();
-    let limit = args.limit.filter(|&limit| limit > 0).unwrap_or(DEFAULT_LIMIT).min(MAX_LIMIT);
+    let limit = args
+        .limit
+        .filter(|&limit| limit > 0)
+        .unwrap_or(DEFAULT_LIMIT.min(cx.observation.lines / 2))
+        .min(MAX_LIMIT);
     let rows: Vec<String> = entries
         .iter()
         .skip(offset)

@@ -17,7 +17,7 @@ use crate::base::proc::{self, Captured, Exit, Outcome, Spec};
 use crate::base::text::{human_bytes, one_line, plural};
 use crate::config::prompts;
 use crate::context::compress::redact::Place;
-use crate::context::compress::spill::{Ends, Keep, Limits, cut};
+use crate::context::compress::spill::{Ends, Keep, cut};
 use crate::model::envelope::{Envelope, EnvelopeError, ErrorCode, Status};
 use crate::policy::access::Access;
 use crate::tool::api::{ToolError, TypedTool};
@@ -330,14 +330,14 @@ fn visible_output(output: &Captured, cx: &ToolCx, place: Place) -> (String, Opti
         let text = readable(&[&output.head[..], &tail].concat());
         // Before it is cut: a secret that a cut tears in two would not be recognised.
         let text = cx.vault.redact(&text, place).into_owned();
-        let cut = cx.spill.truncate(text, Keep::HeadTail);
+        let cut = cx.spill.truncate(text, Keep::HeadTail, cx.observation);
         return (cut.body, cut.full_output_path);
     }
     let head = readable(whole_chars_front(&output.head));
     let tail = readable(whole_chars_back(&tail));
     let (head, tail) = (cx.vault.redact(&head, place), cx.vault.redact(&tail, place));
     let ends = Ends { tail: &tail, total_bytes: output.total_bytes, total_lines: output.total_lines };
-    let body = cut(&head, Some(ends), Keep::HeadTail, output.spilled.as_deref(), Limits::default());
+    let body = cut(&head, Some(ends), Keep::HeadTail, output.spilled.as_deref(), cx.observation);
     (body, output.spilled.clone())
 }
 

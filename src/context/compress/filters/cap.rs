@@ -1,13 +1,15 @@
 //! Head and tail of a long text, and between them the lines that look like errors or name places, with a line of context.
 //! Whole lines only, unless one line alone is too long. Pure.
 
+use super::signs;
 use crate::base::text;
 use crate::context::budget::tokens;
 use crate::context::compress::tool_result::looks_like_error;
 
-/// Shares of the budget for the beginning and for the lines between; the end gets the rest.
+/// Shares of the budget for the beginning and for the lines between; the end gets the rest. Many errors may take more.
 const HEAD: f64 = 0.4;
 const BETWEEN: f64 = 0.2;
+const ERRORS: f64 = 0.6;
 /// The longest line, in characters.
 const LINE_CHARS: usize = 600;
 
@@ -34,14 +36,22 @@ pub fn head_tail(whole: &str, max_tokens: u32) -> Option<String> {
             keep[index] = true;
         }
     };
-    take(&mut (0..lines.len()), &mut keep, budget * HEAD);
-    take(&mut (0..lines.len()).rev(), &mut keep, budget * (1.0 - HEAD - BETWEEN));
+    let errors = signs::errors_first_of_each_kind(lines.iter().map(String::as_str).enumerate());
+    let wanted: u32 = errors.iter().map(|&index| sizes[index]).sum();
+    let between = (f64::from(wanted) / budget).clamp(BETWEEN, ERRORS);
+    let rest = (1.0 - between) / (1.0 - BETWEEN);
+    take(&mut (0..lines.len()), &mut keep, budget * HEAD * rest);
+    take(&mut (0..lines.len()).rev(), &mut keep, budget * (1.0 - HEAD - BETWEEN) * rest);
+    // The reports themselves before the lines that only sound like one and the lines behind them.
+    take(&mut errors.into_iter(), &mut keep, budget * between);
     let signs: Vec<usize> = (0..lines.len())
         .filter(|&index| looks_like_error(&lines[index]))
         .flat_map(|index| [index, index + 1])
         .filter(|&index| index < lines.len())
         .collect();
-    take(&mut signs.into_iter(), &mut keep, budget * BETWEEN);
+    let left = budget
+        - keep.iter().zip(&sizes).filter(|(kept, _)| **kept).map(|(_, size)| f64::from(*size)).sum::<f64>();
+    take(&mut signs.into_iter(), &mut keep, left);
     Some(render(&lines, &keep))
 }
 

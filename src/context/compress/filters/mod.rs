@@ -6,4 +6,5 @@ pub mod cap;
 pub mod json_shape;
 pub mod repeats;
 pub mod runner;
+pub mod signs;
 pub mod terminal;

@@ -1,6 +1,8 @@
 //! Folds neighbouring lines that are the same, or differ only in digits, into the first and last of them with a count.
 //! Pure; the text between stays as it is.
 
+use super::signs;
+
 /// Lines of one kind in a row from which on they are folded.
 const FROM: usize = 4;
 
@@ -15,7 +17,12 @@ pub fn fold(text: &str) -> Option<String> {
         let mut end = at + 1;
         // Text without letters (a table of numbers) may be the very thing that was asked for.
         let foldable = shapes[at].bytes().any(|b| b.is_ascii_alphabetic());
-        while foldable && end < lines.len() && shapes[end] == shapes[at] {
+        // Of errors the digits are places: only those that say the very same are folded.
+        let places = foldable && signs::is_error(lines[at]);
+        while foldable
+            && end < lines.len()
+            && if places { lines[end] == lines[at] } else { shapes[end] == shapes[at] }
+        {
             end += 1;
         }
         if end - at < FROM {

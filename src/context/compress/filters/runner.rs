@@ -6,6 +6,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::signs;
+
 /// Lines that say that one thing went well.
 static FINE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(concat!(
@@ -30,7 +32,10 @@ const FROM: usize = 5;
 pub fn reduce(text: &str) -> Option<String> {
     let fine = FINE.as_ref()?;
     let lines: Vec<&str> = text.split('\n').collect();
-    let good: Vec<bool> = lines.iter().map(|line| line.len() < 400 && fine.is_match(line)).collect();
+    let good: Vec<bool> = lines
+        .iter()
+        .map(|line| line.len() < 400 && fine.is_match(line) && (ends_well(line) || !signs::is_error(line)))
+        .collect();
     if good.iter().filter(|good| **good).count() < FROM {
         return None;
     }
@@ -51,6 +56,12 @@ pub fn reduce(text: &str) -> Option<String> {
         }
     }
     reduced.then(|| out.join("\n"))
+}
+
+/// Whether a line's last word is that all is well: a test about errors that passed is no error.
+fn ends_well(line: &str) -> bool {
+    let last = line.trim_end().rsplit(' ').next().unwrap_or_default().to_ascii_lowercase();
+    matches!(last.as_str(), "ok" | "passed" | "pass")
 }
 
 #[cfg(test)]
