@@ -7,10 +7,8 @@ use super::convert::Beat;
 use super::policy::Policy;
 use crate::config::settings::{ContextSettings, Profile};
 use crate::context::budget::cache_model::COLD_AFTER_MS;
-use crate::context::budget::tokens;
-use crate::context::compress::summary;
 use crate::context::history::batch::Batch;
-use crate::context::history::ladder::{Ladder, Measure, Room};
+use crate::context::history::ladder::{self, Ladder, Measure, Room};
 use crate::context::history::manager::HistoryManager;
 use crate::context::history::normalize;
 use crate::context::history::steward::{self, Situation};
@@ -140,16 +138,9 @@ impl Player<'_> {
     }
 
     fn archive(&mut self) {
-        let Some(before) =
-            [3, 2, 1].into_iter().find_map(|retain| relief::archive_before(&self.history, retain))
-        else {
-            return;
-        };
-        let entries = self.history.entries();
-        let old = &entries[..entries.iter().position(|entry| entry.id == before).unwrap_or(0)];
-        let was: u64 = old.iter().map(|entry| u64::from(entry.tokens())).sum();
-        let summary = summary::facts_only(old, self.settings.window_tokens);
-        if u64::from(tokens::estimate(&summary.text)) < was {
+        if let Some(Measure::Archive { before, summary }) =
+            ladder::without_model(&self.history, self.settings.window_tokens)
+        {
             self.replace(before, summary);
         }
     }

@@ -272,7 +272,11 @@ async fn a_summary_is_made_beside_the_session_and_nobody_waits_for_it() {
         FakeServer::start((0..12).map(|_| answer().text(&LONG.repeat(40)).no_usage().into()).collect());
     let summary = answer().text("## Objectives & Status\n- all is well").usage(7_000, 0, 77).gated();
     server.on_body("<conversation>", summary);
-    let mut agent = TestAgent::start(&Workplace::new(), &config(&server, "context_window = 14000"), false);
+    let mut agent = TestAgent::start(
+        &Workplace::new(),
+        &config(&server, "context_window = 14000\ncompression_threshold = 0.5"),
+        false,
+    );
     let begun = |server: &FakeServer| server.requests().iter().any(|r| r.raw.contains("<conversation>"));
     let mut turns = 0;
     while !begun(&server) {
@@ -306,7 +310,11 @@ async fn a_stalled_summary_holds_up_no_exit() {
     let server =
         FakeServer::start((0..12).map(|_| answer().text(&LONG.repeat(40)).no_usage().into()).collect());
     server.on_body("<conversation>", silence());
-    let mut agent = TestAgent::start(&Workplace::new(), &config(&server, "context_window = 14000"), false);
+    let mut agent = TestAgent::start(
+        &Workplace::new(),
+        &config(&server, "context_window = 14000\ncompression_threshold = 0.5"),
+        false,
+    );
     while !server.requests().iter().any(|r| r.raw.contains("<conversation>")) {
         agent.turn("go on").await;
     }
@@ -320,7 +328,11 @@ async fn two_failures_end_the_tries_and_the_facts_go_on() {
     let server =
         FakeServer::start((0..30).map(|_| answer().text(&LONG.repeat(40)).no_usage().into()).collect());
     server.on_body("<conversation>", answer().text("I would rather chat."));
-    let mut agent = TestAgent::start(&Workplace::new(), &config(&server, "context_window = 12000"), false);
+    let mut agent = TestAgent::start(
+        &Workplace::new(),
+        &config(&server, "context_window = 12000\ncompression_threshold = 0.5"),
+        false,
+    );
     for turn in 0..24 {
         assert_eq!(agent.turn(&format!("request {turn}")).await.reason, EndReason::Done);
     }
@@ -405,7 +417,11 @@ async fn what_would_not_fit_is_not_taken_back_and_the_person_can_look_things_up(
     let server =
         FakeServer::start((0..8).map(|_| answer().text(&LONG.repeat(50)).no_usage().into()).collect());
     server.on_body("<conversation>", answer().text("## Objectives & Status\n- much"));
-    let mut agent = TestAgent::start(&Workplace::new(), &config(&server, "context_window = 14000"), false);
+    let mut agent = TestAgent::start(
+        &Workplace::new(),
+        &config(&server, "context_window = 14000\ncompression_threshold = 0.5"),
+        false,
+    );
     let notice = |event: &Event| match event {
         Event::Notice { text, .. } => Some(text.clone()),
         _ => None,

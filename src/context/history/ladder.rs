@@ -5,6 +5,7 @@
 use super::batch::Batch;
 use super::manager::HistoryManager;
 use super::{relief, squeeze};
+use crate::context::budget::tokens;
 use crate::context::compress::summary;
 use crate::model::item::{ItemId, Summary};
 use crate::session::record::FormName;
@@ -100,6 +101,16 @@ fn measure(history: &HistoryManager, number: u32, room: Room) -> Option<Measure>
         _ => squeeze::cut_longest(history, room.most),
     };
     (!batches.is_empty()).then_some(Measure::Adopt(batches))
+}
+
+/// What stands in for [`Measure::Summarise`] where no model can be asked: older rounds as facts alone, if that is less.
+pub fn without_model(history: &HistoryManager, window_tokens: u64) -> Option<Measure> {
+    let before = [3, 2, 1].into_iter().find_map(|retain| relief::archive_before(history, retain))?;
+    let entries = history.entries();
+    let old = &entries[..entries.iter().position(|entry| entry.id == before).unwrap_or(0)];
+    let was: u64 = old.iter().map(|entry| u64::from(entry.tokens())).sum();
+    let summary = summary::facts_only(old, window_tokens);
+    (u64::from(tokens::estimate(&summary.text)) < was).then_some(Measure::Archive { before, summary })
 }
 
 /// The finished rounds as nothing but the state block, where that can matter.
