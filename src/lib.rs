@@ -6,7 +6,7 @@
 //! ```text
 //! 0 base                                      text, paths, files, processes, clock, secrets
 //! 1 model · search · config                   plain data; ignore-aware search; settings
-//! 2 protocol · session · provider             what front ends know; the log; model servers
+//! 2 protocol · session · provider · evidence  what front ends know; the log; model servers; the right files
 //! 3 policy · context · tui · exec             may it run; what is sent; the two front ends
 //! 4 tool                                      what the model can do
 //! 5 trace                                     policies judged on recorded sessions
@@ -22,6 +22,7 @@ pub mod base;
 pub mod cli;
 pub mod config;
 pub mod context;
+pub mod evidence;
 pub mod exec;
 pub mod model;
 pub mod policy;

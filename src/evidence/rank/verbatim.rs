@@ -1,0 +1,115 @@
+//! What only the text itself shows: quoted texts and phrases of the task, word for word, and the lines worth showing.
+//! Reads the few files that already look right.
+
+use std::path::Path;
+
+use memchr::memmem::Finder;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::fields::rarity;
+use super::query::Query;
+use crate::base::file;
+use crate::evidence::text::words;
+
+/// Larger files are looked at in their beginning only.
+const MAX_BYTES: u64 = 1 << 20;
+const MAX_QUOTED: usize = 40;
+
+/// A file's text, lossy, or nothing.
+pub fn text_of(root: &Path, path: &[u8]) -> String {
+    use std::io::Read as _;
+    use std::os::unix::ffi::OsStrExt as _;
+    let path = root.join(std::ffi::OsStr::from_bytes(path));
+    let Ok((handle, _)) = file::open(&path) else { return String::new() };
+    let mut bytes = Vec::new();
+    if handle.take(MAX_BYTES).read_to_end(&mut bytes).is_err() {
+        return String::new();
+    }
+    match String::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
+    }
+}
+
+/// For each text: how much of the quoted texts and of the phrases it holds.
+pub fn score(query: &Query, texts: &[String]) -> Vec<(f32, f32)> {
+    let mut scores = vec![(0.0, 0.0); texts.len()];
+    for quoted in query.quoted.iter().take(MAX_QUOTED) {
+        let finder = Finder::new(quoted.as_bytes());
+        let holders: Vec<usize> =
+            (0..texts.len()).filter(|number| finder.find(texts[*number].as_bytes()).is_some()).collect();
+        let value = rarity(holders.len(), texts.len()) * (1.0 + (quoted.len() as f32 / 10.0).ln_1p());
+        for number in holders {
+            scores[number].0 += value;
+        }
+    }
+    let wanted = phrases(&query.text);
+    let mut holders: FxHashMap<u64, Vec<u32>> = FxHashMap::default();
+    for (number, text) in texts.iter().enumerate() {
+        let mut seen: FxHashSet<u64> = FxHashSet::default();
+        each_phrase(text, |phrase| {
+            if wanted.contains(&phrase) && seen.insert(phrase) {
+                holders.entry(phrase).or_default().push(number as u32);
+            }
+        });
+    }
+    for files in holders.values() {
+        let value = rarity(files.len(), texts.len());
+        for number in files {
+            scores[*number as usize].1 += value;
+        }
+    }
+    scores
+}
+
+fn phrases(text: &str) -> FxHashSet<u64> {
+    let mut found = FxHashSet::default();
+    each_phrase(text, |phrase| {
+        found.insert(phrase);
+    });
+    found
+}
+
+/// Three words in a row, as a number.
+fn each_phrase(text: &str, mut each: impl FnMut(u64)) {
+    let (mut first, mut second) = (0_u64, 0_u64);
+    words::raw(text, |word| {
+        let mut number = 0xcbf2_9ce4_8422_2325_u64;
+        for byte in word.bytes() {
+            number = (number ^ u64::from(byte.to_ascii_lowercase())).wrapping_mul(0x0100_0000_01b3);
+        }
+        if first != 0 {
+            each(first.rotate_left(23) ^ second.rotate_left(11) ^ number);
+        }
+        (first, second) = (second, number);
+    });
+}
+
+/// The lines of `text` that hold most of the task's rare words: (number from 1, line), in the order of the file.
+pub fn lines(weights: &FxHashMap<&str, f32>, text: &str, limit: usize, max_chars: usize) -> Vec<(u32, String)> {
+    let mut scored: Vec<(f32, u32, &str)> = Vec::new();
+    for (number, line) in (1..).zip(text.lines()) {
+        if line.len() > 2_000 {
+            continue;
+        }
+        let mut seen: Vec<&str> = Vec::new();
+        let mut value = 0.0;
+        words::raw(line, |word| {
+            words::terms(word, |term, _| {
+                if let Some((term, weight)) = weights.get_key_value(term)
+                    && !seen.contains(term)
+                {
+                    seen.push(term);
+                    value += weight;
+                }
+            });
+        });
+        if value > 0.0 {
+            scored.push((value, number, line));
+        }
+    }
+    scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    scored.truncate(limit);
+    scored.sort_by_key(|(_, number, _)| *number);
+    scored.into_iter().map(|(_, number, line)| (number, crate::base::text::one_line(line.trim(), max_chars))).collect()
+}
