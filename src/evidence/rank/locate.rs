@@ -8,8 +8,9 @@ use rustc_hash::FxHashMap;
 
 use super::gather;
 use super::query::Query;
-use super::signal::{COUNT, Signal, Values};
+use super::signal::{COUNT, Values};
 use super::{blend, verbatim};
+use crate::evidence::categorize::{self, Role};
 use crate::evidence::index::codec::Damaged;
 use crate::evidence::index::reader::Index;
 use crate::evidence::index::store::Store;
@@ -57,11 +58,11 @@ impl Project {
         Ok(Self { root: root.to_owned(), store, index: index?.0, history })
     }
 
-    /// The `limit` files that fit `text` best.
+    /// The `limit` files that fit `text` best, each with its role.
     ///
     /// # Errors
     /// [`Damaged`]; the index is then forgotten and the next opening builds it anew.
-    pub fn locate(&self, text: &str, limit: usize) -> Result<Vec<Hit>, Damaged> {
+    pub fn locate(&self, text: &str, limit: usize) -> Result<Vec<(Hit, Role)>, Damaged> {
         let query = Query::parse(text);
         let blended = gather::gather(&self.root, &self.index, &self.history, &query).inspect_err(|_| self.store.forget())?;
         let mut order: Vec<(usize, f32)> =
@@ -81,7 +82,10 @@ impl Project {
                 lines: verbatim::lines(&weights, &text, MAX_LINES, MAX_LINE_CHARS),
             })
         });
-        Ok(hits.collect())
+        let hits: Vec<Hit> = hits.collect();
+        let facts: Vec<(&str, Kind, f32)> = hits.iter().map(|hit| (hit.path.as_str(), hit.kind, hit.score)).collect();
+        let roles = categorize::roles(&facts);
+        Ok(hits.into_iter().zip(roles).collect())
     }
 }
 
@@ -91,10 +95,5 @@ impl Hit {
         let mut order: Vec<usize> = (0..COUNT).filter(|number| self.parts[*number] > 0.15).collect();
         order.sort_by(|a, b| self.parts[*b].total_cmp(&self.parts[*a]));
         order.into_iter().take(4).map(blend::word).collect()
-    }
-
-    /// What one signal adds to the score.
-    pub fn part(&self, signal: Signal) -> f32 {
-        self.parts[signal as usize]
     }
 }
