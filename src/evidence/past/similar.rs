@@ -8,6 +8,8 @@ use super::history::History;
 /// Word counts saturate here, and long messages are no better than short ones.
 const SATURATION: f32 = 1.2;
 const LENGTH_SHARE: f32 = 0.5;
+/// A commit with this share of the task's weight is clearly about the same.
+const CLEAR_LIKENESS: f32 = 0.4;
 /// So many commits speak.
 const VOICES: usize = 60;
 /// After so many commits a voice has lost most of what age takes.
@@ -21,6 +23,7 @@ const SWEEP_FILES: usize = 40;
 pub struct Voice {
     /// Its number in the history.
     pub commit: usize,
+    /// As a share of what a commit with all the words would have.
     pub likeness: f32,
 }
 
@@ -68,16 +71,26 @@ pub fn voices(history: &History, words: &[(String, f32)]) -> Vec<Voice> {
     }
     voices.sort_by(|a, b| b.likeness.total_cmp(&a.likeness).then(a.commit.cmp(&b.commit)));
     voices.truncate(VOICES);
+    let whole: f32 = wanted
+        .iter()
+        .map(|(term, weight)| {
+            let df = seen.get(term).copied().unwrap_or(0) as f32;
+            weight * (1.0 + (count - df + 0.5) / (df + 0.5)).ln() / (1.0 + SATURATION)
+        })
+        .sum();
+    voices.iter_mut().for_each(|voice| voice.likeness /= whole.max(f32::MIN_POSITIVE));
     voices
 }
 
 /// How strongly the voices speak for each file (by its number in the history).
 pub fn spoken_for(history: &History, voices: &[Voice]) -> FxHashMap<u32, f32> {
-    let best = voices.first().map_or(1.0, |voice| voice.likeness);
+    let best = voices.first().map_or(1.0, |voice| voice.likeness).max(f32::MIN_POSITIVE);
+    // When even the best says little of the task, all of them whisper.
+    let loudness = (best / CLEAR_LIKENESS).min(1.0);
     let mut files: FxHashMap<u32, f32> = FxHashMap::default();
     for voice in voices {
         let commit = &history.commits[voice.commit];
-        let strength = (voice.likeness / best).powi(3) / (commit.files.len() as f32).sqrt();
+        let strength = loudness * (voice.likeness / best).powi(3) / (commit.files.len() as f32).sqrt();
         for file in &commit.files {
             *files.entry(*file).or_default() += strength;
         }

@@ -21,8 +21,9 @@ pub struct Blended {
 pub fn blend(columns: &Columns) -> Blended {
     let mut shares = Vec::with_capacity(COUNT);
     let mut places = Vec::with_capacity(COUNT);
-    for column in &columns.by_signal {
-        let best = column.iter().copied().fold(0.0_f32, f32::max);
+    for (column, weight) in columns.by_signal.iter().zip(&WEIGHTS) {
+        // A weak best is no whole share: a file name that thirty files have must not count like a unique one.
+        let best = column.iter().copied().fold(weight.whole, f32::max);
         shares.push(if best > 0.0 { column.iter().map(|value| value / best).collect() } else { column.clone() });
         places.push(place(column));
     }

@@ -15,6 +15,8 @@ const PIECE_LENGTH_SHARE: f32 = 0.4;
 /// The same for lists of names and for paths.
 const NAME_SATURATION: f32 = 0.6;
 const NAME_LENGTH_SHARE: f32 = 0.5;
+/// A name in the title counts so much more.
+const TITLE_FACTOR: f32 = 1.6;
 
 /// One column of values a signal, by file number.
 pub struct Columns {
@@ -139,12 +141,31 @@ pub fn fill(index: &Index, query: &Query, columns: &mut Columns) -> Result<(), D
 /// Files that define a named identifier: few definers make it telling.
 fn symbols(index: &Index, query: &Query, columns: &mut Columns, files: usize) -> Result<(), Damaged> {
     let mut definers: Vec<u32> = Vec::new();
+    let title = query.title.to_lowercase();
     for (name, sure) in &query.identifiers {
         definers.clear();
         index.places(Field::Symbol, name, |file, _| definers.push(file as u32))?;
-        let value = sure * rarity(definers.len(), files) / (definers.len().max(1) as f32).sqrt();
+        let titled = if title.contains(name.as_str()) { TITLE_FACTOR } else { 1.0 };
+        let value = sure * titled * rarity(definers.len(), files) / (definers.len().max(1) as f32).sqrt();
         for &file in &definers {
             columns.add(Signal::SymbolNames, file as usize, value);
+        }
+    }
+    // `Basket.total`: the file that defines both is meant.
+    for parts in &query.dotted {
+        for pair in parts.windows(2) {
+            definers.clear();
+            index.places(Field::Symbol, &pair[0].to_lowercase(), |file, _| definers.push(file as u32))?;
+            let mut both: Vec<u32> = Vec::new();
+            index.places(Field::Symbol, &pair[1].to_lowercase(), |file, _| {
+                if definers.binary_search(&(file as u32)).is_ok() {
+                    both.push(file as u32);
+                }
+            })?;
+            let value = rarity(both.len(), files) / (both.len().max(1) as f32).sqrt();
+            for &file in &both {
+                columns.add(Signal::SymbolNames, file as usize, value);
+            }
         }
     }
     Ok(())

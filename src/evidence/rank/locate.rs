@@ -38,6 +38,7 @@ pub struct Hit {
 /// A project with its index and its past.
 pub struct Project {
     root: PathBuf,
+    folder: PathBuf,
     store: Store,
     pub index: Index,
     pub history: History,
@@ -55,7 +56,17 @@ impl Project {
             let past = scope.spawn(|| keep::refreshed(root, &folder));
             (store.refreshed(), past.join().unwrap_or_default())
         });
-        Ok(Self { root: root.to_owned(), store, index: index?.0, history })
+        Ok(Self { root: root.to_owned(), folder, store, index: index?.0, history })
+    }
+
+    /// Where the project's evidence is kept.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The text of one of its files, or nothing.
+    pub fn text(&self, path: &str) -> String {
+        verbatim::text_of(&self.root, path.as_bytes())
     }
 
     /// The `limit` files that fit `text` best, each with its role.
