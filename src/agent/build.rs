@@ -18,6 +18,7 @@ use crate::config::prompts;
 use crate::context::budget::tokens;
 use crate::context::compress::spill::Spill;
 use crate::context::law::Law;
+use crate::evidence::desk::Desk;
 use crate::model::call::ToolSpec;
 use crate::model::request::Params;
 use crate::policy::rules::Rules;
@@ -63,6 +64,10 @@ pub fn start(setup: Setup) -> Result<Handle, LogError> {
         engine.core.law.refresh(&engine.wiring.workspace);
         let spill = Arc::clone(&engine.core.dispatcher.cx.spill);
         tokio::task::spawn_blocking(move || spill.clean());
+        // A person still types; the index may be ready before the first task is.
+        if let Some(desk) = engine.core.evidence.clone().filter(|_| engine.wiring.interactive) {
+            tokio::task::spawn_blocking(move || desk.warm());
+        }
         engine.run(op_receiver).await;
     });
     Ok(Handle { ops: op_sender, events: event_receiver, task })
@@ -125,13 +130,16 @@ fn core(
     let spill = Arc::new(Spill::new(project_state.join("tool-output")));
     let mut cx = ToolCx::new(workspace.to_owned(), Arc::clone(&spill));
     cx.originals = Some(Arc::clone(originals) as _);
-    let desk = Arc::new(PolicyDesk::new(
+    let desk = Arc::new(Desk::new(workspace, project_state));
+    cx.evidence = Some(Arc::clone(&desk));
+    let evidence = loaded.work.task_context.then_some(desk);
+    let policy = Arc::new(PolicyDesk::new(
         loaded.work.permission,
         Rules::load(project_state),
         workspace.to_owned(),
         vec![spill.folder().to_owned()],
     ));
-    let dispatcher = Dispatcher::new(cx, desk, spill, interactive);
+    let dispatcher = Dispatcher::new(cx, policy, spill, interactive);
     let settings = loaded.provider.as_ref();
     let params = Params {
         model,
@@ -155,6 +163,7 @@ fn core(
         summary_failures: 0,
         last_estimate: 0,
         typed: Vec::new(),
+        evidence,
     }
 }
 

@@ -11,6 +11,7 @@ use crate::context::law::Law;
 use crate::context::layer::LayerInputs;
 use crate::context::ledger::Ledger;
 use crate::context::mention;
+use crate::evidence::desk::Desk;
 use crate::model::item::UserMessage;
 use crate::model::request::Params;
 use crate::protocol::event::LedgerView;
@@ -35,6 +36,8 @@ pub struct Core {
     pub last_estimate: u64,
     /// What the person typed for the running turn, word for word, to give it back when the turn comes to nothing.
     pub typed: Vec<String>,
+    /// What finds the files of a new task; `None` when that is switched off.
+    pub evidence: Option<Arc<Desk>>,
 }
 
 impl Core {

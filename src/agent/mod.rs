@@ -9,6 +9,7 @@ pub mod conversation;
 pub mod core;
 pub mod dispatch;
 pub mod engine;
+pub mod evidence;
 pub mod policy_desk;
 pub mod recall;
 pub mod restore;

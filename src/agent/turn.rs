@@ -22,7 +22,8 @@ impl Core {
         let mut steps = 0;
         self.typed = vec![text.clone()];
         let _ = events.send(Event::TurnStarted { text: text.clone() });
-        let (first, outcome) = match self.begin(&text) {
+        let context = self.task_context(&text).await;
+        let (first, outcome) = match self.begin(&text, context) {
             Ok(id) => (Some(id), self.steps(&mut steps, control, events).await),
             Err(error) => (None, Err(error.into())),
         };
@@ -58,9 +59,10 @@ impl Core {
     }
 
     /// Writes the person's message, with what belongs behind it.
-    fn begin(&mut self, text: &str) -> Result<ItemId, LogError> {
+    fn begin(&mut self, text: &str, context: Option<String>) -> Result<ItemId, LogError> {
         self.law.refresh(self.dispatcher.root());
-        let message = self.user_message(text, false);
+        let mut message = self.user_message(text, false);
+        message.injected.extend(context.map(Arc::from));
         Ok(self.conversation.record(Item::User(message))?.0)
     }
 

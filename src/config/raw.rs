@@ -33,6 +33,7 @@ pub struct Raw {
     pub cached_price: Option<f64>,
     pub permission: Option<Permission>,
     pub max_steps: Option<u32>,
+    pub task_context: Option<bool>,
 }
 
 /// Keys that a project's file may not set: they would redirect prompts or loosen the person's rules.
@@ -130,6 +131,7 @@ impl Raw {
             cached_price,
             permission,
             max_steps,
+            task_context,
         )
     }
 }
@@ -156,6 +158,7 @@ const KEYS: &[&str] = &[
     "cached_price",
     "permission",
     "max_steps",
+    "task_context",
 ];
 
 #[cfg(test)]

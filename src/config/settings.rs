@@ -187,6 +187,8 @@ pub struct WorkSettings {
     pub permission: Permission,
     /// Model replies per turn.
     pub max_steps: u32,
+    /// Whether a new task is sent with the files that it seems to be about.
+    pub task_context: bool,
     /// Writes summaries instead of the main model.
     pub light_model: Option<Arc<str>>,
 }

@@ -15,6 +15,9 @@ use super::rank::query::Query;
 use super::reuse::{self, Turn};
 use super::task_context::TaskContext;
 
+/// A project with no more files than this is seen with one LS.
+const FEW_FILES: usize = 12;
+
 /// The evidence of one project.
 pub struct Desk {
     root: PathBuf,
@@ -63,20 +66,31 @@ impl Desk {
         self.with_project(|project| project.locate(text, limit))
     }
 
-    /// The context of a new task, when there is one worth showing: not for a message that goes on with the task at
-    /// hand, and not for one that fits nothing. Blocking.
-    pub fn task_context(&self, text: &str) -> Option<TaskContext> {
+    /// Whether `text` begins a task, and does not only go on with the one at hand.
+    pub fn is_new_task(&self, text: &str) -> bool {
         let now = keywords::extract(&Query::parse(text));
-        {
-            let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
-            if reuse::judge(&asked, &now) == Turn::FollowUp {
-                return None;
-            }
-            *asked = now;
-        }
+        let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        reuse::judge(&asked, &now) == Turn::NewTask
+    }
+
+    /// Makes `text` the task at hand.
+    pub fn remember(&self, text: &str) {
+        let now = keywords::extract(&Query::parse(text));
+        *self.asked.lock().unwrap_or_else(PoisonError::into_inner) = now;
+    }
+
+    /// The context of a task, when there is one worth showing. Blocking.
+    pub fn task_context(&self, text: &str) -> Option<TaskContext> {
         let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         let sources: Vec<&dyn HintSource> = self.sources.iter().map(AsRef::as_ref).collect();
-        let context = self.with_project(|project| TaskContext::gather(project, text, &sources, seconds)).ok()?;
+        let context = self
+            .with_project(|project| {
+                if project.index.live().nth(FEW_FILES).is_none() {
+                    return Ok(TaskContext::default());
+                }
+                TaskContext::gather(project, text, &sources, seconds)
+            })
+            .ok()?;
         (quality::evaluate_context(&context) >= quality::WORTH_SHOWING || !context.hints.is_empty()).then_some(context)
     }
 

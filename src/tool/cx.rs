@@ -11,6 +11,7 @@ use super::file::state::FileStates;
 use super::plan::todo_board::TodoBoard;
 use super::run::shell::Shell;
 use crate::context::compress::spill::Spill;
+use crate::evidence::desk::Desk;
 use crate::model::item::{Item, ItemId};
 use crate::protocol::approval::AskedQuestion;
 
@@ -49,6 +50,8 @@ pub struct ToolCx {
     pub spill: Arc<Spill>,
     /// `None` where no session is kept.
     pub originals: Option<Arc<dyn Originals>>,
+    /// Finds files for a task; `None` where the project has no state folder.
+    pub evidence: Option<Arc<Desk>>,
 }
 
 impl ToolCx {
@@ -65,6 +68,7 @@ impl ToolCx {
             files: Arc::default(),
             spill,
             originals: None,
+            evidence: None,
         }
     }
 }

@@ -42,6 +42,7 @@ fn tools_as_the_model_sees_them() {
     TodoWrite(summary?, todos): Replace the todo list.
     AskUser(questions): Ask the user when only they can decide.
     Recall(id): Get the original of a shortened result by its id.
+    Locate(query, k?): Rank the files that a task or question is about, with their best lines. Cheaper than searching by hand.
     ");
 }
 

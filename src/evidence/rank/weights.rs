@@ -1,4 +1,11 @@
 //! How much each signal counts: the one table.
+//!
+//! How the numbers were chosen: set by hand in the order of what such signals are known to be worth, then moved by a
+//! list-wise logistic fit (softmax over the best 150 files of a task) that pulls back towards the hand-set values, on about
+//! 700 tasks of 40 projects: real issues, descriptions of distribution patches, and messages of change logs with the older
+//! ones as history (C, C++, Python, Go, JavaScript, Java, Rust). Cross-validated by project. What such tasks cannot show (files
+//! that a person names, frames of stack traces) has a lower bound, and what they overstate (recency, the past's likeness to
+//! its own style) was held back by hand. No number is for one project.
 
 use super::signal::{COUNT, Signal};
 
@@ -22,34 +29,34 @@ const fn sparse(signal: Signal, value: f32, place: f32, whole: f32) -> Weight {
 
 /// All weights, one row a signal, in the order of the signals.
 pub const WEIGHTS: [Weight; COUNT] = [
-    weight(Signal::Body, 1.0, 0.5),
-    weight(Signal::Title, 0.5, 0.3),
-    weight(Signal::Piece, 1.2, 0.5),
-    weight(Signal::TitlePiece, 0.5, 0.2),
-    weight(Signal::Coverage, 0.5, 0.0),
-    weight(Signal::SymbolParts, 0.5, 0.2),
-    sparse(Signal::SymbolNames, 0.9, 0.3, 5.0),
-    weight(Signal::Path, 0.7, 0.3),
-    weight(Signal::TitlePath, 0.4, 0.2),
-    sparse(Signal::Stem, 0.7, 0.2, 6.0),
-    sparse(Signal::Mention, 1.0, 0.0, 1.0),
-    sparse(Signal::Dotted, 0.6, 0.2, 10.0),
-    sparse(Signal::Frame, 1.0, 0.0, 1.0),
-    sparse(Signal::Quoted, 0.6, 0.2, 6.0),
-    sparse(Signal::Phrase, 0.6, 0.2, 10.0),
-    weight(Signal::Imports, 0.3, 0.1),
-    weight(Signal::Together, 0.4, 0.2),
-    sparse(Signal::Past, 1.2, 0.5, 1.0),
-    sparse(Signal::PastTitle, 0.6, 0.2, 1.0),
-    weight(Signal::Folder, 0.2, 0.1),
-    sparse(Signal::Twin, 0.4, 0.1, 1.0),
-    sparse(Signal::Recent, 0.1, 0.0, 1.0),
-    sparse(Signal::Busy, -0.1, 0.0, 5.0),
-    sparse(Signal::Size, -0.1, 0.0, 9.0),
-    sparse(Signal::Test, -2.0, 0.0, 1.0),
-    sparse(Signal::Document, -2.0, 0.0, 1.0),
-    sparse(Signal::Example, -1.2, 0.0, 1.0),
-    sparse(Signal::Settings, -1.2, 0.0, 1.0),
-    sparse(Signal::Foreign, -3.0, 0.0, 1.0),
-    sparse(Signal::Entrance, -0.1, 0.0, 1.0),
+    weight(Signal::Body, 0.62, 0.00),
+    weight(Signal::Title, 0.57, 0.12),
+    weight(Signal::Piece, 1.18, 0.00),
+    weight(Signal::TitlePiece, 0.50, 0.24),
+    weight(Signal::Coverage, 0.50, 0.00),
+    weight(Signal::SymbolParts, 0.26, 0.30),
+    sparse(Signal::SymbolNames, 0.62, 0.10, 5.0),
+    weight(Signal::Path, 0.60, 0.00),
+    weight(Signal::TitlePath, 0.60, 0.00),
+    sparse(Signal::Stem, 0.18, 0.00, 6.0),
+    sparse(Signal::Mention, 0.60, 0.00, 1.0),
+    sparse(Signal::Dotted, 0.20, 0.00, 10.0),
+    sparse(Signal::Frame, 0.70, 0.00, 1.0),
+    sparse(Signal::Quoted, 0.58, 0.14, 6.0),
+    sparse(Signal::Phrase, 0.15, 0.12, 10.0),
+    weight(Signal::Imports, 0.26, 0.00),
+    weight(Signal::Together, 0.26, 0.00),
+    sparse(Signal::Past, 0.70, 0.35, 1.0),
+    sparse(Signal::PastTitle, 0.20, 0.00, 1.0),
+    weight(Signal::Folder, 0.34, 0.00),
+    sparse(Signal::Twin, 0.15, 0.10, 1.0),
+    sparse(Signal::Recent, 0.35, 0.10, 1.0),
+    sparse(Signal::Busy, 0.10, -0.15, 5.0),
+    sparse(Signal::Size, 0.46, -0.50, 9.0),
+    sparse(Signal::Test, -2.60, 0.00, 1.0),
+    sparse(Signal::Document, -2.70, -0.10, 1.0),
+    sparse(Signal::Example, -1.00, 0.00, 1.0),
+    sparse(Signal::Settings, -1.00, -0.10, 1.0),
+    sparse(Signal::Foreign, -2.40, 0.00, 1.0),
+    sparse(Signal::Entrance, 0.10, -0.10, 1.0),
 ];
