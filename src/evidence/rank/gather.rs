@@ -15,8 +15,8 @@ use crate::evidence::past::history::History;
 use crate::evidence::text::kind::Kind;
 
 /// Files whose text is read for a query.
-const READ_FILES: usize = 100;
-const READ_BYTES: u64 = 12 << 20;
+const READ_FILES: usize = 80;
+const READ_BYTES: u64 = 5 << 20;
 
 /// All values for a query.
 ///
@@ -59,16 +59,13 @@ fn read(root: &Path, index: &Index, query: &Query, scores: &[f32], columns: &mut
     order.sort_by(better);
     let mut budget = READ_BYTES;
     order.retain(|number| {
-        let size = index.doc(*number).map_or(0, |doc| doc.size_bytes.min(1 << 20));
+        let size = index.doc(*number).map_or(0, |doc| doc.size_bytes.min(256 << 10));
         let fits = size <= budget;
         budget -= if fits { size } else { 0 };
         fits
     });
-    let texts: Vec<String> = order
-        .iter()
-        .map(|number| index.doc(*number).map(|doc| verbatim::text_of(root, &doc.path)).unwrap_or_default())
-        .collect();
-    for (number, (quoted, phrase)) in order.into_iter().zip(verbatim::score(query, &texts)) {
+    let paths: Vec<&[u8]> = order.iter().filter_map(|number| index.doc(*number)).map(|doc| doc.path.as_slice()).collect();
+    for (number, (quoted, phrase)) in order.iter().copied().zip(verbatim::score(root, query, &paths)) {
         columns.add(Signal::Quoted, number, quoted);
         columns.add(Signal::Phrase, number, phrase);
     }

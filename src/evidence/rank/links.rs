@@ -19,6 +19,9 @@ const SEEDS: usize = 25;
 /// A file that changed at all among the newest commits is recent; this many of them.
 const RECENT_COMMITS: f32 = 400.0;
 
+/// A moved file is looked for among so many of its name.
+const MAX_NAMESAKES: usize = 4;
+
 /// The best files so far, with their score as a share of the best.
 pub fn seeds(scores: &[f32]) -> Vec<(u32, f32)> {
     let mut order: Vec<u32> = (0..scores.len() as u32).filter(|file| scores[*file as usize] > 0.0).collect();
@@ -183,7 +186,10 @@ fn today(history: &History, names: &Names) -> Vec<Option<u32>> {
         .map(|file| {
             let file = file.to_lowercase();
             paths.get(file.as_str()).copied().or_else(|| {
-                let (found, _) = names.ending_like(&file);
+                // `models.py` may have moved anywhere.
+                let name = file.rsplit('/').next().unwrap_or(&file);
+                let rare = names.namesakes(name) <= MAX_NAMESAKES;
+                let (found, _) = if rare { names.ending_like(&file) } else { (Vec::new(), 0) };
                 (found.len() == 1).then(|| found[0])
             })
         })

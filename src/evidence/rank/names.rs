@@ -12,6 +12,8 @@ pub struct Names {
     by_name: FxHashMap<String, Vec<u32>>,
     by_stem: FxHashMap<String, Vec<u32>>,
     by_folder: FxHashMap<String, Vec<u32>>,
+    /// Files that stand for their folder, by the folder's own name.
+    by_entrance: FxHashMap<String, Vec<u32>>,
 }
 
 /// File names that stand for their folder.
@@ -26,6 +28,11 @@ pub fn stem_of(path: &str) -> &str {
     }
 }
 
+/// The name of the folder that holds the file.
+fn stem_of_folder(path: &str) -> &str {
+    folder_of(path).rsplit('/').next().unwrap_or("")
+}
+
 /// The folder, without a slash at its end.
 pub fn folder_of(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
@@ -38,6 +45,7 @@ impl Names {
             by_name: FxHashMap::default(),
             by_stem: FxHashMap::default(),
             by_folder: FxHashMap::default(),
+            by_entrance: FxHashMap::default(),
         };
         for (number, doc) in index.live() {
             let path = doc.name().to_lowercase();
@@ -45,6 +53,9 @@ impl Names {
             push(&mut names.by_name, file, number);
             push(&mut names.by_stem, stem_of(&path), number);
             push(&mut names.by_folder, folder_of(&path), number);
+            if ENTRANCES[..3].contains(&stem_of(&path)) {
+                push(&mut names.by_entrance, stem_of_folder(&path), number);
+            }
             names.paths[number] = path;
         }
         names
@@ -60,8 +71,21 @@ impl Names {
             let path = &self.paths[file as usize];
             path.rsplit('/').zip(wanted.iter().rev()).take_while(|(a, b)| a == *b).count()
         };
-        let best = files.iter().map(|file| fit(*file)).max().unwrap_or(0);
-        (files.iter().copied().filter(|file| fit(*file) == best).collect(), best)
+        let mut best = (Vec::new(), 0);
+        for &file in files {
+            let parts = fit(file);
+            if parts > best.1 {
+                best = (vec![file], parts);
+            } else if parts == best.1 {
+                best.0.push(file);
+            }
+        }
+        best
+    }
+
+    /// How many files have this name (lower-case).
+    pub fn namesakes(&self, name: &str) -> usize {
+        self.by_name.get(name).map_or(0, Vec::len)
     }
 
     /// Files with this stem (lower-case).
@@ -104,10 +128,8 @@ impl Names {
             .copied()
             .filter(|file| fits(folder_of(&self.paths[*file as usize]), folders))
             .collect();
-        for entrance in ENTRANCES.iter().take(3) {
-            let in_folder = self.with_stem(entrance).iter().copied();
-            files.extend(in_folder.filter(|file| fits(folder_of(&self.paths[*file as usize]), parts)));
-        }
+        let entrances = self.by_entrance.get(last).map_or(&[][..], Vec::as_slice);
+        files.extend(entrances.iter().copied().filter(|file| fits(folder_of(&self.paths[*file as usize]), parts)));
         files
     }
 }

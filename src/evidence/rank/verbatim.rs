@@ -12,7 +12,7 @@ use crate::base::file;
 use crate::evidence::text::words;
 
 /// Larger files are looked at in their beginning only.
-const MAX_BYTES: u64 = 1 << 20;
+const MAX_BYTES: u64 = 256 << 10;
 const MAX_QUOTED: usize = 40;
 
 /// A file's text, lossy, or nothing.
@@ -31,33 +31,59 @@ pub fn text_of(root: &Path, path: &[u8]) -> String {
     }
 }
 
-/// For each text: how much of the quoted texts and of the phrases it holds.
-pub fn score(query: &Query, texts: &[String]) -> Vec<(f32, f32)> {
-    let mut scores = vec![(0.0, 0.0); texts.len()];
-    for quoted in query.quoted.iter().take(MAX_QUOTED) {
-        let finder = Finder::new(quoted.as_bytes());
-        let holders: Vec<usize> =
-            (0..texts.len()).filter(|number| finder.find(texts[*number].as_bytes()).is_some()).collect();
-        let value = rarity(holders.len(), texts.len()) * (1.0 + (quoted.len() as f32 / 10.0).ln_1p());
-        for number in holders {
-            scores[number].0 += value;
-        }
-    }
+/// What one text holds of what is looked for.
+#[derive(Default)]
+struct Held {
+    quoted: Vec<usize>,
+    phrases: FxHashSet<u64>,
+}
+
+/// For each file: how much of the quoted texts and of the phrases it holds.
+pub fn score(root: &Path, query: &Query, paths: &[&[u8]]) -> Vec<(f32, f32)> {
+    let finders: Vec<Finder<'_>> = query.quoted.iter().take(MAX_QUOTED).map(|text| Finder::new(text.as_bytes())).collect();
     let wanted = phrases(&query.text);
-    let mut holders: FxHashMap<u64, Vec<u32>> = FxHashMap::default();
-    for (number, text) in texts.iter().enumerate() {
-        let mut seen: FxHashSet<u64> = FxHashSet::default();
-        each_phrase(text, |phrase| {
-            if wanted.contains(&phrase) && seen.insert(phrase) {
-                holders.entry(phrase).or_default().push(number as u32);
+    let look = |path: &[u8]| {
+        let text = text_of(root, path);
+        let mut held = Held::default();
+        held.quoted = (0..finders.len()).filter(|n| finders[*n].find(text.as_bytes()).is_some()).collect();
+        each_phrase(&text, |phrase| {
+            if wanted.contains(&phrase) {
+                held.phrases.insert(phrase);
             }
         });
+        held
+    };
+    // Every second file each, so that both halves are about the same work.
+    let half = |start: usize| paths.iter().skip(start).step_by(2).map(|path| look(path)).collect::<Vec<Held>>();
+    let (even, odd) = std::thread::scope(|scope| {
+        let odd = scope.spawn(|| half(1));
+        (half(0), odd.join().unwrap_or_default())
+    });
+    let mut held: Vec<Held> = Vec::with_capacity(paths.len());
+    let (mut even, mut odd) = (even.into_iter(), odd.into_iter());
+    for number in 0..paths.len() {
+        held.push(if number % 2 == 0 { even.next() } else { odd.next() }.unwrap_or_default());
     }
-    for files in holders.values() {
-        let value = rarity(files.len(), texts.len());
-        for number in files {
-            scores[*number as usize].1 += value;
+    weigh(query, &held)
+}
+
+fn weigh(query: &Query, held: &[Held]) -> Vec<(f32, f32)> {
+    let mut scores = vec![(0.0, 0.0); held.len()];
+    let mut quoted: FxHashMap<usize, usize> = FxHashMap::default();
+    let mut phrases: FxHashMap<u64, usize> = FxHashMap::default();
+    for file in held {
+        file.quoted.iter().for_each(|text| *quoted.entry(*text).or_default() += 1);
+        file.phrases.iter().for_each(|phrase| *phrases.entry(*phrase).or_default() += 1);
+    }
+    for (file, score) in held.iter().zip(&mut scores) {
+        for text in &file.quoted {
+            let length = query.quoted.get(*text).map_or(0, String::len) as f32;
+            score.0 += rarity(quoted[text], held.len()) * (1.0 + (length / 10.0).ln_1p());
         }
+        // In a fixed order, so that the sum is the same each time.
+        let mut found: Vec<&u64> = file.phrases.iter().collect();
+        found.sort_unstable();
+        score.1 = found.into_iter().map(|phrase| rarity(phrases[phrase], held.len())).sum();
     }
     scores
 }
