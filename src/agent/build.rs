@@ -65,7 +65,7 @@ pub fn start(setup: Setup) -> Result<Handle, LogError> {
         let spill = Arc::clone(&engine.core.dispatcher.cx.spill);
         tokio::task::spawn_blocking(move || spill.clean());
         // A person still types; the index may be ready before the first task is.
-        if let Some(desk) = engine.core.evidence.clone().filter(|_| engine.wiring.interactive) {
+        if let Some((desk, _)) = engine.core.evidence.clone().filter(|_| engine.wiring.interactive) {
             tokio::task::spawn_blocking(move || desk.warm());
         }
         engine.run(op_receiver).await;
@@ -132,7 +132,7 @@ fn core(
     cx.originals = Some(Arc::clone(originals) as _);
     let desk = Arc::new(Desk::new(workspace, project_state));
     cx.evidence = Some(Arc::clone(&desk));
-    let evidence = loaded.work.task_context.then_some(desk);
+    let evidence = loaded.work.task_context.map(|patience| (desk, patience));
     let policy = Arc::new(PolicyDesk::new(
         loaded.work.permission,
         Rules::load(project_state),

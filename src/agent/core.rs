@@ -1,6 +1,7 @@
 //! What a turn works with, and the two things that only need to look at it: the next request and the person's message.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::conversation::Conversation;
 use super::dispatch::Dispatcher;
@@ -36,8 +37,8 @@ pub struct Core {
     pub last_estimate: u64,
     /// What the person typed for the running turn, word for word, to give it back when the turn comes to nothing.
     pub typed: Vec<String>,
-    /// What finds the files of a new task; `None` when that is switched off.
-    pub evidence: Option<Arc<Desk>>,
+    /// What finds the files of a new task, and how long that may take; `None` when that is switched off.
+    pub evidence: Option<(Arc<Desk>, Duration)>,
 }
 
 impl Core {

@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -187,8 +188,8 @@ pub struct WorkSettings {
     pub permission: Permission,
     /// Model replies per turn.
     pub max_steps: u32,
-    /// Whether a new task is sent with the files that it seems to be about.
-    pub task_context: bool,
+    /// How long a new task may wait for the files that it seems to be about; `None`: it is sent without them.
+    pub task_context: Option<Duration>,
     /// Writes summaries instead of the main model.
     pub light_model: Option<Arc<str>>,
 }
