@@ -25,7 +25,11 @@ pub fn run(cli: &Cli, args: &LocateArgs) -> Result<(), Failure> {
         text = String::from_utf8_lossy(&bytes).into_owned();
     }
     if text.trim().is_empty() {
-        return Err(Failure::new(Kind::Usage, "the task text is empty", "mycode locate \"what should change\""));
+        return Err(Failure::new(
+            Kind::Usage,
+            "the task text is empty",
+            "mycode locate \"what should change\"",
+        ));
     }
     let hits = hits(&opened, &text, args.limit.max(1))?;
     if args.json {

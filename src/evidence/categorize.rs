@@ -53,7 +53,8 @@ fn is_helper(path: &str) -> bool {
     let lower = path.to_lowercase();
     let name = lower.rsplit('/').next().unwrap_or(&lower);
     let stem = name.split('.').next().unwrap_or(name);
-    ["util", "utils", "helper", "helpers", "config", "settings", "constants", "types", "conftest"].contains(&stem)
+    ["util", "utils", "helper", "helpers", "config", "settings", "constants", "types", "conftest"]
+        .contains(&stem)
 }
 
 #[cfg(test)]

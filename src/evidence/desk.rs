@@ -91,11 +91,15 @@ impl Desk {
                 TaskContext::gather(project, text, &sources, seconds)
             })
             .ok()?;
-        (quality::evaluate_context(&context) >= quality::WORTH_SHOWING || !context.hints.is_empty()).then_some(context)
+        (quality::evaluate_context(&context) >= quality::WORTH_SHOWING || !context.hints.is_empty())
+            .then_some(context)
     }
 
     /// A damaged index is built anew once.
-    fn with_project<T, E: std::fmt::Display>(&self, ask: impl Fn(&Project) -> Result<T, E>) -> Result<T, String> {
+    fn with_project<T, E: std::fmt::Display>(
+        &self,
+        ask: impl Fn(&Project) -> Result<T, E>,
+    ) -> Result<T, String> {
         let first = ask(&self.open()?);
         let answer = match first {
             Ok(answer) => Ok(answer),

@@ -17,8 +17,30 @@ const MIN_CHARS: usize = 3;
 
 /// Verbs of every programming task.
 const CODING: &[&str] = &[
-    "add", "fix", "implement", "creat", "updat", "chang", "remov", "delet", "refactor", "writ", "support", "allow", "support", "handl",
-    "modif", "improv", "code", "file", "function", "method", "class", "error", "fail", "test",
+    "add",
+    "fix",
+    "implement",
+    "creat",
+    "updat",
+    "chang",
+    "remov",
+    "delet",
+    "refactor",
+    "writ",
+    "support",
+    "allow",
+    "support",
+    "handl",
+    "modif",
+    "improv",
+    "code",
+    "file",
+    "function",
+    "method",
+    "class",
+    "error",
+    "fail",
+    "test",
 ];
 
 /// The keywords in the order of the text, strong ones first.
@@ -75,7 +97,8 @@ mod tests {
     #[test]
     fn exact_things_are_strong_and_common_verbs_left_out() {
         let found = words("Fix parse_row in src/table.rs: it says `bad cell` 修复登录");
-        let strong: Vec<&str> = found.iter().filter(|word| word.strong).map(|word| word.text.as_str()).collect();
+        let strong: Vec<&str> =
+            found.iter().filter(|word| word.strong).map(|word| word.text.as_str()).collect();
         assert_eq!(strong, ["src/table.rs", "bad cell", "parse_row"]);
         let has = |text: &str| found.iter().any(|word| word.text == text);
         assert!(has("登录") && has("cell") && !has("fix"));

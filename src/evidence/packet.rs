@@ -37,7 +37,8 @@ pub fn score(packet: &ContextPacket, now_s: u64) -> f64 {
 /// The packets that go in, best first.
 pub fn select(mut packets: Vec<ContextPacket>, choice: &Choice, now_s: u64) -> Vec<ContextPacket> {
     packets.retain(|packet| packet.relevance >= choice.min_relevance);
-    packets.sort_by(|a, b| score(b, now_s).total_cmp(&score(a, now_s)).then_with(|| a.content.cmp(&b.content)));
+    packets
+        .sort_by(|a, b| score(b, now_s).total_cmp(&score(a, now_s)).then_with(|| a.content.cmp(&b.content)));
     let mut left = (f64::from(choice.budget_tokens) * (1.0 - choice.reserve_ratio.clamp(0.0, 1.0))) as u32;
     packets.retain(|packet| {
         let fits = packet.tokens <= left;
@@ -66,7 +67,8 @@ mod tests {
             packet("large", 0.9, 0, 90),
             packet("small", 0.4, 0, 20),
         ];
-        let names: Vec<String> = select(packets, &choice, 100 * 86_400).into_iter().map(|packet| packet.content).collect();
+        let names: Vec<String> =
+            select(packets, &choice, 100 * 86_400).into_iter().map(|packet| packet.content).collect();
         assert_eq!(names, ["new", "small", "old"]);
     }
 }

@@ -11,7 +11,10 @@ const KINDS: [(&str, &str); 5] = [
     ("", r"(?m)^\s*(@[A-Za-z_][\w.]*|#\[[A-Za-z_][\w:]*)"),
     ("errors: ", r"\b((?:[A-Z]\w*)(?:Error|Exception)|(?:E[A-Z]{3,}))\b"),
     ("imports: ", r#"(?m)^\s*(?:use|import|from|#include)\s+["'<]?([\w:./@-]+)"#),
-    ("database: ", r"\b((?:\w+\.)?(?:execute|query|select_related|filter_by|commit|rollback|transaction|prepare)\()"),
+    (
+        "database: ",
+        r"\b((?:\w+\.)?(?:execute|query|select_related|filter_by|commit|rollback|transaction|prepare)\()",
+    ),
     ("access: ", r"(?i)\b(\w*(?:authori[sz]e|authenticate|permission|require_login|is_allowed)\w*)\("),
 ];
 /// Patterns told of one kind.
@@ -28,15 +31,19 @@ pub fn discover(texts: &[String]) -> Vec<String> {
     for (word, finder) in FINDERS.iter() {
         let mut files: BTreeMap<&str, usize> = BTreeMap::new();
         for text in texts {
-            let mut here: Vec<&str> =
-                finder.captures_iter(text).filter_map(|found| found.get(1)).map(|found| found.as_str()).collect();
+            let mut here: Vec<&str> = finder
+                .captures_iter(text)
+                .filter_map(|found| found.get(1))
+                .map(|found| found.as_str())
+                .collect();
             here.sort_unstable();
             here.dedup();
             for name in here {
                 *files.entry(name).or_default() += 1;
             }
         }
-        let mut common: Vec<(&str, usize)> = files.into_iter().filter(|(_, count)| *count >= MIN_FILES).collect();
+        let mut common: Vec<(&str, usize)> =
+            files.into_iter().filter(|(_, count)| *count >= MIN_FILES).collect();
         common.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(b.0)));
         for (name, count) in common.into_iter().take(PER_KIND) {
             let name = name.trim_end_matches('(');
@@ -60,7 +67,11 @@ mod tests {
         .map(str::to_owned);
         assert_eq!(
             discover(&texts),
-            ["`@require_auth` in 2 of 3 files", "errors: `CartError` in 2 of 3 files", "imports: `app` in 2 of 3 files"]
+            [
+                "`@require_auth` in 2 of 3 files",
+                "errors: `CartError` in 2 of 3 files",
+                "imports: `app` in 2 of 3 files"
+            ]
         );
         assert!(discover(&[]).is_empty());
     }

@@ -37,7 +37,10 @@ mod tests {
         assert_eq!(judge(&[], &first), Turn::NewTask);
         assert_eq!(judge(&first, &words("yes, go on")), Turn::FollowUp);
         assert_eq!(judge(&first, &words("")), Turn::FollowUp);
-        assert_eq!(judge(&first, &words("the voucher of the basket is still ignored in the total")), Turn::FollowUp);
+        assert_eq!(
+            judge(&first, &words("the voucher of the basket is still ignored in the total")),
+            Turn::FollowUp
+        );
         assert_eq!(judge(&first, &words("Login page: session cookie expires early")), Turn::NewTask);
     }
 }

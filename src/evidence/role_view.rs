@@ -53,7 +53,8 @@ mod tests {
     #[test]
     fn each_role_sees_its_part() {
         let file = FileNote { path: "a.rs".into(), score: 1.0, reasons: Vec::new(), lines: Vec::new() };
-        let context = TaskContext { modify: vec![file], services: vec!["shop".into()], ..TaskContext::default() };
+        let context =
+            TaskContext { modify: vec![file], services: vec!["shop".into()], ..TaskContext::default() };
         let see = |role: View<'_>| view(&context, &role, 500);
         assert_eq!(see(View::SpecWriter), "Parts of the project:\n- shop");
         assert_eq!(see(View::Planner { spec: "S" }), "S\nLikely to change:\n- a.rs");

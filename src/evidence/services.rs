@@ -28,8 +28,19 @@ const MIN_FILES: usize = 2;
 
 /// Files that make their folder a package.
 const MANIFESTS: &[&str] = &[
-    "cargo.toml", "package.json", "go.mod", "pyproject.toml", "setup.py", "pom.xml", "build.gradle", "cmakelists.txt", "meson.build",
-    "composer.json", "gemspec", "gemfile", "dockerfile",
+    "cargo.toml",
+    "package.json",
+    "go.mod",
+    "pyproject.toml",
+    "setup.py",
+    "pom.xml",
+    "build.gradle",
+    "cmakelists.txt",
+    "meson.build",
+    "composer.json",
+    "gemspec",
+    "gemfile",
+    "dockerfile",
 ];
 
 /// A package or module folder.
@@ -55,7 +66,8 @@ impl ProjectIndex {
     /// The kept one when it still fits the files, else a new one, which is kept in `folder`.
     pub fn current(index: &Index, folder: &Path) -> Self {
         let stamp = stamp(index);
-        let kept = fs::read(folder.join(FILE)).ok().and_then(|text| serde_json::from_slice::<Self>(&text).ok());
+        let kept =
+            fs::read(folder.join(FILE)).ok().and_then(|text| serde_json::from_slice::<Self>(&text).ok());
         if let Some(kept) = kept.filter(|kept| kept.version == VERSION && kept.stamp == stamp) {
             return kept;
         }
@@ -124,12 +136,16 @@ fn find(index: &Index) -> Vec<Service> {
         .map(|(folder, stems)| {
             let mut keywords: BTreeSet<String> = BTreeSet::new();
             for name in &stems {
-                words::raw(name, |word| words::terms(word, |term, _| {
-                    keywords.insert(term.to_owned());
-                }));
+                words::raw(name, |word| {
+                    words::terms(word, |term, _| {
+                        keywords.insert(term.to_owned());
+                    })
+                });
             }
-            let name = folder.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or("(root)").to_owned();
-            let keywords = keywords.into_iter().filter(|word| word.chars().count() > 2).take(MAX_KEYWORDS).collect();
+            let name =
+                folder.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or("(root)").to_owned();
+            let keywords =
+                keywords.into_iter().filter(|word| word.chars().count() > 2).take(MAX_KEYWORDS).collect();
             Service { name, path: folder, files: stems.len(), keywords }
         })
         .collect();

@@ -48,7 +48,12 @@ impl TaskContext {
     ///
     /// # Errors
     /// [`Damaged`], when the index must be built anew.
-    pub fn gather(project: &Project, text: &str, sources: &[&dyn HintSource], now_s: u64) -> Result<Self, Damaged> {
+    pub fn gather(
+        project: &Project,
+        text: &str,
+        sources: &[&dyn HintSource],
+        now_s: u64,
+    ) -> Result<Self, Damaged> {
         let query = Query::parse(text);
         let keywords = keywords::extract(&query);
         let mut context = Self::default();
@@ -62,7 +67,11 @@ impl TaskContext {
         context.services = services
             .matching(&keywords)
             .into_iter()
-            .map(|(service, _)| if service.path.is_empty() { service.name.clone() } else { service.path.clone() })
+            .map(
+                |(service, _)| {
+                    if service.path.is_empty() { service.name.clone() } else { service.path.clone() }
+                },
+            )
             .collect();
         let texts: Vec<String> = context.modify.iter().map(|file| project.text(&file.path)).collect();
         context.patterns = patterns::discover(&texts);
@@ -146,7 +155,12 @@ mod tests {
     use super::*;
 
     fn file(path: &str) -> FileNote {
-        FileNote { path: path.into(), score: 1.0, reasons: vec!["named".into()], lines: vec![(3, "fn x()".into())] }
+        FileNote {
+            path: path.into(),
+            score: 1.0,
+            reasons: vec!["named".into()],
+            lines: vec![(3, "fn x()".into())],
+        }
     }
 
     #[test]

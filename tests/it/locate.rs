@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 
 use crate::support::answer::answer;
 use crate::support::server::FakeServer;
+use crate::support::tools::{Bench, assert_error};
 use crate::support::workplace::{Workplace, stderr, stdout};
 
 const PROJECT: &str = include_str!("../fixtures/locate/project.txt");
@@ -117,7 +118,7 @@ fn the_past_finds_what_the_words_do_not() {
     fs::create_dir(&known).unwrap();
     unpack(&bare);
     with_history(&known);
-    let task = "Totals disagree with what the tax office says";
+    let task = "Cents disagree with the tax office";
     let place = |root: &Path| {
         let project = Project::open(root, &dir.path().join("state").join(root.file_name().unwrap())).unwrap();
         paths(&project, task, 40).iter().position(|path| path == "shop/money.py").unwrap()
@@ -146,7 +147,10 @@ fn answers_for_scripts_and_for_people() {
     assert!(files[0]["reasons"].as_array().unwrap().iter().any(|reason| reason == "defines what is named"));
     assert!(files[0]["lines"].to_string().contains("class ExpiredVoucher"));
     let people = stdout(&place.command(&["locate", task, "--explain"]).output().unwrap());
-    assert!(people.starts_with(" 1. shop/vouchers.py") && people.contains("defines what is named"), "{people}");
+    assert!(
+        people.starts_with(" 1. shop/vouchers.py") && people.contains("defines what is named"),
+        "{people}"
+    );
     let mut child = place.command(&["locate", "-", "--json", "-k", "1"]);
     child.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
     let mut child = child.spawn().unwrap();
@@ -164,7 +168,9 @@ fn only_what_changed_is_read_again() {
     fs::create_dir(&root).unwrap();
     unpack(&root);
     // Old enough not to count as being written at this moment.
-    for entry in walkdir::WalkDir::new(&root).into_iter().flatten().filter(|entry| entry.file_type().is_file()) {
+    for entry in
+        walkdir::WalkDir::new(&root).into_iter().flatten().filter(|entry| entry.file_type().is_file())
+    {
         let time = std::time::SystemTime::now() - std::time::Duration::from_secs(3_600);
         fs::File::options().write(true).open(entry.path()).unwrap().set_modified(time).unwrap();
     }
@@ -271,14 +277,16 @@ fn odd_files_do_no_harm() {
     let place = Workplace::new();
     let root = place.project();
     unpack(&root);
-    fs::write(root.join(OsStr::from_bytes(b"shop/gr\xfc\xdfe.py")), "def sonderbarer_name(): pass\n").unwrap();
+    fs::write(root.join(OsStr::from_bytes(b"shop/gr\xfc\xdfe.py")), "def sonderbarer_name(): pass\n")
+        .unwrap();
     fs::write(root.join("data.bin"), b"\0\x01sonderbarer_name\0").unwrap();
     fs::write(root.join("wide.txt"), [0xff, 0xfe, b's', 0, b'u', 0, b'p', 0]).unwrap();
     fs::write(root.join("one_line.js"), format!("var a=1;{}", "x(1);".repeat(600_000))).unwrap();
     fs::write(root.join("broken.py"), b"def halb\xff\xfegar(): \xc3\n").unwrap();
     fs::write(root.join("empty.py"), "").unwrap();
     std::os::unix::fs::symlink("..", root.join("loop")).unwrap();
-    rustix::fs::mknodat(rustix::fs::CWD, root.join("pipe"), rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+    rustix::fs::mknodat(rustix::fs::CWD, root.join("pipe"), rustix::fs::FileType::Fifo, 0o600.into(), 0)
+        .unwrap();
     let files = locate(&place, &["sonderbarer_name is missing"]);
     assert_eq!(path_of(&files[0]), "shop/gr\u{fffd}\u{fffd}e.py");
     assert!(files[0]["lines"].to_string().contains("sonderbarer_name"));
@@ -337,7 +345,10 @@ fn a_new_task_is_sent_with_its_files_once() {
     let place = Workplace::new();
     unpack(&place.project());
     let ask = |args: &[&str], on: &str| {
-        let mut all = vec!["exec", "--base-url", &*server.base_url(), "--model", "m"].into_iter().map(str::to_owned).collect::<Vec<_>>();
+        let mut all = vec!["exec", "--base-url", &*server.base_url(), "--model", "m"]
+            .into_iter()
+            .map(str::to_owned)
+            .collect::<Vec<_>>();
         all.extend(args.iter().map(|arg| (*arg).to_owned()));
         let all: Vec<&str> = all.iter().map(String::as_str).collect();
         let output = place
@@ -372,4 +383,23 @@ fn the_tool_ranks_files_for_the_model() {
     assert_eq!(envelope["status"], "success", "{envelope}");
     assert_eq!(envelope["data"]["paths"][0], "till/drawer.go");
     assert!(envelope["data"]["content"].as_str().unwrap().contains("ErrJammed"));
+}
+
+#[tokio::test]
+async fn reading_tools_follow_one_clear_winner_and_say_so() {
+    let bench = Bench::new();
+    bench.put("server/app/main.py", "print('hello')\n");
+    bench.put("server/app/util.py", "x = 1\n");
+    bench.put("client/util.py", "y = 1\n");
+    let read = bench.call("Read", json!({"path": "app/main.py"})).await;
+    assert_eq!(read.data["path"], "server/app/main.py");
+    assert!(read.text.starts_with("app/main.py does not exist; this is server/app/main.py"), "{}", read.text);
+    let listed = bench.call("LS", json!({"path": "APP"})).await;
+    assert!(listed.text.contains("this is server/app"), "{listed:?}");
+    let found = bench.call("Grep", json!({"pattern": "hello", "path": "App/main.py"})).await;
+    assert!(found.text.contains("this is server/app/main.py"), "{}", found.text);
+    // Two that fit, and a tool that writes: no guess.
+    assert_error(&bench.call("Read", json!({"path": "x/util.py"})).await, "NOT_FOUND", "did you mean");
+    let edit = json!({"path": "app/main.py", "old_string": "hello", "new_string": "bye"});
+    assert_error(&bench.call("Edit", edit).await, "NOT_FOUND", "did you mean server/app/main.py");
 }

@@ -12,7 +12,9 @@ use super::run::Run;
 use super::segment::{self, Segment};
 
 /// Text that one thread gathers before it writes a segment: this bounds the memory.
-const RUN_BYTES: usize = 20 << 20;
+const RUN_BYTES: usize = 12 << 20;
+/// More segments than this would need too many open files when they are joined.
+const MAX_RUNS: usize = 200;
 /// Files that a thread takes at a time.
 const BATCH: usize = 16;
 /// Fewer files than this are read by one thread.
@@ -25,6 +27,8 @@ const TICK_NS: u64 = 30_000_000;
 /// # Errors
 /// When the disk refuses.
 pub fn build(root: &Path, folder: &Path, entries: &[Entry]) -> io::Result<Vec<String>> {
+    let all_bytes: u64 = entries.iter().map(|entry| entry.size_bytes.min(1 << 20)).sum();
+    let run_bytes = RUN_BYTES.max(usize::try_from(all_bytes).unwrap_or(usize::MAX) / MAX_RUNS);
     let next = AtomicUsize::new(0);
     let failed = AtomicBool::new(false);
     let names: Mutex<Vec<String>> = Mutex::default();
@@ -45,7 +49,7 @@ pub fn build(root: &Path, folder: &Path, entries: &[Entry]) -> io::Result<Vec<St
                 bytes += harvester.take(root, &settled(entry), &mut run);
             }
             let last = batch.is_empty() || failed.load(Ordering::Relaxed);
-            if (last || bytes > RUN_BYTES) && !run.docs.is_empty() {
+            if (last || bytes > run_bytes) && !run.docs.is_empty() {
                 let name = fresh_name();
                 match segment::write_run(&folder.join(&name), &run) {
                     Ok(_) => names.lock().unwrap_or_else(PoisonError::into_inner).push(name),

@@ -30,10 +30,11 @@ pub fn take(root: &Path) -> Vec<Entry> {
             .and_then(|time| time.duration_since(UNIX_EPOCH).ok())
             .map_or(1, |since| u64::try_from(since.as_nanos()).unwrap_or(1).max(1));
         let path = path.as_os_str().as_encoded_bytes().to_vec();
-        found
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(Entry { path, size_bytes: meta.len(), modified_ns });
+        found.lock().unwrap_or_else(PoisonError::into_inner).push(Entry {
+            path,
+            size_bytes: meta.len(),
+            modified_ns,
+        });
     });
     let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
     found.sort_unstable_by(|a, b| a.path.cmp(&b.path));

@@ -104,12 +104,7 @@ impl Postings {
 ///
 /// # Errors
 /// [`Damaged`] unless the bytes hold exactly `count` entries with ids under `limit`.
-pub fn postings(
-    bytes: &[u8],
-    count: u32,
-    limit: u32,
-    mut each: impl FnMut(u32, u32),
-) -> Result<(), Damaged> {
+pub fn postings(bytes: &[u8], count: u32, limit: u32, mut each: impl FnMut(u32, u32)) -> Result<(), Damaged> {
     let mut cursor = Cursor::new(bytes);
     let mut next = 0_u64;
     for _ in 0..count {

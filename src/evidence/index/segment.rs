@@ -172,7 +172,8 @@ impl Segment {
         let trailer_at = pages.length().checked_sub(trailer_bytes).ok_or(Damaged)?;
         let trailer = pages.read(trailer_at, trailer_bytes)?;
         let mut ends = [0; SECTIONS];
-        let mut numbers = trailer.chunks_exact(8).filter_map(|eight| eight.try_into().ok()).map(u64::from_le_bytes);
+        let mut numbers =
+            trailer.chunks_exact(8).filter_map(|eight| eight.try_into().ok()).map(u64::from_le_bytes);
         for end in &mut ends {
             *end = numbers.next().ok_or(Damaged)?;
         }

@@ -84,7 +84,8 @@ impl Store {
         let opened = self.open();
         if lock.is_none() {
             let stale = opened.map(|index| (index, Refreshed::default()));
-            return stale.map_err(|_| io::Error::new(io::ErrorKind::TimedOut, "another process builds the index"));
+            return stale
+                .map_err(|_| io::Error::new(io::ErrorKind::TimedOut, "another process builds the index"));
         }
         match opened.map(|index| self.update(index, now.clone())) {
             Ok(Ok(done)) => Ok(done),
@@ -172,7 +173,8 @@ impl Store {
         }
         let gone = index.parts.iter().flat_map(|part| &part.gone).filter(|gone| **gone).count();
         if index.parts.len() > MAX_PARTS || gone as f64 > MAX_GONE_SHARE * index.doc_count() as f64 {
-            let parts: Vec<_> = index.parts.iter().map(|part| (&part.segment, part.gone.as_slice())).collect();
+            let parts: Vec<_> =
+                index.parts.iter().map(|part| (&part.segment, part.gone.as_slice())).collect();
             let name = build::join(&self.folder, &parts)?;
             let segment = Segment::open(&self.folder.join(&name)).map_err(damaged)?;
             index = Index::default();
@@ -183,17 +185,20 @@ impl Store {
     }
 
     fn publish(&self, index: &Index) -> io::Result<()> {
-        let numbers = |gone: &[bool]| (0..).zip(gone).filter(|(_, gone)| **gone).map(|(number, _)| number).collect();
+        let numbers =
+            |gone: &[bool]| (0..).zip(gone).filter(|(_, gone)| **gone).map(|(number, _)| number).collect();
         let parts = index.parts.iter();
         let manifest = Manifest {
-            parts: parts.map(|part| ManifestPart { file: part.name.clone(), gone: numbers(&part.gone) }).collect(),
+            parts: parts
+                .map(|part| ManifestPart { file: part.name.clone(), gone: numbers(&part.gone) })
+                .collect(),
         };
         let text = serde_json::to_vec(&manifest)?;
         atomic::write(&self.folder.join(MANIFEST), &text, Expect::Anything).map_err(io::Error::other)?;
         for path in build::segment_files(&self.folder) {
-            let named = path.file_name().is_some_and(|name| {
-                index.parts.iter().any(|part| part.name.as_str() == name)
-            });
+            let named = path
+                .file_name()
+                .is_some_and(|name| index.parts.iter().any(|part| part.name.as_str() == name));
             if !named {
                 let _ = fs::remove_file(path);
             }

@@ -31,7 +31,15 @@ fn git(root: &Path) -> Command {
         .arg("-C")
         .arg(root)
         .args(["-c", "core.fsmonitor=false", "-c", "log.showSignature=false", "-c", "core.quotePath=false"])
-        .args(["-c", "log.mailmap=false", "-c", "diff.renames=false", "-c", "core.hooksPath=/dev/null", "--no-pager"])
+        .args([
+            "-c",
+            "log.mailmap=false",
+            "-c",
+            "diff.renames=false",
+            "-c",
+            "core.hooksPath=/dev/null",
+            "--no-pager",
+        ])
         .env("GIT_OPTIONAL_LOCKS", "0")
         .env("GIT_TERMINAL_PROMPT", "0")
         .env("GIT_NO_LAZY_FETCH", "1")
@@ -64,7 +72,15 @@ pub fn is_ancestor(root: &Path, older: &str) -> bool {
 pub fn log(root: &Path, since: Option<&str>) -> Vec<LogEntry> {
     let mut command = git(root);
     command
-        .args(["log", "--no-merges", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", "--name-only"])
+        .args([
+            "log",
+            "--no-merges",
+            "--no-renames",
+            "--no-ext-diff",
+            "--no-textconv",
+            "--no-color",
+            "--name-only",
+        ])
         .arg("--relative")
         .arg(format!("--max-count={MAX_COMMITS}"))
         .arg("--format=%x01%H %ct%n%B%x02");
@@ -118,7 +134,8 @@ mod tests {
 
     #[test]
     fn records_are_taken_apart() {
-        let text = "\u{1}abc 17\nTitle\n\nBody\n\u{2}\n\na.rs\nb/ü.rs\n\u{1}def 16\nNo files\n\u{2}\n\u{1}broken";
+        let text =
+            "\u{1}abc 17\nTitle\n\nBody\n\u{2}\n\na.rs\nb/ü.rs\n\u{1}def 16\nNo files\n\u{2}\n\u{1}broken";
         let entries = parse(text.as_bytes());
         assert_eq!(entries.len(), 2);
         assert_eq!(entries[0].message, "Title\n\nBody");

@@ -28,8 +28,22 @@ pub struct History {
 
 /// Lines of a message that say nothing about the change.
 const TRAILERS: &[&str] = &[
-    "signed-off-by:", "co-authored-by:", "change-id:", "reviewed-by:", "acked-by:", "cc:", "tested-by:", "reviewed-on:", "git-svn-id:",
-    "reported-by:", "approved-by:", "cherry picked from", "(cherry picked from", "differential revision:", "backport of", "release-note",
+    "signed-off-by:",
+    "co-authored-by:",
+    "change-id:",
+    "reviewed-by:",
+    "acked-by:",
+    "cc:",
+    "tested-by:",
+    "reviewed-on:",
+    "git-svn-id:",
+    "reported-by:",
+    "approved-by:",
+    "cherry picked from",
+    "(cherry picked from",
+    "differential revision:",
+    "backport of",
+    "release-note",
 ];
 
 impl History {
@@ -63,7 +77,8 @@ impl History {
                 break;
             }
             let Some(older) = older else { break };
-            let name = |names: &[String], number: &u32| names.get(*number as usize).cloned().unwrap_or_default();
+            let name =
+                |names: &[String], number: &u32| names.get(*number as usize).cloned().unwrap_or_default();
             let mut moved = Commit { time_s: commit.time_s, ..Commit::default() };
             for (term, times) in &commit.terms {
                 let term = name(&older.terms, term);

@@ -66,7 +66,8 @@ pub fn voices(history: &History, words: &[(String, f32)]) -> Vec<Voice> {
         }
         if likeness > 0.0 {
             let age = (-(number as f32) / AGEING_COMMITS).exp();
-            voices.push(Voice { commit: number, likeness: likeness * (AGED_SHARE + (1.0 - AGED_SHARE) * age) });
+            voices
+                .push(Voice { commit: number, likeness: likeness * (AGED_SHARE + (1.0 - AGED_SHARE) * age) });
         }
     }
     voices.sort_by(|a, b| b.likeness.total_cmp(&a.likeness).then(a.commit.cmp(&b.commit)));
@@ -90,7 +91,7 @@ pub fn spoken_for(history: &History, voices: &[Voice]) -> FxHashMap<u32, f32> {
     let mut files: FxHashMap<u32, f32> = FxHashMap::default();
     for voice in voices {
         let commit = &history.commits[voice.commit];
-        let strength = loudness * (voice.likeness / best).powi(3) / (commit.files.len() as f32).sqrt();
+        let strength = loudness * (voice.likeness / best).powi(2) / (commit.files.len() as f32).sqrt();
         for file in &commit.files {
             *files.entry(*file).or_default() += strength;
         }
@@ -119,7 +120,8 @@ pub fn together(history: &History, seeds: &FxHashMap<u32, f32>) -> FxHashMap<u32
                 if other != seed {
                     let other_changes = changes.get(other).copied().unwrap_or(1.0);
                     // Half way between "how often with the seed" and "how often at all": busy files go with everything.
-                    *found.entry(*other).or_default() += weight * share / (seed_changes * other_changes).sqrt();
+                    *found.entry(*other).or_default() +=
+                        weight * share / (seed_changes * other_changes).sqrt();
                 }
             }
         }

@@ -24,7 +24,11 @@ pub fn blend(columns: &Columns) -> Blended {
     for (column, weight) in columns.by_signal.iter().zip(&WEIGHTS) {
         // A weak best is no whole share: a file name that thirty files have must not count like a unique one.
         let best = column.iter().copied().fold(weight.whole, f32::max);
-        shares.push(if best > 0.0 { column.iter().map(|value| value / best).collect() } else { column.clone() });
+        shares.push(if best > 0.0 {
+            column.iter().map(|value| value / best).collect()
+        } else {
+            column.clone()
+        });
         places.push(place(column));
     }
     Blended { shares, places }
@@ -64,7 +68,8 @@ impl Blended {
     pub fn parts(&self, file: usize) -> Values {
         let mut parts = [0.0; COUNT];
         for (number, weight) in WEIGHTS.iter().enumerate() {
-            parts[number] = weight.value * self.shares[number][file] + weight.place * self.places[number][file];
+            parts[number] =
+                weight.value * self.shares[number][file] + weight.place * self.places[number][file];
         }
         parts
     }

@@ -84,14 +84,16 @@ pub fn fill(index: &Index, query: &Query, columns: &mut Columns) -> Result<(), D
     for word in &query.words {
         places.clear();
         index.places(Field::Body, &word.term, |piece, times| places.push((piece as u32, times)))?;
-        let files = places.chunk_by(|a, b| lengths.owner[a.0 as usize] == lengths.owner[b.0 as usize]).count();
+        let files =
+            places.chunk_by(|a, b| lengths.owner[a.0 as usize] == lengths.owner[b.0 as usize]).count();
         let file_rarity = rarity(files, lengths.files) * word.weight;
         total_weight += file_rarity;
         let piece_rarity = rarity(places.len(), lengths.piece.len()) * word.weight;
         for group in places.chunk_by(|a, b| lengths.owner[a.0 as usize] == lengths.owner[b.0 as usize]) {
             let file = lengths.owner[group[0].0 as usize] as usize;
             let times: u32 = group.iter().map(|(_, times)| times).sum();
-            let value = file_rarity * saturated(times, lengths.file[file] / lengths.file_mean, SATURATION, LENGTH_SHARE);
+            let value = file_rarity
+                * saturated(times, lengths.file[file] / lengths.file_mean, SATURATION, LENGTH_SHARE);
             columns.add(Signal::Body, file, value);
             columns.add(Signal::Coverage, file, file_rarity);
             if word.in_title {

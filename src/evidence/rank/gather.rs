@@ -64,7 +64,8 @@ fn read(root: &Path, index: &Index, query: &Query, scores: &[f32], columns: &mut
         budget -= if fits { size } else { 0 };
         fits
     });
-    let paths: Vec<&[u8]> = order.iter().filter_map(|number| index.doc(*number)).map(|doc| doc.path.as_slice()).collect();
+    let paths: Vec<&[u8]> =
+        order.iter().filter_map(|number| index.doc(*number)).map(|doc| doc.path.as_slice()).collect();
     for (number, (quoted, phrase)) in order.iter().copied().zip(verbatim::score(root, query, &paths)) {
         columns.add(Signal::Quoted, number, quoted);
         columns.add(Signal::Phrase, number, phrase);

@@ -39,7 +39,12 @@ pub fn seeds(scores: &[f32]) -> Vec<(u32, f32)> {
 ///
 /// # Errors
 /// [`Damaged`].
-pub fn imports(index: &Index, names: &Names, seeds: &[(u32, f32)], columns: &mut Columns) -> Result<(), Damaged> {
+pub fn imports(
+    index: &Index,
+    names: &Names,
+    seeds: &[(u32, f32)],
+    columns: &mut Columns,
+) -> Result<(), Damaged> {
     for &(file, weight) in seeds {
         let Some(doc) = index.doc(file as usize) else { continue };
         let mut targets: Vec<u32> = Vec::new();
@@ -67,15 +72,21 @@ fn target(names: &Names, language: Language, from: &str, import: &str) -> Vec<u3
             for _ in 1..dots {
                 folder = folder_of(folder);
             }
-            let mut parts: Vec<String> =
-                if dots > 0 { folder.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect() } else { Vec::new() };
+            let mut parts: Vec<String> = if dots > 0 {
+                folder.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect()
+            } else {
+                Vec::new()
+            };
             parts.extend(import.split('.').filter(|part| !part.is_empty()).map(str::to_owned));
             let (files, used) = names.module(&parts);
             if used >= 2 || parts.len() == 1 { files } else { Vec::new() }
         }
         Language::Rust | Language::Java => {
-            let parts: Vec<String> =
-                import.split(['.', ':']).filter(|part| !["", "crate", "self", "super"].contains(part)).map(str::to_owned).collect();
+            let parts: Vec<String> = import
+                .split(['.', ':'])
+                .filter(|part| !["", "crate", "self", "super"].contains(part))
+                .map(str::to_owned)
+                .collect();
             names.module(&parts).0
         }
         Language::Go => {
@@ -90,8 +101,15 @@ fn target(names: &Names, language: Language, from: &str, import: &str) -> Vec<u3
             let path = joined(folder_of(from), &import.to_lowercase());
             let stemless = path.rsplit_once('/').map_or(path.as_str(), |(_, name)| name);
             let by_stem = names.with_stem(stem_of(stemless)).iter().copied();
-            let mut files: Vec<u32> = by_stem.filter(|file| folder_of(&names.paths[*file as usize]) == folder_of(&path)).collect();
-            files.extend(names.in_folder(&path).iter().copied().filter(|file| stem_of(&names.paths[*file as usize]) == "index"));
+            let mut files: Vec<u32> =
+                by_stem.filter(|file| folder_of(&names.paths[*file as usize]) == folder_of(&path)).collect();
+            files.extend(
+                names
+                    .in_folder(&path)
+                    .iter()
+                    .copied()
+                    .filter(|file| stem_of(&names.paths[*file as usize]) == "index"),
+            );
             files
         }
         Language::C => {
@@ -101,7 +119,13 @@ fn target(names: &Names, language: Language, from: &str, import: &str) -> Vec<u3
             // What a header declares is written in the source beside it.
             for file in files {
                 let folder = folder_of(&names.paths[file as usize]);
-                found.extend(names.with_stem(&stem).iter().copied().filter(|other| folder_of(&names.paths[*other as usize]) == folder));
+                found.extend(
+                    names
+                        .with_stem(&stem)
+                        .iter()
+                        .copied()
+                        .filter(|other| folder_of(&names.paths[*other as usize]) == folder),
+                );
             }
             found
         }
@@ -159,7 +183,11 @@ pub fn twins(index: &Index, names: &Names, scores: &[f32], columns: &mut Columns
             .find_map(|mark| bare.strip_suffix(mark))
             .unwrap_or(bare);
         // `tests/queries/tests.py` tests `queries`.
-        let bare = if ["test", "tests", ""].contains(&bare) { folder_of(path).rsplit('/').next().unwrap_or("") } else { bare };
+        let bare = if ["test", "tests", ""].contains(&bare) {
+            folder_of(path).rsplit('/').next().unwrap_or("")
+        } else {
+            bare
+        };
         if bare.len() < 3 {
             continue;
         }
@@ -170,16 +198,27 @@ pub fn twins(index: &Index, names: &Names, scores: &[f32], columns: &mut Columns
             .filter(|file| index.doc(*file as usize).is_some_and(|doc| doc.kind == Kind::Source))
             .collect();
         for file in &sources {
-            let near = folder_of(path).split('/').filter(|part| names.paths[*file as usize].contains(part)).count() as f32;
-            columns.raise(Signal::Twin, *file as usize, share * (1.0 + 0.1 * near) / (sources.len() as f32).sqrt());
+            let near =
+                folder_of(path).split('/').filter(|part| names.paths[*file as usize].contains(part)).count()
+                    as f32;
+            columns.raise(
+                Signal::Twin,
+                *file as usize,
+                share * (1.0 + 0.1 * near) / (sources.len() as f32).sqrt(),
+            );
         }
     }
 }
 
 /// Which of today's files each of the history's files is. A file that moved is known by its name, if only one has it.
 fn today(history: &History, names: &Names) -> Vec<Option<u32>> {
-    let paths: FxHashMap<&str, u32> =
-        names.paths.iter().zip(0..).filter(|(path, _)| !path.is_empty()).map(|(path, number)| (path.as_str(), number)).collect();
+    let paths: FxHashMap<&str, u32> = names
+        .paths
+        .iter()
+        .zip(0..)
+        .filter(|(path, _)| !path.is_empty())
+        .map(|(path, number)| (path.as_str(), number))
+        .collect();
     history
         .files
         .iter()
@@ -203,8 +242,12 @@ pub fn past(history: &History, names: &Names, query: &Query, seeds: &[(u32, f32)
     }
     let today = today(history, names);
     let all: Vec<(String, f32)> = query.words.iter().map(|word| (word.term.clone(), word.weight)).collect();
-    let title: Vec<(String, f32)> =
-        query.words.iter().filter(|word| word.in_title).map(|word| (word.term.clone(), word.weight)).collect();
+    let title: Vec<(String, f32)> = query
+        .words
+        .iter()
+        .filter(|word| word.in_title)
+        .map(|word| (word.term.clone(), word.weight))
+        .collect();
     for (signal, words) in [(Signal::Past, all), (Signal::PastTitle, title)] {
         let voices = similar::voices(history, &words);
         for (file, value) in similar::spoken_for(history, &voices) {

@@ -75,13 +75,17 @@ impl Project {
     /// [`Damaged`]; the index is then forgotten and the next opening builds it anew.
     pub fn locate(&self, text: &str, limit: usize) -> Result<Vec<(Hit, Role)>, Damaged> {
         let query = Query::parse(text);
-        let blended = gather::gather(&self.root, &self.index, &self.history, &query).inspect_err(|_| self.store.forget())?;
+        let blended = gather::gather(&self.root, &self.index, &self.history, &query)
+            .inspect_err(|_| self.store.forget())?;
         let mut order: Vec<(usize, f32)> =
             self.index.live().map(|(number, _)| (number, blended.score(number))).collect();
         order.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
         order.truncate(limit);
-        let weights: FxHashMap<&str, f32> =
-            query.words.iter().map(|word| (word.term.as_str(), word.weight * if word.in_title { 1.5 } else { 1.0 })).collect();
+        let weights: FxHashMap<&str, f32> = query
+            .words
+            .iter()
+            .map(|word| (word.term.as_str(), word.weight * if word.in_title { 1.5 } else { 1.0 }))
+            .collect();
         let hits = order.into_iter().filter_map(|(number, score)| {
             let doc = self.index.doc(number)?;
             let text = verbatim::text_of(&self.root, &doc.path);
@@ -94,7 +98,8 @@ impl Project {
             })
         });
         let hits: Vec<Hit> = hits.collect();
-        let facts: Vec<(&str, Kind, f32)> = hits.iter().map(|hit| (hit.path.as_str(), hit.kind, hit.score)).collect();
+        let facts: Vec<(&str, Kind, f32)> =
+            hits.iter().map(|hit| (hit.path.as_str(), hit.kind, hit.score)).collect();
         let roles = categorize::roles(&facts);
         Ok(hits.into_iter().zip(roles).collect())
     }

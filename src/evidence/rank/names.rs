@@ -65,8 +65,11 @@ impl Names {
     /// back, each with the number of parts that fit.
     pub fn ending_like(&self, mention: &str) -> (Vec<u32>, usize) {
         let mention = mention.to_lowercase();
-        let wanted: Vec<&str> = mention.split('/').filter(|part| !part.is_empty() && *part != "." && *part != "..").collect();
-        let Some(files) = wanted.last().and_then(|name| self.by_name.get(*name)) else { return (Vec::new(), 0) };
+        let wanted: Vec<&str> =
+            mention.split('/').filter(|part| !part.is_empty() && *part != "." && *part != "..").collect();
+        let Some(files) = wanted.last().and_then(|name| self.by_name.get(*name)) else {
+            return (Vec::new(), 0);
+        };
         let fit = |file: u32| {
             let path = &self.paths[file as usize];
             path.rsplit('/').zip(wanted.iter().rev()).take_while(|(a, b)| a == *b).count()
@@ -129,7 +132,9 @@ impl Names {
             .filter(|file| fits(folder_of(&self.paths[*file as usize]), folders))
             .collect();
         let entrances = self.by_entrance.get(last).map_or(&[][..], Vec::as_slice);
-        files.extend(entrances.iter().copied().filter(|file| fits(folder_of(&self.paths[*file as usize]), parts)));
+        files.extend(
+            entrances.iter().copied().filter(|file| fits(folder_of(&self.paths[*file as usize]), parts)),
+        );
         files
     }
 }

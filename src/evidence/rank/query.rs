@@ -59,14 +59,22 @@ static PYTHON_FRAME: LazyLock<Option<Regex>> =
 static PLACE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"([\w./\\@+~-]*[\w-]\.(?:pyi?|pyx|rs|go|[mc]?[jt]sx?|vue|java|kt|scala|cs|rb|php|swift|cc|cpp|cxx|hpp|hh|[ch])):(\d+)").ok()
 });
-static PATH: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"[\w.@+~-]*(?:[/\\][\w.@+~-]+)+|[\w-]+\.[A-Za-z]\w{0,9}\b").ok());
+static PATH: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"[\w.@+~-]*(?:[/\\][\w.@+~-]+)+|[\w-]+\.[A-Za-z]\w{0,9}\b").ok());
 static DOTTED: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"[A-Za-z_]\w*(?:(?:\.|::|#|->)[A-Za-z_]\w*)+").ok());
 static NAME: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"[A-Za-z_$][A-Za-z0-9_]*(?:\(|\b)").ok());
-static QUOTED: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new("`([^`\n]{2,160})`|\"([^\"\n]{3,160})\"|'([^'\n]{3,160})'|“([^”\n]{2,160})”|「([^」\n]{1,80})」").ok());
+static QUOTED: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(
+        "`([^`\n]{2,160})`|\"([^\"\n]{3,160})\"|'([^'\n]{3,160})'|“([^”\n]{2,160})”|「([^」\n]{1,80})」",
+    )
+    .ok()
+});
 
-fn matches<'t>(pattern: &'static LazyLock<Option<Regex>>, text: &'t str) -> impl Iterator<Item = regex::Captures<'t>> {
+fn matches<'t>(
+    pattern: &'static LazyLock<Option<Regex>>,
+    text: &'t str,
+) -> impl Iterator<Item = regex::Captures<'t>> {
     pattern.iter().flat_map(move |regex| regex.captures_iter(text))
 }
 
@@ -92,24 +100,31 @@ impl Query {
             }
         }
         for found in matches(&DOTTED, &text) {
-            let parts: Vec<String> =
-                found[0].split(['.', ':', '#', '>', '-']).filter(|part| !part.is_empty()).map(str::to_owned).collect();
+            let parts: Vec<String> = found[0]
+                .split(['.', ':', '#', '>', '-'])
+                .filter(|part| !part.is_empty())
+                .map(str::to_owned)
+                .collect();
             if !query.dotted.contains(&parts) && query.dotted.len() < 100 {
                 query.dotted.push(parts);
             }
         }
         for found in matches(&QUOTED, &text) {
             let inner = (1..=5).find_map(|group| found.get(group)).map_or("", |group| group.as_str().trim());
-            if inner.len() > 2 && !query.quoted.iter().any(|known| known == inner) && query.quoted.len() < 60 {
+            if inner.len() > 2 && !query.quoted.iter().any(|known| known == inner) && query.quoted.len() < 60
+            {
                 query.quoted.push(inner.to_owned());
             }
         }
         query.identifiers = identifiers(&text, &query.quoted);
         query.words = weighted(&query.title, &text);
         let title = query.title.to_lowercase();
-        let says = |words: &[&str]| words.iter().any(|word| title.split(|c: char| !c.is_alphanumeric()).any(|part| part == *word));
+        let says = |words: &[&str]| {
+            words.iter().any(|word| title.split(|c: char| !c.is_alphanumeric()).any(|part| part == *word))
+        };
         query.about_tests = says(&["test", "tests", "unittest", "testsuite", "flaky"]);
-        query.about_documents = says(&["doc", "docs", "documentation", "readme", "typo", "changelog", "tutorial"]);
+        query.about_documents =
+            says(&["doc", "docs", "documentation", "readme", "typo", "changelog", "tutorial"]);
         query.text = text;
         query
     }
@@ -202,20 +217,162 @@ fn identifiers(text: &str, quoted: &[String]) -> Vec<(String, f32)> {
             note(inner, 0.8);
         }
     }
-    order.into_iter().take(400).map(|name| { let sure = found[&name]; (name, sure) }).collect()
+    order
+        .into_iter()
+        .take(400)
+        .map(|name| {
+            let sure = found[&name];
+            (name, sure)
+        })
+        .collect()
 }
 
 /// English words and words of every issue; rarity in the project does the rest.
 const STOP: &[&str] = &[
-    "the", "and", "for", "that", "this", "with", "from", "have", "has", "had", "was", "were", "are", "been", "being", "not", "but", "you",
-    "your", "can", "could", "would", "should", "will", "when", "what", "which", "who", "how", "why", "where", "there", "here", "then",
-    "than", "them", "they", "their", "its", "it", "is", "in", "on", "of", "to", "an", "as", "at", "be", "by", "do", "if", "or", "so",
-    "we", "my", "me", "he", "no", "up", "out", "into", "about", "also", "any", "all", "some", "such", "only", "very", "just", "like",
-    "does", "did", "don", "doesn", "didn", "isn", "wasn", "won", "couldn", "shouldn", "wouldn", "because", "however", "after", "before",
-    "while", "these", "those", "more", "most", "other", "our", "us", "same", "seem", "seems", "please", "thanks", "thank", "hello", "hi",
-    "following", "happen", "happens", "currently", "bug", "issue", "problem", "description", "expected", "actual", "behavior", "behaviour",
-    "reproduce", "steps", "see", "think", "maybe", "want", "need", "needs", "make", "makes", "get", "gets", "use", "used", "using",
-    "work", "works", "working", "way", "instead", "one", "two", "am", "ve", "ll", "re",
+    "the",
+    "and",
+    "for",
+    "that",
+    "this",
+    "with",
+    "from",
+    "have",
+    "has",
+    "had",
+    "was",
+    "were",
+    "are",
+    "been",
+    "being",
+    "not",
+    "but",
+    "you",
+    "your",
+    "can",
+    "could",
+    "would",
+    "should",
+    "will",
+    "when",
+    "what",
+    "which",
+    "who",
+    "how",
+    "why",
+    "where",
+    "there",
+    "here",
+    "then",
+    "than",
+    "them",
+    "they",
+    "their",
+    "its",
+    "it",
+    "is",
+    "in",
+    "on",
+    "of",
+    "to",
+    "an",
+    "as",
+    "at",
+    "be",
+    "by",
+    "do",
+    "if",
+    "or",
+    "so",
+    "we",
+    "my",
+    "me",
+    "he",
+    "no",
+    "up",
+    "out",
+    "into",
+    "about",
+    "also",
+    "any",
+    "all",
+    "some",
+    "such",
+    "only",
+    "very",
+    "just",
+    "like",
+    "does",
+    "did",
+    "don",
+    "doesn",
+    "didn",
+    "isn",
+    "wasn",
+    "won",
+    "couldn",
+    "shouldn",
+    "wouldn",
+    "because",
+    "however",
+    "after",
+    "before",
+    "while",
+    "these",
+    "those",
+    "more",
+    "most",
+    "other",
+    "our",
+    "us",
+    "same",
+    "seem",
+    "seems",
+    "please",
+    "thanks",
+    "thank",
+    "hello",
+    "hi",
+    "say",
+    "says",
+    "said",
+    "following",
+    "happen",
+    "happens",
+    "currently",
+    "bug",
+    "issue",
+    "problem",
+    "description",
+    "expected",
+    "actual",
+    "behavior",
+    "behaviour",
+    "reproduce",
+    "steps",
+    "see",
+    "think",
+    "maybe",
+    "want",
+    "need",
+    "needs",
+    "make",
+    "makes",
+    "get",
+    "gets",
+    "use",
+    "used",
+    "using",
+    "work",
+    "works",
+    "working",
+    "way",
+    "instead",
+    "one",
+    "two",
+    "am",
+    "ve",
+    "ll",
+    "re",
 ];
 
 fn weighted(title: &str, text: &str) -> Vec<Word> {

@@ -40,7 +40,8 @@ struct Held {
 
 /// For each file: how much of the quoted texts and of the phrases it holds.
 pub fn score(root: &Path, query: &Query, paths: &[&[u8]]) -> Vec<(f32, f32)> {
-    let finders: Vec<Finder<'_>> = query.quoted.iter().take(MAX_QUOTED).map(|text| Finder::new(text.as_bytes())).collect();
+    let finders: Vec<Finder<'_>> =
+        query.quoted.iter().take(MAX_QUOTED).map(|text| Finder::new(text.as_bytes())).collect();
     let wanted = phrases(&query.text);
     let look = |path: &[u8]| {
         let text = text_of(root, path);
@@ -54,7 +55,8 @@ pub fn score(root: &Path, query: &Query, paths: &[&[u8]]) -> Vec<(f32, f32)> {
         held
     };
     // Every second file each, so that both halves are about the same work.
-    let half = |start: usize| paths.iter().skip(start).step_by(2).map(|path| look(path)).collect::<Vec<Held>>();
+    let half =
+        |start: usize| paths.iter().skip(start).step_by(2).map(|path| look(path)).collect::<Vec<Held>>();
     let (even, odd) = std::thread::scope(|scope| {
         let odd = scope.spawn(|| half(1));
         (half(0), odd.join().unwrap_or_default())
@@ -112,7 +114,12 @@ fn each_phrase(text: &str, mut each: impl FnMut(u64)) {
 }
 
 /// The lines of `text` that hold most of the task's rare words: (number from 1, line), in the order of the file.
-pub fn lines(weights: &FxHashMap<&str, f32>, text: &str, limit: usize, max_chars: usize) -> Vec<(u32, String)> {
+pub fn lines(
+    weights: &FxHashMap<&str, f32>,
+    text: &str,
+    limit: usize,
+    max_chars: usize,
+) -> Vec<(u32, String)> {
     let mut scored: Vec<(f32, u32, &str)> = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {
         if line.len() > 2_000 {
@@ -137,5 +144,8 @@ pub fn lines(weights: &FxHashMap<&str, f32>, text: &str, limit: usize, max_chars
     scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
     scored.truncate(limit);
     scored.sort_by_key(|(_, number, _)| *number);
-    scored.into_iter().map(|(_, number, line)| (number, crate::base::text::one_line(line.trim(), max_chars))).collect()
+    scored
+        .into_iter()
+        .map(|(_, number, line)| (number, crate::base::text::one_line(line.trim(), max_chars)))
+        .collect()
 }

@@ -13,7 +13,9 @@ pub fn cut<'a>(text: &'a str, mut each: impl FnMut(u32, &'a str)) {
     let mut at = 0;
     for line in text.split_inclusive('\n') {
         let margin = line.trim_end().is_empty() || !line.starts_with([' ', '\t', '}', ')', ']']);
-        let full = lines >= MIN_LINES && margin || lines >= MAX_LINES || at - start + line.len() > MAX_BYTES && lines > 0;
+        let full = lines >= MIN_LINES && margin
+            || lines >= MAX_LINES
+            || at - start + line.len() > MAX_BYTES && lines > 0;
         if full {
             each(first_line, &text[start..at]);
             start = at;
@@ -34,7 +36,8 @@ mod tests {
 
     #[test]
     fn pieces_cover_the_text_in_order() {
-        let text: String = (0..500).map(|n| if n % 7 == 0 { "\n".into() } else { format!("    line {n}\n") }).collect();
+        let text: String =
+            (0..500).map(|n| if n % 7 == 0 { "\n".into() } else { format!("    line {n}\n") }).collect();
         let mut joined = String::new();
         let mut next = 1;
         cut(&text, |line, piece| {

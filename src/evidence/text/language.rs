@@ -27,13 +27,17 @@ const ENDINGS: &[(Language, &[&str])] = &[
     (Language::Go, &["go"]),
     (Language::Script, &["ts", "tsx", "js", "jsx", "mjs", "cjs", "mts", "cts", "vue", "svelte"]),
     (Language::Java, &["java", "kt", "kts", "scala", "cs", "groovy"]),
-    (Language::C, &["c", "h", "cc", "cpp", "cxx", "hpp", "hh", "hxx", "inl", "ipp", "tcc", "cu", "cuh", "m", "mm"]),
+    (
+        Language::C,
+        &["c", "h", "cc", "cpp", "cxx", "hpp", "hh", "hxx", "inl", "ipp", "tcc", "cu", "cuh", "m", "mm"],
+    ),
     (
         Language::Code,
         &[
-            "rb", "php", "sh", "bash", "zsh", "pl", "pm", "lua", "swift", "r", "jl", "ex", "exs", "erl", "hs", "ml", "mli", "clj",
-            "dart", "zig", "nim", "d", "f90", "f", "el", "lisp", "scm", "vim", "sql", "s", "asm", "y", "l", "proto", "cmake",
-            "ps1", "tcl", "awk", "m4", "gradle", "v", "sv", "vhd", "td", "lark", "g4", "pest", "jsonnet", "tf", "nix",
+            "rb", "php", "sh", "bash", "zsh", "pl", "pm", "lua", "swift", "r", "jl", "ex", "exs", "erl",
+            "hs", "ml", "mli", "clj", "dart", "zig", "nim", "d", "f90", "f", "el", "lisp", "scm", "vim",
+            "sql", "s", "asm", "y", "l", "proto", "cmake", "ps1", "tcl", "awk", "m4", "gradle", "v", "sv",
+            "vhd", "td", "lark", "g4", "pest", "jsonnet", "tf", "nix",
         ],
     ),
     (Language::Prose, &["md", "markdown", "rst", "txt", "adoc", "tex", "texi", "org", "rdoc", "pod"]),
@@ -47,7 +51,9 @@ impl Language {
         let known = ENDINGS.iter().find(|(_, endings)| endings.contains(&ending.as_str()));
         match known {
             Some((language, _)) => *language,
-            None if ["Makefile", "Dockerfile", "Rakefile", "Jenkinsfile", "CMakeLists.txt"].contains(&name) => {
+            None if ["Makefile", "Dockerfile", "Rakefile", "Jenkinsfile", "CMakeLists.txt"]
+                .contains(&name) =>
+            {
                 Self::Code
             }
             None if ending.is_empty() => Self::Prose,

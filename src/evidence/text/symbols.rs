@@ -56,23 +56,99 @@ fn is_comment(language: Language, line: &str) -> bool {
 
 /// Words that may stand before the one that says what is defined.
 const MODIFIERS: &[&str] = &[
-    "pub", "export", "default", "async", "static", "public", "private", "protected", "internal", "abstract", "final", "const", "unsafe",
-    "extern", "inline", "virtual", "constexpr", "explicit", "override", "sealed", "partial", "open", "data", "declare", "readonly",
-    "friend", "typedef", "template", "local", "synchronized", "native", "suspend", "case", "cdef", "cpdef",
+    "pub",
+    "export",
+    "default",
+    "async",
+    "static",
+    "public",
+    "private",
+    "protected",
+    "internal",
+    "abstract",
+    "final",
+    "const",
+    "unsafe",
+    "extern",
+    "inline",
+    "virtual",
+    "constexpr",
+    "explicit",
+    "override",
+    "sealed",
+    "partial",
+    "open",
+    "data",
+    "declare",
+    "readonly",
+    "friend",
+    "typedef",
+    "template",
+    "local",
+    "synchronized",
+    "native",
+    "suspend",
+    "case",
+    "cdef",
+    "cpdef",
 ];
 
 /// Words that are followed by the defined name.
 fn defines(language: Language, word: &str) -> bool {
     let words: &[&str] = match language {
         Language::Python => &["def", "class", "cdef", "cpdef", "ctypedef"],
-        Language::Rust => &["fn", "struct", "enum", "trait", "type", "mod", "const", "static", "macro_rules!", "union"],
+        Language::Rust => {
+            &["fn", "struct", "enum", "trait", "type", "mod", "const", "static", "macro_rules!", "union"]
+        }
         Language::Go => &["func", "type", "const", "var"],
-        Language::Script => &["function", "function*", "class", "interface", "type", "enum", "namespace", "const", "let", "var"],
-        Language::Java => &["class", "interface", "enum", "record", "object", "trait", "fun", "def", "struct", "namespace", "val", "var"],
+        Language::Script => &[
+            "function",
+            "function*",
+            "class",
+            "interface",
+            "type",
+            "enum",
+            "namespace",
+            "const",
+            "let",
+            "var",
+        ],
+        Language::Java => &[
+            "class",
+            "interface",
+            "enum",
+            "record",
+            "object",
+            "trait",
+            "fun",
+            "def",
+            "struct",
+            "namespace",
+            "val",
+            "var",
+        ],
         Language::C => &["struct", "class", "enum", "union", "namespace", "concept", "using"],
         Language::Code => &[
-            "def", "class", "module", "function", "func", "sub", "defmodule", "defp", "fn", "type", "struct", "enum", "interface", "trait",
-            "protocol", "extension", "message", "service", "proc", "let",
+            "def",
+            "class",
+            "module",
+            "function",
+            "func",
+            "sub",
+            "defmodule",
+            "defp",
+            "fn",
+            "type",
+            "struct",
+            "enum",
+            "interface",
+            "trait",
+            "protocol",
+            "extension",
+            "message",
+            "service",
+            "proc",
+            "let",
         ],
         Language::Prose | Language::Data => &[],
     };
@@ -97,7 +173,10 @@ fn symbol<'a>(language: Language, line: &'a str, margin: bool) -> Option<&'a str
             if language == Language::Go && word == "func" && after.starts_with('(') {
                 after = after.split_once(')')?.1.trim_start();
             }
-            if matches!(after.split_whitespace().next(), Some("mut" | "fn" | "class" | "unsafe" | "struct" | "enum")) {
+            if matches!(
+                after.split_whitespace().next(),
+                Some("mut" | "fn" | "class" | "unsafe" | "struct" | "enum")
+            ) {
                 rest = after;
                 continue;
             }
@@ -148,8 +227,32 @@ fn c_function(line: &str) -> Option<&str> {
 }
 
 const CONTROL: &[&str] = &[
-    "if", "for", "while", "switch", "catch", "return", "else", "do", "try", "sizeof", "function", "constructor", "super", "await", "throw",
-    "new", "typeof", "using", "lock", "foreach", "synchronized", "assert", "defined", "elif", "match", "with",
+    "if",
+    "for",
+    "while",
+    "switch",
+    "catch",
+    "return",
+    "else",
+    "do",
+    "try",
+    "sizeof",
+    "function",
+    "constructor",
+    "super",
+    "await",
+    "throw",
+    "new",
+    "typeof",
+    "using",
+    "lock",
+    "foreach",
+    "synchronized",
+    "assert",
+    "defined",
+    "elif",
+    "match",
+    "with",
 ];
 
 /// `name(…) {` in a class; with `typed`, only behind a type or modifier.
@@ -227,7 +330,8 @@ fn import(language: Language, line: &str, found: &mut Vec<String>) {
 }
 
 fn python_import(line: &str, found: &mut Vec<String>) {
-    let clean = |name: &str| name.split(" as ").next().unwrap_or("").trim_matches([' ', '(', ')', '\\']).to_owned();
+    let clean =
+        |name: &str| name.split(" as ").next().unwrap_or("").trim_matches([' ', '(', ')', '\\']).to_owned();
     if let Some(rest) = line.strip_prefix("from ") {
         let Some((module, names)) = rest.split_once(" import ") else { return };
         let module = module.trim();
@@ -243,7 +347,8 @@ fn python_import(line: &str, found: &mut Vec<String>) {
 
 /// `a::{b, c::d}` as `a::b`, `a::c::d`; deeper braces are left out.
 fn rust_use(text: &str, found: &mut Vec<String>) {
-    let clean = |name: &str| name.split(" as ").next().unwrap_or("").trim_matches([' ', '}', ',', '{']).to_owned();
+    let clean =
+        |name: &str| name.split(" as ").next().unwrap_or("").trim_matches([' ', '}', ',', '{']).to_owned();
     match text.split_once('{') {
         Some((head, names)) => {
             found.push(head.trim_end_matches("::").trim().to_owned());

@@ -125,7 +125,11 @@ pub fn parts<'a>(word: &'a str, mut each: impl FnMut(&'a str)) {
             let next = bytes.get(at + 1).copied().unwrap_or(b'_');
             before == b'_'
                 || here.is_ascii_uppercase()
-                    && (before.is_ascii_lowercase() || before.is_ascii_digit() || next.is_ascii_lowercase() && before.is_ascii_uppercase() && !is_plural_mark(bytes, at))
+                    && (before.is_ascii_lowercase()
+                        || before.is_ascii_digit()
+                        || next.is_ascii_lowercase()
+                            && before.is_ascii_uppercase()
+                            && !is_plural_mark(bytes, at))
         };
         if !cut {
             continue;

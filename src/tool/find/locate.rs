@@ -68,9 +68,9 @@ fn locate(cx: &ToolCx, args: &Args) -> Result<Envelope, ToolError> {
         return Err(ToolError::model(ErrorCode::ExecutionError, "there is no index here; use Grep and Glob"));
     };
     let limit = args.k.filter(|&k| k > 0).unwrap_or(DEFAULT_FILES).min(MAX_FILES);
-    let hits = desk
-        .locate(&args.query, limit)
-        .map_err(|error| ToolError::model(ErrorCode::ExecutionError, format!("{error}; use Grep and Glob")))?;
+    let hits = desk.locate(&args.query, limit).map_err(|error| {
+        ToolError::model(ErrorCode::ExecutionError, format!("{error}; use Grep and Glob"))
+    })?;
     if hits.is_empty() {
         return Ok(Envelope::success("nothing here fits; try other words").with("total", 0));
     }
@@ -79,12 +79,20 @@ fn locate(cx: &ToolCx, args: &Args) -> Result<Envelope, ToolError> {
         show(&mut body, place, hit, *role);
     }
     let files: Vec<&str> = hits.iter().map(|(hit, _)| hit.path.as_str()).collect();
-    Ok(Envelope::success("").with("query", one_line(&args.query, 200)).with("paths", files).with_body("content", body))
+    Ok(Envelope::success("")
+        .with("query", one_line(&args.query, 200))
+        .with("paths", files)
+        .with_body("content", body))
 }
 
 fn show(body: &mut String, place: usize, hit: &Hit, role: Role) {
     let mark = if role == Role::Modify { "" } else { " (to read)" };
-    let _ = writeln!(body, "{}{mark}: {}", hit.path, hit.reasons().into_iter().take(2).collect::<Vec<_>>().join(", "));
+    let _ = writeln!(
+        body,
+        "{}{mark}: {}",
+        hit.path,
+        hit.reasons().into_iter().take(2).collect::<Vec<_>>().join(", ")
+    );
     if place < WITH_LINES {
         for (number, line) in hit.lines.iter().take(LINES) {
             let _ = writeln!(body, "  {number}: {line}");
