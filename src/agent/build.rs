@@ -65,7 +65,8 @@ pub fn start(setup: Setup) -> Result<Handle, LogError> {
         let spill = Arc::clone(&engine.core.dispatcher.cx.spill);
         tokio::task::spawn_blocking(move || spill.clean());
         // A person still types; the index may be ready before the first task is.
-        if let Some((desk, _)) = engine.core.evidence.clone().filter(|_| engine.wiring.interactive) {
+        let wanted = engine.wiring.interactive && engine.core.task_context.is_some();
+        if let Some(desk) = engine.core.dispatcher.cx.evidence.clone().filter(|_| wanted) {
             tokio::task::spawn_blocking(move || desk.warm());
         }
         engine.run(op_receiver).await;
@@ -130,9 +131,7 @@ fn core(
     let spill = Arc::new(Spill::new(project_state.join("tool-output")));
     let mut cx = ToolCx::new(workspace.to_owned(), Arc::clone(&spill));
     cx.originals = Some(Arc::clone(originals) as _);
-    let desk = Arc::new(Desk::new(workspace, project_state));
-    cx.evidence = Some(Arc::clone(&desk));
-    let evidence = loaded.work.task_context.map(|patience| (desk, patience));
+    cx.evidence = Some(Arc::new(Desk::new(workspace, project_state)));
     let policy = Arc::new(PolicyDesk::new(
         loaded.work.permission,
         Rules::load(project_state),
@@ -163,7 +162,7 @@ fn core(
         summary_failures: 0,
         last_estimate: 0,
         typed: Vec::new(),
-        evidence,
+        task_context: loaded.work.task_context,
     }
 }
 

@@ -12,7 +12,6 @@ use crate::context::law::Law;
 use crate::context::layer::LayerInputs;
 use crate::context::ledger::Ledger;
 use crate::context::mention;
-use crate::evidence::desk::Desk;
 use crate::model::item::UserMessage;
 use crate::model::request::Params;
 use crate::protocol::event::LedgerView;
@@ -37,8 +36,8 @@ pub struct Core {
     pub last_estimate: u64,
     /// What the person typed for the running turn, word for word, to give it back when the turn comes to nothing.
     pub typed: Vec<String>,
-    /// What finds the files of a new task, and how long that may take; `None` when that is switched off.
-    pub evidence: Option<(Arc<Desk>, Duration)>,
+    /// How long the files of a new task may be looked for; `None` when that is switched off.
+    pub task_context: Option<Duration>,
 }
 
 impl Core {

@@ -13,7 +13,8 @@ const CHARS_PER_WINDOW_TOKEN: f64 = 0.03 * 4.0;
 impl Core {
     /// The block for `text`, if it begins a task that the project knows something about.
     pub async fn task_context(&self, text: &str) -> Option<String> {
-        let (desk, patience) = self.evidence.clone()?;
+        let patience = self.task_context?;
+        let desk = self.dispatcher.cx.evidence.clone()?;
         if !desk.is_new_task(text) {
             return None;
         }

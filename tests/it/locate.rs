@@ -118,7 +118,7 @@ fn the_past_finds_what_the_words_do_not() {
     fs::create_dir(&known).unwrap();
     unpack(&bare);
     with_history(&known);
-    let task = "Cents disagree with the tax office";
+    let task = "Trouble with the tax office";
     let place = |root: &Path| {
         let project = Project::open(root, &dir.path().join("state").join(root.file_name().unwrap())).unwrap();
         paths(&project, task, 40).iter().position(|path| path == "shop/money.py").unwrap()
@@ -394,7 +394,7 @@ async fn reading_tools_follow_one_clear_winner_and_say_so() {
     let read = bench.call("Read", json!({"path": "app/main.py"})).await;
     assert_eq!(read.data["path"], "server/app/main.py");
     assert!(read.text.starts_with("app/main.py does not exist; this is server/app/main.py"), "{}", read.text);
-    let listed = bench.call("LS", json!({"path": "APP"})).await;
+    let listed = bench.call("LS", json!({"path": "Server/App"})).await;
     assert!(listed.text.contains("this is server/app"), "{listed:?}");
     let found = bench.call("Grep", json!({"pattern": "hello", "path": "App/main.py"})).await;
     assert!(found.text.contains("this is server/app/main.py"), "{}", found.text);
