@@ -34,16 +34,16 @@ pub fn run(cli: &Cli, args: &LocateArgs) -> Result<(), Failure> {
     let hits = hits(&opened, &text, args.limit.max(1))?;
     if args.json {
         let files: Vec<Value> = hits.iter().map(|(hit, role)| as_json(hit, *role, args.explain)).collect();
-        return Ok(report::print(&format!("{}\n", Value::from(files)))?);
+        return report::print(&format!("{}\n", Value::from(files)));
     }
     if hits.is_empty() {
-        return Ok(report::print("Nothing here fits.\n")?);
+        return report::print("Nothing here fits.\n");
     }
     let mut out = String::new();
     for (number, (hit, role)) in (1..).zip(&hits) {
         out.push_str(&as_text(number, hit, *role, args.explain));
     }
-    Ok(report::print(&out)?)
+    report::print(&out)
 }
 
 /// A damaged index is built anew once.

@@ -49,7 +49,7 @@ pub fn merge(path: &Path, parts: &[(&Segment, &[bool])]) -> io::Result<u64> {
     let mut streams: Vec<AllTerms<'_>> = parts.iter().map(|(segment, _)| segment.all()).collect();
     let mut heads: Vec<Option<Term>> = Vec::new();
     for stream in &mut streams {
-        heads.push(stream.next().map_err(damaged)?);
+        heads.push(stream.advance().map_err(damaged)?);
     }
     while let Some(key) = heads.iter().flatten().map(|term| term.key.as_slice()).min().map(<[u8]>::to_vec) {
         let mut list = Postings::default();
@@ -63,7 +63,7 @@ pub fn merge(path: &Path, parts: &[(&Segment, &[bool])]) -> io::Result<u64> {
                 }
             })
             .map_err(damaged)?;
-            *head = streams[number].next().map_err(damaged)?;
+            *head = streams[number].advance().map_err(damaged)?;
         }
         if list.count > 0 {
             writer.term(&key, list.count, &list.bytes)?;

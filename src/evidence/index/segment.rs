@@ -292,7 +292,7 @@ impl AllTerms<'_> {
     ///
     /// # Errors
     /// [`Damaged`].
-    pub fn next(&mut self) -> Result<Option<Term>, Damaged> {
+    pub fn advance(&mut self) -> Result<Option<Term>, Damaged> {
         if self.ready.is_empty() && self.block < self.segment.blocks.len() {
             let bytes = self.segment.block_words(self.block)?;
             let mut words = WordsOf { cursor: Cursor::new(&bytes), key: Vec::new() };

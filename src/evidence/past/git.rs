@@ -88,7 +88,10 @@ pub fn log(root: &Path, since: Option<&str>) -> Vec<LogEntry> {
         Some(since) => command.arg(format!("{since}..HEAD")),
         None => command.arg("HEAD"),
     };
-    command.args(["--", "."]);
+    // At the top the limit to the folder would only cost time.
+    if !root.join(".git").exists() {
+        command.args(["--", "."]);
+    }
     let Ok(mut child) = command.spawn() else { return Vec::new() };
     let entries = child.stdout.take().map(|stdout| parse(BufReader::new(stdout))).unwrap_or_default();
     let _ = child.kill();

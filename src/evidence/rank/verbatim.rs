@@ -45,8 +45,8 @@ pub fn score(root: &Path, query: &Query, paths: &[&[u8]]) -> Vec<(f32, f32)> {
     let wanted = phrases(&query.text);
     let look = |path: &[u8]| {
         let text = text_of(root, path);
-        let mut held = Held::default();
-        held.quoted = (0..finders.len()).filter(|n| finders[*n].find(text.as_bytes()).is_some()).collect();
+        let quoted = (0..finders.len()).filter(|n| finders[*n].find(text.as_bytes()).is_some());
+        let mut held = Held { quoted: quoted.collect(), phrases: FxHashSet::default() };
         each_phrase(&text, |phrase| {
             if wanted.contains(&phrase) {
                 held.phrases.insert(phrase);

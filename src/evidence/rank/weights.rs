@@ -47,7 +47,7 @@ pub const WEIGHTS: [Weight; COUNT] = [
     weight(Signal::Imports, 0.26, 0.00),
     weight(Signal::Together, 0.26, 0.00),
     sparse(Signal::Past, 0.80, 0.35, 1.0),
-    sparse(Signal::PastTitle, 0.20, 0.00, 1.0),
+    sparse(Signal::PastTitle, 0.35, 0.00, 1.0),
     weight(Signal::Folder, 0.34, 0.00),
     sparse(Signal::Twin, 0.15, 0.10, 1.0),
     sparse(Signal::Recent, 0.35, 0.10, 1.0),

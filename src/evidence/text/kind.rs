@@ -41,9 +41,13 @@ impl Kind {
         let offers_testing = language == Language::Python
             && !folders.split('/').next().is_some_and(|first| TEST_FOLDERS.contains(&first))
             && !in_folder(&["tests", "testdata", "fixtures"]);
-        if in_folder(FOREIGN_FOLDERS) || is_locked(name) || is_generated(name, head) {
+        let packed = matches!(language, Language::Script | Language::Data) && in_folder(&["dist"]);
+        let specified =
+            matches!(language, Language::Script | Language::Code) && in_folder(&["spec", "specs"]);
+        if in_folder(FOREIGN_FOLDERS) || packed || is_locked(name) || is_generated(name, head) {
             Self::Foreign
-        } else if in_folder(TEST_FOLDERS) && !offers_testing
+        } else if specified
+            || in_folder(TEST_FOLDERS) && !offers_testing
             || folders.split('/').any(is_test_folder)
             || is_test_name(name, path)
         {
@@ -77,7 +81,6 @@ const FOREIGN_FOLDERS: &[&str] = &[
     "extern",
     "externals",
     "bower_components",
-    "dist",
     "site-packages",
     "_vendored",
     "contrib_libs",
@@ -87,8 +90,6 @@ const TEST_FOLDERS: &[&str] = &[
     "tests",
     "testing",
     "testdata",
-    "spec",
-    "specs",
     "__tests__",
     "__mocks__",
     "fixtures",
@@ -220,6 +221,10 @@ mod tests {
         assert_eq!(kind("core/src/test/java/a/FooTest.java"), Kind::Test);
         assert_eq!(kind("src/contest.py"), Kind::Source);
         assert_eq!(kind("src/latest.rs"), Kind::Source);
+        assert_eq!(kind("src/dist/component.rs"), Kind::Source);
+        assert_eq!(kind("dist/app.js"), Kind::Foreign);
+        assert_eq!(kind("pkg/spec/parse.go"), Kind::Source);
+        assert_eq!(kind("spec/parse_spec.rb"), Kind::Test);
         assert_eq!(kind("web/test/client.py"), Kind::Source);
         assert_eq!(kind("test/client.py"), Kind::Test);
         assert_eq!(kind("docs/topics/db.txt"), Kind::Document);

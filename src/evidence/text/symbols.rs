@@ -155,11 +155,12 @@ fn defines(language: Language, word: &str) -> bool {
     words.contains(&word)
 }
 
-fn symbol<'a>(language: Language, line: &'a str, margin: bool) -> Option<&'a str> {
-    if language == Language::C {
-        if let Some(rest) = line.strip_prefix("#define ").or_else(|| line.strip_prefix("# define ")) {
-            return name_at(rest.trim_start());
-        }
+fn symbol(language: Language, line: &str, margin: bool) -> Option<&str> {
+    let defined = || line.strip_prefix("#define ").or_else(|| line.strip_prefix("# define "));
+    if language == Language::C
+        && let Some(rest) = defined()
+    {
+        return name_at(rest.trim_start());
     }
     let mut rest = line;
     let mut modified = false;
@@ -258,7 +259,7 @@ const CONTROL: &[&str] = &[
 /// `name(…) {` in a class; with `typed`, only behind a type or modifier.
 fn method(line: &str, typed: bool) -> Option<&str> {
     let end = line.trim_end();
-    if !end.ends_with('{') && !(typed && end.ends_with([',', ')', '('])) {
+    if !(end.ends_with('{') || typed && end.ends_with([',', ')', '('])) {
         return None;
     }
     let open = line.find('(')?;
