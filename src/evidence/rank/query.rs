@@ -415,7 +415,7 @@ mod tests {
         let text = "parseRow() drops `empty cells`\n<!-- say what you see -->\nSee https://forge.example/a/b/blob/main/src/table/row.rs#L3 and app.models.Basket.\nFile \"/usr/lib/x/outer.py\", line 3, in go\nFile \"/home/me/inner.py\", line 9, in stop\n";
         let query = Query::parse(text);
         assert_eq!(query.title, "parseRow() drops `empty cells`");
-        assert!(query.words[0].in_title && query.words[0].term == "parse");
+        assert!(query.words[0].in_title && query.words[0].term == "pars");
         assert_eq!(query.identifiers[0], ("parserow".to_owned(), 1.0));
         assert_eq!(query.quoted, ["empty cells", "/usr/lib/x/outer.py", "/home/me/inner.py"]);
         assert_eq!(query.paths[0], "src/table/row.rs");

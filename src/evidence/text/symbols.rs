@@ -411,7 +411,7 @@ mod tests {
     fn script() {
         let text = "import { a,\n  b } from './a';\nconst x = require(\"x\");\nimport 'side';\nexport default class Menu extends B {\n  async open(item: string) {\n    if (x) {\n    const y = 1;\n  render() {\nexport const useThing = () => {\nexport interface Props {\nfunction* walk() {\n";
         let (symbols, imports) = read(Language::Script, text);
-        assert_eq!(symbols, "x Menu open render useThing Props walk");
+        assert_eq!(symbols, "Menu open render useThing Props walk");
         assert_eq!(imports, "./a x side");
     }
 

@@ -161,7 +161,7 @@ mod tests {
         assert_eq!(all("HTTPServer"), ["http", "server", "httpserver"]);
         assert_eq!(all("__get_item__"), ["get", "item", "get_item"]);
         assert_eq!(all("readFileSync2"), ["read", "file", "sync2", "readfilesync2"]);
-        assert_eq!(all("URLs validators"), ["urls", "validator"]);
+        assert_eq!(all("URLs validators"), ["url", "validator"]);
         assert_eq!(all("a 12 404 1234567 deadbeefdeadbeef0123"), ["404"]);
     }
 
