@@ -91,7 +91,7 @@ impl Query {
             Some(regex) => regex.replace_all(&text, " ").into_owned(),
             None => text,
         };
-        query.title = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("").to_owned();
+        query.title = title_of(&text).to_owned();
         query.frames = frames(&text);
         for found in matches(&PATH, &text) {
             let path = found[0].trim_matches(['.', '/', '\\']).replace('\\', "/");
@@ -128,6 +128,43 @@ impl Query {
         query.text = text;
         query
     }
+}
+
+/// Words of the headings that issue forms put in front.
+const HEADINGS: &[&str] = &[
+    "bug",
+    "report",
+    "describe",
+    "description",
+    "the",
+    "issue",
+    "feature",
+    "request",
+    "summary",
+    "problem",
+    "what",
+    "happened",
+    "version",
+    "environment",
+    "prerequisites",
+    "checklist",
+    "current",
+    "expected",
+    "actual",
+    "behavior",
+    "steps",
+    "to",
+    "reproduce",
+];
+
+/// The first line that is more than the heading of a form.
+fn title_of(text: &str) -> &str {
+    let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let says_something = |line: &&str| {
+        let mut words = line.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+        words.any(|word| !HEADINGS.contains(&word.to_lowercase().as_str()))
+    };
+    lines().take(6).find(says_something).or_else(|| lines().next()).unwrap_or("")
 }
 
 /// Templates hide their advice in markup comments.
@@ -430,6 +467,15 @@ mod tests {
         let text = "panic\ngoroutine 1:\nmain.stop()\n\t/go/src/app/stop.go:12 +0x1\nmain.main()\n\t/go/src/app/main.go:7\n  at Row.total (Row.java:31)";
         let paths: Vec<String> = Query::parse(text).frames.into_iter().map(|frame| frame.path).collect();
         assert_eq!(paths, ["/go/src/app/stop.go", "/go/src/app/main.go", "Row.java"]);
+    }
+
+    #[test]
+    fn the_heading_of_a_form_is_no_title() {
+        assert_eq!(
+            Query::parse("### Bug report\n\n**Description**\nOven stays cold\n").title,
+            "Oven stays cold"
+        );
+        assert_eq!(Query::parse("Description").title, "Description");
     }
 
     #[test]

@@ -301,7 +301,8 @@ fn import(language: Language, line: &str, found: &mut Vec<String>) {
                 let end = start + text[start..].find(['\'', '"'])?;
                 Some(text[start..end].to_owned())
             };
-            let import = line.starts_with("import ") || line.starts_with("export ") || line.starts_with('}');
+            let import =
+                line.starts_with("import ") || line.starts_with("export ") || line.contains("} from ");
             let source = if import && line.contains(" from ") {
                 line.rsplit_once(" from ").and_then(|(_, rest)| quoted(rest))
             } else if let Some((_, rest)) = line.split_once("require(") {
