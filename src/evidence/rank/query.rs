@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 use rustc_hash::FxHashMap;
 
+use super::frames::{self, Frame, matches};
 use crate::evidence::text::words::{self, Part};
 
 /// More different words than this add only noise; the text's first ones win.
@@ -21,14 +22,6 @@ pub struct Word {
     pub term: String,
     pub weight: f32,
     pub in_title: bool,
-}
-
-/// A place in a stack trace.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Frame {
-    pub path: String,
-    pub function: Option<String>,
-    pub line: u32,
 }
 
 /// The task taken apart.
@@ -54,11 +47,6 @@ pub struct Query {
 }
 
 static LINK: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r#"https?://[^\s)>\]"']+"#).ok());
-static PYTHON_FRAME: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r#"File "([^"\n]+)", line (\d+)(?:, in ([\w.<>]+))?"#).ok());
-static PLACE: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"([\w./\\@+~-]*[\w-]\.(?:pyi?|pyx|rs|go|[mc]?[jt]sx?|vue|java|kt|scala|cs|rb|php|swift|cc|cpp|cxx|hpp|hh|[ch])):(\d+)").ok()
-});
 static PATH: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"[\w.@+~-]*(?:[/\\][\w.@+~-]+)+|[\w-]+\.[A-Za-z]\w{0,9}\b").ok());
 static DOTTED: LazyLock<Option<Regex>> =
@@ -70,13 +58,6 @@ static QUOTED: LazyLock<Option<Regex>> = LazyLock::new(|| {
     )
     .ok()
 });
-
-fn matches<'t>(
-    pattern: &'static LazyLock<Option<Regex>>,
-    text: &'t str,
-) -> impl Iterator<Item = regex::Captures<'t>> {
-    pattern.iter().flat_map(move |regex| regex.captures_iter(text))
-}
 
 impl Query {
     /// Takes `text` apart.
@@ -92,7 +73,7 @@ impl Query {
             None => text,
         };
         query.title = title_of(&text).to_owned();
-        query.frames = frames(&text);
+        query.frames = frames::find(&text);
         for found in matches(&PATH, &text) {
             let path = found[0].trim_matches(['.', '/', '\\']).replace('\\', "/");
             if !query.paths.contains(&path) && path.len() > 3 && query.paths.len() < 100 {
@@ -185,36 +166,6 @@ fn linked_path(link: &str) -> Option<String> {
     let (_, path) = rest.split_once('/')?;
     let path = path.split(['#', '?']).next().unwrap_or(path);
     (path.contains('.')).then(|| path.to_owned())
-}
-
-fn frames(text: &str) -> Vec<Frame> {
-    let mut found: Vec<Frame> = Vec::new();
-    for capture in matches(&PYTHON_FRAME, text) {
-        found.push(Frame {
-            path: capture[1].replace('\\', "/"),
-            function: capture.get(3).map(|name| name.as_str().to_owned()),
-            line: capture[2].parse().unwrap_or(0),
-        });
-    }
-    let mut others: Vec<Frame> = Vec::new();
-    for capture in matches(&PLACE, text) {
-        let path = capture[1].replace('\\', "/");
-        others.push(Frame { path, function: None, line: capture[2].parse().unwrap_or(0) });
-    }
-    // Python tells the innermost last, everybody else first.
-    let python = |frame: &&Frame| frame.path.ends_with(".py");
-    if others.iter().filter(python).count() * 2 > others.len() {
-        others.reverse();
-    }
-    found.reverse();
-    found.extend(others);
-    let mut unique: Vec<Frame> = Vec::new();
-    for frame in found {
-        if !unique.contains(&frame) && unique.len() < 60 {
-            unique.push(frame);
-        }
-    }
-    unique
 }
 
 /// Names that look like code: with capitals inside, underscores, a call's bracket, or in backticks.
@@ -460,13 +411,6 @@ mod tests {
         assert_eq!(query.frames[0].path, "/home/me/inner.py");
         assert_eq!(query.frames[0].function.as_deref(), Some("stop"));
         assert!(!query.text.contains("what you see"));
-    }
-
-    #[test]
-    fn other_languages_tell_the_innermost_frame_first() {
-        let text = "panic\ngoroutine 1:\nmain.stop()\n\t/go/src/app/stop.go:12 +0x1\nmain.main()\n\t/go/src/app/main.go:7\n  at Row.total (Row.java:31)";
-        let paths: Vec<String> = Query::parse(text).frames.into_iter().map(|frame| frame.path).collect();
-        assert_eq!(paths, ["/go/src/app/stop.go", "/go/src/app/main.go", "Row.java"]);
     }
 
     #[test]
