@@ -6,7 +6,8 @@
 //! ```text
 //! 0 base                                      text, paths, files, processes, clock, secrets
 //! 1 model · search · config                   plain data; ignore-aware search; settings
-//! 2 protocol · session · provider · note      what front ends know; the log; model servers; the project's notes
+//! 2 protocol · session · provider             what front ends know; the log; model servers
+//! 2 note · evidence                           the project's notes; the right files for a task
 //! 3 policy · context · tui · exec             may it run; what is sent; the two front ends
 //! 4 tool                                      what the model can do
 //! 5 trace                                     policies judged on recorded sessions
@@ -22,6 +23,7 @@ pub mod base;
 pub mod cli;
 pub mod config;
 pub mod context;
+pub mod evidence;
 pub mod exec;
 pub mod model;
 pub mod note;

@@ -20,6 +20,7 @@ use crate::context::budget::size;
 use crate::context::compress::spill::Spill;
 use crate::context::law::Law;
 use crate::context::parts::{Part, Schemas};
+use crate::evidence::desk::Desk;
 use crate::model::request::Params;
 use crate::policy::rules::Rules;
 use crate::protocol::event::{Event, Level};
@@ -76,6 +77,11 @@ pub fn start(setup: Setup) -> Result<Handle, LogError> {
             }
         });
         engine.open_journal().await;
+        // A person still types; the index may be ready before the first task is.
+        let wanted = engine.wiring.interactive && engine.core.task_context.is_some();
+        if let Some(desk) = engine.core.dispatcher.cx.evidence.clone().filter(|_| wanted) {
+            tokio::task::spawn_blocking(move || desk.warm());
+        }
         engine.run(op_receiver).await;
     });
     Ok(Handle { ops: op_sender, events: event_receiver, task })
@@ -147,18 +153,19 @@ fn core(
     let few_words = loaded.context.window_tokens < TINY_WINDOW_TOKENS;
     let mut cx = ToolCx::new(workspace.to_owned(), Arc::clone(&spill));
     cx.originals = Some(Arc::clone(originals) as _);
+    cx.evidence = Some(Arc::new(Desk::new(workspace, project_state)));
     cx.journal = Some(Arc::new(Journal::new(project_state, workspace)));
     // Our own key is a secret wherever it turns up.
     if let Some(key) = loaded.provider.as_ref().and_then(|settings| settings.api_key.as_ref()) {
         cx.vault.know(key.expose());
     }
-    let desk = Arc::new(PolicyDesk::new(
+    let policy = Arc::new(PolicyDesk::new(
         loaded.work.permission,
         Rules::load(project_state),
         workspace.to_owned(),
         vec![spill.folder().to_owned()],
     ));
-    let dispatcher = Dispatcher::new(cx, desk, spill, interactive, few_words);
+    let dispatcher = Dispatcher::new(cx, policy, spill, interactive, few_words);
     let schemas = Schemas::new(Arc::clone(dispatcher.specs()));
     let settings = loaded.provider.as_ref();
     let params = Params {
@@ -185,6 +192,7 @@ fn core(
         last_estimate: 0,
         typed: Vec::new(),
         reminder: None,
+        task_context: loaded.work.task_context,
     };
     core.window_changed();
     core

@@ -1,6 +1,7 @@
 //! What a turn works with, and what only needs to look at it: the next request and its ledger.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::archive_job::Archivist;
 use super::conversation::Conversation;
@@ -39,6 +40,8 @@ pub struct Core {
     pub typed: Vec<String>,
     /// What the model must be told with the next message: files that went back behind its back.
     pub reminder: Option<String>,
+    /// How long the files of a new task may be looked for; `None` when that is switched off.
+    pub task_context: Option<Duration>,
 }
 
 impl Core {

@@ -12,6 +12,7 @@ pub mod core;
 pub mod dispatch;
 pub mod edits;
 pub mod engine;
+pub mod evidence;
 pub mod looks;
 pub mod message;
 pub mod model_switch;

@@ -29,7 +29,9 @@ impl Core {
         let shown = self.dispatcher.cx.vault.redact_typed(&text).into_owned();
         let _ = events.send(Event::TurnStarted { text: shown });
         let news = self.dispatcher.file_news().await;
-        let (first, outcome) = match self.begin(&text, news, events) {
+        let news = news.map(|news| format!("<system-reminder>{news}</system-reminder>"));
+        let context = self.task_context(&text).await;
+        let (first, outcome) = match self.begin(&text, [context, news], events) {
             Ok(id) => (Some(id), self.steps(&mut steps, control, events).await),
             Err(error) => (None, Err(error.into())),
         };
@@ -65,7 +67,12 @@ impl Core {
     }
 
     /// Looks at the rules again and writes the person's message, with what belongs behind it.
-    fn begin(&mut self, text: &str, news: Option<String>, events: &Events) -> Result<ItemId, LogError> {
+    fn begin(
+        &mut self,
+        text: &str,
+        behind: [Option<String>; 2],
+        events: &Events,
+    ) -> Result<ItemId, LogError> {
         if self.law.refresh(self.dispatcher.root()) && self.conversation.prefix.requests() > 0 {
             let text = "The project's rules changed on disk; the model has the new ones from here on.";
             notice(events, Level::Info, text.to_owned());
@@ -80,9 +87,8 @@ impl Core {
         }
         let mut message = self.user_message(text, false);
         message.injected.extend(self.reminder.take().map(Into::into));
-        if let Some(news) = news {
-            let news = format!("<system-reminder>{news}</system-reminder>");
-            message.injected.push(self.dispatcher.cx.vault.redact(&news, Place::Text).into());
+        for block in behind.into_iter().flatten() {
+            message.injected.push(self.dispatcher.cx.vault.redact(&block, Place::Text).into());
         }
         let title = one_line(&message.text, 200);
         let id = self.conversation.record(Item::User(message))?.0;

@@ -86,6 +86,8 @@ pub enum Command {
     Demo,
     /// Run one tool here and print its envelope
     Tool(ToolArgs),
+    /// Rank the files that a task is about
+    Locate(LocateArgs),
     /// Make a session's requests again and check them, or compare context policies on recordings
     Replay(ReplayArgs),
     /// Show what is configured and whether it works
@@ -191,6 +193,24 @@ pub struct ToolArgs {
     /// The arguments as a JSON object
     #[arg(long, default_value = "{}")]
     pub args: String,
+}
+
+#[derive(Args, Debug)]
+pub struct LocateArgs {
+    /// What should change; `-` reads it from standard input
+    pub query: String,
+
+    /// One JSON array
+    #[arg(long)]
+    pub json: bool,
+
+    /// How many files
+    #[arg(short = 'k', long, value_name = "N", default_value_t = 10)]
+    pub limit: usize,
+
+    /// Show what each signal adds to a file's score
+    #[arg(long)]
+    pub explain: bool,
 }
 
 #[derive(Args, Debug)]

@@ -8,7 +8,7 @@ use clap::{CommandFactory, Parser};
 use super::args::{Cli, Command, ResumeArgs};
 use super::open::Which;
 use super::report::{Failure, Kind};
-use super::{context, demo, doctor, exec, notes, open, replay, rewind, sessions, tool};
+use super::{context, demo, doctor, exec, locate, notes, open, replay, rewind, sessions, tool};
 use crate::agent::build;
 use crate::protocol::op::Op;
 use crate::tui::run::{self as tui, TuiOptions, TuiOutcome};
@@ -35,6 +35,9 @@ pub fn main() -> ExitCode {
         }
         Some(Command::Notes(args)) => {
             return notes::run(&cli, args).map_or_else(|failure| failure.report(), |()| ExitCode::SUCCESS);
+        }
+        Some(Command::Locate(args)) => {
+            return locate::run(&cli, args).map_or_else(|failure| failure.report(), |()| ExitCode::SUCCESS);
         }
         Some(Command::Replay(args)) => {
             return replay::run(&cli, args).map_or_else(|failure| failure.report(), |()| ExitCode::SUCCESS);
@@ -71,6 +74,7 @@ async fn run(cli: &Cli) -> Result<u8, Failure> {
         Some(Command::Doctor(args)) => Ok(if doctor::run(cli, args).await? { 0 } else { Kind::Config as u8 }),
         Some(
             Command::Context(_)
+            | Command::Locate(_)
             | Command::Sessions(_)
             | Command::Notes(_)
             | Command::Rewind(_)

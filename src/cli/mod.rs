@@ -5,6 +5,7 @@ pub mod context;
 pub mod demo;
 pub mod doctor;
 pub mod exec;
+pub mod locate;
 pub mod main;
 pub mod notes;
 pub mod notes_args;

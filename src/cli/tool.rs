@@ -17,6 +17,7 @@ use crate::agent::policy_desk::PolicyDesk;
 use crate::agent::recall::LogOriginals;
 use crate::config::settings::Permission;
 use crate::context::compress::spill::Spill;
+use crate::evidence::desk::Desk;
 use crate::model::call::ToolCall;
 use crate::model::envelope::{Envelope, ErrorCode, Status};
 use crate::policy::rules::Rules;
@@ -43,6 +44,7 @@ pub async fn run(cli: &Cli, args: &ToolArgs) -> Result<bool, Failure> {
         originals.follow(path);
     }
     cx.originals = Some(Arc::new(originals));
+    cx.evidence = Some(Arc::new(Desk::new(&opened.workspace, &opened.project_state)));
     let desk = PolicyDesk::new(
         opened.loaded.work.permission,
         Rules::load(&opened.project_state),

@@ -102,6 +102,10 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
     let work = WorkSettings {
         permission: raw.permission.unwrap_or(sources.default_permission),
         max_steps: raw.max_steps.unwrap_or(500).max(1),
+        task_context: raw
+            .task_context
+            .unwrap_or(true)
+            .then(|| std::time::Duration::from_millis(raw.task_context_wait_ms.unwrap_or(300))),
         light_model: raw.light_model.as_deref().map(Arc::from),
         inject_notes: raw.inject_notes.unwrap_or(true),
     };

@@ -14,5 +14,6 @@ pub const TOOL_MULTI_EDIT: &str = include_str!("../../prompts/tools/multi_edit.m
 pub const TOOL_BASH: &str = include_str!("../../prompts/tools/bash.md");
 pub const TOOL_TODO_WRITE: &str = include_str!("../../prompts/tools/todo_write.md");
 pub const TOOL_ASK_USER: &str = include_str!("../../prompts/tools/ask_user.md");
+pub const TOOL_LOCATE: &str = include_str!("../../prompts/tools/locate.md");
 pub const TOOL_RECALL: &str = include_str!("../../prompts/tools/recall.md");
 pub const TOOL_NOTE: &str = include_str!("../../prompts/tools/note.md");

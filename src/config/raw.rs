@@ -34,6 +34,8 @@ pub struct Raw {
     pub permission: Option<Permission>,
     pub max_steps: Option<u32>,
     pub inject_notes: Option<bool>,
+    pub task_context: Option<bool>,
+    pub task_context_wait_ms: Option<u64>,
 }
 
 /// Keys that a project's file may not set: they would redirect prompts or loosen the person's rules.
@@ -132,6 +134,8 @@ impl Raw {
             permission,
             max_steps,
             inject_notes,
+            task_context,
+            task_context_wait_ms,
         )
     }
 }
@@ -159,6 +163,8 @@ const KEYS: &[&str] = &[
     "permission",
     "max_steps",
     "inject_notes",
+    "task_context",
+    "task_context_wait_ms",
 ];
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -204,6 +205,8 @@ pub struct WorkSettings {
     pub permission: Permission,
     /// Model replies per turn.
     pub max_steps: u32,
+    /// How long a new task may wait for the files that it seems to be about; `None`: it is sent without them.
+    pub task_context: Option<Duration>,
     /// Writes summaries instead of the main model.
     pub light_model: Option<Arc<str>>,
     /// Whether notes that belong to a new task are put behind its text.

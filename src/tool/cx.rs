@@ -12,6 +12,7 @@ use super::plan::todo_board::TodoBoard;
 use super::run::shell::Shell;
 use crate::context::compress::spill::{Limits, Spill};
 use crate::context::compress::vault::Vault;
+use crate::evidence::desk::Desk;
 use crate::model::item::{Item, ItemId};
 use crate::protocol::approval::AskedQuestion;
 use crate::session::journal::recorder::Journal;
@@ -70,6 +71,8 @@ pub struct ToolCx {
     pub originals: Option<Arc<dyn Originals>>,
     /// What makes changes undoable; `None` where no session is kept.
     pub journal: Option<Arc<Journal>>,
+    /// Finds files for a task; `None` where the project has no state folder.
+    pub evidence: Option<Arc<Desk>>,
 }
 
 impl ToolCx {
@@ -89,6 +92,7 @@ impl ToolCx {
             observation: Limits::default(),
             originals: None,
             journal: None,
+            evidence: None,
         }
     }
 }

@@ -39,6 +39,38 @@ pub fn target(cx: &ToolCx, text: &str) -> Result<Target, ToolError> {
     Ok(Target { resolved, shown })
 }
 
+/// A likeness from which a path is the wanted one but for its case or a missing beginning.
+const CLEAR_LIKENESS: f64 = 90.0;
+
+/// Like [`target`], for tools that only read: a path that does not exist leads to the one file or folder that is clearly
+/// meant, if there is just one, with a sentence that says so.
+///
+/// # Errors
+/// As [`target`].
+pub fn target_or_winner(cx: &ToolCx, text: &str) -> Result<(Target, Option<String>), ToolError> {
+    let wanted = target(cx, text)?;
+    if !wanted.resolved.inside || wanted.resolved.absolute.symlink_metadata().is_ok() {
+        return Ok((wanted, None));
+    }
+    let near = fuzzy::nearest(&cx.root, &wanted.shown, 2);
+    let mut clear = near.iter().filter(|(_, likeness)| *likeness >= CLEAR_LIKENESS);
+    let (Some((winner, _)), None) = (clear.next(), clear.next()) else { return Ok((wanted, None)) };
+    let found = target(cx, winner.trim_end_matches('/'))?;
+    if !found.resolved.inside {
+        return Ok((wanted, None));
+    }
+    let note = format!("{} does not exist; this is {}", wanted.shown, found.shown);
+    Ok((found, Some(note)))
+}
+
+/// The answer with what [`target_or_winner`] had to say in front.
+pub fn noted(mut envelope: Envelope, note: Option<String>) -> Envelope {
+    if let Some(note) = note {
+        envelope.text = if envelope.text.is_empty() { note } else { format!("{note}; {}", envelope.text) };
+    }
+    envelope
+}
+
 /// The title's path: relative when it lies in the workspace, on one line.
 pub fn title_path(text: &str) -> String {
     one_line(text, 120)

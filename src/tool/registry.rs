@@ -2,7 +2,7 @@
 
 use super::api::{Tool, ToolError};
 use super::file::{edit::Edit, multi_edit::MultiEdit, read::Read, write::Write};
-use super::find::{glob::Glob, grep::Grep, ls::Ls};
+use super::find::{glob::Glob, grep::Grep, locate::Locate, ls::Ls};
 use super::plan::{ask_user::AskUser, note::Note, recall::Recall, todo::TodoWrite};
 use super::run::bash::Bash;
 use crate::search::fuzzy;
@@ -22,6 +22,7 @@ pub fn builtin() -> Vec<Box<dyn Tool>> {
         Box::new(AskUser),
         Box::new(Recall),
         Box::new(Note),
+        Box::new(Locate),
     ]
 }
 

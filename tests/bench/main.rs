@@ -6,6 +6,7 @@
 mod support;
 
 mod hot;
+mod locate;
 mod processes;
 
 fn main() {

@@ -43,6 +43,7 @@ fn tools_as_the_model_sees_them() {
     AskUser(questions): Ask the user when only they can decide.
     Recall(id?, query?, offset?): Get back what was shortened or archived: an original by its id, or search this session with a query.
     Note(action, id?, title?, content?, type?, tags?, files?, query?, limit?): Project notes that outlive the session: what cost time to learn or others must know. delete archives.
+    Locate(query, k?): Rank the files that a task or question is about, with their best lines. Cheaper than searching by hand.
     ");
 }
 

@@ -19,7 +19,7 @@ use crate::model::envelope::{Envelope, ErrorCode};
 use crate::policy::access::Access;
 use crate::tool::api::{ToolError, TypedTool};
 use crate::tool::cx::ToolCx;
-use crate::tool::paths::{Target, blocking, refused, target, title_path};
+use crate::tool::paths::{Target, blocking, noted, refused, target_or_winner, title_path};
 
 const DEFAULT_LINES: usize = 500;
 const MAX_LINES: usize = 2_000;
@@ -63,7 +63,7 @@ impl TypedTool for Read {
     }
 
     fn access(&self, args: &Args, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
-        Ok(vec![Access::Read(target(cx, &args.path)?.resolved.canonical)])
+        Ok(vec![Access::Read(target_or_winner(cx, &args.path)?.0.resolved.canonical)])
     }
 
     fn title(&self, args: &Args) -> String {
@@ -79,7 +79,11 @@ impl TypedTool for Read {
     }
 
     async fn run(&self, args: Args, cx: &ToolCx) -> Result<Envelope, ToolError> {
-        blocking(cx, move |cx| read(cx, &args)).await
+        blocking(cx, move |cx| {
+            let (target, note) = target_or_winner(cx, &args.path)?;
+            Ok(noted(read(cx, &target, &args)?, note))
+        })
+        .await
     }
 }
 
@@ -131,15 +135,14 @@ impl Page {
     }
 }
 
-fn read(cx: &ToolCx, args: &Args) -> Result<Envelope, ToolError> {
-    let target = target(cx, &args.path)?;
+fn read(cx: &ToolCx, target: &Target, args: &Args) -> Result<Envelope, ToolError> {
     let first = args.start_line.unwrap_or(1).max(1);
     let limit = args.limit.unwrap_or(DEFAULT_LINES).min(MAX_LINES);
     if limit == 0 {
         return Err(ToolError::invalid("limit is 0; give the number of lines to read"));
     }
     let path = &target.resolved.canonical;
-    let refuse = |error| refused(cx, &target, &error);
+    let refuse = |error| refused(cx, target, &error);
     let (mut handle, meta) = file::open(path).map_err(refuse)?;
     let mtime_ms = meta.modified().map_or(0, clock::to_ms);
     let mut head = [0; 8192];
@@ -161,7 +164,7 @@ fn read(cx: &ToolCx, args: &Args) -> Result<Envelope, ToolError> {
     let envelope = Envelope::success("").with("path", target.shown.as_str()).with("mtime_ms", mtime_ms);
     if meta.len() > EDIT_LIMIT_BYTES {
         drop(handle);
-        return read_huge(cx, &target, Page::new(first, limit, cx.observation), envelope);
+        return read_huge(cx, target, Page::new(first, limit, cx.observation), envelope);
     }
     drop(handle);
     let (bytes, _) = file::read(path, EDIT_LIMIT_BYTES).map_err(refuse)?;

@@ -15,7 +15,7 @@ use crate::search::grep::{self, Found, Query};
 use crate::search::walk::Walk;
 use crate::tool::api::{ToolError, TypedTool};
 use crate::tool::cx::ToolCx;
-use crate::tool::paths::{Target, blocking, not_found, target};
+use crate::tool::paths::{Target, blocking, not_found, noted, target_or_winner};
 
 const DEFAULT_LIMIT: usize = 100;
 const MAX_LIMIT: usize = 1_000;
@@ -69,7 +69,7 @@ impl TypedTool for Grep {
     }
 
     fn access(&self, args: &Args, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
-        Ok(vec![Access::Read(target(cx, args.path())?.resolved.canonical)])
+        Ok(vec![Access::Read(target_or_winner(cx, args.path())?.0.resolved.canonical)])
     }
 
     fn title(&self, args: &Args) -> String {
@@ -78,18 +78,21 @@ impl TypedTool for Grep {
     }
 
     async fn run(&self, args: Args, cx: &ToolCx) -> Result<Envelope, ToolError> {
-        blocking(cx, move |cx| search(cx, &args)).await
+        blocking(cx, move |cx| {
+            let (target, note) = target_or_winner(cx, args.path())?;
+            Ok(noted(search(cx, &target, &args)?, note))
+        })
+        .await
     }
 }
 
-fn search(cx: &ToolCx, args: &Args) -> Result<Envelope, ToolError> {
+fn search(cx: &ToolCx, target: &Target, args: &Args) -> Result<Envelope, ToolError> {
     if args.pattern.is_empty() {
         return Err(ToolError::invalid("pattern is empty"));
     }
-    let target = target(cx, args.path())?;
     let root = &target.resolved.canonical;
     if !root.exists() {
-        return Err(not_found(cx, &target));
+        return Err(not_found(cx, target));
     }
     let matcher = grep::matcher(&args.pattern, args.ignore_case)
         .map_err(|error| invalid_pattern(&args.pattern, &error))?;
@@ -114,7 +117,7 @@ fn search(cx: &ToolCx, args: &Args) -> Result<Envelope, ToolError> {
     if cx.cancel.is_cancelled() {
         return Err(ToolError::model(ErrorCode::Interrupted, "interrupted"));
     }
-    Ok(report(cx, args, &target, &query, &found))
+    Ok(report(cx, args, target, &query, &found))
 }
 
 fn invalid_pattern(pattern: &str, error: &str) -> ToolError {

@@ -14,7 +14,7 @@ use crate::policy::access::Access;
 use crate::search::walk::Walk;
 use crate::tool::api::{ToolError, TypedTool};
 use crate::tool::cx::ToolCx;
-use crate::tool::paths::{blocking, refused, target, title_path};
+use crate::tool::paths::{Target, blocking, noted, refused, target_or_winner, title_path};
 
 const DEFAULT_LIMIT: usize = 100;
 const MAX_LIMIT: usize = 1_000;
@@ -58,7 +58,7 @@ impl TypedTool for Ls {
     }
 
     fn access(&self, args: &Args, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
-        Ok(vec![Access::Read(target(cx, args.path())?.resolved.canonical)])
+        Ok(vec![Access::Read(target_or_winner(cx, args.path())?.0.resolved.canonical)])
     }
 
     fn title(&self, args: &Args) -> String {
@@ -66,14 +66,17 @@ impl TypedTool for Ls {
     }
 
     async fn run(&self, args: Args, cx: &ToolCx) -> Result<Envelope, ToolError> {
-        blocking(cx, move |cx| list(cx, &args)).await
+        blocking(cx, move |cx| {
+            let (target, note) = target_or_winner(cx, args.path())?;
+            Ok(noted(list(cx, &target, &args)?, note))
+        })
+        .await
     }
 }
 
-fn list(cx: &ToolCx, args: &Args) -> Result<Envelope, ToolError> {
-    let target = target(cx, args.path())?;
+fn list(cx: &ToolCx, target: &Target, args: &Args) -> Result<Envelope, ToolError> {
     let folder = &target.resolved.canonical;
-    let meta = fs::metadata(folder).map_err(|error| refused(cx, &target, &error.into()))?;
+    let meta = fs::metadata(folder).map_err(|error| refused(cx, target, &error.into()))?;
     if !meta.is_dir() {
         let what = special_kind(&meta).unwrap_or("file");
         return Err(ToolError::invalid(format!(
@@ -82,7 +85,7 @@ fn list(cx: &ToolCx, args: &Args) -> Result<Envelope, ToolError> {
         )));
     }
     let mut entries: Vec<fs::DirEntry> =
-        fs::read_dir(folder).map_err(|error| refused(cx, &target, &error.into()))?.flatten().collect();
+        fs::read_dir(folder).map_err(|error| refused(cx, target, &error.into()))?.flatten().collect();
     let is_folder = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
     entries.sort_by_cached_key(|entry| (!is_folder(entry), entry.file_name()));
     let total = entries.len();

@@ -2,4 +2,5 @@
 
 pub mod glob;
 pub mod grep;
+pub mod locate;
 pub mod ls;

@@ -1,0 +1,79 @@
+//! Which of the ranked files will have to change and which are there to read (SPEC §7): by what the path says, and by the
+//! score where it says nothing. Knows no ranking.
+
+use crate::evidence::text::kind::Kind;
+
+/// Files that will have to change, at most.
+pub const MAX_MODIFY: usize = 10;
+/// Files to read beside them, at most.
+pub const MAX_REFERENCE: usize = 15;
+/// A file with less than this share of the best score is there to read.
+const MODIFY_SHARE: f32 = 0.45;
+
+/// What a ranked file is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    Modify,
+    Reference,
+}
+
+impl Role {
+    /// The word in answers.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Modify => "modify",
+            Self::Reference => "reference",
+        }
+    }
+}
+
+/// The roles of files in their ranking; `files` are (path, kind, score), best first.
+pub fn roles(files: &[(&str, Kind, f32)]) -> Vec<Role> {
+    let best = files.first().map_or(0.0, |(_, _, score)| *score);
+    let mut modify = 0;
+    files
+        .iter()
+        .enumerate()
+        .map(|(place, (path, kind, score))| {
+            // What the task is surely about comes first whatever it is; helpers must be nearly as good.
+            let share = if is_helper(path) { 0.7 } else { MODIFY_SHARE };
+            let changes = matches!(kind, Kind::Source) && *score >= share * best || place == 0;
+            if changes && modify < MAX_MODIFY {
+                modify += 1;
+                Role::Modify
+            } else {
+                Role::Reference
+            }
+        })
+        .collect()
+}
+
+/// Models, settings and helpers are read more often than changed.
+fn is_helper(path: &str) -> bool {
+    let lower = path.to_lowercase();
+    let name = lower.rsplit('/').next().unwrap_or(&lower);
+    let stem = name.split('.').next().unwrap_or(name);
+    ["util", "utils", "helper", "helpers", "config", "settings", "constants", "types", "conftest"]
+        .contains(&stem)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sources_change_and_tests_are_read() {
+        let files = [
+            ("src/basket.rs", Kind::Source, 4.0),
+            ("src/utils.rs", Kind::Source, 2.2),
+            ("src/price.rs", Kind::Source, 2.1),
+            ("tests/basket.rs", Kind::Test, 2.0),
+            ("src/far.rs", Kind::Source, 0.5),
+        ];
+        use Role::{Modify, Reference};
+        assert_eq!(roles(&files), [Modify, Reference, Modify, Reference, Reference]);
+        let many: Vec<_> = (0..30).map(|_| ("a.rs", Kind::Source, 1.0)).collect();
+        assert_eq!(roles(&many).iter().filter(|role| **role == Modify).count(), MAX_MODIFY);
+        assert!(roles(&[]).is_empty());
+    }
+}

@@ -1,0 +1,114 @@
+//! The words of a task by which it is compared with another task and with services (SPEC §7). Knows no files.
+
+use crate::evidence::rank::query::Query;
+
+/// A word of the task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Keyword {
+    /// Lower-case, in its common form.
+    pub text: String,
+    /// Whether it stands for something exact: an identifier, a path, a quoted text, a stack frame.
+    pub strong: bool,
+}
+
+const MAX_KEYWORDS: usize = 60;
+/// Shorter words say nothing, unless each character is a syllable or a word.
+const MIN_CHARS: usize = 3;
+
+/// Verbs of every programming task.
+const CODING: &[&str] = &[
+    "add",
+    "fix",
+    "implement",
+    "creat",
+    "updat",
+    "chang",
+    "remov",
+    "delet",
+    "refactor",
+    "writ",
+    "support",
+    "allow",
+    "support",
+    "handl",
+    "modif",
+    "improv",
+    "code",
+    "file",
+    "function",
+    "method",
+    "class",
+    "error",
+    "fail",
+    "test",
+];
+
+/// The keywords in the order of the text, strong ones first.
+pub fn extract(query: &Query) -> Vec<Keyword> {
+    let mut found: Vec<Keyword> = Vec::new();
+    let mut note = |text: &str, strong: bool| {
+        if !found.iter().any(|known| known.text == text) {
+            found.push(Keyword { text: text.to_owned(), strong });
+        }
+    };
+    for frame in &query.frames {
+        note(&frame.path.to_lowercase(), true);
+    }
+    for path in &query.paths {
+        note(&path.to_lowercase(), true);
+    }
+    for quoted in query.quoted.iter().filter(|quoted| quoted.chars().count() <= 60) {
+        note(&quoted.to_lowercase(), true);
+    }
+    for (name, sure) in &query.identifiers {
+        if *sure >= 0.8 {
+            note(name, true);
+        }
+    }
+    for word in &query.words {
+        let long = word.term.chars().count() >= MIN_CHARS || !word.term.is_ascii();
+        if long && !CODING.contains(&word.term.as_str()) {
+            note(&word.term, false);
+        }
+    }
+    found.sort_by_key(|keyword| !keyword.strong);
+    found.truncate(MAX_KEYWORDS);
+    found
+}
+
+/// How much of the smaller list stands in the other: 0–1. Strong words count double.
+pub fn overlap(a: &[Keyword], b: &[Keyword]) -> f64 {
+    let weight = |keyword: &Keyword| if keyword.strong { 2.0 } else { 1.0 };
+    let sum = |words: &[Keyword]| words.iter().map(weight).sum::<f64>();
+    let (small, large) = if sum(a) <= sum(b) { (a, b) } else { (b, a) };
+    let shared: f64 =
+        small.iter().filter(|keyword| large.iter().any(|other| other.text == keyword.text)).map(weight).sum();
+    if small.is_empty() { 0.0 } else { shared / sum(small) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Vec<Keyword> {
+        extract(&Query::parse(text))
+    }
+
+    #[test]
+    fn exact_things_are_strong_and_common_verbs_left_out() {
+        let found = words("Fix parse_row in src/table.rs: it says `bad cell` 修复登录");
+        let strong: Vec<&str> =
+            found.iter().filter(|word| word.strong).map(|word| word.text.as_str()).collect();
+        assert_eq!(strong, ["src/table.rs", "bad cell", "parse_row"]);
+        let has = |text: &str| found.iter().any(|word| word.text == text);
+        assert!(has("登录") && has("cell") && !has("fix"));
+    }
+
+    #[test]
+    fn overlap_is_a_share() {
+        let task = words("basket total ignores the voucher");
+        assert!(overlap(&task, &words("the voucher must lower the basket total")) > 0.5);
+        assert!(overlap(&task, &words("login page colours")) < 0.1);
+        assert!(overlap(&task, &[]) == 0.0);
+    }
+}

@@ -1,0 +1,78 @@
+//! Habits of the files that a task is about: decorators, error types, imports, calls to databases and guards (SPEC §7).
+//! Only what is seen at least twice; told as sentences. Knows no ranking.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+/// What is looked for: the word in the sentence, and where its name stands.
+const KINDS: [(&str, &str); 5] = [
+    ("", r"(?m)^\s*(@[A-Za-z_][\w.]*|#\[[A-Za-z_][\w:]*)"),
+    ("errors: ", r"\b((?:[A-Z]\w*)(?:Error|Exception)|(?:E[A-Z]{3,}))\b"),
+    ("imports: ", r#"(?m)^\s*(?:use|import|from|#include)\s+["'<]?([\w:./@-]+)"#),
+    (
+        "database: ",
+        r"\b((?:\w+\.)?(?:execute|query|select_related|filter_by|commit|rollback|transaction|prepare)\()",
+    ),
+    ("access: ", r"(?i)\b(\w*(?:authori[sz]e|authenticate|permission|require_login|is_allowed)\w*)\("),
+];
+/// Patterns told of one kind.
+const PER_KIND: usize = 5;
+const MIN_FILES: usize = 2;
+
+static FINDERS: LazyLock<Vec<(&str, Regex)>> = LazyLock::new(|| {
+    KINDS.iter().filter_map(|(word, pattern)| Some((*word, Regex::new(pattern).ok()?))).collect()
+});
+
+/// One sentence a pattern, the most common of each kind first.
+pub fn discover(texts: &[String]) -> Vec<String> {
+    let mut sentences = Vec::new();
+    for (word, finder) in FINDERS.iter() {
+        let mut files: BTreeMap<&str, usize> = BTreeMap::new();
+        for text in texts {
+            let mut here: Vec<&str> = finder
+                .captures_iter(text)
+                .filter_map(|found| found.get(1))
+                .map(|found| found.as_str())
+                .collect();
+            here.sort_unstable();
+            here.dedup();
+            for name in here {
+                *files.entry(name).or_default() += 1;
+            }
+        }
+        let mut common: Vec<(&str, usize)> =
+            files.into_iter().filter(|(_, count)| *count >= MIN_FILES).collect();
+        common.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(b.0)));
+        for (name, count) in common.into_iter().take(PER_KIND) {
+            let name = name.trim_end_matches('(');
+            sentences.push(format!("{word}`{name}` in {count} of {} files", texts.len()));
+        }
+    }
+    sentences
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_seen_twice_is_told() {
+        let texts = [
+            "from app import db\n@require_auth\ndef a(): raise CartError\n",
+            "from app import db\n@require_auth\ndef b(): raise CartError\n",
+            "@once\ndef c(): pass\n",
+        ]
+        .map(str::to_owned);
+        assert_eq!(
+            discover(&texts),
+            [
+                "`@require_auth` in 2 of 3 files",
+                "errors: `CartError` in 2 of 3 files",
+                "imports: `app` in 2 of 3 files"
+            ]
+        );
+        assert!(discover(&[]).is_empty());
+    }
+}

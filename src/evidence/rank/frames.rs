@@ -1,0 +1,73 @@
+//! Stack traces of many languages: which places of which files they name, innermost first. Knows no project.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+/// Frames kept of one text.
+const MAX_FRAMES: usize = 60;
+
+/// A place in a stack trace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Frame {
+    pub path: String,
+    pub function: Option<String>,
+    pub line: u32,
+}
+
+static PYTHON_FRAME: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r#"File "([^"\n]+)", line (\d+)(?:, in ([\w.<>]+))?"#).ok());
+static PLACE: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"([\w./\\@+~-]*[\w-]\.(?:pyi?|pyx|rs|go|[mc]?[jt]sx?|vue|java|kt|scala|cs|rb|php|swift|cc|cpp|cxx|hpp|hh|[ch])):(\d+)").ok()
+});
+
+/// All places where a pattern fits.
+pub fn matches<'t>(
+    pattern: &'static LazyLock<Option<Regex>>,
+    text: &'t str,
+) -> impl Iterator<Item = regex::Captures<'t>> {
+    pattern.iter().flat_map(move |regex| regex.captures_iter(text))
+}
+
+/// The frames of `text`.
+pub fn find(text: &str) -> Vec<Frame> {
+    let mut found: Vec<Frame> = Vec::new();
+    for capture in matches(&PYTHON_FRAME, text) {
+        found.push(Frame {
+            path: capture[1].replace('\\', "/"),
+            function: capture.get(3).map(|name| name.as_str().to_owned()),
+            line: capture[2].parse().unwrap_or(0),
+        });
+    }
+    let mut others: Vec<Frame> = Vec::new();
+    for capture in matches(&PLACE, text) {
+        let path = capture[1].replace('\\', "/");
+        others.push(Frame { path, function: None, line: capture[2].parse().unwrap_or(0) });
+    }
+    // Python tells the innermost last, everybody else first.
+    let python = |frame: &&Frame| frame.path.ends_with(".py");
+    if others.iter().filter(python).count() * 2 > others.len() {
+        others.reverse();
+    }
+    found.reverse();
+    found.extend(others);
+    let mut unique: Vec<Frame> = Vec::new();
+    for frame in found {
+        if !unique.contains(&frame) && unique.len() < MAX_FRAMES {
+            unique.push(frame);
+        }
+    }
+    unique
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_languages_tell_the_innermost_frame_first() {
+        let text = "panic\ngoroutine 1:\nmain.stop()\n\t/go/src/app/stop.go:12 +0x1\nmain.main()\n\t/go/src/app/main.go:7\n  at Row.total (Row.java:31)";
+        let paths: Vec<String> = find(text).into_iter().map(|frame| frame.path).collect();
+        assert_eq!(paths, ["/go/src/app/stop.go", "/go/src/app/main.go", "Row.java"]);
+    }
+}

@@ -1,0 +1,279 @@
+//! What files have of each other: imports, common folders, tests of a source, and commits that touched them. Works on the
+//! files that already look right.
+
+use rustc_hash::FxHashMap;
+
+use super::fields::Columns;
+use super::names::{Names, folder_of, stem_of};
+use super::query::Query;
+use super::signal::Signal;
+use crate::evidence::index::codec::Damaged;
+use crate::evidence::index::reader::Index;
+use crate::evidence::past::history::History;
+use crate::evidence::past::similar;
+use crate::evidence::text::kind::Kind;
+use crate::evidence::text::language::Language;
+
+/// Files whose links are followed.
+const SEEDS: usize = 25;
+/// A file that changed at all among the newest commits is recent; this many of them.
+const RECENT_COMMITS: f32 = 400.0;
+
+/// A moved file is looked for among so many of its name.
+const MAX_NAMESAKES: usize = 4;
+
+/// The best files so far, with their score as a share of the best.
+pub fn seeds(scores: &[f32]) -> Vec<(u32, f32)> {
+    let mut order: Vec<u32> = (0..scores.len() as u32).filter(|file| scores[*file as usize] > 0.0).collect();
+    let better = |a: &u32, b: &u32| scores[*b as usize].total_cmp(&scores[*a as usize]).then(a.cmp(b));
+    if order.len() > SEEDS {
+        order.select_nth_unstable_by(SEEDS, better);
+        order.truncate(SEEDS);
+    }
+    order.sort_by(better);
+    let best = order.first().map_or(1.0, |file| scores[*file as usize]);
+    order.into_iter().map(|file| (file, scores[file as usize] / best)).collect()
+}
+
+/// Files imported by hits, and hits' importers among the hits.
+///
+/// # Errors
+/// [`Damaged`].
+pub fn imports(
+    index: &Index,
+    names: &Names,
+    seeds: &[(u32, f32)],
+    columns: &mut Columns,
+) -> Result<(), Damaged> {
+    for &(file, weight) in seeds {
+        let Some(doc) = index.doc(file as usize) else { continue };
+        let mut targets: Vec<u32> = Vec::new();
+        for import in index.imports(file as usize)?.lines() {
+            targets.extend(target(names, doc.language, &names.paths[file as usize], import));
+        }
+        targets.sort_unstable();
+        targets.dedup();
+        targets.retain(|target| *target != file);
+        let share = weight / (targets.len() as f32 + 1.0).ln().max(1.0);
+        for target in targets {
+            columns.add(Signal::Imports, target as usize, share);
+        }
+    }
+    Ok(())
+}
+
+/// The files that an import leads to; none when it leads outside or to too many.
+fn target(names: &Names, language: Language, from: &str, import: &str) -> Vec<u32> {
+    let import = import.trim();
+    let found = match language {
+        Language::Python => {
+            let dots = import.len() - import.trim_start_matches('.').len();
+            let mut folder = folder_of(from);
+            for _ in 1..dots {
+                folder = folder_of(folder);
+            }
+            let mut parts: Vec<String> = if dots > 0 {
+                folder.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect()
+            } else {
+                Vec::new()
+            };
+            parts.extend(import.split('.').filter(|part| !part.is_empty()).map(str::to_owned));
+            let (files, used) = names.module(&parts);
+            if used >= 2 || parts.len() == 1 { files } else { Vec::new() }
+        }
+        Language::Rust | Language::Java => {
+            let parts: Vec<String> = import
+                .split(['.', ':'])
+                .filter(|part| !["", "crate", "self", "super"].contains(part))
+                .map(str::to_owned)
+                .collect();
+            names.module(&parts).0
+        }
+        Language::Go => {
+            let parts: Vec<&str> = import.split('/').collect();
+            (0..parts.len())
+                .map(|start| names.in_folder(&parts[start..].join("/").to_lowercase()))
+                .find(|files| !files.is_empty())
+                .map(<[u32]>::to_vec)
+                .unwrap_or_default()
+        }
+        Language::Script if import.starts_with('.') => {
+            let path = joined(folder_of(from), &import.to_lowercase());
+            let stemless = path.rsplit_once('/').map_or(path.as_str(), |(_, name)| name);
+            let by_stem = names.with_stem(stem_of(stemless)).iter().copied();
+            let mut files: Vec<u32> =
+                by_stem.filter(|file| folder_of(&names.paths[*file as usize]) == folder_of(&path)).collect();
+            files.extend(
+                names
+                    .in_folder(&path)
+                    .iter()
+                    .copied()
+                    .filter(|file| stem_of(&names.paths[*file as usize]) == "index"),
+            );
+            files
+        }
+        Language::C => {
+            let (files, _) = names.ending_like(import);
+            let stem = stem_of(import).to_lowercase();
+            let mut found = files.clone();
+            // What a header declares is written in the source beside it.
+            for file in files {
+                let folder = folder_of(&names.paths[file as usize]);
+                found.extend(
+                    names
+                        .with_stem(&stem)
+                        .iter()
+                        .copied()
+                        .filter(|other| folder_of(&names.paths[*other as usize]) == folder),
+                );
+            }
+            found
+        }
+        _ => Vec::new(),
+    };
+    if found.len() > 12 { Vec::new() } else { found }
+}
+
+/// `a/b` and `../c` is `a/c`.
+fn joined(folder: &str, relative: &str) -> String {
+    let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
+    for part in relative.split('/') {
+        match part {
+            "." | "" => {}
+            ".." => {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
+    }
+    parts.join("/")
+}
+
+/// The hits' score shared among the files of their folder.
+pub fn folders(names: &Names, seeds: &[(u32, f32)], columns: &mut Columns) {
+    let mut mass: FxHashMap<&str, f32> = FxHashMap::default();
+    for (file, weight) in seeds {
+        *mass.entry(folder_of(&names.paths[*file as usize])).or_default() += weight;
+    }
+    let own: FxHashMap<u32, f32> = seeds.iter().copied().collect();
+    for (folder, weight) in mass {
+        for &file in names.in_folder(folder) {
+            let others = weight - own.get(&file).copied().unwrap_or(0.0);
+            columns.add(Signal::Folder, file as usize, others.max(0.0));
+        }
+    }
+}
+
+/// A test that fits speaks for the source that it tests.
+pub fn twins(index: &Index, names: &Names, scores: &[f32], columns: &mut Columns) {
+    let best = scores.iter().copied().fold(0.0_f32, f32::max);
+    if best <= 0.0 {
+        return;
+    }
+    for (number, doc) in index.live() {
+        let share = scores[number] / best;
+        if doc.kind != Kind::Test || share < 0.2 {
+            continue;
+        }
+        let path = &names.paths[number];
+        let stem = stem_of(path);
+        let bare = ["test_", "tests_"].iter().find_map(|mark| stem.strip_prefix(mark)).unwrap_or(stem);
+        let bare = ["_test", "_tests", "_spec", "-test", ".test", "test", "tests"]
+            .iter()
+            .find_map(|mark| bare.strip_suffix(mark))
+            .unwrap_or(bare);
+        // `tests/queries/tests.py` tests `queries`.
+        let bare = if ["test", "tests", ""].contains(&bare) {
+            folder_of(path).rsplit('/').next().unwrap_or("")
+        } else {
+            bare
+        };
+        if bare.len() < 3 {
+            continue;
+        }
+        let sources: Vec<u32> = names
+            .with_stem(bare)
+            .iter()
+            .copied()
+            .filter(|file| index.doc(*file as usize).is_some_and(|doc| doc.kind == Kind::Source))
+            .collect();
+        for file in &sources {
+            let near =
+                folder_of(path).split('/').filter(|part| names.paths[*file as usize].contains(part)).count()
+                    as f32;
+            columns.raise(
+                Signal::Twin,
+                *file as usize,
+                share * (1.0 + 0.1 * near) / (sources.len() as f32).sqrt(),
+            );
+        }
+    }
+}
+
+/// Which of today's files each of the history's files is. A file that moved is known by its name, if only one has it.
+fn today(history: &History, names: &Names) -> Vec<Option<u32>> {
+    let paths: FxHashMap<&str, u32> = names
+        .paths
+        .iter()
+        .zip(0..)
+        .filter(|(path, _)| !path.is_empty())
+        .map(|(path, number)| (path.as_str(), number))
+        .collect();
+    history
+        .files
+        .iter()
+        .map(|file| {
+            let file = file.to_lowercase();
+            paths.get(file.as_str()).copied().or_else(|| {
+                // `models.py` may have moved anywhere.
+                let name = file.rsplit('/').next().unwrap_or(&file);
+                let rare = names.namesakes(name) <= MAX_NAMESAKES;
+                let (found, _) = if rare { names.ending_like(&file) } else { (Vec::new(), 0) };
+                (found.len() == 1).then(|| found[0])
+            })
+        })
+        .collect()
+}
+
+/// What the past says for this task.
+pub fn past(history: &History, names: &Names, query: &Query, seeds: &[(u32, f32)], columns: &mut Columns) {
+    if history.commits.is_empty() {
+        return;
+    }
+    let today = today(history, names);
+    let all: Vec<(String, f32)> = query.words.iter().map(|word| (word.term.clone(), word.weight)).collect();
+    let title: Vec<(String, f32)> = query
+        .words
+        .iter()
+        .filter(|word| word.in_title)
+        .map(|word| (word.term.clone(), word.weight))
+        .collect();
+    for (signal, words) in [(Signal::Past, all), (Signal::PastTitle, title)] {
+        let voices = similar::voices(history, &words);
+        for (file, value) in similar::spoken_for(history, &voices) {
+            if let Some(file) = today[file as usize] {
+                columns.add(signal, file as usize, value);
+            }
+        }
+    }
+    let weights: FxHashMap<u32, f32> = seeds.iter().copied().collect();
+    let mut old: FxHashMap<u32, f32> = FxHashMap::default();
+    for (number, file) in today.iter().enumerate() {
+        if let Some(weight) = file.and_then(|file| weights.get(&file)) {
+            old.insert(number as u32, *weight);
+        }
+    }
+    for (file, value) in similar::together(history, &old) {
+        if let Some(file) = today[file as usize] {
+            columns.add(Signal::Together, file as usize, value);
+        }
+    }
+    for (number, (changes, last)) in similar::activity(history).into_iter().enumerate() {
+        let Some(file) = today[number] else { continue };
+        if changes > 0 {
+            columns.raise(Signal::Recent, file as usize, (-(last as f32) / RECENT_COMMITS).exp());
+            columns.add(Signal::Busy, file as usize, changes as f32);
+        }
+    }
+    columns.of_mut(Signal::Busy).iter_mut().for_each(|changes| *changes = changes.ln_1p());
+}

@@ -1,0 +1,115 @@
+//! Files for a task, ranked: the one entrance for the command, the tool and the task context. Knows nothing of how the
+//! answer is shown.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rustc_hash::FxHashMap;
+
+use super::gather;
+use super::query::Query;
+use super::signal::{COUNT, Values};
+use super::{blend, verbatim};
+use crate::evidence::categorize::{self, Role};
+use crate::evidence::index::codec::Damaged;
+use crate::evidence::index::reader::Index;
+use crate::evidence::index::store::Store;
+use crate::evidence::past::history::History;
+use crate::evidence::past::keep;
+use crate::evidence::text::kind::Kind;
+
+/// Lines shown of a file, and characters of each.
+pub const MAX_LINES: usize = 5;
+pub const MAX_LINE_CHARS: usize = 100;
+
+/// A ranked file.
+#[derive(Clone, Debug)]
+pub struct Hit {
+    /// Relative, `/`-separated.
+    pub path: String,
+    pub score: f32,
+    pub kind: Kind,
+    /// What each signal adds to the score.
+    pub parts: Values,
+    /// (number from 1, line).
+    pub lines: Vec<(u32, String)>,
+}
+
+/// A project with its index and its past.
+pub struct Project {
+    root: PathBuf,
+    folder: PathBuf,
+    store: Store,
+    pub index: Index,
+    pub history: History,
+}
+
+impl Project {
+    /// Opens the project at `root` with everything up to date; `state` is the project's state folder.
+    ///
+    /// # Errors
+    /// When the index cannot be written.
+    pub fn open(root: &Path, state: &Path) -> io::Result<Self> {
+        let folder = state.join("evidence");
+        let store = Store::new(root, &folder);
+        let (index, history) = std::thread::scope(|scope| {
+            let past = scope.spawn(|| keep::refreshed(root, &folder));
+            (store.refreshed(), past.join().unwrap_or_default())
+        });
+        Ok(Self { root: root.to_owned(), folder, store, index: index?.0, history })
+    }
+
+    /// Where the project's evidence is kept.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The text of one of its files, or nothing.
+    pub fn text(&self, path: &str) -> String {
+        verbatim::text_of(&self.root, path.as_bytes())
+    }
+
+    /// The `limit` files that fit `text` best, each with its role.
+    ///
+    /// # Errors
+    /// [`Damaged`]; the index is then forgotten and the next opening builds it anew.
+    pub fn locate(&self, text: &str, limit: usize) -> Result<Vec<(Hit, Role)>, Damaged> {
+        let query = Query::parse(text);
+        let blended = gather::gather(&self.root, &self.index, &self.history, &query)
+            .inspect_err(|_| self.store.forget())?;
+        let mut order: Vec<(usize, f32)> =
+            self.index.live().map(|(number, _)| (number, blended.score(number))).collect();
+        order.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        order.truncate(limit);
+        let weights: FxHashMap<&str, f32> = query
+            .words
+            .iter()
+            .map(|word| (word.term.as_str(), word.weight * if word.in_title { 1.5 } else { 1.0 }))
+            .collect();
+        let hits = order.into_iter().filter_map(|(number, score)| {
+            let doc = self.index.doc(number)?;
+            let text = verbatim::text_of(&self.root, &doc.path);
+            Some(Hit {
+                path: doc.name(),
+                score,
+                kind: doc.kind,
+                parts: blended.parts(number),
+                lines: verbatim::lines(&weights, &text, MAX_LINES, MAX_LINE_CHARS),
+            })
+        });
+        let hits: Vec<Hit> = hits.collect();
+        let facts: Vec<(&str, Kind, f32)> =
+            hits.iter().map(|hit| (hit.path.as_str(), hit.kind, hit.score)).collect();
+        let roles = categorize::roles(&facts);
+        Ok(hits.into_iter().zip(roles).collect())
+    }
+}
+
+impl Hit {
+    /// Why, in words: the signals that add most.
+    pub fn reasons(&self) -> Vec<&'static str> {
+        let mut order: Vec<usize> = (0..COUNT).filter(|number| self.parts[*number] > 0.15).collect();
+        order.sort_by(|a, b| self.parts[*b].total_cmp(&self.parts[*a]));
+        order.into_iter().take(4).map(blend::word).collect()
+    }
+}

@@ -1,0 +1,149 @@
+//! Finding files by what a text calls them: a path's end, a file name, a module. Built for each query from the index's
+//! files; knows no scores.
+
+use rustc_hash::FxHashMap;
+
+use crate::evidence::index::reader::Index;
+
+/// The project's paths.
+pub struct Names {
+    /// By file number, lower-case, `/`-separated; empty for what is gone.
+    pub paths: Vec<String>,
+    by_name: FxHashMap<String, Vec<u32>>,
+    by_stem: FxHashMap<String, Vec<u32>>,
+    by_folder: FxHashMap<String, Vec<u32>>,
+    /// Files that stand for their folder, by the folder's own name.
+    by_entrance: FxHashMap<String, Vec<u32>>,
+}
+
+/// File names that stand for their folder.
+pub const ENTRANCES: &[&str] = &["__init__", "mod", "index", "lib", "main", "package-info", "doc"];
+
+/// The file name without its ending.
+pub fn stem_of(path: &str) -> &str {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    match name.find('.') {
+        Some(0) | None => name,
+        Some(dot) => &name[..dot],
+    }
+}
+
+/// The name of the folder that holds the file.
+fn stem_of_folder(path: &str) -> &str {
+    folder_of(path).rsplit('/').next().unwrap_or("")
+}
+
+/// The folder, without a slash at its end.
+pub fn folder_of(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(folder, _)| folder)
+}
+
+impl Names {
+    pub fn new(index: &Index) -> Self {
+        let mut names = Self {
+            paths: vec![String::new(); index.doc_count()],
+            by_name: FxHashMap::default(),
+            by_stem: FxHashMap::default(),
+            by_folder: FxHashMap::default(),
+            by_entrance: FxHashMap::default(),
+        };
+        for (number, doc) in index.live() {
+            let path = doc.name().to_lowercase();
+            let file = path.rsplit('/').next().unwrap_or(&path);
+            push(&mut names.by_name, file, number);
+            push(&mut names.by_stem, stem_of(&path), number);
+            push(&mut names.by_folder, folder_of(&path), number);
+            if ENTRANCES[..3].contains(&stem_of(&path)) {
+                push(&mut names.by_entrance, stem_of_folder(&path), number);
+            }
+            names.paths[number] = path;
+        }
+        names
+    }
+
+    /// Files whose path ends like `mention`; the share of the mention that fits decides, and only the best ones come
+    /// back, each with the number of parts that fit.
+    pub fn ending_like(&self, mention: &str) -> (Vec<u32>, usize) {
+        let mention = mention.to_lowercase();
+        let wanted: Vec<&str> =
+            mention.split('/').filter(|part| !part.is_empty() && *part != "." && *part != "..").collect();
+        let Some(files) = wanted.last().and_then(|name| self.by_name.get(*name)) else {
+            return (Vec::new(), 0);
+        };
+        let fit = |file: u32| {
+            let path = &self.paths[file as usize];
+            path.rsplit('/').zip(wanted.iter().rev()).take_while(|(a, b)| a == *b).count()
+        };
+        let mut best = (Vec::new(), 0);
+        for &file in files {
+            let parts = fit(file);
+            if parts > best.1 {
+                best = (vec![file], parts);
+            } else if parts == best.1 {
+                best.0.push(file);
+            }
+        }
+        best
+    }
+
+    /// How many files have this name (lower-case).
+    pub fn namesakes(&self, name: &str) -> usize {
+        self.by_name.get(name).map_or(0, Vec::len)
+    }
+
+    /// Files with this stem (lower-case).
+    pub fn with_stem(&self, stem: &str) -> &[u32] {
+        self.by_stem.get(stem).map_or(&[], Vec::as_slice)
+    }
+
+    /// Files directly in this folder (lower-case).
+    pub fn in_folder(&self, folder: &str) -> &[u32] {
+        self.by_folder.get(folder).map_or(&[], Vec::as_slice)
+    }
+
+    /// Files that `parts` of a module name lead to, with how many parts led there: `a.b.C` finds `x/a/b.py` and
+    /// `x/a/b/__init__.py`.
+    pub fn module(&self, parts: &[String]) -> (Vec<u32>, usize) {
+        let parts: Vec<String> = parts.iter().map(|part| part.to_lowercase()).collect();
+        for end in (1..=parts.len()).rev() {
+            for start in 0..end {
+                if end - start < 2 && parts.len() > 1 && end == parts.len() {
+                    continue;
+                }
+                let files = self.path_of(&parts[start..end]);
+                if !files.is_empty() {
+                    return (files, end - start);
+                }
+            }
+        }
+        (Vec::new(), 0)
+    }
+
+    fn path_of(&self, parts: &[String]) -> Vec<u32> {
+        let Some((last, folders)) = parts.split_last() else { return Vec::new() };
+        let fits = |folder: &str, wanted: &[String]| {
+            let mut own = folder.rsplit('/');
+            wanted.iter().rev().all(|part| own.next() == Some(part.as_str()))
+        };
+        let mut files: Vec<u32> = self
+            .with_stem(last)
+            .iter()
+            .copied()
+            .filter(|file| fits(folder_of(&self.paths[*file as usize]), folders))
+            .collect();
+        let entrances = self.by_entrance.get(last).map_or(&[][..], Vec::as_slice);
+        files.extend(
+            entrances.iter().copied().filter(|file| fits(folder_of(&self.paths[*file as usize]), parts)),
+        );
+        files
+    }
+}
+
+fn push(map: &mut FxHashMap<String, Vec<u32>>, key: &str, number: usize) {
+    match map.get_mut(key) {
+        Some(list) => list.push(number as u32),
+        None => {
+            map.insert(key.to_owned(), vec![number as u32]);
+        }
+    }
+}

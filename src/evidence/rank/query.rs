@@ -1,0 +1,432 @@
+//! What a task text asks for: weighted words, identifiers, dotted names, paths, quoted texts and the frames of stack
+//! traces. Knows no project.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+use rustc_hash::FxHashMap;
+
+use super::frames::{self, Frame, matches};
+use crate::evidence::text::words::{self, Part};
+
+/// More different words than this add only noise; the text's first ones win.
+const MAX_WORDS: usize = 160;
+const MAX_TEXT_BYTES: usize = 60_000;
+/// A whole identifier says more than a word.
+const IDENTIFIER_WEIGHT: f32 = 1.3;
+
+/// A word of the task.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Word {
+    /// As in the index.
+    pub term: String,
+    pub weight: f32,
+    pub in_title: bool,
+}
+
+/// The task taken apart.
+#[derive(Clone, Debug, Default)]
+pub struct Query {
+    pub title: String,
+    /// Without links and markup comments.
+    pub text: String,
+    pub words: Vec<Word>,
+    /// Lower-case names that look like code, with how sure that is (0–1).
+    pub identifiers: Vec<(String, f32)>,
+    /// `a.b.c` and `a::b::c` as parts.
+    pub dotted: Vec<Vec<String>>,
+    /// Paths and file names.
+    pub paths: Vec<String>,
+    /// What stands in quotes or backticks.
+    pub quoted: Vec<String>,
+    /// Innermost first.
+    pub frames: Vec<Frame>,
+    /// Whether the task is about tests, about documentation.
+    pub about_tests: bool,
+    pub about_documents: bool,
+}
+
+static LINK: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r#"https?://[^\s)>\]"']+"#).ok());
+static PATH: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"[\w.@+~-]*(?:[/\\][\w.@+~-]+)+|[\w-]+\.[A-Za-z]\w{0,9}\b").ok());
+static DOTTED: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"[A-Za-z_]\w*(?:(?:\.|::|#|->)[A-Za-z_]\w*)+").ok());
+static NAME: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"[A-Za-z_$][A-Za-z0-9_]*(?:\(|\b)").ok());
+static QUOTED: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(
+        "`([^`\n]{2,160})`|\"([^\"\n]{3,160})\"|'([^'\n]{3,160})'|“([^”\n]{2,160})”|「([^」\n]{1,80})」",
+    )
+    .ok()
+});
+
+impl Query {
+    /// Takes `text` apart.
+    pub fn parse(text: &str) -> Self {
+        let text = &text[..crate::base::text::floor_boundary(text, MAX_TEXT_BYTES)];
+        let text = without_comments(text);
+        let mut query = Self::default();
+        for link in matches(&LINK, &text) {
+            query.paths.extend(linked_path(&link[0]));
+        }
+        let text = match LINK.as_ref() {
+            Some(regex) => regex.replace_all(&text, " ").into_owned(),
+            None => text,
+        };
+        query.title = title_of(&text).to_owned();
+        query.frames = frames::find(&text);
+        for found in matches(&PATH, &text) {
+            let path = found[0].trim_matches(['.', '/', '\\']).replace('\\', "/");
+            if !query.paths.contains(&path) && path.len() > 3 && query.paths.len() < 100 {
+                query.paths.push(path);
+            }
+        }
+        for found in matches(&DOTTED, &text) {
+            let parts: Vec<String> = found[0]
+                .split(['.', ':', '#', '>', '-'])
+                .filter(|part| !part.is_empty())
+                .map(str::to_owned)
+                .collect();
+            if !query.dotted.contains(&parts) && query.dotted.len() < 100 {
+                query.dotted.push(parts);
+            }
+        }
+        for found in matches(&QUOTED, &text) {
+            let inner = (1..=5).find_map(|group| found.get(group)).map_or("", |group| group.as_str().trim());
+            if inner.len() > 2 && !query.quoted.iter().any(|known| known == inner) && query.quoted.len() < 60
+            {
+                query.quoted.push(inner.to_owned());
+            }
+        }
+        query.identifiers = identifiers(&text, &query.quoted);
+        query.words = weighted(&query.title, &text);
+        let title = query.title.to_lowercase();
+        let says = |words: &[&str]| {
+            words.iter().any(|word| title.split(|c: char| !c.is_alphanumeric()).any(|part| part == *word))
+        };
+        query.about_tests = says(&["test", "tests", "unittest", "testsuite", "flaky"]);
+        query.about_documents =
+            says(&["doc", "docs", "documentation", "readme", "typo", "changelog", "tutorial"]);
+        query.text = text;
+        query
+    }
+}
+
+/// Words of the headings that issue forms put in front.
+const HEADINGS: &[&str] = &[
+    "bug",
+    "report",
+    "describe",
+    "description",
+    "the",
+    "issue",
+    "feature",
+    "request",
+    "summary",
+    "problem",
+    "what",
+    "happened",
+    "version",
+    "environment",
+    "prerequisites",
+    "checklist",
+    "current",
+    "expected",
+    "actual",
+    "behavior",
+    "steps",
+    "to",
+    "reproduce",
+];
+
+/// The first line that is more than the heading of a form.
+fn title_of(text: &str) -> &str {
+    let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let says_something = |line: &&str| {
+        let mut words = line.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+        words.any(|word| !HEADINGS.contains(&word.to_lowercase().as_str()))
+    };
+    lines().take(6).find(says_something).or_else(|| lines().next()).unwrap_or("")
+}
+
+/// Templates hide their advice in markup comments.
+fn without_comments(text: &str) -> String {
+    let mut clean = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find("<!--") {
+        clean.push_str(&rest[..start]);
+        rest = rest[start..].find("-->").map_or("", |end| &rest[start + end + 3..]);
+    }
+    clean.push_str(rest);
+    clean
+}
+
+/// The file that a link to a forge's source view names.
+fn linked_path(link: &str) -> Option<String> {
+    let (_, rest) = link.split_once("/blob/").or_else(|| link.split_once("/src/"))?;
+    let (_, path) = rest.split_once('/')?;
+    let path = path.split(['#', '?']).next().unwrap_or(path);
+    (path.contains('.')).then(|| path.to_owned())
+}
+
+/// Names that look like code: with capitals inside, underscores, a call's bracket, or in backticks.
+fn identifiers(text: &str, quoted: &[String]) -> Vec<(String, f32)> {
+    let mut found: FxHashMap<String, f32> = FxHashMap::default();
+    let mut order = Vec::new();
+    let mut note = |name: &str, sure: f32| {
+        let name = name.to_lowercase();
+        let known = found.entry(name.clone()).or_insert_with(|| {
+            order.push(name);
+            0.0
+        });
+        *known = known.max(sure);
+    };
+    for capture in matches(&NAME, text) {
+        let called = capture[0].ends_with('(');
+        let name = capture[0].trim_end_matches('(').trim_start_matches('$');
+        if name.len() < 3 {
+            continue;
+        }
+        let inner = name.trim_matches('_');
+        let compound = inner.contains('_')
+            || inner.chars().skip(1).any(char::is_uppercase) && inner.chars().any(char::is_lowercase);
+        let capital = inner.starts_with(char::is_uppercase);
+        if compound {
+            note(name, 1.0);
+        } else if called {
+            note(name, 0.8);
+        } else if capital {
+            note(name, 0.4);
+        } else {
+            note(name, 0.2);
+        }
+    }
+    for inner in quoted {
+        if inner.chars().all(|c| c.is_alphanumeric() || c == '_') && inner.len() >= 3 {
+            note(inner, 0.8);
+        }
+    }
+    order
+        .into_iter()
+        .take(400)
+        .map(|name| {
+            let sure = found[&name];
+            (name, sure)
+        })
+        .collect()
+}
+
+/// English words and words of every issue; rarity in the project does the rest.
+const STOP: &[&str] = &[
+    "the",
+    "and",
+    "for",
+    "that",
+    "this",
+    "with",
+    "from",
+    "have",
+    "has",
+    "had",
+    "was",
+    "were",
+    "are",
+    "been",
+    "being",
+    "not",
+    "but",
+    "you",
+    "your",
+    "can",
+    "could",
+    "would",
+    "should",
+    "will",
+    "when",
+    "what",
+    "which",
+    "who",
+    "how",
+    "why",
+    "where",
+    "there",
+    "here",
+    "then",
+    "than",
+    "them",
+    "they",
+    "their",
+    "its",
+    "it",
+    "is",
+    "in",
+    "on",
+    "of",
+    "to",
+    "an",
+    "as",
+    "at",
+    "be",
+    "by",
+    "do",
+    "if",
+    "or",
+    "so",
+    "we",
+    "my",
+    "me",
+    "he",
+    "no",
+    "up",
+    "out",
+    "into",
+    "about",
+    "also",
+    "any",
+    "all",
+    "some",
+    "such",
+    "only",
+    "very",
+    "just",
+    "like",
+    "does",
+    "did",
+    "don",
+    "doesn",
+    "didn",
+    "isn",
+    "wasn",
+    "won",
+    "couldn",
+    "shouldn",
+    "wouldn",
+    "because",
+    "however",
+    "after",
+    "before",
+    "while",
+    "these",
+    "those",
+    "more",
+    "most",
+    "other",
+    "our",
+    "us",
+    "same",
+    "seem",
+    "seems",
+    "please",
+    "thanks",
+    "thank",
+    "hello",
+    "hi",
+    "say",
+    "says",
+    "said",
+    "following",
+    "happen",
+    "happens",
+    "currently",
+    "bug",
+    "issue",
+    "problem",
+    "description",
+    "expected",
+    "actual",
+    "behavior",
+    "behaviour",
+    "reproduce",
+    "steps",
+    "see",
+    "think",
+    "maybe",
+    "want",
+    "need",
+    "needs",
+    "make",
+    "makes",
+    "get",
+    "gets",
+    "use",
+    "used",
+    "using",
+    "work",
+    "works",
+    "working",
+    "way",
+    "instead",
+    "one",
+    "two",
+    "am",
+    "ve",
+    "ll",
+    "re",
+];
+
+fn weighted(title: &str, text: &str) -> Vec<Word> {
+    let mut words: Vec<Word> = Vec::new();
+    let mut known: FxHashMap<String, (usize, f32, f32)> = FxHashMap::default();
+    let mut add = |term: &str, part: Part, in_title: bool, words: &mut Vec<Word>| {
+        if term.chars().count() < 2 || STOP.contains(&term) {
+            return;
+        }
+        let base = match part {
+            Part::Whole => IDENTIFIER_WEIGHT,
+            Part::Only => 1.0,
+            Part::Piece => 0.8,
+        };
+        match known.get_mut(term) {
+            Some((at, times, best)) => {
+                *times += 1.0;
+                *best = best.max(base);
+                words[*at].weight = *best * (1.0 + times.ln() * 0.5).min(2.5);
+            }
+            None if words.len() < MAX_WORDS => {
+                known.insert(term.to_owned(), (words.len(), 1.0, base));
+                words.push(Word { term: term.to_owned(), weight: base, in_title });
+            }
+            None => {}
+        }
+    };
+    words::raw(title, |word| words::terms(word, |term, part| add(term, part, true, &mut words)));
+    let rest = text.find(title).map_or(text, |at| &text[at + title.len()..]);
+    words::raw(rest, |word| words::terms(word, |term, part| add(term, part, false, &mut words)));
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_task_is_taken_apart() {
+        let text = "parseRow() drops `empty cells`\n<!-- say what you see -->\nSee https://forge.example/a/b/blob/main/src/table/row.rs#L3 and app.models.Basket.\nFile \"/usr/lib/x/outer.py\", line 3, in go\nFile \"/home/me/inner.py\", line 9, in stop\n";
+        let query = Query::parse(text);
+        assert_eq!(query.title, "parseRow() drops `empty cells`");
+        assert!(query.words[0].in_title && query.words[0].term == "pars");
+        assert_eq!(query.identifiers[0], ("parserow".to_owned(), 1.0));
+        assert_eq!(query.quoted, ["empty cells", "/usr/lib/x/outer.py", "/home/me/inner.py"]);
+        assert_eq!(query.paths[0], "src/table/row.rs");
+        assert!(query.dotted.iter().any(|name| name.join("/") == "app/models/Basket"));
+        assert_eq!(query.frames[0].path, "/home/me/inner.py");
+        assert_eq!(query.frames[0].function.as_deref(), Some("stop"));
+        assert!(!query.text.contains("what you see"));
+    }
+
+    #[test]
+    fn the_heading_of_a_form_is_no_title() {
+        assert_eq!(
+            Query::parse("### Bug report\n\n**Description**\nOven stays cold\n").title,
+            "Oven stays cold"
+        );
+        assert_eq!(Query::parse("Description").title, "Description");
+    }
+
+    #[test]
+    fn any_text_is_taken() {
+        for text in ["", "\n\n", "修复登录超时", "<!--", "a\u{0}b", &"x".repeat(100_000)] {
+            Query::parse(text);
+        }
+        assert!(Query::parse("修复登录超时").words.iter().any(|word| word.term == "登录"));
+    }
+}

@@ -1,0 +1,151 @@
+//! What only the text itself shows: quoted texts and phrases of the task, word for word, and the lines worth showing.
+//! Reads the few files that already look right.
+
+use std::path::Path;
+
+use memchr::memmem::Finder;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::fields::rarity;
+use super::query::Query;
+use crate::base::file;
+use crate::evidence::text::words;
+
+/// Larger files are looked at in their beginning only.
+const MAX_BYTES: u64 = 256 << 10;
+const MAX_QUOTED: usize = 40;
+
+/// A file's text, lossy, or nothing.
+pub fn text_of(root: &Path, path: &[u8]) -> String {
+    use std::io::Read as _;
+    use std::os::unix::ffi::OsStrExt as _;
+    let path = root.join(std::ffi::OsStr::from_bytes(path));
+    let Ok((handle, _)) = file::open(&path) else { return String::new() };
+    let mut bytes = Vec::new();
+    if handle.take(MAX_BYTES).read_to_end(&mut bytes).is_err() {
+        return String::new();
+    }
+    match String::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
+    }
+}
+
+/// What one text holds of what is looked for.
+#[derive(Default)]
+struct Held {
+    quoted: Vec<usize>,
+    phrases: FxHashSet<u64>,
+}
+
+/// For each file: how much of the quoted texts and of the phrases it holds.
+pub fn score(root: &Path, query: &Query, paths: &[&[u8]]) -> Vec<(f32, f32)> {
+    let finders: Vec<Finder<'_>> =
+        query.quoted.iter().take(MAX_QUOTED).map(|text| Finder::new(text.as_bytes())).collect();
+    let wanted = phrases(&query.text);
+    let look = |path: &[u8]| {
+        let text = text_of(root, path);
+        let quoted = (0..finders.len()).filter(|n| finders[*n].find(text.as_bytes()).is_some());
+        let mut held = Held { quoted: quoted.collect(), phrases: FxHashSet::default() };
+        each_phrase(&text, |phrase| {
+            if wanted.contains(&phrase) {
+                held.phrases.insert(phrase);
+            }
+        });
+        held
+    };
+    // Every second file each, so that both halves are about the same work.
+    let half =
+        |start: usize| paths.iter().skip(start).step_by(2).map(|path| look(path)).collect::<Vec<Held>>();
+    let (even, odd) = std::thread::scope(|scope| {
+        let odd = scope.spawn(|| half(1));
+        (half(0), odd.join().unwrap_or_default())
+    });
+    let mut held: Vec<Held> = Vec::with_capacity(paths.len());
+    let (mut even, mut odd) = (even.into_iter(), odd.into_iter());
+    for number in 0..paths.len() {
+        held.push(if number % 2 == 0 { even.next() } else { odd.next() }.unwrap_or_default());
+    }
+    weigh(query, &held)
+}
+
+fn weigh(query: &Query, held: &[Held]) -> Vec<(f32, f32)> {
+    let mut scores = vec![(0.0, 0.0); held.len()];
+    let mut quoted: FxHashMap<usize, usize> = FxHashMap::default();
+    let mut phrases: FxHashMap<u64, usize> = FxHashMap::default();
+    for file in held {
+        file.quoted.iter().for_each(|text| *quoted.entry(*text).or_default() += 1);
+        file.phrases.iter().for_each(|phrase| *phrases.entry(*phrase).or_default() += 1);
+    }
+    for (file, score) in held.iter().zip(&mut scores) {
+        for text in &file.quoted {
+            let length = query.quoted.get(*text).map_or(0, String::len) as f32;
+            score.0 += rarity(quoted[text], held.len()) * (1.0 + (length / 10.0).ln_1p());
+        }
+        // In a fixed order, so that the sum is the same each time.
+        let mut found: Vec<&u64> = file.phrases.iter().collect();
+        found.sort_unstable();
+        score.1 = found.into_iter().map(|phrase| rarity(phrases[phrase], held.len())).sum();
+    }
+    scores
+}
+
+fn phrases(text: &str) -> FxHashSet<u64> {
+    let mut found = FxHashSet::default();
+    each_phrase(text, |phrase| {
+        found.insert(phrase);
+    });
+    found
+}
+
+/// Three words in a row, as a number.
+fn each_phrase(text: &str, mut each: impl FnMut(u64)) {
+    let (mut first, mut second) = (0_u64, 0_u64);
+    words::raw(text, |word| {
+        let mut number = 0xcbf2_9ce4_8422_2325_u64;
+        for byte in word.bytes() {
+            number = (number ^ u64::from(byte.to_ascii_lowercase())).wrapping_mul(0x0100_0000_01b3);
+        }
+        if first != 0 {
+            each(first.rotate_left(23) ^ second.rotate_left(11) ^ number);
+        }
+        (first, second) = (second, number);
+    });
+}
+
+/// The lines of `text` that hold most of the task's rare words: (number from 1, line), in the order of the file.
+pub fn lines(
+    weights: &FxHashMap<&str, f32>,
+    text: &str,
+    limit: usize,
+    max_chars: usize,
+) -> Vec<(u32, String)> {
+    let mut scored: Vec<(f32, u32, &str)> = Vec::new();
+    for (number, line) in (1..).zip(text.lines()) {
+        if line.len() > 2_000 {
+            continue;
+        }
+        let mut seen: Vec<&str> = Vec::new();
+        let mut value = 0.0;
+        words::raw(line, |word| {
+            words::terms(word, |term, _| {
+                if let Some((term, weight)) = weights.get_key_value(term)
+                    && !seen.contains(term)
+                {
+                    seen.push(term);
+                    value += weight;
+                }
+            });
+        });
+        if value > 0.0 {
+            scored.push((value, number, line));
+        }
+    }
+    scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    scored.truncate(limit);
+    scored.sort_by_key(|(_, number, _)| *number);
+    scored
+        .into_iter()
+        .map(|(_, number, line)| (number, crate::base::text::one_line(line.trim(), max_chars)))
+        .collect()
+}

@@ -1,0 +1,155 @@
+//! The parts of a project: packages and module folders, with the words that name them, kept as `project_index.json`. Which
+//! of them a task is about is counted by name and keyword (SPEC §7). Knows no files' contents.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::keywords::Keyword;
+use crate::base::atomic::{self, Expect};
+use crate::evidence::index::reader::Index;
+use crate::evidence::rank::names::{folder_of, stem_of};
+use crate::evidence::text::kind::Kind;
+use crate::evidence::text::stem::stem;
+use crate::evidence::text::words;
+
+const FILE: &str = "project_index.json";
+const VERSION: u32 = 1;
+const NAME_SCORE: u32 = 10;
+const KEYWORD_SCORE: u32 = 1;
+/// Services named in an answer.
+pub const MAX_MATCHES: usize = 5;
+const MAX_SERVICES: usize = 400;
+const MAX_KEYWORDS: usize = 40;
+/// A folder with fewer code files is a service only with a manifest of its own.
+const MIN_FILES: usize = 2;
+
+/// Files that make their folder a package.
+const MANIFESTS: &[&str] = &[
+    "cargo.toml",
+    "package.json",
+    "go.mod",
+    "pyproject.toml",
+    "setup.py",
+    "pom.xml",
+    "build.gradle",
+    "cmakelists.txt",
+    "meson.build",
+    "composer.json",
+    "gemspec",
+    "gemfile",
+    "dockerfile",
+];
+
+/// A package or module folder.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Service {
+    pub name: String,
+    /// Relative; empty for the project itself.
+    pub path: String,
+    pub files: usize,
+    pub keywords: Vec<String>,
+}
+
+/// All of a project.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProjectIndex {
+    version: u32,
+    /// What it was made from; another value means that it is stale.
+    stamp: u64,
+    pub services: Vec<Service>,
+}
+
+impl ProjectIndex {
+    /// The kept one when it still fits the files, else a new one, which is kept in `folder`.
+    pub fn current(index: &Index, folder: &Path) -> Self {
+        let stamp = stamp(index);
+        let kept =
+            fs::read(folder.join(FILE)).ok().and_then(|text| serde_json::from_slice::<Self>(&text).ok());
+        if let Some(kept) = kept.filter(|kept| kept.version == VERSION && kept.stamp == stamp) {
+            return kept;
+        }
+        let fresh = Self { version: VERSION, stamp, services: find(index) };
+        if let Ok(text) = serde_json::to_vec_pretty(&fresh) {
+            // Without the file the next run only looks again.
+            let _ = atomic::write(&folder.join(FILE), &text, Expect::Anything);
+        }
+        fresh
+    }
+
+    /// The services that the keywords name, best first.
+    pub fn matching(&self, keywords: &[Keyword]) -> Vec<(&Service, u32)> {
+        let mut found: Vec<(&Service, u32)> = self
+            .services
+            .iter()
+            .map(|service| {
+                let name = service.name.to_lowercase();
+                let stemmed = stem(&name).to_owned();
+                let score = keywords.iter().map(|keyword| {
+                    let path = keyword.text.split('/').any(|part| part == name);
+                    if path || keyword.text == stemmed || keyword.text == name {
+                        NAME_SCORE
+                    } else if service.keywords.contains(&keyword.text) {
+                        KEYWORD_SCORE
+                    } else {
+                        0
+                    }
+                });
+                (service, score.sum())
+            })
+            .filter(|(_, score)| *score > 0)
+            .collect();
+        found.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.path.cmp(&b.0.path)));
+        found.truncate(MAX_MATCHES);
+        found
+    }
+}
+
+/// The set of paths, as a number.
+fn stamp(index: &Index) -> u64 {
+    let mut sum = 0_u64;
+    for (_, doc) in index.live() {
+        sum = sum.wrapping_add(u64::from(crc32fast::hash(&doc.path)).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    }
+    sum
+}
+
+fn find(index: &Index) -> Vec<Service> {
+    let mut code: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut packages: BTreeSet<String> = BTreeSet::new();
+    for (_, doc) in index.live() {
+        let path = doc.name();
+        let folder = folder_of(&path).to_owned();
+        let name = path.rsplit('/').next().unwrap_or("").to_lowercase();
+        if MANIFESTS.contains(&name.as_str()) {
+            packages.insert(folder.clone());
+        }
+        if doc.kind == Kind::Source && doc.language.is_code() {
+            code.entry(folder).or_default().push(stem_of(&path).to_lowercase());
+        }
+    }
+    let mut services: Vec<Service> = code
+        .into_iter()
+        .filter(|(folder, stems)| packages.contains(folder) || stems.len() >= MIN_FILES)
+        .map(|(folder, stems)| {
+            let mut keywords: BTreeSet<String> = BTreeSet::new();
+            for name in &stems {
+                words::raw(name, |word| {
+                    words::terms(word, |term, _| {
+                        keywords.insert(term.to_owned());
+                    })
+                });
+            }
+            let name =
+                folder.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or("(root)").to_owned();
+            let keywords =
+                keywords.into_iter().filter(|word| word.chars().count() > 2).take(MAX_KEYWORDS).collect();
+            Service { name, path: folder, files: stems.len(), keywords }
+        })
+        .collect();
+    services.sort_by(|a, b| b.files.cmp(&a.files).then_with(|| a.path.cmp(&b.path)));
+    services.truncate(MAX_SERVICES);
+    services
+}

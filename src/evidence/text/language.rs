@@ -1,0 +1,89 @@
+//! Which language a file is in, by its name. Knows nothing of its content.
+
+/// Languages whose definitions are understood; everything else is text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Language {
+    Python,
+    Rust,
+    Go,
+    /// TypeScript and JavaScript.
+    Script,
+    /// Java, Kotlin, Scala, C#: classes with methods behind modifiers.
+    Java,
+    /// C and C++.
+    C,
+    /// Code in another language: Ruby, PHP, shell and others.
+    Code,
+    /// Prose: Markdown, reStructuredText, plain text.
+    Prose,
+    /// Data and markup: JSON, YAML, XML, styles.
+    Data,
+}
+
+/// Endings of each language.
+const ENDINGS: &[(Language, &[&str])] = &[
+    (Language::Python, &["py", "pyi", "pyx", "pxd", "pyw"]),
+    (Language::Rust, &["rs"]),
+    (Language::Go, &["go"]),
+    (Language::Script, &["ts", "tsx", "js", "jsx", "mjs", "cjs", "mts", "cts", "vue", "svelte"]),
+    (Language::Java, &["java", "kt", "kts", "scala", "cs", "groovy"]),
+    (
+        Language::C,
+        &["c", "h", "cc", "cpp", "cxx", "hpp", "hh", "hxx", "inl", "ipp", "tcc", "cu", "cuh", "m", "mm"],
+    ),
+    (
+        Language::Code,
+        &[
+            "rb", "php", "sh", "bash", "zsh", "pl", "pm", "lua", "swift", "r", "jl", "ex", "exs", "erl",
+            "hs", "ml", "mli", "clj", "dart", "zig", "nim", "d", "f90", "f", "el", "lisp", "scm", "vim",
+            "sql", "s", "asm", "y", "l", "proto", "cmake", "ps1", "tcl", "awk", "m4", "gradle", "v", "sv",
+            "vhd", "td", "lark", "g4", "pest", "jsonnet", "tf", "nix",
+        ],
+    ),
+    (Language::Prose, &["md", "markdown", "rst", "txt", "adoc", "tex", "texi", "org", "rdoc", "pod"]),
+];
+
+impl Language {
+    /// By the ending of `path`.
+    pub fn of(path: &str) -> Self {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending).to_lowercase();
+        let known = ENDINGS.iter().find(|(_, endings)| endings.contains(&ending.as_str()));
+        match known {
+            Some((language, _)) => *language,
+            None if ["Makefile", "Dockerfile", "Rakefile", "Jenkinsfile", "CMakeLists.txt"]
+                .contains(&name) =>
+            {
+                Self::Code
+            }
+            None if ending.is_empty() => Self::Prose,
+            None => Self::Data,
+        }
+    }
+
+    /// A number for the index.
+    pub fn code(self) -> u8 {
+        self as u8
+    }
+
+    /// The language with this number.
+    pub fn from_code(code: u8) -> Option<Self> {
+        const ALL: [Language; 9] = [
+            Language::Python,
+            Language::Rust,
+            Language::Go,
+            Language::Script,
+            Language::Java,
+            Language::C,
+            Language::Code,
+            Language::Prose,
+            Language::Data,
+        ];
+        ALL.into_iter().find(|language| language.code() == code)
+    }
+
+    /// Whether a program is written in it.
+    pub fn is_code(self) -> bool {
+        !matches!(self, Self::Prose | Self::Data)
+    }
+}

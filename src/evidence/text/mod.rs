@@ -1,0 +1,8 @@
+//! What can be seen in one piece of text: words, symbols, imports, the kind of file. Knows no index and no query.
+
+pub mod chunks;
+pub mod kind;
+pub mod language;
+pub mod stem;
+pub mod symbols;
+pub mod words;

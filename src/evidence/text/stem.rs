@@ -1,0 +1,78 @@
+//! Word forms made one: plural and verb endings are cut, so that "validators" in a task finds `validator` in the code.
+//! Light on purpose: code words are names, and two names must not become one.
+
+/// The common form of a lower-case ASCII word; others come back as they are.
+pub fn stem(word: &str) -> &str {
+    if word.len() < 4 || !word.bytes().all(|byte| byte.is_ascii_lowercase()) {
+        return word;
+    }
+    // `entries`, `copied` and `entry` meet without their last letters.
+    for ending in ["ies", "ied"] {
+        if let Some(rest) = word.strip_suffix(ending) {
+            return if rest.len() >= 3 { rest } else { word };
+        }
+    }
+    let word = verb(plural(word));
+    match word.strip_suffix(['e', 'y']) {
+        Some(rest) if rest.len() >= 4 || word.ends_with('y') && rest.len() >= 3 => rest,
+        _ => word,
+    }
+}
+
+fn plural(word: &str) -> &str {
+    for ending in ["sses", "shes", "ches", "xes", "zes"] {
+        if word.ends_with(ending) {
+            return &word[..word.len() - 2];
+        }
+    }
+    match word.strip_suffix('s') {
+        Some(rest) if rest.len() >= 3 && !rest.ends_with(['s', 'u', 'i']) => rest,
+        _ => word,
+    }
+}
+
+fn verb(word: &str) -> &str {
+    for ending in ["ing", "ed"] {
+        let Some(rest) = word.strip_suffix(ending) else { continue };
+        if rest.len() < 3 || !rest.contains(['a', 'e', 'i', 'o', 'u', 'y']) {
+            return word;
+        }
+        let bytes = rest.as_bytes();
+        let doubled = bytes[rest.len() - 1] == bytes[rest.len() - 2];
+        return if doubled && !rest.ends_with(['l', 's', 'z', 'e', 'o']) && rest.len() > 3 {
+            &rest[..rest.len() - 1]
+        } else {
+            rest
+        };
+    }
+    word
+}
+
+#[cfg(test)]
+mod tests {
+    use super::stem;
+
+    #[test]
+    fn forms_of_one_word_meet() {
+        for group in [
+            &["validator", "validators"][..],
+            &["validate", "validated", "validating", "validates"],
+            &["mapping", "mapped", "mappings"],
+            &["entry", "entries"],
+            &["class", "classes"],
+            &["parse", "parsing", "parsed", "parses"],
+        ] {
+            for word in group {
+                assert_eq!(stem(word), stem(group[0]), "{word}");
+            }
+        }
+    }
+
+    #[test]
+    fn names_stay_apart() {
+        for word in ["string", "status", "access", "bus", "thing", "utf8", "naïve", "red", "need"] {
+            assert_eq!(stem(word), word);
+        }
+        assert_ne!(stem("setting"), stem("session"));
+    }
+}

@@ -1,0 +1,174 @@
+//! Text into words: identifiers whole and in their parts, and pairs of characters where a script has no spaces. The same
+//! words are made of files and of questions; that is what lets them meet.
+
+use super::stem::stem;
+
+/// Longer runs are data, not names.
+const MAX_WORD_BYTES: usize = 64;
+
+/// Calls `each` with every run of letters, digits and `_`, and with every pair of neighbouring CJK characters.
+pub fn raw<'a>(text: &'a str, mut each: impl FnMut(&'a str)) {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        let byte = bytes[at];
+        if byte < 0x80 && !is_word_byte(byte) {
+            at += 1;
+            continue;
+        }
+        let start = at;
+        let mut previous_cjk: Option<usize> = None;
+        let mut word_start = start;
+        while at < bytes.len() {
+            let byte = bytes[at];
+            if byte < 0x80 {
+                if !is_word_byte(byte) {
+                    break;
+                }
+                if previous_cjk.take().is_some() {
+                    word_start = at;
+                }
+                at += 1;
+                continue;
+            }
+            let Some(c) = text[at..].chars().next() else { break };
+            if is_cjk(c) {
+                match previous_cjk {
+                    Some(before) => each(&text[before..at + c.len_utf8()]),
+                    None if word_start < at => emit(&text[word_start..at], &mut each),
+                    None => {}
+                }
+                previous_cjk = Some(at);
+                at += c.len_utf8();
+                word_start = at;
+            } else if c.is_alphanumeric() {
+                if previous_cjk.take().is_some() {
+                    word_start = at;
+                }
+                at += c.len_utf8();
+            } else {
+                break;
+            }
+        }
+        if word_start < at {
+            emit(&text[word_start..at], &mut each);
+        }
+        // Over the character that ended the run.
+        at += text[at..].chars().next().map_or(0, char::len_utf8);
+    }
+}
+
+fn emit<'a>(word: &'a str, each: &mut impl FnMut(&'a str)) {
+    if (2..=MAX_WORD_BYTES).contains(&word.len()) {
+        each(word);
+    }
+}
+
+const fn is_word_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
+}
+
+/// Scripts written without spaces.
+pub fn is_cjk(c: char) -> bool {
+    matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}'
+        | '\u{ac00}'..='\u{d7af}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
+}
+
+/// The terms of one word from [`raw`], lower-case: first its parts in their common form, then, where it has several
+/// parts, the whole. Nothing for numbers and for what looks like a hash.
+pub fn terms(word: &str, mut each: impl FnMut(&str, Part)) {
+    let core = word.trim_matches('_');
+    if core.is_empty() || is_noise(core) {
+        return;
+    }
+    let mut count = 0;
+    parts(core, |part| {
+        count += 1;
+        let lower = part.to_lowercase();
+        if part.len() < core.len() {
+            if lower.len() > 1 && !lower.bytes().all(|byte| byte.is_ascii_digit()) {
+                each(stem(&lower), Part::Piece);
+            }
+        } else {
+            each(stem(&lower), Part::Only);
+        }
+    });
+    if count > 1 {
+        each(&core.to_lowercase(), Part::Whole);
+    }
+}
+
+/// How a term stands to the word it came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// The word has no parts.
+    Only,
+    /// One of several parts.
+    Piece,
+    /// The whole word of several parts.
+    Whole,
+}
+
+fn is_noise(word: &str) -> bool {
+    let digits = word.bytes().filter(u8::is_ascii_digit).count();
+    digits == word.len() && !(3..=5).contains(&digits)
+        || word.len() >= 16 && digits >= 3 && word.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// Cuts `HTTPServer_name2` into `HTTP`, `Server`, `name2`.
+pub fn parts<'a>(word: &'a str, mut each: impl FnMut(&'a str)) {
+    let bytes = word.as_bytes();
+    let mut start = 0;
+    for at in 1..=bytes.len() {
+        let cut = at == bytes.len() || bytes[at] == b'_' || {
+            let (before, here) = (bytes[at - 1], bytes[at]);
+            let next = bytes.get(at + 1).copied().unwrap_or(b'_');
+            before == b'_'
+                || here.is_ascii_uppercase()
+                    && (before.is_ascii_lowercase()
+                        || before.is_ascii_digit()
+                        || next.is_ascii_lowercase()
+                            && before.is_ascii_uppercase()
+                            && !is_plural_mark(bytes, at))
+        };
+        if !cut {
+            continue;
+        }
+        if start < at && bytes[start] != b'_' {
+            each(&word[start..at]);
+        }
+        start = at;
+    }
+}
+
+/// The last capital of `URLs` belongs to what stands before it.
+fn is_plural_mark(bytes: &[u8], at: usize) -> bool {
+    bytes.get(at + 1) == Some(&b's') && bytes.get(at + 2).is_none_or(|byte| !byte.is_ascii_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(text: &str) -> Vec<String> {
+        let mut found = Vec::new();
+        raw(text, |word| terms(word, |term, _| found.push(term.to_owned())));
+        found
+    }
+
+    #[test]
+    fn identifiers_come_whole_and_in_parts() {
+        assert_eq!(all("HTTPServer"), ["http", "server", "httpserver"]);
+        assert_eq!(all("__get_item__"), ["get", "item", "get_item"]);
+        assert_eq!(all("readFileSync2"), ["read", "file", "sync2", "readfilesync2"]);
+        assert_eq!(all("URLs validators"), ["url", "validator"]);
+        assert_eq!(all("a 12 404 1234567 deadbeefdeadbeef0123"), ["404"]);
+    }
+
+    #[test]
+    fn scripts_without_spaces_come_in_pairs() {
+        assert_eq!(all("修复登录bug"), ["修复", "复登", "登录", "bug"]);
+        assert_eq!(all("foo修复bar"), ["foo", "修复", "bar"]);
+        assert_eq!(all("größe – Ärger…"), ["größe", "ärger"]);
+    }
+}
