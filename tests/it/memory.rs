@@ -269,12 +269,12 @@ const LONG: &str = "This answer explains a lot of things in many words. ";
 #[tokio::test]
 async fn a_summary_is_made_beside_the_session_and_nobody_waits_for_it() {
     let server =
-        FakeServer::start((0..12).map(|_| answer().text(&LONG.repeat(40)).no_usage().into()).collect());
+        FakeServer::start((0..40).map(|_| answer().text(&LONG.repeat(40)).no_usage().into()).collect());
     let summary = answer().text("## Objectives & Status\n- all is well").usage(7_000, 0, 77).gated();
     server.on_body("<conversation>", summary);
     let mut agent = TestAgent::start(
         &Workplace::new(),
-        &config(&server, "context_window = 14000\ncompression_threshold = 0.5"),
+        &config(&server, "context_window = 30000\ncompression_threshold = 0.5"),
         false,
     );
     let begun = |server: &FakeServer| server.requests().iter().any(|r| r.raw.contains("<conversation>"));
