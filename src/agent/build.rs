@@ -21,6 +21,7 @@ use crate::context::law::Law;
 use crate::model::call::ToolSpec;
 use crate::model::request::Params;
 use crate::policy::rules::Rules;
+use crate::policy::sandbox::session::Sandbox;
 use crate::protocol::event::{Event, LedgerView, Level};
 use crate::protocol::op::Op;
 use crate::provider::api::Provider;
@@ -36,6 +37,8 @@ pub struct Setup {
     /// Absolute and canonical.
     pub workspace: PathBuf,
     pub project_state: PathBuf,
+    /// Our own folders (configuration, state), which no command may see.
+    pub own_folders: Vec<PathBuf>,
     /// Whether somebody can answer questions.
     pub interactive: bool,
     /// The log of a session to continue.
@@ -80,7 +83,7 @@ pub fn ledger(setup: Setup) -> Result<LedgerView, LogError> {
 }
 
 fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, LogError> {
-    let Setup { loaded, provider, model, workspace, project_state, interactive, resume } = setup;
+    let Setup { loaded, provider, model, workspace, project_state, own_folders, interactive, resume } = setup;
     let mut backlog = Vec::new();
     let mut todos = None;
     let conversation = match &resume {
@@ -95,6 +98,8 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
     let originals = Arc::new(LogOriginals::default());
     let mut core =
         core(&loaded, provider, model, &workspace, &project_state, interactive, conversation, &originals);
+    let readable = vec![core.dispatcher.cx.spill.folder().to_owned()];
+    core.dispatcher.cx.sandbox = Arc::new(Sandbox::new(workspace.clone(), own_folders, readable));
     core.restore_working_state(todos);
     let questions = Arc::new(Questions::new(events.clone()));
     let mut waiting = Vec::new();

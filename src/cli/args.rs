@@ -81,6 +81,8 @@ pub enum Command {
     Demo,
     /// Run one tool here and print its envelope
     Tool(ToolArgs),
+    /// Run a command in the sandbox that the agent's commands run in
+    Sandbox(SandboxArgs),
     /// Replay recorded sessions and compare context policies
     Replay(ReplayArgs),
     /// Show what is configured and whether it works
@@ -144,6 +146,17 @@ pub struct ToolArgs {
     /// The arguments as a JSON object
     #[arg(long, default_value = "{}")]
     pub args: String,
+}
+
+#[derive(Args, Debug)]
+pub struct SandboxArgs {
+    /// Let it reach the network
+    #[arg(long)]
+    pub network: bool,
+
+    /// The command: one word is a line for bash, several are a program and its arguments
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub command: Vec<std::ffi::OsString>,
 }
 
 #[derive(Args, Debug)]

@@ -9,5 +9,6 @@ pub mod main;
 pub mod open;
 pub mod replay;
 pub mod report;
+pub mod sandbox;
 pub mod sessions;
 pub mod tool;

@@ -167,6 +167,7 @@ async fn start(
         format!("trap 'command pwd -P >&{side_fd} 2>/dev/null' EXIT; __mycode=$1; shift; eval \"$__mycode\"");
     let spill = Arc::clone(&cx.spill);
     let spec = Spec {
+        wrapper: cx.sandbox.wrap(cx.confinement, cwd, Some(side_fd))?,
         program: shell.into(),
         args: ["-c", &script, shell, &args.command].map(OsString::from).to_vec(),
         cwd: cwd.to_owned(),
