@@ -111,7 +111,8 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
     for text in loaded.notices.iter().cloned().chain(backlog).chain(damage) {
         waiting.push(Event::Notice { level: Level::Warning, text });
     }
-    let wiring = Wiring { loaded, workspace, project_state, interactive, originals };
+    let jobs = Arc::clone(&core.dispatcher.cx.shell.jobs);
+    let wiring = Wiring { loaded, workspace, project_state, interactive, originals, jobs };
     core.last_estimate = core.build().ledger.total();
     Ok(Engine { core, wiring, events, questions, backlog: waiting })
 }
@@ -131,7 +132,7 @@ fn core(
     let mut cx = ToolCx::new(workspace.to_owned(), Arc::clone(&spill));
     cx.originals = Some(Arc::clone(originals) as _);
     let desk = Arc::new(PolicyDesk::new(
-        loaded.work.permission,
+        &loaded.work,
         Rules::load(project_state),
         workspace.to_owned(),
         vec![spill.folder().to_owned()],

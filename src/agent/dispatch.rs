@@ -18,6 +18,7 @@ use crate::model::call::{ToolCall, ToolSpec};
 use crate::model::envelope::{Envelope, ErrorCode, Status};
 use crate::model::item::ToolResult;
 use crate::policy::access::Access;
+use crate::policy::sandbox::spec::Confinement;
 use crate::policy::verdict::Verdict;
 use crate::protocol::approval::{Answer, ApprovalRequest, Question};
 use crate::protocol::event::{Event, Level};
@@ -43,6 +44,7 @@ pub struct Dispatcher {
 /// A call that passed the gate.
 struct Admitted<'a> {
     prepared: Box<dyn Prepared + 'a>,
+    confinement: Confinement,
 }
 
 impl Dispatcher {
@@ -98,6 +100,9 @@ impl Dispatcher {
                 envelope,
             });
         }
+        if let Some(last) = results.last_mut() {
+            add_news(&mut last.envelope, &self.cx.shell.jobs.take_ended());
+        }
         Ok(results)
     }
 
@@ -142,6 +147,7 @@ impl Dispatcher {
         };
         started(prepared.title());
         let accesses = prepared.access(&self.cx).map_err(|error| envelope_of(&error))?;
+        let mut approved = false;
         match self.desk.decide(&accesses) {
             Verdict::Allow => {}
             Verdict::Deny { reason } => {
@@ -150,9 +156,13 @@ impl Dispatcher {
                     "{reason}. Do what you can without it, or tell the user what you need"
                 )));
             }
-            Verdict::Ask { reason } => self.ask(call, &*prepared, &accesses, reason, control, events).await?,
+            Verdict::Ask { reason } => {
+                self.ask(call, &*prepared, &accesses, reason, control, events).await?;
+                approved = true;
+            }
         }
-        Ok(Admitted { prepared })
+        let confinement = self.desk.confinement(&accesses, approved);
+        Ok(Admitted { prepared, confinement })
     }
 
     async fn ask(
@@ -219,7 +229,8 @@ impl Dispatcher {
         if control.cancel.is_cancelled() {
             return Ok(*never_run());
         }
-        let cx = self.cx_for(call, control, events);
+        let mut cx = self.cx_for(call, control, events);
+        cx.confinement = admitted.confinement;
         let begun = Instant::now();
         let outcome = tokio::select! {
             outcome = admitted.prepared.run(&cx) => outcome,
@@ -274,6 +285,16 @@ impl Dispatcher {
     /// The workspace.
     pub fn root(&self) -> &Arc<PathBuf> {
         &self.cx.root
+    }
+}
+
+/// Puts behind a result what happened meanwhile.
+fn add_news(envelope: &mut Envelope, news: &[String]) {
+    for sentence in news {
+        if !envelope.text.is_empty() {
+            envelope.text.push_str("; ");
+        }
+        envelope.text.push_str(sentence);
     }
 }
 

@@ -15,12 +15,15 @@ use super::policy_desk::PolicyDesk;
 use super::recall::LogOriginals;
 use crate::config::load::Loaded;
 use crate::config::prompts;
+use crate::config::settings::Permission;
 use crate::context::budget::tokens::Calibration;
+use crate::policy::sandbox::probe as walls;
 use crate::protocol::event::{Event, Level, SessionInfo};
 use crate::protocol::op::Op;
 use crate::provider::probe;
 use crate::search::walk::{self, Walk};
 use crate::session::index;
+use crate::tool::run::jobs::Jobs;
 
 /// Most paths offered to the `@` popup.
 const MAX_FILES: usize = 50_000;
@@ -32,6 +35,8 @@ pub struct Wiring {
     pub project_state: PathBuf,
     pub interactive: bool,
     pub originals: Arc<LogOriginals>,
+    /// Background jobs, which can be ended in the middle of a turn.
+    pub jobs: Arc<Jobs>,
 }
 
 /// The engine of one front end.
@@ -51,6 +56,12 @@ impl Engine {
         for event in std::mem::take(&mut self.backlog) {
             let _ = self.events.send(event);
         }
+        let events = self.events.clone();
+        self.wiring.jobs.watch(Box::new(move |rows| {
+            let _ = events.send(Event::Jobs(rows));
+        }));
+        let desk = &self.core.dispatcher.desk;
+        tell_missing_layers(desk.permission(), desk, &self.events);
         let mut deferred: VecDeque<Op> = VecDeque::new();
         loop {
             let op = match deferred.pop_front() {
@@ -79,6 +90,7 @@ impl Engine {
                 break;
             }
         }
+        self.wiring.jobs.stop_all().await;
     }
 
     /// Runs one turn while listening; `false` when the program is to end.
@@ -261,6 +273,24 @@ impl Engine {
     }
 }
 
+/// Tells the front end which layers of the sandbox this machine lacks, off the loop: trying takes some milliseconds.
+fn tell_missing_layers(permission: Permission, desk: &PolicyDesk, events: &Events) {
+    if !desk.confines(permission) || permission == Permission::Ask {
+        return;
+    }
+    let events = events.clone();
+    tokio::task::spawn_blocking(move || {
+        let held = walls::held();
+        let Some(missing) = held.missing() else { return };
+        let text = held.refusal().map_or_else(
+            || format!("The sandbox holds without: {missing}. `mycode doctor` says why."),
+            |why| format!("{why}. Each command will be asked for."),
+        );
+        let _ = events.send(Event::SandboxLacks(missing));
+        let _ = events.send(Event::Notice { level: Level::Warning, text });
+    });
+}
+
 /// Drives `work` while taking operations; `false` when the program is to end.
 async fn listen(
     work: impl Future,
@@ -301,10 +331,17 @@ async fn listen(
 /// Operations that need nothing of the conversation: done at once, also in the middle of a turn.
 fn quick_op(op: Op, desk: &PolicyDesk, wiring: &Wiring, events: &Events) {
     match op {
+        Op::StopJob { id } => {
+            if !wiring.jobs.stop(id) {
+                let text = format!("There is no job {id}; /jobs lists them.");
+                let _ = events.send(Event::Notice { level: Level::Warning, text });
+            }
+        }
         Op::SetPermission { permission } => {
             desk.set_permission(permission);
             let text = format!("Permission is now {}.", permission.as_str());
             let _ = events.send(Event::Permission(permission));
+            tell_missing_layers(permission, desk, events);
             let _ = events.send(Event::Notice { level: Level::Info, text });
         }
         Op::DeclineInit => {

@@ -78,6 +78,10 @@ impl Judge<'_> {
                 }
             }
             Access::Exec { command: text, cwd } => self.exec(text, cwd),
+            Access::Network if self.permission == Permission::ReadOnly => {
+                deny("the permission is read-only: commands don't reach the network")
+            }
+            Access::Network => ask("it reaches the network".to_owned()),
         }
     }
 

@@ -81,6 +81,10 @@ pub enum Event {
         level: Level,
         text: String,
     },
+    /// A background job began or ended: all that are remembered, oldest first.
+    Jobs(Vec<JobRow>),
+    /// Layers that the sandbox lacks on this machine, in a few words.
+    SandboxLacks(String),
     /// Compaction began or ended.
     Compacting {
         running: bool,
@@ -148,6 +152,16 @@ pub struct LedgerView {
     pub window_tokens: u64,
     /// Where the window's size came from: `user`, `table`, `server`, `default`.
     pub window_origin: String,
+}
+
+/// A background job.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobRow {
+    pub id: u32,
+    /// On one line.
+    pub command: String,
+    /// How it ended; `None` while it runs.
+    pub ended: Option<String>,
 }
 
 /// A stored session, for the resume list.

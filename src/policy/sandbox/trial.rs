@@ -20,7 +20,8 @@ const LANDLOCK_ALONE: i32 = 3;
 /// Tries everything and prints what was found as JSON.
 pub fn run() -> ! {
     let text = serde_json::to_string(&everything()).unwrap_or_default();
-    let _ = io::stdout().write_all(text.as_bytes());
+    let mut out = io::stdout().lock();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     system::leave(0)
 }
 

@@ -4,6 +4,7 @@ pub mod api;
 pub mod compact;
 pub mod help;
 pub mod init;
+pub mod jobs;
 pub mod model;
 pub mod permission;
 pub mod resume;
