@@ -11,6 +11,7 @@ mod prompts;
 mod provider_faults;
 mod provider_stream;
 mod provider_wire;
+mod sandbox;
 mod sessions;
 mod terminal;
 mod tools_bash;

@@ -100,6 +100,10 @@ impl Stock {
                 Before::Absent(first) => {
                     if let Some(wrong) = appeared(path, first) {
                         said.push(away(wrong, aside));
+                        // Folders that were made only to hold it; others stay, for they are not empty.
+                        for folder in wrong.ancestors().skip(1).take_while(|folder| folder.starts_with(first)) {
+                            let _ = fs::remove_dir(folder);
+                        }
                     }
                 }
                 Before::Link(target) => {
