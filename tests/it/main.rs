@@ -6,6 +6,7 @@ mod support;
 mod architecture;
 mod context_props;
 mod faults;
+mod jobs;
 mod main_job;
 mod prompts;
 mod provider_faults;

@@ -529,3 +529,48 @@ fn folders_of_any_shape() {
     let done = world.sandbox(&[], "echo x > y; cat y; ls ..").current_dir(dir.path()).output().unwrap();
     assert!(stdout(&done).starts_with("x\n") && dir.path().join("y").exists(), "{}", stderr(&done));
 }
+
+/// Inside of our own sandbox no namespace can be made: what is left are the layers of a plain container.
+#[test]
+fn without_namespaces_the_other_layers_hold() {
+    if !walls() {
+        return;
+    }
+    let world = World::new();
+    if !namespaces(&world) {
+        eprintln!("SKIPPED: this machine has no namespaces, so the other tests are this one");
+        return;
+    }
+    let us = env!("CARGO_BIN_EXE_mycode");
+    let nested = |line: &str| {
+        let quoted = line.replace('\'', "'\\''");
+        world.run(&[], &format!("mkdir -p deep; touch deep/.mcp.json; cd deep && {us} sandbox -- '{quoted}'"))
+    };
+    let doctor = world.run(&[], &format!("{us} doctor; true"));
+    let said = stdout(&doctor);
+    assert!(said.contains("namespaces") && said.contains("missing"), "{said}");
+    let landlock = said.lines().any(|line| line.contains("landlock") && line.contains("available"));
+    if !landlock {
+        assert_eq!(nested("true").status.code(), Some(3));
+        eprintln!("SKIPPED: no Landlock here");
+        return;
+    }
+    let works = nested("echo x > y && cat y ../src/a.py && t=$(mktemp) && echo z > $t && rm y");
+    assert!(works.status.success(), "{}", stderr(&works));
+    for line in [
+        "echo x > ../outside_of_deep",
+        "echo x > /tmp/x",
+        "echo x > .mcp.json && cat .mcp.json | grep -q nothing",
+        "exec 3<>/dev/tcp/127.0.0.1/1",
+        "python3 -c 'import socket; socket.socket(2,1)'",
+        "kill -0 1",
+    ] {
+        assert!(!nested(line).status.success(), "{line}");
+    }
+    assert!(!world.project.join("outside_of_deep").exists());
+    let undone = nested("mkdir .mycode; echo evil > .mycode/config.toml; echo evil > .mcp.json; sleep 724102 & ");
+    assert!(stderr(&undone).contains("protected"), "{}", stderr(&undone));
+    assert!(!world.project.join("deep/.mycode").exists());
+    assert_eq!(fs::read(world.project.join("deep/.mcp.json")).unwrap(), b"");
+    assert!(!running("sleep 724102"));
+}

@@ -115,7 +115,7 @@ mod tests {
             caches: none(),
             protected: vec!["/w/.git/hooks".into(), "/w/we \"said\"".into()],
             rules_in: vec!["/w".into()],
-            environment: none().into_iter().map(|name: String| (name, None)).collect(),
+            environment: Vec::new(),
             foreign_files: false,
             direct: false,
         }
