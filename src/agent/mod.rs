@@ -13,3 +13,4 @@ pub mod policy_desk;
 pub mod recall;
 pub mod restore;
 pub mod turn;
+pub mod wiring;

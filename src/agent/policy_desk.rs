@@ -56,10 +56,13 @@ impl PolicyDesk {
         match verdict {
             // A rule that allows the command was made for what it needs.
             Verdict::Ask { reason } if accesses.contains(&Access::Network) => {
-                let rest: Vec<Access> = accesses.iter().filter(|one| **one != Access::Network).cloned().collect();
+                let rest: Vec<Access> =
+                    accesses.iter().filter(|one| **one != Access::Network).cloned().collect();
                 match self.judge(permission, &state.rules, &rest) {
                     Verdict::Allow if self.by_rule(&state, &rest) => Verdict::Allow,
-                    Verdict::Ask { reason: other } => Verdict::Ask { reason: format!("{other}, and {reason}") },
+                    Verdict::Ask { reason: other } => {
+                        Verdict::Ask { reason: format!("{other}, and {reason}") }
+                    }
                     _ => Verdict::Ask { reason },
                 }
             }
@@ -116,7 +119,9 @@ impl PolicyDesk {
     /// What "always" would allow for these accesses.
     pub fn always_prefix(accesses: &[Access]) -> Option<String> {
         match accesses {
-            [Access::Exec { command: text, .. }] | [Access::Exec { command: text, .. }, Access::Network] => prefix::general_prefix(text),
+            [Access::Exec { command: text, .. }] | [Access::Exec { command: text, .. }, Access::Network] => {
+                prefix::general_prefix(text)
+            }
             _ => None,
         }
     }

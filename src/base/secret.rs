@@ -36,8 +36,20 @@ impl fmt::Display for Secret {
 pub fn is_credential_name(name: &str) -> bool {
     let upper = name.to_ascii_uppercase();
     const ENDINGS: [&str; 14] = [
-        "_KEY", "APIKEY", "_TOKEN", "_SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "_CREDENTIALS", "_ACCESS_KEY_ID",
-        "_PAT", "_AUTH", "_SECRETS", "_CREDENTIAL", "_COOKIE",
+        "_KEY",
+        "APIKEY",
+        "_TOKEN",
+        "_SECRET",
+        "PASSWORD",
+        "PASSWD",
+        "PASSPHRASE",
+        "_CREDENTIALS",
+        "_ACCESS_KEY_ID",
+        "_PAT",
+        "_AUTH",
+        "_SECRETS",
+        "_CREDENTIAL",
+        "_COOKIE",
     ];
     const PARTS: [&str; 3] = ["SECRET_", "_TOKEN_", "PRIVATE_KEY"];
     const WHOLE: [&str; 3] = ["TOKEN", "SECRET", "APIKEY"];
@@ -52,8 +64,22 @@ pub fn is_credential_name(name: &str) -> bool {
 /// an address with a password.
 fn is_credential_value(value: &str) -> bool {
     const MARKS: [&str; 16] = [
-        "sk-", "sk_live_", "rk_live_", "ghp_", "gho_", "ghs_", "ghu_", "github_pat_", "glpat-", "xoxb-", "xoxp-", "AKIA",
-        "ASIA", "npm_", "hf_", "AIza",
+        "sk-",
+        "sk_live_",
+        "rk_live_",
+        "ghp_",
+        "gho_",
+        "ghs_",
+        "ghu_",
+        "github_pat_",
+        "glpat-",
+        "xoxb-",
+        "xoxp-",
+        "AKIA",
+        "ASIA",
+        "npm_",
+        "hf_",
+        "AIza",
     ];
     let long = value.len() >= 16 && !value.contains(char::is_whitespace);
     let with_password = || {
@@ -69,7 +95,8 @@ fn is_credential_value(value: &str) -> bool {
 /// The variables of this process that child processes must not inherit: our own settings and every credential. An address
 /// of a proxy stays, password and all: without it nothing would be reached.
 pub fn credential_variables() -> Vec<std::ffi::OsString> {
-    let ours = |name: &str| ["MYCODE_", "OPENAI_", "ANTHROPIC_"].iter().any(|prefix| name.starts_with(prefix));
+    let ours =
+        |name: &str| ["MYCODE_", "OPENAI_", "ANTHROPIC_"].iter().any(|prefix| name.starts_with(prefix));
     std::env::vars_os()
         .filter(|(name, value)| {
             let (name, value) = (name.to_string_lossy(), value.to_string_lossy());
@@ -101,7 +128,8 @@ mod tests {
         ] {
             assert!(is_credential_value(value), "{value}");
         }
-        for value in ["https://host/a:b@c", "sk-", "ghp_ is a mark of keys", "/usr/bin:/bin", "git@host:path"] {
+        for value in ["https://host/a:b@c", "sk-", "ghp_ is a mark of keys", "/usr/bin:/bin", "git@host:path"]
+        {
             assert!(!is_credential_value(value), "{value}");
         }
     }

@@ -88,7 +88,8 @@ fn enter(
     placed?;
     // The helper removes it.
     sandbox.leave_private();
-    let error = cleaned(Command::new(helper).args(launch::arguments(None)).args(words).current_dir(folder)).exec();
+    let error =
+        cleaned(Command::new(helper).args(launch::arguments(None)).args(words).current_dir(folder)).exec();
     crate::policy::sandbox::plan::remove_private(&private);
     Ok(error)
 }
@@ -104,7 +105,9 @@ fn enter(
     let wrapped = crate::policy::sandbox::seatbelt::wrap(&plan, words);
     sandbox.leave_private();
     let environment = plan.environment;
-    let Some((program, rest)) = wrapped.split_first() else { return Err(std::io::ErrorKind::InvalidInput.into()) };
+    let Some((program, rest)) = wrapped.split_first() else {
+        return Err(std::io::ErrorKind::InvalidInput.into());
+    };
     let mut command = Command::new(program);
     cleaned(command.args(rest).current_dir(folder));
     for (name, value) in environment {

@@ -39,7 +39,11 @@ pub async fn run(cli: &Cli, args: &ToolArgs) -> Result<bool, Failure> {
     let opened = open::open(&cli.model, Permission::Auto)?;
     let spill = Arc::new(Spill::new(opened.project_state.join("tool-output")));
     let mut cx = ToolCx::new(opened.workspace.clone(), Arc::clone(&spill));
-    cx.sandbox = Arc::new(Sandbox::new(opened.workspace.clone(), opened.own_folders(), vec![spill.folder().to_owned()]));
+    cx.sandbox = Arc::new(Sandbox::new(
+        opened.workspace.clone(),
+        opened.own_folders(),
+        vec![spill.folder().to_owned()],
+    ));
     let originals = LogOriginals::default();
     if let Some(path) = index::last(&opened.project_state) {
         originals.follow(path);

@@ -29,13 +29,23 @@ impl World {
     fn new() -> Self {
         let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let top = dir.path().canonicalize().unwrap();
-        let world =
-            Self { project: top.join("project"), home: top.join("home"), outside: top.join("outside"), _dir: dir };
+        let world = Self {
+            project: top.join("project"),
+            home: top.join("home"),
+            outside: top.join("outside"),
+            _dir: dir,
+        };
         for folder in [".git/hooks", ".vscode", "src"] {
             fs::create_dir_all(world.project.join(folder)).unwrap();
         }
-        for folder in [".ssh", ".aws", ".config/gh", ".config/google-chrome/Default", ".docker", ".local/share/keyrings"]
-        {
+        for folder in [
+            ".ssh",
+            ".aws",
+            ".config/gh",
+            ".config/google-chrome/Default",
+            ".docker",
+            ".local/share/keyrings",
+        ] {
             fs::create_dir_all(world.home.join(folder)).unwrap();
         }
         fs::create_dir_all(world.outside.join("state")).unwrap();
@@ -114,7 +124,8 @@ impl World {
 
     /// Everything that no command may change, by path.
     fn fingerprint(&self, with_project: bool) -> BTreeMap<PathBuf, Vec<u8>> {
-        let protected = [".git/hooks", ".git/config", ".vscode", "CODE_LAW.md", ".mycode", ".github", ".mcp.json"];
+        let protected =
+            [".git/hooks", ".git/config", ".vscode", "CODE_LAW.md", ".mycode", ".github", ".mcp.json"];
         let mut roots = vec![self.home.clone(), self.outside.clone()];
         if with_project {
             roots.push(self.project.clone());
@@ -122,9 +133,7 @@ impl World {
             roots.extend(protected.iter().map(|name| self.project.join(name)));
         }
         let entries = roots.iter().flat_map(|root| walkdir::WalkDir::new(root).into_iter().flatten());
-        entries
-            .map(|entry| (entry.path().to_owned(), fs::read(entry.path()).unwrap_or_default()))
-            .collect()
+        entries.map(|entry| (entry.path().to_owned(), fs::read(entry.path()).unwrap_or_default())).collect()
     }
 }
 
@@ -142,7 +151,8 @@ fn walls() -> bool {
 
 /// Whether there are namespaces, which some promises need.
 fn namespaces(world: &World) -> bool {
-    stdout(&world.run(&[], "readlink /proc/self/ns/net")) != stdout(&world.plain("readlink /proc/self/ns/net"))
+    stdout(&world.run(&[], "readlink /proc/self/ns/net"))
+        != stdout(&world.plain("readlink /proc/self/ns/net"))
 }
 
 const ATTACKS: &[(&str, &str)] = &[
@@ -206,7 +216,10 @@ const ATTACKS: &[(&str, &str)] = &[
     // Staying.
     ("bashrc", "echo evil >> $HOME/.bashrc"),
     ("profile", "echo evil > $HOME/.profile; echo evil > $HOME/.zshrc"),
-    ("systemd user unit", "mkdir -p $HOME/.config/systemd/user; echo evil > $HOME/.config/systemd/user/e.service"),
+    (
+        "systemd user unit",
+        "mkdir -p $HOME/.config/systemd/user; echo evil > $HOME/.config/systemd/user/e.service",
+    ),
     ("autostart", "mkdir -p $HOME/.config/autostart && echo evil > $HOME/.config/autostart/e.desktop"),
     ("crontab", "echo '* * * * * evil' | crontab -; mkdir -p $HOME/cron && echo evil > $HOME/cron/x"),
     ("authorized keys", "echo evil >> $HOME/.ssh/authorized_keys"),
@@ -229,7 +242,10 @@ const ATTACKS: &[(&str, &str)] = &[
     ("pipeline, absent", "mkdir -p .github/workflows; echo evil > .github/workflows/e.yml"),
     ("servers, absent", "echo evil > .mcp.json"),
     // The machine and its other processes.
-    ("settings of the kernel", "echo x > /proc/sys/kernel/core_pattern; echo 1 > /proc/sys/vm/drop_caches && echo TOP-SECRET-7241"),
+    (
+        "settings of the kernel",
+        "echo x > /proc/sys/kernel/core_pattern; echo 1 > /proc/sys/vm/drop_caches && echo TOP-SECRET-7241",
+    ),
     ("sysrq", "echo h > /proc/sysrq-trigger && echo TOP-SECRET-7241"),
     ("device node", "mknod sda b 8 0 && echo TOP-SECRET-7241; mknod mem c 1 1 && echo TOP-SECRET-7241"),
     ("disks", "head -c 1 /dev/vda && echo TOP-SECRET-7241; head -c 1 /dev/sda && echo TOP-SECRET-7241"),
@@ -269,10 +285,22 @@ const ATTACKS: &[(&str, &str)] = &[
     ("host's loopback", "exec 3<>/dev/tcp/127.0.0.1/$PORT && echo TOP-SECRET-7241"),
     ("host's loopback, six", "exec 3<>/dev/tcp/::1/$PORT && echo TOP-SECRET-7241"),
     ("the internet", "exec 3<>/dev/tcp/1.1.1.1/53 && echo TOP-SECRET-7241"),
-    ("datagrams", "python3 -c \"import socket;s=socket.socket(2,2);s.connect(('1.1.1.1',53));print('TOP-SECRET-7241')\""),
-    ("socket file", "python3 -c \"import socket,os;s=socket.socket(1,1);s.connect(os.environ['SOCK']);print('TOP-SECRET-7241')\""),
-    ("abstract socket", "python3 -c \"import socket;s=socket.socket(1,1);s.connect('\\0mycode-test-$PORT');print('TOP-SECRET-7241')\""),
-    ("container engine", "test -S /run/docker.sock && echo TOP-SECRET-7241; test -S /var/run/docker.sock && echo TOP-SECRET-7241"),
+    (
+        "datagrams",
+        "python3 -c \"import socket;s=socket.socket(2,2);s.connect(('1.1.1.1',53));print('TOP-SECRET-7241')\"",
+    ),
+    (
+        "socket file",
+        "python3 -c \"import socket,os;s=socket.socket(1,1);s.connect(os.environ['SOCK']);print('TOP-SECRET-7241')\"",
+    ),
+    (
+        "abstract socket",
+        "python3 -c \"import socket;s=socket.socket(1,1);s.connect('\\0mycode-test-$PORT');print('TOP-SECRET-7241')\"",
+    ),
+    (
+        "container engine",
+        "test -S /run/docker.sock && echo TOP-SECRET-7241; test -S /var/run/docker.sock && echo TOP-SECRET-7241",
+    ),
     // Outliving the call.
     ("background", "sleep 724101 & disown"),
     ("nohup", "nohup sleep 724101 >/dev/null 2>&1 &"),
@@ -306,7 +334,8 @@ fn no_attack_leaves_a_trace() {
             .env("SOCK", &socket)
             .output()
             .unwrap();
-        let mut wrong = |what: &str| broken.push(format!("{title}: {what}\n  {}{}", stdout(&output), stderr(&output)));
+        let mut wrong =
+            |what: &str| broken.push(format!("{title}: {what}\n  {}{}", stdout(&output), stderr(&output)));
         if stdout(&output).contains(SECRET) || stderr(&output).contains(SECRET) {
             wrong("a secret was seen, or what is forbidden worked");
         }
@@ -369,7 +398,10 @@ const EVERYDAY: &[(&str, &str)] = &[
     ("bash", "sleep 0.05 & wait && (exit 0)"),
     ("bash", "echo $$ > pid && kill -0 $(cat pid)"),
     ("bash", "ulimit -n && umask && id && whoami && hostname && uname -a"),
-    ("bash", "touch .env.local .prettierrc README.md && mkdir -p .github/ISSUE_TEMPLATE && echo x > .github/CODEOWNERS"),
+    (
+        "bash",
+        "touch .env.local .prettierrc README.md && mkdir -p .github/ISSUE_TEMPLATE && echo x > .github/CODEOWNERS",
+    ),
     ("ps", "ps aux | grep -q bash"),
     ("tar", "tar czf src.tgz src && mkdir -p x && tar xzf src.tgz -C x && cmp src/a.py x/src/a.py"),
     ("cp", "cp -a src copy && mv copy moved && rm -r moved"),
@@ -379,36 +411,81 @@ const EVERYDAY: &[(&str, &str)] = &[
     ("tee", "echo x | tee a.txt b.txt >/dev/null && rm a.txt b.txt"),
     ("date", "date && TZ=Europe/Berlin date"),
     ("git", "git status --short && git log --oneline && git diff && git branch -a && git show --stat one"),
-    ("git", "echo \"# y\" >> src/a.py && git add -A && git commit -qm second && git log --oneline | grep -q second"),
+    (
+        "git",
+        "echo \"# y\" >> src/a.py && git add -A && git commit -qm second && git log --oneline | grep -q second",
+    ),
     ("git", "git commit --allow-empty -qm third && git commit --amend --allow-empty -qm fourth"),
-    ("git", "git checkout -qb topic && git commit --allow-empty -qm t && git checkout -q main && git merge -q topic"),
+    (
+        "git",
+        "git checkout -qb topic && git commit --allow-empty -qm t && git checkout -q main && git merge -q topic",
+    ),
     ("git", "echo z > z.txt && git stash -qu && git stash pop -q && rm z.txt"),
     ("git", "git worktree add -q wt && git -C wt status --short && git worktree remove wt"),
     ("git", "git tag two && git reset -q --hard HEAD && git reflog | head -2 && git gc -q"),
-    ("git", "git rebase -q HEAD~1 && git cherry-pick --no-commit HEAD || git cherry-pick --abort; git clean -qfd"),
+    (
+        "git",
+        "git rebase -q HEAD~1 && git cherry-pick --no-commit HEAD || git cherry-pick --abort; git clean -qfd",
+    ),
     ("git", "mkdir fresh && cd fresh && git init -q && git commit --allow-empty -qm x && git log --oneline"),
     ("git", "git clone -q . /tmp/clone && git -C /tmp/clone log --oneline"),
     ("gcc", "printf 'int main(void){return 0;}' > m.c && gcc m.c -o m.out && ./m.out"),
     ("make", "printf 'all:\\n\\techo made > made.txt\\n' > Makefile && make -j4 && cat made.txt"),
-    ("python3", "python3 -m unittest discover -s src; python3 -c 'import sys; sys.path.insert(0,\"src\"); import a; assert a.twice(2)==4'"),
-    ("python3", "python3 -c 'import multiprocessing as m\nif __name__==\"__main__\":\n p=m.Pool(2); print(p.map(abs,[-1,2])); p.close(); p.join()'"),
+    (
+        "python3",
+        "python3 -m unittest discover -s src; python3 -c 'import sys; sys.path.insert(0,\"src\"); import a; assert a.twice(2)==4'",
+    ),
+    (
+        "python3",
+        "python3 -c 'import multiprocessing as m\nif __name__==\"__main__\":\n p=m.Pool(2); print(p.map(abs,[-1,2])); p.close(); p.join()'",
+    ),
     ("python3", "python3 -m venv --without-pip v && v/bin/python -c 'print(1)'"),
-    ("python3", "python3 -c 'import sqlite3; c=sqlite3.connect(\"t.db\"); c.execute(\"create table t(x)\"); c.commit()'"),
-    ("python3", "python3 -c 'import tempfile,subprocess; subprocess.run([\"true\"],check=True); tempfile.TemporaryFile().write(b\"x\")'"),
+    (
+        "python3",
+        "python3 -c 'import sqlite3; c=sqlite3.connect(\"t.db\"); c.execute(\"create table t(x)\"); c.commit()'",
+    ),
+    (
+        "python3",
+        "python3 -c 'import tempfile,subprocess; subprocess.run([\"true\"],check=True); tempfile.TemporaryFile().write(b\"x\")'",
+    ),
     (
         "python3",
         "python3 -c 'import threading,http.server as h,urllib.request as u\ns=h.HTTPServer((\"127.0.0.1\",0),h.SimpleHTTPRequestHandler)\nthreading.Thread(target=s.serve_forever,daemon=True).start()\nassert u.urlopen(\"http://localhost:%d/src/\"%s.server_port).status==200'",
     ),
     ("python3", "python3 -c 'import pty,os; os.close(pty.openpty()[0])'"),
-    ("python3", "python3 -c 'import socket; a,b=socket.socketpair(); a.send(b\"x\"); s=socket.socket(1,1); s.bind(\"/tmp/s\"); s.listen()'"),
-    ("python3", "python3 -c 'from multiprocessing import shared_memory as s; m=s.SharedMemory(create=True,size=64); m.close(); m.unlink()'"),
-    ("node", "node -e 'require(\"fs\").writeFileSync(\"n.txt\",\"x\"); console.log(require(\"os\").cpus().length, require(\"os\").networkInterfaces())'"),
-    ("node", "node -e 'const c=require(\"child_process\").fork(\"-e\",[],{execArgv:[]}); c.kill(); new (require(\"worker_threads\").Worker)(\"1\",{eval:true})'"),
-    ("node", "node -e 'const s=require(\"http\").createServer((q,r)=>r.end(\"ok\")).listen(0,()=>fetch(\"http://127.0.0.1:\"+s.address().port).then(r=>r.text()).then(t=>{console.log(t);process.exit(t===\"ok\"?0:1)}))'"),
-    ("npm", "printf '{\"name\":\"p\",\"version\":\"1.0.0\",\"scripts\":{\"test\":\"node -e 1\"}}' > package.json && npm test --silent"),
+    (
+        "python3",
+        "python3 -c 'import socket; a,b=socket.socketpair(); a.send(b\"x\"); s=socket.socket(1,1); s.bind(\"/tmp/s\"); s.listen()'",
+    ),
+    (
+        "python3",
+        "python3 -c 'from multiprocessing import shared_memory as s; m=s.SharedMemory(create=True,size=64); m.close(); m.unlink()'",
+    ),
+    (
+        "node",
+        "node -e 'require(\"fs\").writeFileSync(\"n.txt\",\"x\"); console.log(require(\"os\").cpus().length, require(\"os\").networkInterfaces())'",
+    ),
+    (
+        "node",
+        "node -e 'const c=require(\"child_process\").fork(\"-e\",[],{execArgv:[]}); c.kill(); new (require(\"worker_threads\").Worker)(\"1\",{eval:true})'",
+    ),
+    (
+        "node",
+        "node -e 'const s=require(\"http\").createServer((q,r)=>r.end(\"ok\")).listen(0,()=>fetch(\"http://127.0.0.1:\"+s.address().port).then(r=>r.text()).then(t=>{console.log(t);process.exit(t===\"ok\"?0:1)}))'",
+    ),
+    (
+        "npm",
+        "printf '{\"name\":\"p\",\"version\":\"1.0.0\",\"scripts\":{\"test\":\"node -e 1\"}}' > package.json && npm test --silent",
+    ),
     ("cargo", "cargo init -q --vcs none --name demo --lib rs && cd rs && cargo test -q --offline"),
-    ("go", "mkdir -p g && cd g && printf 'package main\\nfunc main(){println(1)}\\n' > main.go && go run main.go"),
-    ("javac", "printf 'class M{public static void main(String[] a){System.out.println(1);}}' > M.java && javac M.java && java M"),
+    (
+        "go",
+        "mkdir -p g && cd g && printf 'package main\\nfunc main(){println(1)}\\n' > main.go && go run main.go",
+    ),
+    (
+        "javac",
+        "printf 'class M{public static void main(String[] a){System.out.println(1);}}' > M.java && javac M.java && java M",
+    ),
     ("curl", "curl --version > /dev/null"),
     ("jq", "echo '{\"a\":1}' | jq .a"),
 ];
@@ -425,7 +502,11 @@ fn everyday_commands_work() {
     }
     let (outside, mut broken, mut ran) = (world.fingerprint(false), Vec::new(), 0);
     for (program, line) in EVERYDAY {
-        if !world.plain(&format!("{program} --version || {program} -version || command -v {program}")).status.success() {
+        if !world
+            .plain(&format!("{program} --version || {program} -version || command -v {program}"))
+            .status
+            .success()
+        {
             eprintln!("not here: {program}");
             continue;
         }
@@ -452,10 +533,17 @@ fn read_only_changes_nothing() {
     }
     let world = World::new();
     let before = world.fingerprint(true);
-    for line in ["echo x > new", "echo x >> src/a.py", "rm -rf src .git", "git commit --allow-empty -m x", "touch $HOME/x"] {
+    for line in [
+        "echo x > new",
+        "echo x >> src/a.py",
+        "rm -rf src .git",
+        "git commit --allow-empty -m x",
+        "touch $HOME/x",
+    ] {
         assert!(!world.run(&["--permission", "read-only"], line).status.success(), "{line}");
     }
-    let looked = world.run(&["--permission", "read-only"], "git log --oneline && cat src/a.py && echo x > /tmp/x");
+    let looked =
+        world.run(&["--permission", "read-only"], "git log --oneline && cat src/a.py && echo x > /tmp/x");
     assert!(looked.status.success(), "{}", stderr(&looked));
     assert_eq!(before, world.fingerprint(true));
 }
@@ -468,11 +556,19 @@ fn exit_codes_and_words_pass_through() {
     let world = World::new();
     assert_eq!(world.run(&[], "exit 42").status.code(), Some(42));
     assert_eq!(world.run(&[], "kill -9 $$").status.code(), Some(137));
-    let mut words = world.start(env!("CARGO_BIN_EXE_mycode"), &["sandbox", "--", "printf", "%s|", "a b", "$HOME", "*"]);
+    let mut words =
+        world.start(env!("CARGO_BIN_EXE_mycode"), &["sandbox", "--", "printf", "%s|", "a b", "$HOME", "*"]);
     assert_eq!(stdout(&words.output().unwrap()), "a b|$HOME|*|");
     assert_eq!(stdout(&world.run(&["--permission", "full"], "cat $OUT/file")), "mine\n");
-    let missing = world.start(env!("CARGO_BIN_EXE_mycode"), &["sandbox", "--", "no-such-program", "x"]).output().unwrap();
-    assert!(!missing.status.success() && stderr(&missing).contains("no-such-program"), "{}", stderr(&missing));
+    let missing = world
+        .start(env!("CARGO_BIN_EXE_mycode"), &["sandbox", "--", "no-such-program", "x"])
+        .output()
+        .unwrap();
+    assert!(
+        !missing.status.success() && stderr(&missing).contains("no-such-program"),
+        "{}",
+        stderr(&missing)
+    );
     // Nothing of it stays behind.
     let left = fs::read_dir(std::env::temp_dir()).unwrap().flatten().map(|entry| entry.file_name());
     let mut child = world.sandbox(&[], "exit 0").stdout(Stdio::piped()).spawn().unwrap();
@@ -504,13 +600,15 @@ fn folders_of_any_shape() {
     let world = World::new();
     // A subfolder of a repository commits to it; its settings stay.
     fs::create_dir(world.project.join("packages")).unwrap();
-    let mut inside = world.sandbox(&[], "echo x > f && git add f && git commit -qm sub && ! git config a.b c && ! touch ../g");
+    let mut inside = world
+        .sandbox(&[], "echo x > f && git add f && git commit -qm sub && ! git config a.b c && ! touch ../g");
     let done = inside.current_dir(world.project.join("packages")).output().unwrap();
     assert!(done.status.success(), "{}", stderr(&done));
     // A linked worktree.
     assert!(world.plain("git worktree add -q ../tree").status.success());
     let tree = world.project.with_file_name("tree");
-    let mut inside = world.sandbox(&[], "echo x > h && git add h && git commit -qm tree && ! git config a.b c");
+    let mut inside =
+        world.sandbox(&[], "echo x > h && git add h && git commit -qm tree && ! git config a.b c");
     let done = inside.current_dir(&tree).output().unwrap();
     assert!(done.status.success(), "{}", stderr(&done));
     // Odd bytes, and a home that is the workspace: its secrets stay hidden.
@@ -568,7 +666,8 @@ fn without_namespaces_the_other_layers_hold() {
         assert!(!nested(line).status.success(), "{line}");
     }
     assert!(!world.project.join("outside_of_deep").exists());
-    let undone = nested("mkdir .mycode; echo evil > .mycode/config.toml; echo evil > .mcp.json; sleep 724102 & ");
+    let undone =
+        nested("mkdir .mycode; echo evil > .mycode/config.toml; echo evil > .mcp.json; sleep 724102 & ");
     assert!(stderr(&undone).contains("protected"), "{}", stderr(&undone));
     assert!(!world.project.join("deep/.mycode").exists());
     assert_eq!(fs::read(world.project.join("deep/.mcp.json")).unwrap(), b"");

@@ -55,10 +55,11 @@ const NAMED_BY_VARIABLE: &[&str] = &[
     "TURBO_CACHE_DIR",
 ];
 
-/// The caches that exist, and the variables that send tools to `/tmp` for those that don't.
+/// The caches that exist, and the variables that send tools to `temporary` for those that don't.
 pub fn find(
     home: Option<&Path>,
     variable: impl Fn(&str) -> Option<PathBuf>,
+    temporary: &Path,
 ) -> (Vec<PathBuf>, Vec<(String, Option<String>)>) {
     let mut folders = Vec::new();
     let mut environment = Vec::new();
@@ -69,8 +70,8 @@ pub fn find(
             Ok(folder) if folder.is_dir() => folders.push(folder),
             _ => {
                 if let Some(name) = cache.variable {
-                    let place = format!("/tmp/{}", cache.folder.replace('/', "-"));
-                    environment.push((name.to_owned(), Some(place)));
+                    let place = temporary.join(cache.folder.replace('/', "-"));
+                    environment.push((name.to_owned(), Some(place.to_string_lossy().into_owned())));
                 }
             }
         }
@@ -98,9 +99,11 @@ mod tests {
         std::fs::create_dir_all(home.join(".cache/go-build")).unwrap();
         let build = home.join(".cache/go-build");
         let (folders, environment) =
-            find(Some(&home), |name| (name == "GOCACHE").then(|| build.clone()));
+            find(Some(&home), |name| (name == "GOCACHE").then(|| build.clone()), Path::new("/tmp"));
         assert_eq!(folders, [home.join(".cache")]);
         let cargo = ("CARGO_HOME".to_owned(), Some("/tmp/.cargo".to_owned()));
-        assert!(environment.contains(&cargo) && !environment.iter().any(|(name, _)| name == "XDG_CACHE_HOME"));
+        assert!(
+            environment.contains(&cargo) && !environment.iter().any(|(name, _)| name == "XDG_CACHE_HOME")
+        );
     }
 }

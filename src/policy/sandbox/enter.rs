@@ -16,8 +16,8 @@ use rustix::thread::{CapabilitySet, CapabilitySets};
 use super::guard::Stock;
 use super::launch::{LIFELINE_FD, PLAN_FD};
 use super::plan::remove_private;
-use super::spec::{Plan, Wrapping};
 use super::probe::PROBE;
+use super::spec::{Plan, Wrapping};
 use super::{keeper, landlock, mounts, seccomp, system, trial};
 
 /// Exit codes of the helper itself: for a person's own call, the one for configuration errors; for the agent, one that
@@ -302,7 +302,11 @@ fn become_command(plan: Option<&Plan>, command: &[OsString], side: Option<RawFd>
     if let Some(plan) = plan {
         let cwd: &Path = &plan.cwd;
         if let Err(error) = rustix::process::chdir(cwd) {
-            return format!("the folder {} cannot be entered there: {}", cwd.display(), io::Error::from(error));
+            return format!(
+                "the folder {} cannot be entered there: {}",
+                cwd.display(),
+                io::Error::from(error)
+            );
         }
         if plan.layers.landlock
             && let Err(error) = landlock::restrict(plan)

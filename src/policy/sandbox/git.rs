@@ -200,7 +200,9 @@ mod tests {
 
     #[test]
     fn what_git_init_writes_is_plain() {
-        assert!(is_plain_config("[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n"));
+        assert!(is_plain_config(
+            "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n"
+        ));
         assert!(!is_plain_config("[core]\n\tfsmonitor = ./x\n"));
         assert!(!is_plain_config("[core]\n\tbare = false\n[alias]\n\tst = !sh\n"));
         assert!(!is_plain_config("[include]\n\tpath = x\n"));

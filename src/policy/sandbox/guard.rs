@@ -66,7 +66,8 @@ impl Stock {
             let Ok(meta) = fs::symlink_metadata(step) else { return Before::Absent(step.to_owned()) };
             if meta.is_symlink() {
                 // The link itself can be replaced; what it leads to can be held.
-                let target = fs::canonicalize(path).ok().filter(|real| real.starts_with(root) && real != root);
+                let target =
+                    fs::canonicalize(path).ok().filter(|real| real.starts_with(root) && real != root);
                 if let Some(real) = target.filter(|_| mounts) {
                     self.hold(&real, root);
                 }
@@ -101,7 +102,8 @@ impl Stock {
                     if let Some(wrong) = appeared(path, first) {
                         said.push(away(wrong, aside));
                         // Folders that were made only to hold it; others stay, for they are not empty.
-                        for folder in wrong.ancestors().skip(1).take_while(|folder| folder.starts_with(first)) {
+                        for folder in wrong.ancestors().skip(1).take_while(|folder| folder.starts_with(first))
+                        {
                             let _ = fs::remove_dir(folder);
                         }
                     }
@@ -136,7 +138,8 @@ fn rules_files(folder: &Path) -> BTreeSet<OsString> {
 fn appeared<'a>(path: &'a Path, first: &'a Path) -> Option<&'a Path> {
     let meta = fs::symlink_metadata(first).ok()?;
     // A link, or a `.git` file, leads to a place that nobody guards.
-    let leads_away = meta.is_symlink() || (!meta.is_dir() && first.file_name().is_some_and(|name| name == ".git"));
+    let leads_away =
+        meta.is_symlink() || (!meta.is_dir() && first.file_name().is_some_and(|name| name == ".git"));
     if leads_away {
         return Some(first);
     }
@@ -201,14 +204,17 @@ fn away(path: &Path, aside: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let kept = aside.join(format!("{:08x}-{name}", fastrand::u32(..)));
     let shown = path.display();
-    let moved = fs::create_dir_all(aside).and_then(|()| fs::rename(path, &kept)).is_ok() || by_copy(path, &kept);
+    let moved =
+        fs::create_dir_all(aside).and_then(|()| fs::rename(path, &kept)).is_ok() || by_copy(path, &kept);
     if moved {
         return format!("{shown} is protected: what the command made there was moved to {}", kept.display());
     }
     let is_dir = fs::symlink_metadata(path).is_ok_and(|meta| meta.is_dir());
     match if is_dir { fs::remove_dir_all(path) } else { fs::remove_file(path) } {
         Ok(()) => format!("{shown} is protected: what the command made there was removed"),
-        Err(error) => format!("{shown} is protected, and what the command made there could not be removed: {error}"),
+        Err(error) => {
+            format!("{shown} is protected, and what the command made there could not be removed: {error}")
+        }
     }
 }
 

@@ -74,10 +74,15 @@ pub fn restrict(plan: &Plan) -> Result<(), RulesetError> {
     rules.restrict_self().map(|_| ())
 }
 
-fn allow(rules: RulesetCreated, path: &Path, rights: BitFlags<AccessFs>) -> Result<RulesetCreated, RulesetError> {
+fn allow(
+    rules: RulesetCreated,
+    path: &Path,
+    rights: BitFlags<AccessFs>,
+) -> Result<RulesetCreated, RulesetError> {
     let Some(file) = open(path) else { return Ok(rules) };
-    let folder = rustix::fs::fstat(&file)
-        .is_ok_and(|meta| rustix::fs::FileType::from_raw_mode(meta.st_mode) == rustix::fs::FileType::Directory);
+    let folder = rustix::fs::fstat(&file).is_ok_and(|meta| {
+        rustix::fs::FileType::from_raw_mode(meta.st_mode) == rustix::fs::FileType::Directory
+    });
     let rights = if folder { rights } else { rights & AccessFs::from_file(NEWEST) };
     rules.add_rule(PathBeneath::new(file, rights))
 }

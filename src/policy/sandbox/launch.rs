@@ -30,7 +30,8 @@ pub fn helper() -> Option<PathBuf> {
         return Some(path.clone());
     }
     // The link works even when the file was replaced by an update meanwhile.
-    let own = if cfg!(target_os = "linux") { "/proc/self/exe".into() } else { std::env::current_exe().ok()? };
+    let own =
+        if cfg!(target_os = "linux") { "/proc/self/exe".into() } else { std::env::current_exe().ok()? };
     let is_ours = std::env::current_exe().ok()?.file_name()?.to_string_lossy().starts_with("mycode");
     // A test's program would run its tests instead.
     (is_ours && !std::env::current_exe().ok()?.to_string_lossy().contains("/deps/")).then_some(own)
@@ -51,7 +52,11 @@ pub fn plan_file(wrapping: &Wrapping) -> io::Result<OwnedFd> {
     let mut file = File::from(rustix::fs::memfd_create("plan", rustix::fs::MemfdFlags::CLOEXEC)?);
     #[cfg(not(target_os = "linux"))]
     let mut file = {
-        let path = std::env::temp_dir().join(format!("mycode-plan-{}-{:08x}", std::process::id(), fastrand::u32(..)));
+        let path = std::env::temp_dir().join(format!(
+            "mycode-plan-{}-{:08x}",
+            std::process::id(),
+            fastrand::u32(..)
+        ));
         let file = File::options().read(true).write(true).create_new(true).open(&path)?;
         std::fs::remove_file(&path)?;
         file

@@ -21,8 +21,13 @@ use super::system::{self, NODEV, NOSUID, RDONLY};
 
 /// Programs find these in every `/dev`.
 const DEVICES: &[&str] = &["null", "zero", "full", "random", "urandom", "tty"];
-const LINKS: &[(&str, &str)] =
-    &[("fd", "/proc/self/fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2"), ("ptmx", "pts/ptmx")];
+const LINKS: &[(&str, &str)] = &[
+    ("fd", "/proc/self/fd"),
+    ("stdin", "fd/0"),
+    ("stdout", "fd/1"),
+    ("stderr", "fd/2"),
+    ("ptmx", "pts/ptmx"),
+];
 /// In `/proc`: what changes the machine.
 const PROC_READ_ONLY: &[&str] = &["sys", "sysrq-trigger", "irq", "bus", "fs", "acpi", "scsi"];
 
@@ -64,8 +69,7 @@ pub fn build(plan: &Plan, held: &[PathBuf], pinned: &[PathBuf]) -> Result<(), Tr
     }
     for RawPath(path) in plan.kept.iter().filter(|path| !plan.writable.contains(path)) {
         let mount = copy(path).map_err(trouble(path.display()))?;
-        system::restrict(mount.as_fd(), RDONLY | NOSUID | NODEV, true)
-            .map_err(io_trouble(path.display()))?;
+        system::restrict(mount.as_fd(), RDONLY | NOSUID | NODEV, true).map_err(io_trouble(path.display()))?;
         steps.push((path.clone(), Step::Place(mount)));
     }
     let scratch = plan.private.join("tmp");
@@ -84,7 +88,8 @@ pub fn build(plan: &Plan, held: &[PathBuf], pinned: &[PathBuf]) -> Result<(), Tr
     steps.extend(held.iter().map(|path| (path.clone(), Step::Again { fixed: true })));
     let devices = devices()?;
 
-    let all = if plan.writable.iter().any(|path| path.0 == Path::new("/")) { NOSUID } else { RDONLY | NOSUID };
+    let all =
+        if plan.writable.iter().any(|path| path.0 == Path::new("/")) { NOSUID } else { RDONLY | NOSUID };
     system::restrict(top.as_fd(), all, true).map_err(io_trouble("the tree cannot be made read-only"))?;
     let top = open(Path::new("/")).map_err(trouble("/"))?;
     system::restrict(top.as_fd(), NODEV, true).map_err(io_trouble("devices cannot be shut off"))?;
@@ -111,13 +116,15 @@ fn open(path: &Path) -> Result<OwnedFd, Errno> {
 
 /// A detached copy of the mounts at `path` and below.
 fn copy(path: &Path) -> Result<OwnedFd, Errno> {
-    let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_RECURSIVE;
+    let flags =
+        OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_RECURSIVE;
     open_tree(CWD, path, flags | OpenTreeFlags::AT_SYMLINK_NOFOLLOW)
 }
 
 /// The same for something that is open.
 fn copy_of(fd: BorrowedFd) -> Result<OwnedFd, Errno> {
-    let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_RECURSIVE;
+    let flags =
+        OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_RECURSIVE;
     open_tree(fd, "", flags | OpenTreeFlags::AT_EMPTY_PATH)
 }
 
@@ -186,7 +193,8 @@ fn apply(plan: &Plan, path: &Path, step: Step, emptied: &mut Vec<OwnedFd>) -> Re
             let Some(target) = visible(path)? else { return Ok(()) };
             let mount = memory("4k", "755").map_err(trouble(&what))?;
             let flags = OFlags::CREATE | OFlags::RDONLY | OFlags::CLOEXEC;
-            let file = rustix::fs::openat(&mount, "empty", flags, Mode::from_raw_mode(0o444)).map_err(trouble(&what))?;
+            let file = rustix::fs::openat(&mount, "empty", flags, Mode::from_raw_mode(0o444))
+                .map_err(trouble(&what))?;
             let copied = copy_of(file.as_fd()).map_err(trouble(&what))?;
             system::restrict(copied.as_fd(), RDONLY, true).map_err(io_trouble(&what))?;
             place(&copied, target.as_fd()).map_err(trouble(&what))
@@ -213,7 +221,11 @@ fn visible(path: &Path) -> Result<Option<OwnedFd>, Trouble> {
 
 /// A path in a writable folder, opened without following links: what runs there may have changed it meanwhile.
 fn beneath(plan: &Plan, path: &Path) -> Result<Option<OwnedFd>, Trouble> {
-    let root = plan.writable.iter().filter(|root| path.starts_with(root)).max_by_key(|root| root.components().count());
+    let root = plan
+        .writable
+        .iter()
+        .filter(|root| path.starts_with(root))
+        .max_by_key(|root| root.components().count());
     let Some(root) = root else { return Ok(None) };
     let rest = path.strip_prefix(root).unwrap_or(path);
     let top = open(root).map_err(trouble(root.display()))?;

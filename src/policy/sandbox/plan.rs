@@ -72,7 +72,8 @@ pub fn make(place: &Place, layers: Layers, level: Level, network: bool, cwd: &Pa
     // Working in a folder means that it may be seen, wherever it is.
     hidden.retain(|path| *path != place.workspace);
     let blank_files = hidden.iter().filter(|path| !path.is_dir()).map(RawPath::from).collect();
-    let folders = |names: &[&str]| names.iter().map(PathBuf::from).filter(|path| is_own_folder(path)).collect();
+    let folders =
+        |names: &[&str]| names.iter().map(PathBuf::from).filter(|path| is_own_folder(path)).collect();
     let mut scratch: Vec<PathBuf> = folders(SCRATCH);
     scratch.extend(env::var_os("TMPDIR").and_then(|path| PathBuf::from(path).canonicalize().ok()));
     scratch.retain(|path| {
@@ -87,17 +88,23 @@ pub fn make(place: &Place, layers: Layers, level: Level, network: bool, cwd: &Pa
     let (mut writable, mut protected, mut rules_in, mut layered) = Default::default();
     let mut environment: Vec<(String, Option<String>)> =
         REMOVED.iter().map(|name| ((*name).to_owned(), None)).collect();
+    // Without a tree of its own a command finds its private folder only by name.
+    let temporary = if layers.namespaces { PathBuf::from("/tmp") } else { place.private.join("tmp") };
     for name in ["TMPDIR", "TMP", "TEMP"] {
-        environment.push((name.to_owned(), Some("/tmp".to_owned())));
+        environment.push((name.to_owned(), Some(temporary.to_string_lossy().into_owned())));
     }
     if level == Level::Workspace {
         let git = git::find(&place.workspace);
-        let (folders, sent_away) = caches::find(own_home.as_deref(), variable);
+        let (folders, sent_away) = caches::find(own_home.as_deref(), variable, &temporary);
         // In the workspace they are its files.
-        layered = raw(folders.into_iter().filter(|folder| {
-            !folder.starts_with(&place.workspace) && !place.workspace.starts_with(folder)
-        }));
+        layered = raw(folders
+            .into_iter()
+            .filter(|folder| !folder.starts_with(&place.workspace) && !place.workspace.starts_with(folder)));
         environment.extend(sent_away);
+        if !layers.namespaces {
+            let cache = temporary.join(".cache").to_string_lossy().into_owned();
+            environment.push(("XDG_CACHE_HOME".to_owned(), Some(cache)));
+        }
         let paths = protect::paths(&place.workspace, &homes).into_iter().chain(git.protected);
         let own = place.own.iter().filter_map(|folder| folder.canonicalize().ok());
         protected = raw(paths.chain(own.filter(|folder| folder.starts_with(&place.workspace))));
@@ -152,7 +159,16 @@ fn needed(homes: &[PathBuf]) -> Vec<PathBuf> {
     let search: Vec<PathBuf> = env::var_os("PATH")
         .map(|path: OsString| env::split_paths(&path).filter(|folder| folder.is_absolute()).collect())
         .unwrap_or_default();
-    let tools = ["CARGO_HOME", "RUSTUP_HOME", "GOROOT", "GOPATH", "JAVA_HOME", "NVM_DIR", "PYENV_ROOT", "VIRTUAL_ENV"];
+    let tools = [
+        "CARGO_HOME",
+        "RUSTUP_HOME",
+        "GOROOT",
+        "GOPATH",
+        "JAVA_HOME",
+        "NVM_DIR",
+        "PYENV_ROOT",
+        "VIRTUAL_ENV",
+    ];
     let tools = tools.iter().filter_map(env::var_os).map(PathBuf::from).filter(|path| path.is_absolute());
     let paths = homes.iter().cloned().chain(search).chain(tools).chain(KEPT.iter().map(PathBuf::from));
     paths.filter_map(|path| path.canonicalize().ok()).collect()
@@ -202,7 +218,9 @@ fn remove(folder: &Path) {
         return;
     }
     use std::os::unix::fs::PermissionsExt;
-    for entry in walkdir::WalkDir::new(folder).into_iter().flatten().filter(|entry| entry.file_type().is_dir()) {
+    for entry in
+        walkdir::WalkDir::new(folder).into_iter().flatten().filter(|entry| entry.file_type().is_dir())
+    {
         let _ = std::fs::set_permissions(entry.path(), std::fs::Permissions::from_mode(0o700));
     }
     let _ = std::fs::remove_dir_all(folder);

@@ -48,7 +48,8 @@ impl Held {
             .filter(|row| !row.available)
             .map(|row| format!("{} ({})", row.name, row.detail))
             .collect();
-        (!self.files).then(|| format!("commands can't be confined on this machine; missing: {}", why.join("; ")))
+        (!self.files)
+            .then(|| format!("commands can't be confined on this machine; missing: {}", why.join("; ")))
     }
 
     fn unknown(why: &str) -> Self {
@@ -82,7 +83,6 @@ fn ask_helper() -> Result<Held, String> {
         .stdin(std::process::Stdio::null())
         .output()
         .map_err(|error| format!("the helper could not be started: {error}"))?;
-    serde_json::from_slice(&output.stdout).map_err(|_| {
-        format!("the helper said nothing: {}", String::from_utf8_lossy(&output.stderr).trim())
-    })
+    serde_json::from_slice(&output.stdout)
+        .map_err(|_| format!("the helper said nothing: {}", String::from_utf8_lossy(&output.stderr).trim()))
 }

@@ -107,7 +107,8 @@ const IN_HOME: &[&str] = &[
 ];
 
 /// Rules files, whatever their case.
-const RULES: &[&str] = &["code_law.md", "agents.md", "agents.override.md", "claude.md", "claude.local.md", "gemini.md"];
+const RULES: &[&str] =
+    &["code_law.md", "agents.md", "agents.override.md", "claude.md", "claude.local.md", "gemini.md"];
 
 /// What is protected in `workspace`, git's own apart; `homes` that lie in it bring theirs.
 pub fn paths(workspace: &Path, homes: &[PathBuf]) -> Vec<PathBuf> {

@@ -94,6 +94,7 @@ fn pattern(path: &Path) -> String {
 }
 
 #[cfg(test)]
+#[allow(clippy::panic)]
 mod tests {
     use super::super::spec::{Layers, Level};
     use super::*;
@@ -143,7 +144,9 @@ mod tests {
     #[test]
     fn read_only_and_network() {
         let text = profile(&Plan { writable: Vec::new(), rules_in: Vec::new(), network: true, ..plan() });
-        assert!(!text.contains("(allow file-write* (subpath \"/w\"))") && text.contains("(allow network*)\n"));
+        assert!(
+            !text.contains("(allow file-write* (subpath \"/w\"))") && text.contains("(allow network*)\n")
+        );
         place(&text, "(allow file-write* (subpath \"/private/tmp/p/tmp\"))");
     }
 }

@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 
 use seccompiler::{
-    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule, TargetArch,
-    apply_filter, sock_filter,
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
+    TargetArch, apply_filter, sock_filter,
 };
 
 /// Refused whatever the arguments are: "operation not permitted".
@@ -74,7 +74,8 @@ const ABSENT: &[libc::c_long] =
 /// Requests to a terminal that act on its other end: typing into it, selecting, changing the discipline.
 const TERMINAL_REQUESTS: &[u64] = &[0x5412, 0x541C, 0x541D, 0x5423];
 /// Every flag that makes a namespace.
-const NEW_NAMESPACES: u64 = 0x0002_0000 | 0x0200_0000 | 0x0400_0000 | 0x0800_0000 | 0x1000_0000 | 0x2000_0000 | 0x4000_0000;
+const NEW_NAMESPACES: u64 =
+    0x0002_0000 | 0x0200_0000 | 0x0400_0000 | 0x0800_0000 | 0x1000_0000 | 0x2000_0000 | 0x4000_0000;
 /// The kinds of sockets that programs use: local, both internets, and asking for interfaces.
 const SOCKETS: &[i32] = &[libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
 
@@ -91,7 +92,8 @@ pub fn restrict(no_sockets: bool) -> Result<(), String> {
 }
 
 fn programs(no_sockets: bool) -> Result<Vec<BpfProgram>, String> {
-    let mut refused: BTreeMap<i64, Vec<SeccompRule>> = REFUSED.iter().map(|&number| (number, Vec::new())).collect();
+    let mut refused: BTreeMap<i64, Vec<SeccompRule>> =
+        REFUSED.iter().map(|&number| (number, Vec::new())).collect();
     let ioctl = TERMINAL_REQUESTS.iter().map(|&request| when(1, SeccompCmpOp::Eq, request));
     refused.insert(libc::SYS_ioctl, ioctl.collect::<Result<_, _>>()?);
     // One rule for each flag: the comparison is with a value under a mask.
@@ -100,7 +102,8 @@ fn programs(no_sockets: bool) -> Result<Vec<BpfProgram>, String> {
         flags.map(|flag| when(0, SeccompCmpOp::MaskedEq(flag), flag)).collect::<Result<_, _>>()?;
     refused.insert(libc::SYS_clone, spaces.clone());
     refused.insert(libc::SYS_unshare, spaces);
-    let mut absent: BTreeMap<i64, Vec<SeccompRule>> = ABSENT.iter().map(|&number| (number, Vec::new())).collect();
+    let mut absent: BTreeMap<i64, Vec<SeccompRule>> =
+        ABSENT.iter().map(|&number| (number, Vec::new())).collect();
     // The tail of a system call that came after the library knew its number: `open_tree_attr`.
     absent.insert(467, Vec::new());
     let mut kinds: BTreeMap<i64, Vec<SeccompRule>> = BTreeMap::new();
@@ -122,7 +125,8 @@ fn programs(no_sockets: bool) -> Result<Vec<BpfProgram>, String> {
 
 fn condition(argument: u8, operator: SeccompCmpOp, value: u64) -> Result<SeccompCondition, String> {
     // The kernel looks at 32 bits of these; so must the filter.
-    SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, value).map_err(|error| error.to_string())
+    SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, value)
+        .map_err(|error| error.to_string())
 }
 
 fn when(argument: u8, operator: SeccompCmpOp, value: u64) -> Result<SeccompRule, String> {
@@ -132,7 +136,8 @@ fn when(argument: u8, operator: SeccompCmpOp, value: u64) -> Result<SeccompRule,
 fn compile(rules: BTreeMap<i64, Vec<SeccompRule>>, errno: i32) -> Result<BpfProgram, String> {
     let target = TargetArch::try_from(std::env::consts::ARCH).map_err(|error| error.to_string())?;
     let action = SeccompAction::Errno(errno.unsigned_abs());
-    let filter = SeccompFilter::new(rules, SeccompAction::Allow, action, target).map_err(|error| error.to_string())?;
+    let filter =
+        SeccompFilter::new(rules, SeccompAction::Allow, action, target).map_err(|error| error.to_string())?;
     filter.try_into().map_err(|error: seccompiler::BackendError| error.to_string())
 }
 

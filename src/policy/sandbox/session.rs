@@ -42,7 +42,8 @@ impl Sandbox {
         let Some(plan) = plan else { return Ok(None) };
         if cfg!(target_os = "macos") {
             let args = super::seatbelt::wrap(&plan, &[]);
-            let (program, args) = args.split_first().map(|(program, args)| (program.clone(), args.to_vec())).unzip();
+            let (program, args) =
+                args.split_first().map(|(program, args)| (program.clone(), args.to_vec())).unzip();
             let environment = plan.environment;
             return Ok(program.zip(args).map(|(program, args)| Wrapper {
                 program,

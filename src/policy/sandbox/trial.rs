@@ -41,9 +41,12 @@ fn everything() -> Held {
         landlock: version.is_some(),
         seccomp: seccomp_found.is_ok(),
     };
-    let row = |name: &str, available: bool, detail: String| Layer { name: name.to_owned(), available, detail };
+    let row =
+        |name: &str, available: bool, detail: String| Layer { name: name.to_owned(), available, detail };
     let spaces = match &namespaces_found {
-        Ok(_) if user_namespace => "mounts, processes, network and IPC of its own, in a user namespace".to_owned(),
+        Ok(_) if user_namespace => {
+            "mounts, processes, network and IPC of its own, in a user namespace".to_owned()
+        }
         Ok(_) => "mounts, processes, network and IPC of its own".to_owned(),
         Err(why) => why.clone(),
     };

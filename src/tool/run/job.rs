@@ -64,7 +64,9 @@ impl TypedTool for Job {
             let note = if list.is_empty() { "no background jobs" } else { "" };
             return Ok(Envelope::success(note).with_body("jobs", list));
         };
-        let unknown = || ToolError::model(ErrorCode::NotFound, format!("there is no job {id}; Job without id lists them"));
+        let unknown = || {
+            ToolError::model(ErrorCode::NotFound, format!("there is no job {id}; Job without id lists them"))
+        };
         if args.stop {
             if !jobs.stop(id) {
                 return Err(unknown());
@@ -79,7 +81,8 @@ impl TypedTool for Job {
         if reading.skipped_bytes > 0 {
             notes.push(format!("{} earlier bytes only in the file", reading.skipped_bytes));
         }
-        let mut envelope = Envelope::success(notes.join("; ")).with("id", id).with("running", reading.ended.is_none());
+        let mut envelope =
+            Envelope::success(notes.join("; ")).with("id", id).with("running", reading.ended.is_none());
         if let Some(file) = &reading.file {
             envelope = envelope.with("full_output_path", file.to_string_lossy());
         }
