@@ -10,9 +10,10 @@ use super::control::Questions;
 use super::conversation::Conversation;
 use super::core::Core;
 use super::dispatch::Dispatcher;
-use super::engine::{Engine, Wiring};
+use super::engine::Engine;
 use super::policy_desk::PolicyDesk;
 use super::recall::LogOriginals;
+use super::wiring::Wiring;
 use crate::config::load::Loaded;
 use crate::config::prompts;
 use crate::context::compress::spill::Spill;
@@ -20,6 +21,7 @@ use crate::context::law::Law;
 use crate::context::parts::{Part, Schemas};
 use crate::model::request::Params;
 use crate::policy::rules::Rules;
+use crate::policy::sandbox::session::Sandbox;
 use crate::protocol::event::{Event, Level};
 use crate::protocol::ledger::LedgerView;
 use crate::protocol::op::Op;
@@ -38,6 +40,8 @@ pub struct Setup {
     /// Absolute and canonical.
     pub workspace: PathBuf,
     pub project_state: PathBuf,
+    /// Our own folders (configuration, state), which no command may see.
+    pub own_folders: Vec<PathBuf>,
     /// Whether somebody can answer questions.
     pub interactive: bool,
     /// The log of a session to continue.
@@ -95,7 +99,7 @@ fn engine(
     setup: Setup,
     events: mpsc::UnboundedSender<Event>,
 ) -> Result<(Engine, Option<(String, String)>), LogError> {
-    let Setup { loaded, provider, model, workspace, project_state, interactive, resume } = setup;
+    let Setup { loaded, provider, model, workspace, project_state, own_folders, interactive, resume } = setup;
     let mut backlog = Vec::new();
     let mut todos = None;
     let mut chosen_model = None;
@@ -112,6 +116,8 @@ fn engine(
     let originals = Arc::new(LogOriginals::default());
     let mut core =
         core(&loaded, provider, model, &workspace, &project_state, interactive, conversation, &originals);
+    let readable = vec![core.dispatcher.cx.spill.folder().to_owned()];
+    core.dispatcher.cx.sandbox = Arc::new(Sandbox::new(workspace.clone(), own_folders, readable));
     core.restore_working_state(todos);
     let questions = Arc::new(Questions::new(events.clone()));
     let mut waiting = Vec::new();
@@ -124,7 +130,8 @@ fn engine(
         waiting.push(Event::Notice { level: Level::Warning, text });
     }
     let model_is_wanted = loaded.model_flag;
-    let wiring = Wiring { loaded, workspace, project_state, interactive, originals, model_is_wanted };
+    let jobs = Arc::clone(&core.dispatcher.cx.shell.jobs);
+    let wiring = Wiring { loaded, workspace, project_state, interactive, originals, model_is_wanted, jobs };
     core.last_estimate = core.build().ledger.total();
     Ok((Engine { core, wiring, events, questions, backlog: waiting }, chosen_model))
 }
@@ -145,7 +152,7 @@ fn core(
     cx.originals = Some(Arc::clone(originals) as _);
     cx.journal = Some(Arc::new(Journal::new(project_state, workspace)));
     let desk = Arc::new(PolicyDesk::new(
-        loaded.work.permission,
+        &loaded.work,
         Rules::load(project_state),
         workspace.to_owned(),
         vec![spill.folder().to_owned()],

@@ -18,6 +18,7 @@ use crate::model::call::{ToolCall, ToolSpec};
 use crate::model::envelope::{Envelope, ErrorCode, Status};
 use crate::model::item::ToolResult;
 use crate::policy::access::Access;
+use crate::policy::sandbox::spec::Confinement;
 use crate::policy::verdict::Verdict;
 use crate::protocol::approval::{Answer, ApprovalRequest, Question};
 use crate::protocol::event::{Event, Level};
@@ -45,6 +46,7 @@ struct Admitted<'a> {
     prepared: Box<dyn Prepared + 'a>,
     /// Whether it runs a program, which may change any file.
     command: Option<String>,
+    confinement: Confinement,
 }
 
 impl Dispatcher {
@@ -100,6 +102,9 @@ impl Dispatcher {
                 envelope,
             });
         }
+        if let Some(last) = results.last_mut() {
+            add_news(&mut last.envelope, &self.cx.shell.jobs.take_ended());
+        }
         Ok(results)
     }
 
@@ -144,6 +149,7 @@ impl Dispatcher {
         };
         started(prepared.title());
         let accesses = prepared.access(&self.cx).map_err(|error| envelope_of(&error))?;
+        let mut approved = false;
         match self.desk.decide(&accesses) {
             Verdict::Allow => {}
             Verdict::Deny { reason } => {
@@ -152,10 +158,14 @@ impl Dispatcher {
                     "{reason}. Do what you can without it, or tell the user what you need"
                 )));
             }
-            Verdict::Ask { reason } => self.ask(call, &*prepared, &accesses, reason, control, events).await?,
+            Verdict::Ask { reason } => {
+                self.ask(call, &*prepared, &accesses, reason, control, events).await?;
+                approved = true;
+            }
         }
         let command = accesses.iter().any(|access| matches!(access, Access::Exec { .. }));
-        Ok(Admitted { command: command.then(|| prepared.title()), prepared })
+        let confinement = self.desk.confinement(&accesses, approved);
+        Ok(Admitted { command: command.then(|| prepared.title()), prepared, confinement })
     }
 
     async fn ask(
@@ -222,8 +232,9 @@ impl Dispatcher {
         if control.cancel.is_cancelled() {
             return Ok(*never_run());
         }
-        let cx = self.cx_for(call, control, events);
-        let Admitted { prepared, command } = admitted;
+        let mut cx = self.cx_for(call, control, events);
+        let Admitted { prepared, command, confinement } = admitted;
+        cx.confinement = confinement;
         if let Some(command) = &command {
             self.watch(control, events, Some(command)).await;
         }
@@ -309,6 +320,16 @@ impl Dispatcher {
     /// The workspace.
     pub fn root(&self) -> &Arc<PathBuf> {
         &self.cx.root
+    }
+}
+
+/// Puts behind a result what happened meanwhile.
+fn add_news(envelope: &mut Envelope, news: &[String]) {
+    for sentence in news {
+        if !envelope.text.is_empty() {
+            envelope.text.push_str("; ");
+        }
+        envelope.text.push_str(sentence);
     }
 }
 

@@ -20,3 +20,4 @@ pub mod restore;
 pub mod rewind;
 pub mod rewind_ops;
 pub mod turn;
+pub mod wiring;

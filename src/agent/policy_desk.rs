@@ -4,10 +4,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::config::settings::Permission;
+use crate::config::settings::{Permission, WorkSettings};
 use crate::policy::access::Access;
+use crate::policy::place::Place;
 use crate::policy::prefix;
 use crate::policy::rules::Rules;
+use crate::policy::sandbox::probe;
+use crate::policy::sandbox::spec::{Confinement, Level};
 use crate::policy::verdict::{Judge, Verdict};
 
 struct State {
@@ -20,11 +23,18 @@ pub struct PolicyDesk {
     state: Mutex<State>,
     workspace: PathBuf,
     readable: Vec<PathBuf>,
+    /// Whether commands are to be confined.
+    sandbox: bool,
+}
+
+fn runs(accesses: &[Access]) -> bool {
+    accesses.iter().any(|access| matches!(access, Access::Exec { .. }))
 }
 
 impl PolicyDesk {
-    pub fn new(permission: Permission, rules: Rules, workspace: PathBuf, readable: Vec<PathBuf>) -> Self {
-        Self { state: Mutex::new(State { permission, rules }), workspace, readable }
+    pub fn new(work: &WorkSettings, rules: Rules, workspace: PathBuf, readable: Vec<PathBuf>) -> Self {
+        let state = State { permission: work.permission, rules };
+        Self { state: Mutex::new(state), workspace, readable, sandbox: work.sandbox }
     }
 
     pub fn permission(&self) -> Permission {
@@ -38,20 +48,80 @@ impl PolicyDesk {
     /// The verdict over a call.
     pub fn decide(&self, accesses: &[Access]) -> Verdict {
         let state = self.state();
-        let readable: Vec<&Path> = self.readable.iter().map(PathBuf::as_path).collect();
-        Judge {
-            permission: state.permission,
-            rules: &state.rules,
-            workspace: &self.workspace,
-            readable: &readable,
+        let confined = self.confines(state.permission);
+        // What `auto` lets run is let run because it is confined. Where it can't be, each command is asked for.
+        let unheld = state.permission == Permission::Auto && confined && !probe::held().files;
+        let permission = if unheld && runs(accesses) { Permission::Ask } else { state.permission };
+        let verdict = self.judge(permission, &state.rules, accesses);
+        match verdict {
+            // A rule that allows the command was made for what it needs.
+            Verdict::Ask { reason } if accesses.contains(&Access::Network) => {
+                let rest: Vec<Access> =
+                    accesses.iter().filter(|one| **one != Access::Network).cloned().collect();
+                match self.judge(permission, &state.rules, &rest) {
+                    Verdict::Allow if self.by_rule(&state, &rest) => Verdict::Allow,
+                    Verdict::Ask { reason: other } => {
+                        Verdict::Ask { reason: format!("{other}, and {reason}") }
+                    }
+                    _ => Verdict::Ask { reason },
+                }
+            }
+            Verdict::Ask { reason } if unheld => {
+                Verdict::Ask { reason: format!("{reason}, and it can't be confined on this machine") }
+            }
+            verdict => verdict,
         }
-        .decide(accesses)
+    }
+
+    /// How a command that may run will run; `approved` when the person was asked for this very call. What a level allows by
+    /// itself is confined; what the person allowed, once or by rule, runs as they would run it.
+    pub fn confinement(&self, accesses: &[Access], approved: bool) -> Confinement {
+        let state = self.state();
+        if !runs(accesses) || !self.confines(state.permission) {
+            return Confinement::Free;
+        }
+        let network = accesses.contains(&Access::Network);
+        let command: Vec<Access> = accesses.iter().filter(|one| **one != Access::Network).cloned().collect();
+        let by_level = self.judge(state.permission, &Rules::default(), &command) == Verdict::Allow;
+        let level = match state.permission {
+            Permission::ReadOnly => Level::ReadOnly,
+            Permission::Ask if by_level && !approved => Level::ReadOnly,
+            Permission::Auto if by_level => Level::Workspace,
+            _ => return Confinement::Free,
+        };
+        // Without walls only what the person allowed comes so far, and what certainly just looks.
+        if !probe::held().files {
+            return Confinement::Free;
+        }
+        Confinement::Confined { level, network }
+    }
+
+    /// Whether a level's commands are confined at all.
+    pub fn confines(&self, permission: Permission) -> bool {
+        self.sandbox && permission != Permission::Full
+    }
+
+    fn by_rule(&self, state: &State, command: &[Access]) -> bool {
+        command.iter().all(|access| match access {
+            Access::Exec { command, cwd } => {
+                let readable: Vec<&Path> = self.readable.iter().map(PathBuf::as_path).collect();
+                state.rules.command_allowed(command, &Place::new(&self.workspace, &readable, cwd))
+            }
+            _ => true,
+        })
+    }
+
+    fn judge(&self, permission: Permission, rules: &Rules, accesses: &[Access]) -> Verdict {
+        let readable: Vec<&Path> = self.readable.iter().map(PathBuf::as_path).collect();
+        Judge { permission, rules, workspace: &self.workspace, readable: &readable }.decide(accesses)
     }
 
     /// What "always" would allow for these accesses.
     pub fn always_prefix(accesses: &[Access]) -> Option<String> {
         match accesses {
-            [Access::Exec { command: text, .. }] => prefix::general_prefix(text),
+            [Access::Exec { command: text, .. }] | [Access::Exec { command: text, .. }, Access::Network] => {
+                prefix::general_prefix(text)
+            }
             _ => None,
         }
     }

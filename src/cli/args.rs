@@ -86,6 +86,8 @@ pub enum Command {
     Demo,
     /// Run one tool here and print its envelope
     Tool(ToolArgs),
+    /// Run a command in the sandbox that the agent's commands run in
+    Sandbox(SandboxArgs),
     /// Make a session's requests again and check them, or compare context policies on recordings
     Replay(ReplayArgs),
     /// Show what is configured and whether it works
@@ -191,6 +193,17 @@ pub struct ToolArgs {
     /// The arguments as a JSON object
     #[arg(long, default_value = "{}")]
     pub args: String,
+}
+
+#[derive(Args, Debug)]
+pub struct SandboxArgs {
+    /// Let it reach the network
+    #[arg(long)]
+    pub network: bool,
+
+    /// The command: one word is a line for bash, several are a program and its arguments
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub command: Vec<std::ffi::OsString>,
 }
 
 #[derive(Args, Debug)]

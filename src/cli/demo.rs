@@ -106,6 +106,7 @@ fn setup(folder: &Path, screen: bool) -> Result<Setup, Failure> {
         model: "demo".into(),
         workspace,
         project_state,
+        own_folders: vec![home],
         interactive: screen,
         resume: None,
     })

@@ -8,14 +8,21 @@ use clap::{CommandFactory, Parser};
 use super::args::{Cli, Command, ResumeArgs};
 use super::open::Which;
 use super::report::{Failure, Kind};
-use super::{context, demo, doctor, exec, notes, open, replay, rewind, sessions, tool};
+use super::{context, demo, doctor, exec, notes, open, replay, rewind, sandbox, sessions, tool};
 use crate::agent::build;
+#[cfg(target_os = "linux")]
+use crate::policy::sandbox::{enter, launch::HELPER_NAME};
 use crate::protocol::op::Op;
 use crate::tui::run::{self as tui, TuiOptions, TuiOutcome};
 use crate::tui::terminal;
 
 /// The program.
 pub fn main() -> ExitCode {
+    // Before anything starts a thread: the helper must have only one.
+    #[cfg(target_os = "linux")]
+    if std::env::args_os().nth(1).is_some_and(|first| first == HELPER_NAME) {
+        enter::run(std::env::args_os().skip(2).collect());
+    }
     let cli = Cli::parse();
     // Commands that need no runtime don't wait for one.
     match &cli.command {
@@ -35,6 +42,9 @@ pub fn main() -> ExitCode {
         }
         Some(Command::Notes(args)) => {
             return notes::run(&cli, args).map_or_else(|failure| failure.report(), |()| ExitCode::SUCCESS);
+        }
+        Some(Command::Sandbox(args)) => {
+            return sandbox::run(&cli, args).map_or_else(|failure| failure.report(), ExitCode::from);
         }
         Some(Command::Replay(args)) => {
             return replay::run(&cli, args).map_or_else(|failure| failure.report(), |()| ExitCode::SUCCESS);
@@ -74,6 +84,7 @@ async fn run(cli: &Cli) -> Result<u8, Failure> {
             | Command::Sessions(_)
             | Command::Notes(_)
             | Command::Rewind(_)
+            | Command::Sandbox(_)
             | Command::Replay(_)
             | Command::Completions { .. },
         ) => Ok(0),

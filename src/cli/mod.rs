@@ -13,5 +13,6 @@ pub mod replay;
 pub mod replay_session;
 pub mod report;
 pub mod rewind;
+pub mod sandbox;
 pub mod sessions;
 pub mod tool;

@@ -21,6 +21,15 @@ pub struct Opened {
     pub loaded: Loaded,
     pub workspace: PathBuf,
     pub project_state: PathBuf,
+    /// Where our configuration, sessions and rules lie.
+    pub paths: Paths,
+}
+
+impl Opened {
+    /// Our own folders, which no command may see.
+    pub fn own_folders(&self) -> Vec<PathBuf> {
+        vec![self.paths.config.clone(), self.paths.state.clone()]
+    }
 }
 
 /// Which session to work in.
@@ -79,7 +88,7 @@ pub fn open(model: &ModelArgs, default_permission: Permission) -> Result<Opened,
         default_permission,
     })?;
     let project_state = paths.project(&workspace);
-    Ok(Opened { loaded, workspace, project_state })
+    Ok(Opened { loaded, workspace, project_state, paths })
 }
 
 /// The session's log, or `None` for a new session.
@@ -121,7 +130,9 @@ pub fn log_of(folder: Option<&Path>, wanted: Option<&str>) -> Result<PathBuf, Fa
 /// Settings or a session that cannot be used.
 pub async fn setup(cli: &Cli, interactive: bool, which: &Which) -> Result<Setup, Failure> {
     let default_permission = if interactive { Permission::Ask } else { Permission::Auto };
-    let Opened { mut loaded, workspace, project_state } = open(&cli.model, default_permission)?;
+    let opened = open(&cli.model, default_permission)?;
+    let own_folders = opened.own_folders();
+    let Opened { mut loaded, workspace, project_state, .. } = opened;
     if let Some(error) = loaded.provider_error.take() {
         return Err(error.into());
     }
@@ -160,7 +171,7 @@ pub async fn setup(cli: &Cli, interactive: bool, which: &Which) -> Result<Setup,
         loaded.context = loaded.context_for(&settings.model, Some(window.tokens))?;
     }
     let model = loaded.provider.as_ref().map_or_else(|| Arc::from("no model"), |s| Arc::clone(&s.model));
-    Ok(Setup { loaded, provider, model, workspace, project_state, interactive, resume })
+    Ok(Setup { loaded, provider, model, workspace, project_state, own_folders, interactive, resume })
 }
 
 fn first_run() -> String {

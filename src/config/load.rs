@@ -101,6 +101,7 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
     let context = context(&raw, &model, None)?;
     let work = WorkSettings {
         permission: raw.permission.unwrap_or(sources.default_permission),
+        sandbox: raw.sandbox.unwrap_or(true),
         max_steps: raw.max_steps.unwrap_or(500).max(1),
         light_model: raw.light_model.as_deref().map(Arc::from),
         inject_notes: raw.inject_notes.unwrap_or(true),

@@ -32,13 +32,14 @@ pub struct Raw {
     pub profile: Option<Profile>,
     pub cached_price: Option<f64>,
     pub permission: Option<Permission>,
+    pub sandbox: Option<bool>,
     pub max_steps: Option<u32>,
     pub inject_notes: Option<bool>,
 }
 
 /// Keys that a project's file may not set: they would redirect prompts or loosen the person's rules.
 pub const PERSONAL_KEYS: &[&str] =
-    &["provider", "base_url", "api_key_env", "script", "headers", "permission"];
+    &["provider", "base_url", "api_key_env", "script", "headers", "permission", "sandbox"];
 
 impl Raw {
     /// Parses a file's text.
@@ -130,6 +131,7 @@ impl Raw {
             profile,
             cached_price,
             permission,
+            sandbox,
             max_steps,
             inject_notes,
         )
@@ -157,6 +159,7 @@ const KEYS: &[&str] = &[
     "profile",
     "cached_price",
     "permission",
+    "sandbox",
     "max_steps",
     "inject_notes",
 ];

@@ -7,5 +7,6 @@ pub mod prefix;
 pub mod programs;
 pub mod reach;
 pub mod rules;
+pub mod sandbox;
 pub mod shell;
 pub mod verdict;

@@ -83,6 +83,10 @@ impl Judge<'_> {
                 _ => ask(format!("it changes {} outside the workspace", path.display())),
             },
             Access::Exec { command: text, cwd } => self.exec(text, cwd),
+            Access::Network if self.permission == Permission::ReadOnly => {
+                deny("the permission is read-only: commands don't reach the network")
+            }
+            Access::Network => ask("it reaches the network".to_owned()),
         }
     }
 

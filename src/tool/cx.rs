@@ -12,6 +12,8 @@ use super::plan::todo_board::TodoBoard;
 use super::run::shell::Shell;
 use crate::context::compress::spill::Spill;
 use crate::model::item::{Item, ItemId};
+use crate::policy::sandbox::session::Sandbox;
+use crate::policy::sandbox::spec::Confinement;
 use crate::protocol::approval::AskedQuestion;
 use crate::session::journal::recorder::Journal;
 
@@ -46,6 +48,10 @@ pub struct ToolCx {
     pub files: Arc<FileStates>,
     /// The folder that Bash calls share, and processes that they left running.
     pub shell: Arc<Shell>,
+    /// What commands run in.
+    pub sandbox: Arc<Sandbox>,
+    /// How this call's command runs: decided with its verdict.
+    pub confinement: Confinement,
     /// Where output goes that is too large for the window.
     pub spill: Arc<Spill>,
     /// `None` where no session is kept.
@@ -59,6 +65,8 @@ impl ToolCx {
     pub fn new(root: PathBuf, spill: Arc<Spill>) -> Self {
         let root = root.canonicalize().unwrap_or(root);
         Self {
+            sandbox: Arc::new(Sandbox::new(root.clone(), Vec::new(), vec![spill.folder().to_owned()])),
+            confinement: Confinement::Free,
             shell: Arc::new(Shell::new(root.clone())),
             root: Arc::new(root),
             todos: Arc::default(),

@@ -1,7 +1,7 @@
 //! The list of slash commands, and which text is one. A new command is one file and one line here.
 
 use super::api::Command;
-use super::{compact, context, help, init, model, permission, resume, rewind, session};
+use super::{compact, context, help, init, jobs, model, permission, resume, rewind, session};
 use crate::protocol::event::Level;
 use crate::tui::app::App;
 
@@ -21,6 +21,7 @@ pub static COMMANDS: &[Command] = &[
         help: "what fills the window; why, pin, drop, restore",
         run: context::run,
     },
+    Command { name: "jobs", args: "[stop N]", help: "background jobs", run: jobs::run },
     Command { name: "compact", args: "[focus]", help: "summarise old rounds now", run: compact::run },
     Command { name: "init", args: "[no]", help: "write CODE_LAW.md; `no` stops the offer", run: init::run },
     Command { name: "resume", args: "[id]", help: "continue another session", run: resume::run },
