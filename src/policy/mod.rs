@@ -2,6 +2,8 @@
 
 pub mod access;
 pub mod command;
+pub mod flow;
+pub mod grammar;
 pub mod place;
 pub mod prefix;
 pub mod programs;
