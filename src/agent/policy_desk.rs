@@ -4,8 +4,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::config::paths::Paths;
 use crate::config::settings::Permission;
 use crate::policy::access::Access;
+use crate::policy::command;
+use crate::policy::place::Place;
 use crate::policy::prefix;
 use crate::policy::rules::Rules;
 use crate::policy::verdict::{Judge, Verdict};
@@ -18,13 +21,18 @@ struct State {
 /// The desk.
 pub struct PolicyDesk {
     state: Mutex<State>,
-    workspace: PathBuf,
+    place: Place,
     readable: Vec<PathBuf>,
+    /// Whether commands run in a sandbox that holds the file system and the network.
+    confined: bool,
 }
 
 impl PolicyDesk {
     pub fn new(permission: Permission, rules: Rules, workspace: PathBuf, readable: Vec<PathBuf>) -> Self {
-        Self { state: Mutex::new(State { permission, rules }), workspace, readable }
+        let readable_now: Vec<&Path> = readable.iter().map(PathBuf::as_path).collect();
+        let own = Paths::from_env();
+        let place = Place::new(&workspace, &readable_now, &[&own.config, &own.state]);
+        Self { state: Mutex::new(State { permission, rules }), place, readable, confined: false }
     }
 
     pub fn permission(&self) -> Permission {
@@ -42,28 +50,32 @@ impl PolicyDesk {
         Judge {
             permission: state.permission,
             rules: &state.rules,
-            workspace: &self.workspace,
+            place: &self.place,
             readable: &readable,
+            confined: self.confined,
         }
         .decide(accesses)
     }
 
     /// What "always" would allow for these accesses.
-    pub fn always_prefix(accesses: &[Access]) -> Option<String> {
+    pub fn always_prefix(&self, accesses: &[Access]) -> Option<String> {
         match accesses {
-            [Access::Exec { command: text, .. }] => prefix::general_prefix(text),
+            [Access::Exec { command: text, cwd }] => {
+                prefix::general_prefix(&command::judge(text, cwd, &self.place))
+            }
             _ => None,
         }
     }
 
     /// Allows everything of this kind for the session.
     pub fn allow_for_session(&self, accesses: &[Access]) {
+        let prefix = self.always_prefix(accesses);
         let mut state = self.state();
         for access in accesses {
             match access {
-                Access::Exec { command, .. } => state.rules.for_session_command(command),
-                Access::Write(path) if path.starts_with(&self.workspace) => state.rules.for_session_writes(),
-                Access::Read(path) if !path.starts_with(&self.workspace) => {
+                Access::Exec { command, .. } => state.rules.for_session_command(command, prefix.clone()),
+                Access::Write(path) if path.starts_with(&self.place.workspace) => state.rules.for_session_writes(),
+                Access::Read(path) if !path.starts_with(&self.place.workspace) => {
                     let folder = if path.is_dir() { Some(path.as_path()) } else { path.parent() };
                     if let Some(folder) = folder {
                         state.rules.for_session_reads(folder.to_owned());

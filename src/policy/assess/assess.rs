@@ -1,0 +1,312 @@
+//! What one call does, put together: its program, its redirections, its variables. The order of the judges is from the
+//! particular to the general; what none of them knows is unsure.
+
+use super::builds;
+use super::changers;
+use super::finding::{Effect, Finding, Grade};
+use super::git;
+use super::interpreters;
+use super::lookers::{self, Opens};
+use super::network::{self, secret};
+use super::scripts::{self, Sed};
+use super::secrets;
+use crate::policy::flow::call::{Arg, Call, Input};
+use crate::policy::flow::steering;
+use crate::policy::place::{Changing, Place, Reading};
+
+/// The finding for one call. `written` are the files that the whole script writes: running one of them is running
+/// what nobody has seen.
+pub fn assess(call: &Call, place: &Place, written: &[String]) -> Finding {
+    let mut finding = match &call.hidden {
+        Some(why) if why.contains("is fed") => Finding::new(Grade::Outside, why.clone()),
+        Some(why) => Finding::new(Grade::Unsure, why.clone()),
+        None if call.argv.is_empty() || call.is_function => Finding::looks(),
+        None => program(call, place),
+    };
+    if !call.argv.is_empty() && !call.is_function {
+        let name = call.argv[0].text.clone();
+        if finding.grade > Grade::Looks && !finding.effects.iter().any(|effect| matches!(effect, Effect::Run(_))) {
+            finding.add(Effect::Run(name));
+        }
+    }
+    for file in &call.files {
+        finding.raise(if file.writes {
+            changers::changing(&file.target, call, place)
+        } else if let Some(device) = network::device(&file.target) {
+            device
+        } else {
+            reading(&file.target, call, place, false).with(Effect::Read(file.target.text.clone()))
+        });
+    }
+    for (name, value) in &call.assignments {
+        if steering::steers(name, value.certain()) {
+            finding.raise(Finding::new(Grade::Unsure, format!("it sets {name}, which steers programs")));
+        }
+    }
+    if finding.grade >= Grade::Works && finding.grade < Grade::Unsure && runs_written(call, written) {
+        finding.raise(Finding::new(Grade::Unsure, "it runs what the same script writes"));
+    }
+    finding
+}
+
+fn runs_written(call: &Call, written: &[String]) -> bool {
+    let runs = interpreters::is_interpreter(call.name())
+        || matches!(call.name(), "make" | "source" | ".")
+        || call.argv.first().is_some_and(|program| program.text.contains('/'));
+    let plain = |text: &str| text.trim_start_matches("./").to_owned();
+    runs && call.argv.iter().any(|arg| written.iter().any(|file| plain(file) == plain(&arg.text)))
+}
+
+fn program(call: &Call, place: &Place) -> Finding {
+    let name = call.name();
+    let Some(text) = call.argv[0].certain() else {
+        return Finding::new(Grade::Unsure, "the program's name is not known");
+    };
+    if name == "git" && is_standard(text) {
+        return git::judge(call, place);
+    }
+    if let Some(opens) = lookers::looks(call, place) {
+        return look(call, place, opens);
+    }
+    if let Some(finding) = filter(call, place) {
+        return finding;
+    }
+    if let Some(finding) = network::judge(call, place) {
+        return finding;
+    }
+    match name {
+        "source" | "." => {
+            return match call.args().first() {
+                Some(file) => interpreters::script(file, call, place),
+                None => Finding::looks(),
+            };
+        }
+        "cd" | "pushd" => return Finding::looks(),
+        "shopt" => {
+            let tame = call.args().iter().all(|arg| {
+                matches!(arg.text.as_str(), "-s" | "-u" | "-q" | "nullglob" | "globstar" | "dotglob" | "failglob" | "nocaseglob" | "inherit_errexit" | "lastpipe")
+            });
+            return if tame { Finding::looks() } else { Finding::new(Grade::Unsure, "it changes how the shell reads") };
+        }
+        "exec" | "nohup" | "nice" | "timeout" | "setsid" | "stdbuf" | "time" | "watch" | "ionice" | "builtin" | "eval" => {
+            // What they run is a call of its own.
+            return Finding::looks();
+        }
+        _ => {}
+    }
+    if name == "find" || changers::is_changer(name) {
+        // Code that changes files in place is code all the same.
+        let coded = matches!(name, "perl" | "ruby");
+        if let Some(mut finding) = changers::judge(call, place) {
+            if coded && let Some(code) = interpreters::judge(call, place) {
+                finding.raise(code);
+            }
+            if matches!(name, "sed" | "gsed") && !sed_is_tame(call) {
+                finding.raise(Finding::new(Grade::Unsure, "sed runs commands or writes files of its script"));
+            }
+            return finding;
+        }
+    }
+    if let Some(finding) = interpreters::judge(call, place) {
+        return with_secrets(finding, call, place);
+    }
+    if let Some(finding) = builds::judge(call, place) {
+        return with_secrets(finding, call, place);
+    }
+    if text.contains('/') {
+        return with_secrets(own_program(&call.argv[0], call, place), call, place);
+    }
+    if lookers::asks_version(call.args()) {
+        return Finding::new(Grade::Works, format!("it asks {name} for its version"));
+    }
+    with_secrets(Finding::new(Grade::Unsure, format!("what {name} does is not known")), call, place)
+}
+
+fn is_standard(program: &str) -> bool {
+    !program.contains('/') || ["/bin/", "/usr/bin/", "/usr/local/bin/"].iter().any(|front| program.starts_with(front))
+}
+
+/// A program by its path. Those of the system are judged by their names.
+fn own_program(program: &Arg, call: &Call, place: &Place) -> Finding {
+    if is_standard(&program.text) {
+        let mut bare = call.clone();
+        bare.argv[0] = Arg::known(call.name());
+        return self::program(&bare, place);
+    }
+    interpreters::script(program, call, place)
+}
+
+/// A looker's words.
+fn look(call: &Call, place: &Place, opens: Opens) -> Finding {
+    let mut finding = Finding::looks();
+    let pattern = lookers::pattern_of(call);
+    let name = call.name();
+    for (at, arg) in call.args().iter().enumerate() {
+        // A delimiter, not a path.
+        let delimiter = matches!((name, arg.text.as_str()), ("cut", "-d/") | ("sort", "-t/"));
+        // The program of jq is its first word.
+        let is_code = name == "jq" && !arg.text.starts_with('-') && at == first_word(call);
+        if delimiter || pattern == Some(at) || is_code {
+            continue;
+        }
+        match opens {
+            Opens::Nothing if arg.glob_at.is_none() => {}
+            // Names of secret files are no secret, but a folder's content may not be walked into.
+            Opens::Nothing | Opens::Names => {
+                if arg.open_at.is_none() || matches!(name, "test" | "[" | "cd" | "pushd") {
+                    if name == "find" || !matches!(place.reading(arg, &call.folders, false), Reading::Secret(_)) {
+                        continue;
+                    }
+                    finding.raise(reading(arg, call, place, false));
+                } else {
+                    finding.raise(reading(arg, call, place, false));
+                }
+            }
+            Opens::Files => finding.raise(reading(arg, call, place, false)),
+            Opens::Trees => finding.raise(reading(arg, call, place, true)),
+        }
+    }
+    // Without words the folder itself is walked through.
+    if matches!(name, "rg" | "ag" | "ack") || (name == "grep" && super::options::has(call.args(), &["-r", "-R", "--recursive"])) {
+        finding.raise(reading(&Arg::known("."), call, place, true));
+    }
+    if matches!(opens, Opens::Files | Opens::Trees) {
+        for arg in call.args().iter().filter(|arg| !arg.text.starts_with('-')) {
+            finding.add(Effect::Read(arg.text.clone()));
+        }
+    }
+    if name == "find" && super::options::has(call.args(), &["-newerXY"]) {
+        finding.raise(Finding::looks());
+    }
+    finding
+}
+
+fn first_word(call: &Call) -> usize {
+    let valued = ["--arg", "--argjson", "--slurpfile", "--rawfile", "--indent"];
+    let mut at = 0;
+    while let Some(arg) = call.args().get(at) {
+        if valued.contains(&arg.text.as_str()) {
+            at += 3;
+        } else if arg.text.starts_with('-') {
+            at += 1;
+        } else {
+            return at;
+        }
+    }
+    usize::MAX
+}
+
+fn reading(arg: &Arg, call: &Call, place: &Place, deep: bool) -> Finding {
+    changers::reading(arg, call, place, deep)
+}
+
+/// `sed` and `awk` where their script only prints.
+fn filter(call: &Call, place: &Place) -> Option<Finding> {
+    let name = call.name();
+    let args = call.args();
+    let awk = matches!(name, "awk" | "gawk" | "mawk" | "nawk");
+    let files: Vec<&Arg> = match name {
+        "sed" | "gsed" => {
+            let in_place = args.iter().any(|arg| {
+                super::options::is(&arg.text, "--in-place")
+                    || (arg.text.starts_with('-') && !arg.text.starts_with("--") && arg.text.contains(['i', 's', 'f']))
+                    || super::options::is(&arg.text, "--file")
+            });
+            if in_place || !sed_is_tame(call) {
+                return None;
+            }
+            let skip = usize::from(!expressed(args));
+            super::options::operands(args, &["-e", "--expression", "-l"]).into_iter().skip(skip).collect()
+        }
+        _ if awk => {
+            let words = super::options::operands(args, &["-F", "-v", "--field-separator", "--assign"]);
+            let tame = args.iter().filter(|arg| arg.text.starts_with('-')).all(|arg| {
+                arg.text.starts_with("-F") || arg.text.starts_with("-v") || arg.text == "--" || arg.text == "-"
+            });
+            let (program, files) = words.split_first()?;
+            if !tame || !program.certain().is_some_and(scripts::awk_looks) {
+                return None;
+            }
+            files.to_vec()
+        }
+        _ => return None,
+    };
+    let mut finding = Finding::looks();
+    for file in files {
+        // `name=value` between the files of awk is an assignment.
+        finding.raise(reading(file, call, place, false).with(Effect::Read(file.text.clone())));
+    }
+    Some(finding)
+}
+
+fn expressed(args: &[Arg]) -> bool {
+    args.iter().any(|arg| {
+        arg.text.starts_with("--expression")
+            || (arg.text.starts_with('-') && !arg.text.starts_with("--") && arg.text.contains('e'))
+    })
+}
+
+/// Whether every script of a `sed` call is certain and only edits text.
+fn sed_is_tame(call: &Call) -> bool {
+    let args = call.args();
+    if !args.iter().all(|arg| !arg.front_is_open()) || super::options::has(args, &["--file"]) {
+        return false;
+    }
+    let given = expressed(args);
+    let mut seen = false;
+    let mut at = 0;
+    while let Some(arg) = args.get(at) {
+        let text = arg.text.as_str();
+        let letters = text.strip_prefix('-').filter(|rest| !rest.starts_with('-') && !rest.is_empty());
+        let script = if let Some(value) = text.strip_prefix("--expression=") {
+            Some(Arg { text: value.to_owned(), ..arg.clone() })
+        } else if letters.is_some_and(|letters| letters.contains('f')) && !letters.is_some_and(|letters| letters.starts_with('i')) {
+            return false;
+        } else if letters.is_some_and(|letters| letters.ends_with('e') && !letters.starts_with('i')) || text == "--expression" {
+            at += 1;
+            args.get(at).cloned()
+        } else if let Some(letters) = letters {
+            match letters.split_once('e') {
+                Some((front, rest)) if front.chars().all(|c| "nErsuz".contains(c)) => Some(Arg::known(rest)),
+                _ => None,
+            }
+        } else if !given && !seen && !text.starts_with('-') {
+            Some(arg.clone())
+        } else {
+            None
+        };
+        if let Some(script) = script {
+            seen = true;
+            // A value in the middle of a substitution may end it: `s/a/$x/`.
+            if script.open_at.is_some() || scripts::sed(&script.text) != Sed::Looks {
+                return false;
+            }
+        }
+        at += 1;
+    }
+    seen
+}
+
+/// What the words and the text of a program that is not a looker must not name.
+fn with_secrets(mut finding: Finding, call: &Call, place: &Place) -> Finding {
+    for arg in call.args() {
+        if let Reading::Secret(what) = place.reading(arg, &call.folders, false) {
+            finding.raise(secret(&what));
+        }
+        let outside = matches!(place.changing(arg, &call.folders), Changing::Everything(_));
+        if outside && finding.grade == Grade::Works && !arg.text.starts_with('-') && arg.text != "/" {
+            finding.raise(Finding::new(Grade::Unsure, format!("it is given {}", arg.text)));
+        }
+    }
+    let text = match &call.input {
+        Input::Text(text) => text.text.as_str(),
+        _ => "",
+    };
+    let code = call.args().iter().map(|arg| arg.text.as_str()).chain([text]);
+    if finding.grade >= Grade::Unsure
+        && let Some(mark) = code.filter(|code| code.contains(char::is_whitespace) || code.contains('/')).find_map(secrets::named_in)
+    {
+        finding.raise(Finding::new(Grade::Guarded, format!("it names a secret place ({mark})")));
+    }
+    finding
+}

@@ -1,0 +1,14 @@
+//! What one call does: tables of programs and their telling options, and the places that they touch. Knows no
+//! permission level.
+
+pub mod assess;
+pub mod builds;
+pub mod changers;
+pub mod finding;
+pub mod git;
+pub mod interpreters;
+pub mod lookers;
+pub mod network;
+pub mod options;
+pub mod scripts;
+pub mod secrets;
