@@ -8,7 +8,7 @@ use clap::{CommandFactory, Parser};
 use super::args::{Cli, Command, ResumeArgs};
 use super::open::Which;
 use super::report::{Failure, Kind};
-use super::{context, demo, doctor, exec, open, replay, sessions, tool};
+use super::{context, demo, doctor, exec, open, policy, replay, sessions, tool, trust};
 use crate::agent::build;
 use crate::protocol::op::Op;
 use crate::tui::run::{self as tui, TuiOptions, TuiOutcome};
@@ -28,6 +28,12 @@ pub fn main() -> ExitCode {
         }
         Some(Command::Sessions(args)) => {
             return sessions::run(&cli, args).map_or_else(|failure| failure.report(), |()| ExitCode::SUCCESS);
+        }
+        Some(Command::Policy(args)) => {
+            return policy::run(&cli, args).map_or_else(|failure| failure.report(), |()| ExitCode::SUCCESS);
+        }
+        Some(Command::Trust(args)) => {
+            return trust::run(&cli, args).map_or_else(|failure| failure.report(), |()| ExitCode::SUCCESS);
         }
         Some(Command::Replay(args)) => {
             return replay::run(args).map_or_else(|failure| failure.report(), |()| ExitCode::SUCCESS);
@@ -63,7 +69,12 @@ async fn run(cli: &Cli) -> Result<u8, Failure> {
         Some(Command::Tool(args)) => Ok(u8::from(!tool::run(cli, args).await?)),
         Some(Command::Doctor(args)) => Ok(if doctor::run(cli, args).await? { 0 } else { Kind::Config as u8 }),
         Some(
-            Command::Context(_) | Command::Sessions(_) | Command::Replay(_) | Command::Completions { .. },
+            Command::Context(_)
+            | Command::Sessions(_)
+            | Command::Replay(_)
+            | Command::Policy(_)
+            | Command::Trust(_)
+            | Command::Completions { .. },
         ) => Ok(0),
     }
 }
