@@ -63,7 +63,16 @@ impl Place {
     /// What reading the word means. `deep`: everything below it is read as well.
     pub fn reading(&self, arg: &Arg, folders: &[PathBuf], deep: bool) -> Reading {
         if arg.open_at.is_some() {
-            return Reading::Unknown;
+            let process = arg.text.starts_with("/proc/");
+            return if process { Reading::Secret(arg.text.clone()) } else { Reading::Unknown };
+        }
+        if is_stream(&arg.text) {
+            return Reading::Free;
+        }
+        if arg.glob_at.is_some()
+            && let Some(secret) = self.secret_by_pattern(&arg.text, folders)
+        {
+            return Reading::Secret(secret);
         }
         let Some(texts) = paths_in(&arg.text) else { return Reading::Unknown };
         for text in texts {
@@ -77,6 +86,32 @@ impl Place {
             }
         }
         Reading::Free
+    }
+
+    /// A secret place that the pattern would match if it were there.
+    fn secret_by_pattern(&self, pattern: &str, folders: &[PathBuf]) -> Option<String> {
+        let fits = |pattern: &Path, secret: &Path| {
+            let mut wanted = pattern.components();
+            secret.components().all(|part| {
+                let Some(own) = wanted.next() else { return false };
+                let (own, part) = (own.as_os_str().to_string_lossy(), part.as_os_str().to_string_lossy());
+                match (own.find(['*', '?', '[']), own.rfind(['*', '?', ']'])) {
+                    (Some(first), Some(last)) => {
+                        // A pattern matches hidden names only where it says so.
+                        (!part.starts_with('.') || own.starts_with('.'))
+                            && part.starts_with(&own[..first])
+                            && part.ends_with(&own[last + 1..])
+                    }
+                    _ => own == part,
+                }
+            })
+        };
+        let starts = if pattern.starts_with('/') { &[][..] } else { folders };
+        let whole = std::iter::once(PathBuf::from(pattern)).chain(starts.iter().map(|folder| folder.join(pattern)));
+        whole
+            .filter(|pattern| pattern.is_absolute())
+            .find(|pattern| self.secrets.iter().any(|secret| fits(pattern, secret)))
+            .map(|pattern| pattern.display().to_string())
     }
 
     /// Whether a canonical path is secret, or with `deep`, holds something that is.
@@ -115,7 +150,7 @@ impl Place {
     }
 
     fn changing_text(&self, text: &str, arg: &Arg, folders: &[PathBuf]) -> Changing {
-        if matches!(text, "/dev/null" | "/dev/stdout" | "/dev/stderr" | "/dev/tty" | "-") {
+        if is_stream(text) {
             return Changing::Nothing;
         }
         let glob = arg.glob_at.is_some() && text == arg.text;
@@ -126,7 +161,7 @@ impl Place {
             return match known.rfind('/') {
                 Some(slash) if known.starts_with('/') => {
                     let front = path::follow(Path::new(&known[..=slash]));
-                    if slash == 0 || !(front.starts_with(&self.workspace) || is_scratch(&front)) {
+                    if slash == 0 || !(front.starts_with(&self.workspace) || self.is_scratch(&front)) {
                         Changing::Outside(text.to_owned())
                     } else {
                         Changing::Unknown
@@ -140,7 +175,7 @@ impl Place {
         }
         let Some(paths) = self.resolved(text, glob, folders) else { return Changing::Unknown };
         for path in paths {
-            if is_scratch(&path) && !path.starts_with(&self.workspace) {
+            if self.is_scratch(&path) {
                 continue;
             }
             match path.strip_prefix(&self.workspace) {
@@ -152,6 +187,17 @@ impl Place {
             }
         }
         Changing::Inside
+    }
+
+    /// Below the folders for temporary files. Where the workspace lies there itself, its neighbours are not.
+    fn is_scratch(&self, path: &Path) -> bool {
+        ["/tmp", "/var/tmp", "/dev/shm", "/private/tmp"].iter().any(|folder| {
+            let folder = path::follow(Path::new(folder));
+            let first = |path: &Path| {
+                path.strip_prefix(&folder).ok().and_then(|rest| rest.components().next().map(|part| part.as_os_str().to_owned()))
+            };
+            first(path).is_some_and(|name| first(&self.workspace) != Some(name))
+        })
     }
 
     /// Names for the whole machine or all of a person's files.
@@ -177,7 +223,7 @@ impl Place {
             let is_home = self.home.as_deref() == Some(path.as_path());
             let holds_us = self.workspace.starts_with(&path) && path != self.workspace;
             let is_ours = path == self.workspace;
-            (is_system || is_home || (holds_us && !is_scratch(&path) && self.home.as_deref().is_some_and(|home| home.starts_with(&path)))) && !is_ours
+            (is_system || is_home || (holds_us && self.home.as_deref().is_some_and(|home| home.starts_with(&path)))) && !is_ours
         });
         whole.then(|| text.to_owned())
     }
@@ -226,12 +272,10 @@ impl Place {
     }
 }
 
-/// The folders for temporary files, and devices in memory.
-fn is_scratch(path: &Path) -> bool {
-    ["/tmp", "/var/tmp", "/dev/shm", "/private/tmp"].iter().any(|folder| {
-        let folder = path::follow(Path::new(folder));
-        path.starts_with(&folder) && path != folder
-    })
+/// What stands for an open stream, and devices that keep nothing.
+fn is_stream(text: &str) -> bool {
+    matches!(text, "/dev/null" | "/dev/stdin" | "/dev/stdout" | "/dev/stderr" | "/dev/tty" | "-")
+        || text.strip_prefix("/dev/fd/").is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// Every part of an argument that a program may take for a path: the whole, the value after `=`, and what may be glued

@@ -53,7 +53,7 @@ fn of_segment(segment: &Segment) -> Option<String> {
     if segment.finding.grade >= Grade::Guarded || call.hidden.is_some() || call.is_function || !call.assignments.is_empty() {
         return None;
     }
-    if call.files.iter().any(|file| file.writes && file.target.text != "/dev/null") {
+    if writes(segment) {
         return None;
     }
     let words: Vec<&str> = call.argv.iter().take(3).map_while(Arg::certain).collect();
@@ -90,11 +90,16 @@ fn of_segment(segment: &Segment) -> Option<String> {
     }
 }
 
+/// Whether a redirection keeps what the program prints.
+fn writes(segment: &Segment) -> bool {
+    segment.call.files.iter().any(|file| file.writes && file.target.text != "/dev/null")
+}
+
 /// Whether the segment begins with one of the prefixes. What touches secrets, steering files or places outside is
 /// covered by no prefix.
 pub fn covers<'a>(segment: &Segment, mut prefixes: impl Iterator<Item = &'a str>) -> bool {
     let call = &segment.call;
-    if segment.finding.grade >= Grade::Guarded || call.hidden.is_some() || !call.assignments.is_empty() {
+    if segment.finding.grade >= Grade::Guarded || call.hidden.is_some() || !call.assignments.is_empty() || writes(segment) {
         return false;
     }
     let name = call.name();

@@ -166,7 +166,7 @@ fn what_is_not_understood_is_asked() {
         assert!(matches!(ground.decide(Auto, true, &Rules::default(), command), Verdict::Ask { .. }), "{command:?}");
         assert!(matches!(ground.decide(ReadOnly, true, &Rules::default(), command), Verdict::Deny { .. }), "{command:?}");
     }
-    let deep = format!("{}ls{}", "(".repeat(100), ")".repeat(100));
+    let deep = format!("{}ls{}", "( ".repeat(100), ")".repeat(100));
     assert!(!ground.allows(Auto, true, &deep));
     assert!(!ground.allows(Auto, true, &"ls ".repeat(100_000)));
 }

@@ -12,6 +12,7 @@ use super::scripts::{self, Sed};
 use super::secrets;
 use crate::policy::flow::call::{Arg, Call, Input};
 use crate::policy::flow::steering;
+use crate::policy::flow::wrapper::assigned;
 use crate::policy::place::{Changing, Place, Reading};
 
 /// The finding for one call. `written` are the files that the whole script writes: running one of them is running
@@ -38,8 +39,12 @@ pub fn assess(call: &Call, place: &Place, written: &[String]) -> Finding {
             reading(&file.target, call, place, false).with(Effect::Read(file.target.text.clone()))
         });
     }
-    for (name, value) in &call.assignments {
-        if steering::steers(name, value.certain()) {
+    let exported = matches!(call.name(), "export" | "declare" | "typeset" | "local" | "readonly" | "env")
+        .then(|| call.args().iter().filter_map(assigned))
+        .into_iter()
+        .flatten();
+    for (name, value) in call.assignments.iter().cloned().chain(exported) {
+        if steering::steers(&name, value.certain()) {
             finding.raise(Finding::new(Grade::Unsure, format!("it sets {name}, which steers programs")));
         }
     }
@@ -151,17 +156,9 @@ fn look(call: &Call, place: &Place, opens: Opens) -> Finding {
         }
         match opens {
             Opens::Nothing if arg.glob_at.is_none() => {}
-            // Names of secret files are no secret, but a folder's content may not be walked into.
-            Opens::Nothing | Opens::Names => {
-                if arg.open_at.is_none() || matches!(name, "test" | "[" | "cd" | "pushd") {
-                    if name == "find" || !matches!(place.reading(arg, &call.folders, false), Reading::Secret(_)) {
-                        continue;
-                    }
-                    finding.raise(reading(arg, call, place, false));
-                } else {
-                    finding.raise(reading(arg, call, place, false));
-                }
-            }
+            // Names of files are no secret.
+            Opens::Names => {}
+            Opens::Nothing => finding.raise(reading(arg, call, place, false)),
             Opens::Files => finding.raise(reading(arg, call, place, false)),
             Opens::Trees => finding.raise(reading(arg, call, place, true)),
         }
@@ -174,9 +171,6 @@ fn look(call: &Call, place: &Place, opens: Opens) -> Finding {
         for arg in call.args().iter().filter(|arg| !arg.text.starts_with('-')) {
             finding.add(Effect::Read(arg.text.clone()));
         }
-    }
-    if name == "find" && super::options::has(call.args(), &["-newerXY"]) {
-        finding.raise(Finding::looks());
     }
     finding
 }

@@ -229,6 +229,10 @@ pub fn judge(call: &Call, place: &Place) -> Option<Finding> {
     let name = call.name();
     let name = ALIKE.iter().find(|(other, _)| *other == name).map_or(name, |(_, known)| known);
     let args = call.args();
+    let known = MANAGERS.iter().any(|manager| manager.name == name) || TOOLS.contains(&name) || TOOLS.contains(&unversioned(name));
+    if (known || matches!(name, "make" | "gmake")) && super::lookers::asks_version(args) {
+        return Some(Finding::looks());
+    }
     let ours = || Finding::new(Grade::Works, "it builds, tests or checks the project").with(Effect::Run(call.name().to_owned()));
     let mut finding = if let Some(manager) = MANAGERS.iter().find(|manager| manager.name == name) {
         managed(manager, call)

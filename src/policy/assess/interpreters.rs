@@ -43,6 +43,15 @@ pub fn judge(call: &Call, place: &Place) -> Option<Finding> {
     if super::lookers::asks_version(args) {
         return Some(Finding::looks());
     }
+    if matches!(base, "awk" | "gawk" | "mawk" | "nawk" | "sed" | "gsed") {
+        return Some(Finding::new(Grade::Unsure, format!("its {name} script may run commands or write files")).with(run("code")));
+    }
+    if base == "java"
+        && let Some(at) = args.iter().position(|arg| arg.text == "-jar")
+        && let Some(jar) = args.get(at + 1)
+    {
+        return Some(script(jar, call, place));
+    }
     if is_shell(name) {
         return Some(shell(call, place));
     }

@@ -171,12 +171,12 @@ const LOOKERS: &[Looker] = &[
     looker("ps", Nothing, &[]),
     looker("hostname", Nothing, &[]),
     looker("xxd", Files, &[]),
-    looker("fd", Names, &["-x", "-X", "--exec", "--exec-batch"]),
-    looker("fdfind", Names, &["-x", "-X", "--exec", "--exec-batch"]),
+    looker("fd", Names, &[]),
+    looker("fdfind", Names, &[]),
     looker(
         "find",
         Names,
-        &["-exec", "-execdir", "-ok", "-okdir", "-delete", "-fprint", "-fprintf", "-fprint0", "-fls", "-files0-from"],
+        &["-delete", "-fprint", "-fprintf", "-fprint0", "-fls", "-files0-from"],
     ),
 ];
 

@@ -33,6 +33,15 @@ impl Arg {
         self.open_at == Some(0)
     }
 
+    /// A bracket that never closes is no pattern.
+    pub fn settle(&mut self) {
+        if let Some(at) = self.glob_at
+            && !self.text[at..].contains(['*', '?', ']'])
+        {
+            self.glob_at = None;
+        }
+    }
+
     pub fn append(&mut self, other: &Self) {
         let at = self.text.len();
         self.open_at = self.open_at.or(other.open_at.map(|open| open + at));

@@ -42,6 +42,7 @@ pub fn fields(word: &Word, state: &State, value: Value<'_>) -> Vec<Arg> {
     for units in &words {
         split(units, state, value, &mut all);
     }
+    all.iter_mut().for_each(Arg::settle);
     all
 }
 

@@ -20,8 +20,35 @@ pub fn output(call: &Call, state: &State) -> Option<Arg> {
                 .map(|folder| Arg::known(folder.to_string_lossy())),
             _ => None,
         },
-        _ => None,
+        ("git", [sub, rest @ ..]) if NAMING.contains(sub) && rest.iter().all(|arg| is_revision(arg)) => {
+            Some(Arg::known(format!("$(git {sub})")))
+        }
+        ("nproc" | "whoami" | "hostname" | "arch", []) => Some(Arg::known(format!("$({})", call.name()))),
+        ("uname", [_]) | ("id", ["-u" | "-g" | "-un" | "-gn"]) => Some(Arg::known(format!("$({})", call.name()))),
+        ("date", [format]) if format.starts_with('+') && format[1..].chars().all(|c| c.is_alphanumeric() || "%_:".contains(c)) => {
+            Some(Arg::known("$(date)"))
+        }
+        ("basename", [path]) if !path.starts_with('-') => {
+            Some(Arg::known(path.trim_end_matches('/').rsplit('/').next().unwrap_or_default()))
+        }
+        _ => {
+            // Names of files, one a line: an unquoted substitution splits them.
+            let names = printed(call, None)?;
+            let certain: Option<Vec<&str>> = names.iter().map(Arg::certain).collect();
+            let certain = certain.filter(|names| !names.is_empty())?;
+            Some(Arg::known(certain.join(" ")))
+        }
     }
+}
+
+/// Sub-commands of git that print the name of a commit or branch, which begins with no dash and leads nowhere.
+const NAMING: &[&str] = &["rev-parse", "merge-base", "describe", "rev-list", "symbolic-ref"];
+
+/// A revision, or an option that does not print what it is given.
+fn is_revision(arg: &str) -> bool {
+    let tame = ["--short", "--abbrev-ref", "--verify", "--tags", "--always", "--max-parents=0", "-q", "--all", "--abbrev=0", "-n", "-1"];
+    tame.contains(&arg)
+        || (!arg.starts_with('-') && !arg.contains("..") && arg.chars().all(|c| c.is_alphanumeric() || "/_.~^@{}-".contains(c)) && !arg.starts_with(['/', '.', '~']))
 }
 
 /// The files whose names the call prints, as places; `None` when they may be anything. `fed` are those that arrive.
@@ -53,6 +80,10 @@ pub fn printed(call: &Call, fed: Option<&[Arg]>) -> Option<Vec<Arg>> {
             let files = args.iter().any(|arg| arg.text == "--files");
             let skip = usize::from(!files);
             let places: Vec<Arg> = operands.iter().skip(skip).map(|arg| below(arg)).collect();
+            if !lists && !files && operands.len() <= 1 {
+                // A filter of the names that arrive.
+                return fed.map(<[Arg]>::to_vec);
+            }
             (lists || files).then(|| if places.is_empty() { here() } else { places })
         }
         "fd" | "fdfind" => {

@@ -436,6 +436,13 @@ impl Walker {
         self.running.push(name.to_owned());
         let mut inside = state.clone();
         inside.forget_parameters();
+        for (at, arg) in call.args().iter().enumerate() {
+            inside.set(&(at + 1).to_string(), arg.open_at.is_none().then(|| arg.clone()));
+            if arg.open_at.is_some() {
+                // It may be several.
+                break;
+            }
+        }
         let ways = self.node(&body, inside)?;
         self.running.pop();
         Ok(ways)
@@ -463,6 +470,9 @@ impl Walker {
             "export" | "declare" | "local" | "readonly" | "typeset" => {
                 for (name, value) in &call.assignments {
                     state.set(name, value.open_at.is_none().then(|| value.clone()));
+                }
+                for arg in args {
+                    self.suspect(arg, true, &state);
                 }
                 for (name, value) in args.iter().filter_map(wrapper::assigned) {
                     state.set(&name, value.certain().map(Arg::known));

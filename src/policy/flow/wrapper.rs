@@ -106,7 +106,8 @@ pub fn inner(call: &Call) -> Inner {
         "watch" => {
             return match program_at(args, &wrapper("watch", "n", &["--interval"], 0)) {
                 Ok(Some(at)) => Inner::Script { text: joined(&args[at..]), here: false },
-                _ => Inner::Nothing,
+                Ok(None) => Inner::Nothing,
+                Err(why) => Inner::Hidden(why),
             };
         }
         "find" => return found(args),
