@@ -74,7 +74,9 @@ impl PolicyDesk {
         for access in accesses {
             match access {
                 Access::Exec { command, .. } => state.rules.for_session_command(command, prefix.clone()),
-                Access::Write(path) if path.starts_with(&self.place.workspace) => state.rules.for_session_writes(),
+                Access::Write(path) if path.starts_with(&self.place.workspace) => {
+                    state.rules.for_session_writes()
+                }
                 Access::Read(path) if !path.starts_with(&self.place.workspace) => {
                     let folder = if path.is_dir() { Some(path.as_path()) } else { path.parent() };
                     if let Some(folder) = folder {

@@ -54,7 +54,8 @@ fn as_json(found: &CommandVerdict) -> Value {
             .zip(&found.segments)
             .map(|(segment, verdict)| {
                 let argv: Vec<&str> = segment.call.argv.iter().map(|arg| arg.text.as_str()).collect();
-                let effects: Vec<String> = segment.finding.effects.iter().map(|effect| effect.text()).collect();
+                let effects: Vec<String> =
+                    segment.finding.effects.iter().map(|effect| effect.text()).collect();
                 json!({
                     "command": segment.shown(),
                     "argv": argv,

@@ -29,8 +29,12 @@ pub fn run(cli: &Cli, args: &TrustArgs) -> Result<(), Failure> {
         }
         Some((text, wishes)) => {
             trust.give(&text)?;
-            let wishes: Vec<String> = wishes.iter().map(|wish| format!("  {}\n", sanitize::reveal(wish))).collect();
-            format!("{path} is trusted as it is now. It sets:\n{}When it changes it is ignored again.\n", wishes.concat())
+            let wishes: Vec<String> =
+                wishes.iter().map(|wish| format!("  {}\n", sanitize::reveal(wish))).collect();
+            format!(
+                "{path} is trusted as it is now. It sets:\n{}When it changes it is ignored again.\n",
+                wishes.concat()
+            )
         }
     };
     report::print(&text)

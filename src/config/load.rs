@@ -12,12 +12,12 @@ use thiserror::Error;
 use super::models;
 use super::paths::{self, Paths};
 use super::raw::Raw;
-use super::trust::Trust;
 use super::settings::{
     ContextSettings, MIN_WINDOW_TOKENS, Origin, Permission, ProviderKind, ProviderSettings, WorkSettings,
 };
+use super::trust::Trust;
 use crate::base::file::{self, FileError};
-use crate::base::secret::Secret;
+use crate::base::secret::{self, Secret};
 
 const DEFAULTS: &str = include_str!("../../config.toml");
 /// The largest configuration file.
@@ -216,6 +216,7 @@ fn provider(
     let key_name = raw.api_key_env.clone();
     let key = match &key_name {
         Some(name) => {
+            secret::keep_from_children(name);
             let found = var(name);
             if found.is_none() {
                 return Err(bad(

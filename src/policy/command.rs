@@ -4,8 +4,8 @@
 use std::path::Path;
 
 use super::assess::assess::assess;
-use super::assess::finding::{Effect, Finding, Grade};
-use super::flow::call::{Call, Input};
+use super::assess::finding::{Finding, Grade};
+use super::flow::call::Call;
 use super::flow::walk;
 use super::place::Place;
 
@@ -33,31 +33,21 @@ pub fn judge(text: &str, folder: &Path, place: &Place) -> Judged {
     let written: Vec<String> = calls
         .iter()
         .flat_map(|call| call.files.iter().filter(|file| file.writes).map(|file| file.target.text.clone()))
-        .chain(calls.iter().filter(|call| matches!(call.name(), "tee" | "cp" | "mv" | "curl" | "wget")).flat_map(|call| {
-            call.args().iter().map(|arg| arg.text.clone())
-        }))
+        .chain(
+            calls
+                .iter()
+                .filter(|call| matches!(call.name(), "tee" | "cp" | "mv" | "curl" | "wget"))
+                .flat_map(|call| call.args().iter().map(|arg| arg.text.clone())),
+        )
         .collect();
-    let bomb = is_bomb(&calls);
     let segments = calls
         .into_iter()
         .map(|call| {
-            let mut finding = assess(&call, place, &written);
-            if bomb && call.is_function {
-                finding.raise(Finding::new(Grade::Never, "it starts itself again and again"));
-            }
+            let finding = assess(&call, place, &written);
             Segment { call, finding }
         })
         .collect();
     Judged::Segments(segments)
-}
-
-/// A function that calls itself through a pipe, such as `:(){ :|:& };:`.
-fn is_bomb(calls: &[Call]) -> bool {
-    calls.iter().any(|call| call.is_function && call.input == Input::Pipe && {
-        calls.iter().any(|other| other.is_function && other.name() == call.name() && other.input == Input::Inherited)
-            && call.args().is_empty()
-            && calls.iter().all(|other| other.is_function)
-    })
 }
 
 impl Segment {
@@ -75,14 +65,6 @@ impl Judged {
                 Some(segments.iter().map(|segment| segment.finding.grade).max().unwrap_or(Grade::Looks))
             }
             Self::Unparsed(_) => None,
-        }
-    }
-
-    /// Whether it needs the network, and nothing that reaches further.
-    pub fn effects(&self) -> Vec<&Effect> {
-        match self {
-            Self::Segments(segments) => segments.iter().flat_map(|segment| &segment.finding.effects).collect(),
-            Self::Unparsed(_) => Vec::new(),
         }
     }
 }

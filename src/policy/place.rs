@@ -107,7 +107,8 @@ impl Place {
             })
         };
         let starts = if pattern.starts_with('/') { &[][..] } else { folders };
-        let whole = std::iter::once(PathBuf::from(pattern)).chain(starts.iter().map(|folder| folder.join(pattern)));
+        let whole =
+            std::iter::once(PathBuf::from(pattern)).chain(starts.iter().map(|folder| folder.join(pattern)));
         whole
             .filter(|pattern| pattern.is_absolute())
             .find(|pattern| self.secrets.iter().any(|secret| fits(pattern, secret)))
@@ -141,7 +142,10 @@ impl Place {
                 (Changing::Everything(_), _) => return one,
                 (Changing::Nothing, _) => {}
                 (Changing::Inside, Changing::Nothing)
-                | (Changing::Guarded(_) | Changing::Outside(_), Changing::Nothing | Changing::Inside | Changing::Unknown)
+                | (
+                    Changing::Guarded(_) | Changing::Outside(_),
+                    Changing::Nothing | Changing::Inside | Changing::Unknown,
+                )
                 | (Changing::Unknown, Changing::Nothing | Changing::Inside) => worst = one,
                 _ => {}
             }
@@ -194,7 +198,9 @@ impl Place {
         ["/tmp", "/var/tmp", "/dev/shm", "/private/tmp"].iter().any(|folder| {
             let folder = path::follow(Path::new(folder));
             let first = |path: &Path| {
-                path.strip_prefix(&folder).ok().and_then(|rest| rest.components().next().map(|part| part.as_os_str().to_owned()))
+                path.strip_prefix(&folder)
+                    .ok()
+                    .and_then(|rest| rest.components().next().map(|part| part.as_os_str().to_owned()))
             };
             first(path).is_some_and(|name| first(&self.workspace) != Some(name))
         })
@@ -215,15 +221,38 @@ impl Place {
                 (false, false) => path::follow(&folder.join(text)),
             };
             let system = [
-                "/", "/bin", "/boot", "/dev", "/etc", "/home", "/lib", "/lib64", "/opt", "/proc", "/root",
-                "/sbin", "/srv", "/sys", "/usr", "/usr/bin", "/usr/lib", "/usr/local", "/var", "/Users",
-                "/System", "/Library", "/Applications",
+                "/",
+                "/bin",
+                "/boot",
+                "/dev",
+                "/etc",
+                "/home",
+                "/lib",
+                "/lib64",
+                "/opt",
+                "/proc",
+                "/root",
+                "/sbin",
+                "/srv",
+                "/sys",
+                "/usr",
+                "/usr/bin",
+                "/usr/lib",
+                "/usr/local",
+                "/var",
+                "/Users",
+                "/System",
+                "/Library",
+                "/Applications",
             ];
             let is_system = system.iter().any(|name| path == Path::new(name));
             let is_home = self.home.as_deref() == Some(path.as_path());
             let holds_us = self.workspace.starts_with(&path) && path != self.workspace;
             let is_ours = path == self.workspace;
-            (is_system || is_home || (holds_us && self.home.as_deref().is_some_and(|home| home.starts_with(&path)))) && !is_ours
+            (is_system
+                || is_home
+                || (holds_us && self.home.as_deref().is_some_and(|home| home.starts_with(&path))))
+                && !is_ours
         });
         whole.then(|| text.to_owned())
     }
@@ -249,9 +278,9 @@ impl Place {
     /// Whether the word certainly names something below the workspace.
     pub fn is_inside(&self, arg: &Arg, folders: &[PathBuf]) -> bool {
         arg.open_at.is_none()
-            && self.resolved(&arg.text, arg.glob_at.is_some(), folders).is_some_and(|paths| {
-                paths.iter().all(|path| path.starts_with(&self.workspace))
-            })
+            && self
+                .resolved(&arg.text, arg.glob_at.is_some(), folders)
+                .is_some_and(|paths| paths.iter().all(|path| path.starts_with(&self.workspace)))
     }
 
     /// Whether a pattern may turn into an option: a file's name can look like one.
@@ -264,7 +293,9 @@ impl Place {
                 folders.is_empty()
                     || folders.iter().any(|folder| {
                         std::fs::read_dir(folder).is_ok_and(|entries| {
-                            entries.flatten().any(|entry| entry.file_name().as_encoded_bytes().starts_with(b"-"))
+                            entries
+                                .flatten()
+                                .any(|entry| entry.file_name().as_encoded_bytes().starts_with(b"-"))
                         })
                     })
             }

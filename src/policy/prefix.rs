@@ -11,29 +11,208 @@ use super::flow::wrapper::is_shell;
 
 /// Programs of which the first word alone says too little: the prefix takes the second word too.
 const WITH_SUBCOMMAND: &[&str] = &[
-    "cargo", "git", "npm", "pnpm", "yarn", "go", "make", "uv", "poetry", "docker", "podman", "kubectl", "helm", "dotnet",
-    "mvn", "gradle", "gradlew", "mvnw", "bundle", "rake", "just", "task", "bazel", "swift", "mix", "composer", "pip", "pip3",
-    "rustup", "deno", "bun", "hatch", "pdm", "rye", "pipenv", "conda", "mise", "nix", "brew", "gem", "gh", "glab", "aws",
-    "gcloud", "az", "terraform", "nx", "turbo", "cmake", "ng", "zig", "stack", "cabal", "sbt", "lein", "ninja", "meson",
+    "cargo",
+    "git",
+    "npm",
+    "pnpm",
+    "yarn",
+    "go",
+    "make",
+    "uv",
+    "poetry",
+    "docker",
+    "podman",
+    "kubectl",
+    "helm",
+    "dotnet",
+    "mvn",
+    "gradle",
+    "gradlew",
+    "mvnw",
+    "bundle",
+    "rake",
+    "just",
+    "task",
+    "bazel",
+    "swift",
+    "mix",
+    "composer",
+    "pip",
+    "pip3",
+    "rustup",
+    "deno",
+    "bun",
+    "hatch",
+    "pdm",
+    "rye",
+    "pipenv",
+    "conda",
+    "mise",
+    "nix",
+    "brew",
+    "gem",
+    "gh",
+    "glab",
+    "aws",
+    "gcloud",
+    "az",
+    "terraform",
+    "nx",
+    "turbo",
+    "cmake",
+    "ng",
+    "zig",
+    "stack",
+    "cabal",
+    "sbt",
+    "lein",
+    "ninja",
+    "meson",
 ];
 
 /// Programs for which no prefix is offered: they run whatever follows, or reach anywhere.
 const RECKLESS: &[&str] = &[
-    "env", "xargs", "parallel", "eval", "exec", "command", "builtin", "source", ".", "trap", "alias", "nohup", "timeout",
-    "gtimeout", "time", "nice", "ionice", "chrt", "taskset", "setsid", "stdbuf", "unbuffer", "script", "watch", "entr", "flock",
-    "strace", "ltrace", "gdb", "lldb", "valgrind", "perf", "ed", "ex", "vi", "vim", "nvim", "emacs", "nano", "expect", "find",
-    "fd", "npx", "pnpx", "bunx", "uvx", "pipx", "tmux", "screen", "socat", "nc", "ncat", "netcat", "curl", "wget", "ssh", "scp",
-    "sftp", "sudo", "doas", "su", "pkexec", "runuser", "chroot", "nsenter", "unshare", "busybox", "toybox", "sqlite3", "psql",
-    "mysql", "kill", "killall", "pkill", "dd", "mount", "umount", "systemctl", "crontab", "at", "gpg", "openssl", "man", "less",
-    "cd", "set", "shopt", "export", "declare", "hyperfine", "coverage", "bats", "dot", "make-install", "catchsegv", "init",
+    "env",
+    "xargs",
+    "parallel",
+    "eval",
+    "exec",
+    "command",
+    "builtin",
+    "source",
+    ".",
+    "trap",
+    "alias",
+    "nohup",
+    "timeout",
+    "gtimeout",
+    "time",
+    "nice",
+    "ionice",
+    "chrt",
+    "taskset",
+    "setsid",
+    "stdbuf",
+    "unbuffer",
+    "script",
+    "watch",
+    "entr",
+    "flock",
+    "strace",
+    "ltrace",
+    "gdb",
+    "lldb",
+    "valgrind",
+    "perf",
+    "ed",
+    "ex",
+    "vi",
+    "vim",
+    "nvim",
+    "emacs",
+    "nano",
+    "expect",
+    "find",
+    "fd",
+    "npx",
+    "pnpx",
+    "bunx",
+    "uvx",
+    "pipx",
+    "tmux",
+    "screen",
+    "socat",
+    "nc",
+    "ncat",
+    "netcat",
+    "curl",
+    "wget",
+    "ssh",
+    "scp",
+    "sftp",
+    "sudo",
+    "doas",
+    "su",
+    "pkexec",
+    "runuser",
+    "chroot",
+    "nsenter",
+    "unshare",
+    "busybox",
+    "toybox",
+    "sqlite3",
+    "psql",
+    "mysql",
+    "kill",
+    "killall",
+    "pkill",
+    "dd",
+    "mount",
+    "umount",
+    "systemctl",
+    "crontab",
+    "at",
+    "gpg",
+    "openssl",
+    "man",
+    "less",
+    "cd",
+    "set",
+    "shopt",
+    "export",
+    "declare",
+    "hyperfine",
+    "coverage",
+    "bats",
+    "dot",
+    "make-install",
+    "catchsegv",
+    "init",
 ];
 
 /// Sub-commands that run whatever follows, or change what later ones run.
 const OPEN_ENDED: &[&str] = &[
-    "run", "exec", "config", "x", "dlx", "shell", "sh", "eval", "repl", "env", "tool", "task", "compose", "create", "init",
-    "develop", "submodule", "bisect", "rebase", "filter-branch", "difftool", "mergetool", "alias", "extension", "cp", "remote",
-    "credential", "clone", "install-hooks", "api", "auth", "secret", "ssh", "apply", "archive", "worktree", "maintenance",
-    "global", "self", "plugin", "set", "-c", "-C",
+    "run",
+    "exec",
+    "config",
+    "x",
+    "dlx",
+    "shell",
+    "sh",
+    "eval",
+    "repl",
+    "env",
+    "tool",
+    "task",
+    "compose",
+    "create",
+    "init",
+    "develop",
+    "submodule",
+    "bisect",
+    "rebase",
+    "filter-branch",
+    "difftool",
+    "mergetool",
+    "alias",
+    "extension",
+    "cp",
+    "remote",
+    "credential",
+    "clone",
+    "install-hooks",
+    "api",
+    "auth",
+    "secret",
+    "ssh",
+    "apply",
+    "archive",
+    "worktree",
+    "maintenance",
+    "global",
+    "self",
+    "plugin",
+    "set",
 ];
 
 /// Where `run NAME` starts what the project itself has named.
@@ -50,7 +229,12 @@ pub fn general_prefix(judged: &Judged) -> Option<String> {
 
 fn of_segment(segment: &Segment) -> Option<String> {
     let call = &segment.call;
-    if segment.finding.grade >= Grade::Guarded || call.hidden.is_some() || call.is_function || !call.assignments.is_empty() {
+    if segment.finding.grade >= Grade::Guarded
+        || call.hidden.is_some()
+        || call.wrapped
+        || call.is_function
+        || !call.assignments.is_empty()
+    {
         return None;
     }
     if writes(segment) {
@@ -59,9 +243,14 @@ fn of_segment(segment: &Segment) -> Option<String> {
     let words: Vec<&str> = call.argv.iter().take(3).map_while(Arg::certain).collect();
     let program = *words.first()?;
     let name = call.name();
-    let reckless = RECKLESS.contains(&name) || is_interpreter(name) || is_shell(name) || is_changer(name) || is_looker(name);
+    let reckless = RECKLESS.contains(&name)
+        || is_interpreter(name)
+        || is_shell(name)
+        || is_changer(name)
+        || is_looker(name);
     // Rules are compared word by word, and words are kept apart by single spaces.
-    let plain = |text: &str| !text.is_empty() && !text.contains(|c: char| c.is_whitespace() || c.is_control());
+    let plain =
+        |text: &str| !text.is_empty() && !text.contains(|c: char| c.is_whitespace() || c.is_control());
     if reckless || !plain(program) {
         return None;
     }
@@ -99,7 +288,11 @@ fn writes(segment: &Segment) -> bool {
 /// covered by no prefix.
 pub fn covers<'a>(segment: &Segment, mut prefixes: impl Iterator<Item = &'a str>) -> bool {
     let call = &segment.call;
-    if segment.finding.grade >= Grade::Guarded || call.hidden.is_some() || !call.assignments.is_empty() || writes(segment) {
+    if segment.finding.grade >= Grade::Guarded
+        || call.hidden.is_some()
+        || !call.assignments.is_empty()
+        || writes(segment)
+    {
         return false;
     }
     let name = call.name();

@@ -114,10 +114,14 @@ impl Judge<'_> {
     pub fn command(&self, text: &str, cwd: &Path) -> CommandVerdict {
         let judged = command::judge(text, cwd, self.place);
         let Judged::Segments(all) = &judged else {
-            let Judged::Unparsed(why) = &judged else { return CommandVerdict { verdict: Verdict::Allow, judged, segments: Vec::new() } };
+            let Judged::Unparsed(why) = &judged else {
+                return CommandVerdict { verdict: Verdict::Allow, judged, segments: Vec::new() };
+            };
             let verdict = match self.permission {
                 Permission::Full => Verdict::Allow,
-                Permission::ReadOnly => deny(&format!("the permission is read-only, and the command is not understood: {why}")),
+                Permission::ReadOnly => {
+                    deny(&format!("the permission is read-only, and the command is not understood: {why}"))
+                }
                 _ if self.rules.command_allowed(text, &judged) => Verdict::Allow,
                 _ => ask(format!("the command is not understood: {why}")),
             };

@@ -14,7 +14,8 @@ fn check(place: &Workplace, args: &[&str]) -> Value {
 #[test]
 fn the_verdict_names_every_segment() {
     let place = Workplace::new();
-    let found = check(&place, &["--permission", "auto", "--", "cargo test && curl https://x.example > a | tail"]);
+    let found =
+        check(&place, &["--permission", "auto", "--", "cargo test && curl https://x.example > a | tail"]);
     assert_eq!(found["verdict"], "ask");
     let segments = found["segments"].as_array().unwrap();
     let programs: Vec<&str> = segments.iter().map(|s| s["argv"][0].as_str().unwrap()).collect();
@@ -44,7 +45,8 @@ fn levels_and_confinement_decide() {
 #[test]
 fn what_is_shown_to_people_cannot_steer_the_terminal() {
     let place = Workplace::new();
-    let output = place.command(&["policy", "check", "--", "echo \u{1b}]0;x\u{7} \u{202e}a"]).output().unwrap();
+    let output =
+        place.command(&["policy", "check", "--", "echo \u{1b}]0;x\u{7} \u{202e}a"]).output().unwrap();
     assert!(!stdout(&output).contains(['\u{1b}', '\u{7}', '\u{202e}']), "{:?}", stdout(&output));
     assert!(stdout(&output).contains("<U+202E>"));
 }
@@ -71,4 +73,27 @@ fn a_project_sets_nothing_personal_until_it_is_trusted_as_it_is() {
     // The trust itself is the person's, not the folder's.
     let names: Vec<_> = std::fs::read_dir(place.project().join(".mycode")).unwrap().flatten().collect();
     assert_eq!(names.len(), 1);
+}
+
+#[test]
+fn a_key_under_any_name_stays_from_children() {
+    let place = Workplace::new();
+    std::fs::write(
+        place.home().join("config.toml"),
+        "api_key_env = \"MY_PASS_TO_AI\"\nbase_url = \"http://localhost:9/v1\"\nmodel = \"m\"\n",
+    )
+    .unwrap();
+    let mut command =
+        place.command(&["--permission", "full", "tool", "Bash", "--args", r#"{"command": "env"}"#]);
+    let output = command.env("MY_PASS_TO_AI", "quite-secret").env("OTHER", "is-seen").output().unwrap();
+    assert!(stdout(&output).contains("is-seen"), "{}{}", stdout(&output), stderr(&output));
+    assert!(!stdout(&output).contains("quite-secret"));
+}
+
+#[test]
+fn an_error_cannot_steer_the_terminal() {
+    let place = Workplace::new();
+    let output = place.command(&["-C", "no\u{1b}]0;x\u{7}\u{202e}where", "sessions"]).output().unwrap();
+    assert!(!output.status.success());
+    assert!(!stderr(&output).contains(['\u{1b}', '\u{7}', '\u{202e}']), "{:?}", stderr(&output));
 }

@@ -12,6 +12,7 @@ use super::scripts::{self, Sed};
 use super::secrets;
 use crate::policy::flow::call::{Arg, Call, Input};
 use crate::policy::flow::steering;
+use crate::policy::flow::walk::BOMB;
 use crate::policy::flow::wrapper::assigned;
 use crate::policy::place::{Changing, Place, Reading};
 
@@ -19,6 +20,7 @@ use crate::policy::place::{Changing, Place, Reading};
 /// what nobody has seen.
 pub fn assess(call: &Call, place: &Place, written: &[String]) -> Finding {
     let mut finding = match &call.hidden {
+        Some(why) if why == BOMB => Finding::new(Grade::Never, why.clone()),
         Some(why) if why.contains("is fed") => Finding::new(Grade::Outside, why.clone()),
         Some(why) => Finding::new(Grade::Unsure, why.clone()),
         None if call.argv.is_empty() || call.is_function => Finding::looks(),
@@ -26,7 +28,9 @@ pub fn assess(call: &Call, place: &Place, written: &[String]) -> Finding {
     };
     if !call.argv.is_empty() && !call.is_function {
         let name = call.argv[0].text.clone();
-        if finding.grade > Grade::Looks && !finding.effects.iter().any(|effect| matches!(effect, Effect::Run(_))) {
+        if finding.grade > Grade::Looks
+            && !finding.effects.iter().any(|effect| matches!(effect, Effect::Run(_)))
+        {
             finding.add(Effect::Run(name));
         }
     }
@@ -89,11 +93,27 @@ fn program(call: &Call, place: &Place) -> Finding {
         "cd" | "pushd" => return Finding::looks(),
         "shopt" => {
             let tame = call.args().iter().all(|arg| {
-                matches!(arg.text.as_str(), "-s" | "-u" | "-q" | "nullglob" | "globstar" | "dotglob" | "failglob" | "nocaseglob" | "inherit_errexit" | "lastpipe")
+                matches!(
+                    arg.text.as_str(),
+                    "-s" | "-u"
+                        | "-q"
+                        | "nullglob"
+                        | "globstar"
+                        | "dotglob"
+                        | "failglob"
+                        | "nocaseglob"
+                        | "inherit_errexit"
+                        | "lastpipe"
+                )
             });
-            return if tame { Finding::looks() } else { Finding::new(Grade::Unsure, "it changes how the shell reads") };
+            return if tame {
+                Finding::looks()
+            } else {
+                Finding::new(Grade::Unsure, "it changes how the shell reads")
+            };
         }
-        "exec" | "nohup" | "nice" | "timeout" | "setsid" | "stdbuf" | "time" | "watch" | "ionice" | "builtin" | "eval" => {
+        "exec" | "nohup" | "nice" | "timeout" | "setsid" | "stdbuf" | "time" | "watch" | "ionice"
+        | "builtin" | "eval" => {
             // What they run is a call of its own.
             return Finding::looks();
         }
@@ -128,7 +148,8 @@ fn program(call: &Call, place: &Place) -> Finding {
 }
 
 fn is_standard(program: &str) -> bool {
-    !program.contains('/') || ["/bin/", "/usr/bin/", "/usr/local/bin/"].iter().any(|front| program.starts_with(front))
+    !program.contains('/')
+        || ["/bin/", "/usr/bin/", "/usr/local/bin/"].iter().any(|front| program.starts_with(front))
 }
 
 /// A program by its path. Those of the system are judged by their names.
@@ -164,7 +185,9 @@ fn look(call: &Call, place: &Place, opens: Opens) -> Finding {
         }
     }
     // Without words the folder itself is walked through.
-    if matches!(name, "rg" | "ag" | "ack") || (name == "grep" && super::options::has(call.args(), &["-r", "-R", "--recursive"])) {
+    if matches!(name, "rg" | "ag" | "ack")
+        || (name == "grep" && super::options::has(call.args(), &["-r", "-R", "--recursive"]))
+    {
         finding.raise(reading(&Arg::known("."), call, place, true));
     }
     if matches!(opens, Opens::Files | Opens::Trees) {
@@ -203,7 +226,9 @@ fn filter(call: &Call, place: &Place) -> Option<Finding> {
         "sed" | "gsed" => {
             let in_place = args.iter().any(|arg| {
                 super::options::is(&arg.text, "--in-place")
-                    || (arg.text.starts_with('-') && !arg.text.starts_with("--") && arg.text.contains(['i', 's', 'f']))
+                    || (arg.text.starts_with('-')
+                        && !arg.text.starts_with("--")
+                        && arg.text.contains(['i', 's', 'f']))
                     || super::options::is(&arg.text, "--file")
             });
             if in_place || !sed_is_tame(call) {
@@ -215,7 +240,10 @@ fn filter(call: &Call, place: &Place) -> Option<Finding> {
         _ if awk => {
             let words = super::options::operands(args, &["-F", "-v", "--field-separator", "--assign"]);
             let tame = args.iter().filter(|arg| arg.text.starts_with('-')).all(|arg| {
-                arg.text.starts_with("-F") || arg.text.starts_with("-v") || arg.text == "--" || arg.text == "-"
+                arg.text.starts_with("-F")
+                    || arg.text.starts_with("-v")
+                    || arg.text == "--"
+                    || arg.text == "-"
             });
             let (program, files) = words.split_first()?;
             if !tame || !program.certain().is_some_and(scripts::awk_looks) {
@@ -254,9 +282,13 @@ fn sed_is_tame(call: &Call) -> bool {
         let letters = text.strip_prefix('-').filter(|rest| !rest.starts_with('-') && !rest.is_empty());
         let script = if let Some(value) = text.strip_prefix("--expression=") {
             Some(Arg { text: value.to_owned(), ..arg.clone() })
-        } else if letters.is_some_and(|letters| letters.contains('f')) && !letters.is_some_and(|letters| letters.starts_with('i')) {
+        } else if letters.is_some_and(|letters| letters.contains('f'))
+            && !letters.is_some_and(|letters| letters.starts_with('i'))
+        {
             return false;
-        } else if letters.is_some_and(|letters| letters.ends_with('e') && !letters.starts_with('i')) || text == "--expression" {
+        } else if letters.is_some_and(|letters| letters.ends_with('e') && !letters.starts_with('i'))
+            || text == "--expression"
+        {
             at += 1;
             args.get(at).cloned()
         } else if let Some(letters) = letters {
@@ -298,7 +330,9 @@ fn with_secrets(mut finding: Finding, call: &Call, place: &Place) -> Finding {
     };
     let code = call.args().iter().map(|arg| arg.text.as_str()).chain([text]);
     if finding.grade >= Grade::Unsure
-        && let Some(mark) = code.filter(|code| code.contains(char::is_whitespace) || code.contains('/')).find_map(secrets::named_in)
+        && let Some(mark) = code
+            .filter(|code| code.contains(char::is_whitespace) || code.contains('/'))
+            .find_map(secrets::named_in)
     {
         finding.raise(Finding::new(Grade::Guarded, format!("it names a secret place ({mark})")));
     }

@@ -8,24 +8,205 @@ use crate::policy::place::{Changing, Place};
 
 /// Programs that build, test, check or format the project, whatever their words.
 const TOOLS: &[&str] = &[
-    "pytest", "py.test", "tox", "nox", "unittest", "coverage", "mypy", "pyright", "basedpyright", "pylint", "flake8",
-    "ruff", "black", "isort", "autopep8", "yapf", "bandit", "pydocstyle", "sphinx-build", "mkdocs", "cython", "maturin",
-    "rustc", "rustfmt", "rustdoc", "clippy-driver", "cargo-fmt", "cargo-clippy", "wasm-pack", "trunk", "cbindgen",
-    "gcc", "g++", "cc", "c++", "clang", "clang++", "cpp", "ld", "ld.lld", "lld", "ar", "ranlib", "as", "nasm", "strip", "objcopy",
-    "cmake", "ctest", "cpack", "ninja", "meson", "autoconf", "automake", "autoreconf", "libtool", "pkg-config", "bear",
-    "clang-format", "clang-tidy", "cppcheck", "gcov", "lcov", "genhtml", "doxygen", "protoc", "flatc", "bison", "flex",
-    "javac", "javadoc", "jar", "kotlinc", "scalac", "ktlint", "checkstyle", "google-java-format", "sbt", "lein", "ant",
-    "tsc", "eslint", "prettier", "biome", "oxlint", "standard", "stylelint", "jest", "vitest", "mocha", "ava", "nyc", "c8",
-    "karma", "cypress", "playwright", "webpack", "vite", "rollup", "esbuild", "parcel", "swc", "babel", "next", "nuxt",
-    "astro", "turbo", "nx", "lerna", "tsup", "tsd", "knip", "svelte-check", "vue-tsc", "ng", "gulp", "grunt",
-    "gofmt", "goimports", "golangci-lint", "staticcheck", "gotestsum", "ginkgo",
-    "rspec", "rubocop", "rake", "minitest", "phpunit", "phpstan", "psalm", "pest", "php-cs-fixer",
-    "ghc", "hlint", "ormolu", "stack", "cabal", "runghc", "dune", "ocamlc", "ocamlfind", "ocamlformat", "elm", "elm-test",
-    "mix", "rebar3", "zig", "swiftc", "swiftlint", "swiftformat", "xcodebuild", "dotnet", "nim", "crystal", "shards", "gleam",
-    "bazel", "bazelisk", "buck2", "pants", "just", "task", "shellcheck", "shfmt", "hadolint", "yamllint", "actionlint",
-    "markdownlint", "markdownlint-cli2", "vale", "codespell", "typos", "taplo", "buf", "sqlfluff", "terraform-docs", "tflint",
-    "pdflatex", "xelatex", "lualatex", "latexmk", "pandoc", "dot", "asciidoctor", "hyperfine", "wasm-opt", "diff-so-fancy",
-    "pre-commit", "bats", "shunit2", "jsonlint", "ajv", "xmllint", "tidy", "tree-sitter", "wc", "ctags", "etags", "cscope",
+    "pytest",
+    "py.test",
+    "tox",
+    "nox",
+    "unittest",
+    "coverage",
+    "mypy",
+    "pyright",
+    "basedpyright",
+    "pylint",
+    "flake8",
+    "ruff",
+    "black",
+    "isort",
+    "autopep8",
+    "yapf",
+    "bandit",
+    "pydocstyle",
+    "sphinx-build",
+    "mkdocs",
+    "cython",
+    "maturin",
+    "rustc",
+    "rustfmt",
+    "rustdoc",
+    "clippy-driver",
+    "cargo-fmt",
+    "cargo-clippy",
+    "wasm-pack",
+    "trunk",
+    "cbindgen",
+    "gcc",
+    "g++",
+    "cc",
+    "c++",
+    "clang",
+    "clang++",
+    "cpp",
+    "ld",
+    "ld.lld",
+    "lld",
+    "ar",
+    "ranlib",
+    "as",
+    "nasm",
+    "strip",
+    "objcopy",
+    "cmake",
+    "ctest",
+    "cpack",
+    "ninja",
+    "meson",
+    "autoconf",
+    "automake",
+    "autoreconf",
+    "libtool",
+    "pkg-config",
+    "bear",
+    "clang-format",
+    "clang-tidy",
+    "cppcheck",
+    "gcov",
+    "lcov",
+    "genhtml",
+    "doxygen",
+    "protoc",
+    "flatc",
+    "bison",
+    "flex",
+    "javac",
+    "javadoc",
+    "jar",
+    "kotlinc",
+    "scalac",
+    "ktlint",
+    "checkstyle",
+    "google-java-format",
+    "sbt",
+    "lein",
+    "ant",
+    "tsc",
+    "eslint",
+    "prettier",
+    "biome",
+    "oxlint",
+    "standard",
+    "stylelint",
+    "jest",
+    "vitest",
+    "mocha",
+    "ava",
+    "nyc",
+    "c8",
+    "karma",
+    "cypress",
+    "playwright",
+    "webpack",
+    "vite",
+    "rollup",
+    "esbuild",
+    "parcel",
+    "swc",
+    "babel",
+    "next",
+    "nuxt",
+    "astro",
+    "turbo",
+    "nx",
+    "lerna",
+    "tsup",
+    "tsd",
+    "knip",
+    "svelte-check",
+    "vue-tsc",
+    "ng",
+    "gulp",
+    "grunt",
+    "gofmt",
+    "goimports",
+    "golangci-lint",
+    "staticcheck",
+    "gotestsum",
+    "ginkgo",
+    "rspec",
+    "rubocop",
+    "rake",
+    "minitest",
+    "phpunit",
+    "phpstan",
+    "psalm",
+    "pest",
+    "php-cs-fixer",
+    "ghc",
+    "hlint",
+    "ormolu",
+    "stack",
+    "cabal",
+    "runghc",
+    "dune",
+    "ocamlc",
+    "ocamlfind",
+    "ocamlformat",
+    "elm",
+    "elm-test",
+    "mix",
+    "rebar3",
+    "zig",
+    "swiftc",
+    "swiftlint",
+    "swiftformat",
+    "xcodebuild",
+    "dotnet",
+    "nim",
+    "crystal",
+    "shards",
+    "gleam",
+    "bazel",
+    "bazelisk",
+    "buck2",
+    "pants",
+    "just",
+    "task",
+    "shellcheck",
+    "shfmt",
+    "hadolint",
+    "yamllint",
+    "actionlint",
+    "markdownlint",
+    "markdownlint-cli2",
+    "vale",
+    "codespell",
+    "typos",
+    "taplo",
+    "buf",
+    "sqlfluff",
+    "terraform-docs",
+    "tflint",
+    "pdflatex",
+    "xelatex",
+    "lualatex",
+    "latexmk",
+    "pandoc",
+    "dot",
+    "asciidoctor",
+    "hyperfine",
+    "wasm-opt",
+    "diff-so-fancy",
+    "pre-commit",
+    "bats",
+    "shunit2",
+    "jsonlint",
+    "ajv",
+    "xmllint",
+    "tidy",
+    "tree-sitter",
+    "wc",
+    "ctags",
+    "etags",
+    "cscope",
 ];
 
 /// Sub-commands of package managers. `works` run the project's own code; `net` fetch or publish.
@@ -44,36 +225,174 @@ const MANAGERS: &[Manager] = &[
     Manager {
         name: "cargo",
         works: &[
-            "build", "b", "check", "c", "test", "t", "run", "r", "bench", "doc", "d", "clippy", "fmt", "fix", "clean", "tree",
-            "metadata", "nextest", "expand", "miri", "llvm-cov", "package", "vendor", "rustc", "rustdoc", "init", "new",
-            "remove", "rm", "deny", "machete", "udeps", "locate-project", "pkgid", "verify-project", "insta", "hack", "doctor",
+            "build",
+            "b",
+            "check",
+            "c",
+            "test",
+            "t",
+            "run",
+            "r",
+            "bench",
+            "doc",
+            "d",
+            "clippy",
+            "fmt",
+            "fix",
+            "clean",
+            "tree",
+            "metadata",
+            "nextest",
+            "expand",
+            "miri",
+            "llvm-cov",
+            "package",
+            "vendor",
+            "rustc",
+            "rustdoc",
+            "init",
+            "new",
+            "remove",
+            "rm",
+            "deny",
+            "machete",
+            "udeps",
+            "locate-project",
+            "pkgid",
+            "verify-project",
+            "insta",
+            "hack",
+            "doctor",
         ],
         looks: &["version", "help", "locate-project", "read-manifest"],
-        net: &["add", "install", "publish", "update", "search", "fetch", "login", "logout", "yank", "owner", "info", "audit", "outdated", "binstall", "generate-lockfile"],
+        net: &[
+            "add",
+            "install",
+            "publish",
+            "update",
+            "search",
+            "fetch",
+            "login",
+            "logout",
+            "yank",
+            "owner",
+            "info",
+            "audit",
+            "outdated",
+            "binstall",
+            "generate-lockfile",
+        ],
         scripts: false,
         bare_fetches: false,
     },
     Manager {
         name: "npm",
-        works: &["run", "run-script", "test", "t", "tst", "start", "stop", "restart", "rebuild", "pack", "prune", "dedupe", "shrinkwrap", "uninstall", "rm", "remove", "version", "explain", "query", "pkg"],
+        works: &[
+            "run",
+            "run-script",
+            "test",
+            "t",
+            "tst",
+            "start",
+            "stop",
+            "restart",
+            "rebuild",
+            "pack",
+            "prune",
+            "dedupe",
+            "shrinkwrap",
+            "uninstall",
+            "rm",
+            "remove",
+            "version",
+            "explain",
+            "query",
+            "pkg",
+        ],
         looks: &["ls", "list", "ll", "root", "prefix", "bin", "help", "why"],
-        net: &["install", "i", "ci", "add", "update", "up", "upgrade", "outdated", "audit", "view", "info", "show", "publish", "unpublish", "login", "logout", "adduser", "whoami", "search", "init", "create", "exec", "x", "install-test", "it", "clean-install", "ping", "dist-tag", "deprecate", "owner", "token", "team", "org", "access", "fund", "doctor"],
+        net: &[
+            "install",
+            "i",
+            "ci",
+            "add",
+            "update",
+            "up",
+            "upgrade",
+            "outdated",
+            "audit",
+            "view",
+            "info",
+            "show",
+            "publish",
+            "unpublish",
+            "login",
+            "logout",
+            "adduser",
+            "whoami",
+            "search",
+            "init",
+            "create",
+            "exec",
+            "x",
+            "install-test",
+            "it",
+            "clean-install",
+            "ping",
+            "dist-tag",
+            "deprecate",
+            "owner",
+            "token",
+            "team",
+            "org",
+            "access",
+            "fund",
+            "doctor",
+        ],
         scripts: false,
         bare_fetches: false,
     },
     Manager {
         name: "pnpm",
-        works: &["run", "test", "t", "start", "rebuild", "exec", "pack", "prune", "remove", "rm", "uninstall"],
+        works: &[
+            "run",
+            "test",
+            "t",
+            "start",
+            "rebuild",
+            "exec",
+            "pack",
+            "prune",
+            "remove",
+            "rm",
+            "uninstall",
+        ],
         looks: &["ls", "list", "root", "bin", "why", "licenses"],
-        net: &["install", "i", "add", "update", "up", "outdated", "audit", "publish", "dlx", "create", "init", "fetch", "import", "deploy", "store", "env", "login"],
+        net: &[
+            "install", "i", "add", "update", "up", "outdated", "audit", "publish", "dlx", "create", "init",
+            "fetch", "import", "deploy", "store", "env", "login",
+        ],
         scripts: true,
         bare_fetches: false,
     },
     Manager {
         name: "yarn",
-        works: &["run", "test", "start", "build", "remove", "pack", "workspaces", "workspace", "exec", "node"],
+        works: &[
+            "run",
+            "test",
+            "start",
+            "build",
+            "remove",
+            "pack",
+            "workspaces",
+            "workspace",
+            "exec",
+            "node",
+        ],
         looks: &["list", "why", "bin", "versions"],
-        net: &["install", "add", "up", "upgrade", "outdated", "audit", "publish", "dlx", "create", "init", "npm", "info", "global", "login", "set", "plugin", "import"],
+        net: &[
+            "install", "add", "up", "upgrade", "outdated", "audit", "publish", "dlx", "create", "init",
+            "npm", "info", "global", "login", "set", "plugin", "import",
+        ],
         scripts: true,
         bare_fetches: true,
     },
@@ -81,7 +400,9 @@ const MANAGERS: &[Manager] = &[
         name: "bun",
         works: &["run", "test", "build", "remove", "rm"],
         looks: &["pm"],
-        net: &["install", "i", "add", "update", "outdated", "publish", "x", "create", "init", "upgrade", "link"],
+        net: &[
+            "install", "i", "add", "update", "outdated", "publish", "x", "create", "init", "upgrade", "link",
+        ],
         scripts: true,
         bare_fetches: false,
     },
@@ -113,13 +434,31 @@ const MANAGERS: &[Manager] = &[
         name: "poetry",
         works: &["run", "check", "build", "show", "version", "env", "export"],
         looks: &["about", "help"],
-        net: &["install", "add", "update", "lock", "remove", "publish", "self", "source", "init", "new", "search", "sync"],
+        net: &[
+            "install", "add", "update", "lock", "remove", "publish", "self", "source", "init", "new",
+            "search", "sync",
+        ],
         scripts: false,
         bare_fetches: false,
     },
     Manager {
         name: "mvn",
-        works: &["compile", "test", "verify", "package", "clean", "validate", "test-compile", "integration-test", "checkstyle:check", "spotless:apply", "spotless:check", "dependency:tree", "install", "site"],
+        works: &[
+            "compile",
+            "test",
+            "verify",
+            "package",
+            "clean",
+            "validate",
+            "test-compile",
+            "integration-test",
+            "checkstyle:check",
+            "spotless:apply",
+            "spotless:check",
+            "dependency:tree",
+            "install",
+            "site",
+        ],
         looks: &["help"],
         net: &["deploy", "release:perform", "release:prepare", "dependency:get", "archetype:generate"],
         scripts: false,
@@ -145,7 +484,18 @@ const MANAGERS: &[Manager] = &[
         name: "composer",
         works: &["run", "run-script", "test", "dump-autoload", "dumpautoload", "validate", "exec"],
         looks: &["show", "licenses", "help"],
-        net: &["install", "update", "require", "remove", "create-project", "global", "self-update", "outdated", "audit", "search"],
+        net: &[
+            "install",
+            "update",
+            "require",
+            "remove",
+            "create-project",
+            "global",
+            "self-update",
+            "outdated",
+            "audit",
+            "search",
+        ],
         scripts: true,
         bare_fetches: false,
     },
@@ -185,7 +535,10 @@ const MANAGERS: &[Manager] = &[
         name: "terraform",
         works: &["fmt", "validate", "graph"],
         looks: &["version", "help"],
-        net: &["init", "plan", "apply", "destroy", "import", "refresh", "login", "state", "output", "show", "get"],
+        net: &[
+            "init", "plan", "apply", "destroy", "import", "refresh", "login", "state", "output", "show",
+            "get",
+        ],
         scripts: false,
         bare_fetches: false,
     },
@@ -200,8 +553,15 @@ const MANAGERS: &[Manager] = &[
 ];
 
 const ALIKE: &[(&str, &str)] = &[
-    ("pip3", "pip"), ("npx", "npx"), ("gradlew", "gradle"), ("mvnw", "mvn"), ("bunx", "npx"), ("pnpx", "npx"), ("mamba", "conda"),
-    ("micromamba", "conda"), ("tofu", "terraform"),
+    ("pip3", "pip"),
+    ("npx", "npx"),
+    ("gradlew", "gradle"),
+    ("mvnw", "mvn"),
+    ("bunx", "npx"),
+    ("pnpx", "npx"),
+    ("mamba", "conda"),
+    ("micromamba", "conda"),
+    ("tofu", "terraform"),
 ];
 
 /// Options that make builders run or read what is not the project's.
@@ -220,8 +580,19 @@ const STEERING: &[(&str, &[&str])] = &[
 
 /// Options whose value is a place that is written, and variables of `make` that are one.
 const PLACES: &[(&str, &str)] = &[
-    ("-o", "--output"), ("", "--out-dir"), ("", "--outdir"), ("", "--outDir"), ("", "--output-dir"), ("", "--target-dir"), ("", "--prefix"),
-    ("", "--install-dir"), ("", "--root"), ("", "--cov-report"), ("", "--junitxml"), ("", "--basetemp"), ("", "--cache-dir"),
+    ("-o", "--output"),
+    ("", "--out-dir"),
+    ("", "--outdir"),
+    ("", "--outDir"),
+    ("", "--output-dir"),
+    ("", "--target-dir"),
+    ("", "--prefix"),
+    ("", "--install-dir"),
+    ("", "--root"),
+    ("", "--cov-report"),
+    ("", "--junitxml"),
+    ("", "--basetemp"),
+    ("", "--cache-dir"),
 ];
 
 /// What the builder does; `None` when it is none.
@@ -229,11 +600,16 @@ pub fn judge(call: &Call, place: &Place) -> Option<Finding> {
     let name = call.name();
     let name = ALIKE.iter().find(|(other, _)| *other == name).map_or(name, |(_, known)| known);
     let args = call.args();
-    let known = MANAGERS.iter().any(|manager| manager.name == name) || TOOLS.contains(&name) || TOOLS.contains(&unversioned(name));
+    let known = MANAGERS.iter().any(|manager| manager.name == name)
+        || TOOLS.contains(&name)
+        || TOOLS.contains(&unversioned(name));
     if (known || matches!(name, "make" | "gmake")) && super::lookers::asks_version(args) {
         return Some(Finding::looks());
     }
-    let ours = || Finding::new(Grade::Works, "it builds, tests or checks the project").with(Effect::Run(call.name().to_owned()));
+    let ours = || {
+        Finding::new(Grade::Works, "it builds, tests or checks the project")
+            .with(Effect::Run(call.name().to_owned()))
+    };
     let mut finding = if let Some(manager) = MANAGERS.iter().find(|manager| manager.name == name) {
         managed(manager, call)
     } else if matches!(name, "make" | "gmake") {
@@ -256,7 +632,8 @@ pub fn judge(call: &Call, place: &Place) -> Option<Finding> {
     }
     for (short, long) in PLACES {
         // An `-O2` and the like are no places.
-        let value = options::value(args, if args.iter().any(|arg| arg.text == *short) { short } else { "" }, long);
+        let value =
+            options::value(args, if args.iter().any(|arg| arg.text == *short) { short } else { "" }, long);
         if let Some(value) = value {
             finding.raise(written(&value, call, place));
         }
@@ -272,7 +649,8 @@ pub fn judge(call: &Call, place: &Place) -> Option<Finding> {
 fn written(value: &Arg, call: &Call, place: &Place) -> Finding {
     match place.changing(value, &call.folders) {
         Changing::Outside(what) | Changing::Everything(what) => {
-            Finding::new(Grade::Guarded, format!("it writes to {what}, outside the workspace")).with(Effect::Write(what))
+            Finding::new(Grade::Guarded, format!("it writes to {what}, outside the workspace"))
+                .with(Effect::Write(what))
         }
         _ => Finding::looks(),
     }
@@ -288,9 +666,24 @@ fn managed(manager: &Manager, call: &Call) -> Finding {
     let args = call.args();
     let run = Effect::Run(format!("{name} code of the project"));
     let net = |what: &str| {
-        Finding::new(Grade::Network, format!("{name} {what} needs the network")).with(Effect::Net(format!("{name} {what}")))
+        Finding::new(Grade::Network, format!("{name} {what} needs the network"))
+            .with(Effect::Net(format!("{name} {what}")))
     };
-    let valued = ["-C", "--prefix", "--dir", "--cwd", "--manifest-path", "--color", "-p", "-f", "--filter", "-w", "--workspace", "--project", "-pl"];
+    let valued = [
+        "-C",
+        "--prefix",
+        "--dir",
+        "--cwd",
+        "--manifest-path",
+        "--color",
+        "-p",
+        "-f",
+        "--filter",
+        "-w",
+        "--workspace",
+        "--project",
+        "-pl",
+    ];
     let words = options::operands(args, &valued);
     let words: Vec<&Arg> = words.into_iter().filter(|word| !word.text.starts_with('+')).collect();
     let Some(sub) = words.first() else {
@@ -325,7 +718,9 @@ fn managed(manager: &Manager, call: &Call) -> Finding {
             return Finding::new(Grade::Unsure, "it empties go's cache");
         }
     }
-    if matches!(name, "mvn" | "gradle") && words.iter().any(|word| manager.net.contains(&word.text.trim_start_matches(':'))) {
+    if matches!(name, "mvn" | "gradle")
+        && words.iter().any(|word| manager.net.contains(&word.text.trim_start_matches(':')))
+    {
         return net("publish");
     }
     if name == "cargo" && sub == "test" && args.iter().any(|arg| arg.text.starts_with("--config")) {
@@ -351,14 +746,17 @@ fn make(call: &Call) -> Finding {
         ["install", "uninstall", "deploy", "publish", "release", "push", "upload"].contains(&target)
             || target.starts_with("install-")
     });
-    let moved = args.iter().any(|arg| {
-        ["DESTDIR=", "PREFIX=", "prefix="].iter().any(|front| arg.text.starts_with(front))
-    });
+    let moved = args
+        .iter()
+        .any(|arg| ["DESTDIR=", "PREFIX=", "prefix="].iter().any(|front| arg.text.starts_with(front)));
     if let Some(target) = beyond.filter(|_| !moved) {
-        return Finding::new(Grade::Outside, format!("`make {}` reaches beyond the workspace", target.text)).with(run);
+        return Finding::new(Grade::Outside, format!("`make {}` reaches beyond the workspace", target.text))
+            .with(run);
     }
     let other = options::value(args, "-f", "--file").or_else(|| options::value(args, "-f", "--makefile"));
-    let elsewhere = |arg: &Arg| arg.certain().is_none() || arg.text.starts_with('/') || arg.text.contains("..") || arg.text == "-";
+    let elsewhere = |arg: &Arg| {
+        arg.certain().is_none() || arg.text.starts_with('/') || arg.text.contains("..") || arg.text == "-"
+    };
     if other.as_ref().is_some_and(elsewhere) {
         return Finding::new(Grade::Unsure, "it runs a makefile from elsewhere").with(run);
     }
@@ -373,7 +771,8 @@ fn make(call: &Call) -> Finding {
 fn npx(call: &Call, place: &Place) -> Finding {
     let args = call.args();
     let words = options::operands(args, &["-p", "--package", "-c", "--call"]);
-    let told = options::has(args, &["--call", "--package"]) || args.iter().any(|arg| matches!(arg.text.as_str(), "-c" | "-p"));
+    let told = options::has(args, &["--call", "--package"])
+        || args.iter().any(|arg| matches!(arg.text.as_str(), "-c" | "-p"));
     let tool = words.first().and_then(|word| word.certain()).filter(|_| !told);
     match tool {
         Some(tool) if !tool.contains(['/', '@']) => {
@@ -384,7 +783,8 @@ fn npx(call: &Call, place: &Place) -> Finding {
                 .any(|folder| folder.join("node_modules/.bin").join(tool).exists());
             let offline = options::has(args, &["--no-install", "--no", "--offline"]);
             if installed || offline || TOOLS.contains(&tool) {
-                return Finding::new(Grade::Works, "it runs a tool of the project").with(Effect::Run(tool.to_owned()));
+                return Finding::new(Grade::Works, "it runs a tool of the project")
+                    .with(Effect::Run(tool.to_owned()));
             }
             Finding::new(Grade::Network, format!("npx may fetch {tool}")).with(Effect::Net("npx".to_owned()))
         }

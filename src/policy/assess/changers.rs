@@ -21,20 +21,86 @@ enum Changes {
 use Changes::{All, ButFirst, Here, Last};
 
 const CHANGERS: &[(&str, Changes)] = &[
-    ("rm", All), ("rmdir", All), ("unlink", All), ("shred", All), ("mv", All), ("cp", Last), ("tee", All), ("ln", Last),
-    ("link", Last), ("install", Last), ("rsync", Last), ("chmod", ButFirst), ("chown", ButFirst), ("chgrp", ButFirst),
-    ("chattr", ButFirst), ("setfacl", ButFirst), ("touch", All), ("mkdir", All), ("mkfifo", All), ("mknod", All),
-    ("mktemp", Here), ("truncate", All), ("fallocate", All), ("tar", Here), ("bsdtar", Here), ("cpio", Here), ("zip", Here),
-    ("unzip", Here), ("gzip", All), ("gunzip", All), ("bzip2", All), ("bunzip2", All), ("xz", All), ("unxz", All), ("zstd", All),
-    ("7z", Here), ("split", Here), ("csplit", Here), ("patch", Here), ("rename", ButFirst), ("sponge", All), ("trash", All),
-    ("dos2unix", All), ("unix2dos", All), ("xxd", All), ("uniq", All), ("sort", Here), ("tree", Here), ("find", Here),
-    ("sed", ButFirst), ("gsed", ButFirst), ("perl", ButFirst), ("ruby", ButFirst), ("jq", Here), ("yq", Here), ("dd", Here),
-    ("date", Here), ("hostname", Here),
+    ("rm", All),
+    ("rmdir", All),
+    ("unlink", All),
+    ("shred", All),
+    ("mv", All),
+    ("cp", Last),
+    ("tee", All),
+    ("ln", Last),
+    ("link", Last),
+    ("install", Last),
+    ("rsync", Last),
+    ("chmod", ButFirst),
+    ("chown", ButFirst),
+    ("chgrp", ButFirst),
+    ("chattr", ButFirst),
+    ("setfacl", ButFirst),
+    ("touch", All),
+    ("mkdir", All),
+    ("mkfifo", All),
+    ("mknod", All),
+    ("mktemp", Here),
+    ("truncate", All),
+    ("fallocate", All),
+    ("tar", Here),
+    ("bsdtar", Here),
+    ("cpio", Here),
+    ("zip", Here),
+    ("unzip", Here),
+    ("gzip", All),
+    ("gunzip", All),
+    ("bzip2", All),
+    ("bunzip2", All),
+    ("xz", All),
+    ("unxz", All),
+    ("zstd", All),
+    ("7z", Here),
+    ("split", Here),
+    ("csplit", Here),
+    ("patch", Here),
+    ("rename", ButFirst),
+    ("sponge", All),
+    ("trash", All),
+    ("dos2unix", All),
+    ("unix2dos", All),
+    ("xxd", All),
+    ("uniq", All),
+    ("sort", Here),
+    ("tree", Here),
+    ("find", Here),
+    ("sed", ButFirst),
+    ("gsed", ButFirst),
+    ("perl", ButFirst),
+    ("ruby", ButFirst),
+    ("jq", Here),
+    ("yq", Here),
+    ("dd", Here),
+    ("date", Here),
+    ("hostname", Here),
 ];
 
 /// Options that make a changer run something else or leave the folder.
 const MORE: &[(&str, &[&str])] = &[
-    ("tar", &["--checkpoint-action", "--to-command", "--use-compress-program", "--rsh-command", "--rmt-command", "--info-script", "--new-volume-script", "-I", "-F", "-P", "--absolute-names", "-T", "--files-from"]),
+    (
+        "tar",
+        &[
+            "--checkpoint-action",
+            "--to-command",
+            "--use-compress-program",
+            "--rsh-command",
+            "--rmt-command",
+            "--info-script",
+            "--new-volume-script",
+            "-I",
+            "-F",
+            "-P",
+            "--absolute-names",
+            "-T",
+            "--files-from",
+        ],
+    ),
     ("bsdtar", &["--use-compress-program", "-P", "--newer-mtime"]),
     ("zip", &["-TT", "--unzip-command", "-@"]),
     ("rsync", &["-e", "--rsh", "--rsync-path", "--files-from", "--daemon", "--server"]),
@@ -74,8 +140,13 @@ pub fn judge(call: &Call, place: &Place) -> Option<Finding> {
         return Some(finding);
     }
     let optionless: Vec<&Arg> = options::operands(args, &valued(name));
-    let recursive = options::has(args, &["-r", "-R", "--recursive", "--archive"]) || (name == "cp" && options::has(args, &["-a"]));
-    let target = options::value(args, if matches!(name, "cp" | "mv" | "ln" | "install") { "-t" } else { "" }, "--target-directory");
+    let recursive = options::has(args, &["-r", "-R", "--recursive", "--archive"])
+        || (name == "cp" && options::has(args, &["-a"]));
+    let target = options::value(
+        args,
+        if matches!(name, "cp" | "mv" | "ln" | "install") { "-t" } else { "" },
+        "--target-directory",
+    );
     let (read, changed): (Vec<&Arg>, Vec<&Arg>) = match changes {
         All => (Vec::new(), optionless.clone()),
         Last if target.is_some() => (optionless.clone(), Vec::new()),
@@ -85,14 +156,16 @@ pub fn judge(call: &Call, place: &Place) -> Option<Finding> {
         },
         ButFirst => {
             // Without `-e` the script of `sed` is its first word.
-            let given = options::has(args, &["--expression", "--file", "--reference"]) || (name != "chmod" && args.iter().any(|arg| arg.text == "-e"));
+            let given = options::has(args, &["--expression", "--file", "--reference"])
+                || (name != "chmod" && args.iter().any(|arg| arg.text == "-e"));
             (Vec::new(), optionless.iter().skip(usize::from(!given)).copied().collect())
         }
         Here => (Vec::new(), optionless.clone()),
     };
     for arg in &read {
         finding.raise(reading(arg, call, place, recursive || name == "rsync"));
-        if matches!(name, "ln" | "link") && matches!(place.changing(arg, &call.folders), Changing::Outside(_)) {
+        if matches!(name, "ln" | "link") && matches!(place.changing(arg, &call.folders), Changing::Outside(_))
+        {
             finding.raise(Finding::new(Grade::Unsure, "it makes a way out of the workspace"));
         }
     }
@@ -100,7 +173,14 @@ pub fn judge(call: &Call, place: &Place) -> Option<Finding> {
         finding.raise(changed_word(name, arg, call, place));
     }
     // Values glued to options: `-C/etc`, `--directory=/etc`, `-d /etc`.
-    for (short, long) in [("-C", "--directory"), ("-d", "--one-top-level"), ("-o", "--output"), ("-D", "--dump"), ("", "--backup-dir"), ("", "--log-file")] {
+    for (short, long) in [
+        ("-C", "--directory"),
+        ("-d", "--one-top-level"),
+        ("-o", "--output"),
+        ("-D", "--dump"),
+        ("", "--backup-dir"),
+        ("", "--log-file"),
+    ] {
         let takes = match short {
             "-C" => name.ends_with("tar"),
             "-d" => name == "unzip",
@@ -112,7 +192,9 @@ pub fn judge(call: &Call, place: &Place) -> Option<Finding> {
         }
     }
     for arg in args {
-        if let Reading::Secret(what) = place.reading(arg, &call.folders, matches!(name, "tar" | "zip" | "rsync" | "7z" | "bsdtar")) {
+        if let Reading::Secret(what) =
+            place.reading(arg, &call.folders, matches!(name, "tar" | "zip" | "rsync" | "7z" | "bsdtar"))
+        {
             finding.raise(secret(&what));
         }
         if arg.front_is_open() && !matches!(finding.grade, Grade::Guarded | Grade::Never) {
@@ -154,21 +236,32 @@ fn changed_word(name: &str, arg: &Arg, call: &Call, place: &Place) -> Finding {
     let changing = place.changing(arg, &call.folders);
     let args = call.args();
     let deep = match name {
-        "rm" | "chmod" | "chown" | "chgrp" | "chattr" | "setfacl" => options::has(args, &["-r", "-R", "--recursive"]),
+        "rm" | "chmod" | "chown" | "chgrp" | "chattr" | "setfacl" => {
+            options::has(args, &["-r", "-R", "--recursive"])
+        }
         "mv" | "shred" | "rmdir" | "trash" => true,
         "find" => options::has(args, &["-delete"]),
-        "rsync" => options::has(args, &["--delete", "--delete-before", "--delete-after", "--delete-during", "--remove-source-files"]),
+        "rsync" => options::has(
+            args,
+            &["--delete", "--delete-before", "--delete-after", "--delete-during", "--remove-source-files"],
+        ),
         _ => false,
     };
     match changing {
-        Changing::Everything(what) if deep => Finding::new(Grade::Never, format!("it would change everything in {what}"))
-            .with(Effect::Write(what)),
+        Changing::Everything(what) if deep => {
+            Finding::new(Grade::Never, format!("it would change everything in {what}"))
+                .with(Effect::Write(what))
+        }
         // Making what is there already changes nothing, and copying into a folder is not copying over it.
-        Changing::Guarded(_) if matches!(name, "cp" | "mv" | "install" | "rsync" | "mkdir" | "unzip" | "touch" | "tar" | "find" | "zip")
-            && names_workspace(what, call, place)
-            && !(name == "mv" && call.args().last() != Some(arg)) =>
+        Changing::Guarded(_)
+            if matches!(
+                name,
+                "cp" | "mv" | "install" | "rsync" | "mkdir" | "unzip" | "touch" | "tar" | "find" | "zip"
+            ) && names_workspace(what, call, place)
+                && !(name == "mv" && call.args().last() != Some(arg)) =>
         {
-            Finding::new(Grade::Works, "it changes files in the workspace").with(Effect::Write(what.to_owned()))
+            Finding::new(Grade::Works, "it changes files in the workspace")
+                .with(Effect::Write(what.to_owned()))
         }
         other => of_change(other, what),
     }
@@ -202,6 +295,7 @@ fn dd(call: &Call, place: &Place) -> Finding {
 
 /// Modes that let others run a file as its owner.
 fn sets_id(mode: &str) -> bool {
-    let octal = mode.len() >= 4 && mode.bytes().all(|byte| byte.is_ascii_digit()) && !mode.starts_with(['0', '1']);
+    let octal =
+        mode.len() >= 4 && mode.bytes().all(|byte| byte.is_ascii_digit()) && !mode.starts_with(['0', '1']);
     octal || (mode.contains(['+', '=']) && mode.contains('s'))
 }

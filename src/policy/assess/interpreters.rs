@@ -8,9 +8,48 @@ use crate::policy::flow::wrapper::is_shell;
 use crate::policy::place::Place;
 
 const INTERPRETERS: &[&str] = &[
-    "python", "pypy", "ipython", "node", "nodejs", "ts-node", "tsx", "perl", "ruby", "irb", "php", "lua", "luajit", "tclsh",
-    "pwsh", "java", "kotlin", "scala", "jshell", "Rscript", "R", "julia", "guile", "racket", "sbcl", "ghci", "runghc", "erl",
-    "elixir", "iex", "escript", "awk", "gawk", "mawk", "nawk", "sed", "gsed", "osascript", "deno", "groovy", "clojure", "bb",
+    "python",
+    "pypy",
+    "ipython",
+    "node",
+    "nodejs",
+    "ts-node",
+    "tsx",
+    "perl",
+    "ruby",
+    "irb",
+    "php",
+    "lua",
+    "luajit",
+    "tclsh",
+    "pwsh",
+    "java",
+    "kotlin",
+    "scala",
+    "jshell",
+    "Rscript",
+    "R",
+    "julia",
+    "guile",
+    "racket",
+    "sbcl",
+    "ghci",
+    "runghc",
+    "erl",
+    "elixir",
+    "iex",
+    "escript",
+    "awk",
+    "gawk",
+    "mawk",
+    "nawk",
+    "sed",
+    "gsed",
+    "osascript",
+    "deno",
+    "groovy",
+    "clojure",
+    "bb",
 ];
 
 /// Options behind which code stands.
@@ -18,10 +57,52 @@ const CODE: &[&str] = &["-c", "-e", "-E", "-p", "-pe", "-ne", "-r", "--eval", "-
 
 /// Modules of Python that build, test or check.
 const MODULES: &[&str] = &[
-    "pytest", "unittest", "mypy", "black", "ruff", "flake8", "isort", "pylint", "build", "compileall", "py_compile", "venv",
-    "doctest", "json.tool", "tokenize", "ast", "dis", "timeit", "cProfile", "coverage", "tox", "nox", "sphinx", "mkdocs", "bandit",
-    "pyflakes", "pycodestyle", "pydoc", "tabnanny", "zipfile", "tarfile", "calendar", "platform", "site", "sysconfig", "trace",
-    "pip_audit", "pyright", "hypothesis", "maturin", "setuptools", "django", "flask", "uvicorn", "jupyter", "nbconvert",
+    "pytest",
+    "unittest",
+    "mypy",
+    "black",
+    "ruff",
+    "flake8",
+    "isort",
+    "pylint",
+    "build",
+    "compileall",
+    "py_compile",
+    "venv",
+    "doctest",
+    "json.tool",
+    "tokenize",
+    "ast",
+    "dis",
+    "timeit",
+    "cProfile",
+    "coverage",
+    "tox",
+    "nox",
+    "sphinx",
+    "mkdocs",
+    "bandit",
+    "pyflakes",
+    "pycodestyle",
+    "pydoc",
+    "tabnanny",
+    "zipfile",
+    "tarfile",
+    "calendar",
+    "platform",
+    "site",
+    "sysconfig",
+    "trace",
+    "pip_audit",
+    "pyright",
+    "hypothesis",
+    "maturin",
+    "setuptools",
+    "django",
+    "flask",
+    "uvicorn",
+    "jupyter",
+    "nbconvert",
 ];
 
 pub fn is_interpreter(name: &str) -> bool {
@@ -38,13 +119,19 @@ pub fn judge(call: &Call, place: &Place) -> Option<Finding> {
     let args = call.args();
     let run = |what: &str| Effect::Run(what.to_owned());
     if let Some(mark) = code_of(call).iter().find_map(|code| secrets::named_in(code)) {
-        return Some(Finding::new(Grade::Guarded, format!("its code names a secret place ({mark})")).with(Effect::Read(mark.to_owned())));
+        return Some(
+            Finding::new(Grade::Guarded, format!("its code names a secret place ({mark})"))
+                .with(Effect::Read(mark.to_owned())),
+        );
     }
     if super::lookers::asks_version(args) {
         return Some(Finding::looks());
     }
     if matches!(base, "awk" | "gawk" | "mawk" | "nawk" | "sed" | "gsed") {
-        return Some(Finding::new(Grade::Unsure, format!("its {name} script may run commands or write files")).with(run("code")));
+        return Some(
+            Finding::new(Grade::Unsure, format!("its {name} script may run commands or write files"))
+                .with(run("code")),
+        );
     }
     if base == "java"
         && let Some(at) = args.iter().position(|arg| arg.text == "-jar")
@@ -73,7 +160,10 @@ pub fn judge(call: &Call, place: &Place) -> Option<Finding> {
                 }
             }
             "http.server" => Finding::new(Grade::Unsure, "it serves files").with(run("http.server")),
-            _ if MODULES.contains(&module) || MODULES.contains(&first) || in_workspace(first, call, place) => {
+            _ if MODULES.contains(&module)
+                || MODULES.contains(&first)
+                || in_workspace(first, call, place) =>
+            {
                 Finding::new(Grade::Works, "it runs a known module").with(run(module))
             }
             _ => Finding::new(Grade::Unsure, "it runs a module that is not known").with(run(module)),
@@ -84,7 +174,8 @@ pub fn judge(call: &Call, place: &Place) -> Option<Finding> {
     }
     let coded = args.iter().take_while(|arg| arg.text.starts_with('-')).any(|arg| {
         CODE.iter().any(|option| {
-            arg.text == *option || (arg.text.starts_with(option) && (option.starts_with("--") || !arg.text.starts_with("--")))
+            arg.text == *option
+                || (arg.text.starts_with(option) && (option.starts_with("--") || !arg.text.starts_with("--")))
         })
     });
     // Letters go in bundles: `perl -lane`, `python -Bc`.
@@ -98,12 +189,17 @@ pub fn judge(call: &Call, place: &Place) -> Option<Finding> {
         .take_while(|arg| arg.text.starts_with('-'))
         .any(|arg| !arg.text.starts_with("--") && arg.text.contains(letter));
     if coded || bundled {
-        return Some(Finding::new(Grade::Unsure, format!("{name} runs code from the command line")).with(run("code")));
+        return Some(
+            Finding::new(Grade::Unsure, format!("{name} runs code from the command line")).with(run("code")),
+        );
     }
     let valued = ["-W", "-X", "-I", "-r", "-cp", "-classpath", "--require", "--import", "--loader"];
     let file = super::options::operands(args, &valued).first().copied();
     Some(match file {
-        Some(file) if base == "java" && !args.iter().any(|arg| arg.text.ends_with(".jar") || arg.text.ends_with(".java")) => {
+        Some(file)
+            if base == "java"
+                && !args.iter().any(|arg| arg.text.ends_with(".jar") || arg.text.ends_with(".java")) =>
+        {
             Finding::new(Grade::Works, "it runs a class of the project").with(run(&file.text))
         }
         Some(file) if file.text != "-" => script(file, call, place),
@@ -138,7 +234,8 @@ fn shell(call: &Call, place: &Place) -> Finding {
             None if call.input == Input::Inherited => {
                 Finding::new(Grade::Unsure, "it starts a shell").with(Effect::Run("a shell".to_owned()))
             }
-            None => Finding::new(Grade::Outside, "the shell runs what it is fed").with(Effect::Run("a shell".to_owned())),
+            None => Finding::new(Grade::Outside, "the shell runs what it is fed")
+                .with(Effect::Run("a shell".to_owned())),
         },
     }
 }
@@ -152,13 +249,16 @@ fn options_check_only(args: &[Arg]) -> bool {
 pub fn script(file: &Arg, call: &Call, place: &Place) -> Finding {
     let run = Effect::Run(file.text.clone());
     if let super::super::place::Reading::Secret(what) = place.reading(file, &call.folders, false) {
-        return Finding::new(Grade::Guarded, format!("it reads {what}, which is secret")).with(Effect::Read(what));
+        return Finding::new(Grade::Guarded, format!("it reads {what}, which is secret"))
+            .with(Effect::Read(what));
     }
     match file.certain() {
         Some(_) if place.is_inside(file, &call.folders) => {
             Finding::new(Grade::Works, "it runs a file of the project").with(run)
         }
-        Some(text) => Finding::new(Grade::Unsure, format!("it runs {text}, which is not the project's")).with(run),
+        Some(text) => {
+            Finding::new(Grade::Unsure, format!("it runs {text}, which is not the project's")).with(run)
+        }
         None => Finding::new(Grade::Unsure, "what it runs is not known").with(run),
     }
 }

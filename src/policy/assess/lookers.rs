@@ -160,11 +160,19 @@ const LOOKERS: &[Looker] = &[
     looker("rg", Trees, &["--pre", "--hostname-bin", "-z", "--search-zip"]),
     looker("ag", Trees, &["--pager", "-z", "--search-zip"]),
     looker("ack", Trees, &["--pager", "--output", "--ackrc"]),
-    looker("cloc", Trees, &["--extract-with", "--config", "--diff-list-file", "--report-file", "--out", "--read-lang-def"]),
+    looker(
+        "cloc",
+        Trees,
+        &["--extract-with", "--config", "--diff-list-file", "--report-file", "--out", "--read-lang-def"],
+    ),
     looker("tokei", Trees, &[]),
     looker("scc", Trees, &["-o", "--output"]),
     looker("jq", Files, &["-L", "--library-path"]),
-    looker("sort", Files, &["-o", "--output", "--compress-program", "-T", "--temporary-directory", "--files0-from"]),
+    looker(
+        "sort",
+        Files,
+        &["-o", "--output", "--compress-program", "-T", "--temporary-directory", "--files0-from"],
+    ),
     looker("date", Nothing, &[]),
     looker("man", Nothing, &["-P", "--pager", "-H", "--html", "-l", "--local-file", "-X", "-T", "-C", "-M"]),
     looker("tldr", Nothing, &[]),
@@ -173,24 +181,20 @@ const LOOKERS: &[Looker] = &[
     looker("xxd", Files, &[]),
     looker("fd", Names, &[]),
     looker("fdfind", Names, &[]),
-    looker(
-        "find",
-        Names,
-        &["-delete", "-fprint", "-fprintf", "-fprint0", "-fls", "-files0-from"],
-    ),
+    looker("find", Names, &["-delete", "-fprint", "-fprintf", "-fprint0", "-fls", "-files0-from"]),
 ];
 
 const GREPS: &[&str] = &["grep", "egrep", "fgrep", "rg", "ag", "ack", "zgrep", "ugrep"];
 
 /// Programs of which `--version` is all that is asked.
-const VERSIONED: &[&str] = &[
-    "--version", "-V", "-v", "version", "--help", "-h", "help", "-version", "-vV", "-Vv", "--info",
-];
+const VERSIONED: &[&str] =
+    &["--version", "-V", "-v", "version", "--help", "-h", "help", "-version", "-vV", "-Vv", "--info"];
 
 /// How the call reads when it only looks; `None` when it may do more, or is no looker.
 pub fn looks(call: &Call, place: &Place) -> Option<Opens> {
     let program = call.argv.first()?.certain()?;
-    let standard = ["/bin/", "/usr/bin/", "/usr/local/bin/"].iter().find_map(|front| program.strip_prefix(front));
+    let standard =
+        ["/bin/", "/usr/bin/", "/usr/local/bin/"].iter().find_map(|front| program.strip_prefix(front));
     let name = standard.unwrap_or(program);
     let args = call.args();
     let found = LOOKERS.iter().find(|looker| looker.name == name)?;
@@ -205,7 +209,9 @@ pub fn looks(call: &Call, place: &Place) -> Option<Opens> {
         "ps" => args.iter().all(|arg| {
             arg.certain().is_some_and(|text| {
                 let letters = text.trim_start_matches('-');
-                text.starts_with("--") || text.starts_with('-') && !letters.contains('E') || !letters.contains(['e', 'E'])
+                text.starts_with("--")
+                    || text.starts_with('-') && !letters.contains('E')
+                    || !letters.contains(['e', 'E'])
             })
         }),
         "set" => args.iter().all(|arg| !arg.front_is_open()),
@@ -243,13 +249,17 @@ pub fn is_looker(name: &str) -> bool {
 fn operand_count(args: &[Arg]) -> usize {
     // A pattern or an unknown word may become several.
     let one = |arg: &Arg| if arg.certain().is_some() { 1 } else { 2 };
-    args.iter().filter(|arg| !arg.text.starts_with('-') || arg.text == "-" || arg.front_is_open()).map(one).sum()
+    args.iter()
+        .filter(|arg| !arg.text.starts_with('-') || arg.text == "-" || arg.front_is_open())
+        .map(one)
+        .sum()
 }
 
 fn date_shows(args: &[Arg]) -> bool {
     let mut at = 0;
     while let Some(arg) = args.get(at) {
-        let Some(text) = arg.certain().or_else(|| arg.text.starts_with('+').then_some(arg.text.as_str())) else {
+        let Some(text) = arg.certain().or_else(|| arg.text.starts_with('+').then_some(arg.text.as_str()))
+        else {
             return false;
         };
         match text {
@@ -267,7 +277,15 @@ fn date_shows(args: &[Arg]) -> bool {
 /// Which argument of a grep is its pattern, which may hold anything; `None` where options make that unsure.
 pub fn pattern_of(call: &Call) -> Option<usize> {
     const LONG: [&str; 10] = [
-        "--include", "--exclude", "--color", "--glob=", "--type", "--no-", "--hidden", "--files-with", "--line-number",
+        "--include",
+        "--exclude",
+        "--color",
+        "--glob=",
+        "--type",
+        "--no-",
+        "--hidden",
+        "--files-with",
+        "--line-number",
         "--ignore-case",
     ];
     if !GREPS.contains(&call.name()) {
@@ -293,7 +311,9 @@ pub fn pattern_of(call: &Call) -> Option<usize> {
                 if letters.ends_with('e') && !letters.contains('f') {
                     return Some(at + 1);
                 }
-                let sure = letters.chars().all(|c| c.is_ascii_digit() || "rnilwcvEFPoHhsxqIaRzuSNUpABCmL".contains(c));
+                let sure = letters
+                    .chars()
+                    .all(|c| c.is_ascii_digit() || "rnilwcvEFPoHhsxqIaRzuSNUpABCmL".contains(c));
                 if !sure {
                     return None;
                 }

@@ -7,32 +7,231 @@ use crate::policy::place::{Changing, Place, Reading};
 
 /// Programs that talk to other machines.
 const REMOTE: &[&str] = &[
-    "ssh", "scp", "sftp", "ftp", "lftp", "telnet", "nc", "ncat", "netcat", "socat", "rclone", "aria2c", "axel", "youtube-dl",
-    "yt-dlp", "ping", "ping6", "traceroute", "tracepath", "mtr", "dig", "nslookup", "host", "whois", "nmap", "gh", "glab", "hub",
-    "aws", "gcloud", "gsutil", "bq", "az", "doctl", "heroku", "vercel", "netlify", "flyctl", "fly", "railway", "wrangler", "firebase",
-    "kubectl", "k9s", "kustomize", "argocd", "ansible", "ansible-playbook", "twine", "gem", "cpan", "cpanm", "luarocks", "opam",
-    "brew", "nix", "nix-env", "nix-shell", "guix", "pipx", "uvx", "asdf", "mise", "nvm", "fnm", "volta", "sdk", "ollama", "http",
-    "https", "xh", "websocat", "grpcurl", "mosh", "rsh", "rlogin", "s3cmd", "mail", "sendmail", "mutt", "msmtp", "corepack", "create-react-app",
-    "ngrok", "cloudflared", "tailscale", "openssl", "git-lfs", "hf", "huggingface-cli", "ldapsearch", "smbclient", "mount.cifs",
+    "ssh",
+    "scp",
+    "sftp",
+    "ftp",
+    "lftp",
+    "telnet",
+    "nc",
+    "ncat",
+    "netcat",
+    "socat",
+    "rclone",
+    "aria2c",
+    "axel",
+    "youtube-dl",
+    "yt-dlp",
+    "ping",
+    "ping6",
+    "traceroute",
+    "tracepath",
+    "mtr",
+    "dig",
+    "nslookup",
+    "host",
+    "whois",
+    "nmap",
+    "gh",
+    "glab",
+    "hub",
+    "aws",
+    "gcloud",
+    "gsutil",
+    "bq",
+    "az",
+    "doctl",
+    "heroku",
+    "vercel",
+    "netlify",
+    "flyctl",
+    "fly",
+    "railway",
+    "wrangler",
+    "firebase",
+    "kubectl",
+    "k9s",
+    "kustomize",
+    "argocd",
+    "ansible",
+    "ansible-playbook",
+    "twine",
+    "gem",
+    "cpan",
+    "cpanm",
+    "luarocks",
+    "opam",
+    "brew",
+    "nix",
+    "nix-env",
+    "nix-shell",
+    "guix",
+    "pipx",
+    "uvx",
+    "asdf",
+    "mise",
+    "nvm",
+    "fnm",
+    "volta",
+    "sdk",
+    "ollama",
+    "http",
+    "https",
+    "xh",
+    "websocat",
+    "grpcurl",
+    "mosh",
+    "rsh",
+    "rlogin",
+    "s3cmd",
+    "mail",
+    "sendmail",
+    "mutt",
+    "msmtp",
+    "corepack",
+    "create-react-app",
+    "ngrok",
+    "cloudflared",
+    "tailscale",
+    "openssl",
+    "git-lfs",
+    "hf",
+    "huggingface-cli",
+    "ldapsearch",
+    "smbclient",
+    "mount.cifs",
 ];
 
 /// Programs that work on the system rather than on the project.
 const SYSTEM: &[&str] = &[
-    "sudo", "doas", "su", "pkexec", "runuser", "chroot", "nsenter", "unshare", "mkswap", "fdisk", "parted", "mount", "umount",
-    "losetup", "systemctl", "systemd-run", "service", "launchctl", "useradd", "userdel", "usermod", "groupadd", "passwd", "chpasswd",
-    "visudo", "vipw", "iptables", "nft", "ufw", "sysctl", "modprobe", "insmod", "apt", "apt-get", "aptitude", "dpkg", "dnf", "yum", "rpm",
-    "pacman", "apk", "snap", "flatpak", "zypper", "emerge", "killall", "pkill", "docker", "docker-compose", "podman", "nerdctl",
-    "buildah", "lxc", "vagrant", "virsh", "qemu-system-x86_64", "init", "telinit", "swapoff", "swapon", "hwclock", "timedatectl",
-    "hostnamectl", "loginctl", "dmesg", "journalctl", "tmux", "screen", "xdg-open", "open", "osascript", "defaults", "wall", "write",
-    "reboot", "shutdown", "poweroff", "halt", "setcap", "update-alternatives", "ldconfig", "semanage", "setenforce", "ip", "ifconfig",
-    "code", "strace", "ltrace", "gdb", "lldb", "perf", "bpftrace",
+    "sudo",
+    "doas",
+    "su",
+    "pkexec",
+    "runuser",
+    "chroot",
+    "nsenter",
+    "unshare",
+    "mkswap",
+    "fdisk",
+    "parted",
+    "mount",
+    "umount",
+    "losetup",
+    "systemctl",
+    "systemd-run",
+    "service",
+    "launchctl",
+    "useradd",
+    "userdel",
+    "usermod",
+    "groupadd",
+    "passwd",
+    "chpasswd",
+    "visudo",
+    "vipw",
+    "iptables",
+    "nft",
+    "ufw",
+    "sysctl",
+    "modprobe",
+    "insmod",
+    "apt",
+    "apt-get",
+    "aptitude",
+    "dpkg",
+    "dnf",
+    "yum",
+    "rpm",
+    "pacman",
+    "apk",
+    "snap",
+    "flatpak",
+    "zypper",
+    "emerge",
+    "killall",
+    "pkill",
+    "docker",
+    "docker-compose",
+    "podman",
+    "nerdctl",
+    "buildah",
+    "lxc",
+    "vagrant",
+    "virsh",
+    "qemu-system-x86_64",
+    "init",
+    "telinit",
+    "swapoff",
+    "swapon",
+    "hwclock",
+    "timedatectl",
+    "hostnamectl",
+    "loginctl",
+    "dmesg",
+    "journalctl",
+    "tmux",
+    "screen",
+    "xdg-open",
+    "open",
+    "osascript",
+    "defaults",
+    "wall",
+    "write",
+    "reboot",
+    "shutdown",
+    "poweroff",
+    "halt",
+    "setcap",
+    "update-alternatives",
+    "ldconfig",
+    "semanage",
+    "setenforce",
+    "ip",
+    "ifconfig",
+    "code",
+    "strace",
+    "ltrace",
+    "gdb",
+    "lldb",
+    "perf",
+    "bpftrace",
 ];
 
 /// Programs that make something run again later, or hand out what is secret.
 const LASTING: &[&str] = &[
-    "crontab", "at", "batch", "atd", "chsh", "chfn", "ssh-copy-id", "ssh-keygen", "ssh-add", "ssh-agent", "gpg", "gpg2", "pass",
-    "security", "secret-tool", "keyctl", "kwallet-query", "op", "bw", "age", "sops", "xauth", "direnv", "loginctl", "update-rc.d",
-    "xclip", "xsel", "wl-copy", "wl-paste", "pbcopy", "pbpaste", "xdotool",
+    "crontab",
+    "at",
+    "batch",
+    "atd",
+    "chsh",
+    "chfn",
+    "ssh-copy-id",
+    "ssh-keygen",
+    "ssh-add",
+    "ssh-agent",
+    "gpg",
+    "gpg2",
+    "pass",
+    "security",
+    "secret-tool",
+    "keyctl",
+    "kwallet-query",
+    "op",
+    "bw",
+    "age",
+    "sops",
+    "xauth",
+    "direnv",
+    "loginctl",
+    "update-rc.d",
+    "xclip",
+    "xsel",
+    "wl-copy",
+    "wl-paste",
+    "pbcopy",
+    "pbpaste",
+    "xdotool",
 ];
 
 /// Programs that leave nothing behind.
@@ -58,7 +257,10 @@ pub fn judge(call: &Call, place: &Place) -> Option<Finding> {
         return Some(Finding::looks());
     }
     if LASTING.contains(&name) {
-        return Some(Finding::new(Grade::Guarded, format!("{name} changes what lasts, or hands out secrets")));
+        return Some(Finding::new(
+            Grade::Guarded,
+            format!("{name} changes what lasts, or hands out secrets"),
+        ));
     }
     if SYSTEM.contains(&name) {
         let run = Effect::Run(name.to_owned());
@@ -80,18 +282,69 @@ fn is_remote(text: &str) -> bool {
 fn fetch(call: &Call, place: &Place) -> Finding {
     let args = call.args();
     let valued = [
-        "-o", "-O", "-H", "-d", "-X", "-u", "-A", "-e", "-b", "-c", "-F", "-T", "-m", "-w", "-x", "-K", "-U", "-P", "-t", "-i", "-D", "-E", "-r",
-        "--output", "--header", "--data", "--request", "--user", "--max-time", "--write-out", "--retry", "--data-raw", "--form",
-        "--connect-timeout", "--data-binary", "--data-urlencode", "--json", "--cacert", "--cert", "--key", "--url", "--timeout", "--tries",
-        "--output-document", "--directory-prefix", "--post-data", "--cookie", "--cookie-jar", "--upload-file", "--dump-header",
+        "-o",
+        "-O",
+        "-H",
+        "-d",
+        "-X",
+        "-u",
+        "-A",
+        "-e",
+        "-b",
+        "-c",
+        "-F",
+        "-T",
+        "-m",
+        "-w",
+        "-x",
+        "-K",
+        "-U",
+        "-P",
+        "-t",
+        "-i",
+        "-D",
+        "-E",
+        "-r",
+        "--output",
+        "--header",
+        "--data",
+        "--request",
+        "--user",
+        "--max-time",
+        "--write-out",
+        "--retry",
+        "--data-raw",
+        "--form",
+        "--connect-timeout",
+        "--data-binary",
+        "--data-urlencode",
+        "--json",
+        "--cacert",
+        "--cert",
+        "--key",
+        "--url",
+        "--timeout",
+        "--tries",
+        "--output-document",
+        "--directory-prefix",
+        "--post-data",
+        "--cookie",
+        "--cookie-jar",
+        "--upload-file",
+        "--dump-header",
     ];
     // Of curl `-O` takes no value.
-    let valued: Vec<&str> = valued.into_iter().filter(|option| !(call.name() == "curl" && *option == "-O")).collect();
+    let valued: Vec<&str> =
+        valued.into_iter().filter(|option| !(call.name() == "curl" && *option == "-O")).collect();
     let mut targets: Vec<Arg> = options::operands(args, &valued).into_iter().cloned().collect();
     targets.extend(options::value(args, "", "--url"));
     let mut finding = Finding::looks();
-    if targets.is_empty() || options::has(args, &["--config", "--input-file", "--proxy", "--preproxy", "--use-askpass"])
-        || args.iter().any(|arg| matches!(arg.text.as_str(), "-K" | "-i" | "-x") && (call.name() == "curl" && arg.text != "-i" || call.name() == "wget" && arg.text == "-i"))
+    if targets.is_empty()
+        || options::has(args, &["--config", "--input-file", "--proxy", "--preproxy", "--use-askpass"])
+        || args.iter().any(|arg| {
+            matches!(arg.text.as_str(), "-K" | "-i" | "-x")
+                && (call.name() == "curl" && arg.text != "-i" || call.name() == "wget" && arg.text == "-i")
+        })
     {
         finding.raise(network(call.name()));
     }
@@ -102,12 +355,19 @@ fn fetch(call: &Call, place: &Place) -> Finding {
             }
             host => {
                 let host = host.unwrap_or_else(|| target.text.clone());
-                finding.raise(Finding::new(Grade::Network, format!("it needs the network: {host}")).with(Effect::Net(host)));
+                finding.raise(
+                    Finding::new(Grade::Network, format!("it needs the network: {host}"))
+                        .with(Effect::Net(host)),
+                );
             }
         }
     }
     let written = [
-        options::value(args, if call.name() == "curl" { "-o" } else { "-O" }, if call.name() == "curl" { "--output" } else { "--output-document" }),
+        options::value(
+            args,
+            if call.name() == "curl" { "-o" } else { "-O" },
+            if call.name() == "curl" { "--output" } else { "--output-document" },
+        ),
         options::value(args, if call.name() == "wget" { "-P" } else { "" }, "--directory-prefix"),
         options::value(args, if call.name() == "curl" { "-D" } else { "" }, "--dump-header"),
         options::value(args, if call.name() == "curl" { "-c" } else { "" }, "--cookie-jar"),
@@ -138,7 +398,8 @@ fn fetch(call: &Call, place: &Place) -> Finding {
 }
 
 pub fn secret(what: &str) -> Finding {
-    Finding::new(Grade::Guarded, format!("it reads {what}, which is secret")).with(Effect::Read(what.to_owned()))
+    Finding::new(Grade::Guarded, format!("it reads {what}, which is secret"))
+        .with(Effect::Read(what.to_owned()))
 }
 
 /// The host of an address; `None` when it is not certain.
@@ -196,9 +457,22 @@ fn kill(call: &Call) -> Finding {
 pub fn device(target: &Arg) -> Option<Finding> {
     let text = target.text.as_str();
     if text.starts_with("/dev/tcp/") || text.starts_with("/dev/udp/") {
-        return Some(Finding::new(Grade::Network, "it opens a connection").with(Effect::Net(text.to_owned())));
+        return Some(
+            Finding::new(Grade::Network, "it opens a connection").with(Effect::Net(text.to_owned())),
+        );
     }
-    let disk = ["/dev/sd", "/dev/hd", "/dev/vd", "/dev/xvd", "/dev/nvme", "/dev/mmcblk", "/dev/disk", "/dev/mapper", "/dev/dm-", "/dev/md"];
+    let disk = [
+        "/dev/sd",
+        "/dev/hd",
+        "/dev/vd",
+        "/dev/xvd",
+        "/dev/nvme",
+        "/dev/mmcblk",
+        "/dev/disk",
+        "/dev/mapper",
+        "/dev/dm-",
+        "/dev/md",
+    ];
     disk.iter()
         .any(|front| text.starts_with(front))
         .then(|| Finding::new(Grade::Never, format!("it writes over the disk {text}")))
@@ -210,10 +484,14 @@ pub fn of_change(changing: Changing, what: &str) -> Finding {
     match changing {
         Changing::Nothing => Finding::looks(),
         Changing::Inside => Finding::new(Grade::Works, "it changes files in the workspace").with(write),
-        Changing::Unknown => Finding::new(Grade::Unsure, format!("what {what} names is not known")).with(write),
-        Changing::Guarded(what) => {
-            Finding::new(Grade::Guarded, format!("it changes {what}, which steers other programs or is the whole workspace")).with(write)
+        Changing::Unknown => {
+            Finding::new(Grade::Unsure, format!("what {what} names is not known")).with(write)
         }
+        Changing::Guarded(what) => Finding::new(
+            Grade::Guarded,
+            format!("it changes {what}, which steers other programs or is the whole workspace"),
+        )
+        .with(write),
         Changing::Outside(what) | Changing::Everything(what) => {
             Finding::new(Grade::Guarded, format!("it changes {what}, outside the workspace")).with(write)
         }

@@ -10,13 +10,17 @@ pub fn is(arg: &str, wanted: &str) -> bool {
         return name == wanted || (name.len() > 2 && name.starts_with("--") && wanted.starts_with(name));
     }
     match wanted.strip_prefix('-') {
-        Some(letter) => arg.starts_with('-') && !arg.starts_with("--") && arg.len() > 1 && arg[1..].contains(letter),
+        Some(letter) => {
+            arg.starts_with('-') && !arg.starts_with("--") && arg.len() > 1 && arg[1..].contains(letter)
+        }
         None => arg.starts_with(wanted),
     }
 }
 
 pub fn has(args: &[Arg], wanted: &[&str]) -> bool {
-    args.iter().take_while(|arg| arg.text != "--").any(|arg| wanted.iter().any(|option| is(&arg.text, option)))
+    args.iter()
+        .take_while(|arg| arg.text != "--")
+        .any(|arg| wanted.iter().any(|option| is(&arg.text, option)))
 }
 
 /// The value of an option, glued or as the next word.
@@ -29,7 +33,8 @@ pub fn value<'a>(args: &'a [Arg], short: &str, long: &str) -> Option<Arg> {
     for (at, arg) in args.iter().enumerate() {
         let text = arg.text.as_str();
         if !long.is_empty() && text.starts_with("--") {
-            let (name, joined) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)));
+            let (name, joined) =
+                text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)));
             if name == long || (name.len() > 3 && long.starts_with(name)) {
                 return match joined {
                     Some(_) => Some(cut(arg, name.len() + 1)),
@@ -58,7 +63,8 @@ pub fn operands<'a>(args: &'a [Arg], valued: &[&str]) -> Vec<&'a Arg> {
             options = false;
         } else if options && text.starts_with('-') && text.len() > 1 {
             let takes_next = valued.iter().any(|option| {
-                text == *option || (option.len() == 2 && !text.starts_with("--") && text.ends_with(&option[1..]))
+                text == *option
+                    || (option.len() == 2 && !text.starts_with("--") && text.ends_with(&option[1..]))
             });
             at += usize::from(takes_next);
         } else {

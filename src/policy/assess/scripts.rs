@@ -16,7 +16,8 @@ pub fn sed(script: &str) -> Sed {
         match c {
             // Separators, addresses and blocks.
             ' ' | '\t' | '\n' | ';' | '{' | '}' | ',' | '!' | '$' | '~' | '+' | '0'..='9' => {}
-            'p' | 'd' | 'D' | 'P' | 'n' | 'N' | 'g' | 'G' | 'h' | 'H' | 'x' | '=' | 'l' | 'q' | 'Q' | 'z' | 'F' => {}
+            'p' | 'd' | 'D' | 'P' | 'n' | 'N' | 'g' | 'G' | 'h' | 'H' | 'x' | '=' | 'l' | 'q' | 'Q' | 'z'
+            | 'F' => {}
             '/' => {
                 if !delimited(&mut chars, '/', 1) {
                     return Sed::DoesMore;
@@ -173,12 +174,35 @@ mod tests {
     #[test]
     fn sed_scripts() {
         for script in [
-            "1,20p", "$p", "/x/d", "s/a/b/g", "s|/a|/b|", "/^a/,/^b/p", "s/a/b/;s/c/d/g", "10q", "/x/{p;d}", "y/a/b/",
-            "s/rm -rf/w x/", "$!N;P;D", "\\,a,p", "/x/I p",
+            "1,20p",
+            "$p",
+            "/x/d",
+            "s/a/b/g",
+            "s|/a|/b|",
+            "/^a/,/^b/p",
+            "s/a/b/;s/c/d/g",
+            "10q",
+            "/x/{p;d}",
+            "y/a/b/",
+            "s/rm -rf/w x/",
+            "$!N;P;D",
+            "\\,a,p",
+            "/x/I p",
         ] {
             assert_eq!(sed(script), Sed::Looks, "{script}");
         }
-        for script in ["1e id", "s/a/b/e", "s/a/b/w f", "w f", "r /etc/shadow", "R f", "e", "s/a/b/gw f", "/x/w f", "s/[/]/x/e/"] {
+        for script in [
+            "1e id",
+            "s/a/b/e",
+            "s/a/b/w f",
+            "w f",
+            "r /etc/shadow",
+            "R f",
+            "e",
+            "s/a/b/gw f",
+            "/x/w f",
+            "s/[/]/x/e/",
+        ] {
             assert_eq!(sed(script), Sed::DoesMore, "{script}");
         }
     }
@@ -186,15 +210,31 @@ mod tests {
     #[test]
     fn awk_programs() {
         for program in [
-            "{print $1}", "NR>5", "$3 > 10 {print $1}", "/a|b/ {print}", "BEGIN{FS=\",\"} {s+=$2} END{print s}",
-            "{print \"a > b | c\"}", "length($0) > 100", "{ if ($1 > 2) print $2 }", "!seen[$0]++", "$1 >= 2",
+            "{print $1}",
+            "NR>5",
+            "$3 > 10 {print $1}",
+            "/a|b/ {print}",
+            "BEGIN{FS=\",\"} {s+=$2} END{print s}",
+            "{print \"a > b | c\"}",
+            "length($0) > 100",
+            "{ if ($1 > 2) print $2 }",
+            "!seen[$0]++",
+            "$1 >= 2",
         ] {
             assert!(awk_looks(program), "{program}");
         }
         for program in [
-            "{system(\"x\")}", "{print > \"f\"}", "{print | \"sh\"}", "BEGIN{\"id\" | getline x}", "{print >> \"f\"}",
-            "@include \"x\"", "BEGIN { while ((getline l < \"/etc/shadow\") > 0) print l }", "{print $1 > $2}",
-            "{print > FILENAME}", "{printf \"x\" > f}", "{print \"x\" |& \"sh\"}",
+            "{system(\"x\")}",
+            "{print > \"f\"}",
+            "{print | \"sh\"}",
+            "BEGIN{\"id\" | getline x}",
+            "{print >> \"f\"}",
+            "@include \"x\"",
+            "BEGIN { while ((getline l < \"/etc/shadow\") > 0) print l }",
+            "{print $1 > $2}",
+            "{print > FILENAME}",
+            "{printf \"x\" > f}",
+            "{print \"x\" |& \"sh\"}",
         ] {
             assert!(!awk_looks(program), "{program}");
         }

@@ -82,6 +82,8 @@ pub struct Call {
     pub source: String,
     /// Why nobody can say what it does, such as `eval` of something unknown.
     pub hidden: Option<String>,
+    /// It runs inside of a shell's script, `env`, `xargs` and the like.
+    pub wrapped: bool,
     /// The name stands for a function of the script, whose commands are calls of their own.
     pub is_function: bool,
 }

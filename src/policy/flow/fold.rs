@@ -7,6 +7,9 @@ use crate::policy::grammar::ast::{Part, Word};
 
 /// Arguments that one word may become through its braces.
 const MAX_BRACES: usize = 256;
+/// Braces in one word that are looked at, and how long such a word may be.
+const MAX_OPENED: usize = 24;
+const MAX_BRACED_CHARS: usize = 4_000;
 
 /// One character or part of a word.
 #[derive(Clone, Debug)]
@@ -35,7 +38,9 @@ pub fn fields(word: &Word, state: &State, value: Value<'_>) -> Vec<Arg> {
         }
     }
     let mut words = Vec::new();
-    if !braces(&units, &mut words) {
+    let opened = units.iter().filter(|unit| matches!(unit, Unit::Plain('{'))).count();
+    let too_many = opened > MAX_OPENED || (opened > 0 && units.len() > MAX_BRACED_CHARS);
+    if too_many || !braces(&units, &mut words) {
         return vec![Arg::open("{…}")];
     }
     let mut all = Vec::new();
@@ -99,10 +104,8 @@ fn split(units: &[Unit<'_>], state: &State, value: Value<'_>, all: &mut Vec<Arg>
     let mut arg: Option<Arg> = None;
     let mut units = units;
     if let Some(Unit::Plain('~')) = units.first() {
-        let end = units
-            .iter()
-            .position(|unit| !matches!(unit, Unit::Plain(c) if *c != '/'))
-            .unwrap_or(units.len());
+        let end =
+            units.iter().position(|unit| !matches!(unit, Unit::Plain(c) if *c != '/')).unwrap_or(units.len());
         let ends_plain = matches!(units.get(end), None | Some(Unit::Plain('/')));
         let prefix: String = units[..end]
             .iter()
@@ -153,8 +156,11 @@ fn append_split(known: &Arg, arg: &mut Option<Arg>, all: &mut Vec<Arg>) {
         }
         if !piece.is_empty() {
             let glob = piece.find(['*', '?', '[']);
-            arg.get_or_insert_with(Arg::default)
-                .append(&Arg { text: piece.to_owned(), open_at: None, glob_at: glob });
+            arg.get_or_insert_with(Arg::default).append(&Arg {
+                text: piece.to_owned(),
+                open_at: None,
+                glob_at: glob,
+            });
         }
     }
 }

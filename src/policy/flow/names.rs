@@ -24,8 +24,13 @@ pub fn output(call: &Call, state: &State) -> Option<Arg> {
             Some(Arg::known(format!("$(git {sub})")))
         }
         ("nproc" | "whoami" | "hostname" | "arch", []) => Some(Arg::known(format!("$({})", call.name()))),
-        ("uname", [_]) | ("id", ["-u" | "-g" | "-un" | "-gn"]) => Some(Arg::known(format!("$({})", call.name()))),
-        ("date", [format]) if format.starts_with('+') && format[1..].chars().all(|c| c.is_alphanumeric() || "%_:".contains(c)) => {
+        ("uname", [_]) | ("id", ["-u" | "-g" | "-un" | "-gn"]) => {
+            Some(Arg::known(format!("$({})", call.name())))
+        }
+        ("date", [format])
+            if format.starts_with('+')
+                && format[1..].chars().all(|c| c.is_alphanumeric() || "%_:".contains(c)) =>
+        {
             Some(Arg::known("$(date)"))
         }
         ("basename", [path]) if !path.starts_with('-') => {
@@ -46,9 +51,24 @@ const NAMING: &[&str] = &["rev-parse", "merge-base", "describe", "rev-list", "sy
 
 /// A revision, or an option that does not print what it is given.
 fn is_revision(arg: &str) -> bool {
-    let tame = ["--short", "--abbrev-ref", "--verify", "--tags", "--always", "--max-parents=0", "-q", "--all", "--abbrev=0", "-n", "-1"];
+    let tame = [
+        "--short",
+        "--abbrev-ref",
+        "--verify",
+        "--tags",
+        "--always",
+        "--max-parents=0",
+        "-q",
+        "--all",
+        "--abbrev=0",
+        "-n",
+        "-1",
+    ];
     tame.contains(&arg)
-        || (!arg.starts_with('-') && !arg.contains("..") && arg.chars().all(|c| c.is_alphanumeric() || "/_.~^@{}-".contains(c)) && !arg.starts_with(['/', '.', '~']))
+        || (!arg.starts_with('-')
+            && !arg.contains("..")
+            && arg.chars().all(|c| c.is_alphanumeric() || "/_.~^@{}-".contains(c))
+            && !arg.starts_with(['/', '.', '~']))
 }
 
 /// The files whose names the call prints, as places; `None` when they may be anything. `fed` are those that arrive.
@@ -93,13 +113,10 @@ pub fn printed(call: &Call, fed: Option<&[Arg]>) -> Option<Vec<Arg>> {
         "ls" if operands.is_empty() => Some(here()),
         "echo" | "printf" => {
             let words = if call.name() == "printf" { args.get(1..)? } else { args };
-            words.iter().all(|arg| arg.certain().is_some()).then(|| {
-                words
-                    .iter()
-                    .flat_map(|arg| arg.text.split_whitespace())
-                    .map(Arg::known)
-                    .collect()
-            })
+            words
+                .iter()
+                .all(|arg| arg.certain().is_some())
+                .then(|| words.iter().flat_map(|arg| arg.text.split_whitespace()).map(Arg::known).collect())
         }
         // They pass on what they get.
         "head" | "tail" | "sort" | "uniq" | "shuf" if operands.iter().all(|arg| is_number(&arg.text)) => {

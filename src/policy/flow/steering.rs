@@ -102,7 +102,8 @@ const TAME: &[&str] = &["", "cat", "true", ":", "0", "1", "no", "never", "less",
 pub fn steers(name: &str, value: Option<&str>) -> bool {
     // Only what loads code matters here: memory limits are everyday.
     if name == "NODE_OPTIONS" {
-        return value.is_none_or(|value| ["require", "-r", "import", "loader"].iter().any(|bad| value.contains(bad)));
+        return value
+            .is_none_or(|value| ["require", "-r", "import", "loader"].iter().any(|bad| value.contains(bad)));
     }
     let proxy = name.to_ascii_lowercase().ends_with("_proxy");
     let tame = value.is_some_and(|value| TAME.contains(&value)) && !matches!(name, "PATH" | "IFS" | "HOME");

@@ -1,7 +1,7 @@
 //! The walk over a script's tree, in the order in which it runs: which programs are called, where, and with what. Ways
 //! that may or may not be taken are all taken; what is not certain is left open. Knows no verdict.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 use super::call::{Arg, Call, File, Input};
@@ -14,13 +14,20 @@ use crate::policy::grammar::lexer::Unparsed;
 use crate::policy::grammar::parse;
 
 /// Programs that one script may call before it is not judged.
-const MAX_CALLS: usize = 2_000;
+const MAX_CALLS: usize = 600;
+/// Nodes that are walked, and what reading scripts within scripts costs.
+const MAX_WORK: usize = 12_000;
+/// Bytes of a script within a script that cost as much as a node.
+const BYTES_PER_WORK: usize = 16;
 /// Wrappers, scripts within scripts and functions within functions.
 const MAX_NESTING: usize = 24;
 /// How often a loop is walked until nothing new is learnt.
 const MAX_PASSES: usize = 3;
 /// Words of a `for` that are told apart.
 const MAX_WORDS: usize = 24;
+
+/// Why a call is hidden when a function starts itself through a pipe, such as `:(){ :|:& };:`.
+pub const BOMB: &str = "it starts itself again and again";
 
 /// Every call of the script, in order.
 ///
@@ -58,14 +65,18 @@ struct Walker {
     calls: Vec<Call>,
     functions: BTreeMap<String, Function>,
     /// Functions that are being walked: a call of itself teaches nothing new.
-    running: Vec<String>,
+    running: Vec<Node>,
     input: Input,
     /// Names of files that arrive on the input, when what they lie below is known.
     feed: Option<Vec<Arg>>,
     nesting: usize,
+    /// Wrappers around what is being walked that run whatever they are given.
+    wrapped: usize,
     work: usize,
 }
 
+/// What the parts of a word stand for, by where they are in the tree.
+type Values = HashMap<*const Part, Option<Arg>>;
 /// What is known when it succeeded, and when it failed.
 type Ways = (State, State);
 type Walked<T> = Result<T, Unparsed>;
@@ -86,7 +97,7 @@ fn met((mut success, failure): Ways) -> State {
 impl Walker {
     fn node(&mut self, node: &Node, mut state: State) -> Walked<Ways> {
         self.work += 1;
-        if self.work > MAX_CALLS * 10 || self.calls.len() > MAX_CALLS {
+        if self.work > MAX_WORK || self.calls.len() > MAX_CALLS {
             return too_much();
         }
         match node {
@@ -182,9 +193,10 @@ impl Walker {
                 Ok(both(state))
             }
             Node::Test(words) => {
-                let compares = words.iter().filter_map(Word::bare).any(|text| {
-                    matches!(text, "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge" | "-v")
-                });
+                let compares = words
+                    .iter()
+                    .filter_map(Word::bare)
+                    .any(|text| matches!(text, "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge" | "-v"));
                 for word in words {
                     let value = self.whole(word, &mut state)?;
                     if compares && value.certain().is_none() {
@@ -333,6 +345,8 @@ impl Walker {
     /// A program, and whatever it runs in turn.
     fn run(&mut self, mut call: Call, mut state: State) -> Walked<Ways> {
         self.nesting += 1;
+        call.wrapped = self.wrapped > 0;
+        let tame = matches!(call.name(), "timeout" | "nice" | "nohup" | "stdbuf" | "time" | "command");
         if self.nesting > MAX_NESTING || self.calls.len() > MAX_CALLS {
             return too_much();
         }
@@ -355,7 +369,9 @@ impl Walker {
             bare.argv.drain(..skip.min(bare.argv.len()));
         }
         let builtin = self.builtin(&bare, &state)?;
-        match wrapper::inner(&call) {
+        let inner = wrapper::inner(&call);
+        self.wrapped += usize::from(!tame);
+        match inner {
             Inner::Nothing => self.calls.push(call),
             Inner::Hidden(why) => {
                 call.hidden = Some(why);
@@ -369,7 +385,9 @@ impl Walker {
                 around.assignments.extend(assignments.iter().cloned());
                 if fed != Fed::No {
                     around.files.extend(
-                        call.args().windows(2).filter(|pair| matches!(pair[0].text.as_str(), "-a" | "--arg-file"))
+                        call.args()
+                            .windows(2)
+                            .filter(|pair| matches!(pair[0].text.as_str(), "-a" | "--arg-file"))
                             .map(|pair| File { writes: false, target: pair[1].clone() }),
                     );
                 }
@@ -407,6 +425,10 @@ impl Walker {
                         state.folders.clear();
                     }
                     Some(script) => {
+                        self.work += script.len() / BYTES_PER_WORK;
+                        if self.work > MAX_WORK {
+                            return too_much();
+                        }
                         if let Some(tree) = parse::parse(script)? {
                             let outer = std::mem::replace(&mut self.input, call.input.clone());
                             let end = self.node(&tree, state.clone())?;
@@ -419,6 +441,7 @@ impl Walker {
                 }
             }
         }
+        self.wrapped -= usize::from(!tame);
         self.nesting -= 1;
         Ok(ways.or(builtin).unwrap_or_else(|| both(state)))
     }
@@ -427,13 +450,18 @@ impl Walker {
     fn function(&mut self, name: &str, call: &mut Call, state: &State) -> Walked<Ways> {
         call.is_function = state.defines(name);
         let body = match self.functions.get_mut(name) {
-            Some(found) if !self.running.iter().any(|running| running == name) => {
+            Some(found) if !self.running.contains(&found.body) => {
                 found.called = true;
                 found.body.clone()
             }
-            _ => return Ok(both(state.clone())),
+            _ => {
+                if call.input == Input::Pipe {
+                    call.hidden = Some(BOMB.to_owned());
+                }
+                return Ok(both(state.clone()));
+            }
         };
-        self.running.push(name.to_owned());
+        self.running.push(body.clone());
         let mut inside = state.clone();
         inside.forget_parameters();
         for (at, arg) in call.args().iter().enumerate() {
@@ -525,9 +553,7 @@ impl Walker {
         };
         match fed {
             Fed::No => vec![argv],
-            Fed::AtTheEnd => {
-                arrives.iter().map(|one| argv.iter().chain([one]).cloned().collect()).collect()
-            }
+            Fed::AtTheEnd => arrives.iter().map(|one| argv.iter().chain([one]).cloned().collect()).collect(),
             Fed::InPlaceOf(mark) => arrives
                 .iter()
                 .map(|one| argv.iter().map(|arg| wrapper::replaced(arg, mark, one)).collect())
@@ -577,8 +603,8 @@ impl Walker {
     }
 
     /// What each part of the word stands for; substitutions are walked on the way.
-    fn values<'w>(&mut self, word: &'w Word, state: &mut State) -> Walked<Vec<(&'w Part, Option<Arg>)>> {
-        let mut values = Vec::new();
+    fn values(&mut self, word: &Word, state: &mut State) -> Walked<Values> {
+        let mut values = Values::new();
         for part in &word.parts {
             let value = match part {
                 Part::Text { .. } => continue,
@@ -601,7 +627,7 @@ impl Walker {
                     Some(Arg::known("$((…))"))
                 }
             };
-            values.push((part, value));
+            values.insert(std::ptr::from_ref(part), value);
         }
         Ok(values)
     }
@@ -678,8 +704,8 @@ fn join(end: &mut Option<State>, state: State) {
     }
 }
 
-fn lookup(values: &[(&Part, Option<Arg>)], part: &Part) -> Option<Arg> {
-    values.iter().find(|(known, _)| std::ptr::eq(*known, part)).and_then(|(_, value)| value.clone())
+fn lookup(values: &Values, part: &Part) -> Option<Arg> {
+    values.get(&std::ptr::from_ref(part)).cloned().flatten()
 }
 
 /// Arguments as a person would write them, near enough.

@@ -74,7 +74,15 @@ const WRAPPERS: &[Wrapper] = &[
     wrapper(
         "xargs",
         "aEIdLnPs",
-        &["--arg-file", "--delimiter", "--max-lines", "--max-args", "--max-procs", "--max-chars", "--replace"],
+        &[
+            "--arg-file",
+            "--delimiter",
+            "--max-lines",
+            "--max-args",
+            "--max-procs",
+            "--max-chars",
+            "--replace",
+        ],
         0,
     ),
 ];
@@ -169,7 +177,9 @@ fn unwrapped(wrapper: &Wrapper, args: &[Arg]) -> Inner {
                 return Inner::Nothing;
             }
         }
-        "flock" if has('c', "--command") || args[at..].first().is_some_and(|arg| arg.text.starts_with('-')) => {
+        "flock"
+            if has('c', "--command") || args[at..].first().is_some_and(|arg| arg.text.starts_with('-')) =>
+        {
             return Inner::Hidden("flock -c runs what it is given".to_owned());
         }
         "xargs" => {
@@ -318,11 +328,10 @@ fn found(args: &[Arg]) -> Inner {
 }
 
 fn fd(args: &[Arg]) -> Inner {
-    let starts = |arg: &Arg| {
-        matches!(arg.text.as_str(), "-x" | "-X" | "--exec" | "--exec-batch")
-    };
+    let starts = |arg: &Arg| matches!(arg.text.as_str(), "-x" | "-X" | "--exec" | "--exec-batch");
     let glued = |arg: &Arg| {
-        arg.text.starts_with("--exec") || (arg.text.starts_with('-') && !arg.text.starts_with("--") && arg.text.contains(['x', 'X']))
+        arg.text.starts_with("--exec")
+            || (arg.text.starts_with('-') && !arg.text.starts_with("--") && arg.text.contains(['x', 'X']))
     };
     match args.iter().position(starts) {
         Some(at) => {
@@ -349,10 +358,8 @@ pub fn below(root: &Arg) -> Arg {
 
 /// Where `find` looks.
 pub fn roots(args: &[Arg]) -> Vec<Arg> {
-    let start = args
-        .iter()
-        .position(|arg| !matches!(arg.text.as_str(), "-H" | "-L" | "-P"))
-        .unwrap_or(args.len());
+    let start =
+        args.iter().position(|arg| !matches!(arg.text.as_str(), "-H" | "-L" | "-P")).unwrap_or(args.len());
     let given: Vec<Arg> = args[start..]
         .iter()
         .take_while(|arg| !arg.text.starts_with(['-', '(', ')', ',', '!']))

@@ -79,10 +79,7 @@ fn ends(lexer: &mut Lexer) -> bool {
     match lexer.peek() {
         None | Some(')') => true,
         Some(';') => matches!(lexer.peek_second(), Some(';' | '&')),
-        _ => matches!(
-            bare(lexer).as_str(),
-            "then" | "else" | "elif" | "fi" | "do" | "done" | "esac" | "}"
-        ),
+        _ => matches!(bare(lexer).as_str(), "then" | "else" | "elif" | "fi" | "do" | "done" | "esac" | "}"),
     }
 }
 
@@ -92,7 +89,11 @@ fn steps(lexer: &mut Lexer) -> Parsed<Vec<Step>> {
     loop {
         lines(lexer)?;
         if ends(lexer) {
-            return if when == When::Always { Ok(steps) } else { fail("a command is missing after && or ||") };
+            return if when == When::Always {
+                Ok(steps)
+            } else {
+                fail("a command is missing after && or ||")
+            };
         }
         let node = pipeline(lexer)?;
         lexer.blanks();
