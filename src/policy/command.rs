@@ -3,10 +3,10 @@
 
 use std::path::Path;
 
-use super::assess::assess::assess;
 use super::assess::finding::{Finding, Grade};
+use super::assess::segment::assess;
 use super::flow::call::Call;
-use super::flow::walk;
+use super::flow::{walk, walker};
 use super::place::Place;
 
 /// One program of the line.
@@ -53,7 +53,7 @@ pub fn judge(text: &str, folder: &Path, place: &Place) -> Judged {
 impl Segment {
     /// The program and its words, as a person would write them.
     pub fn shown(&self) -> String {
-        if self.call.source.is_empty() { walk::shown(&self.call.argv) } else { self.call.source.clone() }
+        if self.call.source.is_empty() { walker::shown(&self.call.argv) } else { self.call.source.clone() }
     }
 }
 

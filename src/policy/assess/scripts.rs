@@ -125,18 +125,10 @@ pub fn awk_looks(program: &str) -> bool {
                 }
             },
             '#' => while chars.next_if(|c| *c != '\n').is_some() {},
-            '|' => {
-                if chars.next_if_eq(&'|').is_none() {
-                    return false;
-                }
-            }
+            '|' if chars.next_if_eq(&'|').is_none() => return false,
             '@' => return false,
             // A comparison only inside a condition; elsewhere it writes a file.
-            '>' => {
-                if chars.next_if_eq(&'=').is_none() && !compares(&mut chars.clone()) {
-                    return false;
-                }
-            }
+            '>' if chars.next_if_eq(&'=').is_none() && !compares(&mut chars.clone()) => return false,
             _ => {}
         }
         if !c.is_whitespace() {

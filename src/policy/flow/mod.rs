@@ -4,7 +4,9 @@
 pub mod call;
 pub mod fold;
 pub mod names;
+pub mod runs;
 pub mod state;
 pub mod steering;
 pub mod walk;
+pub mod walker;
 pub mod wrapper;

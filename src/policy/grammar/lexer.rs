@@ -100,7 +100,7 @@ impl Lexer {
         second
     }
 
-    pub fn next(&mut self) -> Option<char> {
+    pub fn take(&mut self) -> Option<char> {
         let c = self.peek()?;
         self.at += 1;
         Some(c)

@@ -3,4 +3,5 @@
 pub mod ast;
 pub mod lexer;
 pub mod parse;
+pub mod pieces;
 pub mod word;

@@ -5,11 +5,9 @@
 //! hands words out as text that must be parsed again and brings 60 crates; `tree-sitter-bash` misreads one in seven of
 //! our hard inputs (two here-documents in one line, `{fd}>`, `{a,b}` as a program); `yash-syntax` is GPL and not bash.
 
-use std::cell::OnceCell;
-use std::rc::Rc;
-
-use super::ast::{Assigned, Assignment, Node, Part, Redirect, RedirectKind, Simple, Step, When, Word};
-use super::lexer::{Lexer, Parsed, Pending, Until, fail};
+use super::ast::{Assigned, Node, Part, Simple, Step, When, Word};
+use super::lexer::{Lexer, Parsed, Until, fail};
+use super::pieces::{assignment, bare, lines, redirect, take};
 use super::word::{self, Mode, arithmetic, is_name, line_end};
 
 /// Builtins whose arguments may be arrays.
@@ -28,7 +26,7 @@ pub fn parse(text: &str) -> Parsed<Option<Node>> {
 fn script(lexer: &mut Lexer, until: Until) -> Parsed<Option<Node>> {
     lexer.enter()?;
     let steps = steps(lexer)?;
-    match (until, lexer.next()) {
+    match (until, lexer.take()) {
         (Until::End, None) | (Until::Parenthesis, Some(')')) => {}
         (_, Some(c)) => return fail(format!("`{c}` is not expected there")),
         (_, None) => return fail("a parenthesis is not closed"),
@@ -38,35 +36,6 @@ fn script(lexer: &mut Lexer, until: Until) -> Parsed<Option<Node>> {
     }
     lexer.leave();
     Ok((!steps.is_empty()).then_some(Node::Steps(steps)))
-}
-
-fn lines(lexer: &mut Lexer) -> Parsed<()> {
-    loop {
-        lexer.blanks();
-        if lexer.peek() != Some('\n') {
-            return Ok(());
-        }
-        line_end(lexer)?;
-    }
-}
-
-/// The unquoted word here, without taking it.
-fn bare(lexer: &mut Lexer) -> String {
-    let here = lexer.at;
-    let mut text = String::new();
-    while let Some(c) = lexer.peek().filter(|c| !" \t\n;&|()<>".contains(*c)) {
-        text.push(c);
-        lexer.next();
-        if text.len() > 16 {
-            break;
-        }
-    }
-    lexer.at = here;
-    text
-}
-
-fn take(lexer: &mut Lexer, reserved: &str) -> bool {
-    bare(lexer) == reserved && lexer.eat_str(reserved)
 }
 
 fn expect(lexer: &mut Lexer, reserved: &str) -> Parsed<()> {
@@ -119,9 +88,9 @@ fn steps(lexer: &mut Lexer) -> Parsed<Vec<Step>> {
         if lexer.peek() == Some('\n') {
             line_end(lexer)?;
         } else {
-            lexer.next();
+            lexer.take();
             if when != When::Always {
-                lexer.next();
+                lexer.take();
             }
         }
     }
@@ -156,7 +125,7 @@ fn pipeline(lexer: &mut Lexer) -> Parsed<Node> {
         if lexer.peek() != Some('|') || lexer.peek_second() == Some('|') {
             break;
         }
-        lexer.next();
+        lexer.take();
         lexer.eat('&');
         lines(lexer)?;
         all.push(command(lexer)?);
@@ -195,7 +164,7 @@ fn command(lexer: &mut Lexer) -> Parsed<Node> {
 /// A compound command, if one begins here.
 fn compound(lexer: &mut Lexer) -> Parsed<Option<Node>> {
     if lexer.peek() == Some('(') {
-        lexer.next();
+        lexer.take();
         if lexer.eat('(') {
             return Ok(Some(Node::Arithmetic(arithmetic(lexer)?)));
         }
@@ -362,14 +331,14 @@ fn test(lexer: &mut Lexer) -> Parsed<Node> {
         lines(lexer)?;
         match (lexer.peek(), lexer.peek_second()) {
             (Some('&'), Some('&')) | (Some('|'), Some('|')) => {
-                lexer.next();
-                lexer.next();
+                lexer.take();
+                lexer.take();
             }
             (Some('<' | '>'), second) if second != Some('(') => {
-                lexer.next();
+                lexer.take();
             }
             (Some('(' | ')'), _) if !pattern_next => {
-                lexer.next();
+                lexer.take();
             }
             _ => {
                 let mode = if pattern_next { Mode::Pattern } else { Mode::Plain };
@@ -412,7 +381,7 @@ fn simple(lexer: &mut Lexer) -> Parsed<Node> {
             Some('(') => {
                 let alone = made.assignments.is_empty() && made.redirects.is_empty();
                 let [name] = made.words.as_slice() else { return fail("`(` is not expected there") };
-                lexer.next();
+                lexer.take();
                 lexer.blanks();
                 if !alone || !lexer.eat(')') {
                     return fail("`(` is not expected there");
@@ -445,7 +414,7 @@ fn simple(lexer: &mut Lexer) -> Parsed<Node> {
 }
 
 fn array(lexer: &mut Lexer) -> Parsed<Vec<Word>> {
-    lexer.next();
+    lexer.take();
     let mut words = Vec::new();
     loop {
         lines(lexer)?;
@@ -457,122 +426,4 @@ fn array(lexer: &mut Lexer) -> Parsed<Vec<Word>> {
             None => return fail("an array is not closed"),
         }
     }
-}
-
-/// The word as an assignment, if it has the form of one.
-pub fn assignment(word: &Word) -> Option<Assignment> {
-    let Some(Part::Text { text, quoted: false }) = word.parts.first() else { return None };
-    let name_end = text.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(text.len());
-    let (name, rest) = text.split_at(name_end);
-    if !is_name(name) {
-        return None;
-    }
-    let plain = |text: &str| Part::Text { text: text.to_owned(), quoted: false };
-    let (subscript, at, rest) = if rest.starts_with('[') {
-        // The bracket may close in a later part.
-        let mut inner = Word::default();
-        let mut found = None;
-        for (at, part) in word.parts.iter().enumerate() {
-            let text = match part {
-                Part::Text { text, quoted: false } if at == 0 => &text[name_end + 1..],
-                Part::Text { text, quoted: false } => text,
-                other => {
-                    inner.parts.push(other.clone());
-                    continue;
-                }
-            };
-            if let Some((before, after)) = text.split_once(']') {
-                inner.parts.push(plain(before));
-                found = Some((at, after));
-                break;
-            }
-            inner.parts.push(plain(text));
-        }
-        let (at, after) = found?;
-        (Some(inner), at, after)
-    } else {
-        (None, 0, rest)
-    };
-    let appended = rest.starts_with("+=");
-    let first = rest.strip_prefix("+=").or_else(|| rest.strip_prefix('='))?;
-    let mut value = Word::default();
-    if !first.is_empty() {
-        value.parts.push(plain(first));
-    }
-    value.parts.extend(word.parts[at + 1..].iter().cloned());
-    let partial = appended || subscript.is_some();
-    Some(Assignment { name: name.to_owned(), partial, subscript, value: Assigned::Scalar(value) })
-}
-
-/// A redirection, if one begins here.
-fn redirect(lexer: &mut Lexer) -> Parsed<Option<Redirect>> {
-    let here = lexer.at;
-    if lexer.eat_str("&>") {
-        lexer.eat('>');
-        return target(lexer, RedirectKind::Write).map(Some);
-    }
-    if lexer.peek() == Some('{') {
-        let name = bare(lexer);
-        let inner = name.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
-        if inner.is_some_and(is_name) {
-            lexer.eat_str(&name);
-        }
-    } else {
-        while lexer.peek().is_some_and(|c| c.is_ascii_digit()) {
-            lexer.next();
-        }
-    }
-    let first = lexer.peek().filter(|c| matches!(c, '<' | '>'));
-    if first.is_none() || lexer.peek_second() == Some('(') {
-        lexer.at = here;
-        return Ok(None);
-    }
-    let operator = ["<<<", "<<-", "<<", "<&", "<>", "<", ">>", ">|", ">&", ">"]
-        .into_iter()
-        .find(|operator| lexer.eat_str(operator));
-    let made = match operator {
-        Some("<<<") => target(lexer, RedirectKind::HereString)?,
-        Some(operator @ ("<<" | "<<-")) => here_document(lexer, operator == "<<-")?,
-        Some(operator @ ("<&" | ">&")) => {
-            let file = if operator == ">&" { RedirectKind::Write } else { RedirectKind::Read };
-            let mut made = target(lexer, file)?;
-            let copies = made.target.bare().is_some_and(|text| {
-                text == "-" || text.trim_end_matches('-').bytes().all(|byte| byte.is_ascii_digit())
-            });
-            if copies {
-                made.kind = RedirectKind::Copy;
-            }
-            made
-        }
-        Some("<") => target(lexer, RedirectKind::Read)?,
-        _ => target(lexer, RedirectKind::Write)?,
-    };
-    Ok(Some(made))
-}
-
-fn target(lexer: &mut Lexer, kind: RedirectKind) -> Parsed<Redirect> {
-    lexer.blanks();
-    match word::read(lexer, Mode::Plain)? {
-        Some(target) => Ok(Redirect { kind, target, body: None }),
-        None => fail("a redirection has no target"),
-    }
-}
-
-fn here_document(lexer: &mut Lexer, strips_tabs: bool) -> Parsed<Redirect> {
-    let mut made = target(lexer, RedirectKind::HereDocument)?;
-    let mut delimiter = String::new();
-    let mut literal = false;
-    for part in &made.target.parts {
-        match part {
-            Part::Text { text, quoted } => {
-                delimiter.push_str(text);
-                literal |= *quoted;
-            }
-            _ => return fail("a here-document's delimiter is not plain"),
-        }
-    }
-    let body = Rc::new(OnceCell::new());
-    made.body = Some(Rc::clone(&body));
-    lexer.pending.push(Pending { delimiter, literal, strips_tabs, body });
-    Ok(made)
 }

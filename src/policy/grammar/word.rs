@@ -46,18 +46,15 @@ pub fn read(lexer: &mut Lexer, mode: Mode) -> Parsed<Option<Word>> {
             ';' | '&' if open > 0 => return fail("a pattern holds an operator"),
             '(' if mode == Mode::Pattern => open += 1,
             ')' if open > 0 => open -= 1,
-            '|' if open > 0 || (mode == Mode::Pattern && !parts.0.is_empty()) => {
-                if lexer.peek_second() == Some('|') {
-                    break;
-                }
-            }
+            '|' if (open > 0 || (mode == Mode::Pattern && !parts.0.is_empty()))
+                && lexer.peek_second() != Some('|') => {}
             ';' | '&' | '|' | '(' | ')' => break,
             '<' | '>' => {
                 if lexer.peek_second() != Some('(') {
                     break;
                 }
-                lexer.next();
-                lexer.next();
+                lexer.take();
+                lexer.take();
                 let script = substitution(lexer)?;
                 parts.0.push(Part::Process(script));
                 continue;
@@ -72,7 +69,7 @@ pub fn read(lexer: &mut Lexer, mode: Mode) -> Parsed<Option<Word>> {
             }
             _ => {}
         }
-        lexer.next();
+        lexer.take();
         parts.text(c, false);
     }
     if open > 0 {
@@ -89,7 +86,7 @@ pub fn is_name(text: &str) -> bool {
 
 /// A quote, an escape or an expansion outside of double quotes.
 fn special(lexer: &mut Lexer, parts: &mut Parts) -> Parsed<()> {
-    match lexer.next() {
+    match lexer.take() {
         Some('\'') => {
             let text = single_quoted(lexer)?;
             parts.quoted(text);
@@ -120,7 +117,7 @@ fn single_quoted(lexer: &mut Lexer) -> Parsed<String> {
 fn double_quoted(lexer: &mut Lexer, parts: &mut Parts) -> Parsed<()> {
     // Even empty quotes make a word.
     parts.quoted(String::new());
-    while let Some(c) = lexer.next() {
+    while let Some(c) = lexer.take() {
         match c {
             '"' => return Ok(()),
             '\\' => escaped(lexer, parts, "$`\"\\")?,
@@ -149,7 +146,7 @@ fn escaped(lexer: &mut Lexer, parts: &mut Parts, special: &str) -> Parsed<()> {
 fn dollar(lexer: &mut Lexer, parts: &mut Parts, quoted: bool) -> Parsed<()> {
     match lexer.peek() {
         Some('(') => {
-            lexer.next();
+            lexer.take();
             if lexer.eat('(') {
                 let inner = arithmetic(lexer)?;
                 parts.0.push(Part::Arithmetic { inner, quoted });
@@ -159,7 +156,7 @@ fn dollar(lexer: &mut Lexer, parts: &mut Parts, quoted: bool) -> Parsed<()> {
             }
         }
         Some('{') => {
-            lexer.next();
+            lexer.take();
             lexer.enter()?;
             let part = braced(lexer, quoted)?;
             lexer.leave();
@@ -167,24 +164,24 @@ fn dollar(lexer: &mut Lexer, parts: &mut Parts, quoted: bool) -> Parsed<()> {
         }
         Some('[') => return fail("$[…] is not judged; write $((…))"),
         Some('\'') if !quoted => {
-            lexer.next();
+            lexer.take();
             let text = ansi_quoted(lexer)?;
             parts.quoted(text);
         }
         Some('"') if !quoted => {
-            lexer.next();
+            lexer.take();
             double_quoted(lexer, parts)?;
         }
         Some(c) if c.is_ascii_alphabetic() || c == '_' => {
             let mut name = String::new();
             while let Some(c) = lexer.peek().filter(|c| c.is_ascii_alphanumeric() || *c == '_') {
                 name.push(c);
-                lexer.next();
+                lexer.take();
             }
             parts.0.push(Part::Variable { name, quoted });
         }
         Some(c) if c.is_ascii_digit() || "@*#?-$!".contains(c) => {
-            lexer.next();
+            lexer.take();
             parts.0.push(Part::Variable { name: c.to_string(), quoted });
         }
         _ => parts.text('$', quoted),
@@ -297,19 +294,19 @@ fn braced(lexer: &mut Lexer, quoted: bool) -> Parsed<Part> {
     {
         // `${#-}` and `${!-x}` stand for special parameters; they are too rare to be told apart.
         operator.push(c);
-        lexer.next();
+        lexer.take();
     }
     let mut name = String::new();
     match lexer.peek() {
         Some(c) if c.is_ascii_alphanumeric() || c == '_' => {
             while let Some(c) = lexer.peek().filter(|c| c.is_ascii_alphanumeric() || *c == '_') {
                 name.push(c);
-                lexer.next();
+                lexer.take();
             }
         }
         Some(c) if "@*#?-$!".contains(c) => {
             name.push(c);
-            lexer.next();
+            lexer.take();
         }
         _ => return fail("${…} can't be read"),
     }
@@ -338,19 +335,19 @@ fn until(lexer: &mut Lexer, close: char, quoted: bool, parts: &mut Parts) -> Par
     let mut open = 0_usize;
     while let Some(c) = lexer.peek() {
         if c == close && open == 0 {
-            lexer.next();
+            lexer.take();
             return Ok(());
         }
         match c {
             '\'' if quoted => return fail("a single quote inside \"${…}\" is not judged"),
             '\'' | '"' | '\\' | '`' => special_in(lexer, parts, quoted)?,
             '$' => {
-                lexer.next();
+                lexer.take();
                 dollar(lexer, parts, quoted)?;
             }
             '<' | '>' if !quoted && lexer.peek_second() == Some('(') => {
-                lexer.next();
-                lexer.next();
+                lexer.take();
+                lexer.take();
                 let script = substitution(lexer)?;
                 parts.0.push(Part::Process(script));
             }
@@ -358,7 +355,7 @@ fn until(lexer: &mut Lexer, close: char, quoted: bool, parts: &mut Parts) -> Par
                 if close == ']' {
                     open = open + usize::from(c == '[') - usize::from(c == ']');
                 }
-                lexer.next();
+                lexer.take();
                 parts.text(c, quoted);
             }
         }
@@ -368,7 +365,7 @@ fn until(lexer: &mut Lexer, close: char, quoted: bool, parts: &mut Parts) -> Par
 
 fn special_in(lexer: &mut Lexer, parts: &mut Parts, quoted: bool) -> Parsed<()> {
     if quoted && lexer.peek() == Some('`') {
-        lexer.next();
+        lexer.take();
         return backticks(lexer, parts, true);
     }
     special(lexer, parts)
@@ -376,19 +373,19 @@ fn special_in(lexer: &mut Lexer, parts: &mut Parts, quoted: bool) -> Parsed<()> 
 
 /// `name[…]`: bash reads up to the bracket that closes it, so blanks and operators inside would be read in two ways.
 fn subscript(lexer: &mut Lexer, parts: &mut Parts) -> Parsed<()> {
-    lexer.next();
+    lexer.take();
     parts.text('[', false);
     while let Some(c) = lexer.peek() {
         match c {
             ']' => {
-                lexer.next();
+                lexer.take();
                 parts.text(']', false);
                 return Ok(());
             }
             '\'' | '"' | '\\' | '$' | '`' => special(lexer, parts)?,
             c if c.is_whitespace() || ";&|()<>#[".contains(c) => break,
             c => {
-                lexer.next();
+                lexer.take();
                 parts.text(c, false);
             }
         }
@@ -404,7 +401,7 @@ pub fn arithmetic(lexer: &mut Lexer) -> Parsed<Word> {
     while let Some(c) = lexer.peek() {
         match c {
             ')' if open == 0 => {
-                lexer.next();
+                lexer.take();
                 if !lexer.eat(')') {
                     return fail("(( may begin arithmetic or two subshells; write `( (` for the latter");
                 }
@@ -414,7 +411,7 @@ pub fn arithmetic(lexer: &mut Lexer) -> Parsed<Word> {
             '\'' | '\\' => return fail("quotes in arithmetic are not judged"),
             '"' | '`' => special_in(lexer, &mut parts, false)?,
             '$' => {
-                lexer.next();
+                lexer.take();
                 dollar(lexer, &mut parts, true)?;
             }
             c => {
@@ -423,7 +420,7 @@ pub fn arithmetic(lexer: &mut Lexer) -> Parsed<Word> {
                     ')' => open -= 1,
                     _ => {}
                 }
-                lexer.next();
+                lexer.take();
                 parts.text(c, true);
             }
         }
@@ -433,7 +430,7 @@ pub fn arithmetic(lexer: &mut Lexer) -> Parsed<Word> {
 
 /// The end of a line: the here-documents that wait for it are read.
 pub fn line_end(lexer: &mut Lexer) -> Parsed<()> {
-    lexer.next();
+    lexer.take();
     if lexer.waiting_outside > 0 {
         return fail("a here-document begins before a substitution that spans lines");
     }
@@ -459,7 +456,7 @@ pub fn line_end(lexer: &mut Lexer) -> Parsed<()> {
             parts.quoted(text);
         } else {
             let mut inner = Lexer::new(&text, lexer.depth, lexer.read_script)?;
-            while let Some(c) = inner.next() {
+            while let Some(c) = inner.take() {
                 match c {
                     '\\' => escaped(&mut inner, &mut parts, "$`\\")?,
                     '$' => dollar(&mut inner, &mut parts, true)?,

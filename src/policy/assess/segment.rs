@@ -12,7 +12,7 @@ use super::scripts::{self, Sed};
 use super::secrets;
 use crate::policy::flow::call::{Arg, Call, Input};
 use crate::policy::flow::steering;
-use crate::policy::flow::walk::BOMB;
+use crate::policy::flow::walker::BOMB;
 use crate::policy::flow::wrapper::assigned;
 use crate::policy::place::{Changing, Place, Reading};
 
