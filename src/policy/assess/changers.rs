@@ -1,8 +1,8 @@
 //! Programs that change the files which their words name. Flat tables.
 
 use super::finding::{Effect, Finding, Grade};
-use super::network::{device, of_change, secret};
 use super::options;
+use super::touch::{changing, device, of_change, reading, secret};
 use crate::policy::flow::call::{Arg, Call};
 use crate::policy::place::{Changing, Place, Reading};
 
@@ -114,14 +114,6 @@ const MORE: &[(&str, &[&str])] = &[
 
 pub fn is_changer(name: &str) -> bool {
     CHANGERS.iter().any(|(known, _)| *known == name)
-}
-
-/// What changing the file means.
-pub fn changing(target: &Arg, call: &Call, place: &Place) -> Finding {
-    if let Some(finding) = device(target) {
-        return finding;
-    }
-    of_change(place.changing(target, &call.folders), &target.text)
 }
 
 /// What the changer does; `None` when the program is none.
@@ -270,14 +262,6 @@ fn changed_word(name: &str, arg: &Arg, call: &Call, place: &Place) -> Finding {
 /// Whether the word is the workspace's own folder.
 fn names_workspace(text: &str, call: &Call, place: &Place) -> bool {
     call.folders.iter().all(|folder| crate::base::path::follow(&folder.join(text)) == place.workspace)
-}
-
-pub fn reading(arg: &Arg, call: &Call, place: &Place, deep: bool) -> Finding {
-    match place.reading(arg, &call.folders, deep) {
-        Reading::Free => Finding::looks(),
-        Reading::Secret(what) => secret(&what),
-        Reading::Unknown => Finding::new(Grade::Unsure, format!("what {} names is not known", arg.text)),
-    }
 }
 
 fn dd(call: &Call, place: &Place) -> Finding {

@@ -1,10 +1,9 @@
 //! What a call of `git` does, by its sub-command and telling options. Flat tables.
 
-use super::changers::{changing, reading};
 use super::finding::{Effect, Finding, Grade};
 use super::git_lists::{lists_branches, reads_config};
-use super::network::secret;
 use super::options;
+use super::touch::{changing, reading, secret};
 use crate::policy::flow::call::{Arg, Call};
 use crate::policy::place::{Changing, Place, Reading};
 

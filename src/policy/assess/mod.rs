@@ -15,3 +15,4 @@ pub mod scripts;
 pub mod secrets;
 pub mod segment;
 pub mod tools;
+pub mod touch;

@@ -2,8 +2,9 @@
 
 use super::finding::{Effect, Finding, Grade};
 use super::options;
+use super::touch::{changing, secret};
 use crate::policy::flow::call::{Arg, Call};
-use crate::policy::place::{Changing, Place, Reading};
+use crate::policy::place::{Place, Reading};
 
 /// Programs that talk to other machines.
 const REMOTE: &[&str] = &[
@@ -376,7 +377,7 @@ fn fetch(call: &Call, place: &Place) -> Finding {
         options::value(args, "", "--trace"),
     ];
     for value in written.into_iter().flatten() {
-        finding.raise(super::changers::changing(&value, call, place));
+        finding.raise(changing(&value, call, place));
     }
     for arg in args {
         if let Reading::Secret(what) = place.reading(arg, &call.folders, false) {
@@ -395,11 +396,6 @@ fn fetch(call: &Call, place: &Place) -> Finding {
         }
     }
     finding
-}
-
-pub fn secret(what: &str) -> Finding {
-    Finding::new(Grade::Guarded, format!("it reads {what}, which is secret"))
-        .with(Effect::Read(what.to_owned()))
 }
 
 /// The host of an address; `None` when it is not certain.
@@ -451,49 +447,4 @@ fn kill(call: &Call) -> Finding {
         return Finding::new(Grade::Works, "it ends what it started");
     }
     Finding::new(Grade::Unsure, "it ends another program")
-}
-
-/// Whether the path of a redirection is the network in disguise, or a disk.
-pub fn device(target: &Arg) -> Option<Finding> {
-    let text = target.text.as_str();
-    if text.starts_with("/dev/tcp/") || text.starts_with("/dev/udp/") {
-        return Some(
-            Finding::new(Grade::Network, "it opens a connection").with(Effect::Net(text.to_owned())),
-        );
-    }
-    let disk = [
-        "/dev/sd",
-        "/dev/hd",
-        "/dev/vd",
-        "/dev/xvd",
-        "/dev/nvme",
-        "/dev/mmcblk",
-        "/dev/disk",
-        "/dev/mapper",
-        "/dev/dm-",
-        "/dev/md",
-    ];
-    disk.iter()
-        .any(|front| text.starts_with(front))
-        .then(|| Finding::new(Grade::Never, format!("it writes over the disk {text}")))
-}
-
-/// How a place that a call writes is judged by its kind; shared by the judges of single programs.
-pub fn of_change(changing: Changing, what: &str) -> Finding {
-    let write = Effect::Write(what.to_owned());
-    match changing {
-        Changing::Nothing => Finding::looks(),
-        Changing::Inside => Finding::new(Grade::Works, "it changes files in the workspace").with(write),
-        Changing::Unknown => {
-            Finding::new(Grade::Unsure, format!("what {what} names is not known")).with(write)
-        }
-        Changing::Guarded(what) => Finding::new(
-            Grade::Guarded,
-            format!("it changes {what}, which steers other programs or is the whole workspace"),
-        )
-        .with(write),
-        Changing::Outside(what) | Changing::Everything(what) => {
-            Finding::new(Grade::Guarded, format!("it changes {what}, outside the workspace")).with(write)
-        }
-    }
 }

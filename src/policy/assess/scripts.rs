@@ -92,7 +92,10 @@ pub fn awk_looks(program: &str) -> bool {
     let mut chars = program.chars().peekable();
     let mut word = String::new();
     let mut before = ' ';
+    // The program without its texts and patterns.
+    let mut bare = String::new();
     while let Some(c) = chars.next() {
+        bare.push(c);
         if c.is_ascii_alphanumeric() || c == '_' {
             word.push(c);
             before = c;
@@ -128,7 +131,10 @@ pub fn awk_looks(program: &str) -> bool {
             '|' if chars.next_if_eq(&'|').is_none() => return false,
             '@' => return false,
             // A comparison only inside a condition; elsewhere it writes a file.
-            '>' if chars.next_if_eq(&'=').is_none() && !compares(&mut chars.clone()) => return false,
+            '>' if chars.next_if_eq(&'=').is_some() => {
+                bare.pop();
+            }
+            '>' if !compares(&mut chars.clone()) => return false,
             _ => {}
         }
         if !c.is_whitespace() {
@@ -137,7 +143,7 @@ pub fn awk_looks(program: &str) -> bool {
     }
     !matches!(word.as_str(), "system" | "getline")
         // `print > 1` writes a file of that name.
-        && !writes(program)
+        && !writes(&bare)
 }
 
 /// Behind `>` stands a number, a field or a variable, as in a comparison.

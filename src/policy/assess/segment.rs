@@ -7,9 +7,10 @@ use super::finding::{Effect, Finding, Grade};
 use super::git;
 use super::interpreters;
 use super::lookers::{self, Opens};
-use super::network::{self, secret};
+use super::network;
 use super::scripts::{self, Sed};
 use super::secrets;
+use super::touch::{self, secret};
 use crate::policy::flow::call::{Arg, Call, Input};
 use crate::policy::flow::steering;
 use crate::policy::flow::walker::BOMB;
@@ -36,8 +37,8 @@ pub fn assess(call: &Call, place: &Place, written: &[String]) -> Finding {
     }
     for file in &call.files {
         finding.raise(if file.writes {
-            changers::changing(&file.target, call, place)
-        } else if let Some(device) = network::device(&file.target) {
+            touch::changing(&file.target, call, place)
+        } else if let Some(device) = touch::device(&file.target) {
             device
         } else {
             reading(&file.target, call, place, false).with(Effect::Read(file.target.text.clone()))
@@ -214,7 +215,7 @@ fn first_word(call: &Call) -> usize {
 }
 
 fn reading(arg: &Arg, call: &Call, place: &Place, deep: bool) -> Finding {
-    changers::reading(arg, call, place, deep)
+    touch::reading(arg, call, place, deep)
 }
 
 /// `sed` and `awk` where their script only prints.
