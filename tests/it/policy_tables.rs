@@ -318,7 +318,6 @@ fn always_offers_the_general_and_never_the_reckless() {
         "ssh x",
         "make -f x",
         "make A=b",
-        "f() { make; }; f",
         "make (",
     ] {
         assert_eq!(prefix(text), None, "{text}");

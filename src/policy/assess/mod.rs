@@ -3,6 +3,7 @@
 
 pub mod builds;
 pub mod changers;
+pub mod filters;
 pub mod finding;
 pub mod git;
 pub mod git_lists;

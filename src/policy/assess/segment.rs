@@ -3,12 +3,12 @@
 
 use super::builds;
 use super::changers;
+use super::filters::{self, sed_is_tame};
 use super::finding::{Effect, Finding, Grade};
 use super::git;
 use super::interpreters;
 use super::lookers::{self, Opens};
 use super::network;
-use super::scripts::{self, Sed};
 use super::secrets;
 use super::touch::{self, secret};
 use crate::policy::flow::call::{Arg, Call, Input};
@@ -78,7 +78,7 @@ fn program(call: &Call, place: &Place) -> Finding {
     if let Some(opens) = lookers::looks(call, place) {
         return look(call, place, opens);
     }
-    if let Some(finding) = filter(call, place) {
+    if let Some(finding) = filters::judge(call, place) {
         return finding;
     }
     if let Some(finding) = network::judge(call, place) {
@@ -216,102 +216,6 @@ fn first_word(call: &Call) -> usize {
 
 fn reading(arg: &Arg, call: &Call, place: &Place, deep: bool) -> Finding {
     touch::reading(arg, call, place, deep)
-}
-
-/// `sed` and `awk` where their script only prints.
-fn filter(call: &Call, place: &Place) -> Option<Finding> {
-    let name = call.name();
-    let args = call.args();
-    let awk = matches!(name, "awk" | "gawk" | "mawk" | "nawk");
-    let files: Vec<&Arg> = match name {
-        "sed" | "gsed" => {
-            let in_place = args.iter().any(|arg| {
-                super::options::is(&arg.text, "--in-place")
-                    || (arg.text.starts_with('-')
-                        && !arg.text.starts_with("--")
-                        && arg.text.contains(['i', 's', 'f']))
-                    || super::options::is(&arg.text, "--file")
-            });
-            if in_place || !sed_is_tame(call) {
-                return None;
-            }
-            let skip = usize::from(!expressed(args));
-            super::options::operands(args, &["-e", "--expression", "-l"]).into_iter().skip(skip).collect()
-        }
-        _ if awk => {
-            let words = super::options::operands(args, &["-F", "-v", "--field-separator", "--assign"]);
-            let tame = args.iter().filter(|arg| arg.text.starts_with('-')).all(|arg| {
-                arg.text.starts_with("-F")
-                    || arg.text.starts_with("-v")
-                    || arg.text == "--"
-                    || arg.text == "-"
-            });
-            let (program, files) = words.split_first()?;
-            if !tame || !program.certain().is_some_and(scripts::awk_looks) {
-                return None;
-            }
-            files.to_vec()
-        }
-        _ => return None,
-    };
-    let mut finding = Finding::looks();
-    for file in files {
-        // `name=value` between the files of awk is an assignment.
-        finding.raise(reading(file, call, place, false).with(Effect::Read(file.text.clone())));
-    }
-    Some(finding)
-}
-
-fn expressed(args: &[Arg]) -> bool {
-    args.iter().any(|arg| {
-        arg.text.starts_with("--expression")
-            || (arg.text.starts_with('-') && !arg.text.starts_with("--") && arg.text.contains('e'))
-    })
-}
-
-/// Whether every script of a `sed` call is certain and only edits text.
-fn sed_is_tame(call: &Call) -> bool {
-    let args = call.args();
-    if !args.iter().all(|arg| !arg.front_is_open()) || super::options::has(args, &["--file"]) {
-        return false;
-    }
-    let given = expressed(args);
-    let mut seen = false;
-    let mut at = 0;
-    while let Some(arg) = args.get(at) {
-        let text = arg.text.as_str();
-        let letters = text.strip_prefix('-').filter(|rest| !rest.starts_with('-') && !rest.is_empty());
-        let script = if let Some(value) = text.strip_prefix("--expression=") {
-            Some(Arg { text: value.to_owned(), ..arg.clone() })
-        } else if letters.is_some_and(|letters| letters.contains('f'))
-            && !letters.is_some_and(|letters| letters.starts_with('i'))
-        {
-            return false;
-        } else if letters.is_some_and(|letters| letters.ends_with('e') && !letters.starts_with('i'))
-            || text == "--expression"
-        {
-            at += 1;
-            args.get(at).cloned()
-        } else if let Some(letters) = letters {
-            match letters.split_once('e') {
-                Some((front, rest)) if front.chars().all(|c| "nErsuz".contains(c)) => Some(Arg::known(rest)),
-                _ => None,
-            }
-        } else if !given && !seen && !text.starts_with('-') {
-            Some(arg.clone())
-        } else {
-            None
-        };
-        if let Some(script) = script {
-            seen = true;
-            // A value in the middle of a substitution may end it: `s/a/$x/`.
-            if script.open_at.is_some() || scripts::sed(&script.text) != Sed::Looks {
-                return false;
-            }
-        }
-        at += 1;
-    }
-    seen
 }
 
 /// What the words and the text of a program that is not a looker must not name.
