@@ -10,10 +10,9 @@ use super::interpreters;
 use super::lookers::{self, Opens};
 use super::network;
 use super::secrets;
-use super::touch::{self, secret};
-use crate::policy::flow::call::{Arg, Call, Input};
+use super::touch::{self, reading, secret};
+use crate::policy::flow::call::{Arg, BOMB, Call, Input};
 use crate::policy::flow::steering;
-use crate::policy::flow::walker::BOMB;
 use crate::policy::flow::wrapper::assigned;
 use crate::policy::place::{Changing, Place, Reading};
 
@@ -212,10 +211,6 @@ fn first_word(call: &Call) -> usize {
         }
     }
     usize::MAX
-}
-
-fn reading(arg: &Arg, call: &Call, place: &Place, deep: bool) -> Finding {
-    touch::reading(arg, call, place, deep)
 }
 
 /// What the words and the text of a program that is not a looker must not name.

@@ -2,6 +2,9 @@
 
 use std::path::PathBuf;
 
+/// Why a call is hidden when a function starts itself through a pipe, such as `:(){ :|:& };:`.
+pub const BOMB: &str = "it starts itself again and again";
+
 /// A word after expansion, as far as it is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Arg {

@@ -1,10 +1,10 @@
 //! What a walk does at a program: its words, its redirections, the shell's own builtins, functions, and whatever the
 //! program runs in turn. Knows no verdict.
 
-use super::call::{Arg, Call, File, Input};
+use super::call::{Arg, BOMB, Call, File, Input};
 use super::state::State;
 use super::walker::{
-    BOMB, BYTES_PER_WORK, MAX_CALLS, MAX_NESTING, MAX_WORK, Walked, Walker, Ways, both, shown, too_much,
+    BYTES_PER_WORK, MAX_CALLS, MAX_NESTING, MAX_WORK, Walked, Walker, Ways, both, shown, too_much,
 };
 use super::wrapper::{self, Fed, Inner};
 use crate::policy::grammar::ast::{Assigned, Redirect, RedirectKind, Simple};

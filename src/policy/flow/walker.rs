@@ -22,9 +22,6 @@ pub const MAX_PASSES: usize = 3;
 /// Words of a `for` that are told apart.
 pub const MAX_WORDS: usize = 24;
 
-/// Why a call is hidden when a function starts itself through a pipe, such as `:(){ :|:& };:`.
-pub const BOMB: &str = "it starts itself again and again";
-
 pub struct Function {
     pub body: Node,
     pub called: bool,

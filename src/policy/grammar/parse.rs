@@ -115,7 +115,7 @@ fn pipeline(lexer: &mut Lexer) -> Parsed<Node> {
             lexer.at = here;
             break;
         }
-        if ends(lexer) || matches!(lexer.peek(), Some(';' | '\n' | '&' | '|')) {
+        if ends(lexer) || matches!(lexer.peek(), Some(';' | '\n')) {
             return Ok(Node::Steps(Vec::new()));
         }
     }
