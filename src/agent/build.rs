@@ -114,8 +114,17 @@ fn engine(
         }
     };
     let originals = Arc::new(LogOriginals::default());
-    let mut core =
-        core(&loaded, provider, model, &workspace, &project_state, interactive, conversation, &originals);
+    let mut core = core(
+        &loaded,
+        provider,
+        model,
+        &workspace,
+        &project_state,
+        &own_folders,
+        interactive,
+        conversation,
+        &originals,
+    );
     let readable = vec![core.dispatcher.cx.spill.folder().to_owned()];
     core.dispatcher.cx.sandbox = Arc::new(Sandbox::new(workspace.clone(), own_folders, readable));
     core.restore_working_state(todos);
@@ -143,6 +152,7 @@ fn core(
     model: Arc<str>,
     workspace: &std::path::Path,
     project_state: &std::path::Path,
+    own_folders: &[PathBuf],
     interactive: bool,
     conversation: Conversation,
     originals: &Arc<LogOriginals>,
@@ -154,8 +164,9 @@ fn core(
     let desk = Arc::new(PolicyDesk::new(
         &loaded.work,
         Rules::load(project_state),
-        workspace.to_owned(),
+        workspace,
         vec![spill.folder().to_owned()],
+        own_folders,
     ));
     let dispatcher = Dispatcher::new(cx, desk, spill, interactive);
     let schemas = Schemas::new(Arc::clone(dispatcher.specs()));

@@ -184,7 +184,7 @@ impl Dispatcher {
             )));
         }
         let (detail, is_diff) = prepared.preview(&self.cx);
-        let always_prefix = PolicyDesk::always_prefix(accesses);
+        let always_prefix = self.desk.always_prefix(accesses);
         let question = Question::Approval(ApprovalRequest {
             call_id: call.id.to_string(),
             tool: call.name.to_string(),

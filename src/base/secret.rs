@@ -2,6 +2,18 @@
 //! error message can leak them by accident. Also names the environment variables that hold our own keys.
 
 use std::fmt;
+use std::sync::{PoisonError, RwLock};
+
+/// Variables that the person's configuration names as keys, whatever their names look like.
+static CONFIGURED: RwLock<Vec<String>> = RwLock::new(Vec::new());
+
+/// From now on the variable counts as a credential.
+pub fn keep_from_children(name: &str) {
+    let mut names = CONFIGURED.write().unwrap_or_else(PoisonError::into_inner);
+    if !names.iter().any(|known| known == name) {
+        names.push(name.to_owned());
+    }
+}
 
 /// A key or token. `Debug` and `Display` never show it; [`Secret::expose`] is the only way to the text.
 #[derive(Clone, PartialEq, Eq)]
@@ -34,6 +46,9 @@ impl fmt::Display for Secret {
 /// Whether an environment variable's name says that its value is a credential. Such variables are not handed to
 /// child processes.
 pub fn is_credential_name(name: &str) -> bool {
+    if CONFIGURED.read().unwrap_or_else(PoisonError::into_inner).iter().any(|known| known == name) {
+        return true;
+    }
     let upper = name.to_ascii_uppercase();
     const ENDINGS: [&str; 14] = [
         "_KEY",

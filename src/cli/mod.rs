@@ -1,6 +1,8 @@
 //! The command line: arguments in, exit code out. The only floor that knows both the agent and the front ends.
 
 pub mod args;
+pub mod chat;
+pub mod commands;
 pub mod context;
 pub mod demo;
 pub mod doctor;
@@ -9,6 +11,7 @@ pub mod main;
 pub mod notes;
 pub mod notes_args;
 pub mod open;
+pub mod policy;
 pub mod replay;
 pub mod replay_session;
 pub mod report;
@@ -16,3 +19,4 @@ pub mod rewind;
 pub mod sandbox;
 pub mod sessions;
 pub mod tool;
+pub mod trust;

@@ -85,6 +85,7 @@ pub fn open(model: &ModelArgs, default_permission: Permission) -> Result<Opened,
         vars: &|name| std::env::var(name).ok(),
         paths: &paths,
         workspace: &workspace,
+        trust: model.trust,
         default_permission,
     })?;
     let project_state = paths.project(&workspace);

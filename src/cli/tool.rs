@@ -52,8 +52,9 @@ pub async fn run(cli: &Cli, args: &ToolArgs) -> Result<bool, Failure> {
     let desk = PolicyDesk::new(
         &opened.loaded.work,
         Rules::load(&opened.project_state),
-        opened.workspace.clone(),
+        &opened.workspace,
         vec![spill.folder().to_owned()],
+        &opened.own_folders(),
     );
     let dispatcher = Dispatcher::new(cx, Arc::new(desk), spill, false);
     if args.name != "-" {

@@ -34,6 +34,7 @@ impl TestAgent {
             vars: &|name| none.get(name).cloned(),
             paths: &paths,
             workspace: &place.project(),
+            trust: false,
             default_permission: if interactive { Permission::Ask } else { Permission::Auto },
         })
         .unwrap();
