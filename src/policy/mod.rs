@@ -9,4 +9,6 @@ pub mod place;
 pub mod prefix;
 pub mod rules;
 pub mod sandbox;
+pub mod secrets;
+pub mod steering;
 pub mod verdict;

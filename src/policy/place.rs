@@ -3,8 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::assess::secrets;
 use super::flow::call::Arg;
+use super::{secrets, steering};
 use crate::base::path;
 
 /// Patterns that match more than this are not looked through.
@@ -184,13 +184,21 @@ impl Place {
             }
             match path.strip_prefix(&self.workspace) {
                 Err(_) => return Changing::Outside(text.to_owned()),
-                Ok(rest) if rest.as_os_str().is_empty() || secrets::steers(rest) => {
+                Ok(rest)
+                    if rest.as_os_str().is_empty() || steering::steers(rest) || self.steers_logins(&path) =>
+                {
                     return Changing::Guarded(text.to_owned());
                 }
                 Ok(_) => {}
             }
         }
         Changing::Inside
+    }
+
+    /// A workspace may hold its owner's home.
+    fn steers_logins(&self, path: &Path) -> bool {
+        let home = self.home.as_deref().filter(|home| home.starts_with(&self.workspace));
+        home.and_then(|home| path.strip_prefix(home).ok()).is_some_and(steering::steers_logins)
     }
 
     /// Below the folders for temporary files. Where the workspace lies there itself, its neighbours are not.

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use super::access::Access;
 use super::assess::finding::Grade;
-use super::assess::secrets;
 use super::command::{self, Judged, Segment};
 use super::place::Place;
 use super::rules::Rules;
+use super::steering;
 use crate::config::settings::Permission;
 
 /// What happens with a call.
@@ -98,7 +98,7 @@ impl Judge<'_> {
                 let Ok(inside) = path.strip_prefix(workspace) else {
                     return ask(format!("it changes {} outside the workspace", path.display()));
                 };
-                if inside.starts_with(".git") || inside.starts_with(".mycode") || secrets::steers(inside) {
+                if inside.starts_with(".git") || inside.starts_with(".mycode") || steering::steers(inside) {
                     return ask(format!("it changes {}, which steers other programs", inside.display()));
                 }
                 if self.permission == Permission::Auto || self.rules.writes_allowed() {

@@ -122,7 +122,8 @@ fn managed(manager: &Manager, call: &Call) -> Finding {
     let args = call.args();
     let run = Effect::Run(format!("{name} code of the project"));
     let net = |what: &str| {
-        Finding::new(Grade::Network, format!("{name} {what} needs the network"))
+        let grade = if beyond_project(name, what, call) { Grade::Outside } else { Grade::Network };
+        Finding::new(grade, format!("{name} {what} needs the network"))
             .with(Effect::Net(format!("{name} {what}")))
     };
     let valued = [
@@ -192,6 +193,40 @@ fn managed(manager: &Manager, call: &Call) -> Finding {
         return Finding::new(Grade::Works, "it builds, tests or checks the project").with(run);
     }
     Finding::new(Grade::Unsure, format!("what {name} {sub} does is not known")).with(run)
+}
+
+/// Whether it needs the person's own accounts, or installs for all of their projects.
+fn beyond_project(manager: &str, sub: &str, call: &Call) -> bool {
+    const ANY_MANAGER: &[&str] = &[
+        "publish",
+        "login",
+        "logout",
+        "adduser",
+        "owner",
+        "yank",
+        "push",
+        "deploy",
+        "upload",
+        "self",
+        "toolchain",
+        "component",
+        "target",
+        "tool",
+        "global",
+        "token",
+        "whoami",
+        "telemetry",
+        "default",
+        "override",
+    ];
+    let whole_machine = match manager {
+        // Which environment a bare `pip` means is not seen here.
+        "pip" => !call.argv[0].text.contains('/'),
+        "cargo" | "go" | "gem" => sub == "install",
+        "conda" | "helm" | "rustup" | "terraform" => true,
+        _ => options::has(call.args(), &["-g", "--global", "--user"]),
+    };
+    whole_machine || ANY_MANAGER.contains(&sub)
 }
 
 fn make(call: &Call) -> Finding {

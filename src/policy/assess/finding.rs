@@ -9,9 +9,10 @@ pub enum Grade {
     Works,
     /// Not known well enough: fine where a sandbox holds it.
     Unsure,
-    /// It needs the network.
+    /// It needs the network and nothing else beyond the workspace: a yes hands a sandboxed run the network.
     Network,
-    /// It reaches beyond the workspace by its nature; a person may still have a rule for it.
+    /// It reaches beyond the workspace by its nature, such as to the person's own accounts and to what is installed for
+    /// the whole machine. A person may still have a rule for it; it then runs without walls.
     Outside,
     /// It touches what no rule opens: a secret, a file that steers other programs, a place outside.
     Guarded,

@@ -344,8 +344,9 @@ fn judge_sub(sub: &str, call: &Call, place: &Place) -> Finding {
     }
 }
 
+/// Beyond the network it needs the person's own keys.
 fn net(sub: &str) -> Finding {
-    Finding::new(Grade::Network, format!("git {sub} needs the network"))
+    Finding::new(Grade::Outside, format!("git {sub} needs the network"))
         .with(Effect::Net(format!("git {sub}")))
 }
 

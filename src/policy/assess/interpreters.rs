@@ -2,10 +2,10 @@
 
 use super::builds::unversioned;
 use super::finding::{Effect, Finding, Grade};
-use super::secrets;
 use crate::policy::flow::call::{Arg, Call, Input};
 use crate::policy::flow::wrapper::is_shell;
 use crate::policy::place::Place;
+use crate::policy::secrets;
 
 const INTERPRETERS: &[&str] = &[
     "python",
@@ -156,7 +156,8 @@ pub fn judge(call: &Call, place: &Place) -> Option<Finding> {
                 if looks {
                     Finding::looks()
                 } else {
-                    Finding::new(Grade::Network, "pip needs the network").with(Effect::Net("pip".to_owned()))
+                    let grade = if call.argv[0].text.contains('/') { Grade::Network } else { Grade::Outside };
+                    Finding::new(grade, "pip needs the network").with(Effect::Net("pip".to_owned()))
                 }
             }
             "http.server" => Finding::new(Grade::Unsure, "it serves files").with(run("http.server")),

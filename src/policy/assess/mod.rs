@@ -13,7 +13,6 @@ pub mod managers;
 pub mod network;
 pub mod options;
 pub mod scripts;
-pub mod secrets;
 pub mod segment;
 pub mod tools;
 pub mod touch;

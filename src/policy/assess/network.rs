@@ -250,7 +250,7 @@ pub fn judge(call: &Call, place: &Place) -> Option<Finding> {
         "curl" | "wget" => return Some(fetch(call, place)),
         "kill" => return Some(kill(call)),
         "rsync" | "scp" if call.args().iter().any(|arg| is_remote(&arg.text)) => {
-            return Some(network(name));
+            return Some(account(name));
         }
         _ => {}
     }
@@ -267,7 +267,12 @@ pub fn judge(call: &Call, place: &Place) -> Option<Finding> {
         let run = Effect::Run(name.to_owned());
         return Some(Finding::new(Grade::Outside, format!("{name} works beyond the workspace")).with(run));
     }
-    REMOTE.contains(&name).then(|| network(name))
+    REMOTE.contains(&name).then(|| account(name))
+}
+
+/// It needs the network, and the person's own keys for it.
+fn account(name: &str) -> Finding {
+    Finding { grade: Grade::Outside, ..network(name) }
 }
 
 fn network(name: &str) -> Finding {

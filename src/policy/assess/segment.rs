@@ -9,12 +9,12 @@ use super::git;
 use super::interpreters;
 use super::lookers::{self, Opens};
 use super::network;
-use super::secrets;
 use super::touch::{self, reading, secret};
 use crate::policy::flow::call::{Arg, BOMB, Call, Input};
 use crate::policy::flow::steering;
 use crate::policy::flow::wrapper::assigned;
 use crate::policy::place::{Changing, Place, Reading};
+use crate::policy::secrets;
 
 /// The finding for one call. `written` are the files that the whole script writes: running one of them is running
 /// what nobody has seen.

@@ -4,14 +4,13 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::policy::steering::IN_GIT;
+
 /// A pointer file or a configuration is not larger than this, in bytes.
 const MAX_BYTES: u64 = 256 * 1024;
 /// Submodules beyond this many are not looked for.
 const MAX_MODULES: usize = 256;
 const MAX_MODULE_DEPTH: usize = 6;
-
-/// In every git folder: what would run programs or lead git elsewhere.
-const STEERING: &[&str] = &["hooks", "config", "config.worktree", "commondir", "gitdir", "info/attributes"];
 
 /// The git folders of a workspace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -118,7 +117,7 @@ fn modules(folder: &Path, depth: usize, left: &mut usize, protected: &mut Vec<Pa
 }
 
 fn protect(git: &Path, protected: &mut Vec<PathBuf>) {
-    protected.extend(STEERING.iter().map(|name| git.join(name)));
+    protected.extend(IN_GIT.iter().map(|name| git.join(name)));
 }
 
 /// The value of `name = value` in a line of git's configuration.

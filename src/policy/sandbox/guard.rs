@@ -9,8 +9,9 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use super::git;
 use super::spec::{Plan, RawPath};
-use super::{git, protect};
+use crate::policy::steering::is_rules_file;
 
 /// Contents beyond this are not kept for comparison, in bytes.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
@@ -131,7 +132,7 @@ impl Stock {
 
 fn rules_files(folder: &Path) -> BTreeSet<OsString> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    entries.map(|entry| entry.file_name()).filter(|name| protect::is_rules_file(name)).collect()
+    entries.map(|entry| entry.file_name()).filter(|name| is_rules_file(name)).collect()
 }
 
 /// What of an absent protected path is there now and must go.

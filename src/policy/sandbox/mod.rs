@@ -1,5 +1,5 @@
 //! The sandbox: what a command may see and change, held by the kernel. Plans are plain data made here by the agent's side
-//! (`plan`, `secrets`, `caches`, `git`, `protect`); the child's side (`enter`, `mounts`, `landlock`, `seccomp`) carries
+//! (`plan`, `caches`, `git`); the child's side (`enter`, `mounts`, `landlock`, `seccomp`) carries
 //! them out in a process of its own; `probe` says what this machine can hold. Knows no tool and no front end.
 
 pub mod caches;
@@ -12,10 +12,8 @@ pub mod launch;
 pub mod mounts;
 pub mod plan;
 pub mod probe;
-pub mod protect;
 pub mod seatbelt;
 pub mod seccomp;
-pub mod secrets;
 pub mod session;
 pub mod spec;
 pub mod system;

@@ -6,7 +6,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::spec::{Layers, Level, Plan, RawPath};
-use super::{caches, git, protect, secrets};
+use super::{caches, git};
+use crate::policy::{secrets, steering};
 
 /// Where the system keeps sockets, and files of other programs.
 const BLANK: &[&str] = &["/run", "/var/run"];
@@ -105,7 +106,7 @@ pub fn make(place: &Place, layers: Layers, level: Level, network: bool, cwd: &Pa
             let cache = temporary.join(".cache").to_string_lossy().into_owned();
             environment.push(("XDG_CACHE_HOME".to_owned(), Some(cache)));
         }
-        let paths = protect::paths(&place.workspace, &homes).into_iter().chain(git.protected);
+        let paths = steering::paths(&place.workspace, &homes).into_iter().chain(git.protected);
         let own = place.own.iter().filter_map(|folder| folder.canonicalize().ok());
         protected = raw(paths.chain(own.filter(|folder| folder.starts_with(&place.workspace))));
         around = git.outside.iter().filter_map(|folder| Some(folder.parent()?.to_owned())).collect();

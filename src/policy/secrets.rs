@@ -1,5 +1,5 @@
-//! Where people and programs keep secrets, relative to a home folder or absolute: data, and the search for what of it
-//! exists here. Reads names, never contents.
+//! Where people and programs keep secrets, relative to a home folder or absolute: the one list by which commands are
+//! judged and which the sandbox hides, and the search for what of it exists here. Reads names, never contents.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -88,10 +88,12 @@ const IN_HOME: &[&str] = &[
     ".bitcoin",
     ".ethereum",
     // Other agents' keys and sessions.
-    ".claude/.credentials.json",
+    ".claude",
     ".claude.json",
     ".codex",
     ".gemini",
+    ".config/mycode",
+    ".local/state/mycode",
     ".config/openai",
     ".config/anthropic",
     ".config/github-copilot",
@@ -182,6 +184,38 @@ const ABSOLUTE: &[&str] = &[
     "/mnt/wslg",
 ];
 
+/// Secret too, but not for the sandbox to hide by name: it has a `/run`, `/dev` and `/proc` of its own, and Maven gives up
+/// where it finds its settings empty.
+const JUDGED_ONLY: &[&str] =
+    &["/run/secrets", "/var/run/secrets", "/dev/mem", "/dev/kmem", "/dev/port", "/proc/kcore"];
+const JUDGED_ONLY_IN_HOME: &[&str] = &[".m2/settings.xml"];
+
+/// Parts of `/proc/PID` that show another program's memory or variables.
+const PROC: &[&str] = &["environ", "mem", "maps", "root", "cwd", "fd", "task", "auxv", "map_files"];
+
+/// Text in code that can only mean such a place.
+const MARKS: &[&str] = &[
+    "/.ssh/",
+    ".ssh/id_",
+    "id_rsa",
+    "id_ed25519",
+    ".aws/credentials",
+    "/.aws/",
+    "/.gnupg",
+    "/etc/shadow",
+    "/.kube/config",
+    "/.netrc",
+    ".git-credentials",
+    "/.docker/config.json",
+    "/.config/gcloud",
+    "/.config/gh/",
+    "Login Data",
+    "/.mozilla/",
+    "/keyrings",
+    "/.password-store",
+    "/environ",
+];
+
 /// In `/etc/ssh`: the host's own keys.
 const HOST_KEY_PREFIX: &str = "ssh_host_";
 /// More home folders than this are not looked through.
@@ -222,8 +256,8 @@ pub fn homes(own: Option<&Path>) -> Vec<PathBuf> {
     homes.into_iter().collect()
 }
 
-/// Every secret of this machine that exists, links followed: what hides the real place hides the link as well.
-pub fn existing(homes: &[PathBuf], variable: impl Fn(&str) -> Option<PathBuf>) -> BTreeSet<PathBuf> {
+/// Every place of a secret, whether it exists or not.
+fn all(homes: &[PathBuf], variable: impl Fn(&str) -> Option<PathBuf>) -> impl Iterator<Item = PathBuf> {
     let in_homes = homes.iter().flat_map(|home| IN_HOME.iter().map(|name| home.join(name)));
     let absolute = ABSOLUTE.iter().map(PathBuf::from);
     let host_keys = std::fs::read_dir("/etc/ssh").into_iter().flatten().flatten().filter_map(|entry| {
@@ -232,17 +266,43 @@ pub fn existing(homes: &[PathBuf], variable: impl Fn(&str) -> Option<PathBuf>) -
         (name.starts_with(HOST_KEY_PREFIX) && !name.ends_with(".pub")).then(|| entry.path())
     });
     // `KUBECONFIG` is a list.
-    let named = NAMED_BY_VARIABLE.iter().filter_map(|name| variable(name)).flat_map(|list| {
+    let named = NAMED_BY_VARIABLE.iter().filter_map(move |name| variable(name)).flat_map(|list| {
         std::env::split_paths(list.as_os_str()).filter(|path| path.is_absolute()).collect::<Vec<_>>()
     });
-    in_homes
-        .chain(absolute)
-        .chain(host_keys)
-        .chain(named)
+    in_homes.chain(absolute).chain(host_keys).chain(named)
+}
+
+/// Every secret of this machine that exists, links followed: what hides the real place hides the link as well.
+pub fn existing(homes: &[PathBuf], variable: impl Fn(&str) -> Option<PathBuf>) -> BTreeSet<PathBuf> {
+    all(homes, variable)
         .filter_map(|path| path.canonicalize().ok())
         // A link to a whole home, or to `/`, would hide what is needed to work.
         .filter(|path| path.components().count() > 2 && !homes.contains(path))
         .collect()
+}
+
+/// The secret places by which a command is judged, for a person whose home is `home`. `own` are the program's folders.
+pub fn places(home: Option<&Path>, own: &[&Path]) -> Vec<PathBuf> {
+    let mut homes = homes(home);
+    homes.extend(home.map(Path::to_owned));
+    let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let more = JUDGED_ONLY_IN_HOME.iter().flat_map(|name| homes.iter().map(move |home| home.join(name)));
+    all(&homes, variable)
+        .chain(more)
+        .chain(JUDGED_ONLY.iter().map(PathBuf::from))
+        .chain(own.iter().map(|path| path.to_path_buf()))
+        .collect()
+}
+
+/// Whether a canonical path shows another program's memory or variables.
+pub fn is_process_inside(path: &Path) -> bool {
+    let Ok(rest) = path.strip_prefix("/proc") else { return false };
+    rest.components().skip(1).any(|part| PROC.iter().any(|name| part.as_os_str() == *name))
+}
+
+/// Whether code names a secret place.
+pub fn named_in(code: &str) -> Option<&'static str> {
+    MARKS.iter().copied().find(|mark| code.contains(mark))
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! What in a workspace steers other programs: names of configuration that a command may read and never change, whether
-//! it exists or not. Data only.
+//! What in a workspace steers other programs: the one list by which commands and edits are judged and which the sandbox
+//! holds, of configuration that a command may read and never change, whether it exists or not. Data only.
 
 use std::path::{Path, PathBuf};
 
@@ -54,6 +54,11 @@ const IN_WORKSPACE: &[&str] = &[
     ".husky",
     ".githooks",
     "lefthook.yml",
+    ".pre-commit-config.yaml",
+    // Debuggers and search, started by people and tools.
+    ".gdbinit",
+    ".lldbinit",
+    ".ripgreprc",
 ];
 
 /// Relative to a home folder that lies in the workspace: what would run at the next login.
@@ -106,6 +111,9 @@ const IN_HOME: &[&str] = &[
     "bin",
 ];
 
+/// In every git folder: what would run programs or lead git elsewhere.
+pub const IN_GIT: &[&str] = &["hooks", "config", "config.worktree", "commondir", "gitdir", "info/attributes"];
+
 /// Rules files, whatever their case.
 const RULES: &[&str] =
     &["code_law.md", "agents.md", "agents.override.md", "claude.md", "claude.local.md", "gemini.md"];
@@ -120,4 +128,24 @@ pub fn paths(workspace: &Path, homes: &[PathBuf]) -> Vec<PathBuf> {
 /// Whether a file's name is that of a rules file.
 pub fn is_rules_file(name: &std::ffi::OsStr) -> bool {
     RULES.contains(&name.to_string_lossy().to_lowercase().as_str())
+}
+
+/// Whether changing a path, relative to the workspace, steers other programs.
+pub fn steers(inside: &Path) -> bool {
+    let mut parts = inside.components();
+    let first = parts.next();
+    if first.is_some_and(|name| name.as_os_str() == ".git") {
+        let rest = parts.as_path();
+        // `.git` itself may be replaced as a whole; submodules' folders hold what theirs steers.
+        return rest.as_os_str().is_empty()
+            || rest.starts_with("modules")
+            || IN_GIT.iter().any(|name| rest.starts_with(name));
+    }
+    first.is_some_and(|name| is_rules_file(name.as_os_str()))
+        || IN_WORKSPACE.iter().any(|name| inside.starts_with(name))
+}
+
+/// The same for a home folder that lies in the workspace.
+pub fn steers_logins(in_home: &Path) -> bool {
+    IN_HOME.iter().any(|name| in_home.starts_with(name))
 }
