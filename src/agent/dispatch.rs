@@ -180,7 +180,7 @@ impl Dispatcher {
         if !self.interactive {
             self.denied.fetch_add(1, Ordering::Relaxed);
             return Err(denied(&format!(
-                "{reason}, and nobody can be asked here. Find a way inside the workspace, or say what you could not do"
+                "{reason}, and nobody can be asked here. Find a way that needs no question, or say what you could not do"
             )));
         }
         let (detail, is_diff) = prepared.preview(&self.cx);

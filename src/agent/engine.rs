@@ -56,7 +56,10 @@ impl Engine {
             let text = match op {
                 Op::Shutdown => break,
                 Op::Submit { text } => text,
-                Op::Init => prompts::INIT.trim().to_owned(),
+                Op::Init => {
+                    self.core.dispatcher.desk.want_law(true);
+                    prompts::INIT.trim().to_owned()
+                }
                 Op::Compact { focus } => {
                     if !self.compact(focus, &mut ops, &mut deferred).await {
                         break;
@@ -68,7 +71,9 @@ impl Engine {
                     continue;
                 }
             };
-            if !self.turn(text, &mut ops, &mut deferred).await {
+            let going_on = self.turn(text, &mut ops, &mut deferred).await;
+            self.core.dispatcher.desk.want_law(false);
+            if !going_on {
                 break;
             }
         }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::config::settings::{Permission, WorkSettings};
+use crate::context::law;
 use crate::policy::access::Access;
 use crate::policy::assess::finding::Grade;
 use crate::policy::command;
@@ -18,6 +19,8 @@ use crate::policy::verdict::{CommandVerdict, Judge, Verdict};
 struct State {
     permission: Permission,
     rules: Rules,
+    /// The person has just asked for this rules file to be written.
+    law_wanted: Option<PathBuf>,
 }
 
 /// The desk.
@@ -84,7 +87,7 @@ impl PolicyDesk {
         readable: Vec<PathBuf>,
         own: &[PathBuf],
     ) -> Self {
-        let state = State { permission: work.permission, rules };
+        let state = State { permission: work.permission, rules, law_wanted: None };
         let seen: Vec<&Path> = readable.iter().map(PathBuf::as_path).collect();
         let own: Vec<&Path> = own.iter().map(PathBuf::as_path).collect();
         let place = Place::new(workspace, &seen, &own);
@@ -102,6 +105,12 @@ impl PolicyDesk {
     /// The verdict over a call.
     pub fn decide(&self, accesses: &[Access]) -> Verdict {
         let state = self.state();
+        // `/init` is the person's own wish for this one file; in `ask` the diff is still shown first.
+        if let ([Access::Write(path)], Permission::Auto) = (accesses, state.permission)
+            && state.law_wanted.as_ref() == Some(path)
+        {
+            return Verdict::Allow;
+        }
         // Only a command has to know what holds it: finding out takes some milliseconds.
         let hold = if runs(accesses) { self.hold(state.permission) } else { Hold::Nothing };
         let judge = self.judge(state.permission, hold, &state.rules);
@@ -123,6 +132,11 @@ impl PolicyDesk {
             verdict => verdict,
         };
         self.explained(verdict, state.permission, hold)
+    }
+
+    /// While the turn of `/init` runs, the rules file at the workspace's root may be written without a question in `auto`.
+    pub fn want_law(&self, wanted: bool) {
+        self.state().law_wanted = wanted.then(|| self.place.workspace.join(law::OWN_NAME));
     }
 
     /// The verdict over a command line, program by program. `hold` in place of what this machine can do.

@@ -3,6 +3,7 @@
 use std::io::IsTerminal;
 
 use super::args::{Cli, ResumeArgs};
+use super::ask_trust;
 use super::open::{self, Which};
 use super::report::{Failure, Kind};
 use crate::agent::build;
@@ -40,6 +41,9 @@ pub async fn chat(cli: &Cli, prompt: Option<String>, which: Which, first: Option
     }
     if let Err(message) = terminal::usable() {
         return Err(Failure::new(Kind::Usage, message, "use `mycode exec \"task\"` here"));
+    }
+    if !cli.model.trust {
+        ask_trust::ask(&open::workspace(cli.model.folder.as_deref())?)?;
     }
     let setup = open::setup(cli, true, &which).await?;
     let handle = build::start(setup)?;

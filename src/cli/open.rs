@@ -39,13 +39,13 @@ pub enum Which {
     Id(String),
 }
 
-/// Reads the configuration.
+/// The folder to work in: the named one or the current one, links followed.
 ///
 /// # Errors
-/// A folder that is not there, or settings that cannot be used.
-pub fn open(model: &ModelArgs, default_permission: Permission) -> Result<Opened, Failure> {
-    let folder = match &model.folder {
-        Some(folder) => folder.clone(),
+/// When it is not there, or no folder.
+pub fn workspace(folder: Option<&Path>) -> Result<PathBuf, Failure> {
+    let folder = match folder {
+        Some(folder) => folder.to_owned(),
         None => std::env::current_dir().map_err(|error| {
             Failure::new(
                 Kind::Usage,
@@ -68,6 +68,15 @@ pub fn open(model: &ModelArgs, default_permission: Permission) -> Result<Opened,
             "name a folder",
         ));
     }
+    Ok(workspace)
+}
+
+/// Reads the configuration.
+///
+/// # Errors
+/// A folder that is not there, or settings that cannot be used.
+pub fn open(model: &ModelArgs, default_permission: Permission) -> Result<Opened, Failure> {
+    let workspace = workspace(model.folder.as_deref())?;
     let paths = Paths::from_env();
     let flags = Raw {
         provider: model.provider,

@@ -7,6 +7,8 @@ use std::path::PathBuf;
 use serde::Deserialize;
 
 use super::settings::{Permission, Profile, ProviderKind};
+use crate::base::sanitize;
+use crate::base::text::one_line;
 
 /// One source's values. Unknown keys are refused, so that a misspelt key is noticed.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -37,9 +39,22 @@ pub struct Raw {
     pub inject_notes: Option<bool>,
 }
 
-/// Keys that a project's file may set only when the person trusts it: they would redirect prompts or loosen the person's rules.
-pub const PERSONAL_KEYS: &[&str] =
-    &["provider", "base_url", "api_key_env", "script", "headers", "permission", "sandbox"];
+/// Keys that a project's file may set only when the person trusts it: they would redirect
+/// prompts or cost, or loosen the person's rules.
+pub const PERSONAL_KEYS: &[&str] = &[
+    "provider",
+    "model",
+    "light_model",
+    "base_url",
+    "api_key_env",
+    "script",
+    "headers",
+    "permission",
+    "sandbox",
+];
+
+/// A value is shown in so many characters.
+const MAX_SHOWN: usize = 300;
 
 impl Raw {
     /// Parses a file's text.
@@ -62,7 +77,7 @@ impl Raw {
         for key in PERSONAL_KEYS {
             if let Some(value) = table.get(*key) {
                 let shown = serde_json::to_string(value).unwrap_or_default();
-                personal.push(format!("{key} = {shown}"));
+                personal.push(format!("{key} = {}", one_line(&sanitize::reveal(&shown), MAX_SHOWN)));
                 if !trusted {
                     table.remove(*key);
                 }

@@ -41,6 +41,26 @@ impl Trust {
         atomic::write(&self.path, hash(text).as_bytes(), Expect::Missing).map_err(io::Error::other)
     }
 
+    /// Whether the person said no to exactly this text.
+    pub fn refused(&self, text: &str) -> bool {
+        file::read(&self.refusal(), MAX_BYTES).is_ok_and(|(bytes, _)| bytes == hash(text).as_bytes())
+    }
+
+    /// Remembers the no to this text, so that it is not asked about again.
+    ///
+    /// # Errors
+    /// When the state folder cannot be written.
+    pub fn refuse(&self, text: &str) -> io::Result<()> {
+        if let Some(folder) = self.path.parent() {
+            std::fs::create_dir_all(folder)?;
+        }
+        std::fs::write(self.refusal(), hash(text))
+    }
+
+    fn refusal(&self) -> PathBuf {
+        self.path.with_file_name("refused-configuration")
+    }
+
     /// Trusts nothing any more.
     ///
     /// # Errors

@@ -59,6 +59,10 @@ pub fn run(mut args: Vec<OsString>) -> ! {
     }
 }
 
+/// What a call is told that left something running behind its back.
+const LEFT_RUNNING: &str =
+    "what the command left running was ended with it; start it with `background: true` if it must go on";
+
 fn read_plan() -> io::Result<Wrapping> {
     // SAFETY: the descriptor was put there for us by `launch`, and nothing else uses it.
     let mut file = unsafe { File::from_raw_fd(PLAN_FD) };
@@ -123,7 +127,11 @@ fn in_namespaces(plan: &Plan, command: &[OsString], side: Option<RawFd>) -> ! {
     match (end, text.split_first()) {
         (End::Signal(signal), _) => system::leave(128 + signal),
         (_, Some((&NEVER_BEGAN, why))) => fail(direct, &String::from_utf8_lossy(why)),
-        (_, Some((&ENDED, status))) => {
+        (_, Some((&ENDED, rest))) => {
+            let (status, left) = rest.split_at_checked(4).unwrap_or((rest, &[]));
+            if left == [1] {
+                say(LEFT_RUNNING);
+            }
             end_like(status.try_into().map_or(libc::SIGKILL, i32::from_le_bytes), direct)
         }
         _ => end_like(libc::SIGKILL, direct),
@@ -222,7 +230,8 @@ fn first_process(
         match rustix::process::wait(WaitOptions::empty()) {
             Ok(Some((pid, status))) if pid.as_raw_nonzero().get() == child => {
                 let status = status.as_raw().to_le_bytes();
-                let _ = report.write_all(&[&[ENDED], &status[..]].concat());
+                let left = u8::from(side.is_some() && keeper::someone_is_left());
+                let _ = report.write_all(&[&[ENDED], &status[..], &[left]].concat());
                 system::leave(0);
             }
             Err(rustix::io::Errno::CHILD) => system::leave(1),
@@ -277,6 +286,7 @@ fn in_place(plan: Option<&Plan>, command: &[OsString], side: Option<RawFd>, dire
         keeper::kill(child);
     }
     let status = waitpid(Pid::from_raw(child), WaitOptions::empty());
+    let left = plan.is_some() && side.is_some() && matches!(end, End::Itself) && keeper::someone_is_left();
     keeper::end_all();
     let mut why = String::new();
     let _ = File::from(reports).read_to_string(&mut why);
@@ -285,6 +295,9 @@ fn in_place(plan: Option<&Plan>, command: &[OsString], side: Option<RawFd>, dire
     }
     if !why.is_empty() {
         fail(direct, &why);
+    }
+    if left {
+        say(LEFT_RUNNING);
     }
     match (end, status) {
         (End::Signal(signal), _) => system::leave(128 + signal),

@@ -9,6 +9,9 @@ use crate::base::reap;
 /// Rounds of killing: a process can start another between the look and the signal.
 const ROUNDS: usize = 200;
 
+/// Rounds of waiting for those that end by themselves.
+const ENDING_ROUNDS: usize = 10;
+
 /// Orphaned descendants become children of this process.
 pub fn adopt_orphans() {
     let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
@@ -29,6 +32,21 @@ pub fn end_all() {
         }
         std::thread::sleep(std::time::Duration::from_millis(2));
     }
+}
+
+/// Whether children go on living; what is just about to end gets a moment for it.
+pub fn someone_is_left() -> bool {
+    for _ in 0..ENDING_ROUNDS {
+        loop {
+            match rustix::process::wait(WaitOptions::NOHANG) {
+                Ok(Some(_)) => {}
+                Ok(None) => break,
+                Err(_) => return false,
+            }
+        }
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+    true
 }
 
 /// Kills one process.
