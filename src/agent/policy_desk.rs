@@ -207,10 +207,9 @@ impl PolicyDesk {
     }
 
     fn judge<'a>(&'a self, permission: Permission, hold: Hold, rules: &'a Rules) -> Judge<'a> {
-        // What `auto` lets run is let run because it is confined. Where it can't be, each command is asked for.
-        let unheld = permission == Permission::Auto && hold == Hold::Missing;
+        // What is not known well is let run because it is confined; where it can't be, it is asked for.
         Judge {
-            permission: if unheld { Permission::Ask } else { permission },
+            permission,
             rules,
             place: &self.place,
             readable: &self.readable,

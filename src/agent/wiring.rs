@@ -40,7 +40,11 @@ pub fn tell_missing_layers(permission: Permission, desk: &PolicyDesk, events: &E
         let Some(missing) = held.missing() else { return };
         let text = held.refusal().map_or_else(
             || format!("The sandbox holds without: {missing}. `mycode doctor` says why."),
-            |why| format!("{why}. Each command will be asked for."),
+            |why| {
+                format!(
+                    "{why}. In auto, commands that are not known to stay in the workspace will be asked for."
+                )
+            },
         );
         let _ = events.send(Event::SandboxLacks(missing));
         let _ = events.send(Event::Notice { level: Level::Warning, text });

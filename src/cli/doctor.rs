@@ -39,9 +39,15 @@ pub async fn run(cli: &Cli, args: &DoctorArgs) -> Result<bool, Failure> {
             line(&format!("  {}", layer.name), format!("{state}: {}", layer.detail));
         }
         let whole = match (held.files, held.network) {
-            (true, true) => "read-only and auto are held by the kernel",
-            (true, false) => "files are held by the kernel; the network can't be kept off",
-            _ => "commands can't be confined: auto asks for each, exec refuses",
+            (true, true) => {
+                "read-only and auto are held by the kernel (`.env` files in the workspace stay readable)"
+            }
+            (true, false) => {
+                "files are held by the kernel; the network can't be kept off, so auto asks for what is not known"
+            }
+            _ => {
+                "commands can't be confined: auto asks for what is not known to stay in the workspace; exec refuses read-only and auto"
+            }
         };
         line("sandbox", whole.to_owned());
     } else {

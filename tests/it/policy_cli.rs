@@ -14,8 +14,17 @@ fn check(place: &Workplace, args: &[&str]) -> Value {
 #[test]
 fn the_verdict_names_every_segment() {
     let place = Workplace::new();
-    let found =
-        check(&place, &["--permission", "auto", "--", "cargo test && curl https://x.example > a | tail"]);
+    let found = check(
+        &place,
+        &[
+            "--permission",
+            "auto",
+            "--confined",
+            "yes",
+            "--",
+            "cargo test && curl https://x.example > a | tail",
+        ],
+    );
     assert_eq!(found["verdict"], "ask");
     let segments = found["segments"].as_array().unwrap();
     let programs: Vec<&str> = segments.iter().map(|s| s["argv"][0].as_str().unwrap()).collect();
@@ -34,7 +43,7 @@ fn levels_and_confinement_decide() {
     assert_eq!(verdict(&["--permission", "read-only", "--", "ls", "-la"]), "allow");
     assert_eq!(verdict(&["--permission", "read-only", "--", "touch x"]), "deny");
     assert_eq!(verdict(&["--permission", "ask", "--", "touch x"]), "ask");
-    assert_eq!(verdict(&["--permission", "auto", "--", "touch x"]), "allow");
+    assert_eq!(verdict(&["--permission", "auto", "--confined", "no", "--", "touch x"]), "allow");
     assert_eq!(verdict(&["--permission", "auto", "--confined", "no", "--", "some-tool"]), "ask");
     assert_eq!(verdict(&["--permission", "auto", "--confined", "yes", "--", "some-tool"]), "allow");
     assert_eq!(verdict(&["--permission", "full", "--", "sudo x"]), "allow");
