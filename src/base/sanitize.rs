@@ -61,6 +61,12 @@ pub fn reveal(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// Whether text that is one cell of the screen would steer the terminal or deceive the reader.
+pub fn is_harmful(symbol: &str) -> bool {
+    symbol.bytes().any(|byte| !(b' '..=b'~').contains(&byte))
+        && symbol.chars().any(|c| c == '\n' || c == '\t' || needs_work(c))
+}
+
 fn needs_work(c: char) -> bool {
     (c.is_control() && c != '\n' && c != '\t') || is_deceptive(c) || matches!(c, '\u{2028}' | '\u{2029}')
 }

@@ -82,15 +82,18 @@ struct Stage {
     app: App,
     screen: Screen<TestBackend>,
     seen: String,
+    /// What was taken in when a bad character was first seen.
+    first_bad: Option<String>,
 }
 
 impl Stage {
     fn new() -> Self {
         let screen = Screen::new(TestBackend::new(90, 40), Size::new(90, 40), 0).unwrap();
-        Self { app: App::new(Theme::new(true), (90, 40)), screen, seen: String::new() }
+        Self { app: App::new(Theme::new(true), (90, 40)), screen, seen: String::new(), first_bad: None }
     }
 
     fn take_in(&mut self, msg: Msg) {
+        let from: String = format!("{msg:?}").chars().take(60).collect();
         let (mut lines, mut last) = (Vec::new(), self.app.last_printed);
         for cmd in update(&mut self.app, msg) {
             if let Cmd::Print(entry) = cmd {
@@ -103,6 +106,9 @@ impl Stage {
         let backend = self.screen.backend();
         for buffer in [backend.buffer(), backend.scrollback()] {
             self.seen.extend(buffer.content.iter().map(ratatui::buffer::Cell::symbol));
+        }
+        if self.first_bad.is_none() && self.seen.contains(is_bad) {
+            self.first_bad = Some(from);
         }
     }
 
@@ -162,7 +168,7 @@ fn approval(text: &str, is_diff: bool) -> Question {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn nothing_on_the_screen_steers_it(text in hostile()) {
@@ -207,7 +213,7 @@ proptest! {
         };
         stage.event(Event::Ledger(LedgerView { rows: vec![row], window_origin: text.clone(), ..fake::ledger() }));
         let bad: Vec<char> = stage.seen.chars().filter(|c| is_bad(*c)).collect();
-        prop_assert!(bad.is_empty(), "{bad:?} from {text:?}");
+        prop_assert!(bad.is_empty(), "{bad:?} from {text:?} at {:?}", stage.first_bad);
     }
 
     #[test]
