@@ -87,7 +87,7 @@ fn enter(
     std::mem::forget(slot);
     placed?;
     // The helper removes it.
-    sandbox.leave_private();
+    sandbox.leave_private()?;
     let error =
         cleaned(Command::new(helper).args(launch::arguments(None)).args(words).current_dir(folder)).exec();
     crate::policy::sandbox::plan::remove_private(&private);
@@ -103,7 +103,7 @@ fn enter(
 ) -> std::io::Result<std::io::Error> {
     let Some(plan) = sandbox.plan(confinement, folder)? else { return Ok(start(words, folder)) };
     let wrapped = crate::policy::sandbox::seatbelt::wrap(&plan, words);
-    sandbox.leave_private();
+    sandbox.leave_private()?;
     let environment = plan.environment;
     let Some((program, rest)) = wrapped.split_first() else {
         return Err(std::io::ErrorKind::InvalidInput.into());

@@ -673,3 +673,28 @@ fn without_namespaces_the_other_layers_hold() {
     assert_eq!(fs::read(world.project.join("deep/.mcp.json")).unwrap(), b"");
     assert!(!running("sleep 724102"));
 }
+
+/// What a killed session left goes when the next one begins; what is in use, or somebody else's, stays.
+#[test]
+fn leftovers_are_swept_and_what_is_used_stays() {
+    let world = World::new();
+    if !walls() {
+        return;
+    }
+    let temporary = world.outside.join("temporary");
+    fs::create_dir(&temporary).unwrap();
+    for (name, file) in [("mycode-1-dead", "lock"), ("mycode-2-used", "lock"), ("mycode-3-other", "notes")] {
+        fs::create_dir_all(temporary.join(name).join("tmp")).unwrap();
+        fs::write(temporary.join(name).join(file), "").unwrap();
+    }
+    let used = fs::File::open(temporary.join("mycode-2-used/lock")).unwrap();
+    used.lock().unwrap();
+    let output = world.sandbox(&[], "echo hi").env("TMPDIR", &temporary).output().unwrap();
+    assert_eq!(stdout(&output), "hi\n", "{}", stderr(&output));
+    let mut left: Vec<String> = fs::read_dir(&temporary)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+        .collect();
+    left.sort();
+    assert_eq!(left, ["mycode-2-used", "mycode-3-other"]);
+}

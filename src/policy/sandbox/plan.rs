@@ -2,6 +2,7 @@
 
 use std::env;
 use std::ffi::OsString;
+use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -48,6 +49,11 @@ const REMOVED: &[&str] = &[
     "XDG_RUNTIME_DIR",
     "HISTFILE",
 ];
+
+/// In a private folder: locked while its session lives.
+const LOCK: &str = "lock";
+/// Left folders that one session removes at most.
+const MAX_SWEPT: usize = 32;
 
 /// What is known of the place in which commands run; made once a session.
 #[derive(Clone, Debug)]
@@ -181,13 +187,50 @@ fn foreign(workspace: &Path) -> bool {
     root && std::fs::metadata(workspace).is_ok_and(|meta| meta.uid() != 0)
 }
 
+/// A session's private folder and the lock that says that somebody uses it.
+#[derive(Debug)]
+pub struct Private {
+    pub folder: PathBuf,
+    lock: File,
+}
+
+impl Private {
+    /// The lock goes on with the program that this process becomes.
+    ///
+    /// # Errors
+    /// When the descriptor cannot be changed.
+    pub fn hand_on(self) -> std::io::Result<()> {
+        rustix::io::fcntl_setfd(&self.lock, rustix::io::FdFlags::empty())?;
+        std::mem::forget(self.lock);
+        Ok(())
+    }
+}
+
+/// Removes what sessions left that were killed: folders of this user whose lock is free.
+fn sweep(base: &Path) {
+    let own = rustix::process::geteuid().as_raw();
+    let entries = std::fs::read_dir(base).into_iter().flatten().flatten();
+    let ours = entries.filter(|entry| {
+        entry.file_name().to_string_lossy().starts_with("mycode-")
+            && std::fs::symlink_metadata(entry.path()).is_ok_and(|meta| meta.is_dir() && meta.uid() == own)
+    });
+    for entry in ours.take(MAX_SWEPT) {
+        // Without a lock file it is another's, or only just being made.
+        let Ok(lock) = File::open(entry.path().join(LOCK)) else { continue };
+        if lock.try_lock().is_ok() {
+            remove_private(&entry.path());
+        }
+    }
+}
+
 /// Makes the session's private folder, which only this user can enter.
 ///
 /// # Errors
 /// When the folder for temporary files cannot be written.
-pub fn private_folder() -> std::io::Result<PathBuf> {
+pub fn private_folder() -> std::io::Result<Private> {
     use std::os::unix::fs::DirBuilderExt;
     let base = env::temp_dir().canonicalize()?;
+    sweep(&base);
     for _ in 0..16 {
         let name = format!("mycode-{}-{:08x}", std::process::id(), fastrand::u32(..));
         let folder = base.join(name);
@@ -196,7 +239,12 @@ pub fn private_folder() -> std::io::Result<PathBuf> {
                 for part in ["tmp", "cache"] {
                     std::fs::DirBuilder::new().mode(0o700).create(folder.join(part))?;
                 }
-                return Ok(folder);
+                // Found by others only once it is held.
+                let unready = folder.join("unready");
+                let lock = File::create_new(&unready)?;
+                lock.lock()?;
+                std::fs::rename(&unready, folder.join(LOCK))?;
+                return Ok(Private { folder, lock });
             }
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),
@@ -210,6 +258,7 @@ pub fn remove_private(folder: &Path) {
     for part in ["tmp", "cache"] {
         remove(&folder.join(part));
     }
+    let _ = std::fs::remove_file(folder.join(LOCK));
     let _ = std::fs::remove_dir(folder);
 }
 

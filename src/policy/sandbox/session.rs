@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use rustix::fd::OwnedFd;
 
-use super::plan::{self, Place};
+use super::plan::{self, Place, Private};
 use super::spec::{Confinement, Plan, Wrapping};
 use super::{launch, probe};
 use crate::base::proc::Wrapper;
@@ -18,7 +18,7 @@ pub struct Sandbox {
     workspace: PathBuf,
     own: Vec<PathBuf>,
     readable: Vec<PathBuf>,
-    private: Mutex<Option<PathBuf>>,
+    private: Mutex<Option<Private>>,
 }
 
 impl Sandbox {
@@ -78,24 +78,30 @@ impl Sandbox {
     fn private(&self) -> io::Result<PathBuf> {
         let mut private = self.private.lock().unwrap_or_else(PoisonError::into_inner);
         // Somebody may have cleaned up the folder for temporary files.
-        if let Some(folder) = private.as_ref().filter(|folder| folder.join("tmp").is_dir()) {
+        if let Some(folder) =
+            private.as_ref().map(|private| &private.folder).filter(|folder| folder.join("tmp").is_dir())
+        {
             return Ok(folder.clone());
         }
-        let folder = plan::private_folder()?;
-        *private = Some(folder.clone());
+        let made = plan::private_folder()?;
+        let folder = made.folder.clone();
+        *private = Some(made);
         Ok(folder)
     }
 
     /// Hands the private folder over: whoever runs the plan removes it.
-    pub fn leave_private(&self) {
-        self.private.lock().unwrap_or_else(PoisonError::into_inner).take();
+    ///
+    /// # Errors
+    /// When its lock cannot go on.
+    pub fn leave_private(&self) -> io::Result<()> {
+        self.private.lock().unwrap_or_else(PoisonError::into_inner).take().map_or(Ok(()), Private::hand_on)
     }
 }
 
 impl Drop for Sandbox {
     fn drop(&mut self) {
-        if let Some(folder) = self.private.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            plan::remove_private(&folder);
+        if let Some(private) = self.private.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            plan::remove_private(&private.folder);
         }
     }
 }
