@@ -44,7 +44,7 @@ pub struct Dispatcher {
 /// A call that passed the gate.
 struct Admitted<'a> {
     prepared: Box<dyn Prepared + 'a>,
-    /// Whether it runs a program, which may change any file.
+    /// The title of what runs a program that may change any file.
     command: Option<String>,
     confinement: Confinement,
 }
@@ -163,7 +163,8 @@ impl Dispatcher {
                 approved = true;
             }
         }
-        let command = accesses.iter().any(|access| matches!(access, Access::Exec { .. }));
+        // Looking at every file before and after costs time in a large tree: not for what only looks.
+        let command = self.desk.may_change(&accesses);
         let confinement = self.desk.confinement(&accesses, approved);
         Ok(Admitted { command: command.then(|| prepared.title()), prepared, confinement })
     }

@@ -188,6 +188,13 @@ impl PolicyDesk {
         }
     }
 
+    /// Whether the call runs a command that is not known to only look.
+    pub fn may_change(&self, accesses: &[Access]) -> bool {
+        let nothing = Rules::default();
+        let judge = self.judge(Permission::ReadOnly, Hold::Nothing, &nothing);
+        runs(accesses) && grade(&judge, accesses) != Some(Grade::Looks)
+    }
+
     /// Whether a level's commands are confined at all.
     pub fn confines(&self, permission: Permission) -> bool {
         self.sandbox && permission != Permission::Full
