@@ -10,9 +10,10 @@ use super::control::Questions;
 use super::conversation::Conversation;
 use super::core::Core;
 use super::dispatch::Dispatcher;
-use super::engine::{Engine, Wiring};
+use super::engine::Engine;
 use super::policy_desk::PolicyDesk;
 use super::recall::LogOriginals;
+use super::wiring::Wiring;
 use crate::config::load::Loaded;
 use crate::config::prompts;
 use crate::config::settings::TINY_WINDOW_TOKENS;
@@ -23,6 +24,7 @@ use crate::context::parts::{Part, Schemas};
 use crate::evidence::desk::Desk;
 use crate::model::request::Params;
 use crate::policy::rules::Rules;
+use crate::policy::sandbox::session::Sandbox;
 use crate::protocol::event::{Event, Level};
 use crate::protocol::ledger::LedgerView;
 use crate::protocol::op::Op;
@@ -41,6 +43,8 @@ pub struct Setup {
     /// Absolute and canonical.
     pub workspace: PathBuf,
     pub project_state: PathBuf,
+    /// Our own folders (configuration, state), which no command may see.
+    pub own_folders: Vec<PathBuf>,
     /// Whether somebody can answer questions.
     pub interactive: bool,
     /// The log of a session to continue.
@@ -103,7 +107,7 @@ fn engine(
     setup: Setup,
     events: mpsc::UnboundedSender<Event>,
 ) -> Result<(Engine, Option<(String, String)>), LogError> {
-    let Setup { loaded, provider, model, workspace, project_state, interactive, resume } = setup;
+    let Setup { loaded, provider, model, workspace, project_state, own_folders, interactive, resume } = setup;
     let mut backlog = Vec::new();
     let mut todos = None;
     let mut chosen_model = None;
@@ -118,8 +122,19 @@ fn engine(
         }
     };
     let originals = Arc::new(LogOriginals::default());
-    let mut core =
-        core(&loaded, provider, model, &workspace, &project_state, interactive, conversation, &originals);
+    let mut core = core(
+        &loaded,
+        provider,
+        model,
+        &workspace,
+        &project_state,
+        &own_folders,
+        interactive,
+        conversation,
+        &originals,
+    );
+    let readable = vec![core.dispatcher.cx.spill.folder().to_owned()];
+    core.dispatcher.cx.sandbox = Arc::new(Sandbox::new(workspace.clone(), own_folders, readable));
     core.restore_working_state(todos);
     let questions = Arc::new(Questions::new(events.clone()));
     let mut waiting = Vec::new();
@@ -132,7 +147,8 @@ fn engine(
         waiting.push(Event::Notice { level: Level::Warning, text });
     }
     let model_is_wanted = loaded.model_flag;
-    let wiring = Wiring { loaded, workspace, project_state, interactive, originals, model_is_wanted };
+    let jobs = Arc::clone(&core.dispatcher.cx.shell.jobs);
+    let wiring = Wiring { loaded, workspace, project_state, interactive, originals, model_is_wanted, jobs };
     core.last_estimate = core.build().ledger.total();
     Ok((Engine { core, wiring, events, questions, backlog: waiting }, chosen_model))
 }
@@ -144,6 +160,7 @@ fn core(
     model: Arc<str>,
     workspace: &std::path::Path,
     project_state: &std::path::Path,
+    own_folders: &[PathBuf],
     interactive: bool,
     conversation: Conversation,
     originals: &Arc<LogOriginals>,
@@ -160,10 +177,11 @@ fn core(
         cx.vault.know(key.expose());
     }
     let policy = Arc::new(PolicyDesk::new(
-        loaded.work.permission,
+        &loaded.work,
         Rules::load(project_state),
-        workspace.to_owned(),
+        workspace,
         vec![spill.folder().to_owned()],
+        own_folders,
     ));
     let dispatcher = Dispatcher::new(cx, policy, spill, interactive, few_words);
     let schemas = Schemas::new(Arc::clone(dispatcher.specs()));

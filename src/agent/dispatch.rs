@@ -17,6 +17,7 @@ use crate::model::call::{ToolCall, ToolSpec};
 use crate::model::envelope::{Envelope, ErrorCode, Status};
 use crate::model::item::ToolResult;
 use crate::policy::access::Access;
+use crate::policy::sandbox::spec::Confinement;
 use crate::policy::verdict::Verdict;
 use crate::protocol::approval::{Answer, ApprovalRequest, Question};
 use crate::protocol::event::{Event, Level};
@@ -43,8 +44,9 @@ pub struct Dispatcher {
 /// A call that passed the gate.
 struct Admitted<'a> {
     prepared: Box<dyn Prepared + 'a>,
-    /// Whether it runs a program, which may change any file.
+    /// The title of what runs a program that may change any file.
     command: Option<String>,
+    confinement: Confinement,
 }
 
 impl Dispatcher {
@@ -119,6 +121,9 @@ impl Dispatcher {
                 envelope,
             });
         }
+        if let Some(last) = results.last_mut() {
+            add_news(&mut last.envelope, &self.cx.shell.jobs.take_ended());
+        }
         Ok(results)
     }
 
@@ -163,6 +168,7 @@ impl Dispatcher {
         };
         started(prepared.title());
         let accesses = prepared.access(&self.cx).map_err(|error| envelope_of(&error))?;
+        let mut approved = false;
         match self.desk.decide(&accesses) {
             Verdict::Allow => {}
             Verdict::Deny { reason } => {
@@ -171,10 +177,15 @@ impl Dispatcher {
                     "{reason}. Do what you can without it, or tell the user what you need"
                 )));
             }
-            Verdict::Ask { reason } => self.ask(call, &*prepared, &accesses, reason, control, events).await?,
+            Verdict::Ask { reason } => {
+                self.ask(call, &*prepared, &accesses, reason, control, events).await?;
+                approved = true;
+            }
         }
-        let command = accesses.iter().any(|access| matches!(access, Access::Exec { .. }));
-        Ok(Admitted { command: command.then(|| prepared.title()), prepared })
+        // Looking at every file before and after costs time in a large tree: not for what only looks.
+        let command = self.desk.may_change(&accesses);
+        let confinement = self.desk.confinement(&accesses, approved);
+        Ok(Admitted { command: command.then(|| prepared.title()), prepared, confinement })
     }
 
     async fn ask(
@@ -189,12 +200,12 @@ impl Dispatcher {
         if !self.interactive {
             self.denied.fetch_add(1, Ordering::Relaxed);
             return Err(denied(&format!(
-                "{reason}, and nobody can be asked here. Find a way inside the workspace, or say what you could not do"
+                "{reason}, and nobody can be asked here. Find a way that needs no question, or say what you could not do"
             )));
         }
         let (detail, is_diff) = prepared.preview(&self.cx);
         let clean = |text: &str| self.cx.vault.redact(text, Place::of_command(text)).into_owned();
-        let always_prefix = PolicyDesk::always_prefix(accesses);
+        let always_prefix = self.desk.always_prefix(accesses);
         let question = Question::Approval(ApprovalRequest {
             call_id: call.id.to_string(),
             tool: call.name.to_string(),
@@ -242,8 +253,9 @@ impl Dispatcher {
         if control.cancel.is_cancelled() {
             return Ok(*never_run());
         }
-        let cx = self.cx_for(call, control, events);
-        let Admitted { prepared, command } = admitted;
+        let mut cx = self.cx_for(call, control, events);
+        let Admitted { prepared, command, confinement } = admitted;
+        cx.confinement = confinement;
         if let Some(command) = &command {
             self.watch(control, events, Some(command)).await;
         }
@@ -341,6 +353,16 @@ impl Dispatcher {
     /// The workspace.
     pub fn root(&self) -> &Arc<PathBuf> {
         &self.cx.root
+    }
+}
+
+/// Puts behind a result what happened meanwhile.
+fn add_news(envelope: &mut Envelope, news: &[String]) {
+    for sentence in news {
+        if !envelope.text.is_empty() {
+            envelope.text.push_str("; ");
+        }
+        envelope.text.push_str(sentence);
     }
 }
 

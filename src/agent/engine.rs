@@ -2,7 +2,7 @@
 //! turn's control; the conversation belongs to whoever runs.
 
 use std::collections::VecDeque;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
@@ -13,25 +13,13 @@ use super::conversation::Conversation;
 use super::core::Core;
 use super::looks;
 use super::policy_desk::PolicyDesk;
-use super::recall::LogOriginals;
-use crate::config::load::Loaded;
+use super::wiring::{Wiring, quick_op, tell_missing_layers};
 use crate::config::prompts;
 use crate::config::settings::ContextSettings;
 use crate::context::budget::tokens::Calibration;
 use crate::protocol::event::{Event, Level, SessionInfo};
 use crate::protocol::op::Op;
 use crate::session::index;
-
-/// What the engine keeps beside the core.
-pub struct Wiring {
-    pub loaded: Loaded,
-    pub workspace: PathBuf,
-    pub project_state: PathBuf,
-    pub interactive: bool,
-    pub originals: Arc<LogOriginals>,
-    /// The model was named for this run: it wins over what a resumed session had.
-    pub model_is_wanted: bool,
-}
 
 /// The engine of one front end.
 pub struct Engine {
@@ -51,6 +39,12 @@ impl Engine {
             let _ = self.events.send(event);
         }
         self.core.mind_truncation(&self.events);
+        let events = self.events.clone();
+        self.wiring.jobs.watch(Box::new(move |rows| {
+            let _ = events.send(Event::Jobs(rows));
+        }));
+        let desk = &self.core.dispatcher.desk;
+        tell_missing_layers(desk.permission(), desk, &self.events);
         let mut deferred: VecDeque<Op> = VecDeque::new();
         loop {
             let op = match deferred.pop_front() {
@@ -63,7 +57,10 @@ impl Engine {
             let text = match op {
                 Op::Shutdown => break,
                 Op::Submit { text } => text,
-                Op::Init => prompts::INIT.trim().to_owned(),
+                Op::Init => {
+                    self.core.dispatcher.desk.want_law(true);
+                    prompts::INIT.trim().to_owned()
+                }
                 Op::Compact { focus } => {
                     if !self.compact(focus, &mut ops, &mut deferred).await {
                         break;
@@ -75,10 +72,13 @@ impl Engine {
                     continue;
                 }
             };
-            if !self.turn(text, &mut ops, &mut deferred).await {
+            let going_on = self.turn(text, &mut ops, &mut deferred).await;
+            self.core.dispatcher.desk.want_law(false);
+            if !going_on {
                 break;
             }
         }
+        self.wiring.jobs.stop_all().await;
     }
 
     /// Runs one turn while listening; `false` when the program is to end.
@@ -223,15 +223,7 @@ impl Engine {
             Op::PreviewRewind { point } => self.preview_rewind(point).await,
             Op::Rewind { point, part, force } => self.rewind(point, part, force).await,
             Op::Submit { .. } | Op::Init | Op::Compact { .. } | Op::Shutdown | Op::Interrupt => {}
-            quick => quick_op(
-                quick,
-                Beside {
-                    desk: &self.core.dispatcher.desk,
-                    wiring: &self.wiring,
-                    events: &self.events,
-                    context: &self.core.context,
-                },
-            ),
+            quick => quick_op(quick, &self.core.dispatcher.desk, &self.wiring, &self.events),
         }
     }
 
@@ -358,45 +350,7 @@ async fn listen(
             ) => {
                 deferred.push_back(later);
             }
-            Some(quick) => quick_op(quick, beside),
+            Some(quick) => quick_op(quick, beside.desk, beside.wiring, beside.events),
         }
-    }
-}
-
-/// Operations that need nothing of the conversation: done at once, also in the middle of a turn.
-fn quick_op(op: Op, beside: Beside<'_>) {
-    let Beside { desk, wiring, events, .. } = beside;
-    match op {
-        Op::SetPermission { permission } => {
-            desk.set_permission(permission);
-            let text = format!("Permission is now {}.", permission.as_str());
-            let _ = events.send(Event::Permission(permission));
-            let _ = events.send(Event::Notice { level: Level::Info, text });
-        }
-        Op::DeclineInit => {
-            if let Err(error) = desk.decline_init() {
-                let text = format!("That could not be remembered: {error}. You will be asked again.");
-                let _ = events.send(Event::Notice { level: Level::Warning, text });
-            }
-        }
-        Op::Explain { id } => looks::story(wiring.originals.path(), id, events.clone()),
-        Op::Recall { what } => {
-            let (events, originals) = (events.clone(), Arc::clone(&wiring.originals));
-            tokio::task::spawn_blocking(move || {
-                let (level, text) = match originals.for_person(&what) {
-                    Ok(text) => (Level::Info, text),
-                    Err(text) => (Level::Warning, text),
-                };
-                let _ = events.send(Event::Notice { level, text });
-            });
-        }
-        Op::ListSessions => {
-            let (events, state) = (events.clone(), wiring.project_state.clone());
-            tokio::task::spawn_blocking(move || {
-                let _ = events.send(Event::Sessions(index::list(&state)));
-            });
-        }
-        Op::ListFiles => looks::files(wiring.workspace.clone(), events.clone()),
-        _ => {}
     }
 }

@@ -30,6 +30,11 @@ impl Core {
         if let Some(reminder) = mention::reminder(text, root, nearest) {
             message.injected.push(reminder.into());
         }
+        let ended = self.dispatcher.cx.shell.jobs.take_ended();
+        if !ended.is_empty() {
+            let text = format!("<system-reminder>Meanwhile {}.</system-reminder>", ended.join("; "));
+            message.injected.push(text.into());
+        }
         if self.inject_notes
             && !steering
             && let Some(notes) = self.notes(text)

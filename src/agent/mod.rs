@@ -24,3 +24,4 @@ pub mod rewind;
 pub mod rewind_ops;
 pub mod turn;
 pub mod uptake;
+pub mod wiring;

@@ -22,6 +22,10 @@ use super::secret;
 /// Between the polite and the final signal after a time-out, and the same after an interrupt by the person.
 const TIMEOUT_GRACE: Duration = Duration::from_millis(300);
 const CANCEL_GRACE: Duration = Duration::from_millis(40);
+/// How long a wrapper may take to end everything and put things right.
+const WRAPPER_GRACE: Duration = Duration::from_millis(1_500);
+/// Above every number that a wrapper or a shell is told of.
+const FREE_FD: i32 = 80;
 /// How long a grandchild may keep the pipe open after the command itself has ended.
 const PIPE_GRACE: Duration = Duration::from_millis(120);
 /// The same after the kill, when only what is already in the pipe is of interest.
@@ -35,8 +39,22 @@ const CHUNK_BYTES: usize = 64 * 1024;
 /// Makes a name for a file in a folder that exists.
 pub type SpillName = Box<dyn FnOnce() -> io::Result<PathBuf> + Send>;
 
+/// A program that is started in the command's place, and starts it.
+pub struct Wrapper {
+    pub program: OsString,
+    /// Its arguments before the command's own words.
+    pub args: Vec<OsString>,
+    /// Files that it finds open, by number.
+    pub descriptors: Vec<(i32, OwnedFd)>,
+    /// When this is closed, it ends the command and everything that came of it, puts things right and ends itself.
+    pub lifeline: Option<OwnedFd>,
+    pub environment: Vec<(String, Option<String>)>,
+}
+
 /// A command to run.
 pub struct Spec {
+    /// What is put before it.
+    pub wrapper: Option<Wrapper>,
     pub program: OsString,
     pub args: Vec<OsString>,
     pub cwd: PathBuf,
@@ -171,24 +189,28 @@ pub async fn run(
 ) -> io::Result<Outcome> {
     let (reader, writer) = io::pipe()?;
     let (side_reader, side_writer) = io::pipe()?;
-    let mut command = tokio::process::Command::new(&spec.program);
+    let (mut command, mut descriptors, mut lifeline) = prepare(spec.wrapper, &spec.program, &spec.args);
     command
-        .args(&spec.args)
         .current_dir(&spec.cwd)
         .stdin(Stdio::null())
         .stdout(writer.try_clone()?)
         .stderr(writer)
-        .kill_on_drop(true);
+        // A wrapper ends by its lifeline, when it has put things right.
+        .kill_on_drop(lifeline.is_none());
+    descriptors.extend(spec.side_fd.map(|fd| (fd, OwnedFd::from(side_writer))));
+    // None of them may sit where another is going to be put.
+    for (_, file) in &mut descriptors {
+        *file = rustix::io::fcntl_dupfd_cloexec(&*file, FREE_FD)?;
+    }
     clean_environment(&mut command, &spec.cwd);
-    let side = spec.side_fd.map(|fd| (fd, OwnedFd::from(side_writer)));
     // SAFETY: between fork and exec only async-signal-safe system calls are made (setsid, dup2, fcntl), and nothing
     // is allocated. The descriptor made from a raw number is not closed here: it is given to the program.
     unsafe {
         command.pre_exec(move || {
             rustix::process::setsid()?;
-            if let Some((number, writer)) = &side {
+            for (number, file) in &descriptors {
                 let mut slot = OwnedFd::from_raw_fd(*number);
-                let made = rustix::io::dup2(writer, &mut slot)
+                let made = rustix::io::dup2(file, &mut slot)
                     .and_then(|()| rustix::io::fcntl_setfd(&slot, rustix::io::FdFlags::empty()));
                 std::mem::forget(slot);
                 made?;
@@ -201,7 +223,7 @@ pub async fn run(
     drop(command);
     let leader = child.id().and_then(|id| i32::try_from(id).ok()).unwrap_or(0);
     // If this future is dropped, everything the command started goes with it.
-    let mut guard = KillOnDrop(Some(leader));
+    let mut guard = KillOnDrop(Some(leader).filter(|_| lifeline.is_none()));
     let mut pipe = pipe::Receiver::from_owned_fd(reader.into())?;
     let mut sink = Sink {
         captured: Captured::default(),
@@ -229,7 +251,9 @@ pub async fn run(
                 kill_at = Instant::now() + CANCEL_GRACE;
             }
             () = sleep_until(kill_at), if !killed && status.is_none() => {
-                if timed_out || cancelled {
+                if (timed_out || cancelled) && lifeline.take().is_some() {
+                    kill_at = Instant::now() + WRAPPER_GRACE;
+                } else if timed_out || cancelled {
                     killed = true;
                     reap::signal_all(leader, Signal::KILL);
                     close_at = Instant::now() + PIPE_GRACE;
@@ -281,6 +305,28 @@ pub async fn run(
     Ok(Outcome { exit, timed_out, cancelled, leader, output: sink.captured, side })
 }
 
+/// The command as it is started, the files it finds open, and what keeps a wrapper alive.
+fn prepare(
+    wrapper: Option<Wrapper>,
+    program: &OsString,
+    args: &[OsString],
+) -> (tokio::process::Command, Vec<(i32, OwnedFd)>, Option<OwnedFd>) {
+    let Some(wrapper) = wrapper else {
+        let mut command = tokio::process::Command::new(program);
+        command.args(args);
+        return (command, Vec::new(), None);
+    };
+    let mut command = tokio::process::Command::new(wrapper.program);
+    command.args(wrapper.args).arg(program).args(args);
+    for (name, value) in &wrapper.environment {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    (command, wrapper.descriptors, wrapper.lifeline)
+}
+
 /// What lies ready in the pipe, without waiting: a grandchild may hold its other end for ever.
 fn read_ready(mut pipe: io::PipeReader) -> Vec<u8> {
     let mut bytes = vec![0; 8192];
@@ -303,12 +349,8 @@ impl Drop for KillOnDrop {
 
 /// No keys, no pagers, no prompts, no colours.
 fn clean_environment(command: &mut tokio::process::Command, cwd: &std::path::Path) {
-    for (name, _) in std::env::vars_os() {
-        let text = name.to_string_lossy();
-        let ours = ["MYCODE_", "OPENAI_", "ANTHROPIC_"].iter().any(|prefix| text.starts_with(prefix));
-        if ours || secret::is_credential_name(&text) {
-            command.env_remove(&name);
-        }
+    for name in secret::credential_variables() {
+        command.env_remove(name);
     }
     for (name, value) in [
         ("PAGER", "cat"),

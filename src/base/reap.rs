@@ -64,6 +64,13 @@ fn send(pid: i32, signal: Signal) {
     }
 }
 
+/// Kills every descendant of `ancestor`, and not itself.
+pub fn kill_descendants(ancestor: i32) {
+    for process in family(ancestor).into_iter().filter(|process| process.pid != ancestor) {
+        send(process.pid, Signal::KILL);
+    }
+}
+
 /// Sends `signal` to the group of `leader` and to every relative outside of it.
 pub fn signal_all(leader: i32, signal: Signal) {
     let family = family(leader);

@@ -39,9 +39,10 @@ pub fn clean(text: &str) -> Cow<'_, str> {
 }
 
 /// Like [`clean`], but control characters are written out too, such as `<U+001B>`: for text that a person is asked to
-/// consent to, where nothing may vanish. Only `\r\n` becomes `\n`.
+/// consent to, where nothing may vanish; so are characters that take no room. Only `\r\n` becomes `\n`.
 pub fn reveal(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(needs_work) {
+    let hides = |c: char| needs_work(c) || takes_no_room(c);
+    if !text.chars().any(hides) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len());
@@ -50,7 +51,7 @@ pub fn reveal(text: &str) -> Cow<'_, str> {
         if c == '\r' && chars.peek() == Some(&'\n') {
             continue;
         }
-        if needs_work(c) {
+        if hides(c) {
             // Writing to a String cannot fail.
             let _ = write!(out, "<U+{:04X}>", u32::from(c));
         } else {
@@ -60,8 +61,21 @@ pub fn reveal(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// Whether text that is one cell of the screen would steer the terminal or deceive the reader.
+pub fn is_harmful(symbol: &str) -> bool {
+    symbol.bytes().any(|byte| !(b' '..=b'~').contains(&byte))
+        && symbol.chars().any(|c| c == '\n' || c == '\t' || needs_work(c))
+}
+
 fn needs_work(c: char) -> bool {
     (c.is_control() && c != '\n' && c != '\t') || is_deceptive(c) || matches!(c, '\u{2028}' | '\u{2029}')
+}
+
+/// Characters that scripts and emoji need, but that change a command without being seen.
+fn takes_no_room(c: char) -> bool {
+    matches!(c,
+        '\u{ad}' | '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{200c}' | '\u{200d}' | '\u{3164}'
+        | '\u{fe00}'..='\u{fe0f}' | '\u{ffa0}' | '\u{e0100}'..='\u{e01ef}')
 }
 
 /// Characters that reorder or hide text. The joiners U+200C and U+200D stay: scripts and emoji need them.

@@ -2,6 +2,18 @@
 //! error message can leak them by accident. Also names the environment variables that hold our own keys.
 
 use std::fmt;
+use std::sync::{PoisonError, RwLock};
+
+/// Variables that the person's configuration names as keys, whatever their names look like.
+static CONFIGURED: RwLock<Vec<String>> = RwLock::new(Vec::new());
+
+/// From now on the variable counts as a credential.
+pub fn keep_from_children(name: &str) {
+    let mut names = CONFIGURED.write().unwrap_or_else(PoisonError::into_inner);
+    if !names.iter().any(|known| known == name) {
+        names.push(name.to_owned());
+    }
+}
 
 /// A key or token. `Debug` and `Display` never show it; [`Secret::expose`] is the only way to the text.
 #[derive(Clone, PartialEq, Eq)]
@@ -34,11 +46,80 @@ impl fmt::Display for Secret {
 /// Whether an environment variable's name says that its value is a credential. Such variables are not handed to
 /// child processes.
 pub fn is_credential_name(name: &str) -> bool {
+    if CONFIGURED.read().unwrap_or_else(PoisonError::into_inner).iter().any(|known| known == name) {
+        return true;
+    }
     let upper = name.to_ascii_uppercase();
-    const ENDINGS: [&str; 8] =
-        ["_KEY", "APIKEY", "_TOKEN", "_SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "_CREDENTIALS"];
+    const ENDINGS: [&str; 14] = [
+        "_KEY",
+        "APIKEY",
+        "_TOKEN",
+        "_SECRET",
+        "PASSWORD",
+        "PASSWD",
+        "PASSPHRASE",
+        "_CREDENTIALS",
+        "_ACCESS_KEY_ID",
+        "_PAT",
+        "_AUTH",
+        "_SECRETS",
+        "_CREDENTIAL",
+        "_COOKIE",
+    ];
+    const PARTS: [&str; 3] = ["SECRET_", "_TOKEN_", "PRIVATE_KEY"];
+    const WHOLE: [&str; 3] = ["TOKEN", "SECRET", "APIKEY"];
     // Its opposite is meant to be seen.
-    ENDINGS.iter().any(|ending| upper.ends_with(ending)) && !upper.ends_with("PUBLIC_KEY")
+    let named = ENDINGS.iter().any(|ending| upper.ends_with(ending))
+        || PARTS.iter().any(|part| upper.contains(part))
+        || WHOLE.contains(&upper.as_str());
+    named && !upper.ends_with("PUBLIC_KEY")
+}
+
+/// Whether a value looks like a key, whatever its variable is called: the marks that issuers put in front, a private key, or
+/// an address with a password.
+fn is_credential_value(value: &str) -> bool {
+    const MARKS: [&str; 16] = [
+        "sk-",
+        "sk_live_",
+        "rk_live_",
+        "ghp_",
+        "gho_",
+        "ghs_",
+        "ghu_",
+        "github_pat_",
+        "glpat-",
+        "xoxb-",
+        "xoxp-",
+        "AKIA",
+        "ASIA",
+        "npm_",
+        "hf_",
+        "AIza",
+    ];
+    let long = value.len() >= 16 && !value.contains(char::is_whitespace);
+    let with_password = || {
+        let rest = value.split_once("://")?.1;
+        let person = rest.split(['/', '?']).next()?.rsplit_once('@')?.0;
+        person.split_once(':').filter(|(_, password)| !password.is_empty())
+    };
+    (long && MARKS.iter().any(|mark| value.starts_with(mark)))
+        || value.contains("PRIVATE KEY-----")
+        || with_password().is_some()
+}
+
+/// The variables of this process that child processes must not inherit: our own settings and every credential. An address
+/// of a proxy stays, password and all: without it nothing would be reached.
+pub fn credential_variables() -> Vec<std::ffi::OsString> {
+    let ours =
+        |name: &str| ["MYCODE_", "OPENAI_", "ANTHROPIC_"].iter().any(|prefix| name.starts_with(prefix));
+    std::env::vars_os()
+        .filter(|(name, value)| {
+            let (name, value) = (name.to_string_lossy(), value.to_string_lossy());
+            let proxy = name.to_ascii_lowercase().ends_with("_proxy");
+            ours(&name) || is_credential_name(&name) || (!proxy && is_credential_value(&value))
+        })
+        .map(|(name, _)| name)
+        .collect()
 }
 
 #[cfg(test)]
@@ -53,6 +134,22 @@ mod tests {
     }
 
     #[test]
+    fn credential_values() {
+        for value in [
+            "ghp_0123456789abcdef0123",
+            "postgres://user:pass@host/db",
+            "-----BEGIN RSA PRIVATE KEY-----\nx",
+            "AKIA0123456789ABCDEF",
+        ] {
+            assert!(is_credential_value(value), "{value}");
+        }
+        for value in ["https://host/a:b@c", "sk-", "ghp_ is a mark of keys", "/usr/bin:/bin", "git@host:path"]
+        {
+            assert!(!is_credential_value(value), "{value}");
+        }
+    }
+
+    #[test]
     fn credential_names() {
         for name in [
             "OPENAI_API_KEY",
@@ -63,6 +160,10 @@ mod tests {
             "DB_PASSWD",
             "GOOGLE_APPLICATION_CREDENTIALS",
             "GPG_KEY",
+            "AWS_ACCESS_KEY_ID",
+            "GITHUB_PAT",
+            "SECRET_SAUCE",
+            "TOKEN",
         ] {
             assert!(is_credential_name(name), "{name}");
         }

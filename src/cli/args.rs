@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::notes_args::NotesArgs;
 use crate::config::settings::{Permission, ProviderKind};
@@ -63,6 +63,10 @@ pub struct ModelArgs {
     #[arg(long, global = true, help_heading = "Work", value_name = "N")]
     pub max_steps: Option<u32>,
 
+    /// Trust this folder's own configuration, this once
+    #[arg(long, global = true, help_heading = "Work")]
+    pub trust: bool,
+
     /// Work in this folder
     #[arg(short = 'C', long = "cd", global = true, help_heading = "Work", value_name = "DIR")]
     pub folder: Option<PathBuf>,
@@ -88,8 +92,14 @@ pub enum Command {
     Tool(ToolArgs),
     /// Rank the files that a task is about
     Locate(LocateArgs),
+    /// Run a command in the sandbox that the agent's commands run in
+    Sandbox(SandboxArgs),
     /// Make a session's requests again and check them, or compare context policies on recordings
     Replay(ReplayArgs),
+    /// Say whether a command may run, and why
+    Policy(PolicyArgs),
+    /// Let this folder's own configuration redirect the model and set the permission
+    Trust(TrustArgs),
     /// Show what is configured and whether it works
     Doctor(DoctorArgs),
     /// Print a shell completion script
@@ -211,6 +221,59 @@ pub struct LocateArgs {
     /// Show what each signal adds to a file's score
     #[arg(long)]
     pub explain: bool,
+}
+
+#[derive(Args, Debug)]
+pub struct SandboxArgs {
+    /// Let it reach the network
+    #[arg(long)]
+    pub network: bool,
+
+    /// The command: one word is a line for bash, several are a program and its arguments
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub command: Vec<std::ffi::OsString>,
+}
+
+#[derive(Args, Debug)]
+pub struct PolicyArgs {
+    #[command(subcommand)]
+    pub command: PolicyCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum PolicyCommand {
+    /// Print the verdict over a command: allow, ask or deny
+    Check(CheckArgs),
+}
+
+#[derive(Args, Debug)]
+pub struct CheckArgs {
+    /// One JSON object
+    #[arg(long)]
+    pub json: bool,
+
+    /// Whether the command would run in a sandbox; `auto`: as it would here
+    #[arg(long, value_name = "AUTO|YES|NO", default_value = "auto")]
+    pub confined: Confined,
+
+    /// The command, behind `--`; several words are joined with spaces
+    #[arg(last = true, required = true)]
+    pub words: Vec<String>,
+}
+
+/// Whether a sandbox holds the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Confined {
+    Auto,
+    Yes,
+    No,
+}
+
+#[derive(Args, Debug)]
+pub struct TrustArgs {
+    /// Take the trust back
+    #[arg(long)]
+    pub revoke: bool,
 }
 
 #[derive(Args, Debug)]

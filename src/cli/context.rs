@@ -49,6 +49,7 @@ pub fn run(cli: &Cli, args: &ContextArgs) -> Result<(), Failure> {
             model,
             workspace: opened.workspace,
             project_state: opened.project_state,
+            own_folders: Vec::new(),
             interactive: false,
             resume: Some(log),
         })?

@@ -96,6 +96,7 @@ fn setup(folder: &Path, screen: bool) -> Result<Setup, Failure> {
         vars: &|_| None,
         paths: &paths,
         workspace: &workspace,
+        trust: false,
         default_permission: Permission::Auto,
     })?;
     let provider = Scripted::from_text(&paced(SCRIPT, screen))?;
@@ -106,6 +107,7 @@ fn setup(folder: &Path, screen: bool) -> Result<Setup, Failure> {
         model: "demo".into(),
         workspace,
         project_state,
+        own_folders: vec![home],
         interactive: screen,
         resume: None,
     })

@@ -5,6 +5,7 @@ use super::open;
 use super::report::{self, Failure};
 use crate::config::paths::{self, Paths};
 use crate::config::settings::Permission;
+use crate::policy::sandbox::probe as sandbox;
 use crate::provider::{absent, probe};
 
 /// Prints the report; whether a model is set up.
@@ -31,6 +32,27 @@ pub async fn run(cli: &Cli, args: &DoctorArgs) -> Result<bool, Failure> {
         "permission",
         format!("{} (terminal), auto (exec) unless set", opened.loaded.work.permission.as_str()),
     );
+    if opened.loaded.work.sandbox {
+        let held = sandbox::held();
+        for layer in &held.rows {
+            let state = if layer.available { "available" } else { "missing" };
+            line(&format!("  {}", layer.name), format!("{state}: {}", layer.detail));
+        }
+        let whole = match (held.files, held.network) {
+            (true, true) => {
+                "read-only and auto are held by the kernel (`.env` files in the workspace stay readable)"
+            }
+            (true, false) => {
+                "files are held by the kernel; the network can't be kept off, so auto asks for what is not known"
+            }
+            _ => {
+                "commands can't be confined: auto asks for what is not known to stay in the workspace; exec refuses read-only and auto"
+            }
+        };
+        line("sandbox", whole.to_owned());
+    } else {
+        line("sandbox", "switched off by your settings".to_owned());
+    }
     let context = &opened.loaded.context;
     line(
         "window",

@@ -6,7 +6,9 @@ use super::args::{Cli, ExecArgs};
 use super::open::{self, Which};
 use super::report::{Failure, Kind};
 use crate::agent::build;
+use crate::config::settings::Permission;
 use crate::exec::run::{self, ExecOptions};
+use crate::policy::sandbox::probe;
 
 /// The most that is read from standard input as a prompt, in bytes.
 const MAX_STDIN: u64 = 10 * 1024 * 1024;
@@ -30,6 +32,16 @@ pub async fn run(cli: &Cli, args: &ExecArgs) -> Result<u8, Failure> {
         (None, false) => Which::New,
     };
     let setup = open::setup(cli, false, &which).await?;
+    let work = &setup.loaded.work;
+    let demanded = work.sandbox && matches!(work.permission, Permission::ReadOnly | Permission::Auto);
+    // Nobody watches here: a level that the kernel can't hold is not run as if it could.
+    if demanded && let Some(why) = probe::held().refusal() {
+        return Err(Failure::new(
+            Kind::Config,
+            format!("permission {} can't be held: {why}", work.permission.as_str()),
+            "`mycode doctor` shows each layer; --permission full, or sandbox = false in your config.toml, runs without",
+        ));
+    }
     let handle = build::start(setup)?;
     let outcome = run::run(handle.ops, handle.events, prompt, ExecOptions::detect(args.json)).await;
     match outcome.lost {

@@ -21,6 +21,15 @@ pub struct Opened {
     pub loaded: Loaded,
     pub workspace: PathBuf,
     pub project_state: PathBuf,
+    /// Where our configuration, sessions and rules lie.
+    pub paths: Paths,
+}
+
+impl Opened {
+    /// Our own folders, which no command may see.
+    pub fn own_folders(&self) -> Vec<PathBuf> {
+        vec![self.paths.config.clone(), self.paths.state.clone()]
+    }
 }
 
 /// Which session to work in.
@@ -30,13 +39,13 @@ pub enum Which {
     Id(String),
 }
 
-/// Reads the configuration.
+/// The folder to work in: the named one or the current one, links followed.
 ///
 /// # Errors
-/// A folder that is not there, or settings that cannot be used.
-pub fn open(model: &ModelArgs, default_permission: Permission) -> Result<Opened, Failure> {
-    let folder = match &model.folder {
-        Some(folder) => folder.clone(),
+/// When it is not there, or no folder.
+pub fn workspace(folder: Option<&Path>) -> Result<PathBuf, Failure> {
+    let folder = match folder {
+        Some(folder) => folder.to_owned(),
         None => std::env::current_dir().map_err(|error| {
             Failure::new(
                 Kind::Usage,
@@ -59,6 +68,15 @@ pub fn open(model: &ModelArgs, default_permission: Permission) -> Result<Opened,
             "name a folder",
         ));
     }
+    Ok(workspace)
+}
+
+/// Reads the configuration.
+///
+/// # Errors
+/// A folder that is not there, or settings that cannot be used.
+pub fn open(model: &ModelArgs, default_permission: Permission) -> Result<Opened, Failure> {
+    let workspace = workspace(model.folder.as_deref())?;
     let paths = Paths::from_env();
     let flags = Raw {
         provider: model.provider,
@@ -76,10 +94,11 @@ pub fn open(model: &ModelArgs, default_permission: Permission) -> Result<Opened,
         vars: &|name| std::env::var(name).ok(),
         paths: &paths,
         workspace: &workspace,
+        trust: model.trust,
         default_permission,
     })?;
     let project_state = paths.project(&workspace);
-    Ok(Opened { loaded, workspace, project_state })
+    Ok(Opened { loaded, workspace, project_state, paths })
 }
 
 /// The session's log, or `None` for a new session.
@@ -121,7 +140,9 @@ pub fn log_of(folder: Option<&Path>, wanted: Option<&str>) -> Result<PathBuf, Fa
 /// Settings or a session that cannot be used.
 pub async fn setup(cli: &Cli, interactive: bool, which: &Which) -> Result<Setup, Failure> {
     let default_permission = if interactive { Permission::Ask } else { Permission::Auto };
-    let Opened { mut loaded, workspace, project_state } = open(&cli.model, default_permission)?;
+    let opened = open(&cli.model, default_permission)?;
+    let own_folders = opened.own_folders();
+    let Opened { mut loaded, workspace, project_state, .. } = opened;
     if let Some(error) = loaded.provider_error.take() {
         return Err(error.into());
     }
@@ -160,7 +181,7 @@ pub async fn setup(cli: &Cli, interactive: bool, which: &Which) -> Result<Setup,
         loaded.context = loaded.context_for(&settings.model, Some(window.tokens))?;
     }
     let model = loaded.provider.as_ref().map_or_else(|| Arc::from("no model"), |s| Arc::clone(&s.model));
-    Ok(Setup { loaded, provider, model, workspace, project_state, interactive, resume })
+    Ok(Setup { loaded, provider, model, workspace, project_state, own_folders, interactive, resume })
 }
 
 fn first_run() -> String {

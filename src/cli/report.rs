@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::io::Write;
 use std::process::ExitCode;
 
+use crate::base::sanitize::reveal;
 use crate::config::load::ConfigError;
 use crate::note::error::NoteError;
 use crate::provider::api::ProviderError;
@@ -36,12 +37,12 @@ impl Failure {
     /// Prints it to standard error and gives its exit code.
     pub fn report(&self) -> ExitCode {
         let mut out = std::io::stderr().lock();
-        let _ = writeln!(out, "error: {}", self.message);
+        let _ = writeln!(out, "error: {}", reveal(&self.message));
         for cause in &self.causes {
-            let _ = writeln!(out, "caused by: {cause}");
+            let _ = writeln!(out, "caused by: {}", reveal(cause));
         }
         for hint in &self.hints {
-            let _ = writeln!(out, "hint: {hint}");
+            let _ = writeln!(out, "hint: {}", reveal(hint));
         }
         ExitCode::from(self.kind as u8)
     }

@@ -21,6 +21,7 @@ use crate::evidence::desk::Desk;
 use crate::model::call::ToolCall;
 use crate::model::envelope::{Envelope, ErrorCode, Status};
 use crate::policy::rules::Rules;
+use crate::policy::sandbox::session::Sandbox;
 use crate::session::index;
 use crate::tool::cx::ToolCx;
 
@@ -39,6 +40,11 @@ pub async fn run(cli: &Cli, args: &ToolArgs) -> Result<bool, Failure> {
     let opened = open::open(&cli.model, Permission::Auto)?;
     let spill = Arc::new(Spill::new(opened.project_state.join("tool-output")));
     let mut cx = ToolCx::new(opened.workspace.clone(), Arc::clone(&spill));
+    cx.sandbox = Arc::new(Sandbox::new(
+        opened.workspace.clone(),
+        opened.own_folders(),
+        vec![spill.folder().to_owned()],
+    ));
     let originals = LogOriginals::default();
     if let Some(path) = index::last(&opened.project_state) {
         originals.follow(path);
@@ -46,10 +52,11 @@ pub async fn run(cli: &Cli, args: &ToolArgs) -> Result<bool, Failure> {
     cx.originals = Some(Arc::new(originals));
     cx.evidence = Some(Arc::new(Desk::new(&opened.workspace, &opened.project_state)));
     let desk = PolicyDesk::new(
-        opened.loaded.work.permission,
+        &opened.loaded.work,
         Rules::load(&opened.project_state),
-        opened.workspace.clone(),
+        &opened.workspace,
         vec![spill.folder().to_owned()],
+        &opened.own_folders(),
     );
     let dispatcher = Dispatcher::new(cx, Arc::new(desk), spill, false, false);
     if args.name != "-" {

@@ -15,8 +15,9 @@ use super::raw::Raw;
 use super::settings::{
     ContextSettings, MIN_WINDOW_TOKENS, Origin, Permission, ProviderKind, ProviderSettings, WorkSettings,
 };
+use super::trust::Trust;
 use crate::base::file::{self, FileError};
-use crate::base::secret::Secret;
+use crate::base::secret::{self, Secret};
 
 const DEFAULTS: &str = include_str!("../../config.toml");
 /// The largest configuration file.
@@ -56,6 +57,8 @@ pub struct Sources<'a> {
     pub vars: &'a dyn Fn(&str) -> Option<String>,
     pub paths: &'a Paths,
     pub workspace: &'a Path,
+    /// The person trusts the project's own file, this once.
+    pub trust: bool,
     /// The permission used when nothing is set: `ask` for the terminal, `auto` for exec.
     pub default_permission: Permission,
 }
@@ -73,14 +76,18 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
     let project = match read(&project_path)? {
         None => Raw::default(),
         Some(text) => {
-            let (raw, refused) =
-                Raw::parse_project(&text).map_err(|what| unparsable(&project_path, &what))?;
-            if !refused.is_empty() {
-                notices.push(format!(
-                    "{} may not set {}: ignored. Set it in your own config.toml if you want it.",
-                    project_path.display(),
-                    refused.join(", ")
-                ));
+            let trust = Trust::new(&sources.paths.project(sources.workspace));
+            let trusted = sources.trust || trust.holds(&text);
+            let (raw, personal) =
+                Raw::parse_project(&text, trusted).map_err(|what| unparsable(&project_path, &what))?;
+            if !personal.is_empty() {
+                let keys = personal.join(", ");
+                let path = project_path.display();
+                notices.push(if trusted {
+                    format!("{path} is trusted and sets {keys}. `mycode trust --revoke` takes that back.")
+                } else {
+                    format!("{path} wants to set {keys}: ignored. If you trust it, run `mycode trust` here.")
+                });
             }
             raw
         }
@@ -101,6 +108,7 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
     let context = context(&raw, &model, None)?;
     let work = WorkSettings {
         permission: raw.permission.unwrap_or(sources.default_permission),
+        sandbox: raw.sandbox.unwrap_or(true),
         max_steps: raw.max_steps.unwrap_or(500).max(1),
         task_context: raw
             .task_context
@@ -129,6 +137,17 @@ impl Loaded {
     pub fn local_provider(&self, base_url: String, model: &str) -> ProviderSettings {
         settings(&self.raw, ProviderKind::Openai, base_url, None, self.raw.model.as_deref().unwrap_or(model))
     }
+}
+
+/// What the project's own file would set once it is trusted, with its text; `None` without such a file.
+///
+/// # Errors
+/// When the file cannot be read or parsed.
+pub fn project_wishes(workspace: &Path) -> Result<Option<(String, Vec<String>)>, ConfigError> {
+    let path = paths::project_config(workspace);
+    let Some(text) = read(&path)? else { return Ok(None) };
+    let (_, personal) = Raw::parse_project(&text, false).map_err(|what| unparsable(&path, &what))?;
+    Ok(Some((text, personal)))
 }
 
 fn read(path: &Path) -> Result<Option<String>, ConfigError> {
@@ -206,6 +225,7 @@ fn provider(
     let key_name = raw.api_key_env.clone();
     let key = match &key_name {
         Some(name) => {
+            secret::keep_from_children(name);
             let found = var(name);
             if found.is_none() {
                 return Err(bad(
@@ -330,6 +350,7 @@ mod tests {
             vars: &|name| vars.get(name).cloned(),
             paths: &paths,
             workspace: Path::new("/nowhere/project"),
+            trust: false,
             default_permission: Permission::Ask,
         })
     }

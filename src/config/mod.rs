@@ -7,3 +7,4 @@ pub mod paths;
 pub mod prompts;
 pub mod raw;
 pub mod settings;
+pub mod trust;

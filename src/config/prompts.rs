@@ -12,6 +12,7 @@ pub const TOOL_WRITE: &str = include_str!("../../prompts/tools/write.md");
 pub const TOOL_EDIT: &str = include_str!("../../prompts/tools/edit.md");
 pub const TOOL_MULTI_EDIT: &str = include_str!("../../prompts/tools/multi_edit.md");
 pub const TOOL_BASH: &str = include_str!("../../prompts/tools/bash.md");
+pub const TOOL_JOB: &str = include_str!("../../prompts/tools/job.md");
 pub const TOOL_TODO_WRITE: &str = include_str!("../../prompts/tools/todo_write.md");
 pub const TOOL_ASK_USER: &str = include_str!("../../prompts/tools/ask_user.md");
 pub const TOOL_LOCATE: &str = include_str!("../../prompts/tools/locate.md");

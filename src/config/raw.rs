@@ -7,6 +7,8 @@ use std::path::PathBuf;
 use serde::Deserialize;
 
 use super::settings::{Permission, Profile, ProviderKind};
+use crate::base::sanitize;
+use crate::base::text::one_line;
 
 /// One source's values. Unknown keys are refused, so that a misspelt key is noticed.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -32,15 +34,29 @@ pub struct Raw {
     pub profile: Option<Profile>,
     pub cached_price: Option<f64>,
     pub permission: Option<Permission>,
+    pub sandbox: Option<bool>,
     pub max_steps: Option<u32>,
     pub inject_notes: Option<bool>,
     pub task_context: Option<bool>,
     pub task_context_wait_ms: Option<u64>,
 }
 
-/// Keys that a project's file may not set: they would redirect prompts or loosen the person's rules.
-pub const PERSONAL_KEYS: &[&str] =
-    &["provider", "base_url", "api_key_env", "script", "headers", "permission"];
+/// Keys that a project's file may set only when the person trusts it: they would redirect
+/// prompts or cost, or loosen the person's rules.
+pub const PERSONAL_KEYS: &[&str] = &[
+    "provider",
+    "model",
+    "light_model",
+    "base_url",
+    "api_key_env",
+    "script",
+    "headers",
+    "permission",
+    "sandbox",
+];
+
+/// A value is shown in so many characters.
+const MAX_SHOWN: usize = 300;
 
 impl Raw {
     /// Parses a file's text.
@@ -51,20 +67,26 @@ impl Raw {
         toml::from_str(text).map_err(|error| error.to_string())
     }
 
-    /// Parses a project's file: the personal keys are taken out and named.
+    /// Parses a project's file. Unless it is trusted the personal keys are taken out; they are named with their values
+    /// either way.
     ///
     /// # Errors
     /// As [`Raw::parse`].
-    pub fn parse_project(text: &str) -> Result<(Self, Vec<String>), String> {
+    pub fn parse_project(text: &str, trusted: bool) -> Result<(Self, Vec<String>), String> {
         let mut table: toml::Table =
             toml::from_str(text).map_err(|error: toml::de::Error| error.to_string())?;
-        let refused = PERSONAL_KEYS
-            .iter()
-            .filter(|key| table.remove(**key).is_some())
-            .map(|key| (*key).to_owned())
-            .collect();
+        let mut personal = Vec::new();
+        for key in PERSONAL_KEYS {
+            if let Some(value) = table.get(*key) {
+                let shown = serde_json::to_string(value).unwrap_or_default();
+                personal.push(format!("{key} = {}", one_line(&sanitize::reveal(&shown), MAX_SHOWN)));
+                if !trusted {
+                    table.remove(*key);
+                }
+            }
+        }
         let raw = table.try_into().map_err(|error: toml::de::Error| error.to_string())?;
-        Ok((raw, refused))
+        Ok((raw, personal))
     }
 
     /// Reads `MYCODE_<KEY>` through `var`. Values are TOML scalars; what does not parse as one is a string.
@@ -132,6 +154,7 @@ impl Raw {
             profile,
             cached_price,
             permission,
+            sandbox,
             max_steps,
             inject_notes,
             task_context,
@@ -161,6 +184,7 @@ const KEYS: &[&str] = &[
     "profile",
     "cached_price",
     "permission",
+    "sandbox",
     "max_steps",
     "inject_notes",
     "task_context",
@@ -192,10 +216,13 @@ mod tests {
     #[test]
     fn a_project_cannot_redirect_or_loosen() {
         let (raw, refused) =
-            Raw::parse_project("base_url = \"http://evil\"\npermission = \"full\"\nmax_steps = 3").unwrap();
+            Raw::parse_project("base_url = \"http://evil\"\npermission = \"full\"\nmax_steps = 3", false)
+                .unwrap();
         assert_eq!(raw.base_url, None);
         assert_eq!(raw.max_steps, Some(3));
-        assert_eq!(refused, ["base_url", "permission"]);
+        assert_eq!(refused, ["base_url = \"http://evil\"", "permission = \"full\""]);
+        let (raw, _) = Raw::parse_project("base_url = \"http://ours\"", true).unwrap();
+        assert_eq!(raw.base_url.as_deref(), Some("http://ours"));
     }
 
     #[test]

@@ -203,6 +203,8 @@ pub const MIN_WINDOW_TOKENS: u64 = 4_096;
 #[derive(Clone, Debug, PartialEq)]
 pub struct WorkSettings {
     pub permission: Permission,
+    /// Whether commands run in the sandbox where the level says so.
+    pub sandbox: bool,
     /// Model replies per turn.
     pub max_steps: u32,
     /// How long a new task may wait for the files that it seems to be about; `None`: it is sent without them.

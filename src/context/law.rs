@@ -11,8 +11,10 @@ use super::compress::redact;
 use super::parts::Part;
 use crate::base::text;
 
+/// What `/init` writes.
+pub const OWN_NAME: &str = "CODE_LAW.md";
 /// File names in order of preference; one file a folder. The first is matched in any case.
-const NAMES: [&str; 3] = ["CODE_LAW.md", "AGENTS.md", "CLAUDE.md"];
+const NAMES: [&str; 3] = [OWN_NAME, "AGENTS.md", "CLAUDE.md"];
 
 /// The largest rules file that is taken up, in bytes; a larger one is named as left out, in the rules' own place.
 const MAX_BYTES: u64 = 1024 * 1024;

@@ -13,4 +13,6 @@ pub enum Access {
     WriteOwn(PathBuf),
     /// A shell command, exactly as it will run, and the folder in which it starts.
     Exec { command: String, cwd: PathBuf },
+    /// The command of the same call reaches the network.
+    Network,
 }

@@ -1,97 +1,320 @@
-//! Where a command works, and whether a word of it can name something elsewhere. Links are followed on the disk, as the
-//! program will follow them. Knows no program.
+//! Where a command works, and whether a word of it can name something that it must not touch. Links are followed on the
+//! disk, as the program will follow them. Knows no program.
 
 use std::path::{Path, PathBuf};
 
-use super::shell::Word;
+use super::flow::call::Arg;
+use super::{secrets, steering};
 use crate::base::path;
 
-/// Folders inside the workspace that steer programs rather than being worked on: changing them asks even where other
-/// changes don't.
-const STEERING: &[&str] = &[".git", ".mycode"];
 /// Patterns that match more than this are not looked through.
 const MAX_MATCHES: usize = 5_000;
 /// Of an argument longer than this, not every part is looked at.
 const MAX_OPTION_BYTES: usize = 256;
-/// Folders in which one line can find itself after several `cd`.
-const MAX_FOLDERS: usize = 16;
 
-/// The workspace, what else may be read, and the folders in which a command can find itself.
-#[derive(Clone)]
-pub struct Place<'a> {
-    workspace: &'a Path,
-    readable: &'a [&'a Path],
-    folders: Vec<PathBuf>,
+/// The workspace, what else may be read by the tools, and what is secret.
+#[derive(Clone, Debug)]
+pub struct Place {
+    pub workspace: PathBuf,
+    readable: Vec<PathBuf>,
+    secrets: Vec<PathBuf>,
+    pub home: Option<PathBuf>,
 }
 
-impl<'a> Place<'a> {
-    pub fn new(workspace: &'a Path, readable: &'a [&'a Path], cwd: &Path) -> Self {
-        Self { workspace, readable, folders: vec![path::follow(cwd)] }
+/// What reading a word means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reading {
+    Free,
+    Secret(String),
+    Unknown,
+}
+
+/// What changing a word means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Changing {
+    /// Below the workspace.
+    Inside,
+    /// A device that keeps nothing.
+    Nothing,
+    /// The workspace as a whole, or what steers other programs in it.
+    Guarded(String),
+    Outside(String),
+    /// Everything of the machine or of the person.
+    Everything(String),
+    Unknown,
+}
+
+impl Place {
+    /// `own` are the program's folders; nothing in them is for a command's eyes but what is `readable`.
+    pub fn new(workspace: &Path, readable: &[&Path], own: &[&Path]) -> Self {
+        Self::at_home(workspace, readable, own, std::env::home_dir().filter(|home| home.is_absolute()))
     }
 
-    pub fn starts_inside(&self) -> bool {
-        self.folders.iter().all(|folder| folder.starts_with(self.workspace))
-    }
-
-    /// After `cd`: whether it happens can hang on what went before, so the old folders stay possible. False when
-    /// that leads outside.
-    pub fn enter(&mut self, folder: &str) -> bool {
-        let mut more = Vec::new();
-        for from in &self.folders {
-            let to = from.join(folder);
-            // The shell takes `..` by text, programs by the disk.
-            more.push(path::follow(&path::normalize(&to)));
-            more.push(path::follow(&to));
+    pub fn at_home(workspace: &Path, readable: &[&Path], own: &[&Path], home: Option<PathBuf>) -> Self {
+        let secrets = secrets::places(home.as_deref(), own).iter().map(|place| path::follow(place)).collect();
+        Self {
+            workspace: path::follow(workspace),
+            readable: readable.iter().map(|folder| folder.to_path_buf()).collect(),
+            secrets,
+            home: home.map(|home| path::follow(&home)),
         }
-        more.retain(|folder| !self.folders.contains(folder));
-        more.dedup();
-        self.folders.extend(more);
-        !folder.starts_with('~') && self.folders.len() <= MAX_FOLDERS && self.starts_inside()
     }
 
-    /// Whether whatever the word names may be read without a question.
-    pub fn may_read(&self, word: &Word) -> bool {
-        let inside = |path: &Path| {
-            path.starts_with(self.workspace) || self.readable.iter().any(|folder| path.starts_with(folder))
+    /// What reading the word means. `deep`: everything below it is read as well.
+    pub fn reading(&self, arg: &Arg, folders: &[PathBuf], deep: bool) -> Reading {
+        if arg.open_at.is_some() {
+            let process = arg.text.starts_with("/proc/");
+            return if process { Reading::Secret(arg.text.clone()) } else { Reading::Unknown };
+        }
+        if is_stream(&arg.text) {
+            return Reading::Free;
+        }
+        if arg.glob_at.is_some()
+            && let Some(secret) = self.secret_by_pattern(&arg.text, folders)
+        {
+            return Reading::Secret(secret);
+        }
+        let Some(texts) = paths_in(&arg.text) else { return Reading::Unknown };
+        for text in texts {
+            match self.resolved(text, arg.glob_at.is_some() && text == arg.text, folders) {
+                None => return Reading::Unknown,
+                Some(paths) => {
+                    if let Some(secret) = paths.iter().find(|path| self.is_secret(path, deep)) {
+                        return Reading::Secret(secret.display().to_string());
+                    }
+                }
+            }
+        }
+        Reading::Free
+    }
+
+    /// A secret place that the pattern would match if it were there.
+    fn secret_by_pattern(&self, pattern: &str, folders: &[PathBuf]) -> Option<String> {
+        let fits = |pattern: &Path, secret: &Path| {
+            let mut wanted = pattern.components();
+            secret.components().all(|part| {
+                let Some(own) = wanted.next() else { return false };
+                let (own, part) = (own.as_os_str().to_string_lossy(), part.as_os_str().to_string_lossy());
+                match (own.find(['*', '?', '[']), own.rfind(['*', '?', ']'])) {
+                    (Some(first), Some(last)) => {
+                        // A pattern matches hidden names only where it says so.
+                        (!part.starts_with('.') || own.starts_with('.'))
+                            && part.starts_with(&own[..first])
+                            && part.ends_with(&own[last + 1..])
+                    }
+                    _ => own == part,
+                }
+            })
         };
-        let fine = |text: &str| text == "/dev/null" || self.all(text, inside);
-        paths_in(&word.text).is_some_and(|paths| paths.into_iter().all(fine))
-            && (word.glob_at.is_none()
-                || self.folders.iter().all(|folder| matches_stay(folder, &word.text, &inside)))
+        let starts = if pattern.starts_with('/') { &[][..] } else { folders };
+        let whole =
+            std::iter::once(PathBuf::from(pattern)).chain(starts.iter().map(|folder| folder.join(pattern)));
+        whole
+            .filter(|pattern| pattern.is_absolute())
+            .find(|pattern| self.secrets.iter().any(|secret| fits(pattern, secret)))
+            .map(|pattern| pattern.display().to_string())
     }
 
-    /// Whether whatever the word names may be changed in `auto`.
-    pub fn may_change(&self, word: &Word) -> bool {
-        let inside = |path: &Path| path.strip_prefix(self.workspace).is_ok_and(|rest| !steers(rest));
-        let fine = |text: &str| is_scratch(text) || self.all(text, inside);
-        paths_in(&word.text).is_some_and(|paths| paths.into_iter().all(fine))
-            && (word.glob_at.is_none()
-                || is_scratch(&word.text)
-                || self.folders.iter().all(|folder| matches_stay(folder, &word.text, &inside)))
+    /// Whether a canonical path is secret, or with `deep`, holds something that is.
+    pub fn is_secret(&self, path: &Path, deep: bool) -> bool {
+        if self.readable.iter().any(|folder| path.starts_with(folder)) {
+            return false;
+        }
+        // A workspace in a secret place is still the workspace.
+        let inside = |secret: &PathBuf| {
+            path.starts_with(secret)
+                && !(self.workspace.starts_with(secret) && path.starts_with(&self.workspace))
+        };
+        secrets::is_process_inside(path)
+            || self.secrets.iter().any(inside)
+            || (deep
+                && !path.starts_with("/proc")
+                && self.secrets.iter().any(|secret| secret.starts_with(path) && secret.exists()))
     }
 
-    fn all(&self, text: &str, inside: impl Fn(&Path) -> bool) -> bool {
-        !text.starts_with('~') && self.folders.iter().all(|folder| inside(&path::follow(&folder.join(text))))
+    /// What changing the file named by the word means.
+    pub fn changing(&self, arg: &Arg, folders: &[PathBuf]) -> Changing {
+        let mut worst = Changing::Nothing;
+        let Some(texts) = paths_in(&arg.text) else { return Changing::Unknown };
+        for text in texts {
+            let one = self.changing_text(text, arg, folders);
+            match (&one, &worst) {
+                (Changing::Everything(_), _) => return one,
+                (Changing::Nothing, _) => {}
+                (Changing::Inside, Changing::Nothing)
+                | (
+                    Changing::Guarded(_) | Changing::Outside(_),
+                    Changing::Nothing | Changing::Inside | Changing::Unknown,
+                )
+                | (Changing::Unknown, Changing::Nothing | Changing::Inside) => worst = one,
+                _ => {}
+            }
+        }
+        worst
+    }
+
+    fn changing_text(&self, text: &str, arg: &Arg, folders: &[PathBuf]) -> Changing {
+        if is_stream(text) {
+            return Changing::Nothing;
+        }
+        let glob = arg.glob_at.is_some() && text == arg.text;
+        let open = arg.open_at.filter(|_| text == arg.text);
+        if let Some(at) = open {
+            // Only what is beyond the known front is open, but `..` may lead anywhere.
+            let known = &text[..at];
+            return match known.rfind('/') {
+                Some(slash) if known.starts_with('/') => {
+                    let front = path::follow(Path::new(&known[..=slash]));
+                    if slash == 0 || !(front.starts_with(&self.workspace) || self.is_scratch(&front)) {
+                        Changing::Outside(text.to_owned())
+                    } else {
+                        Changing::Unknown
+                    }
+                }
+                _ => Changing::Unknown,
+            };
+        }
+        if let Some(everything) = self.everything(text, folders) {
+            return Changing::Everything(everything);
+        }
+        let Some(paths) = self.resolved(text, glob, folders) else { return Changing::Unknown };
+        for path in paths {
+            if self.is_scratch(&path) {
+                continue;
+            }
+            match path.strip_prefix(&self.workspace) {
+                Err(_) => return Changing::Outside(text.to_owned()),
+                Ok(rest)
+                    if rest.as_os_str().is_empty() || steering::steers(rest) || self.steers_logins(&path) =>
+                {
+                    return Changing::Guarded(text.to_owned());
+                }
+                Ok(_) => {}
+            }
+        }
+        Changing::Inside
+    }
+
+    /// A workspace may hold its owner's home.
+    fn steers_logins(&self, path: &Path) -> bool {
+        let home = self.home.as_deref().filter(|home| home.starts_with(&self.workspace));
+        home.and_then(|home| path.strip_prefix(home).ok()).is_some_and(steering::steers_logins)
+    }
+
+    /// Below the folders for temporary files. Where the workspace lies there itself, its neighbours are not.
+    fn is_scratch(&self, path: &Path) -> bool {
+        ["/tmp", "/var/tmp", "/dev/shm", "/private/tmp"].iter().any(|folder| {
+            let folder = path::follow(Path::new(folder));
+            let first = |path: &Path| {
+                path.strip_prefix(&folder)
+                    .ok()
+                    .and_then(|rest| rest.components().next().map(|part| part.as_os_str().to_owned()))
+            };
+            first(path).is_some_and(|name| first(&self.workspace) != Some(name))
+        })
+    }
+
+    /// Names for the whole machine or all of a person's files.
+    fn everything(&self, text: &str, folders: &[PathBuf]) -> Option<String> {
+        let trimmed = text.trim_end_matches(['*', '.']).trim_end_matches('/');
+        let globbed = text.ends_with('*');
+        let starts: Vec<PathBuf> = match folders {
+            [] if text.starts_with('/') => vec![PathBuf::from("/")],
+            folders => folders.to_vec(),
+        };
+        let whole = starts.iter().any(|folder| {
+            let path = match (text.starts_with('/'), globbed) {
+                (true, _) => path::follow(Path::new(if trimmed.is_empty() { "/" } else { trimmed })),
+                (false, true) => path::follow(&folder.join(trimmed)),
+                (false, false) => path::follow(&folder.join(text)),
+            };
+            let system = [
+                "/",
+                "/bin",
+                "/boot",
+                "/dev",
+                "/etc",
+                "/home",
+                "/lib",
+                "/lib64",
+                "/opt",
+                "/proc",
+                "/root",
+                "/sbin",
+                "/srv",
+                "/sys",
+                "/usr",
+                "/usr/bin",
+                "/usr/lib",
+                "/usr/local",
+                "/var",
+                "/Users",
+                "/System",
+                "/Library",
+                "/Applications",
+            ];
+            let is_system = system.iter().any(|name| path == Path::new(name));
+            let is_home = self.home.as_deref() == Some(path.as_path());
+            let holds_us = self.workspace.starts_with(&path) && path != self.workspace;
+            let is_ours = path == self.workspace;
+            (is_system
+                || is_home
+                || (holds_us && self.home.as_deref().is_some_and(|home| home.starts_with(&path))))
+                && !is_ours
+        });
+        whole.then(|| text.to_owned())
+    }
+
+    /// The canonical paths that the word may name; `None` when that is not known.
+    fn resolved(&self, text: &str, glob: bool, folders: &[PathBuf]) -> Option<Vec<PathBuf>> {
+        if folders.is_empty() && !text.starts_with('/') {
+            return None;
+        }
+        let start = [PathBuf::from("/")];
+        let folders = if text.starts_with('/') { &start[..] } else { folders };
+        let mut all = Vec::new();
+        for folder in folders {
+            if glob {
+                all.extend(matches(folder, text)?);
+            } else {
+                all.push(path::follow(&folder.join(text)));
+            }
+        }
+        Some(all)
+    }
+
+    /// Whether the word certainly names something below the workspace.
+    pub fn is_inside(&self, arg: &Arg, folders: &[PathBuf]) -> bool {
+        arg.open_at.is_none()
+            && self
+                .resolved(&arg.text, arg.glob_at.is_some(), folders)
+                .is_some_and(|paths| paths.iter().all(|path| path.starts_with(&self.workspace)))
+    }
+
+    /// Whether a pattern may turn into an option: a file's name can look like one.
+    pub fn may_be_option(&self, arg: &Arg, folders: &[PathBuf]) -> bool {
+        match arg.glob_at {
+            None => false,
+            Some(at) if at > 0 && !arg.text.starts_with('-') => false,
+            Some(_) if arg.text.starts_with('-') => true,
+            Some(_) => {
+                folders.is_empty()
+                    || folders.iter().any(|folder| {
+                        std::fs::read_dir(folder).is_ok_and(|entries| {
+                            entries
+                                .flatten()
+                                .any(|entry| entry.file_name().as_encoded_bytes().starts_with(b"-"))
+                        })
+                    })
+            }
+        }
     }
 }
 
-/// Whether a path relative to the workspace is one of those that steer programs.
-pub fn steers(inside: &Path) -> bool {
-    inside.components().next().is_some_and(|first| STEERING.iter().any(|name| first.as_os_str() == *name))
-}
-
-/// Devices that keep nothing, and things below the folder for temporary files (not that folder itself).
-pub fn is_scratch(text: &str) -> bool {
-    if matches!(text, "/dev/null" | "/dev/stdout" | "/dev/stderr" | "/dev/tty") {
-        return true;
-    }
-    let named = text.strip_prefix("/tmp/").is_some_and(|rest| {
-        let first = rest.trim_start_matches('/').split('/').next().unwrap_or_default();
-        !matches!(first, "" | ".")
-            && !first.starts_with(['*', '?', '['])
-            && !rest.split('/').any(|part| part == "..")
-    });
-    named && path::follow(Path::new(text)).starts_with(path::follow(Path::new("/tmp")))
+/// What stands for an open stream, and devices that keep nothing.
+fn is_stream(text: &str) -> bool {
+    matches!(text, "/dev/null" | "/dev/stdin" | "/dev/stdout" | "/dev/stderr" | "/dev/tty" | "-")
+        || text.strip_prefix("/dev/fd/").is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// Every part of an argument that a program may take for a path: the whole, the value after `=`, and what may be glued
@@ -101,17 +324,20 @@ fn paths_in(arg: &str) -> Option<Vec<&str>> {
     // In an address or a sentence, `=` does not join a name with a path.
     let is_name = |name: &str| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
     paths.extend(arg.split_once('=').filter(|(name, _)| is_name(name)).map(|(_, value)| value));
+    paths.extend(arg.strip_prefix('@'));
     if arg.starts_with('-') && !arg.starts_with("--") {
         if arg.len() > MAX_OPTION_BYTES {
             return None;
         }
-        paths.extend(arg.char_indices().skip(2).map(|(at, _)| &arg[at..]));
+        paths.extend(arg.char_indices().skip(2).map(|(at, _)| &arg[at..]).filter(|rest| rest.contains('/')));
     }
+    paths.retain(|path| !path.is_empty());
     Some(paths)
 }
 
-/// Whether everything that the pattern can match lies inside. Matches too much rather than too little.
-fn matches_stay(folder: &Path, pattern: &str, inside: &dyn Fn(&Path) -> bool) -> bool {
+/// Everything that the pattern can match, links followed. Matches too much rather than too little; `None` when it is
+/// too much to tell.
+fn matches(folder: &Path, pattern: &str) -> Option<Vec<PathBuf>> {
     let start = if pattern.starts_with('/') { PathBuf::from("/") } else { folder.to_owned() };
     let mut found = vec![start];
     for part in pattern.split('/').filter(|part| !part.is_empty()) {
@@ -122,7 +348,7 @@ fn matches_stay(folder: &Path, pattern: &str, inside: &dyn Fn(&Path) -> bool) ->
         let (front, back) = (&part[..first], &part[last + 1..]);
         if matches!(front, "." | "..") {
             // Older shells let `.*` match the folder above.
-            return false;
+            return None;
         }
         let mut matched = Vec::new();
         for entry in found.iter().filter_map(|path| std::fs::read_dir(path).ok()).flatten().flatten() {
@@ -132,69 +358,10 @@ fn matches_stay(folder: &Path, pattern: &str, inside: &dyn Fn(&Path) -> bool) ->
                 matched.push(entry.path());
             }
             if matched.len() > MAX_MATCHES {
-                return false;
+                return None;
             }
         }
         found = matched;
     }
-    found.iter().all(|path| inside(&path::follow(path)))
-}
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod tests {
-    use super::*;
-    use crate::policy::shell::split;
-    use std::os::unix::fs::symlink;
-
-    #[test]
-    fn words_that_stay_and_words_that_leave() {
-        let dir = tempfile::tempdir().unwrap();
-        let root = dir.path().canonicalize().unwrap();
-        std::fs::create_dir_all(root.join("sub/deep")).unwrap();
-        std::fs::write(root.join("sub/a.rs"), "").unwrap();
-        symlink("/etc", root.join("link")).unwrap();
-        symlink("/etc", root.join("sub/out")).unwrap();
-        let readable = [Path::new("/spill")];
-        let may = |cwd: &str, text: &str| {
-            let place = Place::new(&root, &readable, &root.join(cwd));
-            let word = split(&format!("x {text}")).unwrap()[0].words[1].clone();
-            (place.may_read(&word), place.may_change(&word))
-        };
-        for (cwd, text, read, change) in [
-            ("", "a", true, true),
-            ("", "../a", false, false),
-            ("sub", "../a", true, true),
-            ("", "link/hostname", false, false),
-            ("", "sub/../link/x", false, false),
-            // The disk goes from /etc to its parent, whatever the text looks like.
-            ("", "link/../a", false, false),
-            ("", "/spill/1", true, false),
-            ("", "/dev/null", true, true),
-            ("", "/tmp/mycode-x", false, true),
-            ("", "/tmp", false, false),
-            ("", "'/tmp/*'", false, false),
-            ("", "/tmp/../etc/x", false, false),
-            ("", "~/x", false, false),
-            ("", "HEAD~1", true, true),
-            ("", "main..topic", true, true),
-            ("", "-f/etc/x", false, false),
-            ("", "-f../x", false, false),
-            ("", "-flink/x", false, false),
-            ("", "--file=/etc/x", false, false),
-            ("", "--file=sub/x", true, true),
-            ("", "of=/etc/x", false, false),
-            ("", "sub/*.rs", true, true),
-            ("", "sub/*", false, false),
-            ("", "l*/hostname", false, false),
-            ("", ".*", false, false),
-            ("", ".git/hooks/x", true, false),
-        ] {
-            assert_eq!(may(cwd, text), (read, change), "{cwd} {text}");
-        }
-        let mut place = Place::new(&root, &[], &root.join("sub/deep"));
-        assert!(place.enter("../.."));
-        assert!(!place.may_change(&Word { text: "../x".to_owned(), glob_at: None }));
-        assert!(!place.enter("link"));
-    }
+    Some(found.iter().map(|path| path::follow(path)).collect())
 }

@@ -1,10 +1,13 @@
 //! What a lasting "yes" means: the few words at the front of a command that stand for others of its kind, and whether
 //! such words cover another command. Knows nothing of levels or files of rules.
 
-use super::command;
-use super::place::Place;
-use super::programs;
-use super::shell::{Simple, split};
+use super::assess::changers::is_changer;
+use super::assess::finding::Grade;
+use super::assess::interpreters::is_interpreter;
+use super::assess::lookers::is_looker;
+use super::command::{Judged, Segment};
+use super::flow::call::Arg;
+use super::flow::wrapper::is_shell;
 
 /// Programs of which the first word alone says too little: the prefix takes the second word too.
 const WITH_SUBCOMMAND: &[&str] = &[
@@ -24,14 +27,18 @@ const WITH_SUBCOMMAND: &[&str] = &[
     "dotnet",
     "mvn",
     "gradle",
+    "gradlew",
+    "mvnw",
     "bundle",
     "rake",
     "just",
+    "task",
     "bazel",
     "swift",
     "mix",
     "composer",
     "pip",
+    "pip3",
     "rustup",
     "deno",
     "bun",
@@ -45,14 +52,125 @@ const WITH_SUBCOMMAND: &[&str] = &[
     "brew",
     "gem",
     "gh",
+    "glab",
     "aws",
+    "gcloud",
+    "az",
     "terraform",
     "nx",
     "turbo",
-    "tox",
+    "cmake",
+    "ng",
+    "zig",
+    "stack",
+    "cabal",
+    "sbt",
+    "lein",
+    "ninja",
+    "meson",
 ];
 
-/// Their sub-commands that run whatever follows, or change what later ones run.
+/// Programs for which no prefix is offered: they run whatever follows, or reach anywhere.
+const RECKLESS: &[&str] = &[
+    "env",
+    "xargs",
+    "parallel",
+    "eval",
+    "exec",
+    "command",
+    "builtin",
+    "source",
+    ".",
+    "trap",
+    "alias",
+    "nohup",
+    "timeout",
+    "gtimeout",
+    "time",
+    "nice",
+    "ionice",
+    "chrt",
+    "taskset",
+    "setsid",
+    "stdbuf",
+    "unbuffer",
+    "script",
+    "watch",
+    "entr",
+    "flock",
+    "strace",
+    "ltrace",
+    "gdb",
+    "lldb",
+    "valgrind",
+    "perf",
+    "ed",
+    "ex",
+    "vi",
+    "vim",
+    "nvim",
+    "emacs",
+    "nano",
+    "expect",
+    "find",
+    "fd",
+    "npx",
+    "pnpx",
+    "bunx",
+    "uvx",
+    "pipx",
+    "tmux",
+    "screen",
+    "socat",
+    "nc",
+    "ncat",
+    "netcat",
+    "curl",
+    "wget",
+    "ssh",
+    "scp",
+    "sftp",
+    "sudo",
+    "doas",
+    "su",
+    "pkexec",
+    "runuser",
+    "chroot",
+    "nsenter",
+    "unshare",
+    "busybox",
+    "toybox",
+    "sqlite3",
+    "psql",
+    "mysql",
+    "kill",
+    "killall",
+    "pkill",
+    "dd",
+    "mount",
+    "umount",
+    "systemctl",
+    "crontab",
+    "at",
+    "gpg",
+    "openssl",
+    "man",
+    "less",
+    "cd",
+    "set",
+    "shopt",
+    "export",
+    "declare",
+    "hyperfine",
+    "coverage",
+    "bats",
+    "dot",
+    "make-install",
+    "catchsegv",
+    "init",
+];
+
+/// Sub-commands that run whatever follows, or change what later ones run.
 const OPEN_ENDED: &[&str] = &[
     "run",
     "exec",
@@ -79,162 +197,110 @@ const OPEN_ENDED: &[&str] = &[
     "alias",
     "extension",
     "cp",
+    "remote",
+    "credential",
+    "clone",
+    "install-hooks",
+    "api",
+    "auth",
+    "secret",
+    "ssh",
+    "apply",
+    "archive",
+    "worktree",
+    "maintenance",
+    "global",
+    "self",
+    "plugin",
+    "set",
 ];
 
 /// Where `run NAME` starts what the project itself has named.
-const NAMED_SCRIPTS: &[&str] = &["npm", "pnpm", "yarn", "bun"];
+const NAMED_SCRIPTS: &[&str] = &["npm", "pnpm", "yarn", "bun", "composer", "deno"];
 
-/// What "always" would allow: `cargo test` for `cargo test --lib x`. `None` for anything but one plain command, and
-/// where the front says too little of what the rest can do.
-pub fn general_prefix(command: &str) -> Option<String> {
-    let commands = split(command)?;
-    let [Simple { words, redirects }] = commands.as_slice() else { return None };
-    if redirects.iter().any(|redirect| redirect.target.text != "/dev/null") {
+/// What "always" would allow: `cargo test` for `cargo test --lib x`. `None` for anything but one plain command (others
+/// may look around beside it), and where the front says too little of what the rest can do.
+pub fn general_prefix(judged: &Judged) -> Option<String> {
+    let Judged::Segments(segments) = judged else { return None };
+    let mut telling = segments.iter().filter(|segment| segment.finding.grade > Grade::Looks);
+    let (Some(one), None) = (telling.next(), telling.next()) else { return None };
+    of_segment(one)
+}
+
+fn of_segment(segment: &Segment) -> Option<String> {
+    let call = &segment.call;
+    if segment.finding.grade >= Grade::Guarded
+        || call.hidden.is_some()
+        || call.wrapped
+        || call.is_function
+        || !call.assignments.is_empty()
+    {
         return None;
     }
-    let texts: Vec<&str> = words.iter().take(3).map(|word| word.text.as_str()).collect();
-    let program = *texts.first()?;
-    let reckless = programs::is_assignment(program)
-        || programs::is_reserved(program)
-        || matches!(program, "for" | "case" | "select" | "function" | "cd")
-        || programs::runs_anything(program)
-        || programs::goes_beyond(program)
-        || (programs::changes(program) && !is_make(program))
-        || command::is_looker(program);
+    if writes(segment) {
+        return None;
+    }
+    let words: Vec<&str> = call.argv.iter().take(3).map_while(Arg::certain).collect();
+    let program = *words.first()?;
+    let name = call.name();
+    let reckless = RECKLESS.contains(&name)
+        || is_interpreter(name)
+        || is_shell(name)
+        || is_changer(name)
+        || is_looker(name);
     // Rules are compared word by word, and words are kept apart by single spaces.
-    let plain = |text: &str| !text.is_empty() && !text.contains(char::is_whitespace);
+    let plain =
+        |text: &str| !text.is_empty() && !text.contains(|c: char| c.is_whitespace() || c.is_control());
     if reckless || !plain(program) {
         return None;
     }
-    let sub = texts.get(1).copied();
-    let name = programs::name(program);
+    let sub = words.get(1).copied();
     if sub == Some("run") && NAMED_SCRIPTS.contains(&name) {
-        let script = texts.get(2).filter(|script| plain(script) && !script.starts_with(['-', '.', '/']))?;
+        let script = words.get(2).filter(|script| plain(script) && !script.starts_with(['-', '.', '/']))?;
         return Some(format!("{program} run {script}"));
     }
     let open_ended = |sub: &str| OPEN_ENDED.contains(&sub.split(':').next().unwrap_or(sub));
+    if name == "cargo" && sub == Some("run") {
+        return Some(format!("{program} run"));
+    }
+    if WITH_SUBCOMMAND.contains(&name) {
+        let is_make = matches!(name, "make" | "ninja" | "just" | "task");
+        return match sub {
+            Some(sub) if plain(sub) && !sub.starts_with('-') && !open_ended(sub) && !sub.contains('=') => {
+                Some(format!("{program} {sub}"))
+            }
+            None if is_make && call.argv.len() == 1 => Some(program.to_owned()),
+            _ => None,
+        };
+    }
     match sub {
         Some(sub) if open_ended(sub) => None,
-        Some(sub) if WITH_SUBCOMMAND.contains(&name) => {
-            (plain(sub) && !sub.starts_with('-') && words[1].glob_at.is_none())
-                .then(|| format!("{program} {sub}"))
-        }
-        None if WITH_SUBCOMMAND.contains(&name) && !is_make(program) => None,
         _ => Some(program.to_owned()),
     }
 }
 
-fn is_make(program: &str) -> bool {
-    matches!(programs::name(program), "make" | "gmake")
+/// Whether a redirection keeps what the program prints.
+fn writes(segment: &Segment) -> bool {
+    segment.call.files.iter().any(|file| file.writes && file.target.text != "/dev/null")
 }
 
-/// Whether every simple command of the line begins with one of the prefixes (or only looks around) and stays in the
-/// workspace.
-pub fn covered<'a>(command: &str, prefixes: impl Iterator<Item = &'a str> + Clone, place: &Place) -> bool {
-    let starts = |simple: &Simple, prefix: &str| {
-        let mut have = simple.words.iter().map(|word| word.text.as_str());
-        !prefix.is_empty() && prefix.split(' ').all(|word| have.next() == Some(word))
-    };
-    let stays = |simple: &Simple| {
-        command::quiet(simple, place) && simple.words.iter().skip(1).all(|word| place.may_read(word))
-    };
-    split(command).is_some_and(|commands| {
-        commands.iter().all(|simple| {
-            command::looks(simple, place)
-                || (stays(simple) && prefixes.clone().any(|prefix| starts(simple, prefix)))
-        })
+/// Whether the segment begins with one of the prefixes. What touches secrets, steering files or places outside is
+/// covered by no prefix.
+pub fn covers<'a>(segment: &Segment, mut prefixes: impl Iterator<Item = &'a str>) -> bool {
+    let call = &segment.call;
+    if segment.finding.grade >= Grade::Guarded
+        || call.hidden.is_some()
+        || !call.assignments.is_empty()
+        || writes(segment)
+    {
+        return false;
+    }
+    let name = call.name();
+    prefixes.any(|prefix| {
+        let mut have = call.argv.iter().map(|arg| arg.certain());
+        let matches = !prefix.is_empty() && prefix.split(' ').all(|word| have.next().flatten() == Some(word));
+        // Whole targets only: `make` is not `make deploy`, nor `make -f other`.
+        let bare = prefix == name && WITH_SUBCOMMAND.contains(&name) && call.argv.len() > 1;
+        matches && !bare
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::path::Path;
-
-    #[test]
-    fn prefixes_are_general_but_not_reckless() {
-        for (command, prefix) in [
-            ("cargo test --lib x", "cargo test"),
-            ("cargo test 2>&1", "cargo test"),
-            ("pytest -q tests/a.py", "pytest"),
-            ("npm run build -- --watch", "npm run build"),
-            ("docker build .", "docker build"),
-            ("make", "make"),
-            ("make it", "make it"),
-            ("gcc-13 -c a.c", "gcc-13"),
-            ("./check.sh all", "./check.sh"),
-        ] {
-            assert_eq!(general_prefix(command).as_deref(), Some(prefix), "{command}");
-        }
-        for command in [
-            "bash -c 'x'",
-            "/bin/bash x",
-            "python3.12 x.py",
-            "busybox rm x",
-            "ksh x",
-            "nice x",
-            "setsid x",
-            "gawk x",
-            "parallel x",
-            "stdbuf -o0 x",
-            "watch x",
-            "gdb x",
-            "rm -rf build",
-            "cp a b",
-            "mv a b",
-            "tee a",
-            "ln a b",
-            "chmod +x a",
-            "chown a b",
-            "tar xf a",
-            "rsync a b",
-            "install a b",
-            "touch a",
-            "mkdir a",
-            "truncate -s0 a",
-            "sort -o a b",
-            "git -C /x push",
-            "git config x y",
-            "docker run x",
-            "docker exec x",
-            "uv run x",
-            "npm exec x",
-            "npm run",
-            "npm run --prefix",
-            "pnpm dlx x",
-            "bundle exec x",
-            "mvn exec:java",
-            "poetry shell",
-            "sudo x",
-            "FOO=1 make",
-            "a && b",
-            "cargo test > f",
-            "for x in a",
-        ] {
-            assert_eq!(general_prefix(command), None, "{command}");
-        }
-    }
-
-    #[test]
-    fn a_prefix_covers_its_kind_inside_the_workspace() {
-        let place = Place::new(Path::new("/w"), &[], Path::new("/w"));
-        let covered = |command: &str| covered(command, ["cargo test", "tool"].into_iter(), &place);
-        for command in ["cargo test --lib && git status", "cargo test 2>&1 | tail -5", "tool a/b"] {
-            assert!(covered(command), "{command}");
-        }
-        for command in [
-            "cargo test && rm x",
-            "cargo testx",
-            "cargo test >f",
-            "cargo test --manifest-path ../x/Cargo.toml",
-            "cargo test --manifest-path=/x/Cargo.toml",
-            "tool /etc/x",
-            "tool ~/x",
-            "tool -o/etc/x",
-            "cat /etc/x",
-            "FOO=1 cargo test",
-        ] {
-            assert!(!covered(command), "{command}");
-        }
-    }
 }

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::place::Place;
+use super::assess::finding::Grade;
+use super::command::{Judged, Segment};
 use super::prefix;
 use crate::base::atomic::{self, Expect};
 use crate::base::file::{self, FileError};
@@ -77,8 +78,8 @@ impl Rules {
     }
 
     /// Allows what was asked for the rest of the session: the prefix, or this very command when there is none.
-    pub fn for_session_command(&mut self, command: &str) {
-        match prefix::general_prefix(command) {
+    pub fn for_session_command(&mut self, command: &str, prefix: Option<String>) {
+        match prefix {
             Some(prefix) => self.session_prefixes.push(prefix),
             None => self.session_commands.push(command.to_owned()),
         }
@@ -110,10 +111,23 @@ impl Rules {
         self.session_writes = false;
     }
 
-    /// Whether a command runs without a question by rule.
-    pub fn command_allowed(&self, text: &str, place: &Place) -> bool {
+    /// Whether this very command was allowed for the session. What could destroy everything never is.
+    pub fn command_allowed(&self, text: &str, judged: &Judged) -> bool {
+        judged.grade() != Some(Grade::Never) && self.session_commands.iter().any(|allowed| allowed == text)
+    }
+
+    /// Whether a segment runs without a question by rule.
+    pub fn segment_allowed(&self, segment: &Segment) -> bool {
         let prefixes = self.stored.commands.iter().chain(&self.session_prefixes).map(String::as_str);
-        self.session_commands.iter().any(|allowed| allowed == text) || prefix::covered(text, prefixes, place)
+        prefix::covers(segment, prefixes)
+    }
+
+    /// Whether all that the line does beyond looking was allowed by a rule, or the very line.
+    pub fn covers(&self, text: &str, judged: &Judged) -> bool {
+        let Judged::Segments(segments) = judged else { return self.command_allowed(text, judged) };
+        let mut beyond = segments.iter().filter(|one| one.finding.grade != Grade::Looks).peekable();
+        self.command_allowed(text, judged)
+            || beyond.peek().is_some() && beyond.all(|segment| self.segment_allowed(segment))
     }
 
     pub fn offers_init(&self) -> bool {
@@ -206,23 +220,5 @@ mod tests {
             "{\"commands\": ["
         );
         assert_eq!(Rules::load(dir.path()).stored.commands, ["pytest"]);
-    }
-
-    #[test]
-    fn the_session_allows_what_was_asked_and_is_forgotten() {
-        let place = Place::new(Path::new("/w"), &[], Path::new("/w"));
-        let mut rules = Rules::default();
-        rules.for_session_command("rm -rf build");
-        rules.for_session_command("pytest -q");
-        rules.for_session_writes();
-        rules.for_session_reads("/x".into());
-        assert!(rules.command_allowed("rm -rf build", &place));
-        assert!(rules.command_allowed("pytest a.py", &place));
-        for command in ["rm -rf build src ../other", "rm -rf build && rm -rf build", "pytest; rm -rf build"] {
-            assert!(!rules.command_allowed(command, &place), "{command}");
-        }
-        rules.forget_session();
-        assert!(!rules.command_allowed("rm -rf build", &place) && !rules.command_allowed("pytest", &place));
-        assert!(!rules.writes_allowed() && !rules.read_allowed(Path::new("/x/y")));
     }
 }

@@ -1,13 +1,14 @@
-//! The verdict over one call: from what it touches, the permission level and the person's rules. Changes
-//! nothing, but follows links on the disk where a command names files.
+//! The verdict over one call: from what it touches, the permission level, the person's rules, and whether a sandbox will
+//! hold the run. Changes nothing, but follows links on the disk where a command names files.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::access::Access;
-use super::command;
-use super::place::{self, Place};
-use super::reach;
+use super::assess::finding::Grade;
+use super::command::{self, Judged, Segment};
+use super::place::Place;
 use super::rules::Rules;
+use super::steering;
 use crate::config::settings::Permission;
 
 /// What happens with a call.
@@ -23,36 +24,65 @@ pub enum Verdict {
     },
 }
 
+impl Verdict {
+    /// `allow`, `ask` or `deny`.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Ask { .. } => "ask",
+            Self::Deny { .. } => "deny",
+        }
+    }
+
+    /// Why; empty for a yes.
+    pub fn reason(&self) -> &str {
+        match self {
+            Self::Allow => "",
+            Self::Ask { reason } | Self::Deny { reason } => reason,
+        }
+    }
+
+    fn rank(&self) -> u8 {
+        match self {
+            Self::Allow => 0,
+            Self::Ask { .. } => 1,
+            Self::Deny { .. } => 2,
+        }
+    }
+}
+
 /// What the verdict needs to know beside the accesses.
 pub struct Judge<'a> {
     pub permission: Permission,
     pub rules: &'a Rules,
-    pub workspace: &'a Path,
-    /// Folders outside the workspace that may be read without a question (spilled outputs).
-    pub readable: &'a [&'a Path],
+    pub place: &'a Place,
+    /// Folders outside the workspace that tools may read without a question (spilled outputs).
+    pub readable: &'a [PathBuf],
+    /// Whether commands will run in a sandbox that holds the file system and the network.
+    pub confined: bool,
+}
+
+/// A command's verdict with that of each of its segments.
+pub struct CommandVerdict {
+    pub verdict: Verdict,
+    pub judged: Judged,
+    /// One for each segment.
+    pub segments: Vec<Verdict>,
 }
 
 impl Judge<'_> {
     /// The strictest verdict over all accesses.
     pub fn decide(&self, accesses: &[Access]) -> Verdict {
-        let mut verdict = Verdict::Allow;
-        for access in accesses {
-            match (self.one(access), &verdict) {
-                (deny @ Verdict::Deny { .. }, _) => return deny,
-                (ask @ Verdict::Ask { .. }, Verdict::Allow) => verdict = ask,
-                _ => {}
-            }
-        }
-        verdict
+        accesses.iter().map(|access| self.one(access)).fold(Verdict::Allow, stricter)
     }
 
     fn one(&self, access: &Access) -> Verdict {
-        if self.permission == Permission::Full {
-            return Verdict::Allow;
-        }
+        let workspace = self.place.workspace.as_path();
         match access {
+            Access::Exec { command, cwd } => self.command(command, cwd).verdict,
+            _ if self.permission == Permission::Full => Verdict::Allow,
             Access::Read(path) => {
-                let free = path.starts_with(self.workspace)
+                let free = path.starts_with(workspace)
                     || self.readable.iter().any(|folder| path.starts_with(folder))
                     || self.rules.read_allowed(path);
                 if free {
@@ -65,10 +95,10 @@ impl Judge<'_> {
                 if self.permission == Permission::ReadOnly {
                     return deny("the permission is read-only: nothing may be changed");
                 }
-                let Ok(inside) = path.strip_prefix(self.workspace) else {
+                let Ok(inside) = path.strip_prefix(workspace) else {
                     return ask(format!("it changes {} outside the workspace", path.display()));
                 };
-                if place::steers(inside) {
+                if inside.starts_with(".git") || inside.starts_with(".mycode") || steering::steers(inside) {
                     return ask(format!("it changes {}, which steers other programs", inside.display()));
                 }
                 if self.permission == Permission::Auto || self.rules.writes_allowed() {
@@ -79,39 +109,69 @@ impl Judge<'_> {
             }
             Access::WriteOwn(path) => match self.permission {
                 Permission::ReadOnly => deny("the permission is read-only: nothing may be changed"),
-                _ if path.starts_with(self.workspace) => Verdict::Allow,
+                _ if path.starts_with(workspace) => Verdict::Allow,
                 _ => ask(format!("it changes {} outside the workspace", path.display())),
             },
-            Access::Exec { command: text, cwd } => self.exec(text, cwd),
+            Access::Network if self.permission == Permission::ReadOnly => {
+                deny("the permission is read-only: commands don't reach the network")
+            }
+            Access::Network => ask("it reaches the network".to_owned()),
         }
     }
 
-    fn exec(&self, text: &str, cwd: &Path) -> Verdict {
-        const LOOK_ONLY: &str = "the permission is read-only: only commands that certainly just look around in the workspace may run";
-        let place = Place::new(self.workspace, self.readable, cwd);
-        let read_only = self.permission == Permission::ReadOnly;
-        // From elsewhere even harmless words name other people's files, so this comes before everything else.
-        if !place.starts_inside() {
-            return match read_only {
-                true => deny(LOOK_ONLY),
-                false => ask(format!("it starts in {}, outside the workspace", cwd.display())),
+    /// The verdict over a command line that starts in `cwd`.
+    pub fn command(&self, text: &str, cwd: &Path) -> CommandVerdict {
+        let judged = command::judge(text, cwd, self.place);
+        let Judged::Segments(all) = &judged else {
+            let Judged::Unparsed(why) = &judged else {
+                return CommandVerdict { verdict: Verdict::Allow, judged, segments: Vec::new() };
             };
+            let verdict = match self.permission {
+                Permission::Full => Verdict::Allow,
+                Permission::ReadOnly => {
+                    deny(&format!("the permission is read-only, and the command is not understood: {why}"))
+                }
+                _ if self.rules.command_allowed(text, &judged) => Verdict::Allow,
+                _ => ask(format!("the command is not understood: {why}")),
+            };
+            return CommandVerdict { verdict, judged, segments: Vec::new() };
+        };
+        let segments: Vec<Verdict> = all.iter().map(|segment| self.segment(segment)).collect();
+        let mut verdict = segments.iter().cloned().fold(Verdict::Allow, stricter);
+        if matches!(verdict, Verdict::Ask { .. }) && self.rules.command_allowed(text, &judged) {
+            verdict = Verdict::Allow;
         }
-        if command::only_looks(text, &place) {
-            return Verdict::Allow;
-        }
-        // No rule is stronger than read-only: nothing may change.
-        if read_only {
-            return deny(LOOK_ONLY);
-        }
-        if self.rules.command_allowed(text, &place) {
-            return Verdict::Allow;
+        CommandVerdict { verdict, judged, segments }
+    }
+
+    fn segment(&self, segment: &Segment) -> Verdict {
+        let finding = &segment.finding;
+        let reason = || finding.reason.clone();
+        if finding.grade == Grade::Never {
+            return deny(&format!("{}; if you really want that, do it yourself", finding.reason));
         }
         match self.permission {
-            Permission::Auto => reach::beyond(text, &place).map_or(Verdict::Allow, ask),
-            _ => ask("it runs a command".to_owned()),
+            Permission::Full => Verdict::Allow,
+            _ if finding.grade == Grade::Looks => Verdict::Allow,
+            // No rule is stronger than read-only: nothing may change.
+            Permission::ReadOnly => deny(&format!(
+                "the permission is read-only, and `{}` is not known to only look: {}",
+                crate::base::text::one_line(&segment.shown(), 80),
+                finding.reason
+            )),
+            _ if self.rules.segment_allowed(segment) => Verdict::Allow,
+            Permission::Ask => ask(reason()),
+            Permission::Auto => {
+                let most = if self.confined { Grade::Unsure } else { Grade::Works };
+                if finding.grade <= most { Verdict::Allow } else { ask(reason()) }
+            }
         }
     }
+}
+
+/// The stricter of two; the earlier of equals.
+fn stricter(one: Verdict, other: Verdict) -> Verdict {
+    if other.rank() > one.rank() { other } else { one }
 }
 
 fn ask(reason: String) -> Verdict {
@@ -120,75 +180,4 @@ fn ask(reason: String) -> Verdict {
 
 fn deny(reason: &str) -> Verdict {
     Verdict::Deny { reason: reason.to_owned() }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn decide(permission: Permission, access: Access) -> Verdict {
-        let judge = Judge {
-            permission,
-            rules: &Rules::default(),
-            workspace: Path::new("/w"),
-            readable: &[Path::new("/spill")],
-        };
-        judge.decide(&[access])
-    }
-
-    fn exec(command: &str) -> Access {
-        Access::Exec { command: command.to_owned(), cwd: "/w".into() }
-    }
-
-    #[test]
-    fn levels() {
-        use Permission::{Ask, Auto, Full, ReadOnly};
-        let allowed = |permission, access| decide(permission, access) == Verdict::Allow;
-        assert!(allowed(ReadOnly, Access::Read("/w/a".into())));
-        assert!(allowed(ReadOnly, Access::Read("/spill/1".into())));
-        assert!(matches!(decide(Auto, Access::Read("/etc/passwd".into())), Verdict::Ask { .. }));
-        assert!(matches!(decide(ReadOnly, Access::Write("/w/a".into())), Verdict::Deny { .. }));
-        assert!(matches!(decide(Ask, Access::Write("/w/a".into())), Verdict::Ask { .. }));
-        assert!(allowed(Auto, Access::Write("/w/a".into())));
-        assert!(matches!(decide(Auto, Access::Write("/w/.git/hooks/x".into())), Verdict::Ask { .. }));
-        assert!(matches!(decide(Auto, Access::Write("/wx/a".into())), Verdict::Ask { .. }));
-        let notes = || Access::WriteOwn("/w/.mycode/notes".into());
-        assert!(allowed(Ask, notes()) && allowed(Auto, notes()));
-        assert!(matches!(decide(ReadOnly, notes()), Verdict::Deny { .. }));
-        assert!(matches!(decide(Auto, Access::WriteOwn("/x".into())), Verdict::Ask { .. }));
-        assert!(allowed(ReadOnly, exec("git status")));
-        assert!(matches!(decide(ReadOnly, exec("make")), Verdict::Deny { .. }));
-        assert!(matches!(decide(Ask, exec("make")), Verdict::Ask { .. }));
-        assert!(allowed(Auto, exec("make && pytest -q")));
-        assert!(matches!(decide(Auto, exec("sudo make install")), Verdict::Ask { .. }));
-        assert!(allowed(Full, exec("sudo make install")));
-    }
-
-    #[test]
-    fn a_folder_outside_is_never_free() {
-        use Permission::{Ask, Auto, Full, ReadOnly};
-        let there = |command: &str| Access::Exec { command: command.to_owned(), cwd: "/home/u/other".into() };
-        for command in ["cat shadow", "ls", "rm -rf ."] {
-            assert!(matches!(decide(ReadOnly, there(command)), Verdict::Deny { .. }), "{command}");
-            assert!(matches!(decide(Ask, there(command)), Verdict::Ask { .. }), "{command}");
-            assert!(matches!(decide(Auto, there(command)), Verdict::Ask { .. }), "{command}");
-            assert_eq!(decide(Full, there(command)), Verdict::Allow, "{command}");
-        }
-    }
-
-    #[test]
-    fn rules_do_not_lift_read_only() {
-        let mut rules = Rules::default();
-        rules.for_session_command("cargo test");
-        rules.for_session_command("rm -rf build");
-        let decide = |permission, command: &str| {
-            Judge { permission, rules: &rules, workspace: Path::new("/w"), readable: &[] }
-                .decide(&[exec(command)])
-        };
-        for command in ["cargo test --lib", "rm -rf build"] {
-            assert_eq!(decide(Permission::Ask, command), Verdict::Allow, "{command}");
-            assert!(matches!(decide(Permission::ReadOnly, command), Verdict::Deny { .. }), "{command}");
-        }
-        assert!(matches!(decide(Permission::Ask, "rm -rf build src ../other"), Verdict::Ask { .. }));
-    }
 }

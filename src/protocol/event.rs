@@ -89,6 +89,10 @@ pub enum Event {
         level: Level,
         text: String,
     },
+    /// A background job began or ended: all that are remembered, oldest first.
+    Jobs(Vec<JobRow>),
+    /// Layers that the sandbox lacks on this machine, in a few words.
+    SandboxLacks(String),
     /// Compaction began or ended.
     Compacting {
         running: bool,
@@ -131,6 +135,16 @@ pub struct WindowState {
     pub total: Usage,
     /// Sum over the session in US dollars, when the model's price is known.
     pub cost_usd: Option<f64>,
+}
+
+/// A background job.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobRow {
+    pub id: u32,
+    /// On one line.
+    pub command: String,
+    /// How it ended; `None` while it runs.
+    pub ended: Option<String>,
 }
 
 /// A stored session, for the resume list.

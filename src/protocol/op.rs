@@ -70,6 +70,10 @@ pub enum Op {
     },
     /// Ask for `Event::Sessions`.
     ListSessions,
+    /// End a background job.
+    StopJob {
+        id: u32,
+    },
     /// Write the rules file (`/init`): runs a turn with the built-in prompt.
     Init,
     /// Remember that this project shall not be asked about a rules file again.

@@ -14,6 +14,8 @@ use crate::context::compress::spill::{Limits, Spill};
 use crate::context::compress::vault::Vault;
 use crate::evidence::desk::Desk;
 use crate::model::item::{Item, ItemId};
+use crate::policy::sandbox::session::Sandbox;
+use crate::policy::sandbox::spec::Confinement;
 use crate::protocol::approval::AskedQuestion;
 use crate::session::journal::recorder::Journal;
 
@@ -61,6 +63,10 @@ pub struct ToolCx {
     pub files: Arc<FileStates>,
     /// The folder that Bash calls share, and processes that they left running.
     pub shell: Arc<Shell>,
+    /// What commands run in.
+    pub sandbox: Arc<Sandbox>,
+    /// How this call's command runs: decided with its verdict.
+    pub confinement: Confinement,
     /// Where output goes that is too large for the window.
     pub spill: Arc<Spill>,
     /// Secrets that were met, and what stands for them.
@@ -80,6 +86,8 @@ impl ToolCx {
     pub fn new(root: PathBuf, spill: Arc<Spill>) -> Self {
         let root = root.canonicalize().unwrap_or(root);
         Self {
+            sandbox: Arc::new(Sandbox::new(root.clone(), Vec::new(), vec![spill.folder().to_owned()])),
+            confinement: Confinement::Free,
             shell: Arc::new(Shell::new(root.clone())),
             root: Arc::new(root),
             todos: Arc::default(),

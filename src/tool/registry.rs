@@ -4,7 +4,7 @@ use super::api::{Tool, ToolError};
 use super::file::{edit::Edit, multi_edit::MultiEdit, read::Read, write::Write};
 use super::find::{glob::Glob, grep::Grep, locate::Locate, ls::Ls};
 use super::plan::{ask_user::AskUser, note::Note, recall::Recall, todo::TodoWrite};
-use super::run::bash::Bash;
+use super::run::{bash::Bash, job::Job};
 use crate::search::fuzzy;
 
 /// All built-in tools. The order is part of the stable prefix: append, don't reorder.
@@ -23,6 +23,7 @@ pub fn builtin() -> Vec<Box<dyn Tool>> {
         Box::new(Recall),
         Box::new(Note),
         Box::new(Locate),
+        Box::new(Job),
     ]
 }
 

@@ -15,7 +15,7 @@ use super::theme::Theme;
 use super::transcript::entry::{Entry, Kind};
 use super::transcript::live::Live;
 use crate::model::item::ItemId;
-use crate::protocol::event::{Level, SessionInfo, WindowState};
+use crate::protocol::event::{JobRow, Level, SessionInfo, WindowState};
 use crate::protocol::ledger::Edit;
 use crate::protocol::op::Op;
 
@@ -76,6 +76,10 @@ pub struct App {
     pub files: Files,
     pub live: Live,
     pub turn: Option<Turn>,
+    /// Background jobs, oldest first.
+    pub jobs: Vec<JobRow>,
+    /// Layers that the sandbox lacks.
+    pub sandbox_lacks: Option<String>,
     /// Since when a compaction runs.
     pub compacting: Option<Duration>,
     /// Sent while a turn runs, not yet taken up.
@@ -110,6 +114,8 @@ impl App {
             files: Files::default(),
             live: Live::default(),
             turn: None,
+            jobs: Vec::new(),
+            sandbox_lacks: None,
             compacting: None,
             queued: Vec::new(),
             turn_label: None,

@@ -105,6 +105,8 @@ pub fn apply(app: &mut App, event: Event) {
             app.files.paths = Some(paths);
         }
         Event::Notice { level, text } => app.notice(level, text),
+        Event::Jobs(rows) => app.jobs = rows,
+        Event::SandboxLacks(missing) => app.sandbox_lacks = Some(missing),
         Event::Compacting { running } => app.compacting = running.then_some(app.now),
         Event::TurnEnded(end) => turn_ended(app, end),
     }

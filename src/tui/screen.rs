@@ -11,6 +11,16 @@ use ratatui::text::Line;
 use ratatui::{Terminal, TerminalOptions, Viewport};
 
 use super::view::Picture;
+use crate::base::sanitize;
+
+/// The last gate: whoever forgot to clean a text, nothing in it reaches the terminal as a command.
+fn disarm(buffer: &mut Buffer) {
+    for cell in &mut buffer.content {
+        if sanitize::is_harmful(cell.symbol()) {
+            cell.set_symbol("\u{fffd}");
+        }
+    }
+}
 
 /// A terminal of which we own the lower part.
 pub struct Screen<B: Backend> {
@@ -55,7 +65,10 @@ impl<B: Backend + Clone> Screen<B> {
             self.insert(lines)?;
             self.place(height)?;
         }
-        self.terminal.draw(|frame| picture.draw(frame))?;
+        self.terminal.draw(|frame| {
+            picture.draw(frame);
+            disarm(frame.buffer_mut());
+        })?;
         Ok(())
     }
 
@@ -76,7 +89,10 @@ impl<B: Backend + Clone> Screen<B> {
         self.terminal = Terminal::with_options(self.terminal.backend().clone(), options)?;
         self.insert(&lines[lines.len().saturating_sub(kept)..])?;
         self.place(height)?;
-        self.terminal.draw(|frame| picture.draw(frame))?;
+        self.terminal.draw(|frame| {
+            picture.draw(frame);
+            disarm(frame.buffer_mut());
+        })?;
         Ok(())
     }
 
@@ -125,6 +141,7 @@ impl<B: Backend + Clone> Screen<B> {
             for (row, line) in (area.top()..).zip(chunk) {
                 buffer.set_line(0, row, line, area.width);
             }
+            disarm(&mut buffer);
             self.terminal.backend_mut().draw(empty.diff_iter(&buffer))?;
             self.area.y += rows;
         }

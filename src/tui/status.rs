@@ -7,6 +7,7 @@ use super::transcript::entry::duration;
 use super::transcript::live::Piece;
 use super::wrap;
 use crate::base::{sanitize, text};
+use crate::config::settings::Permission;
 use crate::protocol::event::WindowState;
 
 const FRAMES: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
@@ -89,13 +90,17 @@ fn facts(app: &App, room: usize) -> String {
     let (share, counts) = app.window.as_ref().and_then(window).unzip();
     let cost = app.window.as_ref().and_then(|window| window.cost_usd).map(|cost| format!("${cost:.2}"));
     let both = share.as_ref().zip(counts.as_ref()).map(|(share, counts)| format!("{share} {counts}"));
-    let permission = Some(info.permission.as_str().to_owned());
+    let running = app.jobs.iter().filter(|job| job.ended.is_none()).count();
+    let jobs = (running > 0).then(|| text::plural(running, "job"));
+    let confines = matches!(info.permission, Permission::ReadOnly | Permission::Auto);
+    let lacks = app.sandbox_lacks.as_ref().filter(|_| confines).map(|missing| format!(" (no {missing})"));
+    let permission = Some(format!("{}{}", info.permission.as_str(), lacks.unwrap_or_default()));
     let model = Some(model);
     let fullest_first = [
-        vec![&model, &both, &cost, &permission],
-        vec![&model, &both, &permission],
-        vec![&model, &share, &permission],
-        vec![&share, &permission],
+        vec![&model, &both, &cost, &jobs, &permission],
+        vec![&model, &both, &jobs, &permission],
+        vec![&model, &share, &jobs, &permission],
+        vec![&share, &jobs, &permission],
     ];
     let joined =
         fullest_first.map(|facts| facts.into_iter().flatten().cloned().collect::<Vec<_>>().join(" · "));

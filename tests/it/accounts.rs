@@ -330,6 +330,7 @@ fn start(place: &Workplace, provider: &Arc<Planned>, window: u64, resume: Option
         vars: &|_| None,
         paths: &paths,
         workspace: &place.project(),
+        trust: false,
         default_permission: Permission::Auto,
     })
     .unwrap();
@@ -339,6 +340,7 @@ fn start(place: &Workplace, provider: &Arc<Planned>, window: u64, resume: Option
         model: "m".into(),
         workspace: place.project(),
         project_state: paths.project(&place.project()),
+        own_folders: vec![place.home()],
         interactive: false,
         resume,
     })

@@ -29,8 +29,6 @@ async fn output_and_exit_code() {
     let missing = bench.bash("no_such_program_here").await;
     assert!(missing.data["exit_code"] == 127 && missing.wire().contains("not found"), "{}", missing.wire());
     assert_error(&bench.bash("  ").await, "INVALID_PARAM", "empty");
-    let background = bench.call("Bash", json!({"command": "true", "background": true})).await;
-    assert_error(&background, "INVALID_PARAM", "nohup");
     let long = bench.bash(&format!(": {}", "x".repeat(200_000))).await;
     assert_error(&long, "INVALID_PARAM", "too long");
 }

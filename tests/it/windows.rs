@@ -317,6 +317,7 @@ async fn long_turn(window: usize, steps: usize) -> (Arc<Busy>, Vec<Event>) {
         vars: &|_| None,
         paths: &paths,
         workspace: &place.project(),
+        trust: false,
         default_permission: Permission::Full,
     })
     .unwrap();
@@ -326,6 +327,7 @@ async fn long_turn(window: usize, steps: usize) -> (Arc<Busy>, Vec<Event>) {
         loaded,
         workspace: place.project(),
         project_state: paths.project(&place.project()),
+        own_folders: vec![place.home()],
         interactive: false,
         resume: None,
     };

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::base::encoding::looks_binary;
+use super::readable::readable;
 use crate::base::path;
 use crate::base::proc::{self, Captured, Exit, Outcome, Spec};
 use crate::base::text::{human_bytes, one_line, plural};
@@ -20,6 +20,7 @@ use crate::context::compress::redact::Place;
 use crate::context::compress::spill::{Ends, Keep, cut};
 use crate::model::envelope::{Envelope, EnvelopeError, ErrorCode, Status};
 use crate::policy::access::Access;
+use crate::policy::sandbox::session;
 use crate::tool::api::{ToolError, TypedTool};
 use crate::tool::cx::ToolCx;
 use crate::tool::paths::{refused, target};
@@ -34,6 +35,10 @@ const SPILL_BYTES: u64 = 100 * 1024 * 1024;
 /// Live output is shown at most so often.
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 const PROGRESS_LINES: usize = 3;
+/// How long a job's first output is waited for.
+const FIRST_WORDS: Duration = Duration::from_millis(700);
+/// A job may run as long as the session: a year stands for that.
+const JOB_TIMEOUT: Duration = Duration::from_secs(365 * 24 * 3600);
 /// High enough that no script uses it for its own.
 const SIDE_FD: i32 = 62;
 /// The simplest shells know only one digit.
@@ -48,6 +53,8 @@ pub struct Args {
     directory: Option<String>,
     #[serde(default)]
     background: bool,
+    #[serde(default)]
+    network: bool,
 }
 
 pub struct Bash;
@@ -66,7 +73,9 @@ impl TypedTool for Bash {
             "properties": {
                 "command": {"type": "string"},
                 "timeout_ms": {"type": "integer"},
-                "directory": {"type": "string"}
+                "directory": {"type": "string"},
+                "background": {"type": "boolean"},
+                "network": {"type": "boolean"}
             },
             "required": ["command"]
         })
@@ -77,7 +86,9 @@ impl TypedTool for Bash {
             Some(directory) => target(cx, directory)?.resolved.canonical,
             None => cx.shell.cwd(),
         };
-        Ok(vec![Access::Exec { command: args.command.clone(), cwd }])
+        let mut accesses = vec![Access::Exec { command: args.command.clone(), cwd }];
+        accesses.extend(args.network.then_some(Access::Network));
+        Ok(accesses)
     }
 
     fn title(&self, args: &Args) -> String {
@@ -101,16 +112,14 @@ impl TypedTool for Bash {
                  the file or variable that holds it"
             )));
         }
-        if args.background {
-            return Err(ToolError::invalid(
-                "background is not available; start it with `nohup COMMAND >FILE 2>&1 &` and look at the file later",
-            ));
-        }
         let timeout = Duration::from_millis(match args.timeout_ms {
             Some(0) => return Err(ToolError::invalid("timeout_ms is 0")),
             given => given.unwrap_or(DEFAULT_TIMEOUT_MS).min(MAX_TIMEOUT_MS),
         });
         let cwd = start_folder(&args, cx)?;
+        if args.background {
+            return background(&args, cx, &cwd).await;
+        }
         let began = Instant::now();
         let outcome = match start(&args, cx, &cwd, timeout, "bash", SIDE_FD).await {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -129,6 +138,39 @@ impl TypedTool for Bash {
             )),
         }
     }
+}
+
+/// Starts a job and gives its first words.
+async fn background(args: &Args, cx: &ToolCx, cwd: &Path) -> Result<Envelope, ToolError> {
+    let failed = |error: io::Error| {
+        ToolError::model(ErrorCode::ExecutionError, format!("the job could not be started: {error}"))
+    };
+    // Not confined, it needs something else that ends it with us.
+    let wrapper = cx.sandbox.wrap(cx.confinement, cwd, None).map_err(failed)?.or_else(session::keep);
+    let spec = Spec {
+        wrapper,
+        program: "bash".into(),
+        args: ["-c", &args.command].map(OsString::from).to_vec(),
+        cwd: cwd.to_owned(),
+        timeout: args.timeout_ms.map_or(JOB_TIMEOUT, Duration::from_millis),
+        keep_bytes: 0,
+        spill: None,
+        spill_cap_bytes: SPILL_BYTES,
+        side_fd: None,
+    };
+    let path = cx.spill.reserve("job").map_err(failed)?;
+    let id = cx.shell.jobs.start(&args.command, spec, path).map_err(failed)?;
+    cx.shell.jobs.settle(id, FIRST_WORDS).await;
+    let Some(reading) = cx.shell.jobs.read(id) else { return Err(failed(io::ErrorKind::NotFound.into())) };
+    let state = reading.ended.clone().unwrap_or_else(|| "running".to_owned());
+    let mut envelope = Envelope::success(format!("background job {id}: {state}"))
+        .with("command", args.command.as_str())
+        .with("job", id)
+        .with("running", reading.ended.is_none());
+    if let Some(file) = &reading.file {
+        envelope = envelope.with("full_output_path", file.to_string_lossy());
+    }
+    Ok(envelope.with_body("output", readable(&reading.output)))
 }
 
 /// Where the command runs. A kept folder that is gone is given up, or every later call would fail as well.
@@ -175,6 +217,7 @@ async fn start(
         format!("trap 'command pwd -P >&{side_fd} 2>/dev/null' EXIT; __mycode=$1; shift; eval \"$__mycode\"");
     let spill = Arc::clone(&cx.spill);
     let spec = Spec {
+        wrapper: cx.sandbox.wrap(cx.confinement, cwd, Some(side_fd))?,
         program: shell.into(),
         args: ["-c", &script, shell, &args.command].map(OsString::from).to_vec(),
         cwd: cwd.to_owned(),
@@ -259,8 +302,12 @@ fn report(
     if args.directory.is_none()
         && let Some(folder) = ended_in.filter(|folder| folder != cwd)
     {
-        notes.push(format!("the folder is now {}", path::display(&cx.root, &folder)));
-        cx.shell.set_cwd(folder);
+        if folder.is_dir() {
+            notes.push(format!("the folder is now {}", path::display(&cx.root, &folder)));
+            cx.shell.set_cwd(folder);
+        } else {
+            notes.push(format!("{} exists only in the sandbox; the folder stays", folder.display()));
+        }
     }
     if !outcome.cancelled && !outcome.timed_out && group_lives(outcome.leader) {
         let count = cx.shell.leftovers.note(outcome.leader);
@@ -355,42 +402,12 @@ fn whole_chars_back(bytes: &[u8]) -> &[u8] {
     &bytes[torn..]
 }
 
-/// Output as text. Binary data shrinks to one `�` for each run that says nothing.
-fn readable(bytes: &[u8]) -> String {
-    let text = String::from_utf8_lossy(bytes);
-    let odd = |c: char| {
-        c == char::REPLACEMENT_CHARACTER
-            // BEL ends a title or link sequence: without it, what follows would count as part of that.
-            || c.is_control() && !matches!(c, '\n' | '\t' | '\r' | '\u{1b}' | '\u{8}' | '\u{7}')
-    };
-    if !text.contains(odd) {
-        return text.into_owned();
-    }
-    let binary = looks_binary(&bytes[..bytes.len().min(8192)]);
-    let mut out = String::with_capacity(text.len());
-    let mut in_run = false;
-    for c in text.chars() {
-        if !odd(c) {
-            out.push(c);
-        } else if !(in_run && binary) {
-            out.push(char::REPLACEMENT_CHARACTER);
-        }
-        in_run = odd(c);
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::sanitize;
 
     #[test]
-    fn output_is_made_readable() {
-        assert_eq!(readable("plain é\n".as_bytes()), "plain é\n");
-        assert_eq!(readable(b"a\0\0\0\xff\xfeb\n"), "a�b\n");
-        assert_eq!(readable(b"caf\xe9\n"), "caf�\n");
-        assert_eq!(sanitize::clean(&readable(b"\x1b]0;title\x07text\x01\n")), "text�\n");
+    fn ends_are_found() {
         assert_eq!(whole_chars_front("aé".as_bytes()), "aé".as_bytes());
         assert_eq!(whole_chars_front(&"aé".as_bytes()[..2]), b"a");
         assert_eq!(whole_chars_back(&"éa".as_bytes()[1..]), b"a");

@@ -1,8 +1,9 @@
 //! What is kept between Bash calls: the folder, and the processes that were left running. Knows no command.
 
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
+use super::jobs::Jobs;
 use crate::base::reap::Leftovers;
 
 /// The shell of a session.
@@ -11,12 +12,14 @@ pub struct Shell {
     cwd: Mutex<PathBuf>,
     /// Background processes of finished calls; they end with the session.
     pub leftovers: Leftovers,
+    /// Background jobs.
+    pub jobs: Arc<Jobs>,
 }
 
 impl Shell {
     /// A shell that stands in `cwd`.
     pub fn new(cwd: PathBuf) -> Self {
-        Self { cwd: Mutex::new(cwd), leftovers: Leftovers::default() }
+        Self { cwd: Mutex::new(cwd), leftovers: Leftovers::default(), jobs: Arc::default() }
     }
 
     /// Where the next command starts.

@@ -5,6 +5,7 @@ pub mod compact;
 pub mod context;
 pub mod help;
 pub mod init;
+pub mod jobs;
 pub mod model;
 pub mod permission;
 pub mod recall;

@@ -1,7 +1,9 @@
 //! The list of slash commands, and which text is one. A new command is one file and one line here.
 
 use super::api::Command;
-use super::{compact, context, help, init, model, permission, recall, resume, rewind, session, uncompact};
+use super::{
+    compact, context, help, init, jobs, model, permission, recall, resume, rewind, session, uncompact,
+};
 use crate::protocol::event::Level;
 use crate::tui::app::App;
 
@@ -21,6 +23,7 @@ pub static COMMANDS: &[Command] = &[
         help: "what fills the window; why, pin, drop, restore",
         run: context::run,
     },
+    Command { name: "jobs", args: "[stop N]", help: "background jobs", run: jobs::run },
     Command {
         name: "compact",
         args: "[focus]",

@@ -1,11 +1,11 @@
 //! One item's story in words (`/context why`), for the popup and for the transcript. Knows only the protocol.
 
-use crate::base::{clock, text};
+use crate::base::{clock, sanitize, text};
 use crate::protocol::ledger::ItemStory;
 
 /// Heading.
 pub fn heading(story: &ItemStory) -> String {
-    format!("{}  {}", story.id, text::one_line(&story.origin, 120))
+    format!("{}  {}", story.id, text::one_line(&sanitize::clean(&story.origin), 120))
 }
 
 /// Names and facts, in order.

@@ -9,6 +9,7 @@ use mycode::config::load::{self, Sources};
 use mycode::config::paths::Paths;
 use mycode::config::raw::Raw;
 use mycode::config::settings::Permission;
+use mycode::policy::sandbox::launch;
 use mycode::protocol::event::{Event, TurnEnd};
 use mycode::protocol::op::Op;
 use mycode::provider::registry;
@@ -25,6 +26,7 @@ pub struct TestAgent {
 impl TestAgent {
     /// Starts one; `config` is the text of a `config.toml`.
     pub fn start(place: &Workplace, config: &str, interactive: bool) -> Self {
+        launch::use_helper(env!("CARGO_BIN_EXE_mycode").into());
         let paths = Paths { config: place.home(), state: place.home().join("state") };
         let none = BTreeMap::<String, String>::new();
         let loaded = load::load(Sources {
@@ -32,6 +34,7 @@ impl TestAgent {
             vars: &|name| none.get(name).cloned(),
             paths: &paths,
             workspace: &place.project(),
+            trust: false,
             default_permission: if interactive { Permission::Ask } else { Permission::Auto },
         })
         .unwrap();
@@ -42,6 +45,7 @@ impl TestAgent {
             loaded,
             workspace: place.project(),
             project_state: paths.project(&place.project()),
+            own_folders: vec![place.home()],
             interactive,
             resume: None,
         };

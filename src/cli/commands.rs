@@ -1,0 +1,50 @@
+//! The list of subcommands: what runs each, and whether it needs a runtime. A new one is one file and one line here.
+
+use clap::CommandFactory;
+
+use super::args::{Cli, Command};
+use super::open::Which;
+use super::report::{Failure, Kind};
+use super::{
+    chat, context, demo, doctor, exec, locate, notes, policy, replay, rewind, sandbox, sessions, tool, trust,
+};
+
+/// Runs what needs no runtime, and therefore does not wait for one; `None` for the others.
+pub fn run_at_once(cli: &Cli) -> Option<Result<u8, Failure>> {
+    let done = |result: Result<(), Failure>| Some(result.map(|()| 0));
+    match cli.command.as_ref()? {
+        Command::Completions { shell } => {
+            clap_complete::generate(*shell, &mut Cli::command(), "mycode", &mut std::io::stdout());
+            Some(Ok(0))
+        }
+        Command::Context(args) => done(context::run(cli, args)),
+        Command::Sessions(args) => done(sessions::run(cli, args)),
+        Command::Locate(args) => done(locate::run(cli, args)),
+        Command::Notes(args) => done(notes::run(cli, args)),
+        Command::Policy(args) => done(policy::run(cli, args)),
+        Command::Trust(args) => done(trust::run(cli, args)),
+        Command::Replay(args) => done(replay::run(cli, args)),
+        Command::Rewind(args) => Some(rewind::run(cli, args).map(|all| u8::from(!all))),
+        Command::Sandbox(args) => Some(sandbox::run(cli, args)),
+        Command::Resume(_) | Command::Exec(_) | Command::Demo | Command::Tool(_) | Command::Doctor(_) => None,
+    }
+}
+
+/// Runs the others; the exit code.
+///
+/// # Errors
+/// What kept the command from its work.
+pub async fn run(cli: &Cli) -> Result<u8, Failure> {
+    match &cli.command {
+        None => {
+            let which = if cli.continue_last { Which::Last } else { Which::New };
+            chat::chat(cli, cli.prompt.clone(), which, None).await
+        }
+        Some(Command::Resume(args)) => chat::resume(cli, args).await,
+        Some(Command::Exec(args)) => exec::run(cli, args).await,
+        Some(Command::Demo) => demo::run().await,
+        Some(Command::Tool(args)) => Ok(u8::from(!tool::run(cli, args).await?)),
+        Some(Command::Doctor(args)) => Ok(if doctor::run(cli, args).await? { 0 } else { Kind::Config as u8 }),
+        Some(_) => Ok(0),
+    }
+}

@@ -1,0 +1,78 @@
+//! Whether a folder's own configuration may redirect the model or loosen the rules. Trust is bound to the very text that
+//! was trusted and is kept in the person's state, never in the checkout. Knows nothing of how it is asked.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use crate::base::atomic::{self, Expect};
+use crate::base::file;
+
+/// A hash in hexadecimal, with some room.
+const MAX_BYTES: u64 = 4096;
+
+/// The trust in one project.
+#[derive(Clone, Debug)]
+pub struct Trust {
+    path: PathBuf,
+}
+
+impl Trust {
+    /// `project_state` is the project's folder in the person's state.
+    pub fn new(project_state: &Path) -> Self {
+        Self { path: project_state.join("trusted-configuration") }
+    }
+
+    /// Whether exactly this text was trusted.
+    pub fn holds(&self, text: &str) -> bool {
+        file::read(&self.path, MAX_BYTES).is_ok_and(|(bytes, _)| bytes == hash(text).as_bytes())
+    }
+
+    /// Trusts this text, and no other any more.
+    ///
+    /// # Errors
+    /// When the state folder cannot be written.
+    pub fn give(&self, text: &str) -> io::Result<()> {
+        if let Some(folder) = self.path.parent() {
+            std::fs::create_dir_all(folder)?;
+        }
+        self.revoke()?;
+        atomic::write(&self.path, hash(text).as_bytes(), Expect::Missing).map_err(io::Error::other)
+    }
+
+    /// Whether the person said no to exactly this text.
+    pub fn refused(&self, text: &str) -> bool {
+        file::read(&self.refusal(), MAX_BYTES).is_ok_and(|(bytes, _)| bytes == hash(text).as_bytes())
+    }
+
+    /// Remembers the no to this text, so that it is not asked about again.
+    ///
+    /// # Errors
+    /// When the state folder cannot be written.
+    pub fn refuse(&self, text: &str) -> io::Result<()> {
+        if let Some(folder) = self.path.parent() {
+            std::fs::create_dir_all(folder)?;
+        }
+        std::fs::write(self.refusal(), hash(text))
+    }
+
+    fn refusal(&self) -> PathBuf {
+        self.path.with_file_name("refused-configuration")
+    }
+
+    /// Trusts nothing any more.
+    ///
+    /// # Errors
+    /// When the state folder cannot be written.
+    pub fn revoke(&self) -> io::Result<()> {
+        match std::fs::remove_file(&self.path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn hash(text: &str) -> String {
+    Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,455 @@
+//! Programs that reach beyond the workspace: the network, the system, other people's machines. Flat tables.
+
+use super::finding::{Effect, Finding, Grade};
+use super::options;
+use super::touch::{changing, secret};
+use crate::policy::flow::call::{Arg, Call};
+use crate::policy::place::{Place, Reading};
+
+/// Programs that talk to other machines.
+const REMOTE: &[&str] = &[
+    "ssh",
+    "scp",
+    "sftp",
+    "ftp",
+    "lftp",
+    "telnet",
+    "nc",
+    "ncat",
+    "netcat",
+    "socat",
+    "rclone",
+    "aria2c",
+    "axel",
+    "youtube-dl",
+    "yt-dlp",
+    "ping",
+    "ping6",
+    "traceroute",
+    "tracepath",
+    "mtr",
+    "dig",
+    "nslookup",
+    "host",
+    "whois",
+    "nmap",
+    "gh",
+    "glab",
+    "hub",
+    "aws",
+    "gcloud",
+    "gsutil",
+    "bq",
+    "az",
+    "doctl",
+    "heroku",
+    "vercel",
+    "netlify",
+    "flyctl",
+    "fly",
+    "railway",
+    "wrangler",
+    "firebase",
+    "kubectl",
+    "k9s",
+    "kustomize",
+    "argocd",
+    "ansible",
+    "ansible-playbook",
+    "twine",
+    "gem",
+    "cpan",
+    "cpanm",
+    "luarocks",
+    "opam",
+    "brew",
+    "nix",
+    "nix-env",
+    "nix-shell",
+    "guix",
+    "pipx",
+    "uvx",
+    "asdf",
+    "mise",
+    "nvm",
+    "fnm",
+    "volta",
+    "sdk",
+    "ollama",
+    "http",
+    "https",
+    "xh",
+    "websocat",
+    "grpcurl",
+    "mosh",
+    "rsh",
+    "rlogin",
+    "s3cmd",
+    "mail",
+    "sendmail",
+    "mutt",
+    "msmtp",
+    "corepack",
+    "create-react-app",
+    "ngrok",
+    "cloudflared",
+    "tailscale",
+    "openssl",
+    "git-lfs",
+    "hf",
+    "huggingface-cli",
+    "ldapsearch",
+    "smbclient",
+    "mount.cifs",
+];
+
+/// Programs that work on the system rather than on the project.
+const SYSTEM: &[&str] = &[
+    "sudo",
+    "doas",
+    "su",
+    "pkexec",
+    "runuser",
+    "chroot",
+    "nsenter",
+    "unshare",
+    "mkswap",
+    "fdisk",
+    "parted",
+    "mount",
+    "umount",
+    "losetup",
+    "systemctl",
+    "systemd-run",
+    "service",
+    "launchctl",
+    "useradd",
+    "userdel",
+    "usermod",
+    "groupadd",
+    "passwd",
+    "chpasswd",
+    "visudo",
+    "vipw",
+    "iptables",
+    "nft",
+    "ufw",
+    "sysctl",
+    "modprobe",
+    "insmod",
+    "apt",
+    "apt-get",
+    "aptitude",
+    "dpkg",
+    "dnf",
+    "yum",
+    "rpm",
+    "pacman",
+    "apk",
+    "snap",
+    "flatpak",
+    "zypper",
+    "emerge",
+    "killall",
+    "pkill",
+    "docker",
+    "docker-compose",
+    "podman",
+    "nerdctl",
+    "buildah",
+    "lxc",
+    "vagrant",
+    "virsh",
+    "qemu-system-x86_64",
+    "init",
+    "telinit",
+    "swapoff",
+    "swapon",
+    "hwclock",
+    "timedatectl",
+    "hostnamectl",
+    "loginctl",
+    "dmesg",
+    "journalctl",
+    "tmux",
+    "screen",
+    "xdg-open",
+    "open",
+    "osascript",
+    "defaults",
+    "wall",
+    "write",
+    "reboot",
+    "shutdown",
+    "poweroff",
+    "halt",
+    "setcap",
+    "update-alternatives",
+    "ldconfig",
+    "semanage",
+    "setenforce",
+    "ip",
+    "ifconfig",
+    "code",
+    "strace",
+    "ltrace",
+    "gdb",
+    "lldb",
+    "perf",
+    "bpftrace",
+];
+
+/// Programs that make something run again later, or hand out what is secret.
+const LASTING: &[&str] = &[
+    "crontab",
+    "at",
+    "batch",
+    "atd",
+    "chsh",
+    "chfn",
+    "ssh-copy-id",
+    "ssh-keygen",
+    "ssh-add",
+    "ssh-agent",
+    "gpg",
+    "gpg2",
+    "pass",
+    "security",
+    "secret-tool",
+    "keyctl",
+    "kwallet-query",
+    "op",
+    "bw",
+    "age",
+    "sops",
+    "xauth",
+    "direnv",
+    "loginctl",
+    "update-rc.d",
+    "xclip",
+    "xsel",
+    "wl-copy",
+    "wl-paste",
+    "pbcopy",
+    "pbpaste",
+    "xdotool",
+];
+
+/// Programs that leave nothing behind.
+const ENDING: &[&str] = &["mkfs", "wipefs", "sgdisk", "cryptsetup", "blkdiscard", "hdparm"];
+
+const LOCAL: &[&str] = &["localhost", "127.0.0.1", "[::1]", "0.0.0.0", "::1"];
+
+/// What the call does, when it is one of these.
+pub fn judge(call: &Call, place: &Place) -> Option<Finding> {
+    let name = call.name();
+    if ENDING.contains(&name) || name.starts_with("mkfs.") {
+        return Some(Finding::new(Grade::Never, format!("{name} destroys a disk")));
+    }
+    match name {
+        "curl" | "wget" => return Some(fetch(call, place)),
+        "kill" => return Some(kill(call)),
+        "rsync" | "scp" if call.args().iter().any(|arg| is_remote(&arg.text)) => {
+            return Some(account(name));
+        }
+        _ => {}
+    }
+    if super::lookers::asks_version(call.args()) && (REMOTE.contains(&name) || SYSTEM.contains(&name)) {
+        return Some(Finding::looks());
+    }
+    if LASTING.contains(&name) {
+        return Some(Finding::new(
+            Grade::Guarded,
+            format!("{name} changes what lasts, or hands out secrets"),
+        ));
+    }
+    if SYSTEM.contains(&name) {
+        let run = Effect::Run(name.to_owned());
+        return Some(Finding::new(Grade::Outside, format!("{name} works beyond the workspace")).with(run));
+    }
+    REMOTE.contains(&name).then(|| account(name))
+}
+
+/// It needs the network, and the person's own keys for it.
+fn account(name: &str) -> Finding {
+    Finding { grade: Grade::Outside, ..network(name) }
+}
+
+fn network(name: &str) -> Finding {
+    Finding::new(Grade::Network, format!("{name} needs the network")).with(Effect::Net(name.to_owned()))
+}
+
+/// `host:path`.
+fn is_remote(text: &str) -> bool {
+    let front = text.split('/').next().unwrap_or_default();
+    !text.starts_with('-') && (front.contains(':') || text.contains("::") || text.contains("://"))
+}
+
+fn fetch(call: &Call, place: &Place) -> Finding {
+    let args = call.args();
+    let valued = [
+        "-o",
+        "-O",
+        "-H",
+        "-d",
+        "-X",
+        "-u",
+        "-A",
+        "-e",
+        "-b",
+        "-c",
+        "-F",
+        "-T",
+        "-m",
+        "-w",
+        "-x",
+        "-K",
+        "-U",
+        "-P",
+        "-t",
+        "-i",
+        "-D",
+        "-E",
+        "-r",
+        "--output",
+        "--header",
+        "--data",
+        "--request",
+        "--user",
+        "--max-time",
+        "--write-out",
+        "--retry",
+        "--data-raw",
+        "--form",
+        "--connect-timeout",
+        "--data-binary",
+        "--data-urlencode",
+        "--json",
+        "--cacert",
+        "--cert",
+        "--key",
+        "--url",
+        "--timeout",
+        "--tries",
+        "--output-document",
+        "--directory-prefix",
+        "--post-data",
+        "--cookie",
+        "--cookie-jar",
+        "--upload-file",
+        "--dump-header",
+    ];
+    // Of curl `-O` takes no value.
+    let valued: Vec<&str> =
+        valued.into_iter().filter(|option| !(call.name() == "curl" && *option == "-O")).collect();
+    let mut targets: Vec<Arg> = options::operands(args, &valued).into_iter().cloned().collect();
+    targets.extend(options::value(args, "", "--url"));
+    let mut finding = Finding::looks();
+    if targets.is_empty()
+        || options::has(args, &["--config", "--input-file", "--proxy", "--preproxy", "--use-askpass"])
+        || args.iter().any(|arg| {
+            matches!(arg.text.as_str(), "-K" | "-i" | "-x")
+                && (call.name() == "curl" && arg.text != "-i" || call.name() == "wget" && arg.text == "-i")
+        })
+    {
+        finding.raise(network(call.name()));
+    }
+    for target in &targets {
+        match host_of(target) {
+            Some(host) if LOCAL.contains(&host.as_str()) => {
+                finding.raise(Finding::new(Grade::Works, "it talks to this machine").with(Effect::Net(host)));
+            }
+            host => {
+                let host = host.unwrap_or_else(|| target.text.clone());
+                finding.raise(
+                    Finding::new(Grade::Network, format!("it needs the network: {host}"))
+                        .with(Effect::Net(host)),
+                );
+            }
+        }
+    }
+    let written = [
+        options::value(
+            args,
+            if call.name() == "curl" { "-o" } else { "-O" },
+            if call.name() == "curl" { "--output" } else { "--output-document" },
+        ),
+        options::value(args, if call.name() == "wget" { "-P" } else { "" }, "--directory-prefix"),
+        options::value(args, if call.name() == "curl" { "-D" } else { "" }, "--dump-header"),
+        options::value(args, if call.name() == "curl" { "-c" } else { "" }, "--cookie-jar"),
+        options::value(args, "", "--output-dir"),
+        options::value(args, "", "--etag-save"),
+        options::value(args, "", "--trace"),
+    ];
+    for value in written.into_iter().flatten() {
+        finding.raise(changing(&value, call, place));
+    }
+    for arg in args {
+        if let Reading::Secret(what) = place.reading(arg, &call.folders, false) {
+            finding.raise(secret(&what));
+        }
+        if let Some(path) = arg.text.strip_prefix("file://")
+            && let Reading::Secret(what) = place.reading(&Arg::known(path), &call.folders, false)
+        {
+            finding.raise(secret(&what));
+        }
+        // `-F name=@file` and `-d @file`.
+        for piece in arg.text.split(['@', '<']).skip(1) {
+            if let Reading::Secret(what) = place.reading(&Arg::known(piece), &call.folders, false) {
+                finding.raise(secret(&what));
+            }
+        }
+    }
+    finding
+}
+
+/// The host of an address; `None` when it is not certain.
+fn host_of(target: &Arg) -> Option<String> {
+    let text = target.text.split_once("://").map_or(target.text.as_str(), |(_, rest)| rest);
+    let end = text.find(['/', '?', '#']).unwrap_or(text.len());
+    let start = target.text.len() - text.len();
+    if target.open_at.is_some_and(|at| at < start + end) {
+        // A port may be open, a host not.
+        let colon = text.find(':')?;
+        if target.open_at? <= start + colon {
+            return None;
+        }
+    }
+    let front = &text[..end];
+    if front.contains(['@', '\\']) {
+        return None;
+    }
+    let host = if front.starts_with('[') {
+        front.split_inclusive(']').next().unwrap_or(front)
+    } else {
+        front.split(':').next().unwrap_or(front)
+    };
+    Some(host.to_owned())
+}
+
+fn kill(call: &Call) -> Finding {
+    let args = call.args();
+    let signals: Vec<&Arg> = args.iter().collect();
+    let targets: Vec<&Arg> = signals
+        .iter()
+        .enumerate()
+        .filter(|(at, arg)| {
+            let signal = *at == 0 && arg.text.starts_with('-') && args.len() > 1 && arg.text != "--";
+            let value = *at > 0 && matches!(args[*at - 1].text.as_str(), "-s" | "-n");
+            !signal && !value && !matches!(arg.text.as_str(), "-s" | "-n" | "--")
+        })
+        .map(|(_, arg)| *arg)
+        .collect();
+    if args.first().is_some_and(|arg| matches!(arg.text.as_str(), "-l" | "-L" | "-0")) {
+        return Finding::looks();
+    }
+    if targets.iter().any(|arg| arg.text == "-1" || arg.text == "1" || arg.text == "0") {
+        return Finding::new(Grade::Never, "it ends every program of its owner");
+    }
+    // Jobs, and what was just started here.
+    let own = |arg: &&Arg| arg.text.starts_with('%') || arg.text.starts_with("$!");
+    if targets.iter().all(own) {
+        return Finding::new(Grade::Works, "it ends what it started");
+    }
+    Finding::new(Grade::Unsure, "it ends another program")
+}

@@ -1,0 +1,111 @@
+//! Variables that make programs do other things: load code, run a pager, look elsewhere for their settings. A flat table.
+
+/// Whole names.
+const NAMES: &[&str] = &[
+    "PATH",
+    "IFS",
+    "ENV",
+    "BASH_ENV",
+    "SHELL",
+    "SHELLOPTS",
+    "BASHOPTS",
+    "PROMPT_COMMAND",
+    "PS4",
+    "GLOBIGNORE",
+    "CDPATH",
+    "HOME",
+    "XDG_CONFIG_HOME",
+    "XDG_CONFIG_DIRS",
+    "XDG_DATA_HOME",
+    "XDG_DATA_DIRS",
+    "XDG_STATE_HOME",
+    "XDG_CACHE_HOME",
+    "TMPDIR",
+    "PAGER",
+    "MANPAGER",
+    "MANOPT",
+    "MANPATH",
+    "EDITOR",
+    "VISUAL",
+    "BROWSER",
+    "RIPGREP_CONFIG_PATH",
+    "GREP_OPTIONS",
+    "TAR_OPTIONS",
+    "GCONV_PATH",
+    "LOCPATH",
+    "NLSPATH",
+    "HOSTALIASES",
+    "TERMINFO",
+    "TERMCAP",
+    "OPENSSL_CONF",
+    "OPENSSL_MODULES",
+    "SSLKEYLOGFILE",
+    "MAKEFLAGS",
+    "MAKEFILES",
+    "KUBECONFIG",
+    "JAVA_TOOL_OPTIONS",
+    "_JAVA_OPTIONS",
+    "JDK_JAVA_OPTIONS",
+    "CLASSPATH",
+    "BAT_CONFIG_PATH",
+    "BAT_PAGER",
+    "DELTA_PAGER",
+    "FZF_DEFAULT_COMMAND",
+    "RUSTC",
+    "RUSTC_WRAPPER",
+    "RUSTC_WORKSPACE_WRAPPER",
+    "RUSTDOC",
+];
+
+/// Beginnings of names.
+const FRONTS: &[&str] = &[
+    "LD_",
+    "DYLD_",
+    "MALLOC_",
+    "GIT_",
+    "LESS",
+    "BASH_FUNC_",
+    "PERL5",
+    "PERLLIB",
+    "RUBYOPT",
+    "GEM_",
+    "BUNDLE_",
+    "NPM_",
+    "npm_",
+    "YARN_",
+    "PIP_",
+    "UV_",
+    "CARGO_HOME",
+    "CARGO_ALIAS_",
+    "CARGO_BUILD_",
+    "CARGO_REGISTR",
+    "CARGO_TARGET_X",
+    "CARGO_TARGET_A",
+    "GOFLAGS",
+    "GOPROXY",
+    "GOPATH",
+    "GOTOOLCHAIN",
+    "SSH_",
+    "DOCKER_",
+    "AWS_",
+    "MYCODE_",
+    "PYTHONSTARTUP",
+    "PYTHONHOME",
+    "PYTHONINSPECT",
+    "PYTHONBREAKPOINT",
+];
+
+/// Values that are as good as nothing.
+const TAME: &[&str] = &["", "cat", "true", ":", "0", "1", "no", "never", "less", "echo", "."];
+
+/// Whether giving the variable this value may change what programs do. `None`: the value is not known.
+pub fn steers(name: &str, value: Option<&str>) -> bool {
+    // Only what loads code matters here: memory limits are everyday.
+    if name == "NODE_OPTIONS" {
+        return value
+            .is_none_or(|value| ["require", "-r", "import", "loader"].iter().any(|bad| value.contains(bad)));
+    }
+    let proxy = name.to_ascii_lowercase().ends_with("_proxy");
+    let tame = value.is_some_and(|value| TAME.contains(&value)) && !matches!(name, "PATH" | "IFS" | "HOME");
+    !tame && (proxy || NAMES.contains(&name) || FRONTS.iter().any(|front| name.starts_with(front)))
+}

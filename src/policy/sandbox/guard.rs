@@ -1,0 +1,226 @@
+//! What no mount can hold: a protected name that does not exist yet, and protected links. Taken stock of before a command
+//! and put right after it: what appeared is moved aside, not deleted, for somebody else may have made it meanwhile. Where
+//! there are no mounts at all, contents are compared as well.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use super::git;
+use super::spec::{Plan, RawPath};
+use crate::policy::steering::is_rules_file;
+
+/// Contents beyond this are not kept for comparison, in bytes.
+const MAX_BYTES: u64 = 16 * 1024 * 1024;
+const MAX_FILES: usize = 2_000;
+
+/// What a protected path was before the command.
+#[derive(Debug)]
+enum Before {
+    /// The first part of it that did not exist.
+    Absent(PathBuf),
+    Link(PathBuf),
+    /// Mounted read-only, so it is what it was.
+    Held,
+    /// File contents and modes by path; for a file, its own.
+    Copied(BTreeMap<PathBuf, (Vec<u8>, u32)>),
+}
+
+/// The stock.
+#[derive(Debug)]
+pub struct Stock {
+    before: Vec<(PathBuf, Before)>,
+    rules: Vec<(PathBuf, BTreeSet<OsString>)>,
+    /// Existing paths that mounts hold.
+    pub held: Vec<PathBuf>,
+    /// Folders on the way to those, which must not be moved away.
+    pub pinned: Vec<PathBuf>,
+}
+
+impl Stock {
+    /// Looks at everything that `plan` protects. With `mounts`, what exists will be held by them.
+    pub fn take(plan: &Plan, mounts: bool) -> Self {
+        let mut stock = Self { before: Vec::new(), rules: Vec::new(), held: Vec::new(), pinned: Vec::new() };
+        let mut protected: BTreeSet<PathBuf> = plan.protected.iter().map(|path| path.0.clone()).collect();
+        for RawPath(folder) in &plan.rules_in {
+            let names = rules_files(folder);
+            protected.extend(names.iter().map(|name| folder.join(name)));
+            stock.rules.push((folder.clone(), names));
+        }
+        let mut room = (MAX_BYTES, MAX_FILES);
+        for path in protected {
+            let Some(root) = plan.writable.iter().find(|root| path.starts_with(root)) else { continue };
+            let before = stock.look(&path, root, mounts, &mut room);
+            stock.before.push((path, before));
+        }
+        stock.pinned.sort();
+        stock.pinned.dedup();
+        stock
+    }
+
+    fn look(&mut self, path: &Path, root: &Path, mounts: bool, room: &mut (u64, usize)) -> Before {
+        let steps: Vec<&Path> = path.ancestors().take_while(|step| *step != root).collect();
+        for step in steps.into_iter().rev() {
+            let Ok(meta) = fs::symlink_metadata(step) else { return Before::Absent(step.to_owned()) };
+            if meta.is_symlink() {
+                // The link itself can be replaced; what it leads to can be held.
+                let target =
+                    fs::canonicalize(path).ok().filter(|real| real.starts_with(root) && real != root);
+                if let Some(real) = target.filter(|_| mounts) {
+                    self.hold(&real, root);
+                }
+                return fs::read_link(step).map_or(Before::Held, |to| {
+                    self.before.push((step.to_owned(), Before::Link(to)));
+                    Before::Held
+                });
+            }
+        }
+        if mounts {
+            self.hold(path, root);
+            return Before::Held;
+        }
+        let mut copied = BTreeMap::new();
+        copy(path, &mut copied, room);
+        Before::Copied(copied)
+    }
+
+    fn hold(&mut self, path: &Path, root: &Path) {
+        self.held.push(path.to_owned());
+        let between = path.ancestors().skip(1).take_while(|step| *step != root && step.starts_with(root));
+        self.pinned.extend(between.map(Path::to_owned));
+    }
+
+    /// Puts right what the command has changed; a sentence for each, for people. What is taken away goes to `aside`.
+    pub fn put_right(&self, aside: &Path) -> Vec<String> {
+        let mut said = Vec::new();
+        for (path, before) in &self.before {
+            match before {
+                Before::Held => {}
+                Before::Absent(first) => {
+                    if let Some(wrong) = appeared(path, first) {
+                        said.push(away(wrong, aside));
+                        // Folders that were made only to hold it; others stay, for they are not empty.
+                        for folder in wrong.ancestors().skip(1).take_while(|folder| folder.starts_with(first))
+                        {
+                            let _ = fs::remove_dir(folder);
+                        }
+                    }
+                }
+                Before::Link(target) => {
+                    if fs::read_link(path).is_ok_and(|now| now == *target) {
+                        continue;
+                    }
+                    if fs::symlink_metadata(path).is_ok() {
+                        said.push(away(path, aside));
+                    }
+                    let _ = std::os::unix::fs::symlink(target, path);
+                }
+                Before::Copied(files) => compare(path, files, aside, &mut said),
+            }
+        }
+        for (folder, names) in &self.rules {
+            for name in rules_files(folder).difference(names) {
+                said.push(away(&folder.join(name), aside));
+            }
+        }
+        said
+    }
+}
+
+fn rules_files(folder: &Path) -> BTreeSet<OsString> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.file_name()).filter(|name| is_rules_file(name)).collect()
+}
+
+/// What of an absent protected path is there now and must go.
+fn appeared<'a>(path: &'a Path, first: &'a Path) -> Option<&'a Path> {
+    let meta = fs::symlink_metadata(first).ok()?;
+    // A link, or a `.git` file, leads to a place that nobody guards.
+    let leads_away =
+        meta.is_symlink() || (!meta.is_dir() && first.file_name().is_some_and(|name| name == ".git"));
+    if leads_away {
+        return Some(first);
+    }
+    let now = fs::symlink_metadata(path).ok()?;
+    let name = path.file_name().unwrap_or_default();
+    let in_git = path.parent().is_some_and(|parent| parent.join("HEAD").is_file());
+    let harmless = in_git
+        && match name.to_str() {
+            Some("config") => {
+                now.is_file() && fs::read_to_string(path).is_ok_and(|text| git::is_plain_config(&text))
+            }
+            Some("hooks") => now.is_dir() && only_samples(path),
+            _ => false,
+        };
+    (!harmless).then_some(path)
+}
+
+/// Whether a hooks folder holds only what git puts there as examples, which never run.
+fn only_samples(folder: &Path) -> bool {
+    let Ok(mut entries) = fs::read_dir(folder) else { return false };
+    entries.all(|entry| entry.is_ok_and(|entry| entry.file_name().to_string_lossy().ends_with(".sample")))
+}
+
+fn copy(path: &Path, into: &mut BTreeMap<PathBuf, (Vec<u8>, u32)>, room: &mut (u64, usize)) {
+    for entry in walkdir::WalkDir::new(path).into_iter().flatten() {
+        let Ok(meta) = entry.metadata() else { continue };
+        if !meta.is_file() || meta.len() > room.0 || room.1 == 0 {
+            continue;
+        }
+        if let Ok(bytes) = fs::read(entry.path()) {
+            *room = (room.0 - meta.len(), room.1 - 1);
+            into.insert(entry.into_path(), (bytes, meta.permissions().mode()));
+        }
+    }
+}
+
+fn compare(path: &Path, files: &BTreeMap<PathBuf, (Vec<u8>, u32)>, aside: &Path, said: &mut Vec<String>) {
+    let now = walkdir::WalkDir::new(path).into_iter().flatten().filter(|entry| !entry.file_type().is_dir());
+    for entry in now {
+        let known = files.get(entry.path());
+        if known.is_none_or(|(bytes, _)| !fs::read(entry.path()).is_ok_and(|now| now == *bytes)) {
+            said.push(away(entry.path(), aside));
+        }
+    }
+    for (file, (bytes, mode)) in files {
+        if fs::symlink_metadata(file).is_err() && restore(file, bytes, *mode).is_ok() {
+            said.push(format!("{} is protected and was put back", file.display()));
+        }
+    }
+}
+
+fn restore(file: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
+    if let Some(parent) = file.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    fs::write(file, bytes)?;
+    fs::set_permissions(file, fs::Permissions::from_mode(mode))
+}
+
+/// Moves something out of the workspace.
+fn away(path: &Path, aside: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let kept = aside.join(format!("{:08x}-{name}", fastrand::u32(..)));
+    let shown = path.display();
+    let moved =
+        fs::create_dir_all(aside).and_then(|()| fs::rename(path, &kept)).is_ok() || by_copy(path, &kept);
+    if moved {
+        return format!("{shown} is protected: what the command made there was moved to {}", kept.display());
+    }
+    let is_dir = fs::symlink_metadata(path).is_ok_and(|meta| meta.is_dir());
+    match if is_dir { fs::remove_dir_all(path) } else { fs::remove_file(path) } {
+        Ok(()) => format!("{shown} is protected: what the command made there was removed"),
+        Err(error) => {
+            format!("{shown} is protected, and what the command made there could not be removed: {error}")
+        }
+    }
+}
+
+/// Between file systems a rename is a copy; only a plain file is worth it.
+fn by_copy(path: &Path, kept: &Path) -> bool {
+    let plain = fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file() && meta.len() <= MAX_BYTES);
+    plain && fs::copy(path, kept).is_ok() && fs::remove_file(path).is_ok()
+}

@@ -1,0 +1,264 @@
+//! Background jobs of a session: commands that go on while the agent does other things. Each has its output in a file and
+//! what nobody has read yet in bounded memory; all end with the session. Knows no shell: it is handed what to run.
+
+use std::collections::VecDeque;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+use crate::base::proc::{self, Exit, Outcome, Spec};
+use crate::base::text::one_line;
+use crate::protocol::event::JobRow;
+
+/// Unread output in memory; older output is in the file only.
+const UNREAD_BYTES: usize = 64 * 1024;
+/// Jobs that run at the same time.
+const MAX_RUNNING: usize = 16;
+/// A job that has ended is remembered until this many more have.
+const MAX_ENDED: usize = 32;
+
+/// How long the end of all jobs is waited for.
+const STOP_PATIENCE: Duration = Duration::from_millis(1_500);
+
+/// Called when a job begins or ends; must not block.
+pub type Watcher = Box<dyn Fn(Vec<JobRow>) + Send + Sync>;
+
+/// What is known of a job's output at one moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reading {
+    pub command: String,
+    /// What came since the last reading.
+    pub output: Vec<u8>,
+    /// Bytes before it that are only in the file.
+    pub skipped_bytes: u64,
+    /// How it ended; `None` while it runs.
+    pub ended: Option<String>,
+    pub file: Option<PathBuf>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    unread: VecDeque<u8>,
+    skipped_bytes: u64,
+    file: Option<File>,
+    written_bytes: u64,
+    ended: Option<String>,
+    told: bool,
+}
+
+#[derive(Debug)]
+struct Job {
+    id: u32,
+    command: String,
+    path: Option<PathBuf>,
+    cancel: CancellationToken,
+    state: Mutex<State>,
+    /// Output came, or it ended.
+    news: Notify,
+    /// Cancelled when it has ended.
+    over: CancellationToken,
+}
+
+impl Job {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take(&self, chunk: &[u8], cap_bytes: u64) {
+        let mut state = self.state();
+        let room = usize::try_from(cap_bytes - state.written_bytes).unwrap_or(usize::MAX).min(chunk.len());
+        if let Some(file) = &mut state.file
+            && file.write_all(&chunk[..room]).is_ok()
+        {
+            state.written_bytes += room as u64;
+        }
+        state.unread.extend(chunk);
+        let surplus = state.unread.len().saturating_sub(UNREAD_BYTES);
+        state.unread.drain(..surplus);
+        state.skipped_bytes += surplus as u64;
+        drop(state);
+        if !chunk.is_empty() {
+            self.news.notify_one();
+        }
+    }
+
+    fn read(&self) -> Reading {
+        let mut state = self.state();
+        if state.ended.is_some() {
+            state.told = true;
+        }
+        Reading {
+            command: self.command.clone(),
+            output: std::mem::take(&mut state.unread).into(),
+            skipped_bytes: std::mem::take(&mut state.skipped_bytes),
+            ended: state.ended.clone(),
+            file: self.path.clone(),
+        }
+    }
+
+    fn row(&self) -> JobRow {
+        JobRow { id: self.id, command: one_line(&self.command, 200), ended: self.state().ended.clone() }
+    }
+}
+
+/// The jobs of a session. Dropping them ends all.
+#[derive(Default)]
+pub struct Jobs {
+    jobs: Mutex<Vec<Arc<Job>>>,
+    last_id: AtomicU32,
+    watcher: Arc<Mutex<Option<Watcher>>>,
+}
+
+impl std::fmt::Debug for Jobs {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.list().iter()).finish()
+    }
+}
+
+impl Jobs {
+    fn jobs(&self) -> MutexGuard<'_, Vec<Arc<Job>>> {
+        self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Who is told when a job begins or ends.
+    pub fn watch(&self, watcher: Watcher) {
+        *self.watcher.lock().unwrap_or_else(PoisonError::into_inner) = Some(watcher);
+    }
+
+    fn changed(&self) {
+        if let Some(watcher) = &*self.watcher.lock().unwrap_or_else(PoisonError::into_inner) {
+            watcher(self.list());
+        }
+    }
+
+    /// Starts a job, whose output goes to the file `path`; its number.
+    ///
+    /// # Errors
+    /// Too many jobs, or a file that cannot be made.
+    pub fn start(self: &Arc<Self>, command: &str, spec: Spec, path: PathBuf) -> io::Result<u32> {
+        if self.jobs().iter().filter(|job| job.state().ended.is_none()).count() >= MAX_RUNNING {
+            return Err(io::Error::other(format!("{MAX_RUNNING} jobs run already; stop one first")));
+        }
+        let cap_bytes = spec.spill_cap_bytes;
+        let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
+        let job = Arc::new(Job {
+            id: self.last_id.fetch_add(1, Ordering::Relaxed) + 1,
+            command: command.to_owned(),
+            path: Some(path),
+            cancel: CancellationToken::new(),
+            state: Mutex::new(State { file: Some(file), ..State::default() }),
+            news: Notify::new(),
+            over: CancellationToken::new(),
+        });
+        let id = job.id;
+        {
+            let mut jobs = self.jobs();
+            let ended = jobs.iter().filter(|job| job.state().told).count();
+            let mut surplus = ended.saturating_sub(MAX_ENDED);
+            jobs.retain(|job| {
+                let forget = surplus > 0 && job.state().told;
+                surplus -= usize::from(forget);
+                !forget
+            });
+            jobs.push(Arc::clone(&job));
+        }
+        let all = Arc::downgrade(self);
+        tokio::spawn(async move {
+            let outcome = proc::run(spec, &job.cancel, |chunk| job.take(chunk, cap_bytes)).await;
+            {
+                let mut state = job.state();
+                state.ended = Some(words(&outcome));
+                state.file = None;
+            }
+            job.news.notify_one();
+            job.over.cancel();
+            if let Some(all) = all.upgrade() {
+                all.changed();
+            }
+        });
+        self.changed();
+        Ok(id)
+    }
+
+    /// Waits until the job has said something or ended, at most for `patience`.
+    pub async fn settle(&self, id: u32, patience: Duration) {
+        let job = self.jobs().iter().find(|job| job.id == id).cloned();
+        if let Some(job) = job {
+            let _ = tokio::time::timeout(patience, job.news.notified()).await;
+        }
+    }
+
+    /// Waits until the job has ended, at most for `patience`.
+    pub async fn ended(&self, id: u32, patience: Duration) {
+        let job = self.jobs().iter().find(|job| job.id == id).cloned();
+        if let Some(job) = job {
+            let _ = tokio::time::timeout(patience, job.over.cancelled()).await;
+        }
+    }
+
+    /// What the job said since it was last read; `None` for an unknown number.
+    pub fn read(&self, id: u32) -> Option<Reading> {
+        let job = self.jobs().iter().find(|job| job.id == id).cloned();
+        job.map(|job| job.read())
+    }
+
+    /// Ends a job; whether there is such a job.
+    pub fn stop(&self, id: u32) -> bool {
+        let job = self.jobs().iter().find(|job| job.id == id).cloned();
+        job.is_some_and(|job| {
+            job.cancel.cancel();
+            true
+        })
+    }
+
+    /// Ends all jobs and waits a moment for that.
+    pub async fn stop_all(&self) {
+        let jobs: Vec<Arc<Job>> = self.jobs().clone();
+        for job in &jobs {
+            job.cancel.cancel();
+        }
+        let all = futures_util::future::join_all(jobs.iter().map(|job| job.over.cancelled()));
+        let _ = tokio::time::timeout(STOP_PATIENCE, all).await;
+    }
+
+    /// All jobs that are remembered, oldest first.
+    pub fn list(&self) -> Vec<JobRow> {
+        self.jobs().iter().map(|job| job.row()).collect()
+    }
+
+    /// A sentence for each job that has ended without anybody having been told; says it once.
+    pub fn take_ended(&self) -> Vec<String> {
+        let jobs = self.jobs();
+        let news = jobs.iter().filter_map(|job| {
+            let mut state = job.state();
+            let ended = state.ended.clone().filter(|_| !state.told)?;
+            state.told = true;
+            Some(format!("background job {} ({}) ended: {ended}", job.id, one_line(&job.command, 80)))
+        });
+        news.collect()
+    }
+}
+
+impl Drop for Jobs {
+    fn drop(&mut self) {
+        for job in self.jobs().iter() {
+            job.cancel.cancel();
+        }
+    }
+}
+
+fn words(outcome: &io::Result<Outcome>) -> String {
+    match outcome {
+        Err(error) => format!("it could not be started: {error}"),
+        Ok(outcome) if outcome.cancelled => "stopped".to_owned(),
+        Ok(Outcome { exit: Exit::Code(code), .. }) => format!("exit code {code}"),
+        Ok(Outcome { exit: Exit::Signal(signal), .. }) => format!("ended by signal {signal}"),
+    }
+}

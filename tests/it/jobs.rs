@@ -1,0 +1,102 @@
+//! Background jobs: started, read, stopped; told of once; gone with the agent, also when that is killed.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::process::Stdio;
+
+use mycode::policy::sandbox::launch;
+use serde_json::{Value, json};
+
+use crate::support::tools::{Bench, assert_error, assert_ok};
+use crate::support::workplace::Workplace;
+
+fn bench() -> Bench {
+    launch::use_helper(env!("CARGO_BIN_EXE_mycode").into());
+    Bench::new()
+}
+
+fn running(command: &str) -> bool {
+    let lines = fs::read_dir("/proc").unwrap().flatten().map(|entry| fs::read(entry.path().join("cmdline")));
+    lines
+        .flatten()
+        .any(|line| String::from_utf8_lossy(&line).trim_end_matches('\0').replace('\0', " ") == command)
+}
+
+async fn gone(command: &str) {
+    while running(command) {
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_job_is_started_read_and_stopped() {
+    let bench = bench();
+    let line = "echo begun; read x < go; echo went on; setsid sleep 724201 & sleep 724201";
+    assert_ok(&bench.bash("mkfifo go").await);
+    let begun = bench.call("Bash", json!({"command": line, "background": true})).await;
+    assert_ok(&begun);
+    assert_eq!((begun.body.as_str(), &begun.data["running"]), ("begun\n", &json!(true)));
+    let id = begun.data["job"].clone();
+    let nothing = bench.call("Job", json!({"id": id})).await;
+    assert!(nothing.text.contains("running; nothing new"), "{}", nothing.wire());
+    assert_ok(&bench.bash("echo > go").await);
+    loop {
+        let more = bench.call("Job", json!({"id": id})).await;
+        if more.body == "went on\n" {
+            break;
+        }
+        assert_eq!(more.body, "");
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+    let list = bench.call("Job", json!({})).await;
+    assert!(list.body.starts_with("1 running: echo begun"), "{}", list.wire());
+    assert!(bench.cx.shell.jobs.take_ended().is_empty());
+    let stopped = bench.call("Job", json!({"id": id, "stop": true})).await;
+    assert!(stopped.text.contains("stopped"), "{}", stopped.wire());
+    gone("sleep 724201").await;
+    // Whoever stopped it knows.
+    assert!(bench.cx.shell.jobs.take_ended().is_empty());
+    assert_error(&bench.call("Job", json!({"id": 99})).await, "NOT_FOUND", "no job 99");
+}
+
+#[tokio::test]
+async fn an_end_is_told_once_and_the_file_has_it_all() {
+    let bench = bench();
+    let begun = bench.call("Bash", json!({"command": "seq 1 40000; exit 3", "background": true})).await;
+    let id = u32::try_from(begun.data["job"].as_u64().unwrap()).unwrap();
+    bench.cx.shell.jobs.ended(id, std::time::Duration::from_secs(20)).await;
+    let path = begun.data["full_output_path"].as_str().unwrap();
+    assert_eq!(fs::read_to_string(path).unwrap().lines().count(), 40_000);
+    if begun.data["running"] == true {
+        let told = bench.cx.shell.jobs.take_ended();
+        assert!(told.len() == 1 && told[0].ends_with("ended: exit code 3"), "{told:?}");
+    }
+    assert!(bench.cx.shell.jobs.take_ended().is_empty());
+    let last = bench.call("Job", json!({"id": id})).await;
+    assert!(last.text.contains("exit code 3"), "{}", last.wire());
+}
+
+/// `mycode tool -` is killed as nothing can refuse: its jobs go, confined and not.
+#[tokio::test]
+async fn jobs_die_with_a_killed_agent() {
+    for (level, seconds) in [("auto", "724202"), ("full", "724203")] {
+        let place = Workplace::new();
+        let mut command = place.command(&["tool", "-", "--permission", level]);
+        let mut agent = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let line = format!("echo begun; setsid sleep {seconds} & sleep {seconds}");
+        let call = json!({"tool": "Bash", "args": {"command": line, "background": true}});
+        let mut input = agent.stdin.take().unwrap();
+        writeln!(input, "{call}").unwrap();
+        let mut answer = String::new();
+        BufReader::new(agent.stdout.take().unwrap()).read_line(&mut answer).unwrap();
+        let answer: Value = serde_json::from_str(&answer).unwrap();
+        assert_eq!(answer["status"], "success", "{answer}");
+        let sleep = format!("sleep {seconds}");
+        while !running(&sleep) {
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+        agent.kill().unwrap();
+        agent.wait().unwrap();
+        gone(&sleep).await;
+    }
+}
