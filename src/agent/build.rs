@@ -1,7 +1,7 @@
 //! Wiring: makes the parts of an agent from validated settings and starts its engine. The only place that knows all of
 //! them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
@@ -29,6 +29,7 @@ use crate::protocol::event::{Event, Level};
 use crate::protocol::ledger::LedgerView;
 use crate::protocol::op::Op;
 use crate::provider::api::Provider;
+use crate::session::index;
 use crate::session::journal::blobs;
 use crate::session::journal::recorder::Journal;
 use crate::session::log::LogError;
@@ -158,8 +159,8 @@ fn core(
     loaded: &Loaded,
     provider: Arc<dyn Provider>,
     model: Arc<str>,
-    workspace: &std::path::Path,
-    project_state: &std::path::Path,
+    workspace: &Path,
+    project_state: &Path,
     own_folders: &[PathBuf],
     interactive: bool,
     conversation: Conversation,
@@ -214,6 +215,27 @@ fn core(
     };
     core.window_changed();
     core
+}
+
+/// The tools without a session, for `mycode tool`: originals come from the project's last session.
+pub fn tools_alone(
+    loaded: &Loaded,
+    workspace: &Path,
+    project_state: &Path,
+    own_folders: Vec<PathBuf>,
+) -> Dispatcher {
+    let spill = Arc::new(Spill::new(project_state.join("tool-output")));
+    let readable = vec![spill.folder().to_owned()];
+    let mut cx = ToolCx::new(workspace.to_owned(), Arc::clone(&spill));
+    cx.sandbox = Arc::new(Sandbox::new(workspace.to_owned(), own_folders.clone(), readable.clone()));
+    let originals = LogOriginals::default();
+    if let Some(path) = index::last(project_state) {
+        originals.follow(path);
+    }
+    cx.originals = Some(Arc::new(originals));
+    cx.evidence = Some(Arc::new(Desk::new(workspace, project_state)));
+    let policy = PolicyDesk::new(&loaded.work, Rules::load(project_state), workspace, readable, &own_folders);
+    Dispatcher::new(cx, Arc::new(policy), spill, false, false)
 }
 
 /// The system prompt; with `few_words` without the advice on tools that the model is not told of.

@@ -23,7 +23,6 @@ use crate::protocol::approval::{Answer, ApprovalRequest, Question};
 use crate::protocol::event::{Event, Level};
 use crate::tool::api::{Prepared, Tool, ToolError};
 use crate::tool::cx::ToolCx;
-use crate::tool::file::watch;
 use crate::tool::registry;
 
 /// How long an interrupted tool may take to clean up before it is dropped.
@@ -317,12 +316,6 @@ impl Dispatcher {
             }));
         }
         cx
-    }
-
-    /// What others changed on disk of what the model has seen.
-    pub async fn file_news(&self) -> Option<String> {
-        let cx = self.cx.clone();
-        tokio::task::spawn_blocking(move || watch::changes(&cx)).await.ok().flatten()
     }
 
     /// Secrets out, size down.

@@ -13,6 +13,7 @@ pub mod dispatch;
 pub mod edits;
 pub mod engine;
 pub mod evidence;
+pub mod file_news;
 pub mod looks;
 pub mod message;
 pub mod model_switch;

@@ -11,19 +11,12 @@ use tokio::sync::mpsc;
 use super::args::{Cli, ToolArgs};
 use super::open;
 use super::report::{self, Failure, Kind};
+use crate::agent::build;
 use crate::agent::control::{Questions, TurnControl};
 use crate::agent::dispatch::Dispatcher;
-use crate::agent::policy_desk::PolicyDesk;
-use crate::agent::recall::LogOriginals;
 use crate::config::settings::Permission;
-use crate::context::compress::spill::Spill;
-use crate::evidence::desk::Desk;
 use crate::model::call::ToolCall;
 use crate::model::envelope::{Envelope, ErrorCode, Status};
-use crate::policy::rules::Rules;
-use crate::policy::sandbox::session::Sandbox;
-use crate::session::index;
-use crate::tool::cx::ToolCx;
 
 #[derive(Deserialize)]
 struct Line {
@@ -38,27 +31,9 @@ struct Line {
 /// Arguments that are no JSON, or a folder that cannot be used.
 pub async fn run(cli: &Cli, args: &ToolArgs) -> Result<bool, Failure> {
     let opened = open::open(&cli.model, Permission::Auto)?;
-    let spill = Arc::new(Spill::new(opened.project_state.join("tool-output")));
-    let mut cx = ToolCx::new(opened.workspace.clone(), Arc::clone(&spill));
-    cx.sandbox = Arc::new(Sandbox::new(
-        opened.workspace.clone(),
-        opened.own_folders(),
-        vec![spill.folder().to_owned()],
-    ));
-    let originals = LogOriginals::default();
-    if let Some(path) = index::last(&opened.project_state) {
-        originals.follow(path);
-    }
-    cx.originals = Some(Arc::new(originals));
-    cx.evidence = Some(Arc::new(Desk::new(&opened.workspace, &opened.project_state)));
-    let desk = PolicyDesk::new(
-        &opened.loaded.work,
-        Rules::load(&opened.project_state),
-        &opened.workspace,
-        vec![spill.folder().to_owned()],
-        &opened.own_folders(),
-    );
-    let dispatcher = Dispatcher::new(cx, Arc::new(desk), spill, false, false);
+    let own_folders = opened.own_folders();
+    let dispatcher =
+        build::tools_alone(&opened.loaded, &opened.workspace, &opened.project_state, own_folders);
     if args.name != "-" {
         let input = serde_json::from_str(&args.args).unwrap_or_else(|_| Value::String(args.args.clone()));
         return one(&dispatcher, &args.name, &args.args, &input).await;
