@@ -190,6 +190,8 @@ fn core(
         schemas,
         archivist: Default::default(),
         last_estimate: 0,
+        last_counted: 0,
+        counter: None,
         typed: Vec::new(),
         reminder: None,
         task_context: loaded.work.task_context,

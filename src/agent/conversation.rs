@@ -223,13 +223,19 @@ impl Conversation {
     ///
     /// # Errors
     /// When the log cannot be written.
-    pub fn answered(&mut self, model: &str, estimated: u64, usage: Option<Usage>) -> Result<(), LogError> {
-        let request = RequestRecord { ms: clock::now_ms(), model: model.to_owned(), estimated, usage };
+    pub fn answered(
+        &mut self,
+        model: &str,
+        estimated: u64,
+        counted: u64,
+        usage: Option<Usage>,
+    ) -> Result<(), LogError> {
+        let request = RequestRecord { ms: clock::now_ms(), model: model.to_owned(), estimated, counted, usage };
         self.write(&Record::Request(request.clone()))?;
         self.history.count_request();
         self.take_request(&request);
         if let Some(usage) = &usage {
-            let cut_to = self.calibration.report(estimated, usage.input);
+            let cut_to = self.calibration.report(estimated, counted, usage.input);
             self.note_report(cut_to);
         }
         Ok(())

@@ -9,6 +9,7 @@ pub mod compact;
 pub mod control;
 pub mod conversation;
 pub mod core;
+pub mod counter;
 pub mod dispatch;
 pub mod edits;
 pub mod engine;

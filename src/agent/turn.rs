@@ -193,6 +193,8 @@ impl Core {
                 }
             }
         }
+        // Asked for now, the counts may be there when the next request is built.
+        self.take_counts();
         if control.cancel.is_cancelled() { Err(Stop::Interrupted) } else { Ok(()) }
     }
 }
