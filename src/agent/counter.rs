@@ -7,7 +7,6 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread;
 
-use super::core::Core;
 use crate::context::budget::size;
 use crate::context::budget::tokenizer::Encoding;
 use crate::model::call::ToolSpec;
@@ -46,7 +45,7 @@ pub struct Counter {
 
 impl Counter {
     /// Starts the thread, which first loads the tables. `None` when the system has no thread to give.
-    fn start(encoding: Encoding) -> Option<Self> {
+    pub fn start(encoding: Encoding) -> Option<Self> {
         let (jobs, asked) = mpsc::channel();
         let known = Arc::new(Known::default());
         let told = Arc::downgrade(&known);
@@ -54,7 +53,26 @@ impl Counter {
         Some(Self { encoding, jobs, known })
     }
 
-    /// The count where it is known; otherwise it will be.
+    /// Whose counts these are.
+    pub fn encoding(&self) -> Encoding {
+        self.encoding
+    }
+
+    /// The count of a block of the system prompt, with its framing, where it is known; otherwise it will be.
+    pub fn block(&self, of: Fingerprint, text: &Arc<str>) -> Option<u32> {
+        self.ask(of, || Countable::Block(Arc::clone(text)))
+    }
+
+    /// The same of the tool schemas.
+    pub fn schemas(&self, of: Fingerprint, specs: &Arc<[ToolSpec]>) -> Option<u32> {
+        self.ask(of, || Countable::Schemas(Arc::clone(specs)))
+    }
+
+    /// The same of a message.
+    pub fn message(&self, of: Fingerprint, message: &Message) -> Option<u32> {
+        self.ask(of, || Countable::Message(message.clone()))
+    }
+
     fn ask(&self, of: Fingerprint, what: impl FnOnce() -> Countable) -> Option<u32> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(count) = known.get(&of) {
@@ -78,59 +96,33 @@ fn work(encoding: Encoding, asked: &Receiver<(Fingerprint, Countable)>, told: &W
     }
 }
 
-impl Core {
-    /// Counts with the tokenizer of the present model from here on, if that is public: takes the counts that are there
-    /// and asks for what is missing. Never waits.
-    pub fn count_exactly(&mut self) {
-        let wanted = Encoding::of_model(&self.params.model);
-        if self.counter.as_ref().map(|counter| counter.encoding) != wanted {
-            self.forget_counts();
-            self.counter = wanted.and_then(Counter::start);
-        }
-        self.take_counts();
-    }
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
 
-    /// The same without starting anything: before the first request nothing is loaded.
-    pub fn take_counts(&mut self) {
-        let wanted = Encoding::of_model(&self.params.model);
-        if self.counter.as_ref().is_some_and(|counter| Some(counter.encoding) != wanted) {
-            self.forget_counts();
+    #[test]
+    fn each_text_is_counted_once_and_the_thread_ends_with_its_owner() {
+        let counter = Counter::start(Encoding::O200k).unwrap();
+        let text: Arc<str> = "Hello, world! Grüße aus 東京.".into();
+        let of = Fingerprint::of(&text);
+        assert_eq!(counter.block(of, &text), None, "nobody waits");
+        let tokens = loop {
+            match counter.block(of, &text) {
+                Some(tokens) => break tokens,
+                None => thread::yield_now(),
+            }
+        };
+        assert_eq!(Some(tokens), size::exact_block(&text, Encoding::O200k));
+        assert_eq!(
+            counter.block(of, &"something else, by mistake".into()),
+            Some(tokens),
+            "not counted again"
+        );
+        let jobs = counter.jobs.clone();
+        drop(counter);
+        while jobs.send((of, Countable::Block(Arc::clone(&text)))).is_ok() {
+            thread::yield_now();
         }
-        let Some(counter) = &self.counter else { return };
-        let block = |of, text: &Arc<str>| counter.ask(of, || Countable::Block(Arc::clone(text)));
-        self.system.refine(block);
-        if let Some(law) = self.law.part_mut() {
-            law.refine(block);
-        }
-        self.schemas.refine(|of, specs| counter.ask(of, || Countable::Schemas(Arc::clone(specs))));
-        self.conversation
-            .history
-            .refine(|of, message| counter.ask(of, || Countable::Message(message.clone())));
-        self.weigh();
-    }
-
-    /// Goes back to estimates: another session begins, or another tokenizer counts.
-    pub fn forget_counts(&mut self) {
-        self.counter = None;
-        self.system.forget_count();
-        self.schemas.forget_count();
-        if let Some(law) = self.law.part_mut() {
-            law.forget_count();
-        }
-        self.conversation.history.forget_counts();
-        self.weigh();
-    }
-
-    /// How much of the next request is counted decides what its size is worth.
-    fn weigh(&mut self) {
-        let fixed = [(self.system.tokens, self.system.counted), (self.schemas.tokens, self.schemas.counted)];
-        let law = self.law.part().map(|law| (law.tokens, law.counted));
-        let history = &self.conversation.history;
-        let (mut counted, mut total) = (history.counted(), history.tokens());
-        for (tokens, exact) in fixed.into_iter().chain(law) {
-            total += u64::from(tokens);
-            counted += if exact { u64::from(tokens) } else { 0 };
-        }
-        self.conversation.calibration.weigh(counted, total);
     }
 }

@@ -10,6 +10,7 @@ pub mod control;
 pub mod conversation;
 pub mod core;
 pub mod counter;
+pub mod counting;
 pub mod dispatch;
 pub mod edits;
 pub mod engine;

@@ -107,7 +107,9 @@ impl Logbook {
         if let Some(encoding) = self.encoding() {
             history.refine(|_, message| size::exact_message(message, encoding));
             parts.schemas.refine(|_, specs| size::exact_schemas(specs, encoding));
-            for part in [Some(&mut parts.system), parts.law.as_mut(), parts.recap.as_mut()].into_iter().flatten() {
+            for part in
+                [Some(&mut parts.system), parts.law.as_mut(), parts.recap.as_mut()].into_iter().flatten()
+            {
                 part.refine(|_, text| size::exact_block(text, encoding));
             }
         }

@@ -56,7 +56,12 @@ pub struct Schemas {
 
 impl Schemas {
     pub fn new(specs: Arc<[ToolSpec]>) -> Self {
-        Self { tokens: size::schema_tokens(&specs), fingerprint: Fingerprint::of(&specs), counted: false, specs }
+        Self {
+            tokens: size::schema_tokens(&specs),
+            fingerprint: Fingerprint::of(&specs),
+            counted: false,
+            specs,
+        }
     }
 
     /// Takes the exact count where `count` knows it.

@@ -39,8 +39,12 @@ pub fn message_tokens(message: &Message) -> u32 {
     counted(message, |text| Some(tokens::estimate(text))).unwrap_or(0)
 }
 
-/// Tokens of one message by the model's own tokenizer; `None` where it cannot say.
+/// Tokens of one message by the model's own tokenizer; `None` where it cannot say: what a server has sealed it bills by
+/// what was inside.
 pub fn exact_message(message: &Message, encoding: Encoding) -> Option<u32> {
+    if matches!(message, Message::Reasoning(reasoning) if reasoning.opaque.is_some()) {
+        return None;
+    }
     counted(message, |text| encoding.count(text))
 }
 
