@@ -18,6 +18,7 @@ pub mod evidence;
 pub mod looks;
 pub mod message;
 pub mod model_switch;
+pub mod note_hints;
 pub mod policy_desk;
 pub mod recall;
 pub mod reopen;
