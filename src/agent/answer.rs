@@ -135,6 +135,7 @@ impl Core {
 
     async fn next_request(&mut self, control: &Arc<TurnControl>, events: &Events) -> Result<Built, Stop> {
         self.take_edits(control, events)?;
+        self.count_exactly();
         let cut_before = self.cut_messages();
         self.fit_or_release(control, events).await?;
         if self.cut_messages() > cut_before {
@@ -148,6 +149,7 @@ impl Core {
         self.prepare_summary();
         let built = self.build();
         self.last_estimate = built.ledger.total();
+        self.last_counted = built.ledger.counted();
         Ok(built)
     }
 
@@ -256,7 +258,8 @@ impl Core {
             }
         }
         let model = self.params.model.to_string();
-        self.conversation.answered(&model, self.last_estimate, usage)?;
+        self.conversation.answered(&model, self.last_estimate, self.last_counted, usage)?;
+        self.take_counts();
         self.mind_truncation(events);
         let _ = events
             .send(Event::Window(self.conversation.window(self.last_estimate, self.context.window_tokens)));

@@ -11,6 +11,7 @@ use super::conversation::Conversation;
 use super::core::Core;
 use super::dispatch::Dispatcher;
 use super::engine::Engine;
+use super::note_hints::NoteHints;
 use super::policy_desk::PolicyDesk;
 use super::recall::LogOriginals;
 use super::wiring::Wiring;
@@ -171,7 +172,11 @@ fn core(
     let few_words = loaded.context.window_tokens < TINY_WINDOW_TOKENS;
     let mut cx = ToolCx::new(workspace.to_owned(), Arc::clone(&spill));
     cx.originals = Some(Arc::clone(originals) as _);
-    cx.evidence = Some(Arc::new(Desk::new(workspace, project_state)));
+    let mut desk = Desk::new(workspace, project_state);
+    if loaded.work.inject_notes {
+        desk = desk.with_hints(Arc::new(NoteHints { root: workspace.to_owned() }));
+    }
+    cx.evidence = Some(Arc::new(desk));
     cx.journal = Some(Arc::new(Journal::new(project_state, workspace)));
     // Our own key is a secret wherever it turns up.
     if let Some(key) = loaded.provider.as_ref().and_then(|settings| settings.api_key.as_ref()) {
@@ -209,6 +214,8 @@ fn core(
         schemas,
         archivist: Default::default(),
         last_estimate: 0,
+        last_counted: 0,
+        counter: None,
         typed: Vec::new(),
         reminder: None,
         task_context: loaded.work.task_context,

@@ -19,6 +19,9 @@ use crate::protocol::event::{EndReason, TurnEnd, WindowState};
 use crate::session::log::{self, LogError, SessionLog};
 use crate::session::record::{ItemRecord, Record, RequestRecord};
 
+/// A size that is off by no more than this, in percent, is not shown as an estimate.
+const EXACT_PERCENT: f64 = 2.5;
+
 /// The open session.
 pub struct Conversation {
     pub id: String,
@@ -223,13 +226,20 @@ impl Conversation {
     ///
     /// # Errors
     /// When the log cannot be written.
-    pub fn answered(&mut self, model: &str, estimated: u64, usage: Option<Usage>) -> Result<(), LogError> {
-        let request = RequestRecord { ms: clock::now_ms(), model: model.to_owned(), estimated, usage };
+    pub fn answered(
+        &mut self,
+        model: &str,
+        estimated: u64,
+        counted: u64,
+        usage: Option<Usage>,
+    ) -> Result<(), LogError> {
+        let request =
+            RequestRecord { ms: clock::now_ms(), model: model.to_owned(), estimated, counted, usage };
         self.write(&Record::Request(request.clone()))?;
         self.history.count_request();
         self.take_request(&request);
         if let Some(usage) = &usage {
-            let cut_to = self.calibration.report(estimated, usage.input);
+            let cut_to = self.calibration.report(estimated, counted, usage.input);
             self.note_report(cut_to);
         }
         Ok(())
@@ -291,7 +301,7 @@ impl Conversation {
         WindowState {
             used_tokens: self.last_reported.unwrap_or_else(|| self.calibration.apply(estimated)),
             window_tokens,
-            estimated: self.last_reported.is_none(),
+            estimated: self.last_reported.is_none() && self.calibration.error_percent() > EXACT_PERCENT,
             total: self.total,
             // Without reported usage nothing is known of the cost, not even that it is zero.
             cost_usd: self.cost_usd.filter(|_| self.total != Usage::default()),

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::archive_job::Archivist;
 use super::conversation::Conversation;
+use super::counter::Counter;
 use super::dispatch::Dispatcher;
 use crate::config::settings::{ContextSettings, SMALL_WINDOW_TOKENS};
 use crate::context::builder::{self, Built};
@@ -36,6 +37,10 @@ pub struct Core {
     pub fixed_ceiling: u32,
     pub archivist: Archivist,
     pub last_estimate: u64,
+    /// What of the last request's size the model's tokenizer has counted.
+    pub last_counted: u64,
+    /// Runs from the first request on where the model's tokenizer is public.
+    pub counter: Option<Counter>,
     /// What the person typed for the running turn, word for word, to give it back when the turn comes to nothing.
     pub typed: Vec<String>,
     /// What the model must be told with the next message: files that went back behind its back.

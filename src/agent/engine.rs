@@ -251,6 +251,7 @@ impl Engine {
     }
 
     async fn open(&mut self, conversation: Conversation) {
+        self.core.forget_counts();
         self.core.conversation = conversation;
         let had_rules = self.core.conversation.prefix.parts().law.is_some();
         self.core.law.continue_session(had_rules, &self.wiring.workspace);
@@ -288,7 +289,8 @@ impl Engine {
         let _ = self.events.send(Event::Window(window));
     }
 
-    fn send_ledger(&self) {
+    fn send_ledger(&mut self) {
+        self.core.take_counts();
         let ledger = self.core.build().ledger;
         let _ = self.events.send(Event::Ledger(self.core.ledger_view(&ledger)));
     }

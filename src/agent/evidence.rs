@@ -4,6 +4,8 @@
 use std::sync::Arc;
 
 use super::core::Core;
+use super::note_hints;
+use crate::base::sanitize;
 use crate::evidence::task_context::DEFAULT_MAX_CHARS;
 
 /// Characters per token of the window: three in a hundred tokens, at about four characters each.
@@ -22,7 +24,13 @@ impl Core {
         let found = tokio::time::timeout(patience, work).await.ok()?.ok()?;
         desk.remember(text);
         let cap = (self.context.window_tokens as f64 * CHARS_PER_WINDOW_TOKEN) as usize;
-        let body = found?.serialize(cap.min(DEFAULT_MAX_CHARS));
+        let mut found = found?;
+        let shown = self.shown_notes();
+        found.hints.retain(|hint| !note_hints::mark(hint).is_some_and(|mark| shown.contains(mark)));
+        if found.is_empty() {
+            return None;
+        }
+        let body = sanitize::as_data(&found.serialize(cap.min(DEFAULT_MAX_CHARS)));
         Some(format!(
             "<task-context>Files that this task may be about, found by words, names and git; check before relying on it.\n{body}\n</task-context>"
         ))

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::core::Core;
+use super::note_hints;
 use crate::base::clock;
 use crate::context::budget::tokens;
 use crate::context::compress::redact::Place;
@@ -21,8 +22,8 @@ const MAX_NOTE_TOKENS: u64 = 800;
 const NOTE_PART_OF_WINDOW: u64 = 40;
 
 impl Core {
-    /// What the person typed, with what belongs behind it.
-    pub fn user_message(&self, text: &str, steering: bool) -> UserMessage {
+    /// What the person typed, with what belongs behind it. `context` is the block of a new task that will stand there too.
+    pub fn user_message(&self, text: &str, steering: bool, context: Option<&str>) -> UserMessage {
         let root = self.dispatcher.root();
         let mut message = UserMessage::new(&self.dispatcher.cx.vault.redact_typed(text));
         message.steering = steering;
@@ -37,7 +38,7 @@ impl Core {
         }
         if self.inject_notes
             && !steering
-            && let Some(notes) = self.notes(text)
+            && let Some(notes) = self.notes(text, context)
         {
             message.injected.push(notes);
         }
@@ -49,10 +50,11 @@ impl Core {
 
     /// The notes that belong to the task and are not in front of the model already. Notes are a help: what is wrong with
     /// their folder is for `mycode notes` to say, not for a turn to fail on.
-    fn notes(&self, text: &str) -> Option<Arc<str>> {
+    fn notes(&self, text: &str, context: Option<&str>) -> Option<Arc<str>> {
         let store = Store::new(self.dispatcher.root());
         let listing = store.list().ok()?;
-        let shown = self.shown_notes();
+        let mut shown = self.shown_notes();
+        shown.extend(context.into_iter().flat_map(note_hints::marks).map(str::to_owned));
         let files: Vec<String> = mention::mentions(text).into_iter().map(|mention| mention.path).collect();
         let budget = (self.context.window_tokens / NOTE_PART_OF_WINDOW).min(MAX_NOTE_TOKENS);
         let mut packets = retrieve::retrieve(
@@ -79,12 +81,17 @@ impl Core {
     }
 
     /// The marks of the notes that the history holds. What was archived with its round may be shown again.
-    fn shown_notes(&self) -> HashSet<String> {
+    pub fn shown_notes(&self) -> HashSet<String> {
         let messages = self.conversation.history.entries().iter().filter_map(|entry| match &*entry.item {
             Item::User(message) => Some(message),
             _ => None,
         });
-        messages.flat_map(|message| &message.injected).flat_map(|block| frame::marks(block)).collect()
+        let blocks = messages.flat_map(|message| &message.injected);
+        let marks = |block: &Arc<str>| {
+            let hinted = note_hints::marks(block).map(str::to_owned);
+            frame::marks(block).into_iter().chain(hinted).collect::<Vec<_>>()
+        };
+        blocks.flat_map(marks).collect()
     }
 
     /// What a first message says of the machine: dynamic, therefore not in L1.

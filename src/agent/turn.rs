@@ -85,7 +85,7 @@ impl Core {
             );
             notice(events, Level::Warning, text);
         }
-        let mut message = self.user_message(text, false);
+        let mut message = self.user_message(text, false, behind[0].as_deref());
         message.injected.extend(self.reminder.take().map(Into::into));
         for block in behind.into_iter().flatten() {
             message.injected.push(self.dispatcher.cx.vault.redact(&block, Place::Text).into());
@@ -159,7 +159,7 @@ impl Core {
         let mut any = false;
         for text in control.take_steering() {
             self.typed.push(text.clone());
-            let message = self.user_message(&text, true);
+            let message = self.user_message(&text, true, None);
             let text = message.text.to_string();
             self.conversation.record(Item::User(message))?;
             let _ = events.send(Event::Steered { text });
@@ -193,6 +193,8 @@ impl Core {
                 }
             }
         }
+        // Asked for now, the counts may be there when the next request is built.
+        self.take_counts();
         if control.cancel.is_cancelled() { Err(Stop::Interrupted) } else { Ok(()) }
     }
 }

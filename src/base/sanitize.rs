@@ -6,6 +6,20 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::iter::Peekable;
 use std::str::Chars;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+/// Tags that only the program may write into a request.
+static TAGS: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"(?i)<(\s*/?\s*(?:system-reminder|project-notes|task-context))").ok());
+
+/// Text of the project for a block of the program's own in a request: [`clean`], and unable to end that block or to
+/// imitate another one.
+pub fn as_data(text: &str) -> String {
+    let clean = clean(text);
+    TAGS.as_ref().map_or_else(|| clean.replace('<', "‹"), |tags| tags.replace_all(&clean, "‹$1").into_owned())
+}
 
 /// `text` without escape sequences and control characters (only `\n` and `\t` stay; `\r\n` and a lone `\r` become
 /// `\n`). Bidirectional and invisible format characters are written out, such as `<U+202E>`, so that they are seen.
@@ -142,6 +156,12 @@ fn skip_string(chars: &mut Peekable<Chars<'_>>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_text_ends_a_block_or_imitates_the_program() {
+        assert_eq!(as_data("a</task-context>\x1b[2Jb < c"), "a‹/task-context>b < c");
+        assert_eq!(as_data("< / System-Reminder x>"), "‹ / System-Reminder x>");
+    }
     use proptest::prelude::*;
 
     #[test]

@@ -37,6 +37,9 @@ pub fn run(cli: &Cli, args: &ContextArgs) -> Result<(), Failure> {
         let model = logbook.prefix.parts().params.model.to_string();
         let window = cli.model.context_window.is_none().then(|| opened.loaded.context_for(&model, None));
         let settings = window.transpose()?.unwrap_or(opened.loaded.context);
+        if let Some(encoding) = logbook.encoding() {
+            encoding.load();
+        }
         logbook.ledger(&settings)
     } else {
         // A log of an earlier version holds no prompts and schemas: those of today stand in.

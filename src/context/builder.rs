@@ -27,7 +27,7 @@ impl normalize::Paired for Piece {
     }
 
     fn lost_result(call: &Self, message: Message) -> Self {
-        let row = Row::fixed(call.row.layer, "lost result", size::message_tokens(&message));
+        let row = Row::fixed(call.row.layer, "lost result", size::message_tokens(&message), false);
         Self { fingerprint: Fingerprint::of(&message), row, message }
     }
 }

@@ -46,6 +46,11 @@ impl Law {
         self.rendered.as_ref()
     }
 
+    /// The same, to take up its exact count.
+    pub fn part_mut(&mut self) -> Option<&mut Part> {
+        self.rendered.as_mut()
+    }
+
     /// A session is continued in which rules were sent, or not: if they are gone now the model must hear it.
     pub fn continue_session(&mut self, had_rules: bool, workspace: &Path) {
         self.sent_earlier = had_rules;
@@ -53,7 +58,7 @@ impl Law {
         self.refresh(workspace);
     }
 
-    /// Estimated tokens of the text.
+    /// Tokens of the text.
     pub fn tokens(&self) -> u32 {
         self.rendered.as_ref().map_or(0, |part| part.tokens)
     }

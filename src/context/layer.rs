@@ -48,6 +48,7 @@ impl Fragment {
                         subject: Subject::Item(entry.id),
                         layer,
                         tokens: entry.tokens(),
+                        counted: entry.is_counted(),
                         form: entry.form(),
                         pinned: entry.pinned,
                     },

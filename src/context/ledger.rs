@@ -63,16 +63,18 @@ impl Subject {
 pub struct Row {
     pub subject: Subject,
     pub layer: LayerId,
-    /// Estimated tokens, framing included, uncalibrated.
+    /// Tokens, framing included, uncalibrated.
     pub tokens: u32,
+    /// The model's own tokenizer has counted them; otherwise they are estimated.
+    pub counted: bool,
     pub form: FormName,
     pub pinned: bool,
 }
 
 impl Row {
     /// A row for a fixed part.
-    pub fn fixed(layer: LayerId, name: &'static str, tokens: u32) -> Self {
-        Self { subject: Subject::Part(name), layer, tokens, form: FormName::Full, pinned: true }
+    pub fn fixed(layer: LayerId, name: &'static str, tokens: u32, counted: bool) -> Self {
+        Self { subject: Subject::Part(name), layer, tokens, counted, form: FormName::Full, pinned: true }
     }
 }
 
@@ -83,9 +85,14 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Estimated tokens of the whole request, uncalibrated.
+    /// Tokens of the whole request, uncalibrated.
     pub fn total(&self) -> u64 {
         self.rows.iter().map(|row| u64::from(row.tokens)).sum()
+    }
+
+    /// What of [`Self::total`] the model's own tokenizer has counted.
+    pub fn counted(&self) -> u64 {
+        self.rows.iter().filter(|row| row.counted).map(|row| u64::from(row.tokens)).sum()
     }
 
     /// The form that people see. The sum of the rows is the calibrated size of the whole, whatever the rounding.
@@ -96,6 +103,8 @@ impl Ledger {
         scale: &Calibration,
         breaks: &[BreakSum],
     ) -> LedgerView {
+        let mut scale = *scale;
+        scale.weigh(self.counted(), self.total());
         let (mut plain, mut shown) = (0, 0);
         let rows: Vec<LedgerRow> = self
             .rows

@@ -4,6 +4,8 @@
 
 use std::sync::Arc;
 
+use super::budget::size;
+use super::budget::tokenizer::Encoding;
 use super::budget::tokens::Calibration;
 use super::builder::{self, Built};
 use super::history::manager::HistoryManager;
@@ -72,7 +74,7 @@ impl Logbook {
             Record::Request(request) => {
                 self.history.count_request();
                 if let Some(usage) = &request.usage {
-                    self.cut_to = self.calibration.report(request.estimated, usage.input);
+                    self.cut_to = self.calibration.report(request.estimated, request.counted, usage.input);
                 }
             }
             // What was learned of one model's tokenizer says nothing of another's.
@@ -98,8 +100,25 @@ impl Logbook {
         builder::build(&LayerInputs { parts: self.prefix.parts(), history: &self.history })
     }
 
-    /// The ledger of that request as people see it.
+    /// The ledger of that request as people see it: counted where the model's tokenizer is loaded.
     pub fn ledger(&self, settings: &ContextSettings) -> LedgerView {
-        self.build().ledger.view(&self.history, settings, &self.calibration, self.prefix.sums())
+        let mut parts = self.prefix.parts().clone();
+        let mut history = self.history.clone();
+        if let Some(encoding) = self.encoding() {
+            history.refine(|_, message| size::exact_message(message, encoding));
+            parts.schemas.refine(|_, specs| size::exact_schemas(specs, encoding));
+            for part in
+                [Some(&mut parts.system), parts.law.as_mut(), parts.recap.as_mut()].into_iter().flatten()
+            {
+                part.refine(|_, text| size::exact_block(text, encoding));
+            }
+        }
+        let built = builder::build(&LayerInputs { parts: &parts, history: &history });
+        built.ledger.view(&history, settings, &self.calibration, self.prefix.sums())
+    }
+
+    /// The tokenizer of the model that was asked last, if it is public.
+    pub fn encoding(&self) -> Option<Encoding> {
+        Encoding::of_model(&self.prefix.parts().params.model)
     }
 }

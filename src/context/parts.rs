@@ -14,14 +14,32 @@ use crate::session::record::FrameRecord;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Part {
     pub text: Arc<str>,
-    /// Estimated tokens with the framing.
+    /// Tokens with the framing.
     pub tokens: u32,
+    /// The model's own tokenizer has counted them; otherwise they are estimated.
+    pub counted: bool,
     pub fingerprint: Fingerprint,
 }
 
 impl Part {
     pub fn new(text: Arc<str>) -> Self {
-        Self { tokens: size::block_tokens(&text), fingerprint: Fingerprint::of(&text), text }
+        Self { tokens: size::block_tokens(&text), fingerprint: Fingerprint::of(&text), counted: false, text }
+    }
+
+    /// Takes the exact count where `count` knows it.
+    pub fn refine(&mut self, count: impl FnOnce(Fingerprint, &Arc<str>) -> Option<u32>) {
+        if !self.counted
+            && let Some(tokens) = count(self.fingerprint, &self.text)
+        {
+            (self.tokens, self.counted) = (tokens, true);
+        }
+    }
+
+    /// Goes back to the estimate: another tokenizer counts from here on.
+    pub fn forget_count(&mut self) {
+        if self.counted {
+            (self.tokens, self.counted) = (size::block_tokens(&self.text), false);
+        }
     }
 }
 
@@ -29,14 +47,37 @@ impl Part {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Schemas {
     pub specs: Arc<[ToolSpec]>,
-    /// Estimated tokens with the framing.
+    /// Tokens with the framing.
     pub tokens: u32,
+    /// The model's own tokenizer has counted them; otherwise they are estimated.
+    pub counted: bool,
     pub fingerprint: Fingerprint,
 }
 
 impl Schemas {
     pub fn new(specs: Arc<[ToolSpec]>) -> Self {
-        Self { tokens: size::schema_tokens(&specs), fingerprint: Fingerprint::of(&specs), specs }
+        Self {
+            tokens: size::schema_tokens(&specs),
+            fingerprint: Fingerprint::of(&specs),
+            counted: false,
+            specs,
+        }
+    }
+
+    /// Takes the exact count where `count` knows it.
+    pub fn refine(&mut self, count: impl FnOnce(Fingerprint, &Arc<[ToolSpec]>) -> Option<u32>) {
+        if !self.counted
+            && let Some(tokens) = count(self.fingerprint, &self.specs)
+        {
+            (self.tokens, self.counted) = (tokens, true);
+        }
+    }
+
+    /// Goes back to the estimate: another tokenizer counts from here on.
+    pub fn forget_count(&mut self) {
+        if self.counted {
+            (self.tokens, self.counted) = (size::schema_tokens(&self.specs), false);
+        }
     }
 }
 

@@ -126,7 +126,7 @@ pub struct SessionInfo {
 /// How full the window is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WindowState {
-    /// Size of the last request, in tokens: reported by the server, else estimated.
+    /// Size of the last request, in tokens: reported by the server, else counted or estimated.
     pub used_tokens: u64,
     pub window_tokens: u64,
     /// Whether `used_tokens` is an estimate.

@@ -121,8 +121,11 @@ impl FormName {
 pub struct RequestRecord {
     pub ms: u64,
     pub model: String,
-    /// What the request was estimated at, in tokens.
+    /// What the request was taken for, in tokens.
     pub estimated: u64,
+    /// What of that the model's own tokenizer has counted.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub counted: u64,
     /// What the server reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
@@ -166,8 +169,8 @@ pub struct SentRecord {
     pub broken: Option<BreakRecord>,
 }
 
-fn is_zero(count: &usize) -> bool {
-    *count == 0
+fn is_zero<T: Default + PartialEq>(count: &T) -> bool {
+    *count == T::default()
 }
 
 /// A break of the stable prefix.

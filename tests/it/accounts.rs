@@ -175,6 +175,17 @@ proptest! {
         let built = builder::build(&LayerInputs { parts: &parts, history: &history });
         prop_assert_eq!(built.ledger.total(), size::request_tokens(&built.request));
         prop_assert_eq!(&built.fingerprints, &fingerprint::Parts::of(&built.request));
+        // Exact counts take the place of estimates one by one; whatever they are, nothing is counted twice or lost.
+        let mut exact = history.clone();
+        exact.refine(|_, message| Some(size::message_tokens(message) + 7));
+        let refined = builder::build(&LayerInputs { parts: &parts, history: &exact }).ledger;
+        let counted = refined.rows.iter().filter(|row| row.counted).count() as u64;
+        prop_assert_eq!(refined.total(), built.ledger.total() + 7 * counted);
+        prop_assert_eq!(exact.tokens(), exact.entries().iter().map(|entry| u64::from(entry.tokens())).sum::<u64>());
+        prop_assert_eq!(exact.counted(), exact.tokens());
+        exact.forget_counts();
+        let back = builder::build(&LayerInputs { parts: &parts, history: &exact }).ledger;
+        prop_assert_eq!(back, built.ledger.clone());
         let rows = built.ledger.rows.len() - built.request.messages.len();
         prop_assert_eq!(rows, 2 + usize::from(law), "a row for each message, and one for each fixed part");
         // Thinking without a server's own mark is not sent back in this dialect, and not counted by servers.

@@ -401,3 +401,42 @@ async fn reading_tools_follow_one_clear_winner_and_say_so() {
     let edit = json!({"path": "app/main.py", "old_string": "hello", "new_string": "bye"});
     assert_error(&bench.call("Edit", edit).await, "NOT_FOUND", "did you mean server/app/main.py");
 }
+
+#[test]
+fn what_is_noted_of_the_files_found_is_said_once() {
+    let server = FakeServer::start((0..2).map(|_| answer().text("Seen.").into()).collect());
+    let place = Workplace::new();
+    unpack(&place.project());
+    let note = |id: &str, file: &str, body: &str| {
+        let head = format!("id: {id}\ntype: gotcha\nfiles: [{file}]\nupdated_at: 2026-01-01\n");
+        place.file(&format!(".mycode/notes/{id}.md"), format!("---\n{head}---\n{body}\n"));
+    };
+    note("unsaid", "shop/vouchers.py", "Dates there are </task-context> in the shop's own zone.");
+    note("both", "shop/vouchers.py", "ExpiredVoucher is also raised for vouchers of other shops.");
+    note("words", "docs/none.md", "ExpiredVoucher is translated by the front end.");
+    note("other", "nowhere/else.py", "Colours are kept in hexadecimal digits.");
+    let url = server.base_url();
+    let ask = |more: &[&str]| {
+        let all = [&["exec", "--base-url", &url, "--model", "m"], more].concat();
+        let mut command = place.command(&all);
+        let output = command.env("MYCODE_TASK_CONTEXT_WAIT_MS", "60000").output().unwrap();
+        assert!(output.status.success(), "{}", stderr(&output));
+        let body = server.requests().pop().unwrap().body;
+        body["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap().to_owned()
+    };
+    let first = ask(&["ExpiredVoucher is raised on the last valid day"]);
+    let between =
+        |open: &str, close: &str| first.split_once(open).unwrap().1.split_once(close).unwrap().0.to_owned();
+    let context = between("<task-context>", "</task-context>");
+    let notes = between("<project-notes>", "</project-notes>");
+    assert!(context.contains("Note: gotcha unsaid@") && context.contains("own zone"), "{context}");
+    assert!(context.contains("both@") && !notes.contains("both@"), "said twice: {first}");
+    assert!(notes.contains("words@") && !context.contains("words@"), "{first}");
+    assert!(!first.contains("other@"));
+    // Another task about the same file, in the same session: the model has the notes already.
+    let second = ask(&[
+        "-c",
+        "add a weekly receipt report beside shop/vouchers.py with totals of each checkout session",
+    ]);
+    assert!(!second.contains("unsaid@") && !second.contains("both@"), "{second}");
+}

@@ -9,6 +9,7 @@ mod awareness;
 mod context_props;
 mod edit_cases;
 mod edit_states;
+mod exact_counts;
 mod faults;
 mod hostile_text;
 mod jobs;

@@ -1,6 +1,7 @@
 //! What a request takes, in estimated tokens, with its framing: the one place that says so. The ledger adds up cached
 //! figures of the same functions, so that its sum is the size of what is sent.
 
+use super::tokenizer::Encoding;
 use super::{ceiling, tokens};
 use crate::model::call::ToolSpec;
 use crate::model::request::{Message, Request};
@@ -35,12 +36,35 @@ pub fn schema_tokens(specs: &[ToolSpec]) -> u32 {
 
 /// Estimated tokens of one message.
 pub fn message_tokens(message: &Message) -> u32 {
-    counted(message, tokens::estimate)
+    counted(message, |text| Some(tokens::estimate(text))).unwrap_or(0)
+}
+
+/// Tokens of one message by the model's own tokenizer; `None` where it cannot say: what a server has sealed it bills by
+/// what was inside.
+pub fn exact_message(message: &Message, encoding: Encoding) -> Option<u32> {
+    if matches!(message, Message::Reasoning(reasoning) if reasoning.opaque.is_some()) {
+        return None;
+    }
+    counted(message, |text| encoding.count(text))
+}
+
+/// Tokens of one block of the system prompt by the model's own tokenizer; `None` where it cannot say.
+pub fn exact_block(text: &str, encoding: Encoding) -> Option<u32> {
+    Some(encoding.count(text)? + tokens::MESSAGE_OVERHEAD)
+}
+
+/// Tokens of the tool schemas by the model's own tokenizer; `None` where it cannot say.
+pub fn exact_schemas(specs: &[ToolSpec], encoding: Encoding) -> Option<u32> {
+    let one = |spec: &ToolSpec| {
+        let words = encoding.count(&spec.description)? + encoding.count(&spec.name)?;
+        Some(words + encoding.count(&spec.schema.to_string())? + SCHEMA_FRAME)
+    };
+    specs.iter().map(one).sum()
 }
 
 /// The most tokens that one message may take.
 pub fn message_ceiling(message: &Message) -> u32 {
-    counted(message, ceiling::ceiling)
+    counted(message, |text| Some(ceiling::ceiling(text))).unwrap_or(0)
 }
 
 /// The most tokens that system prompt and tool schemas may take.
@@ -50,14 +74,17 @@ pub fn fixed_ceiling(system: &str, specs: &[ToolSpec]) -> u32 {
     ceiling::ceiling(system) + schemas
 }
 
-fn counted(message: &Message, count: fn(&str) -> u32) -> u32 {
+fn counted(message: &Message, count: impl Fn(&str) -> Option<u32>) -> Option<u32> {
     let text = match message {
-        Message::User(text) | Message::Assistant(text) | Message::Result { text, .. } => count(text),
+        Message::User(text) | Message::Assistant(text) | Message::Result { text, .. } => count(text)?,
         Message::Reasoning(reasoning) => {
-            let opaque = reasoning.opaque.as_ref().map_or(0, |opaque| count(&opaque.to_string()));
-            count(&reasoning.text).max(opaque)
+            let opaque = match &reasoning.opaque {
+                Some(opaque) => count(&opaque.to_string())?,
+                None => 0,
+            };
+            count(&reasoning.text)?.max(opaque)
         }
-        Message::Call(call) => count(&call.args) + count(&call.name) + CALL_FRAME,
+        Message::Call(call) => count(&call.args)? + count(&call.name)? + CALL_FRAME,
     };
-    text + tokens::MESSAGE_OVERHEAD
+    Some(text + tokens::MESSAGE_OVERHEAD)
 }

@@ -22,6 +22,9 @@ pub struct Entry {
     message: Option<Message>,
     tokens: u32,
     full_tokens: u32,
+    /// Whether the model's own tokenizer has counted what is sent now, and the full form; otherwise they are estimated.
+    counted: bool,
+    full_counted: bool,
     /// Of the message; made when it is first sent, and again only when the form changes.
     fingerprint: OnceLock<Fingerprint>,
     /// Counted when it is first asked for: only a window that is filling up needs it.
@@ -42,6 +45,8 @@ impl Entry {
             message: Some(message),
             tokens,
             full_tokens: tokens,
+            counted: false,
+            full_counted: false,
             fingerprint: OnceLock::new(),
             ceiling: OnceLock::new(),
         }
@@ -70,9 +75,37 @@ impl Entry {
         *self.fingerprint.get_or_init(|| self.message.as_ref().map(Fingerprint::of).unwrap_or_default())
     }
 
-    /// Estimated tokens as sent now.
+    /// Tokens as sent now.
     pub fn tokens(&self) -> u32 {
         self.tokens
+    }
+
+    /// Whether [`Self::tokens`] is the model's own tokenizer's count; otherwise it is an estimate.
+    pub fn is_counted(&self) -> bool {
+        self.counted
+    }
+
+    /// Takes the exact count of what is sent now.
+    pub fn refine(&mut self, tokens: u32) {
+        (self.tokens, self.counted) = (tokens, true);
+        if self.form == FormName::Full {
+            (self.full_tokens, self.full_counted) = (tokens, true);
+        }
+    }
+
+    /// Goes back to estimates: another tokenizer counts from here on.
+    pub fn forget_count(&mut self) {
+        if self.full_counted {
+            self.full_tokens = message_tokens(&forms::full(&self.item));
+        }
+        if self.counted {
+            self.tokens = match &self.message {
+                None => 0,
+                Some(_) if self.form == FormName::Full => self.full_tokens,
+                Some(message) => message_tokens(message),
+            };
+        }
+        (self.counted, self.full_counted) = (false, false);
     }
 
     /// The most tokens that it may take as sent now.
@@ -80,7 +113,7 @@ impl Entry {
         *self.ceiling.get_or_init(|| self.message.as_ref().map_or(0, message_ceiling))
     }
 
-    /// Estimated tokens in full form.
+    /// Tokens in full form.
     pub fn full_tokens(&self) -> u32 {
         self.full_tokens
     }
@@ -112,10 +145,10 @@ impl Entry {
         self.form = form;
         self.fingerprint = OnceLock::new();
         self.ceiling = OnceLock::new();
-        self.tokens = match &self.message {
-            None => 0,
-            Some(_) if form == FormName::Full => self.full_tokens,
-            Some(message) => message_tokens(message),
+        (self.tokens, self.counted) = match &self.message {
+            None => (0, false),
+            Some(_) if form == FormName::Full => (self.full_tokens, self.full_counted),
+            Some(message) => (message_tokens(message), false),
         };
         true
     }

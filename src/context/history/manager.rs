@@ -8,7 +8,9 @@ use std::sync::Arc;
 
 use super::batch::Batch;
 use super::entry::Entry;
+use crate::model::fingerprint::Fingerprint;
 use crate::model::item::{Item, ItemId, Summary};
+use crate::model::request::Message;
 use crate::session::record::FormName;
 
 /// What the agent remembers.
@@ -72,9 +74,33 @@ impl HistoryManager {
         self.turn_start.min(self.entries.len())
     }
 
-    /// Estimated tokens of all entries as sent.
+    /// Tokens of all entries as sent: counted where [`Self::refine`] brought a count, estimated elsewhere.
     pub fn tokens(&self) -> u64 {
         self.tokens
+    }
+
+    /// What of [`Self::tokens`] the model's own tokenizer has counted.
+    pub fn counted(&self) -> u64 {
+        self.entries.iter().filter(|entry| entry.is_counted()).map(|entry| u64::from(entry.tokens())).sum()
+    }
+
+    /// Asks `count` for the exact tokens of each message that is only estimated, and takes what it knows.
+    pub fn refine(&mut self, mut count: impl FnMut(Fingerprint, &Message) -> Option<u32>) {
+        for entry in self.entries.iter_mut().filter(|entry| !entry.is_counted()) {
+            let exact = entry.message().and_then(|message| count(entry.fingerprint(), message));
+            if let Some(exact) = exact {
+                self.tokens = self.tokens - u64::from(entry.tokens()) + u64::from(exact);
+                entry.refine(exact);
+            }
+        }
+    }
+
+    /// Goes back to estimates everywhere: another tokenizer counts from here on.
+    pub fn forget_counts(&mut self) {
+        let archived = self.archived.iter_mut().flatten();
+        let voided = self.voided.iter_mut().flat_map(|voided| &mut voided.entries);
+        self.entries.iter_mut().chain(archived).chain(voided).for_each(Entry::forget_count);
+        self.recount();
     }
 
     /// The most tokens that all entries as sent may take; each one's figure is counted once for each form.

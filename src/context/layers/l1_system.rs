@@ -16,9 +16,9 @@ impl Layer for System {
 
     fn render(&self, inputs: &LayerInputs<'_>) -> Option<Fragment> {
         let (system, schemas) = (&inputs.parts.system, &inputs.parts.schemas);
-        let mut rows = vec![Row::fixed(LayerId::System, "system prompt", system.tokens)];
+        let mut rows = vec![Row::fixed(LayerId::System, "system prompt", system.tokens, system.counted)];
         if !schemas.specs.is_empty() {
-            rows.push(Row::fixed(LayerId::System, "tool schemas", schemas.tokens));
+            rows.push(Row::fixed(LayerId::System, "tool schemas", schemas.tokens, schemas.counted));
         }
         let block = Block { text: Arc::clone(&system.text) };
         Some(Fragment { system: Some((block, system.fingerprint)), rows, ..Fragment::default() })

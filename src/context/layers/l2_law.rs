@@ -18,7 +18,7 @@ impl Layer for Law {
         let law = inputs.parts.law.as_ref()?;
         Some(Fragment {
             system: Some((Block { text: Arc::clone(&law.text) }, law.fingerprint)),
-            rows: vec![Row::fixed(LayerId::Law, "rules of the project", law.tokens)],
+            rows: vec![Row::fixed(LayerId::Law, "rules of the project", law.tokens, law.counted)],
             ..Fragment::default()
         })
     }

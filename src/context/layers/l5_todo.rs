@@ -22,7 +22,7 @@ impl Layer for TodoRecap {
     fn render(&self, inputs: &LayerInputs<'_>) -> Option<Fragment> {
         let recap = inputs.parts.recap.as_ref()?;
         let message = Message::User(Arc::clone(&recap.text));
-        let row = Row::fixed(LayerId::Todo, "todo recap", recap.tokens);
+        let row = Row::fixed(LayerId::Todo, "todo recap", recap.tokens, recap.counted);
         let piece = Piece { fingerprint: Fingerprint::of(&message), message, row };
         Some(Fragment { pieces: vec![piece], ..Fragment::default() })
     }
