@@ -22,5 +22,6 @@ pub mod reopen;
 pub mod restore;
 pub mod rewind;
 pub mod rewind_ops;
+pub mod standing;
 pub mod turn;
 pub mod uptake;

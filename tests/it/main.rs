@@ -10,6 +10,7 @@ mod context_props;
 mod edit_cases;
 mod edit_states;
 mod faults;
+mod going_back;
 mod locate;
 mod main_job;
 mod memory;
