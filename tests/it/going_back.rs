@@ -6,9 +6,11 @@ use std::sync::Arc;
 use mycode::agent::conversation::Conversation;
 use mycode::agent::recall::LogOriginals;
 use mycode::context::compress::summary;
+use mycode::context::story;
 use mycode::model::call::ToolCall;
 use mycode::model::envelope::Envelope;
 use mycode::model::item::{Item, ItemId, ToolResult, UserMessage};
+use mycode::session::reader;
 use mycode::tool::cx::Originals;
 use proptest::prelude::*;
 use serde_json::json;
@@ -147,4 +149,31 @@ fn a_search_finds_what_was_revived_and_not_what_came_instead() {
     assert_eq!(found(), [first]);
     conversation.revive(1).unwrap();
     assert_eq!(found(), [second]);
+}
+
+#[test]
+fn the_story_of_an_item_tells_that_it_came_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut conversation = Conversation::new(folder.path(), folder.path());
+    conversation.record(Item::User(UserMessage::new("begin"))).unwrap();
+    let id = conversation.record(Item::User(UserMessage::new("a limiter"))).unwrap().0;
+    conversation.rewind(id).unwrap();
+    conversation.revive(0).unwrap();
+    let next = conversation.record(Item::User(UserMessage::new("next"))).unwrap().0;
+    conversation.archive(next, summary::facts_only(&[], 128_000), "test").unwrap();
+    conversation.unarchive().unwrap();
+    let records = reader::read(&conversation.log_path()).unwrap().records;
+    let story = story::story(&records, &id.to_string()).unwrap();
+    let told: Vec<String> =
+        story.deeds.iter().map(|deed| format!("{} ({})", deed.what, deed.cause)).collect();
+    assert_eq!(
+        told,
+        [
+            "taken back (rewind)",
+            "back in its place (the rewind was undone)",
+            "archived: a summary stands for it (test)",
+            "back in its place (the archive was taken back)",
+        ]
+    );
+    assert_ne!(story.form, "not sent");
 }
