@@ -401,3 +401,15 @@ async fn reading_tools_follow_one_clear_winner_and_say_so() {
     let edit = json!({"path": "app/main.py", "old_string": "hello", "new_string": "bye"});
     assert_error(&bench.call("Edit", edit).await, "NOT_FOUND", "did you mean server/app/main.py");
 }
+
+#[test]
+fn the_line_that_has_the_name_itself_is_shown_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let text: String =
+        (0..40).map(|n| format!("def gamma_function_{n}(value):\n    return value\n\n")).collect();
+    fs::write(folder.path().join("gamma.py"), text).unwrap();
+    let place = folder.path().join("index");
+    let project = Project::open(folder.path(), &place).unwrap();
+    let (hit, _) = &project.locate("Gamma_function_9 returns a wrong value", 1).unwrap()[0];
+    assert!(hit.lines.iter().any(|(_, line)| line.contains("gamma_function_9(")), "{:?}", hit.lines);
+}
