@@ -5,12 +5,17 @@ use std::sync::Arc;
 
 use mycode::agent::conversation::Conversation;
 use mycode::agent::recall::LogOriginals;
+use mycode::config::settings::{ContextSettings, Origin, Profile};
 use mycode::context::compress::summary;
+use mycode::context::history::batch::Batch;
+use mycode::context::history::ingest;
+use mycode::context::history::steward::{self, Situation};
 use mycode::context::story;
 use mycode::model::call::ToolCall;
 use mycode::model::envelope::Envelope;
 use mycode::model::item::{Item, ItemId, ToolResult, UserMessage};
 use mycode::session::reader;
+use mycode::session::record::FormName;
 use mycode::tool::cx::Originals;
 use proptest::prelude::*;
 use serde_json::json;
@@ -176,4 +181,29 @@ fn the_story_of_an_item_tells_that_it_came_back() {
         ]
     );
     assert_ne!(story.form, "not sent");
+}
+
+#[test]
+fn a_pointer_whose_target_left_the_view_says_how_to_get_at_the_original() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut conversation = Conversation::new(folder.path(), folder.path());
+    conversation.record(Item::User(UserMessage::new("begin"))).unwrap();
+    let output = || Envelope::success("").with_body("output", "a line that is worth a pointer\n".repeat(20));
+    let [_, first] = tool(&mut conversation, "Bash", output());
+    let [_, second] = tool(&mut conversation, "Bash", output());
+    let batch = ingest::on_arrival(&conversation.history, Profile::Default, 128_000).unwrap();
+    conversation.adopt(&batch).unwrap();
+    let settings = ContextSettings::for_window(128_000, Origin::User);
+    let situation = Situation { settings: &settings, cold: false, fixed_tokens: 0, scale: 1.0 };
+    assert!(
+        conversation.history.entry(second).unwrap().text().contains(&format!("the same output as {first}"))
+    );
+    assert!(steward::before_request(&conversation.history, &situation).is_empty());
+    conversation.adopt(&Batch::plain(vec![first], FormName::Pointer, "drop")).unwrap();
+    for batch in steward::before_request(&conversation.history, &situation) {
+        conversation.adopt(&batch).unwrap();
+    }
+    let told = conversation.history.entry(second).unwrap().text().to_owned();
+    assert!(told.contains(&format!("Recall {{\"id\":{}}}", second.0)), "{told}");
+    assert!(steward::before_request(&conversation.history, &situation).is_empty());
 }
