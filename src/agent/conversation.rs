@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::standing::Standing;
 use crate::base::clock;
 use crate::config::models;
 use crate::context::budget::tokens::Calibration;
@@ -37,6 +38,8 @@ pub struct Conversation {
     pub(super) next_id: u64,
     pub(super) call_ids: HashSet<Arc<str>>,
     pub(super) turns: usize,
+    /// Every todo list that was written and not taken back: one may be archived and yet the one at hand.
+    pub(super) todo_lists: Standing<serde_json::Value>,
     total: Usage,
     cost_usd: Option<f64>,
     last_request_ms: u64,
@@ -60,6 +63,7 @@ impl Conversation {
             next_id: 1,
             call_ids: HashSet::new(),
             turns: 0,
+            todo_lists: Standing::default(),
             total: Usage::default(),
             cost_usd: Some(0.0),
             last_request_ms: 0,
@@ -93,9 +97,7 @@ impl Conversation {
             item: Arc::clone(&item),
         }))?;
         self.next_id += 1;
-        if let Item::ToolCall(call) = &*item {
-            self.call_ids.insert(Arc::clone(&call.id));
-        }
+        self.note_item(id, &item);
         self.history.push(id, Arc::clone(&item), Some(entry.full_tokens()));
         Ok((id, item))
     }
@@ -162,6 +164,7 @@ impl Conversation {
     pub fn rewind(&mut self, to: ItemId) -> Result<(), LogError> {
         self.write(&Record::Rewind { to })?;
         self.history.rewind(to);
+        self.todo_lists.rewind(to);
         self.last_reported = None;
         Ok(())
     }
@@ -173,6 +176,7 @@ impl Conversation {
     pub fn revive(&mut self, rewind: u32) -> Result<(), LogError> {
         self.write(&Record::Revive { rewind })?;
         self.history.revive(rewind);
+        self.todo_lists.revive(rewind);
         self.last_reported = None;
         Ok(())
     }
@@ -202,14 +206,9 @@ impl Conversation {
         self.write(&Record::Sent(sent))
     }
 
-    /// The todo list as the history tells it.
+    /// The todo list that stands.
     pub fn todos(&self) -> Option<serde_json::Value> {
-        self.history.entries().iter().rev().find_map(|entry| match &*entry.item {
-            Item::ToolResult(result) if &*result.tool == "TodoWrite" => {
-                result.envelope.data.get("todos").cloned()
-            }
-            _ => None,
-        })
+        self.todo_lists.all().last().map(|(_, list)| list.clone())
     }
 
     /// How many rewinds and revivals there were.

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::standing::Standing;
 use crate::base::text;
 use crate::model::item::{Item, ItemId};
 use crate::search::bm25::Corpus;
@@ -58,25 +59,21 @@ impl Originals for LogOriginals {
 
     fn search(&self, query: &str, most: usize) -> Vec<Hit> {
         let Ok(log) = reader::read(&self.path()) else { return Vec::new() };
-        let mut items: Vec<(ItemId, Arc<Item>)> = Vec::new();
-        let mut voided: Vec<Vec<(ItemId, Arc<Item>)>> = Vec::new();
+        let mut standing: Standing<Arc<Item>> = Standing::default();
         for record in log.records {
             match record {
-                Record::Item(record) => items.push((record.id, record.item)),
+                Record::Item(record) => standing.push(record.id, record.item),
                 Record::Archive { id: Some(id), summary, .. } => {
-                    items.push((id, Arc::new(Item::Summary(summary))));
+                    standing.push(id, Arc::new(Item::Summary(summary)));
                 }
                 // What was taken back is void until it is revived.
-                Record::Rewind { to } => voided.push(items.extract_if(.., |(id, _)| *id >= to).collect()),
-                Record::Revive { rewind } => {
-                    let first = (rewind as usize).min(voided.len());
-                    items.extend(voided[first..].iter_mut().flat_map(std::mem::take));
-                    voided.push(Vec::new());
-                }
+                Record::Rewind { to } => standing.rewind(to),
+                Record::Revive { rewind } => standing.revive(rewind),
                 _ => {}
             }
         }
         // What Recall itself brought or was asked for is no news.
+        let mut items = standing.all().to_vec();
         items.retain(|(_, item)| match &**item {
             Item::ToolResult(result) => &*result.tool != "Recall",
             Item::ToolCall(call) => &*call.name != "Recall",

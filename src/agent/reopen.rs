@@ -8,7 +8,7 @@ use super::conversation::Conversation;
 use crate::context::history::normalize::LOST_RESULT;
 use crate::context::logbook::Logbook;
 use crate::model::envelope::{Envelope, ErrorCode};
-use crate::model::item::{Item, ToolResult};
+use crate::model::item::{Item, ItemId, ToolResult};
 use crate::session::log::{LogError, SessionLog};
 use crate::session::reader;
 use crate::session::record::Record;
@@ -38,7 +38,6 @@ impl Conversation {
         let mut conversation = Self::new(project_state, workspace);
         conversation.id = opened.id().to_owned();
         conversation.log = Some(opened);
-        let mut todos = None;
         let mut chosen_model = None;
         let mut notices = Vec::new();
         let mut logbook = Logbook::default();
@@ -47,13 +46,17 @@ impl Conversation {
                 continue;
             }
             match record {
-                Record::Item(record) => conversation.note_item(&record.item, &mut todos),
+                Record::Item(record) => conversation.note_item(record.id, &record.item),
                 // What the server reported last was the size of another request.
-                Record::Forms { .. }
-                | Record::Archive { .. }
-                | Record::Unarchive {}
-                | Record::Rewind { .. }
-                | Record::Revive { .. } => {
+                Record::Forms { .. } | Record::Archive { .. } | Record::Unarchive {} => {
+                    conversation.last_reported = None;
+                }
+                Record::Rewind { to } => {
+                    conversation.todo_lists.rewind(*to);
+                    conversation.last_reported = None;
+                }
+                Record::Revive { rewind } => {
+                    conversation.todo_lists.revive(*rewind);
                     conversation.last_reported = None;
                 }
                 Record::Model { provider, model } => chosen_model = Some((provider.clone(), model.clone())),
@@ -77,17 +80,19 @@ impl Conversation {
         }
         conversation.close_open_calls()?;
         conversation.history.end_turn();
+        let todos = conversation.todos();
         Ok(Restored { conversation, todos, chosen_model, notices })
     }
 
-    fn note_item(&mut self, item: &Item, todos: &mut Option<serde_json::Value>) {
+    /// What hangs on an item beside the history.
+    pub(super) fn note_item(&mut self, id: ItemId, item: &Item) {
         match item {
             Item::ToolCall(call) => {
                 self.call_ids.insert(Arc::clone(&call.id));
             }
             Item::ToolResult(result) if &*result.tool == "TodoWrite" => {
                 if let Some(list) = result.envelope.data.get("todos") {
-                    *todos = Some(list.clone());
+                    self.todo_lists.push(id, list.clone());
                 }
             }
             _ => {}

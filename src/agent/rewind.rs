@@ -10,6 +10,7 @@ use thiserror::Error;
 use super::conversation::Conversation;
 use crate::base::clock;
 use crate::base::text::{one_line, plural};
+use crate::context::history::entry::Entry;
 use crate::model::item::{Item, ItemId};
 use crate::protocol::rewind::{Part, PointId, RewindDone, RewindPoint, RewindPreview, RewindRow};
 use crate::session::journal::lines::Line;
@@ -71,7 +72,10 @@ pub fn points(conversation: &Conversation, journal: &Journal) -> Vec<RewindPoint
     }
     let mut points: Vec<((u64, u32), RewindPoint)> = Vec::new();
     let mut oldest = None;
-    for entry in conversation.history.entries().iter().filter(|entry| entry.item.begins_round()) {
+    let history = &conversation.history;
+    // A pinned message that stands behind a summary of what followed it is no place to go back to.
+    let begins = |entry: &&Entry| entry.item.begins_round() && history.reaches(entry.id);
+    for entry in history.entries().iter().filter(begins) {
         let Item::User(message) = &*entry.item else { continue };
         oldest.get_or_insert(entry.id.0);
         let mut sum = turns.remove(&entry.id.0).unwrap_or_default();
@@ -85,7 +89,7 @@ pub fn points(conversation: &Conversation, journal: &Journal) -> Vec<RewindPoint
         }
     }
     for (number, (last_item, sum)) in (1_u32..).zip(rewinds) {
-        let conversation = sum.voided.is_some_and(|voided| voided < conversation.rewinds());
+        let conversation = sum.voided.is_some_and(|voided| history.can_revive(voided));
         points.push(((last_item, number), row(PointId::Rewind(number), sum, conversation)));
     }
     points.sort_by_key(|(order, _)| std::cmp::Reverse(*order));

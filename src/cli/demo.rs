@@ -4,6 +4,7 @@
 use std::fs;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use super::report::{self, Failure, Kind};
@@ -19,6 +20,16 @@ use crate::tui::terminal;
 
 const TASK: &str = "The test suite fails. Find the cause, fix it and show that all tests pass.";
 const SCRIPT: &str = include_str!("sample/script.jsonl");
+/// What the script says where cargo does not run: nobody may be told of tests that did not pass.
+const WITHOUT_CARGO: [(&str, &str); 4] = [
+    ("One test fails: an order", "The tests don't run here, as cargo does not. By its code, an order"),
+    ("All tests pass now.", "Nothing could be verified."),
+    (r#"Run the tests again", "status": "completed""#, r#"Run the tests again", "status": "pending""#),
+    (
+        "Verified with `cargo test`: all 3 tests pass.",
+        "This was not verified: `cargo` does not run on this machine. With Rust installed, the demo runs the tests too.",
+    ),
+];
 const FILES: [(&str, &str); 5] = [
     (".gitignore", include_str!("sample/gitignore.txt")),
     ("Cargo.toml", include_str!("sample/Cargo.toml.txt")),
@@ -99,7 +110,8 @@ fn setup(folder: &Path, screen: bool) -> Result<Setup, Failure> {
         trust: false,
         default_permission: Permission::Auto,
     })?;
-    let provider = Scripted::from_text(&paced(SCRIPT, screen))?;
+    let script = if cargo_runs(&workspace) { SCRIPT.to_owned() } else { without_cargo(SCRIPT) };
+    let provider = Scripted::from_text(&paced(&script, screen))?;
     let project_state = paths.project(&workspace);
     Ok(Setup {
         loaded,
@@ -113,6 +125,15 @@ fn setup(folder: &Path, screen: bool) -> Result<Setup, Failure> {
     })
 }
 
+fn cargo_runs(folder: &Path) -> bool {
+    let asked = Command::new("cargo").arg("--version").current_dir(folder).stdin(Stdio::null()).output();
+    asked.is_ok_and(|output| output.status.success())
+}
+
+fn without_cargo(script: &str) -> String {
+    WITHOUT_CARGO.iter().fold(script.to_owned(), |script, (with, without)| script.replace(with, without))
+}
+
 /// On a screen the text arrives at reading speed; in a pipe there is nobody to wait for.
 fn paced(script: &str, screen: bool) -> String {
     if !screen {
@@ -123,4 +144,18 @@ fn paced(script: &str, screen: bool) -> String {
         .filter_map(|line| line.strip_prefix('{'))
         .map(|rest| format!("{{\"delay_ms\":60,{rest}\n"))
         .collect()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_cargo_the_script_claims_nothing() {
+        assert!(WITHOUT_CARGO.iter().all(|(with, _)| SCRIPT.contains(with)));
+        let script = without_cargo(SCRIPT);
+        assert!(!script.contains("pass now") && !script.contains("all 3 tests pass"));
+        Scripted::from_text(&script).unwrap();
+    }
 }

@@ -58,6 +58,13 @@ fn of_item(records: &[Record], id: ItemId) -> Result<ItemStory, String> {
                 gone = "not sent";
                 (what.to_owned(), cause)
             }
+            (_, None, Some(_)) => {
+                let cause = match record {
+                    Record::Unarchive {} => "the archive was taken back",
+                    _ => "the rewind was undone",
+                };
+                ("back in its place".to_owned(), cause.to_owned())
+            }
             (Record::Forms { items, cause, .. }, Some((_, before)), Some(entry)) if items.contains(&id) => {
                 let what = match entry.form() {
                     FormName::Gone => "folded: the digest before it stands for it".to_owned(),

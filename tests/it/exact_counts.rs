@@ -128,7 +128,16 @@ fn other_models_start_no_counting() {
         ]);
         let url = server.base_url();
         let output = place
-            .command(&["exec", "--base-url", &url, "--model", model, "which threads?"])
+            .command(&[
+                "exec",
+                "--base-url",
+                &url,
+                "--model",
+                model,
+                "--permission",
+                "full",
+                "which threads?",
+            ])
             .output()
             .unwrap();
         assert!(output.status.success(), "{}", stderr(&output));

@@ -440,3 +440,15 @@ fn what_is_noted_of_the_files_found_is_said_once() {
     ]);
     assert!(!second.contains("unsaid@") && !second.contains("both@"), "{second}");
 }
+
+#[test]
+fn the_line_that_has_the_name_itself_is_shown_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let text: String =
+        (0..40).map(|n| format!("def gamma_function_{n}(value):\n    return value\n\n")).collect();
+    fs::write(folder.path().join("gamma.py"), text).unwrap();
+    let place = folder.path().join("index");
+    let project = Project::open(folder.path(), &place).unwrap();
+    let (hit, _) = &project.locate("Gamma_function_9 returns a wrong value", 1).unwrap()[0];
+    assert!(hit.lines.iter().any(|(_, line)| line.contains("gamma_function_9(")), "{:?}", hit.lines);
+}

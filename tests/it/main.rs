@@ -11,6 +11,7 @@ mod edit_cases;
 mod edit_states;
 mod exact_counts;
 mod faults;
+mod going_back;
 mod hostile_text;
 mod jobs;
 mod locate;

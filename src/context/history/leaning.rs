@@ -3,7 +3,9 @@
 
 use std::collections::HashSet;
 
+use super::batch::Batch;
 use super::entry::Entry;
+use super::manager::HistoryManager;
 use crate::model::item::ItemId;
 use crate::session::record::FormName;
 
@@ -29,6 +31,22 @@ pub fn changes(id: ItemId, own: ItemId, hunks: &str) -> String {
 pub fn pointed_at(entries: &[Entry], requests: u64, age: u64) -> HashSet<ItemId> {
     let fresh = entries.iter().rev().take_while(|entry| requests.saturating_sub(entry.arrived_at) <= age);
     fresh.filter(|entry| entry.form() == FormName::Filtered).flat_map(|entry| named(entry.text())).collect()
+}
+
+/// Observations that say nothing but that another one shows them, when that one is no longer in view as it was: they
+/// then say how to get at the original instead.
+pub fn orphans(history: &HistoryManager) -> Option<Batch> {
+    let in_view = |id: ItemId| history.entry(id).is_some_and(|entry| entry.form() <= FormName::Filtered);
+    let orphan = |entry: &&Entry| {
+        entry.form() == FormName::Filtered
+            && !entry.pinned
+            && entry.text().lines().count() == 1
+            && named(entry.text()).any(|id| !in_view(id))
+            && Entry::clone(entry).set_form(FormName::Pointer, None)
+    };
+    let items: Vec<ItemId> = history.entries().iter().filter(orphan).map(|entry| entry.id).collect();
+    (!items.is_empty())
+        .then(|| Batch::plain(items, FormName::Pointer, "batch: what they point at is out of view"))
 }
 
 /// The ids that the sentences above name in `text`.

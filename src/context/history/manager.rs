@@ -24,6 +24,8 @@ pub struct HistoryManager {
     requests: u64,
     /// What the last archives took away, newest last, so that one can be taken back.
     archived: Vec<Vec<Entry>>,
+    /// The newest item of the archives that can't be taken back any more.
+    forgotten: Option<ItemId>,
     /// What rewinds took out, so that they can be undone.
     voided: Vec<Voided>,
 }
@@ -171,7 +173,7 @@ impl HistoryManager {
         let summary = Entry::new(id, Arc::new(Item::Summary(summary)), None, self.requests);
         self.entries.splice(0..0, std::iter::once(summary).chain(kept));
         if self.archived.len() == ARCHIVES {
-            self.archived.remove(0);
+            self.forgotten = newest(&self.archived.remove(0)).or(self.forgotten);
         }
         self.archived.push(old);
         self.recount();
@@ -201,11 +203,24 @@ impl HistoryManager {
 
     /// How many entries stand in front instead of those that an archive took: the summary, and what was pinned.
     fn stand_in(&self, taken: &[Entry]) -> usize {
-        let newest = taken.iter().filter(|entry| !is_summary(entry)).map(|entry| entry.id).max();
+        let newest = newest(taken);
         1 + self.entries[1..]
             .iter()
             .take_while(|entry| newest.is_some_and(|newest| entry.id <= newest))
             .count()
+    }
+
+    /// Whether the history can go back to `to`: nothing from there on is told only by a summary.
+    pub fn reaches(&self, to: ItemId) -> bool {
+        let archived = self.archived.iter().filter_map(|entries| newest(entries)).chain(self.forgotten).max();
+        archived.is_none_or(|archived| archived < to)
+    }
+
+    /// Whether the rewind (or revival) number `rewind`, counted from 0, can be undone: nothing of what came instead was
+    /// summarised since.
+    pub fn can_revive(&self, rewind: u32) -> bool {
+        let since = self.voided.get(rewind as usize..).unwrap_or_default();
+        since.iter().map(|voided| voided.to).min().is_some_and(|to| self.reaches(to))
     }
 
     /// Takes back everything from `to` on; it can be revived.
@@ -290,6 +305,11 @@ fn call_id(entry: &Entry) -> Option<&Arc<str>> {
         Item::ToolResult(result) => Some(&result.call_id),
         _ => None,
     }
+}
+
+/// The newest of these items, summaries aside.
+fn newest(entries: &[Entry]) -> Option<ItemId> {
+    entries.iter().filter(|entry| !is_summary(entry)).map(|entry| entry.id).max()
 }
 
 fn is_summary(entry: &Entry) -> bool {

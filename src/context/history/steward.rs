@@ -60,6 +60,21 @@ enum Plan {
 
 /// The batches to adopt before the next request, in order; empty when the past is better left alone.
 pub fn before_request(history: &HistoryManager, situation: &Situation<'_>) -> Vec<Batch> {
+    let mut batches = due_batches(history, situation);
+    let orphans = if batches.is_empty() {
+        leaning::orphans(history)
+    } else {
+        let mut after = history.clone();
+        for batch in &batches {
+            after.adopt(batch);
+        }
+        leaning::orphans(&after)
+    };
+    batches.extend(orphans);
+    batches
+}
+
+fn due_batches(history: &HistoryManager, situation: &Situation<'_>) -> Vec<Batch> {
     let settings = situation.settings;
     let mut limits = Thresholds::of(settings.profile, settings.window_tokens);
     // The batches come before the ladder, which knows less of what will be used.

@@ -86,6 +86,8 @@ impl Project {
             .iter()
             .map(|word| (word.term.as_str(), word.weight * if word.in_title { 1.5 } else { 1.0 }))
             .collect();
+        let names: FxHashMap<&str, f32> =
+            query.identifiers.iter().map(|(name, sure)| (name.as_str(), *sure)).collect();
         let hits = order.into_iter().filter_map(|(number, score)| {
             let doc = self.index.doc(number)?;
             let text = verbatim::text_of(&self.root, &doc.path);
@@ -94,7 +96,7 @@ impl Project {
                 score,
                 kind: doc.kind,
                 parts: blended.parts(number),
-                lines: verbatim::lines(&weights, &text, MAX_LINES, MAX_LINE_CHARS),
+                lines: verbatim::lines(&weights, &names, &text, MAX_LINES, MAX_LINE_CHARS),
             })
         });
         let hits: Vec<Hit> = hits.collect();

@@ -113,13 +113,16 @@ fn each_phrase(text: &str, mut each: impl FnMut(u64)) {
     });
 }
 
-/// The lines of `text` that hold most of the task's rare words: (number from 1, line), in the order of the file.
+/// The lines of `text` that hold most of the task's rare words: (number from 1, line), in the order of the file. A line
+/// with a name of the task as it stands (`names`, lower case) comes before all that only share parts of it.
 pub fn lines(
     weights: &FxHashMap<&str, f32>,
+    names: &FxHashMap<&str, f32>,
     text: &str,
     limit: usize,
     max_chars: usize,
 ) -> Vec<(u32, String)> {
+    let whole: f32 = weights.values().sum();
     let mut scored: Vec<(f32, u32, &str)> = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {
         if line.len() > 2_000 {
@@ -128,6 +131,13 @@ pub fn lines(
         let mut seen: Vec<&str> = Vec::new();
         let mut value = 0.0;
         words::raw(line, |word| {
+            if !names.is_empty()
+                && let Some((name, sure)) = names.get_key_value(word.to_ascii_lowercase().as_str())
+                && !seen.contains(name)
+            {
+                seen.push(name);
+                value += whole * sure;
+            }
             words::terms(word, |term, _| {
                 if let Some((term, weight)) = weights.get_key_value(term)
                     && !seen.contains(term)
