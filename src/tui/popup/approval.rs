@@ -132,11 +132,12 @@ impl Approval {
         let limit = if self.unfolded { limit } else { limit.min(FOLDED_LINES) };
         let mut lines = head;
         lines.extend(self.detail(width, limit, theme));
-        // On a tiny screen the choices matter most.
+        // On a tiny screen what is asked for and the choices matter most: nobody says yes to what is not there.
         let excess = (lines.len() + foot.len()).saturating_sub(room);
-        lines.drain(..excess.min(lines.len()));
-        let caret = caret.map(|(row, column)| (lines.len() + row, column));
-        lines.extend(foot);
+        lines.drain(1..(1 + excess).min(lines.len()));
+        let hidden = (lines.len() + foot.len()).saturating_sub(room.max(1));
+        let caret = caret.map(|(row, column)| ((lines.len() + row).saturating_sub(hidden), column));
+        lines.extend(foot.into_iter().skip(hidden));
         (lines, caret)
     }
 
@@ -233,6 +234,15 @@ mod tests {
             reason: "commands ask first".to_owned(),
             always_prefix: always.map(str::to_owned),
         })
+    }
+
+    #[test]
+    fn however_small_the_screen_what_is_asked_for_is_on_it() {
+        for room in 1..12 {
+            let (lines, _) = approval(Some("cargo test")).lines(20, room, Theme::new(false));
+            assert!(lines[0].to_string().contains("Allow"), "{room}: {lines:?}");
+            assert!(lines.len() <= room, "{room}: {lines:?}");
+        }
     }
 
     #[test]
