@@ -6,6 +6,7 @@ pub mod encoding;
 pub mod file;
 pub mod path;
 pub mod proc;
+pub mod quota;
 pub mod reap;
 pub mod sanitize;
 pub mod secret;

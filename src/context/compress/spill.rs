@@ -6,8 +6,9 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
+use crate::base::quota::Quota;
 use crate::base::text::{ceil_boundary, floor_boundary, human_bytes, plural};
 
 /// Most lines of a result that the model sees (SPEC §3).
@@ -16,9 +17,6 @@ pub const MAX_LINES: usize = 2_000;
 pub const MAX_BYTES: usize = 50 * 1024;
 /// Room kept for the mark that stands for what was left out.
 const MARK_BYTES: usize = 512;
-
-const KEEP_DAYS: u64 = 7;
-const QUOTA_BYTES: u64 = 500 * 1024 * 1024;
 
 /// Which part of an oversized text is worth most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,30 +126,11 @@ impl Spill {
     /// Removes what is older than 7 days, then the oldest until 500 MiB are left. Walks the folder: call it off the
     /// hot path.
     pub fn clean(&self) {
-        self.clean_to(Duration::from_secs(KEEP_DAYS * 24 * 3600), QUOTA_BYTES, SystemTime::now());
+        self.clean_to(Quota::STATE, SystemTime::now());
     }
 
-    fn clean_to(&self, keep: Duration, quota_bytes: u64, now: SystemTime) {
-        let mut files: Vec<(SystemTime, u64, PathBuf)> = walkdir::WalkDir::new(&self.folder)
-            .max_depth(2)
-            .into_iter()
-            .flatten()
-            .filter(|entry| entry.file_type().is_file())
-            .filter_map(|entry| {
-                let meta = entry.metadata().ok()?;
-                Some((meta.modified().ok()?, meta.len(), entry.into_path()))
-            })
-            .collect();
-        files.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| b.2.cmp(&a.2)));
-        let mut total = 0_u64;
-        for (modified, size, path) in files {
-            total = total.saturating_add(size);
-            // A clock that was set back makes files from the future; they are not old.
-            let old = now.duration_since(modified).is_ok_and(|age| age > keep);
-            if old || total > quota_bytes {
-                let _ = fs::remove_file(path);
-            }
-        }
+    fn clean_to(&self, quota: Quota, now: SystemTime) {
+        quota.clean(&self.folder, 2, now, |_| true);
     }
 }
 
@@ -254,6 +233,8 @@ fn whole_lines(at_line: Option<usize>, inside_line: usize, room: usize) -> usize
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use proptest::prelude::*;
 
@@ -307,7 +288,7 @@ mod tests {
             let time = now - Duration::from_secs(days * 24 * 3600);
             OpenOptions::new().write(true).open(path).unwrap().set_modified(time).unwrap();
         }
-        spill.clean_to(Duration::from_secs(7 * 24 * 3600), 25, now);
+        spill.clean_to(Quota { bytes: 25, ..Quota::STATE }, now);
         let left: Vec<bool> = paths.iter().map(|path| path.exists()).collect();
         assert_eq!(left, [false, false, true, true]);
     }

@@ -5,13 +5,10 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use crate::base::file;
-
-/// What is older goes, as with spilled outputs (SPEC §3).
-const KEEP_DAYS: u64 = 7;
-const QUOTA_BYTES: u64 = 500 * 1024 * 1024;
+use crate::base::quota::Quota;
 
 /// The store of one project.
 #[derive(Clone, Debug)]
@@ -75,36 +72,19 @@ impl Blobs {
 /// Removes what is older than 7 days from a project's journal folder, then the oldest contents until 500 MiB are left.
 /// Walks the folder: call it off the hot path.
 pub fn clean(journal_folder: &Path) {
-    clean_to(journal_folder, Duration::from_secs(KEEP_DAYS * 24 * 3600), QUOTA_BYTES, SystemTime::now());
+    clean_to(journal_folder, Quota::STATE, SystemTime::now());
 }
 
-fn clean_to(journal_folder: &Path, keep: Duration, quota_bytes: u64, now: SystemTime) {
-    let mut files: Vec<(SystemTime, u64, PathBuf)> = walkdir::WalkDir::new(journal_folder)
-        .max_depth(3)
-        .into_iter()
-        .flatten()
-        .filter(|entry| entry.file_type().is_file())
-        .filter_map(|entry| {
-            let meta = entry.metadata().ok()?;
-            Some((meta.modified().ok()?, meta.len(), entry.into_path()))
-        })
-        .collect();
-    files.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| b.2.cmp(&a.2)));
-    let mut total = 0_u64;
-    for (modified, size, path) in files {
-        total = total.saturating_add(size);
-        let old = now.duration_since(modified).is_ok_and(|age| age > keep);
-        // The lines say what cannot be brought back; they go only with age.
-        let is_blob = path.parent() != Some(journal_folder);
-        if old || total > quota_bytes && is_blob {
-            let _ = fs::remove_file(path);
-        }
-    }
+fn clean_to(journal_folder: &Path, quota: Quota, now: SystemTime) {
+    // The lines say what cannot be brought back; they go only with age.
+    quota.clean(journal_folder, 3, now, |path| path.parent() != Some(journal_folder));
 }
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use std::os::unix::fs::PermissionsExt;
 
@@ -137,7 +117,7 @@ mod tests {
                 hash
             })
             .collect();
-        clean_to(dir.path(), Duration::from_secs(7 * 24 * 3600), 15, now);
+        clean_to(dir.path(), Quota { bytes: 15, ..Quota::STATE }, now);
         let left: Vec<bool> = hashes.iter().map(|hash| blobs.has(hash)).collect();
         assert_eq!(left, [true, false, false, false]);
     }
