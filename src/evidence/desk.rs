@@ -2,7 +2,6 @@
 //! question, and asked with a time limit. Knows nothing of who asks.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -23,8 +22,6 @@ pub struct Desk {
     root: PathBuf,
     state: PathBuf,
     sources: Vec<Arc<dyn HintSource>>,
-    /// Whether an index was opened in this process, so that the next opening is quick.
-    ready: AtomicBool,
     /// Keywords of the task at hand.
     asked: Mutex<Vec<Keyword>>,
 }
@@ -32,13 +29,7 @@ pub struct Desk {
 impl Desk {
     /// For the project at `root`; `state` is its state folder. Opens nothing yet.
     pub fn new(root: &Path, state: &Path) -> Self {
-        Self {
-            root: root.to_owned(),
-            state: state.to_owned(),
-            sources: Vec::new(),
-            ready: AtomicBool::new(false),
-            asked: Mutex::default(),
-        }
+        Self { root: root.to_owned(), state: state.to_owned(), sources: Vec::new(), asked: Mutex::default() }
     }
 
     /// Also asks this source for hints.
@@ -50,12 +41,8 @@ impl Desk {
 
     /// Builds or updates the index. Blocking; meant for a background thread.
     pub fn warm(&self) {
-        self.ready.store(self.open().is_ok(), Ordering::Relaxed);
-    }
-
-    /// Whether the index was ready at the last look.
-    pub fn is_ready(&self) -> bool {
-        self.ready.load(Ordering::Relaxed)
+        // Whoever asks next hears what is wrong.
+        let _ = self.open();
     }
 
     /// The `limit` files that fit `text` best. Blocking.
@@ -100,13 +87,10 @@ impl Desk {
         &self,
         ask: impl Fn(&Project) -> Result<T, E>,
     ) -> Result<T, String> {
-        let first = ask(&self.open()?);
-        let answer = match first {
+        match ask(&self.open()?) {
             Ok(answer) => Ok(answer),
             Err(_) => ask(&self.open()?).map_err(|error| error.to_string()),
-        };
-        self.ready.store(answer.is_ok(), Ordering::Relaxed);
-        answer
+        }
     }
 
     fn open(&self) -> Result<Project, String> {

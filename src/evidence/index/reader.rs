@@ -78,13 +78,6 @@ impl Index {
         part.segment.docs.get(number - part.first_doc as usize)
     }
 
-    /// Numbers of the pieces of the file with this number.
-    pub fn pieces_of(&self, number: usize) -> std::ops::Range<usize> {
-        let Some((part, doc)) = self.part_of(number).zip(self.doc(number)) else { return 0..0 };
-        let first = (part.first_piece + doc.first_piece) as usize;
-        first..first + doc.pieces as usize
-    }
-
     /// The piece with this number.
     pub fn piece(&self, number: usize) -> Option<Piece> {
         let after = self.parts.partition_point(|part| part.first_piece as usize <= number);
