@@ -315,3 +315,25 @@ fn long_and_deep_scripts_end_soon() {
     assert!(parse(&"a ".repeat(1024 * 1024)).is_err());
     assert!(parse(&"a; ".repeat(30_000)).is_ok());
 }
+
+/// What bash refuses is not judged either: where two readers differ, something could hide.
+#[test]
+fn what_bash_refuses_is_not_judged() {
+    for script in [
+        "]] } ; two",
+        "one | ]] two",
+        "one |! two",
+        "one\nin a",
+        "f() { one;time  }; f",
+        "case x in x)time  ;; esac",
+        "one > 2>&1 > f",
+        "one >{fd}>f",
+        "coproc two { a",
+        "coproc function g { two; }; g",
+        "for ((; then i=0; i<2; i++)); do one; done",
+        "m=([[ [a]=1)",
+        "one $(two <<E\nE)\nthree\nE\n)",
+    ] {
+        assert!(parse(script).is_err(), "{script:?}");
+    }
+}

@@ -50,6 +50,8 @@ pub struct Lexer {
     pub pending: Vec<Pending>,
     /// Here-documents that wait outside of the substitution that is being read: a line end in it would be theirs.
     pub waiting_outside: usize,
+    /// How many `$(`, `<(` and `>(` are open here.
+    pub substitutions: usize,
     pub read_script: ReadScript,
 }
 
@@ -67,6 +69,7 @@ impl Lexer {
             depth,
             pending: Vec::new(),
             waiting_outside: 0,
+            substitutions: 0,
             read_script,
         })
     }

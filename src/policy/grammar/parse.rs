@@ -48,9 +48,12 @@ fn ends(lexer: &mut Lexer) -> bool {
     match lexer.peek() {
         None | Some(')') => true,
         Some(';') => matches!(lexer.peek_second(), Some(';' | '&')),
-        _ => matches!(bare(lexer).as_str(), "then" | "else" | "elif" | "fi" | "do" | "done" | "esac" | "}"),
+        _ => ENDS.contains(&bare(lexer).as_str()),
     }
 }
+
+/// The reserved words that no command begins with.
+const ENDS: &[&str] = &["then", "else", "elif", "fi", "do", "done", "esac", "}", "]]", "in"];
 
 fn steps(lexer: &mut Lexer) -> Parsed<Vec<Step>> {
     let mut steps = Vec::new();
@@ -115,7 +118,10 @@ fn pipeline(lexer: &mut Lexer) -> Parsed<Node> {
             lexer.at = here;
             break;
         }
-        if ends(lexer) || matches!(lexer.peek(), Some(';' | '\n')) {
+        if matches!(lexer.peek_second(), Some(';' | '&')) && lexer.peek() == Some(';') {
+            return fail("a command is missing after `time`");
+        }
+        if matches!(lexer.peek(), None | Some(')' | ';' | '\n')) {
             return Ok(Node::Steps(Vec::new()));
         }
     }
@@ -218,11 +224,26 @@ fn compound(lexer: &mut Lexer) -> Parsed<Option<Node>> {
         }
         "coproc" => {
             lexer.eat_str("coproc");
-            Node::Coprocess(Box::new(command(lexer)?))
+            let inner = command(lexer)?;
+            match &inner {
+                Node::Function { .. } | Node::Coprocess(_) => return fail("a coprocess is no definition"),
+                Node::Simple(simple) if simple.words.iter().skip(1).any(opens) => {
+                    return fail("a compound command behind a coprocess's name is not judged");
+                }
+                _ => {}
+            }
+            Node::Coprocess(Box::new(inner))
         }
         _ => return Ok(None),
     };
     Ok(Some(node))
+}
+
+/// Whether a compound command may begin with this word.
+fn opens(word: &Word) -> bool {
+    word.bare().is_some_and(|text| {
+        ["{", "[[", "if", "while", "until", "for", "select", "case", "function"].contains(&text)
+    })
 }
 
 /// A list that must not be empty.
@@ -261,6 +282,13 @@ fn for_loop(lexer: &mut Lexer) -> Parsed<Node> {
     lexer.blanks();
     if lexer.eat_str("((") {
         let expression = arithmetic(lexer)?;
+        let semicolons = expression.parts.iter().map(|part| match part {
+            Part::Text { text, .. } => text.matches(';').count(),
+            _ => 0,
+        });
+        if semicolons.sum::<usize>() != 2 {
+            return fail("an arithmetic loop has three expressions");
+        }
         lexer.blanks();
         lexer.eat(';');
         return Ok(Node::ForArithmetic { expression, body: Box::new(loop_body(lexer)?) });
@@ -369,6 +397,10 @@ fn function(lexer: &mut Lexer, name: &Word) -> Parsed<Node> {
 
 fn simple(lexer: &mut Lexer) -> Parsed<Node> {
     let start = lexer.at;
+    let first = bare(lexer);
+    if first == "!" || ENDS.contains(&first.as_str()) {
+        return fail("a command is missing before a reserved word");
+    }
     let mut made = Simple::default();
     loop {
         lexer.blanks();
@@ -422,7 +454,15 @@ fn array(lexer: &mut Lexer) -> Parsed<Vec<Word>> {
             return Ok(words);
         }
         match word::read(lexer, Mode::Plain)? {
-            Some(word) => words.push(word),
+            Some(word) => {
+                if let Some(Part::Text { text, quoted: false }) = word.parts.first()
+                    && text.starts_with('[')
+                    && !text.contains(']')
+                {
+                    return fail("a subscript with blanks or substitutions is not judged");
+                }
+                words.push(word);
+            }
             None => return fail("an array is not closed"),
         }
     }

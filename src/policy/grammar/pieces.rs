@@ -112,7 +112,8 @@ pub fn redirect(lexer: &mut Lexer) -> Parsed<Option<Redirect>> {
         Some(operator @ ("<<" | "<<-")) => here_document(lexer, operator == "<<-")?,
         Some(operator @ ("<&" | ">&")) => {
             let file = if operator == ">&" { RedirectKind::Write } else { RedirectKind::Read };
-            let mut made = target(lexer, file)?;
+            // `>&2>file` is fine: here the number is what is copied.
+            let Some(mut made) = any_target(lexer, file)? else { return fail("a redirection has no target") };
             let copies = made.target.bare().is_some_and(|text| {
                 text == "-" || text.trim_end_matches('-').bytes().all(|byte| byte.is_ascii_digit())
             });
@@ -128,11 +129,27 @@ pub fn redirect(lexer: &mut Lexer) -> Parsed<Option<Redirect>> {
 }
 
 pub fn target(lexer: &mut Lexer, kind: RedirectKind) -> Parsed<Redirect> {
-    lexer.blanks();
-    match word::read(lexer, Mode::Plain)? {
-        Some(target) => Ok(Redirect { kind, target, body: None }),
-        None => fail("a redirection has no target"),
+    let Some(redirect) = any_target(lexer, kind)? else { return fail("a redirection has no target") };
+    if redirect.target.bare().is_some_and(|text| text.bytes().all(|byte| byte.is_ascii_digit()))
+        && at_redirect(lexer)
+    {
+        return fail("a redirection's target is the number of the next redirection");
     }
+    Ok(redirect)
+}
+
+fn any_target(lexer: &mut Lexer, kind: RedirectKind) -> Parsed<Option<Redirect>> {
+    lexer.blanks();
+    let Some(target) = word::read(lexer, Mode::Plain)? else { return Ok(None) };
+    let named = target.bare().and_then(|text| text.strip_prefix('{')?.strip_suffix('}'));
+    if named.is_some_and(is_name) && at_redirect(lexer) {
+        return fail("a redirection's target is the name of the next redirection");
+    }
+    Ok(Some(Redirect { kind, target, body: None }))
+}
+
+fn at_redirect(lexer: &mut Lexer) -> bool {
+    matches!(lexer.peek(), Some('<' | '>'))
 }
 
 pub fn here_document(lexer: &mut Lexer, strips_tabs: bool) -> Parsed<Redirect> {

@@ -193,7 +193,9 @@ fn dollar(lexer: &mut Lexer, parts: &mut Parts, quoted: bool) -> Parsed<()> {
 fn substitution(lexer: &mut Lexer) -> Parsed<Option<Box<super::ast::Node>>> {
     let outside = std::mem::take(&mut lexer.pending);
     lexer.waiting_outside += outside.len();
+    lexer.substitutions += 1;
     let script = (lexer.read_script)(lexer, Until::Parenthesis)?;
+    lexer.substitutions -= 1;
     if !lexer.pending.is_empty() {
         return fail("a here-document has no body inside its substitution");
     }
@@ -447,6 +449,12 @@ pub fn line_end(lexer: &mut Lexer) -> Parsed<()> {
             let line = if pending.strips_tabs { line.trim_start_matches('\t') } else { &line };
             if line == pending.delimiter {
                 break;
+            }
+            // Bash takes `END)` for the end of both the document and the substitution, but not in every version.
+            if lexer.substitutions > 0
+                && line.strip_prefix(&pending.delimiter).is_some_and(|rest| rest.contains(')'))
+            {
+                return fail("a line of a here-document may be its end or not");
             }
             text.push_str(line);
             text.push('\n');
