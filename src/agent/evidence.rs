@@ -1,5 +1,6 @@
-//! The block behind a new task that names the files it seems to be about. Never makes a turn wait noticeably: what is not
-//! ready in time is left out, and ready for the next task.
+//! The block behind a new task that names the files it seems to be about. A turn waits for it no longer than a model takes
+//! for its first word: only the first task in a project without an index waits at all, and what is not ready in time is
+//! left out, and ready for the next task.
 
 use std::sync::Arc;
 

@@ -113,7 +113,7 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
         task_context: raw
             .task_context
             .unwrap_or(true)
-            .then(|| std::time::Duration::from_millis(raw.task_context_wait_ms.unwrap_or(300))),
+            .then(|| std::time::Duration::from_millis(raw.task_context_wait_ms.unwrap_or(1_000))),
         light_model: raw.light_model.as_deref().map(Arc::from),
         inject_notes: raw.inject_notes.unwrap_or(true),
     };

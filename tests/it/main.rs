@@ -26,6 +26,7 @@ mod prompts;
 mod provider_faults;
 mod provider_stream;
 mod provider_wire;
+mod random_sessions;
 mod readers_props;
 mod redaction;
 mod replays;

@@ -6,11 +6,7 @@ use std::fs;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use futures_util::stream;
-use mycode::agent::build::{self, Setup};
-use mycode::config::load::{self, Sources};
-use mycode::config::paths::Paths;
-use mycode::config::raw::Raw;
-use mycode::config::settings::{ContextSettings, Origin, Permission, Profile};
+use mycode::config::settings::{ContextSettings, Origin, Profile};
 use mycode::context::builder;
 use mycode::context::compress::filters::apply::{self, Kind};
 use mycode::context::history::manager::HistoryManager;
@@ -308,30 +304,10 @@ async fn long_turn(window: usize, steps: usize) -> (Arc<Busy>, Vec<Event>) {
         place.file(&format!("src/part_{part}.rs"), text);
     }
     let model = Arc::new(Busy { steps, window, task: TASK, seen: Mutex::default(), fixed: OnceLock::new() });
-    let paths = Paths { config: place.home(), state: place.home().join("state") };
     let config = format!(
-        "provider = \"scripted\"\nscript = \"none\"\nmodel = \"m\"\ncontext_window = {window}\nmax_steps = 600\n"
+        "provider = \"scripted\"\nscript = \"none\"\nmodel = \"m\"\ncontext_window = {window}\nmax_steps = 600\npermission = \"full\"\n"
     );
-    let loaded = load::load(Sources {
-        flags: Raw::parse(&config).unwrap(),
-        vars: &|_| None,
-        paths: &paths,
-        workspace: &place.project(),
-        trust: false,
-        default_permission: Permission::Full,
-    })
-    .unwrap();
-    let setup = Setup {
-        provider: Arc::clone(&model) as _,
-        model: "m".into(),
-        loaded,
-        workspace: place.project(),
-        project_state: paths.project(&place.project()),
-        own_folders: vec![place.home()],
-        interactive: false,
-        resume: None,
-    };
-    let mut agent = TestAgent { handle: build::start(setup).unwrap(), seen: Vec::new() };
+    let mut agent = TestAgent::with(&place, &config, Arc::clone(&model) as _, None);
     let end = agent.turn(TASK).await;
     assert!(matches!(end.reason, EndReason::Done), "{:?}", end.reason);
     assert_eq!(end.steps as usize, steps + 1);

@@ -1,17 +1,18 @@
 //! An agent in this process, for tests that need to act while a turn runs: answer questions, interrupt, steer.
 #![allow(dead_code)]
 
-use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use mycode::agent::build::{self, Handle, Setup};
-use mycode::config::load::{self, Sources};
+use mycode::config::load::{self, Loaded, Sources};
 use mycode::config::paths::Paths;
 use mycode::config::raw::Raw;
 use mycode::config::settings::Permission;
 use mycode::policy::sandbox::launch;
 use mycode::protocol::event::{Event, TurnEnd};
 use mycode::protocol::op::Op;
+use mycode::provider::api::Provider;
 use mycode::provider::registry;
 
 use super::workplace::Workplace;
@@ -23,31 +24,57 @@ pub struct TestAgent {
     pub seen: Vec<Event>,
 }
 
+fn paths(place: &Workplace) -> Paths {
+    Paths { config: place.home(), state: place.home().join("state") }
+}
+
+fn loaded(place: &Workplace, config: &str, interactive: bool) -> Loaded {
+    load::load(Sources {
+        flags: Raw::parse(config).unwrap(),
+        vars: &|_| None,
+        paths: &paths(place),
+        workspace: &place.project(),
+        trust: false,
+        default_permission: if interactive { Permission::Ask } else { Permission::Auto },
+    })
+    .unwrap()
+}
+
 impl TestAgent {
     /// Starts one; `config` is the text of a `config.toml`.
     pub fn start(place: &Workplace, config: &str, interactive: bool) -> Self {
         launch::use_helper(env!("CARGO_BIN_EXE_mycode").into());
-        let paths = Paths { config: place.home(), state: place.home().join("state") };
-        let none = BTreeMap::<String, String>::new();
-        let loaded = load::load(Sources {
-            flags: Raw::parse(config).unwrap(),
-            vars: &|name| none.get(name).cloned(),
-            paths: &paths,
-            workspace: &place.project(),
-            trust: false,
-            default_permission: if interactive { Permission::Ask } else { Permission::Auto },
-        })
-        .unwrap();
-        let settings = loaded.provider.clone().unwrap();
+        let loaded = loaded(place, config, interactive);
+        let provider = registry::build(&loaded.provider.clone().unwrap()).unwrap();
+        Self::run(place, loaded, provider, interactive, None)
+    }
+
+    /// Starts one that asks `provider`, whatever `config` names, or goes on with the session of a log.
+    pub fn with(
+        place: &Workplace,
+        config: &str,
+        provider: Arc<dyn Provider>,
+        resume: Option<PathBuf>,
+    ) -> Self {
+        Self::run(place, loaded(place, config, false), provider, false, resume)
+    }
+
+    fn run(
+        place: &Workplace,
+        loaded: Loaded,
+        provider: Arc<dyn Provider>,
+        interactive: bool,
+        resume: Option<PathBuf>,
+    ) -> Self {
         let setup = Setup {
-            provider: registry::build(&settings).unwrap(),
-            model: Arc::clone(&settings.model),
+            provider,
+            model: loaded.provider.as_ref().map(|settings| Arc::clone(&settings.model)).unwrap(),
             loaded,
             workspace: place.project(),
-            project_state: paths.project(&place.project()),
+            project_state: paths(place).project(&place.project()),
             own_folders: vec![place.home()],
             interactive,
-            resume: None,
+            resume,
         };
         Self { handle: build::start(setup).unwrap(), seen: Vec::new() }
     }

@@ -87,3 +87,10 @@ pub fn stdout(output: &Output) -> String {
 pub fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
+
+/// Real text, cut anywhere: what an agent reads all day.
+pub fn passage(seed: usize, lines: usize) -> String {
+    let book = include_str!("../architecture.rs");
+    let all: Vec<&str> = book.lines().collect();
+    (0..lines).map(|n| format!("{}\n", all[(seed * 37 + n) % all.len()])).collect()
+}
