@@ -8,6 +8,7 @@ mod architecture;
 mod awareness;
 mod context_props;
 mod edit_cases;
+mod edit_cases_more;
 mod edit_states;
 mod exact_counts;
 mod faults;
