@@ -5,15 +5,22 @@
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs::{self, Metadata};
-use std::io::{Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::Arc;
+use std::time::Duration;
+
+use crate::base::file::{self, FileError};
+use crate::base::leash;
 
 /// Larger index files are not read.
 const INDEX_LIMIT_BYTES: u64 = 256 * 1024 * 1024;
+/// Nor are larger files of the other kinds, which people write.
+const TEXT_LIMIT_BYTES: u64 = 4 * 1024 * 1024;
+/// How long `git` may take for one answer.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A tracked file as git last saw it.
 #[derive(Clone, Copy, Debug)]
@@ -45,12 +52,12 @@ impl GitIndex {
         let top = root.ancestors().find(|folder| folder.join(".git").exists())?;
         let folder = git_folder(top)?;
         let path = folder.join("index");
-        let meta = fs::metadata(&path).ok().filter(|meta| meta.len() <= INDEX_LIMIT_BYTES)?;
+        let meta = fs::metadata(&path).ok()?;
         let written = times(meta.mtime(), meta.mtime_nsec());
         if let Some(known) = known.filter(|known| (known.written, known.inode) == (written, meta.ino())) {
             return Some(known);
         }
-        let bytes = fs::read(&path).ok()?;
+        let (bytes, _) = file::read(&path, INDEX_LIMIT_BYTES).ok()?;
         let inside = root.strip_prefix(top).ok()?;
         let mut files = HashMap::new();
         let mut attributes = vec![common_folder(&folder).join("info/attributes")];
@@ -62,11 +69,12 @@ impl GitIndex {
                 files.insert(path.to_owned(), tracked);
             }
         })?;
-        let plain = attributes.iter().all(|path| {
-            fs::read(path).map_or(true, |text| {
+        let plain = attributes.iter().all(|path| match file::read(path, TEXT_LIMIT_BYTES) {
+            Ok((text, _)) => {
                 let text = String::from_utf8_lossy(&text);
                 !["filter=", "ident", "working-tree-encoding"].iter().any(|word| text.contains(word))
-            })
+            }
+            Err(error) => matches!(error, FileError::NotFound),
         });
         Some(Arc::new(Self { folder, written, inode: meta.ino(), files, plain }))
     }
@@ -121,29 +129,16 @@ impl GitIndex {
         if oids.is_empty() {
             return Some(Vec::new());
         }
-        let mut child = Command::new("git")
-            .arg(format!("--git-dir={}", self.folder.to_str()?))
+        let question: String = oids.iter().flat_map(|oid| [*oid, "\n"]).collect();
+        let mut git = Command::new("git");
+        git.arg(format!("--git-dir={}", self.folder.to_str()?))
             .args(["cat-file", mode])
             .env_clear()
             .envs(std::env::var_os("PATH").map(|path| ("PATH", path)))
             .env("GIT_NO_LAZY_FETCH", "1")
             .env("GIT_CONFIG_NOSYSTEM", "1")
-            .current_dir("/")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .ok()?;
-        let (mut input, mut output) = (child.stdin.take()?, child.stdout.take()?);
-        let question: String = oids.iter().flat_map(|oid| [*oid, "\n"]).collect();
-        let mut out = Vec::new();
-        std::thread::scope(|scope| {
-            // Asking and listening at once: either pipe alone would fill up.
-            scope.spawn(move || input.write_all(question.as_bytes()));
-            let _ = output.read_to_end(&mut out);
-        });
-        child.wait().ok().filter(std::process::ExitStatus::success)?;
-        Some(out)
+            .current_dir("/");
+        leash::ask(&mut git, question.as_bytes(), PATIENCE)
     }
 }
 
@@ -157,16 +152,17 @@ fn git_folder(top: &Path) -> Option<PathBuf> {
     if git.is_dir() {
         return Some(git);
     }
-    let text = fs::read_to_string(&git).ok()?;
+    let text = text_of(&git)?;
     let path = top.join(text.strip_prefix("gitdir:")?.trim());
     path.is_dir().then_some(path)
 }
 
 fn common_folder(folder: &Path) -> PathBuf {
-    match fs::read_to_string(folder.join("commondir")) {
-        Ok(text) => folder.join(text.trim()),
-        Err(_) => folder.to_owned(),
-    }
+    text_of(&folder.join("commondir")).map_or_else(|| folder.to_owned(), |text| folder.join(text.trim()))
+}
+
+fn text_of(path: &Path) -> Option<String> {
+    String::from_utf8(file::read(path, TEXT_LIMIT_BYTES).ok()?.0).ok()
 }
 
 /// The entries of an index file, versions 2 to 4; `None` when it is not entirely understood.
