@@ -15,6 +15,7 @@ mod faults;
 mod going_back;
 mod hostile_text;
 mod jobs;
+mod local_faults;
 mod locate;
 mod main_job;
 mod memory;
