@@ -256,7 +256,10 @@ fn told(paths: &[String]) -> Option<String> {
 pub fn report(done: &RewindDone) -> String {
     let mut text = match (done.part, done.done.len()) {
         (Part::Conversation, _) => "The conversation went back.".to_owned(),
-        (part, 0) => format!("Went back ({}); no file had to change.", part.as_str()),
+        (part, 0) if done.left.is_empty() => {
+            format!("Went back ({}); no file had to change.", part.as_str())
+        }
+        (part, 0) => format!("Went back ({}); no file was changed.", part.as_str()),
         (part, count) => {
             format!("Went back ({}): {} as before.", part.as_str(), plural(count, "path"))
         }

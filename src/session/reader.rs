@@ -1,8 +1,7 @@
 //! Reading a session log. A torn, foreign or damaged line is skipped and counted, never an error: what can be read is
 //! read. Knows nothing of what the records do to a history.
 
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -23,8 +22,7 @@ pub struct ReadLog {
 /// # Errors
 /// Only when the file itself cannot be read, or is no file.
 pub fn read(path: &Path) -> io::Result<ReadLog> {
-    let mut bytes = Vec::new();
-    open(path)?.read_to_end(&mut bytes)?;
+    let bytes = file::read_own(path).map_err(|error| explained(path, error))?;
     let mut log = ReadLog::default();
     for line in bytes.split(|byte| *byte == b'\n') {
         if line.iter().all(u8::is_ascii_whitespace) {
@@ -38,12 +36,12 @@ pub fn read(path: &Path) -> io::Result<ReadLog> {
     Ok(log)
 }
 
-fn open(path: &Path) -> io::Result<File> {
-    file::open(path).map(|(file, _)| file).map_err(|error| match error {
+fn explained(path: &Path, error: FileError) -> io::Error {
+    match error {
         FileError::Io(error) => error,
         FileError::NotFound => io::ErrorKind::NotFound.into(),
         error => io::Error::other(format!("{} {error}", path.display())),
-    })
+    }
 }
 
 /// A torn write followed by a good line can leave both on one physical line: takes the good part. Returns 1
@@ -91,7 +89,7 @@ fn recover_glued(line: &[u8], records: &mut Vec<Record>) -> usize {
 /// When the file cannot be read.
 pub fn find_item(path: &Path, id: ItemId) -> io::Result<Option<Arc<Item>>> {
     let needle = format!(r#"{{"item":{{"id":{},"#, id.0);
-    let mut reader = BufReader::new(open(path)?);
+    let mut reader = BufReader::new(file::open(path).map_err(|error| explained(path, error))?.0);
     let mut line = Vec::new();
     let mut found = None;
     loop {

@@ -10,6 +10,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::base::file::{self, FileError};
@@ -20,7 +21,7 @@ const INDEX_LIMIT_BYTES: u64 = 256 * 1024 * 1024;
 /// Nor are larger files of the other kinds, which people write.
 const TEXT_LIMIT_BYTES: u64 = 4 * 1024 * 1024;
 /// How long `git` may take for one answer.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A tracked file as git last saw it.
 #[derive(Clone, Copy, Debug)]
@@ -44,6 +45,8 @@ pub struct GitIndex {
     files: HashMap<PathBuf, Tracked>,
     /// Whether the stored bytes are the bytes on disk (no filters).
     plain: bool,
+    /// `git` has failed or not answered in time: it is not asked again.
+    silent: AtomicBool,
 }
 
 impl GitIndex {
@@ -76,7 +79,8 @@ impl GitIndex {
             }
             Err(error) => matches!(error, FileError::NotFound),
         });
-        Some(Arc::new(Self { folder, written, inode: meta.ino(), files, plain }))
+        let silent = AtomicBool::new(false);
+        Some(Arc::new(Self { folder, written, inode: meta.ino(), files, plain, silent }))
     }
 
     /// The tracked files, relative to the workspace.
@@ -86,7 +90,8 @@ impl GitIndex {
 
     /// The object that holds the bytes of a file which is unmodified; its size is still to be compared.
     pub fn object(&self, path: &Path, meta: &Metadata) -> Option<String> {
-        let tracked = self.files.get(path).filter(|_| self.plain)?;
+        let helps = self.plain && !self.silent.load(Ordering::Relaxed);
+        let tracked = self.files.get(path).filter(|_| helps)?;
         let same = tracked.mtime == times(meta.mtime(), meta.mtime_nsec())
             && tracked.ctime == times(meta.ctime(), meta.ctime_nsec())
             && tracked.inode == meta.ino() as u32
@@ -129,6 +134,9 @@ impl GitIndex {
         if oids.is_empty() {
             return Some(Vec::new());
         }
+        if self.silent.load(Ordering::Relaxed) {
+            return None;
+        }
         let question: String = oids.iter().flat_map(|oid| [*oid, "\n"]).collect();
         let mut git = Command::new("git");
         git.arg(format!("--git-dir={}", self.folder.to_str()?))
@@ -138,7 +146,9 @@ impl GitIndex {
             .env("GIT_NO_LAZY_FETCH", "1")
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .current_dir("/");
-        leash::ask(&mut git, question.as_bytes(), PATIENCE)
+        let answer = leash::ask(&mut git, question.as_bytes(), PATIENCE);
+        self.silent.fetch_or(answer.is_none(), Ordering::Relaxed);
+        answer
     }
 }
 
