@@ -177,7 +177,7 @@ fn line_ends() {
         (S, "the same but for CR is no silent no-op", b"a\r\nb\r\n", Edit("a\nb", "a\nb"), Noop("")),
         (S, "no-op after line ends", b"a\r\nb\r\n", Edit("a\r\nb", "a\r\nb"), Noop("nothing")),
         (C, "write keeps CRLF", b"a\r\nb\r\n", Put("x\ny\n"), Bytes(b"x\r\ny\r\n")),
-        (C, "write to a mixed file: line by line", b"a\r\nb\n", Put("x\ny\n"), Bytes(b"x\r\ny\n")),
+        (C, "write of all new lines to a mixed file", b"a\r\nb\n", Put("x\ny\n"), Bytes(b"x\ny\n")),
         (S, "write of the same but for CRLF says so", b"a\r\nb\r\n", Put("a\nb\n"), Noop("Nothing changed")),
         (C, "write keeps a BOM", b"\xEF\xBB\xBFa\n", Put("b\n"), Bytes(b"\xEF\xBB\xBFb\n")),
         (C, "write of an empty text", b"a\n", Put(""), Bytes(b"")),

@@ -115,7 +115,7 @@ fn write_keeps_mixed_line_ends() {
             Put("1\r\n2\r\n3\r\n4\r\n"),
             Bytes(b"1\r\n2\r\n3\r\n4\r\n"),
         ),
-        (C, "everything new", mixed, Put("a\nb\n"), Bytes(b"a\r\nb\n")),
+        (C, "everything new, as given", mixed, Put("a\nb\n"), Bytes(b"a\nb\n")),
         (
             C,
             "edit of all places, each with its end",

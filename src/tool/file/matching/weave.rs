@@ -45,7 +45,8 @@ pub fn block(lines: &Lines, hit: Hit, edit: Edit, rung: Rung, out: &mut String) 
     Ok(())
 }
 
-/// `content` with the line ends that `text` has: line by line those of the lines that stay or make place.
+/// `content` with the line ends that `text` has: line by line those of the lines that stay or make place. Where the ends
+/// are mixed and no line stays there is nothing to go by, and `content` is as it was given.
 pub fn with_ends_of(text: &str, content: &str) -> String {
     let (old, new) = (split(text), split(content));
     let crlf = old.iter().filter(|line| line.1 == "\r\n").count();
@@ -53,6 +54,9 @@ pub fn with_ends_of(text: &str, content: &str) -> String {
     let usual = if crlf * 2 > feeds { "\r\n" } else { "\n" };
     let uniform = crlf == 0 || crlf == feeds;
     let sources = if uniform { vec![None; new.len()] } else { align(&old, &new) };
+    if !uniform && !sources.iter().flatten().any(|(_, equal)| *equal) {
+        return content.to_owned();
+    }
     let mut out = String::with_capacity(content.len() + new.len());
     for (&(line, ending), source) in new.iter().zip(sources) {
         out.push_str(line);
