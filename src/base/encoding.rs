@@ -1,6 +1,8 @@
 //! Bytes to text and back without losing a byte. A file is only ever edited as text when encoding the decoded text
 //! gives its very bytes again; everything else is called binary. Knows nothing of files.
 
+use std::collections::HashSet;
+
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::WINDOWS_1252;
 
@@ -131,6 +133,8 @@ fn not_utf8(bytes: &[u8]) -> (String, Encoding) {
 /// letter of some other script.
 const TWO_BYTE_CHARACTERS: usize = 4;
 const ONE_BYTE_LETTERS: usize = 8;
+/// A Western language has few letters of this kind, and uses them again and again.
+const DIFFERENT_LETTERS: usize = 6;
 
 /// Text of another script, if it is very likely that and can be written back exactly. Taken for Western text, it would be
 /// kept as well, but an edit could tear a character of two bytes apart or add letters of the wrong script.
@@ -145,8 +149,10 @@ fn other_script(bytes: &[u8]) -> Option<(String, Encoding)> {
     let sure = if encoding.is_single_byte() {
         let high = || text.chars().filter(|c| !c.is_ascii());
         // Greek and all the scripts after it; the other Latin ones differ too little to be told apart by a few letters.
-        let letters = high().filter(|c| c.is_alphabetic() && u32::from(*c) >= 0x370).count();
-        letters >= ONE_BYTE_LETTERS && letters * 3 >= high().count() * 2
+        let letters = || high().filter(|c| c.is_alphabetic() && u32::from(*c) >= 0x370);
+        let count = letters().count();
+        let different = letters().collect::<HashSet<_>>().len();
+        count >= ONE_BYTE_LETTERS && different >= DIFFERENT_LETTERS && count * 3 >= high().count() * 2
     } else {
         text.chars().filter(|c| u32::from(*c) >= 0x2E80).count() >= TWO_BYTE_CHARACTERS
     };
