@@ -40,6 +40,8 @@ pub struct Conversation {
     pub(super) turns: usize,
     /// Every todo list that was written and not taken back: one may be archived and yet the one at hand.
     pub(super) todo_lists: Standing<serde_json::Value>,
+    /// When each round that stands was begun, in milliseconds since the Unix epoch; archived ones too.
+    pub(super) begun: Standing<u64>,
     total: Usage,
     cost_usd: Option<f64>,
     last_request_ms: u64,
@@ -64,6 +66,7 @@ impl Conversation {
             call_ids: HashSet::new(),
             turns: 0,
             todo_lists: Standing::default(),
+            begun: Standing::default(),
             total: Usage::default(),
             cost_usd: Some(0.0),
             last_request_ms: 0,
@@ -90,14 +93,15 @@ impl Conversation {
         let item = Arc::new(item);
         let id = ItemId(self.next_id);
         let entry = crate::context::history::entry::Entry::new(id, Arc::clone(&item), None, 0);
+        let ms = clock::now_ms();
         self.write(&Record::Item(ItemRecord {
             id,
-            ms: clock::now_ms(),
+            ms,
             tokens: entry.full_tokens(),
             item: Arc::clone(&item),
         }))?;
         self.next_id += 1;
-        self.note_item(id, &item);
+        self.note_item(id, ms, &item);
         self.history.push(id, Arc::clone(&item), Some(entry.full_tokens()));
         Ok((id, item))
     }
@@ -165,6 +169,7 @@ impl Conversation {
         self.write(&Record::Rewind { to })?;
         self.history.rewind(to);
         self.todo_lists.rewind(to);
+        self.begun.rewind(to);
         self.last_reported = None;
         Ok(())
     }
@@ -177,6 +182,7 @@ impl Conversation {
         self.write(&Record::Revive { rewind })?;
         self.history.revive(rewind);
         self.todo_lists.revive(rewind);
+        self.begun.revive(rewind);
         self.last_reported = None;
         Ok(())
     }
@@ -209,6 +215,17 @@ impl Conversation {
     /// The todo list that stands.
     pub fn todos(&self) -> Option<serde_json::Value> {
         self.todo_lists.all().last().map(|(_, list)| list.clone())
+    }
+
+    /// When the round that begins with this item was begun, in milliseconds since the Unix epoch; `None` when it was taken
+    /// back.
+    pub fn begun_ms(&self, item: ItemId) -> Option<u64> {
+        self.begun.all().iter().find(|(id, _)| *id == item).map(|(_, ms)| *ms)
+    }
+
+    /// The item that begins the last round that stands.
+    pub fn last_round(&self) -> Option<ItemId> {
+        self.begun.all().last().map(|(id, _)| *id)
     }
 
     /// How many rewinds and revivals there were.

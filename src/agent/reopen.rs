@@ -46,17 +46,19 @@ impl Conversation {
                 continue;
             }
             match record {
-                Record::Item(record) => conversation.note_item(record.id, &record.item),
+                Record::Item(record) => conversation.note_item(record.id, record.ms, &record.item),
                 // What the server reported last was the size of another request.
                 Record::Forms { .. } | Record::Archive { .. } | Record::Unarchive {} => {
                     conversation.last_reported = None;
                 }
                 Record::Rewind { to } => {
                     conversation.todo_lists.rewind(*to);
+                    conversation.begun.rewind(*to);
                     conversation.last_reported = None;
                 }
                 Record::Revive { rewind } => {
                     conversation.todo_lists.revive(*rewind);
+                    conversation.begun.revive(*rewind);
                     conversation.last_reported = None;
                 }
                 Record::Model { provider, model } => chosen_model = Some((provider.clone(), model.clone())),
@@ -85,7 +87,10 @@ impl Conversation {
     }
 
     /// What hangs on an item beside the history.
-    pub(super) fn note_item(&mut self, id: ItemId, item: &Item) {
+    pub(super) fn note_item(&mut self, id: ItemId, ms: u64, item: &Item) {
+        if item.begins_round() {
+            self.begun.push(id, ms);
+        }
         match item {
             Item::ToolCall(call) => {
                 self.call_ids.insert(Arc::clone(&call.id));

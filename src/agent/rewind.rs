@@ -80,11 +80,14 @@ pub fn points(conversation: &Conversation, journal: &Journal) -> Vec<RewindPoint
         oldest.get_or_insert(entry.id.0);
         let mut sum = turns.remove(&entry.id.0).unwrap_or_default();
         sum.title = one_line(&message.text, 200);
+        sum.ms = conversation.begun_ms(entry.id).unwrap_or(sum.ms);
         points.push(((entry.id.0, 0), row(PointId::Turn(entry.id), sum, true)));
     }
-    // Turns that only a summary tells of: their files can still come back.
+    // Turns that only a summary tells of: their files can still come back. Not so those that a rewind took out.
     for (item, sum) in turns {
-        if oldest.is_none_or(|oldest| item < oldest) && conversation.rewinds() == 0 && !sum.files.is_empty() {
+        let archived =
+            oldest.is_none_or(|oldest| item < oldest) && conversation.begun_ms(ItemId(item)).is_some();
+        if archived && !sum.files.is_empty() {
             points.push(((item, 0), row(PointId::Turn(ItemId(item)), sum, false)));
         }
     }
@@ -212,11 +215,35 @@ pub fn rewind(
 /// What the model is told when files changed behind its back.
 pub fn reminder(done: &RewindDone) -> Option<String> {
     // A conversation that went back as well remembers the files as they are again.
-    if done.done.is_empty() || done.part.conversation() {
+    if done.part.conversation() { None } else { told(&done.done) }
+}
+
+/// The same when a session is opened: files went back since anything was said, while nobody could tell the model.
+pub fn untold(conversation: &Conversation, journal: &Journal) -> Option<String> {
+    let said = conversation.last_round()?.0;
+    let mut went_back = BTreeSet::new();
+    let mut counts = false;
+    for line in journal.lines() {
+        match line {
+            Line::Rewind { voided: None, last_item, .. } => counts = last_item >= said,
+            Line::Rewind { .. } => {
+                went_back.clear();
+                counts = false;
+            }
+            Line::Change(change) if counts => drop(went_back.insert(shown(&change.path))),
+            Line::Change(_) | Line::Outside { .. } => {}
+            Line::Turn { .. } | Line::Running { .. } | Line::Ran => counts = false,
+        }
+    }
+    told(&went_back.into_iter().collect::<Vec<_>>())
+}
+
+fn told(paths: &[String]) -> Option<String> {
+    if paths.is_empty() {
         return None;
     }
-    let names: Vec<&str> = done.done.iter().take(20).map(String::as_str).collect();
-    let more = done.done.len().saturating_sub(names.len());
+    let names: Vec<&str> = paths.iter().take(20).map(String::as_str).collect();
+    let more = paths.len().saturating_sub(names.len());
     let more = if more > 0 { format!(" and {} more", plural(more, "file")) } else { String::new() };
     Some(format!(
         "<system-reminder>The user went back to an earlier state of these files: {}{more}. Read them again before you \
@@ -229,7 +256,10 @@ pub fn reminder(done: &RewindDone) -> Option<String> {
 pub fn report(done: &RewindDone) -> String {
     let mut text = match (done.part, done.done.len()) {
         (Part::Conversation, _) => "The conversation went back.".to_owned(),
-        (part, 0) => format!("Went back ({}); no file had to change.", part.as_str()),
+        (part, 0) if done.left.is_empty() => {
+            format!("Went back ({}); no file had to change.", part.as_str())
+        }
+        (part, 0) => format!("Went back ({}); no file was changed.", part.as_str()),
         (part, count) => {
             format!("Went back ({}): {} as before.", part.as_str(), plural(count, "path"))
         }

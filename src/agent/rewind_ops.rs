@@ -1,5 +1,7 @@
 //! The engine's operations for going back. The disk work runs on the blocking pool.
 
+use std::sync::Arc;
+
 use super::conversation::Conversation;
 use super::engine::Engine;
 use super::rewind;
@@ -7,11 +9,13 @@ use crate::protocol::event::{Event, Level};
 use crate::protocol::rewind::{Part, PointId};
 
 impl Engine {
-    /// The undo journal follows the open session.
-    pub async fn open_journal(&self) {
+    /// The undo journal follows the open session, and tells what the model does not know yet.
+    pub async fn open_journal(&mut self) {
         let Some(journal) = self.core.dispatcher.cx.journal.clone() else { return };
         let session = self.core.conversation.id.clone();
-        let _ = tokio::task::spawn_blocking(move || journal.open(&session)).await;
+        let opening = Arc::clone(&journal);
+        let _ = tokio::task::spawn_blocking(move || opening.open(&session)).await;
+        self.core.reminder = rewind::untold(&self.core.conversation, &journal);
     }
 
     /// Answers `Op::ListPoints`.

@@ -62,11 +62,17 @@ fn may_be_written(target: &Path, meta: &Metadata) -> Result<(), FileError> {
     if let Some(kind) = file::special_kind(meta) {
         return Err(FileError::Special(kind));
     }
-    let read_only = meta.mode() & 0o222 == 0;
-    if read_only || rustix::fs::access(target, rustix::fs::Access::WRITE_OK).is_err() {
+    if meta.mode() & 0o222 == 0 {
         return Err(FileError::Denied(format!("is read-only (mode {:o})", meta.mode() & 0o7777)));
     }
-    Ok(())
+    match rustix::fs::access(target, rustix::fs::Access::WRITE_OK) {
+        Ok(()) => Ok(()),
+        Err(rustix::io::Errno::ROFS) => Err(FileError::Denied("is on a read-only file system".to_owned())),
+        Err(rustix::io::Errno::PERM) => {
+            Err(FileError::Denied("is protected against changes (immutable)".to_owned()))
+        }
+        Err(_) => Err(FileError::Denied(format!("is read-only for you (mode {:o})", meta.mode() & 0o7777))),
+    }
 }
 
 /// Access lists, capabilities and user attributes would be lost by a rename. Labels that the system gives to every

@@ -1,6 +1,8 @@
 //! Bytes to text and back without losing a byte. A file is only ever edited as text when encoding the decoded text
 //! gives its very bytes again; everything else is called binary. Knows nothing of files.
 
+use std::collections::HashSet;
+
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::WINDOWS_1252;
 
@@ -13,8 +15,8 @@ pub enum Encoding {
     Utf16Be,
     /// Western European bytes; all 256 values stand for a character, so nothing is lost.
     Windows1252,
-    /// Two bytes a character (Shift_JIS, GBK, Big5, EUC), where enough of them say so.
-    EastAsian(&'static encoding_rs::Encoding),
+    /// Another script in one or two bytes a character (windows-1251, KOI8, Shift_JIS, GBK…), where enough of them say so.
+    OtherScript(&'static encoding_rs::Encoding),
     /// UTF-8 with some invalid bytes. Each is held as one private-use character and written back as it was.
     DamagedUtf8,
 }
@@ -23,6 +25,11 @@ pub enum Encoding {
 const DAMAGE: u32 = 0xF_7F00;
 
 impl Encoding {
+    /// Whether the file begins with a byte order mark, which is then no part of its text.
+    pub fn has_mark(self) -> bool {
+        matches!(self, Self::Utf8Bom | Self::Utf16Le | Self::Utf16Be)
+    }
+
     /// The name for messages and `data.encoding`.
     pub fn name(self) -> &'static str {
         match self {
@@ -31,7 +38,7 @@ impl Encoding {
             Self::Utf16Le => "UTF-16LE",
             Self::Utf16Be => "UTF-16BE",
             Self::Windows1252 => "Windows-1252",
-            Self::EastAsian(encoding) => encoding.name(),
+            Self::OtherScript(encoding) => encoding.name(),
             Self::DamagedUtf8 => "UTF-8 with invalid bytes",
         }
     }
@@ -108,7 +115,7 @@ fn not_utf8(bytes: &[u8]) -> (String, Encoding) {
         invalid += chunk.invalid().len();
     }
     if valid < invalid {
-        if let Some((text, encoding)) = east_asian(bytes) {
+        if let Some((text, encoding)) = other_script(bytes) {
             return (text, encoding);
         }
         let (text, _) = WINDOWS_1252.decode_without_bom_handling(bytes);
@@ -122,22 +129,44 @@ fn not_utf8(bytes: &[u8]) -> (String, Encoding) {
     (text, Encoding::DamagedUtf8)
 }
 
-/// A few such characters prove nothing: two letters of Western Europe look like one of them.
-const EAST_ASIAN_CHARACTERS: usize = 4;
+/// Fewer such characters prove nothing: two letters of Western Europe look like one of two bytes, and each of them like a
+/// letter of some other script.
+const TWO_BYTE_CHARACTERS: usize = 4;
+const ONE_BYTE_LETTERS: usize = 8;
+/// A Western language has few letters of this kind, and uses them again and again.
+const DIFFERENT_LETTERS: usize = 6;
 
-/// Text with two bytes a character, if it is very likely that and can be written back exactly. Taken for Western text, it
-/// would be kept as well, but an edit could tear a character apart.
-fn east_asian(bytes: &[u8]) -> Option<(String, Encoding)> {
+/// Text of another script, if it is very likely that and can be written back exactly. Taken for Western text, it would be
+/// kept as well, but an edit could tear a character of two bytes apart or add letters of the wrong script.
+fn other_script(bytes: &[u8]) -> Option<(String, Encoding)> {
     let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
     detector.feed(bytes, true);
     let encoding = detector.guess(None, Utf8Detection::Deny);
-    if encoding.is_single_byte() || encoding == encoding_rs::UTF_8 {
+    if [encoding_rs::UTF_8, WINDOWS_1252].contains(&encoding) {
         return None;
     }
     let text = encoding.decode_without_bom_handling_and_without_replacement(bytes)?;
-    let foreign = text.chars().filter(|c| u32::from(*c) >= 0x2E80).count();
+    let sure = if encoding.is_single_byte() {
+        let high = || text.chars().filter(|c| !c.is_ascii());
+        // Greek and all the scripts after it; the other Latin ones differ too little to be told apart by a few letters.
+        let letters = || high().filter(|c| c.is_alphabetic() && u32::from(*c) >= 0x370);
+        let count = letters().count();
+        let different = letters().collect::<HashSet<_>>().len();
+        count >= ONE_BYTE_LETTERS && different >= DIFFERENT_LETTERS && count * 3 >= high().count() * 2
+    } else {
+        text.chars().filter(|c| u32::from(*c) >= 0x2E80).count() >= TWO_BYTE_CHARACTERS
+    };
     let exact = encoding.encode(&text).0 == bytes;
-    (foreign >= EAST_ASIAN_CHARACTERS && exact).then(|| (text.into_owned(), Encoding::EastAsian(encoding)))
+    (sure && exact).then(|| (text.into_owned(), Encoding::OtherScript(encoding)))
+}
+
+/// Whether one of the characters would be written as a stand-in for an invalid byte instead of as itself.
+pub fn has_stand_in(text: &str) -> bool {
+    text.chars().any(is_stand_in)
+}
+
+fn is_stand_in(c: char) -> bool {
+    (DAMAGE..DAMAGE + 256).contains(&u32::from(c))
 }
 
 /// Encodes, with the byte order mark where the encoding has one.
@@ -155,7 +184,7 @@ pub fn encode(text: &str, encoding: Encoding) -> Result<Vec<u8>, char> {
             Ok(b"\xFE\xFF".iter().copied().chain(text.encode_utf16().flat_map(u16::to_be_bytes)).collect())
         }
         Encoding::Windows1252 => legacy(text, WINDOWS_1252),
-        Encoding::EastAsian(encoding) => legacy(text, encoding),
+        Encoding::OtherScript(encoding) => legacy(text, encoding),
         Encoding::DamagedUtf8 => {
             let mut bytes = Vec::with_capacity(text.len());
             for c in text.chars() {
@@ -183,9 +212,7 @@ pub fn shown(text: &str, encoding: Encoding) -> String {
     if encoding != Encoding::DamagedUtf8 {
         return text.to_owned();
     }
-    text.chars()
-        .map(|c| if (DAMAGE..DAMAGE + 256).contains(&u32::from(c)) { char::REPLACEMENT_CHARACTER } else { c })
-        .collect()
+    text.chars().map(|c| if is_stand_in(c) { char::REPLACEMENT_CHARACTER } else { c }).collect()
 }
 
 #[cfg(test)]
@@ -203,6 +230,10 @@ mod tests {
         assert_eq!(kind(b"\xFE\xFF\0a"), Ok(("a".into(), Encoding::Utf16Be)));
         assert_eq!(kind(b"caf\xE9"), Ok(("café".into(), Encoding::Windows1252)));
         assert_eq!(kind(b"\xC3\xA9\xC3\xA9\xFF").unwrap().1, Encoding::DamagedUtf8);
+        assert_eq!(
+            kind(b"\xEF\xF0\xE8\xE2\xE5\xF2, \xEC\xE8\xF0!").map(|(text, encoding)| (text, encoding.name())),
+            Ok(("привет, мир!".into(), "windows-1251"))
+        );
         assert_eq!(kind(b"a\0b"), Err(NotText));
         assert_eq!(kind(b"\xFF\xFEa"), Err(NotText));
         assert_eq!(kind(b"\xFF\xFE\x00\xD8"), Err(NotText));

@@ -112,6 +112,16 @@ pub fn read(path: &Path, limit: u64) -> Result<(Vec<u8>, Metadata), FileError> {
     Ok((bytes, meta))
 }
 
+/// Reads a whole regular file that the program itself has written, whatever its size.
+///
+/// # Errors
+/// As [`open`].
+pub fn read_own(path: &Path) -> Result<Vec<u8>, FileError> {
+    let mut bytes = Vec::new();
+    open(path)?.0.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 /// A short name for exactly these bytes: 128 bits of SHA-256 in hexadecimal.
 pub fn hash(bytes: &[u8]) -> String {
     use std::fmt::Write as _;

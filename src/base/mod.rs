@@ -4,6 +4,7 @@ pub mod atomic;
 pub mod clock;
 pub mod encoding;
 pub mod file;
+pub mod leash;
 pub mod path;
 pub mod proc;
 pub mod quota;

@@ -31,7 +31,11 @@ pub fn resolve_from(root: &Path, base: &Path, text: &str) -> Resolved {
         (Some(rest), Some(home)) => home.join(rest),
         _ => PathBuf::from(text),
     };
-    let absolute = normalize(&base.join(typed));
+    definite(root, normalize(&base.join(typed)))
+}
+
+/// An absolute path without `.` and `..`, made definite.
+pub fn definite(root: &Path, absolute: PathBuf) -> Resolved {
     let canonical = follow(&absolute);
     let inside = canonical.starts_with(root);
     Resolved { absolute, canonical, inside }
@@ -95,6 +99,37 @@ pub fn display(root: &Path, path: &Path) -> String {
         Ok(rest) => rest.to_string_lossy().into_owned(),
         Err(_) => path.to_string_lossy().into_owned(),
     }
+}
+
+/// A name on one line of a list, with control characters written out.
+pub fn on_one_line(name: &str) -> String {
+    if !name.contains(char::is_control) {
+        return name.to_owned();
+    }
+    name.chars()
+        .map(|c| if c.is_control() { c.escape_default().to_string() } else { c.to_string() })
+        .collect()
+}
+
+/// The one existing path that a list shows as `absolute`, where that itself does not exist: names whose bytes are not
+/// UTF-8 or hold control characters cannot be typed as they are.
+pub fn behind_shown(absolute: &Path) -> Option<PathBuf> {
+    let mut real = PathBuf::new();
+    for part in absolute.components() {
+        let next = real.join(part);
+        if next.symlink_metadata().is_ok() {
+            real = next;
+            continue;
+        }
+        let shown = part.as_os_str().to_str().filter(|name| name.contains(['\\', '\u{fffd}']))?;
+        let entries = std::fs::read_dir(&real).ok()?.flatten();
+        let mut fitting = entries.filter(|entry| on_one_line(&entry.file_name().to_string_lossy()) == shown);
+        real = match (fitting.next(), fitting.next()) {
+            (Some(one), None) => one.path(),
+            _ => return None,
+        };
+    }
+    Some(real)
 }
 
 #[cfg(test)]

@@ -25,11 +25,10 @@ pub fn run(cli: &Cli, args: &ContextArgs) -> Result<(), Failure> {
     if let Some(wanted) = &args.why {
         let story = story::story(&read.records, wanted)
             .map_err(|refusal| Failure::new(Kind::Usage, refusal, "`mycode context` lists the ids"))?;
-        return report::print(&if args.json {
-            format!("{}\n", serde_json::json!(story))
-        } else {
-            told(&story)
-        });
+        return match args.json {
+            true => report::print(&format!("{}\n", serde_json::json!(story))),
+            false => report::say(&told(&story)),
+        };
     }
     let opened = open::open(&cli.model, Permission::ReadOnly)?;
     let logbook = Logbook::of(&read.records);
@@ -57,7 +56,10 @@ pub fn run(cli: &Cli, args: &ContextArgs) -> Result<(), Failure> {
             resume: Some(log),
         })?
     };
-    report::print(&if args.json { format!("{}\n", serde_json::json!(ledger)) } else { table(&ledger) })
+    match args.json {
+        true => report::print(&format!("{}\n", serde_json::json!(ledger))),
+        false => report::say(&table(&ledger)),
+    }
 }
 
 fn table(ledger: &LedgerView) -> String {

@@ -96,6 +96,6 @@ pub async fn run(cli: &Cli, args: &DoctorArgs) -> Result<bool, Failure> {
     for notice in &opened.loaded.notices {
         out.push_str(&format!("note: {notice}\n"));
     }
-    report::print(&out)?;
+    report::say(&out)?;
     Ok(works)
 }

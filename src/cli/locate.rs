@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::args::{Cli, LocateArgs};
 use super::open;
 use super::report::{self, Failure, Kind};
+use crate::base::path::on_one_line;
 use crate::config::settings::Permission;
 use crate::evidence::categorize::Role;
 use crate::evidence::rank::blend;
@@ -43,7 +44,7 @@ pub fn run(cli: &Cli, args: &LocateArgs) -> Result<(), Failure> {
     for (number, (hit, role)) in (1..).zip(&hits) {
         out.push_str(&as_text(number, hit, *role, args.explain));
     }
-    report::print(&out)
+    report::say(&out)
 }
 
 /// A damaged index is built anew once.
@@ -90,7 +91,7 @@ fn rounded(value: f32) -> Value {
 
 fn as_text(number: usize, hit: &Hit, role: Role, explain: bool) -> String {
     use std::fmt::Write as _;
-    let mut out = format!("{number:>2}. {}  {:.2}  {}", hit.path, hit.score, role.as_str());
+    let mut out = format!("{number:>2}. {}  {:.2}  {}", on_one_line(&hit.path), hit.score, role.as_str());
     let reasons = hit.reasons();
     if !explain && !reasons.is_empty() {
         let _ = write!(out, "  ({})", reasons.join(", "));

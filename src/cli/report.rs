@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::io::Write;
 use std::process::ExitCode;
 
-use crate::base::sanitize::reveal;
+use crate::base::sanitize::{clean, reveal};
 use crate::config::load::ConfigError;
 use crate::note::error::NoteError;
 use crate::provider::api::ProviderError;
@@ -96,7 +96,15 @@ impl From<std::io::Error> for Failure {
     }
 }
 
-/// Writes to standard output; a closed pipe is no failure.
+/// Writes text for people to standard output: what models, files and their names put into it must not steer the terminal.
+///
+/// # Errors
+/// As [`print`].
+pub fn say(text: &str) -> Result<(), Failure> {
+    print(&clean(text))
+}
+
+/// Writes to standard output as it is; a closed pipe is no failure.
 ///
 /// # Errors
 /// When the output is lost for another reason, such as a full disk.

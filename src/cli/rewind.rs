@@ -8,6 +8,7 @@ use super::open::{self, Which};
 use super::report::{self, Failure, Kind};
 use crate::agent::conversation::Conversation;
 use crate::agent::rewind::{self, RewindError};
+use crate::base::path::on_one_line;
 use crate::base::text::plural;
 use crate::config::settings::Permission;
 use crate::protocol::rewind::{Part, RewindDone, RewindPoint, RewindPreview};
@@ -36,7 +37,8 @@ pub fn run(cli: &Cli, args: &RewindArgs) -> Result<bool, Failure> {
     journal.open(&conversation.id);
     let points = rewind::points(&conversation, &journal);
     let Some(name) = &args.to else {
-        return report::print(&if args.json { lines(&points) } else { list(&points) }).map(|()| true);
+        let shown = if args.json { report::print(&lines(&points)) } else { report::say(&list(&points)) };
+        return shown.map(|()| true);
     };
     let wanted = name.trim_start_matches('#');
     let point = points.into_iter().find(|point| point.name == wanted).ok_or(RewindError::NoPoint)?;
@@ -53,10 +55,10 @@ pub fn run(cli: &Cli, args: &RewindArgs) -> Result<bool, Failure> {
         if !args.preview && !args.json {
             out.push_str("Nothing was changed: --yes does it.\n");
         }
-        return report::print(&out).map(|()| true);
+        return if args.json { report::print(&out) } else { report::say(&out) }.map(|()| true);
     }
     let done = rewind::rewind(&mut conversation, &journal, point.id, part, args.force)?;
-    report::print(&if args.json { format!("{}\n", json!(done)) } else { said(&done) })?;
+    if args.json { report::print(&format!("{}\n", json!(done))) } else { report::say(&said(&done)) }?;
     Ok(done.left.is_empty())
 }
 
@@ -82,11 +84,11 @@ fn table(preview: &RewindPreview, part: Part) -> String {
     }
     if part.files() {
         for row in &preview.rows {
-            let deed = row.deed.as_str();
+            let (deed, path) = (row.deed.as_str(), on_one_line(&row.path));
             out.push_str(&match (&row.impossible, &row.conflict) {
-                (Some(why), _) => format!("  keep      {}: {why}\n", row.path),
-                (None, Some(why)) => format!("  keep      {}: {why}; --force would {deed} it\n", row.path),
-                (None, None) => format!("  {deed:<9} {} +{} -{}\n", row.path, row.plus, row.minus),
+                (Some(why), _) => format!("  keep      {path}: {why}\n"),
+                (None, Some(why)) => format!("  keep      {path}: {why}; --force would {deed} it\n"),
+                (None, None) => format!("  {deed:<9} {path} +{} -{}\n", row.plus, row.minus),
             });
         }
         for path in &preview.outside {

@@ -9,7 +9,7 @@ use std::time::SystemTime;
 use super::budget::ceiling;
 use super::compress::redact;
 use super::parts::Part;
-use crate::base::text;
+use crate::base::{file, text};
 
 /// What `/init` writes.
 pub const OWN_NAME: &str = "CODE_LAW.md";
@@ -96,8 +96,12 @@ impl Law {
                     text::human_bytes(meta.len()),
                     text::human_bytes(MAX_BYTES)
                 ),
-                None => redact::redact(&String::from_utf8_lossy(&fs::read(&path).unwrap_or_default()))
-                    .into_owned(),
+                None => match file::read(&path, MAX_BYTES) {
+                    Ok((bytes, _)) => redact::redact(&String::from_utf8_lossy(&bytes)).into_owned(),
+                    Err(error) => {
+                        format!("This rules file cannot be read ({error}): it is left out. Tell the user so.")
+                    }
+                },
             };
             now.insert(depth, (path, stamp, text));
         }
@@ -187,6 +191,7 @@ fn rules_file(folder: &Path) -> Option<PathBuf> {
     }
     let other_case = fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path()).find(|path| {
         path.file_name().is_some_and(|name| name.to_string_lossy().eq_ignore_ascii_case(NAMES[0]))
+            && path.is_file()
     });
     other_case.or_else(|| NAMES[1..].iter().map(|name| folder.join(name)).find(|path| path.is_file()))
 }

@@ -2,13 +2,13 @@
 //! of them a task is about is counted by name and keyword (SPEC §7). Knows no files' contents.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use super::keywords::Keyword;
 use crate::base::atomic::{self, Expect};
+use crate::base::file;
 use crate::evidence::index::reader::Index;
 use crate::evidence::rank::names::{folder_of, stem_of};
 use crate::evidence::text::kind::Kind;
@@ -66,8 +66,9 @@ impl ProjectIndex {
     /// The kept one when it still fits the files, else a new one, which is kept in `folder`.
     pub fn current(index: &Index, folder: &Path) -> Self {
         let stamp = stamp(index);
-        let kept =
-            fs::read(folder.join(FILE)).ok().and_then(|text| serde_json::from_slice::<Self>(&text).ok());
+        let kept = file::read_own(&folder.join(FILE))
+            .ok()
+            .and_then(|text| serde_json::from_slice::<Self>(&text).ok());
         if let Some(kept) = kept.filter(|kept| kept.version == VERSION && kept.stamp == stamp) {
             return kept;
         }

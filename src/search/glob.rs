@@ -17,6 +17,8 @@ pub struct Found {
     pub total: usize,
     /// Folders that match, when no file does.
     pub folders: Vec<PathBuf>,
+    /// Folders that could not be entered.
+    pub closed: usize,
     pub incomplete: bool,
 }
 
@@ -40,7 +42,7 @@ pub fn search(walk: &Walk, glob: &GlobMatcher, limit: usize, cancelled: impl Fn(
     let stop = AtomicBool::new(false);
     let files: Mutex<Vec<(SystemTime, PathBuf)>> = Mutex::default();
     let folders: Mutex<Vec<PathBuf>> = Mutex::default();
-    let complete = walk.visit(&stop, |entry| {
+    let walked = walk.visit(&stop, |entry| {
         if cancelled() {
             stop.store(true, Ordering::Relaxed);
         }
@@ -65,7 +67,7 @@ pub fn search(walk: &Walk, glob: &GlobMatcher, limit: usize, cancelled: impl Fn(
     folders.sort();
     let total = files.len();
     let files = files.into_iter().take(limit).map(|(_, path)| path).collect();
-    Found { files, total, folders, incomplete: !complete }
+    Found { files, total, folders, closed: walked.closed, incomplete: !walked.complete }
 }
 
 /// The pattern's leading folders without wildcards, and the rest.

@@ -65,6 +65,8 @@ pub struct Found {
     pub searched: usize,
     /// Files that could not be searched to their end (a line too long, no permission).
     pub failed: usize,
+    /// Folders that could not be entered.
+    pub closed: usize,
     /// Whether the search ended early (cancelled, too many matches, too long).
     pub incomplete: bool,
 }
@@ -90,7 +92,7 @@ pub fn search(walk: &Walk, query: &Query, cancelled: impl Fn() -> bool + Sync) -
     // A searcher holds a buffer worth using again.
     let spare: Mutex<Vec<Searcher>> = Mutex::default();
     let began = Instant::now();
-    let complete = walk.visit(&stop, |entry| {
+    let walked = walk.visit(&stop, |entry| {
         if cancelled() || began.elapsed() > MAX_TIME {
             stop.store(true, Ordering::Relaxed);
             return;
@@ -113,7 +115,15 @@ pub fn search(walk: &Walk, query: &Query, cancelled: impl Fn() -> bool + Sync) -
     });
     let [total_matches, total_files, searched, failed] = totals.map(AtomicUsize::into_inner);
     let files = kept.into_inner().unwrap_or_else(PoisonError::into_inner);
-    Found { files, total_matches, total_files, searched, failed, incomplete: !complete }
+    Found {
+        files,
+        total_matches,
+        total_files,
+        searched,
+        failed,
+        closed: walked.closed,
+        incomplete: !walked.complete,
+    }
 }
 
 fn included(query: &Query, root: &Path, entry: &ignore::DirEntry) -> bool {

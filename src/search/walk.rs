@@ -1,13 +1,29 @@
 //! Walking the workspace the way git sees it: ignored and hidden files skipped, links not followed, work bounded.
-//! Knows nothing of what is looked for.
+//! An ignore file that is a FIFO, a device or huge is not waited for. Knows nothing of what is looked for.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use ignore::{WalkBuilder, WalkState};
 
+use crate::base::file;
+
 /// More entries than this are not visited; the caller says that the answer is incomplete.
 pub const MAX_ENTRIES: usize = 500_000;
+
+/// Ignore files that are larger are no ignore files.
+const MAX_RULES_BYTES: u64 = 4 * 1024 * 1024;
+
+/// How a walk went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Visited {
+    /// Whether nothing stopped it early.
+    pub complete: bool,
+    /// Folders that could not be entered.
+    pub closed: usize,
+}
 
 /// What to walk.
 #[derive(Clone, Debug)]
@@ -35,25 +51,43 @@ impl Walk {
         self
     }
 
-    fn builder(&self) -> WalkBuilder {
+    fn builder(&self, closed: &Arc<AtomicUsize>) -> WalkBuilder {
+        let mut bad = Rules::default();
+        if !self.ignored {
+            for folder in self.root.canonicalize().unwrap_or_else(|_| self.root.clone()).ancestors() {
+                bad.add(folder);
+            }
+        }
+        let (all, closed) = (self.ignored, Arc::clone(closed));
         let mut builder = WalkBuilder::new(&self.root);
         builder
             .hidden(!self.hidden)
-            .ignore(!self.ignored)
-            .git_ignore(!self.ignored)
-            .git_exclude(!self.ignored)
+            .ignore(!all && !bad.ignore)
+            .git_ignore(!all && !bad.git_ignore)
+            .git_exclude(!all && !bad.git_exclude)
             .git_global(false)
-            .parents(!self.ignored)
+            .parents(!all)
             .require_git(false)
             .follow_links(false)
             .max_depth(self.max_depth)
-            .filter_entry(|entry| entry.file_name() != ".git" || entry.depth() == 0);
+            .filter_entry(move |entry| {
+                if entry.file_name() == ".git" && entry.depth() > 0 {
+                    return false;
+                }
+                // Deeper down, one kind of rules cannot be switched off: such a folder stays shut.
+                let shut = !all
+                    && entry.depth() > 0
+                    && entry.file_type().is_some_and(|kind| kind.is_dir())
+                    && Rules::default().add(entry.path());
+                closed.fetch_add(usize::from(shut), Ordering::Relaxed);
+                !shut
+            });
         builder
     }
 
     /// The entries below the root one after another, sorted by name within each folder.
     pub fn sorted(&self) -> impl Iterator<Item = ignore::DirEntry> {
-        self.builder()
+        self.builder(&Arc::default())
             .sort_by_file_name(std::ffi::OsStr::cmp)
             .build()
             .flatten()
@@ -61,25 +95,74 @@ impl Walk {
             .take(MAX_ENTRIES)
     }
 
-    /// Visits the entries (the root included) on two threads in no order. Stops when `stop` is set; returns whether
-    /// everything was visited.
-    pub fn visit(&self, stop: &AtomicBool, visit: impl Fn(&ignore::DirEntry) + Sync) -> bool {
+    /// Visits the entries (the root included) on two threads in no order. Stops when `stop` is set.
+    pub fn visit(&self, stop: &AtomicBool, visit: impl Fn(&ignore::DirEntry) + Sync) -> Visited {
         let seen = AtomicUsize::new(0);
+        let closed = Arc::new(AtomicUsize::new(0));
         let visit = &visit;
-        let seen = &seen;
-        self.builder().threads(2).build_parallel().run(|| {
+        let (seen, shut) = (&seen, &*closed);
+        self.builder(&closed).threads(2).build_parallel().run(|| {
             Box::new(move |entry| {
                 if stop.load(Ordering::Relaxed) || seen.fetch_add(1, Ordering::Relaxed) >= MAX_ENTRIES {
                     return WalkState::Quit;
                 }
-                if let Ok(entry) = entry {
-                    visit(&entry);
+                match entry {
+                    Ok(entry) => visit(&entry),
+                    // What vanished while it was walked is no loss.
+                    Err(error) if error.io_error().is_some_and(|e| e.kind() == ErrorKind::NotFound) => {}
+                    Err(_) => drop(shut.fetch_add(1, Ordering::Relaxed)),
                 }
                 WalkState::Continue
             })
         });
-        !stop.load(Ordering::Relaxed) && seen.load(Ordering::Relaxed) < MAX_ENTRIES
+        Visited {
+            complete: !stop.load(Ordering::Relaxed) && seen.load(Ordering::Relaxed) < MAX_ENTRIES,
+            closed: closed.load(Ordering::Relaxed),
+        }
     }
+}
+
+/// Which kinds of ignore files cannot be read safely: opening them would block, or they have no end.
+#[derive(Default)]
+struct Rules {
+    ignore: bool,
+    git_ignore: bool,
+    git_exclude: bool,
+}
+
+impl Rules {
+    /// Adds those of one folder; whether any of its own is bad.
+    fn add(&mut self, folder: &Path) -> bool {
+        let bad = |path: PathBuf| {
+            std::fs::metadata(path).is_ok_and(|meta| {
+                file::special_kind(&meta).is_some() || meta.is_file() && meta.len() > MAX_RULES_BYTES
+            })
+        };
+        let found = [
+            bad(folder.join(".ignore")),
+            bad(folder.join(".gitignore")),
+            bad(folder.join(".git/info/exclude")) || has_bad_worktree(&folder.join(".git"), bad),
+        ];
+        self.ignore |= found[0];
+        self.git_ignore |= found[1];
+        self.git_exclude |= found[2];
+        found.contains(&true)
+    }
+}
+
+/// Whether a `.git` file leads to files that cannot be read.
+fn has_bad_worktree(git: &Path, bad: impl Fn(PathBuf) -> bool) -> bool {
+    if !git.is_file() {
+        return false;
+    }
+    let line = |path: &Path| {
+        let text = file::read(path, MAX_RULES_BYTES).ok()?.0;
+        String::from_utf8_lossy(&text).lines().next().map(str::to_owned)
+    };
+    let Some(first) = line(git) else { return true };
+    let Some(folder) = first.strip_prefix("gitdir: ").map(PathBuf::from) else { return false };
+    let common = folder.join("commondir");
+    bad(common.clone()) || line(&common).is_some_and(|common| bad(folder.join(common).join("info/exclude")))
 }
 
 /// Whether the entry is a regular file (not a link, FIFO or device).

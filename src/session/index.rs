@@ -1,10 +1,10 @@
 //! The list of stored sessions, derived from the logs at each call: there is no index that could be wrong.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use crate::base::{clock, text};
+use crate::base::{clock, file, text};
 use crate::model::item::Item;
 use crate::protocol::event::SessionRow;
 use crate::session::record::Record;
@@ -66,7 +66,7 @@ fn files(project_state: &Path) -> Vec<(PathBuf, u64)> {
 
 fn row(path: &Path, updated_ms: u64) -> Option<SessionRow> {
     let mut bytes = Vec::new();
-    let mut file = File::open(path).ok()?;
+    let mut file = file::open(path).ok()?.0;
     Read::by_ref(&mut file).take(HEAD_BYTES).read_to_end(&mut bytes).ok()?;
     let mut row = SessionRow {
         id: path.file_stem()?.to_string_lossy().into_owned(),

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::record::{ItemRecord, Record};
+use crate::base::file::{self, FileError};
 use crate::model::item::{Item, ItemId};
 
 /// A log as it was read.
@@ -19,9 +20,9 @@ pub struct ReadLog {
 /// Reads a whole log.
 ///
 /// # Errors
-/// Only when the file itself cannot be read.
+/// Only when the file itself cannot be read, or is no file.
 pub fn read(path: &Path) -> io::Result<ReadLog> {
-    let bytes = std::fs::read(path)?;
+    let bytes = file::read_own(path).map_err(|error| explained(path, error))?;
     let mut log = ReadLog::default();
     for line in bytes.split(|byte| *byte == b'\n') {
         if line.iter().all(u8::is_ascii_whitespace) {
@@ -33,6 +34,14 @@ pub fn read(path: &Path) -> io::Result<ReadLog> {
         }
     }
     Ok(log)
+}
+
+fn explained(path: &Path, error: FileError) -> io::Error {
+    match error {
+        FileError::Io(error) => error,
+        FileError::NotFound => io::ErrorKind::NotFound.into(),
+        error => io::Error::other(format!("{} {error}", path.display())),
+    }
 }
 
 /// A torn write followed by a good line can leave both on one physical line: takes the good part. Returns 1
@@ -80,7 +89,7 @@ fn recover_glued(line: &[u8], records: &mut Vec<Record>) -> usize {
 /// When the file cannot be read.
 pub fn find_item(path: &Path, id: ItemId) -> io::Result<Option<Arc<Item>>> {
     let needle = format!(r#"{{"item":{{"id":{},"#, id.0);
-    let mut reader = BufReader::new(std::fs::File::open(path)?);
+    let mut reader = BufReader::new(file::open(path).map_err(|error| explained(path, error))?.0);
     let mut line = Vec::new();
     let mut found = None;
     loop {

@@ -3,7 +3,7 @@
 
 use crate::base::file::FileError;
 use crate::base::path::{self, Resolved};
-use crate::base::text::one_line;
+use crate::base::text::{one_line, plural};
 use crate::model::envelope::{Envelope, ErrorCode};
 use crate::search::fuzzy;
 use crate::tool::api::ToolError;
@@ -23,7 +23,7 @@ pub struct Target {
 /// Resolves a path argument against the workspace.
 ///
 /// # Errors
-/// `INVALID_PARAM` for an empty path or one with a NUL character.
+/// `INVALID_PARAM` for an empty path or one with a NUL character; `NOT_FOUND` when the workspace itself is gone.
 pub fn target(cx: &ToolCx, text: &str) -> Result<Target, ToolError> {
     if text.trim().is_empty() {
         return Err(ToolError::invalid("path is empty"));
@@ -34,7 +34,18 @@ pub fn target(cx: &ToolCx, text: &str) -> Result<Target, ToolError> {
     if text.len() > MAX_PATH_BYTES {
         return Err(ToolError::invalid("path is longer than any file system allows"));
     }
-    let resolved = path::resolve(&cx.root, text);
+    if !cx.root.is_dir() {
+        return Err(ToolError::model(
+            ErrorCode::NotFound,
+            format!("the workspace folder {} no longer exists. Tell the user", cx.root.display()),
+        ));
+    }
+    let mut resolved = path::resolve(&cx.root, text);
+    if text.contains(['\\', '\u{fffd}'])
+        && let Some(real) = path::behind_shown(&resolved.absolute)
+    {
+        resolved = path::definite(&cx.root, real);
+    }
     let shown = path::display(&cx.root, &resolved.absolute);
     Ok(Target { resolved, shown })
 }
@@ -114,6 +125,14 @@ pub fn not_found(cx: &ToolCx, target: &Target) -> ToolError {
         message.push_str(&format!("; the nearest existing folder is {}", parent.display()));
     }
     ToolError::model(ErrorCode::NotFound, message)
+}
+
+/// What a search says of folders that it could not enter.
+pub fn closed_folders(count: usize) -> String {
+    format!(
+        "{} could not be entered (no permission, or an ignore file that is no file)",
+        plural(count, "folder")
+    )
 }
 
 /// Runs disk work on the blocking pool.

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::support::workplace::Workplace;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+pub enum Kind {
     /// The wrong thing must not happen.
     Safety,
     /// The right thing happens, byte for byte.
@@ -17,17 +17,17 @@ enum Kind {
     /// A reasonable wish is met, or the refusal helps.
     Usability,
 }
-use Kind::{Correctness as C, Safety as S, Usability as U};
+pub use Kind::{Correctness as C, Safety as S, Usability as U};
 
-enum Do<'a> {
+pub enum Do<'a> {
     Edit(&'a str, &'a str),
     All(&'a str, &'a str),
     Multi(&'a [(&'a str, &'a str)]),
     Put(&'a str),
 }
-use Do::{All, Edit, Multi, Put};
+pub use Do::{All, Edit, Multi, Put};
 
-enum Want<'a> {
+pub enum Want<'a> {
     /// Done, and the file holds these bytes.
     Bytes(&'a [u8]),
     /// Refused; the file is as it was and the message holds this.
@@ -35,9 +35,9 @@ enum Want<'a> {
     /// Nothing to do; the file is as it was and the message holds this.
     Noop(&'a str),
 }
-use Want::{Bytes, No, Noop};
+pub use Want::{Bytes, No, Noop};
 
-type Case<'a> = (Kind, &'a str, &'a [u8], Do<'a>, Want<'a>);
+pub type Case<'a> = (Kind, &'a str, &'a [u8], Do<'a>, Want<'a>);
 
 /// "The table shows what was sold in Japan." and its like, with `x` to be replaced; the second byte of 表 is a backslash.
 const SHIFT_JIS: &[u8] =
@@ -49,7 +49,7 @@ const GBK_AFTER: &[u8] =
     b"\xD5\xE2\xCA\xC7\xD2\xBB\xB8\xF6\xD6\xD0\xCE\xC4\xCE\xC4\xBC\xFE\xA3\xAC\xC4\xDA\xC8\xDD \xD6\xD0\n";
 
 /// Runs all cases in one process, each on a file of its own that was read first.
-fn run(cases: &[Case]) {
+pub fn run(cases: &[Case]) {
     let place = Workplace::new();
     let mut calls = String::new();
     for (number, (_, _, before, action, _)) in cases.iter().enumerate() {
@@ -177,7 +177,7 @@ fn line_ends() {
         (S, "the same but for CR is no silent no-op", b"a\r\nb\r\n", Edit("a\nb", "a\nb"), Noop("")),
         (S, "no-op after line ends", b"a\r\nb\r\n", Edit("a\r\nb", "a\r\nb"), Noop("nothing")),
         (C, "write keeps CRLF", b"a\r\nb\r\n", Put("x\ny\n"), Bytes(b"x\r\ny\r\n")),
-        (C, "write to a mixed file takes the text as given", b"a\r\nb\n", Put("x\ny\n"), Bytes(b"x\ny\n")),
+        (C, "write of all new lines to a mixed file", b"a\r\nb\n", Put("x\ny\n"), Bytes(b"x\ny\n")),
         (S, "write of the same but for CRLF says so", b"a\r\nb\r\n", Put("a\nb\n"), Noop("Nothing changed")),
         (C, "write keeps a BOM", b"\xEF\xBB\xBFa\n", Put("b\n"), Bytes(b"\xEF\xBB\xBFb\n")),
         (C, "write of an empty text", b"a\n", Put(""), Bytes(b"")),

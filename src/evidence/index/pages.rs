@@ -7,6 +7,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use super::codec::Damaged;
+use crate::base::file;
 
 /// Small enough that a short read stays cheap.
 const PAGE_BYTES: usize = 16 * 1024;
@@ -98,7 +99,7 @@ impl PageReader {
     /// # Errors
     /// [`Damaged`] when it is no such file, or a shorter one.
     pub fn open(path: &Path) -> Result<Self, Damaged> {
-        let file = File::open(path).map_err(|_| Damaged)?;
+        let (file, _) = file::open(path).map_err(|_| Damaged)?;
         let size = file.metadata().map_err(|_| Damaged)?.len();
         let mut tail = [0; TAIL_BYTES];
         let tail_at = size.checked_sub(TAIL_BYTES as u64).ok_or(Damaged)?;

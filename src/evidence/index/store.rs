@@ -15,6 +15,7 @@ use super::harvest::Entry;
 use super::reader::Index;
 use super::segment::Segment;
 use crate::base::atomic::{self, Expect};
+use crate::base::file;
 
 const MANIFEST: &str = "manifest.json";
 const LOCK: &str = "lock";
@@ -102,7 +103,7 @@ impl Store {
         let mut last = Err(Damaged);
         // A segment may be merged away between reading its name and opening it.
         for _ in 0..3 {
-            let text = fs::read(self.folder.join(MANIFEST)).map_err(|_| Damaged)?;
+            let text = file::read_own(&self.folder.join(MANIFEST)).map_err(|_| Damaged)?;
             let manifest: Manifest = serde_json::from_slice(&text).map_err(|_| Damaged)?;
             last = self.open_parts(manifest);
             if last.is_ok() {
@@ -137,7 +138,12 @@ impl Store {
 
     /// Waits for its turn; `None` when another process takes too long.
     fn lock(&self) -> io::Result<Option<File>> {
-        let file = File::options().create(true).truncate(false).write(true).open(self.folder.join(LOCK))?;
+        let file = File::options()
+            .create(true)
+            .truncate(false)
+            .read(true)
+            .write(true)
+            .open(self.folder.join(LOCK))?;
         let start = Instant::now();
         loop {
             match file.try_lock() {

@@ -2,9 +2,12 @@
 //! run, nothing is fetched, and the time is bounded.
 
 use std::io::{BufRead, BufReader, Read};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+
+use crate::base::leash::{self, Leash};
 
 /// One commit as git tells it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +27,8 @@ const MAX_MESSAGE_BYTES: usize = 2_000;
 /// Larger commits are sweeps; their file lists are cut here and they weigh little anyway.
 const MAX_FILES: usize = 64;
 const PATIENCE: Duration = Duration::from_secs(20);
+/// The same for a question with a short answer.
+const ANSWER: Duration = Duration::from_secs(5);
 
 fn git(root: &Path) -> Command {
     let mut command = Command::new("git");
@@ -55,17 +60,14 @@ fn git(root: &Path) -> Command {
 
 /// The commit that is checked out; `None` without git or without commits.
 pub fn head(root: &Path) -> Option<String> {
-    let output = git(root).args(["rev-parse", "--verify", "--quiet", "HEAD"]).output().ok()?;
-    let text = String::from_utf8(output.stdout).ok()?.trim().to_owned();
-    (output.status.success() && text.len() >= 40).then_some(text)
+    let output = leash::ask(git(root).args(["rev-parse", "--verify", "--quiet", "HEAD"]), b"", ANSWER)?;
+    let text = String::from_utf8(output).ok()?.trim().to_owned();
+    (text.len() >= 40).then_some(text)
 }
 
 /// Whether `older` is an ancestor of what is checked out.
 pub fn is_ancestor(root: &Path, older: &str) -> bool {
-    git(root)
-        .args(["merge-base", "--is-ancestor", older, "HEAD"])
-        .output()
-        .is_ok_and(|output| output.status.success())
+    leash::ask(git(root).args(["merge-base", "--is-ancestor", older, "HEAD"]), b"", ANSWER).is_some()
 }
 
 /// The commits of the folder, newest first, without merges; only those after `since` when it is given.
@@ -92,9 +94,11 @@ pub fn log(root: &Path, since: Option<&str>) -> Vec<LogEntry> {
     if !root.join(".git").exists() {
         command.args(["--", "."]);
     }
-    let Ok(mut child) = command.spawn() else { return Vec::new() };
+    let Ok(mut child) = command.process_group(0).spawn() else { return Vec::new() };
+    let leash = Leash::new(&child, PATIENCE);
     let entries = child.stdout.take().map(|stdout| parse(BufReader::new(stdout))).unwrap_or_default();
     let _ = child.kill();
+    drop(leash);
     let _ = child.wait();
     entries
 }

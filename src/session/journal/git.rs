@@ -5,15 +5,23 @@
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs::{self, Metadata};
-use std::io::{Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use crate::base::file::{self, FileError};
+use crate::base::leash;
 
 /// Larger index files are not read.
 const INDEX_LIMIT_BYTES: u64 = 256 * 1024 * 1024;
+/// Nor are larger files of the other kinds, which people write.
+const TEXT_LIMIT_BYTES: u64 = 4 * 1024 * 1024;
+/// How long `git` may take for one answer.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A tracked file as git last saw it.
 #[derive(Clone, Copy, Debug)]
@@ -37,6 +45,8 @@ pub struct GitIndex {
     files: HashMap<PathBuf, Tracked>,
     /// Whether the stored bytes are the bytes on disk (no filters).
     plain: bool,
+    /// `git` has failed or not answered in time: it is not asked again.
+    silent: AtomicBool,
 }
 
 impl GitIndex {
@@ -45,12 +55,12 @@ impl GitIndex {
         let top = root.ancestors().find(|folder| folder.join(".git").exists())?;
         let folder = git_folder(top)?;
         let path = folder.join("index");
-        let meta = fs::metadata(&path).ok().filter(|meta| meta.len() <= INDEX_LIMIT_BYTES)?;
+        let meta = fs::metadata(&path).ok()?;
         let written = times(meta.mtime(), meta.mtime_nsec());
         if let Some(known) = known.filter(|known| (known.written, known.inode) == (written, meta.ino())) {
             return Some(known);
         }
-        let bytes = fs::read(&path).ok()?;
+        let (bytes, _) = file::read(&path, INDEX_LIMIT_BYTES).ok()?;
         let inside = root.strip_prefix(top).ok()?;
         let mut files = HashMap::new();
         let mut attributes = vec![common_folder(&folder).join("info/attributes")];
@@ -62,13 +72,15 @@ impl GitIndex {
                 files.insert(path.to_owned(), tracked);
             }
         })?;
-        let plain = attributes.iter().all(|path| {
-            fs::read(path).map_or(true, |text| {
+        let plain = attributes.iter().all(|path| match file::read(path, TEXT_LIMIT_BYTES) {
+            Ok((text, _)) => {
                 let text = String::from_utf8_lossy(&text);
                 !["filter=", "ident", "working-tree-encoding"].iter().any(|word| text.contains(word))
-            })
+            }
+            Err(error) => matches!(error, FileError::NotFound),
         });
-        Some(Arc::new(Self { folder, written, inode: meta.ino(), files, plain }))
+        let silent = AtomicBool::new(false);
+        Some(Arc::new(Self { folder, written, inode: meta.ino(), files, plain, silent }))
     }
 
     /// The tracked files, relative to the workspace.
@@ -78,7 +90,8 @@ impl GitIndex {
 
     /// The object that holds the bytes of a file which is unmodified; its size is still to be compared.
     pub fn object(&self, path: &Path, meta: &Metadata) -> Option<String> {
-        let tracked = self.files.get(path).filter(|_| self.plain)?;
+        let helps = self.plain && !self.silent.load(Ordering::Relaxed);
+        let tracked = self.files.get(path).filter(|_| helps)?;
         let same = tracked.mtime == times(meta.mtime(), meta.mtime_nsec())
             && tracked.ctime == times(meta.ctime(), meta.ctime_nsec())
             && tracked.inode == meta.ino() as u32
@@ -121,29 +134,21 @@ impl GitIndex {
         if oids.is_empty() {
             return Some(Vec::new());
         }
-        let mut child = Command::new("git")
-            .arg(format!("--git-dir={}", self.folder.to_str()?))
+        if self.silent.load(Ordering::Relaxed) {
+            return None;
+        }
+        let question: String = oids.iter().flat_map(|oid| [*oid, "\n"]).collect();
+        let mut git = Command::new("git");
+        git.arg(format!("--git-dir={}", self.folder.to_str()?))
             .args(["cat-file", mode])
             .env_clear()
             .envs(std::env::var_os("PATH").map(|path| ("PATH", path)))
             .env("GIT_NO_LAZY_FETCH", "1")
             .env("GIT_CONFIG_NOSYSTEM", "1")
-            .current_dir("/")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .ok()?;
-        let (mut input, mut output) = (child.stdin.take()?, child.stdout.take()?);
-        let question: String = oids.iter().flat_map(|oid| [*oid, "\n"]).collect();
-        let mut out = Vec::new();
-        std::thread::scope(|scope| {
-            // Asking and listening at once: either pipe alone would fill up.
-            scope.spawn(move || input.write_all(question.as_bytes()));
-            let _ = output.read_to_end(&mut out);
-        });
-        child.wait().ok().filter(std::process::ExitStatus::success)?;
-        Some(out)
+            .current_dir("/");
+        let answer = leash::ask(&mut git, question.as_bytes(), PATIENCE);
+        self.silent.fetch_or(answer.is_none(), Ordering::Relaxed);
+        answer
     }
 }
 
@@ -157,16 +162,17 @@ fn git_folder(top: &Path) -> Option<PathBuf> {
     if git.is_dir() {
         return Some(git);
     }
-    let text = fs::read_to_string(&git).ok()?;
+    let text = text_of(&git)?;
     let path = top.join(text.strip_prefix("gitdir:")?.trim());
     path.is_dir().then_some(path)
 }
 
 fn common_folder(folder: &Path) -> PathBuf {
-    match fs::read_to_string(folder.join("commondir")) {
-        Ok(text) => folder.join(text.trim()),
-        Err(_) => folder.to_owned(),
-    }
+    text_of(&folder.join("commondir")).map_or_else(|| folder.to_owned(), |text| folder.join(text.trim()))
+}
+
+fn text_of(path: &Path) -> Option<String> {
+    String::from_utf8(file::read(path, TEXT_LIMIT_BYTES).ok()?.0).ok()
 }
 
 /// The entries of an index file, versions 2 to 4; `None` when it is not entirely understood.

@@ -1,7 +1,7 @@
 //! The lines of a session's journal, and reading and appending them. A line is on disk before what it tells of happens,
 //! so a kill at any moment leaves a journal that knows at least as much as was done.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::state::{State, path_text};
+use crate::base::file;
 use crate::session::log::create_private_folder;
 
 /// One line.
@@ -59,7 +60,7 @@ pub fn path_of(journal_folder: &Path, session: &str) -> PathBuf {
 
 /// All readable lines; a torn one is left out.
 pub fn read(path: &Path) -> Vec<Line> {
-    let Ok(bytes) = fs::read(path) else { return Vec::new() };
+    let Ok(bytes) = file::read_own(path) else { return Vec::new() };
     bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect()
 }
 

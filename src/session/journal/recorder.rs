@@ -12,7 +12,7 @@ use super::disk;
 use super::lines::{self, Change, Line};
 use super::state::State;
 use super::tree::Tree;
-use crate::base::clock;
+use crate::base::{clock, file};
 
 /// The journal of one workspace, for one session at a time.
 #[derive(Debug)]
@@ -63,7 +63,7 @@ impl Journal {
             Line::Change(_) | Line::Outside { .. } => None,
         });
         if cut_off.flatten().is_some()
-            && let Ok(bytes) = fs::read(self.tree_path(&inner))
+            && let Ok(bytes) = file::read_own(&self.tree_path(&inner))
         {
             inner.tree = Tree::parse(&bytes);
             self.take_differences(&mut inner, true);
@@ -115,7 +115,7 @@ impl Journal {
             // Modes are only compared where a command changed them.
             _ => 0o644,
         };
-        let new = State::File { hash: crate::base::file::hash(after), size: after.len() as u64, mode };
+        let new = State::File { hash: file::hash(after), size: after.len() as u64, mode };
         lines.push(change(relative, old, new, disk::counts(before, Some(after))));
         self.write(&mut inner, lines);
     }

@@ -152,8 +152,15 @@ pub fn plan_edits(cx: &ToolCx, path: &str, edits: &[Edit]) -> Result<Intent, Too
         ));
     }
     must_be_known(cx, &target, &loaded)?;
+    for edit in edits {
+        can_hold(&target, &loaded, edit.new)?;
+    }
+    let text = match edits.iter().any(|edit| edit.old.contains(MARK)) && mark_is_apart(&loaded) {
+        true => format!("{MARK}{}", loaded.text),
+        false => loaded.text.clone(),
+    };
     // Sent twice: nothing is left to do, and saying so ends the loop.
-    let outcomes: Vec<_> = edits.iter().map(|edit| apply(&loaded.text, *edit)).collect();
+    let outcomes: Vec<_> = edits.iter().map(|edit| apply(&text, *edit)).collect();
     let standing: Vec<usize> = outcomes
         .iter()
         .filter_map(|outcome| match outcome {
@@ -175,11 +182,43 @@ pub fn plan_edits(cx: &ToolCx, path: &str, edits: &[Edit]) -> Result<Intent, Too
                 .with("operation", "none"),
         ));
     }
-    let (after, applied) = run(&target, loaded.text.clone(), edits, 1, edits.len())?;
+    let (after, applied) = run(&target, text, edits, 1, edits.len())?;
+    let after = without_mark(&loaded, after);
     if after == loaded.text {
         return Err(ToolError::invalid("the edits undo each other: the file would stay as it is"));
     }
     finish(target, Some(loaded), after, applied)
+}
+
+/// The byte order mark as a character.
+const MARK: char = '\u{feff}';
+
+/// Whether the file has a mark that its text does not show: it belongs to the encoding.
+fn mark_is_apart(loaded: &Loaded) -> bool {
+    loaded.encoding.has_mark() && !loaded.text.starts_with(MARK)
+}
+
+/// The new text of a file without the mark that it would be given twice.
+pub fn without_mark(loaded: &Loaded, mut after: String) -> String {
+    if mark_is_apart(loaded) && after.starts_with(MARK) {
+        after.remove(0);
+    }
+    after
+}
+
+/// Makes sure that `new` can be told from the bytes that are held as characters.
+///
+/// # Errors
+/// `INVALID_PARAM`.
+pub fn can_hold(target: &Target, loaded: &Loaded, new: &str) -> Result<(), ToolError> {
+    if loaded.encoding != Encoding::DamagedUtf8 || !encoding::has_stand_in(new) {
+        return Ok(());
+    }
+    Err(ToolError::invalid(format!(
+        "{} holds bytes that are not UTF-8, and the new text holds private-use characters that would be taken for such. \
+         Nothing was written; change the file with Bash",
+        target.shown
+    )))
 }
 
 type RealEdit<'a> = (Cow<'a, str>, Cow<'a, str>, bool);

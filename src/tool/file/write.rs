@@ -4,6 +4,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::change::{self, Intent, Loaded};
+use super::matching::weave;
 use crate::config::prompts;
 use crate::model::envelope::Envelope;
 use crate::policy::access::Access;
@@ -69,7 +70,8 @@ fn plan(cx: &ToolCx, args: &Args) -> Result<Intent, ToolError> {
     if !loaded.bytes.is_empty() {
         change::must_be_known(cx, &target, &loaded)?;
     }
-    let content = own_line_ends(&loaded, &content);
+    change::can_hold(&target, &loaded, &content)?;
+    let content = change::without_mark(&loaded, own_line_ends(&loaded, &content));
     if content == loaded.text {
         let text = format!("Nothing changed: {} has exactly this content already", target.shown);
         return Ok(Intent::Nothing(
@@ -83,9 +85,11 @@ fn plan(cx: &ToolCx, args: &Args) -> Result<Intent, ToolError> {
     change::finish(target, Some(loaded), content, Vec::new())
 }
 
-/// A file whose lines all end in CRLF keeps doing so: the model cannot see line ends and writes LF.
+/// Line by line the ends that the file has: the model cannot see them and writes LF. With carriage returns of its own, the
+/// new content is meant to the letter.
 fn own_line_ends(loaded: &Loaded, content: &str) -> String {
-    let feeds = loaded.text.matches('\n').count();
-    let all_crlf = feeds > 0 && loaded.text.matches("\r\n").count() == feeds;
-    if all_crlf && !content.contains('\r') { content.replace('\n', "\r\n") } else { content.to_owned() }
+    if content.contains('\r') || !loaded.text.contains("\r\n") {
+        return content.to_owned();
+    }
+    weave::with_ends_of(&loaded.text, content)
 }

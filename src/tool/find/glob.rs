@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::base::path::display;
+use crate::base::path::{display, on_one_line};
 use crate::base::text::{one_line, plural};
 use crate::config::prompts;
 use crate::model::envelope::{Envelope, ErrorCode};
@@ -12,7 +12,7 @@ use crate::search::glob;
 use crate::search::walk::Walk;
 use crate::tool::api::{ToolError, TypedTool};
 use crate::tool::cx::ToolCx;
-use crate::tool::paths::{Target, blocking, not_found, target};
+use crate::tool::paths::{Target, blocking, closed_folders, refused, target};
 
 const DEFAULT_LIMIT: usize = 50;
 const MAX_LIMIT: usize = 1_000;
@@ -87,10 +87,8 @@ fn search(cx: &ToolCx, args: &Args) -> Result<Envelope, ToolError> {
     }
     let (target, rest) = args.split(cx)?;
     let root = &target.resolved.canonical;
-    if !root.exists() {
-        return Err(not_found(cx, &target));
-    }
-    if !root.is_dir() {
+    let meta = std::fs::metadata(root).map_err(|error| refused(cx, &target, &error.into()))?;
+    if !meta.is_dir() {
         return Err(ToolError::invalid(format!("{} is a file, not a folder to search", target.shown)));
     }
     let whole = rest == args.pattern.trim_start_matches("./");
@@ -109,7 +107,7 @@ fn search(cx: &ToolCx, args: &Args) -> Result<Envelope, ToolError> {
         return Err(ToolError::model(ErrorCode::Interrupted, "interrupted"));
     }
     let paths = |paths: &[std::path::PathBuf]| {
-        paths.iter().map(|path| display(&cx.root, path)).collect::<Vec<_>>().join("\n")
+        paths.iter().map(|path| on_one_line(&display(&cx.root, path))).collect::<Vec<_>>().join("\n")
     };
     let mut notes = Vec::new();
     if found.total == 0 {
@@ -126,6 +124,9 @@ fn search(cx: &ToolCx, args: &Args) -> Result<Envelope, ToolError> {
             found.files.len(),
             plural(found.total, "file")
         ));
+    }
+    if found.closed > 0 {
+        notes.push(closed_folders(found.closed));
     }
     if found.incomplete {
         notes.push("the search was cut short: too many files".to_owned());

@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::base::path::display;
+use crate::base::file::{self, FileError};
+use crate::base::path::{display, on_one_line};
 use crate::base::text::{elide, one_line, plural};
 use crate::config::prompts;
 use crate::model::envelope::{Envelope, ErrorCode};
@@ -15,7 +16,7 @@ use crate::search::grep::{self, Found, Query};
 use crate::search::walk::Walk;
 use crate::tool::api::{ToolError, TypedTool};
 use crate::tool::cx::ToolCx;
-use crate::tool::paths::{Target, blocking, not_found, noted, target_or_winner};
+use crate::tool::paths::{Target, blocking, closed_folders, noted, refused, target_or_winner};
 
 const DEFAULT_LIMIT: usize = 100;
 const MAX_LIMIT: usize = 1_000;
@@ -91,8 +92,9 @@ fn search(cx: &ToolCx, target: &Target, args: &Args) -> Result<Envelope, ToolErr
         return Err(ToolError::invalid("pattern is empty"));
     }
     let root = &target.resolved.canonical;
-    if !root.exists() {
-        return Err(not_found(cx, target));
+    let meta = std::fs::metadata(root).map_err(|error| refused(cx, target, &error.into()))?;
+    if let Some(kind) = file::special_kind(&meta) {
+        return Err(refused(cx, target, &FileError::Special(kind)));
     }
     let matcher = grep::matcher(&args.pattern, args.ignore_case)
         .map_err(|error| invalid_pattern(&args.pattern, &error))?;
@@ -148,7 +150,7 @@ fn report(cx: &ToolCx, args: &Args, target: &Target, query: &Query, found: &Foun
                 break 'files;
             }
             if !named {
-                let _ = writeln!(body, "{}", display(&cx.root, path));
+                let _ = writeln!(body, "{}", on_one_line(&display(&cx.root, path)));
                 named = true;
             }
             if query.context > 0 && last.is_some_and(|last| line.number > last + 1) {
@@ -183,6 +185,9 @@ fn report(cx: &ToolCx, args: &Args, target: &Target, query: &Query, found: &Foun
             "{} could not be searched (no permission, or lines too long)",
             plural(found.failed, "file")
         ));
+    }
+    if found.closed > 0 {
+        notes.push(closed_folders(found.closed));
     }
     if found.incomplete {
         notes.push("the search was cut short: too much to search; narrow path or include".to_owned());

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::base::path::on_one_line;
 use crate::base::text::one_line;
 use crate::config::prompts;
 use crate::evidence::categorize::Role;
@@ -90,7 +91,7 @@ fn show(body: &mut String, place: usize, hit: &Hit, role: Role) {
     let _ = writeln!(
         body,
         "{}{mark}: {}",
-        hit.path,
+        on_one_line(&hit.path),
         hit.reasons().into_iter().take(2).collect::<Vec<_>>().join(", ")
     );
     if place < WITH_LINES {

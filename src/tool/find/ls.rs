@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::base::file::special_kind;
+use crate::base::path::on_one_line;
 use crate::config::prompts;
 use crate::model::envelope::Envelope;
 use crate::policy::access::Access;
@@ -131,13 +132,13 @@ fn list(cx: &ToolCx, target: &Target, args: &Args) -> Result<Envelope, ToolError
 }
 
 fn row(entry: &fs::DirEntry, ignored: bool) -> String {
-    let mut row = shown_name(&entry.file_name().to_string_lossy());
+    let mut row = on_one_line(&entry.file_name().to_string_lossy());
     if let Ok(meta) = fs::symlink_metadata(entry.path()) {
         if meta.is_dir() {
             row.push('/');
         } else if meta.is_symlink() {
             let link = fs::read_link(entry.path()).unwrap_or_default();
-            row.push_str(&format!(" -> {}", shown_name(&link.to_string_lossy())));
+            row.push_str(&format!(" -> {}", on_one_line(&link.to_string_lossy())));
         } else if let Some(kind) = special_kind(&meta) {
             row.push_str(&format!(" ({kind})"));
         }
@@ -147,14 +148,4 @@ fn row(entry: &fs::DirEntry, ignored: bool) -> String {
         row.push_str(" (ignored)");
     }
     row
-}
-
-/// A name on one line.
-fn shown_name(name: &str) -> String {
-    if !name.contains(char::is_control) {
-        return name.to_owned();
-    }
-    name.chars()
-        .map(|c| if c.is_control() { c.escape_default().to_string() } else { c.to_string() })
-        .collect()
 }

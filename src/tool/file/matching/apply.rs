@@ -1,6 +1,8 @@
 //! One edit of one text: finds its place, refuses what is ambiguous, void or done already, and joins the pieces. Works
 //! on text; knows no file.
 
+use unicode_width::UnicodeWidthChar;
+
 use super::lines::Lines;
 use super::match_edit::{Edit, Hit, LISTED, Refusal, Rung, find};
 use super::weave;
@@ -57,10 +59,11 @@ pub fn apply(text: &str, edit: Edit) -> Result<Applied, Refusal> {
     Ok(Applied { lines: numbers(&hits), text: result, rung })
 }
 
-/// Where the new text stands already, when the old one is nowhere. A short word somewhere in the file is no proof.
+/// Where the new text stands already, when the old one is nowhere. A short word somewhere in the file is no proof, nor is a
+/// part of the old text: that stands there before the edit as well, when the rest was misquoted.
 fn already_there(lines: &Lines, edit: Edit) -> Option<usize> {
     let core = edit.new.trim();
-    if core.chars().count() < 3 {
+    if core.chars().count() < 3 || edit.old.replace("\r\n", "\n").contains(&core.replace("\r\n", "\n")) {
         return None;
     }
     let (_, hits) = find(lines, edit.new, false).filter(|(rung, _)| *rung != Rung::Indentation)?;
@@ -70,8 +73,10 @@ fn already_there(lines: &Lines, edit: Edit) -> Option<usize> {
     let touches = |inner: Option<char>, outer: Option<char>| word(inner) && word(outer);
     let torn = touches(edit.new.chars().next(), text[..hit.start].chars().next_back())
         || touches(edit.new.chars().next_back(), text[hit.end..].chars().next());
+    // A letter and the marks on it are one character to the reader.
+    let marked = text[hit.end..].chars().next().is_some_and(|c| c.width() == Some(0) && !c.is_control());
     let unique = hits.len() == 1 || edit.replace_all || core.contains('\n');
-    (unique && !torn).then(|| lines.line_of(hit.start) + 1)
+    (unique && !torn && !marked).then(|| lines.line_of(hit.start) + 1)
 }
 
 /// Whether the match lies inside a standing copy of the new text, as after the same insertion was made before: doing

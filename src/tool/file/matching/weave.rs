@@ -1,10 +1,15 @@
 //! The bytes that take an old block's place: lines that the edit leaves alone keep their very bytes, new lines get the
 //! line ends and the indentation of the block. Knows nothing of how the block was found.
 
-use similar::{Algorithm, DiffOp, capture_diff_slices};
+use std::time::{Duration, Instant};
+
+use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
 
 use super::lines::{Lines, is_blank, split_end};
 use super::match_edit::{Edit, Hit, Refusal, Rung, Shift};
+
+/// Two long texts that have little in common would take minutes to align well; after this time a coarse way must do.
+const ALIGNMENT: Duration = Duration::from_secs(2);
 
 /// Appends the new text of `hit` to `out`.
 ///
@@ -40,6 +45,29 @@ pub fn block(lines: &Lines, hit: Hit, edit: Edit, rung: Rung, out: &mut String) 
     Ok(())
 }
 
+/// `content` with the line ends that `text` has: line by line those of the lines that stay or make place. Where the ends
+/// are mixed and no line stays there is nothing to go by, and `content` is as it was given.
+pub fn with_ends_of(text: &str, content: &str) -> String {
+    let (old, new) = (split(text), split(content));
+    let crlf = old.iter().filter(|line| line.1 == "\r\n").count();
+    let feeds = old.iter().filter(|line| !line.1.is_empty()).count();
+    let usual = if crlf * 2 > feeds { "\r\n" } else { "\n" };
+    let uniform = crlf == 0 || crlf == feeds;
+    let sources = if uniform { vec![None; new.len()] } else { align(&old, &new) };
+    if !uniform && !sources.iter().flatten().any(|(_, equal)| *equal) {
+        return content.to_owned();
+    }
+    let mut out = String::with_capacity(content.len() + new.len());
+    for (&(line, ending), source) in new.iter().zip(sources) {
+        out.push_str(line);
+        if !ending.is_empty() {
+            let twin = source.and_then(|(index, _)| old.get(index)).map(|line| line.1);
+            out.push_str(twin.filter(|ending| !ending.is_empty()).unwrap_or(usual));
+        }
+    }
+    out
+}
+
 /// Whether the new text is to be taken to the letter, line ends included: it has carriage returns of its own, or
 /// removing them is all that it does.
 fn means_line_ends(edit: Edit) -> bool {
@@ -72,9 +100,12 @@ fn split(text: &str) -> Vec<(&str, &str)> {
 
 /// For each new line the old line whose place it takes, and whether the two are equal.
 fn align(old: &[(&str, &str)], new: &[(&str, &str)]) -> Vec<Option<(usize, bool)>> {
-    let contents = |lines: &[(&str, &str)]| lines.iter().map(|line| line.0.to_owned()).collect::<Vec<_>>();
+    fn contents<'a>(lines: &[(&'a str, &'a str)]) -> Vec<&'a str> {
+        lines.iter().map(|line| line.0).collect()
+    }
+    let deadline = Some(Instant::now() + ALIGNMENT);
     let mut sources = vec![None; new.len()];
-    for op in capture_diff_slices(Algorithm::Myers, &contents(old), &contents(new)) {
+    for op in capture_diff_slices_deadline(Algorithm::Myers, &contents(old), &contents(new), deadline) {
         match op {
             DiffOp::Equal { old_index, new_index, len } => {
                 for step in 0..len {
