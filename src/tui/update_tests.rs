@@ -238,7 +238,7 @@ fn a_retry_voids_the_open_answer() {
     let mut app = app();
     event(&mut app, Event::TurnStarted { text: "x".to_owned() });
     event(&mut app, Event::TextDelta("half".to_owned()));
-    let retrying = Event::Retrying { attempt: 2, wait_ms: 900, reason: "overloaded".to_owned() };
+    let retrying = Event::Retrying { attempt: 2, of: 6, wait_ms: 900, reason: "overloaded".to_owned() };
     assert!(event(&mut app, retrying).is_empty());
     assert!(app.live.is_empty());
     assert_eq!(
@@ -296,7 +296,7 @@ fn any_event() -> impl Strategy<Value = Event> {
             }
         }),
         (0u64..3).prop_map(|id| Event::AskClosed { id }),
-        Just(Event::Retrying { attempt: 1, wait_ms: 10, reason: "r".to_owned() }),
+        Just(Event::Retrying { attempt: 1, of: 6, wait_ms: 10, reason: "r".to_owned() }),
         any::<bool>().prop_map(|running| Event::Compacting { running }),
         Just(Event::Files(["src/", "a b", "日本/x"].map(str::to_owned).into())),
         Just(Event::Window(WindowState { used_tokens: 5, window_tokens: 8_192, ..WindowState::default() })),
