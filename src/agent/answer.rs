@@ -9,6 +9,7 @@ use futures_util::StreamExt;
 use super::compact::FitError;
 use super::control::{Events, TurnControl};
 use super::core::Core;
+use super::runaway::Runaway;
 use crate::base::text;
 use crate::context::builder::Built;
 use crate::context::history::entry::Entry;
@@ -25,10 +26,6 @@ use crate::session::record::FormName;
 /// Times that an answer which did not fit the window is asked for again after making room.
 const OVERFLOW_TRIES: u32 = 3;
 
-/// Bytes that a token rarely exceeds on average: an answer of more than the window's tokens has no end.
-const MOST_BYTES_PER_TOKEN: u64 = 16;
-/// What any answer may have, in bytes.
-const USUAL_ANSWER_BYTES: u64 = 256 * 1024;
 /// What is kept of an answer that broke off, in characters.
 const KEPT_CHARS: usize = 40_000;
 
@@ -242,8 +239,7 @@ impl Core {
         let mut tries = 1;
         // What the last try that said anything had said.
         let mut earlier = String::new();
-        let mut bytes: u64 = 0;
-        let most_bytes = self.most_answer_bytes();
+        let mut watch = Runaway::new(self.context.window_tokens, self.params.max_output_tokens);
         let (finish, usage) = loop {
             let event = tokio::select! {
                 biased;
@@ -255,13 +251,10 @@ impl Core {
                 event = answer.next() => event,
             };
             if let Some(Ok(StreamEvent::TextDelta(text) | StreamEvent::ReasoningDelta(text))) = &event {
-                bytes += text.len() as u64;
-                if bytes > most_bytes {
+                if let Some(message) = watch.take(text) {
                     drop(answer);
-                    self.keep_partial(said(&finished, &partial).unwrap_or_default(), events)?;
-                    let size = text::human_bytes(bytes);
-                    let message = format!("after {size} it is larger than the model's window or output limit");
-                    return Err(Stop::Provider { error: ProviderError::TooLarge { message }, tries, kept: true });
+                    let kept = self.keep_partial(said(&finished, &partial).unwrap_or_default(), events)?;
+                    return Err(Stop::Provider { error: ProviderError::TooLarge { message }, tries, kept });
                 }
             }
             match event {
@@ -288,7 +281,8 @@ impl Core {
                     earlier = said(&finished, &partial).unwrap_or(earlier);
                     finished.clear();
                     partial.clear();
-                    (tries, bytes) = (attempt, 0);
+                    tries = attempt;
+                    watch.restart();
                     let _ = events.send(Event::Retrying { attempt, of, wait_ms: milliseconds(wait), reason });
                 }
                 Some(Ok(StreamEvent::Silent { since, left })) => {
@@ -313,7 +307,7 @@ impl Core {
                 return Err(Stop::full("the answer ended at once at the length limit".to_owned()));
             }
             let reported = usage.map(|usage| usage.input.saturating_add(usage.output));
-            let taken = reported.unwrap_or_else(|| self.size() + bytes / 4);
+            let taken = reported.unwrap_or_else(|| self.size() + watch.bytes() / 4);
             if may_fill && taken >= self.context.window_tokens * 97 / 100 {
                 return Err(Stop::NoRoom);
             }
@@ -366,14 +360,6 @@ impl Core {
         let (id, item) = self.record_said(Item::Assistant { text: text.into() })?;
         let _ = events.send(Event::Item { id, item });
         Ok(true)
-    }
-
-    /// The most that an answer can be, in bytes of text and thinking.
-    fn most_answer_bytes(&self) -> u64 {
-        let window = self.context.window_tokens;
-        // Not every server counts thinking in the limit.
-        let limit = self.params.max_output_tokens.map_or(window, |limit| u64::from(limit) + window / 4);
-        (limit.min(window) * MOST_BYTES_PER_TOKEN).max(USUAL_ANSWER_BYTES)
     }
 }
 

@@ -26,6 +26,7 @@ pub mod reopen;
 pub mod restore;
 pub mod rewind;
 pub mod rewind_ops;
+pub mod runaway;
 pub mod standing;
 pub mod turn;
 pub mod uptake;

@@ -252,6 +252,23 @@ fn a_retry_voids_the_open_answer() {
 }
 
 #[test]
+fn a_silence_and_a_retry_are_told_with_what_is_left() {
+    let mut app = app();
+    event(&mut app, Event::TurnStarted { text: "x".to_owned() });
+    let doing = |app: &App| super::status::activity(app, 100).map(|line| line.to_string()).unwrap_or_default();
+    app.now = Duration::from_secs(20);
+    event(&mut app, Event::Silent { since_ms: 10_000, left_ms: 290_000 });
+    app.now = Duration::from_secs(25);
+    let told = doing(&app);
+    assert!(told.contains("Nothing from the server for 15s; giving up in 285s"), "{told}");
+    let reason = "busy".to_owned();
+    event(&mut app, Event::Retrying { attempt: 2, of: 6, wait_ms: 1_500, reason });
+    assert!(doing(&app).contains("busy; try 2 of 6 in 2s"), "{}", doing(&app));
+    event(&mut app, Event::TextDelta("again".to_owned()));
+    assert!(doing(&app).contains("Answering"), "{}", doing(&app));
+}
+
+#[test]
 fn a_megabyte_is_pasted_and_sent_whole() {
     let mut app = app();
     let text = "0123456789abcde\n".repeat(65_536);

@@ -15,10 +15,6 @@ use crate::provider::api::ProviderError;
 const END_GRACE: Duration = Duration::from_secs(5);
 /// Bytes that hold nothing of the answer prolong the idle limit up to so many times.
 const KEEP_ALIVE_FACTOR: u32 = 4;
-/// The first word about a silence comes after this long, or after a third of the idle limit; the next ones at twice the
-/// time each.
-const FIRST_WORD: Duration = Duration::from_secs(10);
-
 /// What a wait brought.
 pub enum Waited<T> {
     Came(T),
@@ -33,6 +29,7 @@ pub enum Waited<T> {
 pub struct Patience {
     idle: Duration,
     longest: Duration,
+    first_word: Duration,
     begun: Instant,
     /// When the last byte came.
     heard: Instant,
@@ -50,6 +47,7 @@ impl Patience {
         Self {
             idle: pace.idle,
             longest: pace.longest_answer,
+            first_word: pace.first_word,
             begun: now,
             heard: now,
             moved: now,
@@ -77,7 +75,7 @@ impl Patience {
     /// Waits for `coming` as long as is allowed. After a `Word` the wait goes on with the same future.
     pub async fn wait<T>(&mut self, coming: impl Future<Output = T>) -> Waited<T> {
         let (end, after) = self.end();
-        let word = self.moved + self.first_word().saturating_mul(1 << self.words.min(16));
+        let word = self.moved + self.first_word.saturating_mul(1 << self.words.min(16));
         match timeout_at(end.min(word), coming).await {
             Ok(came) => Waited::Came(came),
             Err(_) if self.settled.is_some() => Waited::Enough,
@@ -88,10 +86,6 @@ impl Patience {
             }
             Err(_) => Waited::Over(after),
         }
-    }
-
-    fn first_word(&self) -> Duration {
-        FIRST_WORD.min(self.idle / 3).max(Duration::from_millis(1))
     }
 
     /// When the wait ends, and what has happened then.
@@ -125,6 +119,7 @@ mod tests {
         Patience::new(&Pace {
             idle: Duration::from_millis(idle_ms),
             longest_answer: Duration::from_millis(longest_ms),
+            first_word: Duration::from_millis(10),
             ..Pace::new(1, 1)
         })
     }

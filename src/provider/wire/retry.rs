@@ -18,6 +18,8 @@ pub struct Pace {
     pub idle: Duration,
     /// An answer that is not finished after so long is given up, however busily it arrives.
     pub longest_answer: Duration,
+    /// A silence is told after so long, then after twice the time, and so on.
+    pub first_word: Duration,
     /// Tries per request, the first included.
     pub max_tries: u32,
     /// The wait before the second try; it doubles with each further one.
@@ -34,6 +36,7 @@ impl Pace {
         Self {
             idle: Duration::from_secs(idle_timeout_s.max(1)),
             longest_answer: Duration::from_secs(3_600),
+            first_word: Duration::from_secs((idle_timeout_s / 3).clamp(1, 10)),
             max_tries: max_tries.max(1),
             first_wait: Duration::from_millis(500),
             longest_wait: Duration::from_secs(30),
