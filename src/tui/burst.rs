@@ -2,7 +2,7 @@
 //! megabyte would need minutes and its first line end would send it. Many plain characters at once are therefore taken
 //! as a paste; a few are typing. Knows nothing of what the text is for.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crossterm::event::{Event, EventStream, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use futures_util::{StreamExt, poll};
@@ -11,6 +11,8 @@ use futures_util::{StreamExt, poll};
 const PASTE_CHARS: usize = 200;
 /// The most that is gathered before the screen gets a turn.
 const MOST_CHARS: usize = 64 * 1024;
+/// A paste comes in portions; what follows so soon still belongs to it.
+const SAME_PASTE: Duration = Duration::from_millis(100);
 /// How long a line end waits for more of the same paste before it counts as the Enter key.
 const MORE_WITHIN: Duration = Duration::from_millis(15);
 
@@ -21,8 +23,26 @@ pub struct Burst {
     pub ended: bool,
 }
 
-/// Gathers what has arrived behind `first`.
-pub async fn gather(first: Event, keys: &mut EventStream) -> Burst {
+/// Gathers bursts, and knows whether a paste is going on.
+#[derive(Debug, Default)]
+pub struct Gatherer {
+    last_paste: Option<Instant>,
+}
+
+impl Gatherer {
+    /// Gathers what has arrived behind `first`.
+    pub async fn gather(&mut self, first: Event, keys: &mut EventStream) -> Burst {
+        let goes_on = self.last_paste.is_some_and(|at| at.elapsed() < SAME_PASTE);
+        let burst = gather(first, keys, goes_on).await;
+        if matches!(burst.events.first(), Some(Event::Paste(_))) {
+            self.last_paste = Some(Instant::now());
+        }
+        burst
+    }
+}
+
+/// `pasting` says that a paste is going on.
+async fn gather(first: Event, keys: &mut EventStream, mut pasting: bool) -> Burst {
     let Some(c) = plain(&first) else { return Burst { events: vec![first], ended: false } };
     let mut text = String::from(c);
     let mut count = 1;
@@ -38,9 +58,10 @@ pub async fn gather(first: Event, keys: &mut EventStream) -> Burst {
             break;
         };
         match plain(&event) {
-            Some('\n') if count < PASTE_CHARS => {
-                behind = Some(event);
-                break;
+            // In a paste of several lines every line end is text; the first one shows by what follows at once.
+            Some('\n') if pasting => {
+                text.push('\n');
+                count += 1;
             }
             Some('\n') => match tokio::time::timeout(MORE_WITHIN, keys.next()).await {
                 Ok(Some(Ok(after))) => {
@@ -48,12 +69,16 @@ pub async fn gather(first: Event, keys: &mut EventStream) -> Burst {
                     count += 1;
                     match plain(&after) {
                         Some(c) => {
+                            pasting = true;
                             text.push(c);
                             count += 1;
                         }
                         None => {
-                            behind = Some(after);
-                            break;
+                            // The Enter key, and a command key soon after it.
+                            text.pop();
+                            let mut events = events_of(&text, count - 1 >= PASTE_CHARS);
+                            events.extend([event, after]);
+                            return Burst { events, ended };
                         }
                     }
                 }
@@ -76,13 +101,16 @@ pub async fn gather(first: Event, keys: &mut EventStream) -> Burst {
             break;
         }
     }
-    let mut events: Vec<Event> = if count < PASTE_CHARS {
-        text.chars().map(|c| Event::Key(KeyEvent::new(key_of(c), KeyModifiers::NONE))).collect()
-    } else {
-        vec![Event::Paste(text)]
-    };
+    let mut events = events_of(&text, pasting || count >= PASTE_CHARS);
     events.extend(behind);
     Burst { events, ended }
+}
+
+fn events_of(text: &str, pasted: bool) -> Vec<Event> {
+    if pasted {
+        return vec![Event::Paste(text.to_owned())];
+    }
+    text.chars().map(|c| Event::Key(KeyEvent::new(key_of(c), KeyModifiers::NONE))).collect()
 }
 
 /// The character that a key press types without any command key; a line end for Enter, a tab for Tab.
