@@ -42,8 +42,14 @@ pub enum Stop {
     /// The answer filled the window to its end.
     NoRoom,
     /// The model said nothing.
-    Unanswered { message: String, hint: String },
-    Failed { message: String, hint: String },
+    Unanswered {
+        message: String,
+        hint: String,
+    },
+    Failed {
+        message: String,
+        hint: String,
+    },
 }
 
 impl Stop {
@@ -123,11 +129,7 @@ impl Core {
     ///
     /// # Errors
     /// [`Stop`].
-    pub async fn ask(
-        &mut self,
-        control: &Arc<TurnControl>,
-        events: &Events,
-    ) -> Result<Reply, Stop> {
+    pub async fn ask(&mut self, control: &Arc<TurnControl>, events: &Events) -> Result<Reply, Stop> {
         let believed = (self.context.window_tokens, self.context.output_reserve_tokens);
         let mut tries = 0;
         let mut filled = false;
@@ -250,12 +252,12 @@ impl Core {
                 }
                 event = answer.next() => event,
             };
-            if let Some(Ok(StreamEvent::TextDelta(text) | StreamEvent::ReasoningDelta(text))) = &event {
-                if let Some(message) = watch.take(text) {
-                    drop(answer);
-                    let kept = self.keep_partial(said(&finished, &partial).unwrap_or_default(), events)?;
-                    return Err(Stop::Provider { error: ProviderError::TooLarge { message }, tries, kept });
-                }
+            if let Some(Ok(StreamEvent::TextDelta(text) | StreamEvent::ReasoningDelta(text))) = &event
+                && let Some(message) = watch.take(text)
+            {
+                drop(answer);
+                let kept = self.keep_partial(said(&finished, &partial).unwrap_or_default(), events)?;
+                return Err(Stop::Provider { error: ProviderError::TooLarge { message }, tries, kept });
             }
             match event {
                 Some(Ok(StreamEvent::TextDelta(text))) => {
@@ -296,7 +298,11 @@ impl Core {
                 }
                 None => {
                     let message = "the stream ended without an end mark".to_owned();
-                    return Err(Stop::Provider { error: ProviderError::Broken { message }, tries, kept: false });
+                    return Err(Stop::Provider {
+                        error: ProviderError::Broken { message },
+                        tries,
+                        kept: false,
+                    });
                 }
             }
         };

@@ -242,7 +242,8 @@ mod tests {
             hint: "h".to_owned(),
             prompt_returned: None,
         };
-        let failed = EndReason::Failed { message: "m".to_owned(), hint: "h".to_owned(), prompt_returned: None };
+        let failed =
+            EndReason::Failed { message: "m".to_owned(), hint: "h".to_owned(), prompt_returned: None };
         for (reason, expected) in [
             (EndReason::Done, 0),
             (EndReason::StepLimit { limit: 3 }, 1),

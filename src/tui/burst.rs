@@ -76,7 +76,7 @@ async fn gather(first: Event, keys: &mut EventStream, mut pasting: bool) -> Burs
                         None => {
                             // The Enter key, and a command key soon after it.
                             text.pop();
-                            let mut events = events_of(&text, count - 1 >= PASTE_CHARS);
+                            let mut events = events_of(&text, count > PASTE_CHARS);
                             events.extend([event, after]);
                             return Burst { events, ended };
                         }

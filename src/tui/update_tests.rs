@@ -255,7 +255,8 @@ fn a_retry_voids_the_open_answer() {
 fn a_silence_and_a_retry_are_told_with_what_is_left() {
     let mut app = app();
     event(&mut app, Event::TurnStarted { text: "x".to_owned() });
-    let doing = |app: &App| super::status::activity(app, 100).map(|line| line.to_string()).unwrap_or_default();
+    let doing =
+        |app: &App| crate::tui::status::activity(app, 100).map(|line| line.to_string()).unwrap_or_default();
     app.now = Duration::from_secs(20);
     event(&mut app, Event::Silent { since_ms: 10_000, left_ms: 290_000 });
     app.now = Duration::from_secs(25);

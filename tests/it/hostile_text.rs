@@ -148,10 +148,12 @@ fn events(text: &str) -> Vec<Event> {
         Event::Jobs(vec![JobRow { id: 1, command: own(), ended: Some(own()) }]),
         Event::SandboxLacks(own()),
         Event::Steered { text: own() },
-        Event::TurnEnded(match fake::turn_end(EndReason::Failed { message: own(), hint: own(), prompt_returned: None }) {
-            Event::TurnEnded(end) => end,
-            _ => unreachable!(),
-        }),
+        Event::TurnEnded(
+            match fake::turn_end(EndReason::Failed { message: own(), hint: own(), prompt_returned: None }) {
+                Event::TurnEnded(end) => end,
+                _ => unreachable!(),
+            },
+        ),
     ]
 }
 

@@ -138,7 +138,10 @@ async fn answers_in_odd_clothes_are_read_or_named() {
             ),
         ] {
             let told = outcome(kind, once(), vec![reply]).await;
-            assert!(told.contains(expected) && !told.contains("sk-very-secret"), "{kind:?} {expected}: {told}");
+            assert!(
+                told.contains(expected) && !told.contains("sk-very-secret"),
+                "{kind:?} {expected}: {told}"
+            );
         }
     }
 }
@@ -209,7 +212,9 @@ fn told(end: &TurnEnd) -> String {
         EndReason::ProviderFailed { message, prompt_returned, .. } => {
             format!("provider: {message}; back: {prompt_returned:?}")
         }
-        EndReason::Failed { message, prompt_returned, .. } => format!("failed: {message}; back: {prompt_returned:?}"),
+        EndReason::Failed { message, prompt_returned, .. } => {
+            format!("failed: {message}; back: {prompt_returned:?}")
+        }
         other => format!("{other:?}"),
     }
 }
@@ -217,9 +222,8 @@ fn told(end: &TurnEnd) -> String {
 #[tokio::test]
 async fn what_came_is_kept_and_what_did_not_come_gives_the_message_back() {
     let half = || answer().text("First half of an answer").cut_after(420).into();
-    let filtered = || {
-        answer().call("Bash", json!({"command": "touch half"})).finish("content_filter").no_usage().into()
-    };
+    let filtered =
+        || answer().call("Bash", json!({"command": "touch half"})).finish("content_filter").no_usage().into();
     let cut = || answer().call_raw("LS", "").finish("length").no_usage().into();
     for (replies, expected, kept) in [
         (
@@ -237,11 +241,7 @@ async fn what_came_is_kept_and_what_did_not_come_gives_the_message_back() {
             "failed: the model answered with nothing; back: Some(\"do it\")",
             "",
         ),
-        (
-            vec![filtered()],
-            "failed: the server's content filter ended the answer; back: Some(\"do it\")",
-            "",
-        ),
+        (vec![filtered()], "failed: the server's content filter ended the answer; back: Some(\"do it\")", ""),
         (
             vec![answer().text("I may not").finish("content_filter").into()],
             "failed: the server's content filter ended the answer; back: None",
@@ -283,7 +283,11 @@ async fn a_full_window_is_made_room_in_and_asked_once_more_but_not_for_ever() {
     assert_eq!(start(&server, "").1.turn("hi").await.reason, EndReason::Done);
     let server = FakeServer::start((0..9).map(|_| full()).collect());
     let end = start(&server, "").1.turn("hi").await;
-    assert!(told(&end).starts_with("provider: the request does not fit the model's window"), "{}", told(&end));
+    assert!(
+        told(&end).starts_with("provider: the request does not fit the model's window"),
+        "{}",
+        told(&end)
+    );
     assert!(server.left() > 4, "{} requests", server.requests().len());
     // An answer that came to the end of the window is asked for again in a smaller request, once.
     let read = || {

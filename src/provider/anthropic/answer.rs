@@ -109,12 +109,7 @@ impl AnthropicDecoder {
         Ok(())
     }
 
-    fn start(
-        &mut self,
-        index: u64,
-        block: &Value,
-        out: &mut Vec<StreamEvent>,
-    ) -> Result<(), ProviderError> {
+    fn start(&mut self, index: u64, block: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
         // What has no type cannot be told apart; its deltas say what it is.
         if !block["type"].is_string() {
             return Ok(());

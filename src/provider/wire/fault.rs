@@ -109,7 +109,9 @@ fn judge(status: u16, said: &Said, message: String, wait: Option<Duration>, url:
     match status {
         413 => ProviderError::ContextFull { message },
         // Some llama.cpp and Ollama versions report a full window as a server error.
-        400 | 422 | 500 if mentions(&CONTEXT_WORDS) || (status != 500 && full) => ProviderError::ContextFull { message },
+        400 | 422 | 500 if mentions(&CONTEXT_WORDS) || (status != 500 && full) => {
+            ProviderError::ContextFull { message }
+        }
         401 | 403 => ProviderError::Auth { status, message },
         404 => ProviderError::NotFound { url: url.to_owned(), message },
         402 => ProviderError::BadRequest { status, message },
@@ -127,7 +129,16 @@ fn is_full(lower: &str) -> bool {
     lower.contains("token")
         && any(&["prompt", "input", "context", "messages"])
         && any(&["exceed", "too long", "too large", "too many", "less than", "at most", "larger than"])
-        && !any(&["per minute", "per day", "rate limit", "tpm", "quota", "output token", "completion token", "credit"])
+        && !any(&[
+            "per minute",
+            "per day",
+            "rate limit",
+            "tpm",
+            "quota",
+            "output token",
+            "completion token",
+            "credit",
+        ])
 }
 
 /// What a body says, whatever its form.

@@ -51,7 +51,9 @@ impl Form {
                     let gist = fault::html_gist(&String::from_utf8_lossy(chunk));
                     return Err(ProviderError::Protocol { message: format!("it sent {gist}") });
                 }
-                Some(_) => *self = Self::Events { parser: SseParser::default(), beginning: Vec::new(), size: 0 },
+                Some(_) => {
+                    *self = Self::Events { parser: SseParser::default(), beginning: Vec::new(), size: 0 }
+                }
             }
         }
         match self {

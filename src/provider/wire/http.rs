@@ -62,7 +62,14 @@ impl Endpoint {
             value.set_sensitive(true);
             map.insert(name, value);
         }
-        Ok(Self { shown: shown(&url), url, headers: map, key: key.cloned(), client: OnceLock::new(), kept: AtomicBool::new(false) })
+        Ok(Self {
+            shown: shown(&url),
+            url,
+            headers: map,
+            key: key.cloned(),
+            client: OnceLock::new(),
+            kept: AtomicBool::new(false),
+        })
     }
 
     /// The key, for taking it out of messages.
@@ -76,7 +83,8 @@ impl Endpoint {
     /// Every way in which no answer begins, also a status that is not a success.
     pub async fn post(&self, body: &str) -> Result<Response, ProviderError> {
         let client = self.client()?;
-        let post = || client.post(self.url.clone()).headers(self.headers.clone()).body(body.to_owned()).send();
+        let post =
+            || client.post(self.url.clone()).headers(self.headers.clone()).body(body.to_owned()).send();
         let response = match post().await {
             // A kept connection that the server closed meanwhile says nothing of the server: a new one is tried at once.
             Err(error) if self.kept.swap(false, Ordering::Relaxed) && hung_up(&error) => post().await,
