@@ -95,7 +95,7 @@ async fn events_with_nothing_in_them_are_a_silence() {
         let end = bytes(&answer().text("Hi.").no_usage(), kind);
         let text = String::from_utf8(end).unwrap();
         let formal = if kind == ProviderKind::Openai { "data: [DONE]" } else { "event: message_stop" };
-        let settled = text[..text.find(formal).unwrap()].as_bytes().to_vec();
+        let settled = text.as_bytes()[..text.find(formal).unwrap()].to_vec();
         let pings = Step::Forever(events[4].as_bytes().to_vec(), Duration::from_millis(1));
         let told = outcome(kind, pace(), vec![steps(vec![Step::Bytes(settled), pings])]).await;
         assert!(told.ends_with("text Hi.\nStop"), "{told}");
