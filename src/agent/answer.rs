@@ -9,8 +9,7 @@ use futures_util::StreamExt;
 use super::compact::FitError;
 use super::control::{Events, TurnControl};
 use super::core::Core;
-use super::runaway::Runaway;
-use crate::base::text;
+use super::unfinished::{self, Runaway, has_substance, said};
 use crate::context::builder::Built;
 use crate::context::history::entry::Entry;
 use crate::model::call::ToolCall;
@@ -25,9 +24,6 @@ use crate::session::record::FormName;
 
 /// Times that an answer which did not fit the window is asked for again after making room.
 const OVERFLOW_TRIES: u32 = 3;
-
-/// What is kept of an answer that broke off, in characters.
-const KEPT_CHARS: usize = 40_000;
 
 /// What ends a turn early.
 pub enum Stop {
@@ -332,7 +328,7 @@ impl Core {
         let mut calls: Vec<Arc<ToolCall>> = Vec::new();
         let mut taken: Vec<Arc<str>> = Vec::new();
         let mut said_something = false;
-        for mut item in whole(finished, &finish) {
+        for mut item in unfinished::whole(finished, &finish) {
             if let Item::ToolCall(call) = &mut item {
                 call.id = self.conversation.unique_call_id(&call.id, &taken);
                 taken.push(Arc::clone(&call.id));
@@ -362,49 +358,14 @@ impl Core {
         if said.trim().is_empty() {
             return Ok(false);
         }
-        let text = format!("{}\n[interrupted]", text::elide(said.trim_end(), KEPT_CHARS));
-        let (id, item) = self.record_said(Item::Assistant { text: text.into() })?;
+        let (id, item) = self.record_said(unfinished::kept(&said))?;
         let _ = events.send(Event::Item { id, item });
         Ok(true)
     }
 }
 
-/// The text of an answer that is not finished; `None` when there is none.
-fn said(finished: &[Item], partial: &str) -> Option<String> {
-    let whole = finished.iter().filter_map(|item| match item {
-        Item::Assistant { text } => Some(&**text),
-        _ => None,
-    });
-    let texts: Vec<&str> = whole.chain([partial]).filter(|text| !text.trim().is_empty()).collect();
-    (!texts.is_empty()).then(|| texts.join("\n\n"))
-}
-
-/// What of an answer is whole: of one that a filter ended no call is, and of one that was cut at the limit the last call is
-/// not when its arguments had not begun.
-fn whole(mut finished: Vec<Item>, finish: &FinishReason) -> Vec<Item> {
-    match finish {
-        FinishReason::ContentFilter => finished.retain(|item| !matches!(item, Item::ToolCall(_))),
-        FinishReason::Length => {
-            let unbegun = |call: &ToolCall| matches!(call.args.trim(), "" | "{}");
-            if matches!(finished.last(), Some(Item::ToolCall(call)) if unbegun(call)) {
-                finished.pop();
-            }
-        }
-        _ => {}
-    }
-    finished
-}
-
 fn milliseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
-}
-
-fn has_substance(item: &Item) -> bool {
-    match item {
-        Item::ToolCall(_) => true,
-        Item::Assistant { text } => !text.trim().is_empty(),
-        _ => false,
-    }
 }
 
 /// Tells the person something.

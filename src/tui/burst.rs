@@ -48,6 +48,20 @@ async fn gather(first: Event, keys: &mut EventStream, mut pasting: bool) -> Burs
     let mut count = 1;
     let mut behind = None;
     let mut ended = false;
+    if pasting && c == '\n' {
+        // The Enter key after a paste, unless more of it follows at once.
+        match tokio::time::timeout(MORE_WITHIN, keys.next()).await {
+            Ok(Some(Ok(after))) => match plain(&after) {
+                Some(c) => {
+                    text.push(c);
+                    count += 1;
+                }
+                None => return Burst { events: vec![first, after], ended },
+            },
+            Ok(_) => return Burst { events: vec![first], ended: true },
+            Err(_) => return Burst { events: vec![first], ended },
+        }
+    }
     while count < MOST_CHARS {
         let next = match poll!(keys.next()) {
             std::task::Poll::Ready(next) => next,
