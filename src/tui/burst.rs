@@ -2,17 +2,21 @@
 //! megabyte would need minutes and its first line end would send it. Many plain characters at once are therefore taken
 //! as a paste; a few are typing. Knows nothing of what the text is for.
 
+use std::io;
 use std::time::{Duration, Instant};
 
 use crossterm::event::{Event, EventStream, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use futures_util::{StreamExt, poll};
+use tokio::time::error::Elapsed;
+
+use super::terminal;
 
 /// So many characters at once were not typed.
 const PASTE_CHARS: usize = 200;
 /// The most that is gathered before the screen gets a turn.
 const MOST_CHARS: usize = 64 * 1024;
-/// A paste comes in portions; what follows so soon still belongs to it.
-const SAME_PASTE: Duration = Duration::from_millis(100);
+/// A paste comes in portions: what follows so soon still belongs to it, and so long a line end waits within it.
+const SAME_PASTE: Duration = Duration::from_millis(150);
 /// How long a line end waits for more of the same paste before it counts as the Enter key.
 const MORE_WITHIN: Duration = Duration::from_millis(15);
 
@@ -50,7 +54,7 @@ async fn gather(first: Event, keys: &mut EventStream, mut pasting: bool) -> Burs
     let mut ended = false;
     if pasting && c == '\n' {
         // The Enter key after a paste, unless more of it follows at once.
-        match tokio::time::timeout(MORE_WITHIN, keys.next()).await {
+        match more(keys, pasting).await {
             Ok(Some(Ok(after))) => match plain(&after) {
                 Some(c) => {
                     text.push(c);
@@ -72,12 +76,7 @@ async fn gather(first: Event, keys: &mut EventStream, mut pasting: bool) -> Burs
             break;
         };
         match plain(&event) {
-            // In a paste of several lines every line end is text; the first one shows by what follows at once.
-            Some('\n') if pasting => {
-                text.push('\n');
-                count += 1;
-            }
-            Some('\n') => match tokio::time::timeout(MORE_WITHIN, keys.next()).await {
+            Some('\n') => match more(keys, pasting).await {
                 Ok(Some(Ok(after))) => {
                     text.push('\n');
                     count += 1;
@@ -90,7 +89,7 @@ async fn gather(first: Event, keys: &mut EventStream, mut pasting: bool) -> Burs
                         None => {
                             // The Enter key, and a command key soon after it.
                             text.pop();
-                            let mut events = events_of(&text, count > PASTE_CHARS);
+                            let mut events = events_of(&text, pasting || count > PASTE_CHARS);
                             events.extend([event, after]);
                             return Burst { events, ended };
                         }
@@ -118,6 +117,12 @@ async fn gather(first: Event, keys: &mut EventStream, mut pasting: bool) -> Burs
     let mut events = events_of(&text, pasting || count >= PASTE_CHARS);
     events.extend(behind);
     Burst { events, ended }
+}
+
+/// The event behind a line end, if it comes at once.
+async fn more(keys: &mut EventStream, pasting: bool) -> Result<Option<io::Result<Event>>, Elapsed> {
+    terminal::rearm_waiting_input();
+    tokio::time::timeout(if pasting { SAME_PASTE } else { MORE_WITHIN }, keys.next()).await
 }
 
 fn events_of(text: &str, pasted: bool) -> Vec<Event> {
