@@ -76,6 +76,11 @@ async fn gather(first: Event, keys: &mut EventStream, mut pasting: bool) -> Burs
             break;
         };
         match plain(&event) {
+            // A few lines at once were typed: each line end among them is the Enter key.
+            Some('\n') if count < PASTE_CHARS && !pasting => {
+                text.push('\n');
+                count += 1;
+            }
             Some('\n') => match more(keys, pasting).await {
                 Ok(Some(Ok(after))) => {
                     text.push('\n');
