@@ -2,12 +2,14 @@
 //! again when the server says that the request does not fit.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::StreamExt;
 
 use super::compact::FitError;
 use super::control::{Events, TurnControl};
 use super::core::Core;
+use super::unfinished::{self, Runaway, has_substance, said};
 use crate::context::builder::Built;
 use crate::context::history::entry::Entry;
 use crate::model::call::ToolCall;
@@ -26,8 +28,24 @@ const OVERFLOW_TRIES: u32 = 3;
 /// What ends a turn early.
 pub enum Stop {
     Interrupted,
-    Provider(ProviderError),
-    Failed { message: String, hint: String },
+    Provider {
+        error: ProviderError,
+        /// How often it was tried.
+        tries: u32,
+        /// Something had come, and is kept.
+        kept: bool,
+    },
+    /// The answer filled the window to its end.
+    NoRoom,
+    /// The model said nothing.
+    Unanswered {
+        message: String,
+        hint: String,
+    },
+    Failed {
+        message: String,
+        hint: String,
+    },
 }
 
 impl Stop {
@@ -41,10 +59,31 @@ impl Stop {
 
     /// The model had nothing to say, repeatedly.
     pub fn empty() -> Self {
-        Self::Failed {
+        Self::Unanswered {
             message: "the model answered with nothing".to_owned(),
             hint: "ask again or say more; if it happens often, try another model".to_owned(),
         }
+    }
+
+    /// The output limit was reached before anything was said.
+    pub fn only_thought() -> Self {
+        Self::Unanswered {
+            message: "the model reached its output limit before it said anything".to_owned(),
+            hint: "raise max_output_tokens or lower reasoning_effort (thinking counts as output), then send the \
+                   message again"
+                .to_owned(),
+        }
+    }
+
+    /// A filter of the server ended the answer.
+    pub fn filtered(said_something: bool) -> Self {
+        let message = "the server's content filter ended the answer".to_owned();
+        let hint = "say it in other words, or use another model".to_owned();
+        if said_something { Self::Failed { message, hint } } else { Self::Unanswered { message, hint } }
+    }
+
+    fn full(message: String) -> Self {
+        Self::Provider { error: ProviderError::ContextFull { message }, tries: 1, kept: false }
     }
 }
 
@@ -86,34 +125,47 @@ impl Core {
     ///
     /// # Errors
     /// [`Stop`].
-    pub async fn ask(
-        &mut self,
-        first: bool,
-        control: &Arc<TurnControl>,
-        events: &Events,
-    ) -> Result<Reply, Stop> {
+    pub async fn ask(&mut self, control: &Arc<TurnControl>, events: &Events) -> Result<Reply, Stop> {
         let believed = (self.context.window_tokens, self.context.output_reserve_tokens);
         let mut tries = 0;
+        let mut filled = false;
+        let mut same = 0;
         let mut refused: Option<(u64, String)> = None;
         loop {
             let built = match self.next_request(control, events).await {
                 Err(Stop::Failed { .. }) if refused.is_some() => {
-                    (self.context.window_tokens, self.context.output_reserve_tokens) = believed;
-                    let message = refused.map(|(_, message)| message).unwrap_or_default();
-                    return Err(Stop::Provider(ProviderError::ContextFull { message }));
+                    self.believe(believed);
+                    self.next_request(control, events).await?
                 }
                 other => other?,
             };
             let size = built.ledger.total();
             if let Some((_, message)) = refused.take_if(|(last, _)| size >= *last) {
-                // Nothing more can be given up: the window is not what the server minds, or far too small.
-                (self.context.window_tokens, self.context.output_reserve_tokens) = believed;
-                return Err(Stop::Provider(ProviderError::ContextFull { message }));
+                // Nothing more can be given up: the window is not what the server minds, or far too small. Once it is
+                // asked again nevertheless: some servers have slots that are full now and then.
+                same += 1;
+                self.believe(believed);
+                if same > 1 {
+                    return Err(Stop::full(message));
+                }
             }
             let parts = self.parts();
             self.conversation.send(&parts, &built)?;
-            match self.stream(&built.request, first, control, events).await {
-                Err(Stop::Provider(ProviderError::ContextFull { message })) if tries < OVERFLOW_TRIES => {
+            match self.stream(&built.request, !filled, control, events).await {
+                Err(Stop::NoRoom) => {
+                    filled = true;
+                    let reason = "the answer came to the end of the window; making room".to_owned();
+                    let _ = events.send(Event::Retrying { attempt: 2, of: 2, wait_ms: 0, reason });
+                    // The window is as large as it was; the answer needs more of it.
+                    self.context.window_tokens = self.context.window_tokens * 7 / 10;
+                    self.window_changed();
+                    let made = self.next_request(control, events).await.map(drop);
+                    self.believe(believed);
+                    made?;
+                }
+                Err(Stop::Provider { error: ProviderError::ContextFull { message }, .. })
+                    if tries < OVERFLOW_TRIES =>
+                {
                     tries += 1;
                     refused = Some((size, message.clone()));
                     notice(
@@ -128,9 +180,20 @@ impl Core {
                         self.context.output_reserve_tokens.min(self.context.window_tokens / 8);
                     self.window_changed();
                 }
-                other => return other,
+                other => {
+                    if matches!(other, Err(Stop::Provider { error: ProviderError::ContextFull { .. }, .. })) {
+                        self.believe(believed);
+                    }
+                    return other;
+                }
             }
         }
+    }
+
+    /// Takes the window for what it was taken for before.
+    fn believe(&mut self, (window, reserve): (u64, u64)) {
+        (self.context.window_tokens, self.context.output_reserve_tokens) = (window, reserve);
+        self.window_changed();
     }
 
     async fn next_request(&mut self, control: &Arc<TurnControl>, events: &Events) -> Result<Built, Stop> {
@@ -164,23 +227,34 @@ impl Core {
     async fn stream(
         &mut self,
         request: &Request,
-        first: bool,
+        may_fill: bool,
         control: &Arc<TurnControl>,
         events: &Events,
     ) -> Result<Reply, Stop> {
         let mut answer = self.provider.stream(request);
         let mut finished: Vec<Item> = Vec::new();
         let mut partial = String::new();
+        let mut tries = 1;
+        // What the last try that said anything had said.
+        let mut earlier = String::new();
+        let mut watch = Runaway::new(self.context.window_tokens, self.params.max_output_tokens);
         let (finish, usage) = loop {
             let event = tokio::select! {
                 biased;
                 () = control.cancel.cancelled() => {
                     drop(answer);
-                    self.keep_partial(finished, &partial)?;
+                    self.keep_partial(said(&finished, &partial).unwrap_or(earlier), events)?;
                     return Err(Stop::Interrupted);
                 }
                 event = answer.next() => event,
             };
+            if let Some(Ok(StreamEvent::TextDelta(text) | StreamEvent::ReasoningDelta(text))) = &event
+                && let Some(message) = watch.take(text)
+            {
+                drop(answer);
+                let kept = self.keep_partial(said(&finished, &partial).unwrap_or_default(), events)?;
+                return Err(Stop::Provider { error: ProviderError::TooLarge { message }, tries, kept });
+            }
             match event {
                 Some(Ok(StreamEvent::TextDelta(text))) => {
                     partial.push_str(&text);
@@ -201,32 +275,44 @@ impl Core {
                     }
                     finished.push(item);
                 }
-                Some(Ok(StreamEvent::Restarted { attempt, wait, reason })) => {
+                Some(Ok(StreamEvent::Restarted { attempt, of, wait, reason })) => {
+                    earlier = said(&finished, &partial).unwrap_or(earlier);
                     finished.clear();
                     partial.clear();
-                    let wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
-                    let _ = events.send(Event::Retrying { attempt, wait_ms, reason });
+                    tries = attempt;
+                    watch.restart();
+                    let _ = events.send(Event::Retrying { attempt, of, wait_ms: milliseconds(wait), reason });
+                }
+                Some(Ok(StreamEvent::Silent { since, left })) => {
+                    let (since_ms, left_ms) = (milliseconds(since), milliseconds(left));
+                    let _ = events.send(Event::Silent { since_ms, left_ms });
                 }
                 Some(Ok(StreamEvent::Done { finish, usage })) => break (finish, usage),
                 Some(Err(error)) => {
-                    if !first {
-                        self.keep_partial(finished, &partial)?;
-                    }
-                    return Err(Stop::Provider(error));
+                    let kept = self.keep_partial(said(&finished, &partial).unwrap_or(earlier), events)?;
+                    return Err(Stop::Provider { error, tries, kept });
                 }
                 None => {
-                    return Err(Stop::Provider(ProviderError::Broken {
-                        message: "the stream ended without an end mark".to_owned(),
-                    }));
+                    let message = "the stream ended without an end mark".to_owned();
+                    return Err(Stop::Provider {
+                        error: ProviderError::Broken { message },
+                        tries,
+                        kept: false,
+                    });
                 }
             }
         };
-        let full = finish == FinishReason::Length && !finished.iter().any(has_substance);
-        if full && self.size() > self.context.window_tokens * 6 / 10 {
-            // A server that silently stops at its window's end: the same as saying that the request does not fit.
-            return Err(Stop::Provider(ProviderError::ContextFull {
-                message: "the answer ended at once at the length limit".to_owned(),
-            }));
+        // A compaction helps only where the past takes most of the window.
+        if finish == FinishReason::Length && self.size() > self.context.window_tokens * 6 / 10 {
+            if !finished.iter().any(has_substance) {
+                // A server that silently stops at its window's end: the same as saying that the request does not fit.
+                return Err(Stop::full("the answer ended at once at the length limit".to_owned()));
+            }
+            let reported = usage.map(|usage| usage.input.saturating_add(usage.output));
+            let taken = reported.unwrap_or_else(|| self.size() + watch.bytes() / 4);
+            if may_fill && taken >= self.context.window_tokens * 97 / 100 {
+                return Err(Stop::NoRoom);
+            }
         }
         self.take_up(finished, finish, usage, events)
     }
@@ -242,7 +328,7 @@ impl Core {
         let mut calls: Vec<Arc<ToolCall>> = Vec::new();
         let mut taken: Vec<Arc<str>> = Vec::new();
         let mut said_something = false;
-        for mut item in finished {
+        for mut item in unfinished::whole(finished, &finish) {
             if let Item::ToolCall(call) = &mut item {
                 call.id = self.conversation.unique_call_id(&call.id, &taken);
                 taken.push(Arc::clone(&call.id));
@@ -266,27 +352,20 @@ impl Core {
         Ok(Reply { calls, finish, said_something })
     }
 
-    /// What was said before an interrupt stays; calls that were not yet run do not, nor does thinking that led nowhere.
-    fn keep_partial(&mut self, finished: Vec<Item>, partial: &str) -> Result<(), Stop> {
-        for item in finished {
-            if matches!(item, Item::Assistant { .. }) {
-                self.record_said(item)?;
-            }
+    /// What was said before an interrupt or a break stays; calls that were not yet run do not, nor does thinking that led
+    /// nowhere. Returns whether there was anything.
+    fn keep_partial(&mut self, said: String, events: &Events) -> Result<bool, Stop> {
+        if said.trim().is_empty() {
+            return Ok(false);
         }
-        if !partial.trim().is_empty() {
-            let text = format!("{}\n[interrupted]", partial.trim_end());
-            self.record_said(Item::Assistant { text: text.into() })?;
-        }
-        Ok(())
+        let (id, item) = self.record_said(unfinished::kept(&said))?;
+        let _ = events.send(Event::Item { id, item });
+        Ok(true)
     }
 }
 
-fn has_substance(item: &Item) -> bool {
-    match item {
-        Item::ToolCall(_) => true,
-        Item::Assistant { text } => !text.trim().is_empty(),
-        _ => false,
-    }
+fn milliseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Tells the person something.

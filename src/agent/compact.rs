@@ -86,7 +86,7 @@ impl Core {
     }
 
     /// Estimated tokens of what is sent beside the history.
-    fn fixed_tokens(&self) -> u64 {
+    pub fn fixed_tokens(&self) -> u64 {
         u64::from(self.system.tokens)
             + u64::from(self.schemas.tokens)
             + u64::from(self.law.tokens())

@@ -81,7 +81,7 @@ impl Conversation {
         self.last_reported = None;
         if let Some(usage) = &request.usage {
             self.add_usage(&request.model, usage);
-            self.last_reported = Some(usage.input + usage.output);
+            self.last_reported = Some(usage.input.saturating_add(usage.output));
         }
     }
 
@@ -288,7 +288,9 @@ impl Conversation {
     /// # Errors
     /// When the log cannot be written.
     pub fn end_turn(&mut self, mut end: TurnEnd) -> Result<(), LogError> {
-        if let EndReason::ProviderFailed { prompt_returned, .. } = &mut end.reason {
+        if let EndReason::ProviderFailed { prompt_returned, .. } | EndReason::Failed { prompt_returned, .. } =
+            &mut end.reason
+        {
             *prompt_returned = None;
         }
         self.history.end_turn();

@@ -28,5 +28,6 @@ pub mod rewind;
 pub mod rewind_ops;
 pub mod standing;
 pub mod turn;
+pub mod unfinished;
 pub mod uptake;
 pub mod wiring;

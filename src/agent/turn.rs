@@ -38,11 +38,25 @@ impl Core {
         let reason = match outcome {
             Ok(reason) => reason,
             Err(Stop::Interrupted) => EndReason::Interrupted,
-            Err(Stop::Failed { message, hint }) => EndReason::Failed { message, hint },
-            Err(Stop::Provider(error)) => EndReason::ProviderFailed {
-                message: error.to_string(),
-                hint: error.hint().to_owned(),
-                prompt_returned: self.take_back(first, steps, control),
+            Err(Stop::Failed { message, hint }) => EndReason::Failed { message, hint, prompt_returned: None },
+            Err(Stop::Unanswered { message, hint }) => {
+                // The answers with nothing in them count as steps, but nothing came of them.
+                let nothing = self.nothing_came(first);
+                let prompt_returned = if nothing { self.take_back(first, 0, control) } else { None };
+                EndReason::Failed { message, hint, prompt_returned }
+            }
+            Err(Stop::NoRoom) => {
+                let message = "the answer came to the end of the window".to_owned();
+                let hint = "run /compact, then say \"go on\"".to_owned();
+                EndReason::Failed { message, hint, prompt_returned: None }
+            }
+            Err(Stop::Provider { error, tries, kept }) => EndReason::ProviderFailed {
+                message: match tries {
+                    1 => error.to_string(),
+                    _ => format!("{error} (tried {tries} times)"),
+                },
+                hint: error.hint(kept || steps > 0),
+                prompt_returned: if kept { None } else { self.take_back(first, steps, control) },
             },
         };
         let end = TurnEnd {
@@ -107,6 +121,14 @@ impl Core {
         Some(self.typed.join("\n"))
     }
 
+    /// Whether the turn holds nothing but what was typed, and thinking.
+    fn nothing_came(&self, first: Option<ItemId>) -> bool {
+        let entries = self.conversation.history.entries();
+        let turn = entries.iter().skip_while(|entry| Some(entry.id) != first);
+        let mut turn = turn.peekable();
+        turn.peek().is_some() && turn.all(|entry| matches!(&*entry.item, Item::User(_) | Item::Reasoning(_)))
+    }
+
     async fn steps(
         &mut self,
         steps: &mut u32,
@@ -122,10 +144,10 @@ impl Core {
             if *steps >= self.max_steps {
                 return Ok(EndReason::StepLimit { limit: self.max_steps });
             }
-            let reply = self.ask(*steps == 0, control, events).await?;
+            let reply = self.ask(control, events).await?;
             *steps += 1;
             if reply.finish == FinishReason::ContentFilter {
-                notice(events, Level::Warning, "The server's content filter ended the answer.".to_owned());
+                return Err(Stop::filtered(reply.said_something));
             }
             if !reply.calls.is_empty() {
                 if reply.finish == FinishReason::Length {
@@ -140,8 +162,8 @@ impl Core {
             if self.take_steering(control, events)? {
                 continue;
             }
-            if reply.finish == FinishReason::Length && reply.said_something {
-                return Err(Stop::cut());
+            if reply.finish == FinishReason::Length {
+                return Err(if reply.said_something { Stop::cut() } else { Stop::only_thought() });
             }
             if reply.said_something {
                 return Ok(EndReason::Done);

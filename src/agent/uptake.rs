@@ -19,6 +19,11 @@ impl Core {
             return;
         }
         let sent = self.conversation.calibration.apply(self.last_estimate);
+        // No server can have cut the prompt to less than what is sent each time and be of any use: such a report is wrong,
+        // and there is nothing to stay within.
+        if window < self.fixed_tokens() * 5 / 4 {
+            return;
+        }
         self.context.window_tokens = window;
         self.context.output_reserve_tokens = self.context.output_reserve_tokens.min(window / 8);
         let count = crate::base::text::human_tokens;

@@ -60,7 +60,7 @@ impl From<ProviderError> for Failure {
             ProviderError::Setup { .. } | ProviderError::Script { .. } => Kind::Config,
             _ => Kind::Provider,
         };
-        Self::new(kind, &error, error.hint())
+        Self::new(kind, &error, error.hint(false))
     }
 }
 

@@ -280,6 +280,7 @@ fn settings(
         script: raw.script.clone(),
         headers: raw.headers.clone().unwrap_or_default().into_iter().collect(),
         idle_timeout_s: raw.idle_timeout_s.unwrap_or(300).max(1),
+        answer_timeout_s: raw.answer_timeout_s.unwrap_or(3_600).max(1),
         max_tries: raw.max_tries.unwrap_or(6).clamp(1, 20),
         max_output_tokens: raw.max_output_tokens,
         temperature: raw.temperature,

@@ -60,6 +60,8 @@ pub struct ProviderSettings {
     pub headers: Vec<(String, String)>,
     /// Give up on an answer when nothing arrived for so long, in seconds.
     pub idle_timeout_s: u64,
+    /// Give up on an answer that is not finished after so long, in seconds.
+    pub answer_timeout_s: u64,
     /// Tries per request, the first included.
     pub max_tries: u32,
     pub max_output_tokens: Option<u32>,

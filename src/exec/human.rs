@@ -155,10 +155,15 @@ impl<O: Write, L: Write> Printer for Human<O, L> {
                 };
                 self.line(Some(paint), &format!("{word}: {text}"));
             }
-            Event::Retrying { attempt, wait_ms, reason } => {
+            Event::Retrying { attempt, of, wait_ms, reason } => {
                 self.partial.clear();
                 let wait = seconds(*wait_ms);
-                self.line(Some(Paint::Yellow), &format!("try {attempt} in {wait}: {reason}"));
+                self.line(Some(Paint::Yellow), &format!("try {attempt} of {of} in {wait}: {reason}"));
+            }
+            Event::Silent { since_ms, left_ms } => {
+                let (since, left) = (seconds(*since_ms), seconds(*left_ms));
+                let text = format!("nothing from the server for {since}; giving up in {left}");
+                self.line(Some(Paint::Dim), &text);
             }
             Event::Compacting { running: true } => self.line(Some(Paint::Dim), "compacting the history"),
             Event::Window(window) => self.cost_usd = window.cost_usd.or(self.cost_usd),
@@ -300,7 +305,7 @@ mod tests {
             assistant("Trying."),
             started("a", "LS"),
             done("a", Envelope::success("")),
-            Event::Retrying { attempt: 2, wait_ms: 500, reason: "busy".to_owned() },
+            Event::Retrying { attempt: 2, of: 6, wait_ms: 500, reason: "busy".to_owned() },
             Event::TextDelta("half an".to_owned()),
         ];
         let reason = EndReason::ProviderFailed {
@@ -314,7 +319,7 @@ mod tests {
         Trying.
         > LS
           ok
-        try 2 in 0.5 s: busy
+        try 2 of 6 in 0.5 s: busy
         half an
         error: the server has trouble
         hint: try later

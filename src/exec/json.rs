@@ -13,7 +13,7 @@
 //! | `tool_done` | `status` is success, partial or error; `summary` one line for people; `data` the envelope's facts without the large body: `{"type":"tool_done","id":4,"call_id":"c1","tool":"Read","title":"Read a.rs","status":"success","summary":"40 lines","data":{…},"error"?:{"code":"NOT_FOUND","message":"…"},"time_ms":3}` |
 //! | `denied` | a question was answered with no, because nobody can be asked: `{"type":"denied","tool":"Bash","title":"rm -r x","reason":"…"}` |
 //! | `notice` | `level` is info, warning or error: `{"type":"notice","level":"warning","text":"…"}` |
-//! | `retrying` | the answer so far is void: `{"type":"retrying","attempt":2,"wait_ms":500,"reason":"…"}` |
+//! | `retrying` | the answer so far is void: `{"type":"retrying","attempt":2,"of":6,"wait_ms":500,"reason":"…"}` |
 //! | `compacting` | `{"type":"compacting","running":true}` |
 //! | `usage` | the window after a request was built (`estimated`) or answered; `total` sums up the session: `{"type":"usage","used_tokens":900,"window_tokens":128000,"estimated":false,"total":{"input":900,"cached":800,"cache_write":0,"output":12,"reasoning":0},"cost_usd"?:0.01}` |
 //! | `turn_ended` | `reason` is done, interrupted, step_limit, provider_failed or failed; `usage` is that of this turn: `{"type":"turn_ended","reason":"done","message"?:"…","hint"?:"…","steps":3,"denied":0,"usage":{…},"elapsed_ms":1200,"exit_code":0}` |
@@ -89,9 +89,12 @@ impl<O: Write> Printer for Json<O> {
             Event::Notice { level, text } => {
                 self.line(json!({"type": "notice", "level": level, "text": text}))
             }
-            Event::Retrying { attempt, wait_ms, reason } => self.line(json!({
-                "type": "retrying", "attempt": attempt, "wait_ms": wait_ms, "reason": reason,
+            Event::Retrying { attempt, of, wait_ms, reason } => self.line(json!({
+                "type": "retrying", "attempt": attempt, "of": of, "wait_ms": wait_ms, "reason": reason,
             })),
+            Event::Silent { since_ms, left_ms } => {
+                self.line(json!({"type": "silent", "since_ms": since_ms, "left_ms": left_ms}))
+            }
             Event::Compacting { running } => self.line(json!({"type": "compacting", "running": running})),
             Event::Window(window) => self.line(json!({
                 "type": "usage", "used_tokens": window.used_tokens, "window_tokens": window.window_tokens,
@@ -162,7 +165,7 @@ mod tests {
             started("{\"path\": \"a.rs\"}"),
             Event::ToolDone { id: ItemId(4), result: Arc::new(result) },
             Event::Notice { level: Level::Warning, text: "two\nlines".to_owned() },
-            Event::Retrying { attempt: 2, wait_ms: 500, reason: "busy".to_owned() },
+            Event::Retrying { attempt: 2, of: 6, wait_ms: 500, reason: "busy".to_owned() },
             Event::Compacting { running: true },
             Event::Window(WindowState { used_tokens: 9, window_tokens: 100, ..WindowState::default() }),
             Event::Item { id: ItemId(5), item: assistant },
@@ -194,7 +197,7 @@ mod tests {
         {"type":"tool_started","call_id":"c1","tool":"Read","title":"Read a.rs","args":{"path":"a.rs"}}
         {"type":"tool_done","id":4,"call_id":"c1","tool":"Read","title":"Read a.rs","status":"error","summary":"NOT_FOUND: no a.rs","data":{"path":"a.rs"},"error":{"code":"NOT_FOUND","message":"no a.rs"},"time_ms":3}
         {"type":"notice","level":"warning","text":"two\nlines"}
-        {"type":"retrying","attempt":2,"wait_ms":500,"reason":"busy"}
+        {"type":"retrying","attempt":2,"of":6,"wait_ms":500,"reason":"busy"}
         {"type":"compacting","running":true}
         {"type":"usage","used_tokens":9,"window_tokens":100,"estimated":false,"total":{"input":0,"cached":0,"cache_write":0,"output":0,"reasoning":0}}
         {"type":"text","id":5,"text":"Done."}

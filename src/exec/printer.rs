@@ -43,7 +43,7 @@ pub fn end_words(reason: &EndReason) -> (&'static str, Option<String>, Option<St
             Some("go on with `mycode resume --last`, or raise max_steps in config.toml".to_owned()),
         ),
         EndReason::ProviderFailed { message, hint, .. } => ("provider_failed", given(message), given(hint)),
-        EndReason::Failed { message, hint } => ("failed", given(message), given(hint)),
+        EndReason::Failed { message, hint, .. } => ("failed", given(message), given(hint)),
     }
 }
 

@@ -174,6 +174,7 @@ fn gone(interrupted: bool) -> EndReason {
     EndReason::Failed {
         message: "the agent stopped before the task was done".to_owned(),
         hint: "nothing that it finished is lost: go on with `mycode resume --last`".to_owned(),
+        prompt_returned: None,
     }
 }
 
@@ -241,7 +242,8 @@ mod tests {
             hint: "h".to_owned(),
             prompt_returned: None,
         };
-        let failed = EndReason::Failed { message: "m".to_owned(), hint: "h".to_owned() };
+        let failed =
+            EndReason::Failed { message: "m".to_owned(), hint: "h".to_owned(), prompt_returned: None };
         for (reason, expected) in [
             (EndReason::Done, 0),
             (EndReason::StepLimit { limit: 3 }, 1),

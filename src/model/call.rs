@@ -16,7 +16,8 @@ pub struct ToolCall {
 }
 
 impl ToolCall {
-    /// The arguments as a JSON object. Empty text counts as `{}` (some servers send nothing for no arguments).
+    /// The arguments as a JSON object. Empty text and `null` count as `{}` (some servers send nothing for no arguments),
+    /// and an object that was written into a string as that object.
     ///
     /// # Errors
     /// The parser's message when the text is not a JSON object; it goes back to the model.
@@ -26,6 +27,11 @@ impl ToolCall {
         }
         match serde_json::from_str::<Value>(&self.args) {
             Ok(value @ Value::Object(_)) => Ok(value),
+            Ok(Value::Null) => Ok(Value::Object(serde_json::Map::new())),
+            Ok(Value::String(inner)) if inner.trim_start().starts_with('{') => serde_json::from_str(&inner)
+                .ok()
+                .filter(Value::is_object)
+                .ok_or_else(|| "the arguments must be a JSON object, not text".to_owned()),
             Ok(_) => Err("the arguments must be a JSON object".to_owned()),
             Err(error) => Err(format!("the arguments are not valid JSON: {error}")),
         }

@@ -18,9 +18,13 @@ pub enum StreamEvent {
     CallProgress { bytes: usize },
     /// A finished `Assistant`, `Reasoning` or `ToolCall` item, in the order in which the model made them.
     Item(Item),
+    /// Nothing of the answer has come for some time; it is given up when `left` is over, too.
+    Silent { since: Duration, left: Duration },
     /// Everything since the start of this answer is void: the request is about to be sent again.
     Restarted {
         attempt: u32,
+        /// Tries in all, if the next ones fail in the same way.
+        of: u32,
         wait: Duration,
         /// What went wrong, for people.
         reason: String,

@@ -22,11 +22,16 @@ pub struct Usage {
 impl Usage {
     /// Adds another request's tokens.
     pub fn add(&mut self, other: &Self) {
-        self.input += other.input;
-        self.cached += other.cached;
-        self.cache_write += other.cache_write;
-        self.output += other.output;
-        self.reasoning += other.reasoning;
+        let sums = [
+            (&mut self.input, other.input),
+            (&mut self.cached, other.cached),
+            (&mut self.cache_write, other.cache_write),
+            (&mut self.output, other.output),
+            (&mut self.reasoning, other.reasoning),
+        ];
+        for (sum, more) in sums {
+            *sum = sum.saturating_add(more);
+        }
     }
 }
 

@@ -36,8 +36,15 @@ pub enum Event {
     /// The answer so far is void, the request is sent again in `wait_ms`.
     Retrying {
         attempt: u32,
+        /// Tries in all, if the next ones fail in the same way.
+        of: u32,
         wait_ms: u64,
         reason: String,
+    },
+    /// Nothing of the answer has come for `since_ms`; it is given up after `left_ms` more.
+    Silent {
+        since_ms: u64,
+        left_ms: u64,
     },
     /// A finished assistant text or reasoning.
     Item {
@@ -189,9 +196,11 @@ pub enum EndReason {
         hint: String,
         prompt_returned: Option<String>,
     },
-    /// The program itself could not go on (disk full, …).
+    /// The task could not be done (disk full, an answer with nothing in it, …); `prompt_returned` as above.
     Failed {
         message: String,
         hint: String,
+        #[serde(default)]
+        prompt_returned: Option<String>,
     },
 }

@@ -1,6 +1,7 @@
 //! The contract between the agent and a model server, and every way in which it can fail.
 //! Knows no dialect and no tool.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use futures_util::stream::BoxStream;
@@ -48,6 +49,10 @@ pub enum ProviderError {
     Broken { message: String },
     #[error("the server sent nothing for {seconds} s")]
     Stalled { seconds: u64 },
+    #[error("the answer was not finished within {seconds} s")]
+    TooLong { seconds: u64 },
+    #[error("the answer has no end: {message}")]
+    TooLarge { message: String },
     #[error("the server's answer makes no sense: {message}")]
     Protocol { message: String },
     #[error("the script cannot go on: {message}")]
@@ -79,40 +84,59 @@ impl ProviderError {
             | Self::BadRequest { .. }
             | Self::ContextFull { .. }
             | Self::Tls { .. }
+            | Self::TooLong { .. }
+            | Self::TooLarge { .. }
             | Self::Protocol { .. }
             | Self::Script { .. }
             | Self::Setup { .. } => Retry::Never,
         }
     }
 
-    /// What the person can do about it.
-    pub fn hint(&self) -> &'static str {
-        match self {
+    /// What the person can do about it. `kept` says that the turn has got somewhere, so that it can go on from there.
+    pub fn hint(&self, kept: bool) -> String {
+        let again = if kept {
+            "what came is kept: say \"go on\" to continue"
+        } else {
+            "send the message again; nothing was lost"
+        };
+        let hint: Cow<'static, str> = match self {
             Self::Auth { .. } => {
-                "check the key (OPENAI_API_KEY, ANTHROPIC_API_KEY or MYCODE_API_KEY) and that it belongs to this server"
+                "check the key (OPENAI_API_KEY, ANTHROPIC_API_KEY or MYCODE_API_KEY) and that it belongs to this server".into()
             }
             Self::NotFound { .. } => {
-                "check --base-url (most servers want it to end in /v1) and that the model name exists there"
+                "check --base-url (most servers want it to end in /v1) and that the model name exists there".into()
             }
-            Self::BadRequest { .. } => "the server's message above says what it did not like; check --model",
+            Self::BadRequest { status: 402 | 429, .. } => {
+                "add credit or raise the limit where the key comes from, or use another model".into()
+            }
+            Self::BadRequest { .. } => {
+                "the server's message above says what it did not like; check --model".into()
+            }
             Self::ContextFull { .. } => {
-                "set context_window to the model's real size in config.toml, or run /compact and try again"
+                "set context_window to the model's real size in config.toml, or run /compact and try again".into()
             }
-            Self::RateLimited { .. } => "wait a little and send the message again, or use another model",
-            Self::Server { .. } => "the fault is on the server's side; send the message again in a while",
+            Self::RateLimited { .. } => format!("wait a little, or use another model; then {again}").into(),
+            Self::Server { .. } => format!("the fault is on the server's side; in a while {again}").into(),
             Self::Connect { .. } => {
-                "check --base-url, that the server runs, and the proxy variables (HTTPS_PROXY, NO_PROXY)"
+                "check --base-url, that the server runs, and the proxy variables (HTTPS_PROXY, NO_PROXY)".into()
             }
             Self::Tls { .. } => {
-                "check the address and the clock; a private certificate authority goes into SSL_CERT_FILE"
+                "check the address and the clock; a private certificate authority goes into SSL_CERT_FILE".into()
             }
-            Self::Broken { .. } => "send the message again; nothing was lost",
+            Self::Broken { .. } => again.into(),
             Self::Stalled { .. } => {
-                "send the message again, or raise idle_timeout_s in config.toml for slow local models"
+                format!("{again}; for slow local models raise idle_timeout_s in config.toml").into()
             }
-            Self::Protocol { .. } => "check that --base-url and --provider name the same kind of server",
-            Self::Script { .. } => "check the script file: one JSON object a line",
-            Self::Setup { .. } => "run `mycode doctor`, or see `mycode --help` for the model settings",
-        }
+            Self::TooLong { .. } => {
+                "ask for less at once, or raise answer_timeout_s in config.toml if the model needs so long".into()
+            }
+            Self::TooLarge { .. } => {
+                "ask for less at once; if it happens often, set max_output_tokens or try another model".into()
+            }
+            Self::Protocol { .. } => "check that --base-url and --provider name the same kind of server".into(),
+            Self::Script { .. } => "check the script file: one JSON object a line".into(),
+            Self::Setup { .. } => "run `mycode doctor`, or see `mycode --help` for the model settings".into(),
+        };
+        hint.into_owned()
     }
 }

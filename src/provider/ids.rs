@@ -4,7 +4,13 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use crate::base::text;
 use crate::model::request::{Message, Request};
+
+/// Longest id that is sent back, in bytes.
+const MAX_ID_BYTES: usize = 256;
+/// Longest name of a tool, in bytes.
+const MAX_NAME_BYTES: usize = 200;
 
 /// The ids that are taken in one conversation.
 #[derive(Clone, Debug, Default)]
@@ -27,8 +33,11 @@ impl Ids {
         Self { last: taken.len(), taken }
     }
 
-    /// `wanted` when it is free and not empty; else a new one: `call_<n>`, or `<wanted>_<n>` for a repeated id.
+    /// `wanted` when it is free and can be sent; else a new one: `call_<n>`, or `<wanted>_<n>` for a repeated id.
     pub fn claim(&mut self, wanted: &str) -> Arc<str> {
+        // Longer ones, and those that are no plain text, are refused by servers when they come back.
+        let usable = wanted.len() <= MAX_ID_BYTES && wanted.bytes().all(|byte| byte.is_ascii_graphic());
+        let wanted = if usable { wanted } else { "" };
         let mut id: Arc<str> = wanted.into();
         while id.is_empty() || self.taken.contains(&id) {
             self.last += 1;
@@ -38,6 +47,11 @@ impl Ids {
         self.taken.insert(Arc::clone(&id));
         id
     }
+}
+
+/// `name` as the model gave it, without what no name of a tool has: a flood of letters.
+pub fn bounded_name(name: &str) -> Arc<str> {
+    name[..text::floor_boundary(name, MAX_NAME_BYTES)].into()
 }
 
 /// `id` as Anthropic accepts it: letters, digits, `_` and `-`. Other servers' ids may hold dots and colons.
@@ -72,6 +86,8 @@ mod tests {
         assert_eq!(&*ids.claim(""), "call_4");
         assert_eq!(&*ids.claim("call_5"), "call_5");
         assert_eq!(&*ids.claim(""), "call_6");
+        assert_eq!(&*ids.claim(&"x".repeat(10_000)), "call_7");
+        assert_eq!(&*ids.claim("a\u{1b}[31m"), "call_8");
     }
 
     #[test]

@@ -28,15 +28,26 @@ pub struct Turn {
     /// The call that the model is writing, and how many bytes of it have arrived.
     pub arriving: Option<(String, usize)>,
     pub retry: Option<Retry>,
+    pub silent: Option<Silent>,
 }
 
 /// A request that is about to be sent again.
 #[derive(Clone, Debug)]
 pub struct Retry {
     pub attempt: u32,
+    pub of: u32,
     /// [`App::now`] when it is sent.
     pub at: Duration,
     pub reason: String,
+}
+
+/// A server that has sent nothing for some time.
+#[derive(Clone, Copy, Debug)]
+pub struct Silent {
+    /// [`App::now`] when the last piece came.
+    pub since: Duration,
+    /// [`App::now`] when it is given up.
+    pub until: Duration,
 }
 
 /// An open completion.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::app::{App, Completion, Retry};
+use super::app::{App, Completion, Retry, Silent};
 use super::popup::question::OpenQuestion;
 use super::popup::rewind::RewindPicker;
 use super::popup::sessions::SessionPicker;
@@ -46,7 +46,15 @@ pub fn apply(app: &mut App, event: Event) {
                 turn.arriving = Some((name, bytes));
             }
         }
-        Event::Retrying { attempt, wait_ms, reason } => retrying(app, attempt, wait_ms, reason),
+        Event::Retrying { attempt, of, wait_ms, reason } => retrying(app, [attempt, of], wait_ms, reason),
+        Event::Silent { since_ms, left_ms } => {
+            let since = app.now.saturating_sub(Duration::from_millis(since_ms));
+            let until = app.now + Duration::from_millis(left_ms);
+            if let Some(turn) = &mut app.turn {
+                turn.retry = None;
+                turn.silent = Some(Silent { since, until });
+            }
+        }
         Event::Item { item, .. } => finished_item(app, &item),
         Event::ToolStarted { call_id, tool, title, .. } => {
             going_on(app);
@@ -169,11 +177,12 @@ fn unqueue(app: &mut App, text: &str) {
 fn going_on(app: &mut App) {
     if let Some(turn) = &mut app.turn {
         turn.retry = None;
+        turn.silent = None;
         turn.arriving = None;
     }
 }
 
-fn retrying(app: &mut App, attempt: u32, wait_ms: u64, reason: String) {
+fn retrying(app: &mut App, [attempt, of]: [u32; 2], wait_ms: u64, reason: String) {
     app.print_finished();
     if app.live.void() {
         app.notice(Level::Warning, "The connection broke; the answer above begins anew.");
@@ -181,7 +190,8 @@ fn retrying(app: &mut App, attempt: u32, wait_ms: u64, reason: String) {
     let at = app.now + Duration::from_millis(wait_ms);
     if let Some(turn) = &mut app.turn {
         turn.arriving = None;
-        turn.retry = Some(Retry { attempt, at, reason });
+        turn.silent = None;
+        turn.retry = Some(Retry { attempt, of, at, reason });
     }
 }
 
@@ -202,7 +212,8 @@ fn turn_ended(app: &mut App, end: TurnEnd) {
     app.turn = None;
     app.turn_label = None;
     app.questions.clear();
-    if let EndReason::ProviderFailed { prompt_returned: Some(text), .. } = &end.reason
+    if let EndReason::ProviderFailed { prompt_returned: Some(text), .. }
+    | EndReason::Failed { prompt_returned: Some(text), .. } = &end.reason
         && app.composer.is_empty()
     {
         app.composer.restore(text);

@@ -19,7 +19,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::time::Instant;
 
 use super::app::App;
-use super::burst;
+use super::burst::Gatherer;
 use super::msg::{Cmd, Msg};
 use super::screen::Screen;
 use super::terminal::{self, Output};
@@ -147,6 +147,7 @@ impl Front {
         let mut go_on = signal(SignalKind::from_raw(Signal::CONT.as_raw()))?;
         let gone = hung_up();
         tokio::pin!(gone);
+        let mut gatherer = Gatherer::default();
         let mut batch = Vec::with_capacity(BATCH);
         let mut last_frame = Instant::now();
         let mut next_beat = Instant::now();
@@ -168,10 +169,11 @@ impl Front {
                 biased;
                 key = keys.next() => match key {
                     Some(Ok(event)) => {
-                        let burst = burst::gather(event, &mut keys).await;
+                        let burst = gatherer.gather(event, &mut keys).await;
                         for msg in burst.events.into_iter().filter_map(message) {
                             next = next.max(self.take_in(msg));
                         }
+                        terminal::rearm_waiting_input();
                         if burst.ended {
                             return Ok(TuiOutcome::Signal(Signal::HUP.as_raw()));
                         }

@@ -29,9 +29,18 @@ pub fn activity(app: &App, width: usize) -> Option<Line<'static>> {
                 "Interrupting".to_owned()
             } else if let Some(retry) = &turn.retry {
                 let reason =
-                    text::one_line(&sanitize::clean(&retry.reason), width.saturating_sub(44).max(10));
+                    text::one_line(&sanitize::clean(&retry.reason), width.saturating_sub(49).max(10));
                 let left = retry.at.saturating_sub(app.now).as_millis().div_ceil(1000);
-                format!("{reason}; try {} in {left}s", retry.attempt)
+                let (attempt, of) = (retry.attempt, retry.of);
+                if left > 0 {
+                    format!("{reason}; try {attempt} of {of} in {left}s")
+                } else {
+                    format!("{reason}; try {attempt} of {of}")
+                }
+            } else if let Some(silent) = &turn.silent {
+                let seconds = app.now.saturating_sub(silent.since).as_secs();
+                let left = silent.until.saturating_sub(app.now).as_secs();
+                format!("Nothing from the server for {seconds}s; giving up in {left}s")
             } else if compacting.is_some() {
                 "Summarising old rounds".to_owned()
             } else if let Some((name, bytes)) = &turn.arriving {

@@ -93,6 +93,17 @@ pub fn rearm_input() {
     }
 }
 
+/// Like [`rearm_input`], if input waits. crossterm reads a part of it at a time and then waits to hear of more: when the
+/// terminal's queue is full, nothing more can come, and a large paste would stand still.
+pub fn rearm_waiting_input() {
+    let stdin = io::stdin();
+    let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+    let mut descriptors = [PollFd::new(&stdin, PollFlags::IN)];
+    if matches!(poll(&mut descriptors, Some(&at_once)), Ok(ready) if ready > 0) {
+        rearm_input();
+    }
+}
+
 /// Gives the terminal back. Safe to call at any time and more than once.
 pub fn leave() {
     if TAKEN.swap(false, Ordering::SeqCst) {

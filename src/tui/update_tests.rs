@@ -238,7 +238,7 @@ fn a_retry_voids_the_open_answer() {
     let mut app = app();
     event(&mut app, Event::TurnStarted { text: "x".to_owned() });
     event(&mut app, Event::TextDelta("half".to_owned()));
-    let retrying = Event::Retrying { attempt: 2, wait_ms: 900, reason: "overloaded".to_owned() };
+    let retrying = Event::Retrying { attempt: 2, of: 6, wait_ms: 900, reason: "overloaded".to_owned() };
     assert!(event(&mut app, retrying).is_empty());
     assert!(app.live.is_empty());
     assert_eq!(
@@ -249,6 +249,24 @@ fn a_retry_voids_the_open_answer() {
     let item = Arc::new(Item::Assistant { text: "again".into() });
     let printed = event(&mut app, Event::Item { id: ItemId(1), item });
     assert_eq!(printed, [Cmd::Print(Entry::Answer { markdown: "again".to_owned(), tight: false })]);
+}
+
+#[test]
+fn a_silence_and_a_retry_are_told_with_what_is_left() {
+    let mut app = app();
+    event(&mut app, Event::TurnStarted { text: "x".to_owned() });
+    let doing =
+        |app: &App| crate::tui::status::activity(app, 100).map(|line| line.to_string()).unwrap_or_default();
+    app.now = Duration::from_secs(20);
+    event(&mut app, Event::Silent { since_ms: 10_000, left_ms: 290_000 });
+    app.now = Duration::from_secs(25);
+    let told = doing(&app);
+    assert!(told.contains("Nothing from the server for 15s; giving up in 285s"), "{told}");
+    let reason = "busy".to_owned();
+    event(&mut app, Event::Retrying { attempt: 2, of: 6, wait_ms: 1_500, reason });
+    assert!(doing(&app).contains("busy; try 2 of 6 in 2s"), "{}", doing(&app));
+    event(&mut app, Event::TextDelta("again".to_owned()));
+    assert!(doing(&app).contains("Answering"), "{}", doing(&app));
 }
 
 #[test]
@@ -296,7 +314,7 @@ fn any_event() -> impl Strategy<Value = Event> {
             }
         }),
         (0u64..3).prop_map(|id| Event::AskClosed { id }),
-        Just(Event::Retrying { attempt: 1, wait_ms: 10, reason: "r".to_owned() }),
+        Just(Event::Retrying { attempt: 1, of: 6, wait_ms: 10, reason: "r".to_owned() }),
         any::<bool>().prop_map(|running| Event::Compacting { running }),
         Just(Event::Files(["src/", "a b", "日本/x"].map(str::to_owned).into())),
         Just(Event::Window(WindowState { used_tokens: 5, window_tokens: 8_192, ..WindowState::default() })),

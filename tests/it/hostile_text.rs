@@ -143,15 +143,17 @@ fn events(text: &str) -> Vec<Event> {
         fake::started("b", "Read", text),
         fake::result("b", "Read", Envelope::error(ErrorCode::NotFound, own())),
         Event::CallArriving { name: own(), bytes: 4_000 },
-        Event::Retrying { attempt: 2, wait_ms: 500, reason: own() },
+        Event::Retrying { attempt: 2, of: 6, wait_ms: 500, reason: own() },
         Event::Notice { level: Level::Error, text: own() },
         Event::Jobs(vec![JobRow { id: 1, command: own(), ended: Some(own()) }]),
         Event::SandboxLacks(own()),
         Event::Steered { text: own() },
-        Event::TurnEnded(match fake::turn_end(EndReason::Failed { message: own(), hint: own() }) {
-            Event::TurnEnded(end) => end,
-            _ => unreachable!(),
-        }),
+        Event::TurnEnded(
+            match fake::turn_end(EndReason::Failed { message: own(), hint: own(), prompt_returned: None }) {
+                Event::TurnEnded(end) => end,
+                _ => unreachable!(),
+            },
+        ),
     ]
 }
 

@@ -34,6 +34,7 @@ mod redaction;
 mod replays;
 mod sandbox;
 mod sessions;
+mod stream_faults;
 mod terminal;
 mod tools_bash;
 mod tools_edit;

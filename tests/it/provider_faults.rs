@@ -17,7 +17,7 @@ use crate::support::server::FakeServer;
 const BOTH: [ProviderKind; 2] = [ProviderKind::Openai, ProviderKind::Anthropic];
 
 /// What the person sees of an answer (its last line) or its error.
-async fn outcome(kind: ProviderKind, pace: Pace, replies: Vec<Reply>) -> String {
+pub async fn outcome(kind: ProviderKind, pace: Pace, replies: Vec<Reply>) -> String {
     let server = FakeServer::start(replies);
     let provider = provider(kind, &server, pace);
     let events: Vec<_> = provider.stream(&hello()).collect().await;

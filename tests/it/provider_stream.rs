@@ -36,6 +36,7 @@ pub fn settings(kind: ProviderKind, server: &FakeServer) -> ProviderSettings {
         script: None,
         headers: vec![("x-extra".to_owned(), "1".to_owned())],
         idle_timeout_s: 20,
+        answer_timeout_s: 3_600,
         max_tries: 3,
         max_output_tokens: None,
         temperature: None,
@@ -77,7 +78,7 @@ pub fn told(events: &[StreamEvent]) -> String {
             StreamEvent::TextDelta(text) => deltas.push_str(text),
             StreamEvent::ReasoningDelta(text) => deltas.push_str(&format!("({text})")),
             StreamEvent::CallStarted { name } => deltas.push_str(&format!("[{name}]")),
-            StreamEvent::CallProgress { .. } => {}
+            StreamEvent::CallProgress { .. } | StreamEvent::Silent { .. } => {}
             StreamEvent::Item(Item::Assistant { text }) => lines.push(format!("text {text}")),
             StreamEvent::Item(Item::Reasoning(reasoning)) => {
                 let opaque = reasoning.opaque.as_ref().map(ToString::to_string).unwrap_or_default();

@@ -123,3 +123,19 @@ fn a_paste_without_marks_is_not_sent_at_its_first_line_end() {
     let sent = server.requests()[0].raw.clone();
     assert!(sent.contains("first line \\nsecond line"), "{sent}");
 }
+
+#[test]
+fn a_large_paste_of_short_lines_without_marks_is_one_message_and_does_not_stand_still() {
+    let server = FakeServer::start(vec![answer().text("Read it.").into()]);
+    let place = place();
+    let mut screen = chat(&place, &server, &[]);
+    screen.wait("test-model");
+    // More than the terminal's queue holds.
+    screen.keys(&format!("{}the end", "short line\r".repeat(4_000)));
+    screen.wait_for("the paste", |screen| screen.contains("the end") || screen.contains("asted"));
+    assert!(server.requests().is_empty());
+    screen.keys("\r");
+    screen.wait("Read it.");
+    assert_eq!(server.requests().len(), 1);
+    assert!(server.requests()[0].raw.contains("short line\\nshort line\\n"));
+}

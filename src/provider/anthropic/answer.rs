@@ -12,14 +12,17 @@ use crate::model::item::{Item, Reasoning};
 use crate::model::stream::StreamEvent;
 use crate::model::usage::{FinishReason, Usage};
 use crate::provider::api::ProviderError;
-use crate::provider::ids::Ids;
+use crate::provider::ids::{self, Ids};
 use crate::provider::wire::exchange::{Decoder, Flow};
 use crate::provider::wire::fault;
-use crate::provider::wire::json::parse;
+use crate::provider::wire::json::{parse, token_count};
 use crate::provider::wire::sse::SseEvent;
 
 /// Largest sum of what the blocks of one answer hold, in bytes.
 const MAX_ANSWER_BYTES: usize = 16 * 1024 * 1024;
+
+/// Most blocks in one answer.
+const MAX_BLOCKS: usize = 1_000;
 
 /// A block that is still arriving: its first form, and what the deltas added.
 #[derive(Debug)]
@@ -37,9 +40,14 @@ pub struct AnthropicDecoder {
     key: Option<Secret>,
     open: BTreeMap<u64, Open>,
     bytes: usize,
+    blocks: usize,
     called: bool,
     finish: Option<FinishReason>,
     counts: Counts,
+    /// An event of this dialect has come.
+    understood: bool,
+    /// An event of another dialect has come.
+    strange: bool,
 }
 
 /// Tokens as the dialect counts them: `input` leaves out the cached ones.
@@ -59,6 +67,9 @@ impl AnthropicDecoder {
             key,
             open: BTreeMap::new(),
             bytes: 0,
+            blocks: 0,
+            understood: false,
+            strange: false,
             called: false,
             finish: None,
             counts: Counts::default(),
@@ -78,9 +89,10 @@ impl AnthropicDecoder {
         let piece = delta[field].as_str().unwrap_or_default();
         self.bytes += piece.len();
         if self.bytes > MAX_ANSWER_BYTES {
-            return Err(ProviderError::Protocol {
-                message: format!("the answer is larger than {} MiB", MAX_ANSWER_BYTES >> 20),
-            });
+            return Err(too_large());
+        }
+        if piece.is_empty() {
+            return Ok(());
         }
         // Some imitators leave the block's start out.
         let open = self.open.entry(index).or_insert_with(|| Open::new(json!({"type": kind})));
@@ -97,7 +109,16 @@ impl AnthropicDecoder {
         Ok(())
     }
 
-    fn start(&mut self, index: u64, block: &Value, out: &mut Vec<StreamEvent>) {
+    fn start(&mut self, index: u64, block: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
+        // What has no type cannot be told apart; its deltas say what it is.
+        if !block["type"].is_string() {
+            return Ok(());
+        }
+        self.bytes += block.to_string().len();
+        self.blocks += 1;
+        if self.bytes > MAX_ANSWER_BYTES || self.blocks > MAX_BLOCKS {
+            return Err(too_large());
+        }
         // Whatever text the start already holds has not been shown yet.
         let shown = |key: &str| block[key].as_str().filter(|text| !text.is_empty()).map(str::to_owned);
         match block["type"].as_str() {
@@ -109,7 +130,11 @@ impl AnthropicDecoder {
             Some("thinking") => out.extend(shown("thinking").map(StreamEvent::ReasoningDelta)),
             _ => {}
         }
-        self.open.insert(index, Open::new(block.clone()));
+        // A block that was never ended is as whole as it will get.
+        if let Some(before) = self.open.insert(index, Open::new(block.clone())) {
+            out.extend(self.stop(before).map(StreamEvent::Item));
+        }
+        Ok(())
     }
 
     fn stop(&mut self, open: Open) -> Option<Item> {
@@ -140,7 +165,7 @@ impl AnthropicDecoder {
                 };
                 Some(Item::ToolCall(ToolCall {
                     id: self.ids.claim(block["id"].as_str().unwrap_or_default()),
-                    name: block["name"].as_str().unwrap_or_default().into(),
+                    name: ids::bounded_name(block["name"].as_str().unwrap_or_default()),
                     args: args.into(),
                 }))
             }
@@ -185,7 +210,7 @@ impl Counts {
             (&mut self.output, "output_tokens"),
         ];
         for (count, key) in counts {
-            if let Some(number) = usage[key].as_u64() {
+            if let Some(number) = token_count(&usage[key]) {
                 self.seen = true;
                 *count = number;
             }
@@ -211,9 +236,16 @@ impl Decoder for AnthropicDecoder {
         }
         let data = parse(data)?;
         let index = data["index"].as_u64().unwrap_or(0);
-        match data["type"].as_str().unwrap_or(&event.name) {
+        let kind = data["type"].as_str().unwrap_or(&event.name);
+        self.understood |= !kind.is_empty();
+        self.strange |= data["choices"].is_array();
+        // Proxies put errors of their own into the stream, without a type.
+        if kind != "error" && data.get("error").is_some_and(|error| !error.is_null()) {
+            return Err(fault::from_event(&data["error"], self.key.as_ref()));
+        }
+        match kind {
             "message_start" => self.counts.read_from(&data["message"]["usage"]),
-            "content_block_start" => self.start(index, &data["content_block"], out),
+            "content_block_start" => self.start(index, &data["content_block"], out)?,
             "content_block_delta" => self.delta(&data, out)?,
             "content_block_stop" => {
                 if let Some(open) = self.open.remove(&index) {
@@ -233,6 +265,7 @@ impl Decoder for AnthropicDecoder {
     }
 
     fn whole(&mut self, answer: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
+        let answer = answer.get(0).unwrap_or(answer);
         if !answer["error"].is_null() {
             return Err(fault::from_event(&answer["error"], self.key.as_ref()));
         }
@@ -241,7 +274,7 @@ impl Decoder for AnthropicDecoder {
             return Err(ProviderError::Protocol { message });
         };
         for (index, block) in (0..).zip(blocks) {
-            self.start(index, block, out);
+            self.start(index, block, out)?;
         }
         self.message_delta(answer, &answer["usage"]);
         self.close(out);
@@ -250,8 +283,12 @@ impl Decoder for AnthropicDecoder {
 
     fn end(&mut self, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
         if !self.settled() {
-            let message = "it ended without a stop reason".to_owned();
-            return Err(ProviderError::Broken { message });
+            return Err(if self.strange && !self.understood {
+                let message = "its events are not those of the Messages dialect".to_owned();
+                ProviderError::Protocol { message }
+            } else {
+                ProviderError::Broken { message: "it ended without a stop reason".to_owned() }
+            });
         }
         self.close(out);
         Ok(())
@@ -259,6 +296,13 @@ impl Decoder for AnthropicDecoder {
 
     fn settled(&self) -> bool {
         self.finish.is_some()
+    }
+}
+
+fn too_large() -> ProviderError {
+    let megabytes = MAX_ANSWER_BYTES >> 20;
+    ProviderError::TooLarge {
+        message: format!("the answer is larger than {megabytes} MiB or has more than {MAX_BLOCKS} blocks"),
     }
 }
 

@@ -24,7 +24,7 @@ impl Anthropic {
     /// # Errors
     /// `Setup` when the address, the key or a header cannot be used.
     pub fn new(settings: &ProviderSettings) -> Result<Self, ProviderError> {
-        Self::with_pace(settings, Pace::new(settings.idle_timeout_s, settings.max_tries))
+        Self::with_pace(settings, Pace::of(settings))
     }
 
     /// Like [`Anthropic::new`], with waits of one's own (tests).

@@ -13,7 +13,7 @@ use crate::provider::api::ProviderError;
 use crate::provider::ids::Ids;
 use crate::provider::wire::exchange::{Decoder, Flow};
 use crate::provider::wire::fault;
-use crate::provider::wire::json::parse;
+use crate::provider::wire::json::{parse, token_count};
 use crate::provider::wire::sse::SseEvent;
 
 /// Largest text (visible or thinking) of one answer, in bytes.
@@ -36,6 +36,10 @@ pub struct ChatDecoder {
     finish: Option<FinishReason>,
     usage: Option<Usage>,
     closed: bool,
+    /// An event of this dialect has come.
+    understood: bool,
+    /// An event of another dialect has come.
+    strange: bool,
 }
 
 impl ChatDecoder {
@@ -52,6 +56,8 @@ impl ChatDecoder {
             finish: None,
             usage: None,
             closed: false,
+            understood: false,
+            strange: false,
         }
     }
 
@@ -63,6 +69,8 @@ impl ChatDecoder {
         if chunk["object"] == "error" {
             return Err(fault::from_event(chunk, self.key.as_ref()));
         }
+        self.understood |= chunk["choices"].is_array() || chunk["object"].is_string();
+        self.strange |= chunk["type"].is_string();
         let choice = &chunk["choices"][0];
         for usage in [&chunk["usage"], &choice["usage"], &chunk["x_groq"]["usage"]] {
             self.usage = read_usage(usage).or(self.usage);
@@ -106,7 +114,7 @@ impl ChatDecoder {
         }
         if self.text.len().max(self.reasoning.len()).max(self.details_bytes) > MAX_TEXT_BYTES {
             let message = format!("the text is larger than {} MiB", MAX_TEXT_BYTES >> 20);
-            return Err(ProviderError::Protocol { message });
+            return Err(ProviderError::TooLarge { message });
         }
         match &message["tool_calls"] {
             Value::Array(pieces) => pieces.iter().try_for_each(|piece| self.calls.piece(piece, out))?,
@@ -167,7 +175,9 @@ impl Decoder for ChatDecoder {
     }
 
     fn whole(&mut self, answer: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
-        if answer["choices"][0].is_null() && answer["error"].is_null() {
+        // Gemini's compatible endpoint wraps its error in an array.
+        let answer = answer.get(0).unwrap_or(answer);
+        if answer["choices"][0].is_null() && answer["error"].is_null() && answer["object"] != "error" {
             let message = "it is JSON, but no chat completion".to_owned();
             return Err(ProviderError::Protocol { message });
         }
@@ -178,8 +188,12 @@ impl Decoder for ChatDecoder {
 
     fn end(&mut self, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
         if !self.settled() {
-            let message = "it ended without a finish reason".to_owned();
-            return Err(ProviderError::Broken { message });
+            return Err(if self.strange && !self.understood {
+                let message = "its events are not those of Chat Completions".to_owned();
+                ProviderError::Protocol { message }
+            } else {
+                ProviderError::Broken { message: "it ended without a finish reason".to_owned() }
+            });
         }
         self.close(out);
         Ok(())
@@ -212,13 +226,12 @@ fn finish_reason(reason: &str) -> FinishReason {
 }
 
 fn read_usage(usage: &Value) -> Option<Usage> {
-    let count = |value: &Value| value.as_u64().unwrap_or(0);
+    let count = |value: &Value| token_count(value).unwrap_or(0);
     let read = Usage {
         input: count(&usage["prompt_tokens"]),
-        cached: usage["prompt_tokens_details"]["cached_tokens"]
-            .as_u64()
-            .or(usage["prompt_cache_hit_tokens"].as_u64())
-            .or(usage["cached_tokens"].as_u64())
+        cached: token_count(&usage["prompt_tokens_details"]["cached_tokens"])
+            .or(token_count(&usage["prompt_cache_hit_tokens"]))
+            .or(token_count(&usage["cached_tokens"]))
             .unwrap_or(0),
         cache_write: count(&usage["prompt_tokens_details"]["cache_write_tokens"]),
         output: count(&usage["completion_tokens"]),

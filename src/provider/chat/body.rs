@@ -139,8 +139,9 @@ fn replay(reasoning: &Reasoning, opaque: &Value, message: &mut Value, calls: &mu
 fn tool_call(call: &ToolCall) -> Value {
     // Several servers parse the arguments of old calls and refuse the whole request when they are no JSON object.
     let arguments = match call.parsed_args() {
-        Ok(_) if call.args.trim().is_empty() => "{}".to_owned(),
-        Ok(_) => call.args.to_string(),
+        // Word for word where it can be.
+        Ok(_) if call.args.trim_start().starts_with('{') => call.args.to_string(),
+        Ok(args) => args.to_string(),
         Err(_) => json!({"_raw": call.args}).to_string(),
     };
     json!({"id": call.id, "type": "function", "function": {

@@ -8,7 +8,7 @@ use crate::model::call::ToolCall;
 use crate::model::item::Item;
 use crate::model::stream::StreamEvent;
 use crate::provider::api::ProviderError;
-use crate::provider::ids::Ids;
+use crate::provider::ids::{self, Ids};
 
 /// Largest sum of the arguments in one answer, in bytes.
 pub const MAX_ARGS_BYTES: usize = 16 * 1024 * 1024;
@@ -31,7 +31,7 @@ impl Partial {
 }
 
 /// Most calls in one answer.
-const MAX_CALLS: usize = 1_000;
+pub const MAX_CALLS: usize = 1_000;
 
 /// The calls of one answer.
 #[derive(Debug, Default)]
@@ -60,11 +60,11 @@ impl Calls {
             // An object instead of its text.
             whole => whole.to_string(),
         };
-        self.bytes += args.len();
+        self.bytes += args.len() + id.len() + name.len();
         if self.bytes > MAX_ARGS_BYTES || self.calls.len() > MAX_CALLS {
-            return Err(ProviderError::Protocol {
+            return Err(ProviderError::TooLarge {
                 message: format!(
-                    "there are more than {MAX_CALLS} calls or {} MiB of arguments",
+                    "there are more than {MAX_CALLS} calls or {} MiB of calls",
                     MAX_ARGS_BYTES >> 20
                 ),
             });
@@ -120,7 +120,7 @@ impl Calls {
                 if !call.extra.is_null() {
                     extras.insert(id.to_string(), call.extra);
                 }
-                Item::ToolCall(ToolCall { id, name: call.name.into(), args: call.args.into() })
+                Item::ToolCall(ToolCall { id, name: ids::bounded_name(&call.name), args: call.args.into() })
             })
             .collect();
         (calls, extras)

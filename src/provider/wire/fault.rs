@@ -62,7 +62,9 @@ pub fn from_status(
     let message = presentable(&said.message, key);
     let message = match (message.is_empty(), headers.get("location").and_then(|value| value.to_str().ok())) {
         (_, Some(place)) if (300..400).contains(&status) => {
-            format!("it redirects to {}; set --base-url to the new place", text::one_line(place, 200))
+            let place = place.split(['?', '#']).next().unwrap_or_default();
+            let place = text::one_line(&without_key(place, key), 200);
+            format!("it redirects to {place}; set --base-url to the new place")
         }
         (true, _) => "it gave no reason".to_owned(),
         (false, _) => message,
@@ -101,12 +103,15 @@ fn judge(status: u16, said: &Said, message: String, wait: Option<Duration>, url:
         Some(wait) => format!("{message} (it asks to wait {} minutes)", wait.as_secs().div_ceil(60)),
         None => message,
     };
+    let full = is_full(&said.lower);
     let mentions =
         |words: &[&str]| words.iter().any(|word| said.code.contains(word) || said.lower.contains(word));
     match status {
         413 => ProviderError::ContextFull { message },
         // Some llama.cpp and Ollama versions report a full window as a server error.
-        400 | 422 | 500 if mentions(&CONTEXT_WORDS) => ProviderError::ContextFull { message },
+        400 | 422 | 500 if mentions(&CONTEXT_WORDS) || (status != 500 && full) => {
+            ProviderError::ContextFull { message }
+        }
         401 | 403 => ProviderError::Auth { status, message },
         404 => ProviderError::NotFound { url: url.to_owned(), message },
         402 => ProviderError::BadRequest { status, message },
@@ -115,6 +120,25 @@ fn judge(status: u16, said: &Said, message: String, wait: Option<Duration>, url:
         408 | 409 | 425 | 500.. => ProviderError::Server { status, message, retry_after: wait },
         _ => ProviderError::BadRequest { status, message },
     }
+}
+
+/// Whether a message says in words of its own that a prompt has too many tokens, and not that an answer may have no more
+/// of them, or that too many came in a minute.
+fn is_full(lower: &str) -> bool {
+    let any = |words: &[&str]| words.iter().any(|word| lower.contains(word));
+    lower.contains("token")
+        && any(&["prompt", "input", "context", "messages"])
+        && any(&["exceed", "too long", "too large", "too many", "less than", "at most", "larger than"])
+        && !any(&[
+            "per minute",
+            "per day",
+            "rate limit",
+            "tpm",
+            "quota",
+            "output token",
+            "completion token",
+            "credit",
+        ])
 }
 
 /// What a body says, whatever its form.
@@ -258,10 +282,14 @@ mod tests {
             r#"{"error":{"message":"input length and `max_tokens` exceed context limit: 190000 + 21333 > 200000"}}"#,
             r#"[{"error":{"code":400,"message":"The input token count (2000000) exceeds the maximum"}}]"#,
             "Your request exceeded model token limit: 131072",
+            r#"{"error":{"message":"`inputs` must have less than 8193 tokens. Given: 10000"}}"#,
+            r#"{"error":{"message":"prompt token count of 130000 exceeds the limit of 128000"}}"#,
         ] {
             assert!(matches!(error(400, body), ProviderError::ContextFull { .. }), "{body}");
         }
         assert!(matches!(error(413, "<html>"), ProviderError::ContextFull { .. }));
+        let rate = r#"{"error":{"message":"input tokens per minute exceed your limit"}}"#;
+        assert!(matches!(error(400, rate), ProviderError::BadRequest { .. }));
         let output = r#"{"error":{"message":"max_tokens: 100000 > 8192, the maximum allowed number of output tokens"}}"#;
         assert!(matches!(error(400, output), ProviderError::BadRequest { .. }));
     }

@@ -8,11 +8,13 @@
 
 use std::error::Error as StdError;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Response, Url};
 
+use super::body::{Body, BodyError};
 use super::fault;
 use crate::base::secret::Secret;
 use crate::config::settings::ProviderSettings;
@@ -32,6 +34,8 @@ pub struct Endpoint {
     headers: HeaderMap,
     key: Option<Secret>,
     client: OnceLock<Client>,
+    /// Whether there may be a connection that an earlier request has left open.
+    kept: AtomicBool,
 }
 
 impl Endpoint {
@@ -48,6 +52,7 @@ impl Endpoint {
         let url = parse(url)?;
         let mut map = HeaderMap::new();
         map.insert("content-type", HeaderValue::from_static("application/json"));
+        map.insert("accept-encoding", HeaderValue::from_static("identity"));
         for (name, value) in headers {
             let bad = || ProviderError::Setup {
                 message: format!("the header '{name}' has a name or value that cannot be sent"),
@@ -57,7 +62,14 @@ impl Endpoint {
             value.set_sensitive(true);
             map.insert(name, value);
         }
-        Ok(Self { shown: shown(&url), url, headers: map, key: key.cloned(), client: OnceLock::new() })
+        Ok(Self {
+            shown: shown(&url),
+            url,
+            headers: map,
+            key: key.cloned(),
+            client: OnceLock::new(),
+            kept: AtomicBool::new(false),
+        })
     }
 
     /// The key, for taking it out of messages.
@@ -71,8 +83,15 @@ impl Endpoint {
     /// Every way in which no answer begins, also a status that is not a success.
     pub async fn post(&self, body: &str) -> Result<Response, ProviderError> {
         let client = self.client()?;
-        let request = client.post(self.url.clone()).headers(self.headers.clone()).body(body.to_owned());
-        let response = request.send().await.map_err(|error| self.fault(&error))?;
+        let post =
+            || client.post(self.url.clone()).headers(self.headers.clone()).body(body.to_owned()).send();
+        let response = match post().await {
+            // A kept connection that the server closed meanwhile says nothing of the server: a new one is tried at once.
+            Err(error) if self.kept.swap(false, Ordering::Relaxed) && hung_up(&error) => post().await,
+            other => other,
+        }
+        .map_err(|error| self.fault(&error))?;
+        self.kept.store(true, Ordering::Relaxed);
         let status = response.status().as_u16();
         if (200..300).contains(&status) {
             return Ok(response);
@@ -90,10 +109,20 @@ impl Endpoint {
             ProviderError::Tls { url, message }
         } else if error.is_connect() {
             ProviderError::Connect { url, message }
+        } else if sources(error).any(|cause| cause.downcast_ref().is_some_and(hyper::Error::is_parse)) {
+            ProviderError::Protocol { message: format!("it is no HTTP that can be read: {message}") }
         } else if error.is_builder() {
             ProviderError::Setup { message }
         } else {
             ProviderError::Broken { message }
+        }
+    }
+
+    /// What a failure in the middle of an answer means.
+    pub fn body_fault(&self, error: &BodyError) -> ProviderError {
+        match error {
+            BodyError::Transport(error) => self.fault(error),
+            other => ProviderError::Protocol { message: other.to_string() },
         }
     }
 
@@ -183,10 +212,11 @@ fn shown(url: &Url) -> String {
 }
 
 /// At most `limit` bytes of the body, as text; what had arrived when the time is over or the connection breaks.
-pub async fn bounded_text(mut response: Response, limit: usize, within: Duration) -> String {
+pub async fn bounded_text(response: Response, limit: usize, within: Duration) -> String {
+    let mut body = Body::new(response);
     let mut bytes = Vec::new();
     let read = async {
-        while let Ok(Some(chunk)) = response.chunk().await {
+        while let Ok(Some(chunk)) = body.chunk().await {
             bytes.extend_from_slice(&chunk);
             if bytes.len() >= limit {
                 bytes.truncate(limit);
@@ -208,6 +238,28 @@ fn root_cause(error: &reqwest::Error) -> String {
         cause = next;
     }
     cause.to_string()
+}
+
+/// Whether the server closed the connection instead of answering.
+fn hung_up(error: &reqwest::Error) -> bool {
+    use std::io::ErrorKind;
+    const KINDS: [ErrorKind; 3] =
+        [ErrorKind::ConnectionReset, ErrorKind::ConnectionAborted, ErrorKind::BrokenPipe];
+    !error.is_connect()
+        && sources(error).any(|cause| {
+            cause.downcast_ref().is_some_and(hyper::Error::is_incomplete_message)
+                || cause.downcast_ref::<std::io::Error>().is_some_and(|error| KINDS.contains(&error.kind()))
+        })
+}
+
+/// The causes of an error, outermost first.
+fn sources(error: &reqwest::Error) -> impl Iterator<Item = &(dyn StdError + 'static)> {
+    let mut next = error.source();
+    std::iter::from_fn(move || {
+        let cause = next?;
+        next = cause.source();
+        Some(cause)
+    })
 }
 
 fn is_tls(error: &reqwest::Error) -> bool {

@@ -7,6 +7,7 @@ use async_stream::stream;
 use futures_util::StreamExt;
 
 use crate::base::text;
+use crate::config::settings::ProviderSettings;
 use crate::model::stream::StreamEvent;
 use crate::provider::api::{Answer, ProviderError, Retry};
 
@@ -15,6 +16,10 @@ use crate::provider::api::{Answer, ProviderError, Retry};
 pub struct Pace {
     /// An answer from which nothing arrives for so long is given up.
     pub idle: Duration,
+    /// An answer that is not finished after so long is given up, however busily it arrives.
+    pub longest_answer: Duration,
+    /// A silence is told after so long, then after twice the time, and so on.
+    pub first_word: Duration,
     /// Tries per request, the first included.
     pub max_tries: u32,
     /// The wait before the second try; it doubles with each further one.
@@ -30,6 +35,8 @@ impl Pace {
     pub fn new(idle_timeout_s: u64, max_tries: u32) -> Self {
         Self {
             idle: Duration::from_secs(idle_timeout_s.max(1)),
+            longest_answer: Duration::from_secs(3_600),
+            first_word: Duration::from_secs((idle_timeout_s / 3).clamp(1, 10)),
             max_tries: max_tries.max(1),
             first_wait: Duration::from_millis(500),
             longest_wait: Duration::from_secs(30),
@@ -37,27 +44,39 @@ impl Pace {
         }
     }
 
+    /// As a person has set it.
+    pub fn of(settings: &ProviderSettings) -> Self {
+        let longest_answer = Duration::from_secs(settings.answer_timeout_s.max(1));
+        Self { longest_answer, ..Self::new(settings.idle_timeout_s, settings.max_tries) }
+    }
+
+    /// Tries that a request which failed like this gets, the first included.
+    fn tries(&self, error: &ProviderError) -> u32 {
+        // Where nothing answers at all the address is more likely wrong than the server busy: say so soon.
+        let unreachable = matches!(error, ProviderError::Connect { .. } | ProviderError::Stalled { .. });
+        if unreachable { self.max_tries.min(UNREACHABLE_TRIES) } else { self.max_tries }
+    }
+
     /// How long to wait after `error` ended try number `tried` (from 1); `None` when that was the last.
     fn wait_after(&self, error: &ProviderError, tried: u32) -> Option<Duration> {
-        // Where nothing answers at all the address is more likely wrong than the server busy: say so soon.
-        let unreachable = matches!(error, ProviderError::Connect { .. });
-        if tried >= if unreachable { self.max_tries.min(CONNECT_TRIES) } else { self.max_tries } {
+        if tried >= self.tries(error) {
             return None;
         }
+        let doubled = self.first_wait.saturating_mul(1 << (tried - 1).min(16));
+        // Spread over 75 % to 125 %, so that agents which failed together don't come back together.
+        let own = doubled.mul_f64(0.75 + fastrand::f64() / 2.0).min(self.longest_wait);
         match error.retry() {
             Retry::Never => None,
+            // "At once" is no pause, and a date may have passed while it travelled.
+            Retry::After(wish) if wish.is_zero() => Some(own),
             Retry::After(wish) => (wish <= self.longest_obeyed).then_some(wish),
-            Retry::Backoff => {
-                let doubled = self.first_wait.saturating_mul(1 << (tried - 1).min(16));
-                // Spread over 75 % to 125 %, so that agents which failed together don't come back together.
-                Some(doubled.mul_f64(0.75 + fastrand::f64() / 2.0).min(self.longest_wait))
-            }
+            Retry::Backoff => Some(own),
         }
     }
 }
 
-/// Tries to reach a server that does not answer.
-const CONNECT_TRIES: u32 = 3;
+/// Tries to reach a server that does not answer, or falls silent: each may take as long as the idle limit.
+const UNREACHABLE_TRIES: u32 = 3;
 
 /// The answer of the first try that ends well. Each further try is announced by `Restarted`; the last error is final.
 pub fn with_retries(pace: Pace, start: impl Fn() -> Answer + Send + 'static) -> Answer {
@@ -83,7 +102,7 @@ pub fn with_retries(pace: Pace, start: impl Fn() -> Answer + Send + 'static) -> 
                 return;
             };
             let reason = text::one_line(&error.to_string(), 200);
-            yield Ok(StreamEvent::Restarted { attempt: tried + 1, wait, reason });
+            yield Ok(StreamEvent::Restarted { attempt: tried + 1, of: pace.tries(&error), wait, reason });
             tokio::time::sleep(wait).await;
         }
     })

@@ -163,7 +163,7 @@ fn turn_end(end: &TurnEnd, width: usize, theme: Theme) -> Vec<Line<'static>> {
         EndReason::ProviderFailed { message, hint, .. } => {
             (format!("✗ No answer from the model: {message}"), hint.clone(), theme.bad())
         }
-        EndReason::Failed { message, hint } => (format!("✗ {message}"), hint.clone(), theme.bad()),
+        EndReason::Failed { message, hint, .. } => (format!("✗ {message}"), hint.clone(), theme.bad()),
     };
     let head = sanitize::clean(&head).into_owned();
     let spans =
@@ -194,7 +194,7 @@ fn table(heading: &str, rows: &[(String, String)], width: usize, theme: Theme) -
 }
 
 fn usage(usage: &Usage) -> Option<String> {
-    if usage.input + usage.output == 0 {
+    if usage.input.max(usage.output) == 0 {
         return None;
     }
     let cached = if usage.cached > 0 {

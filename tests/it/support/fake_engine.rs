@@ -233,6 +233,7 @@ async fn turn(text: String, ops: &mut UnboundedReceiver<Op>, events: &UnboundedS
         send(result("c4", "Edit", Envelope::success("").with("diff", DIFF)));
         send(Event::Retrying {
             attempt: 2,
+            of: 6,
             wait_ms: 1500,
             reason: "the server is overloaded (529)".to_owned(),
         });
