@@ -126,6 +126,7 @@ impl Place {
                 && !(self.workspace.starts_with(secret) && path.starts_with(&self.workspace))
         };
         secrets::is_process_inside(path)
+            || secrets::is_disk(path)
             || self.secrets.iter().any(inside)
             || (deep
                 && !path.starts_with("/proc")

@@ -3,11 +3,12 @@
 //! only to put the workspace right. Whatever fails, the command does not run.
 #![cfg(target_os = "linux")]
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{FromRawFd, OwnedFd, RawFd};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, pidfd_open, waitpid};
@@ -18,7 +19,7 @@ use super::launch::{LIFELINE_FD, PLAN_FD};
 use super::plan::remove_private;
 use super::probe::PROBE;
 use super::spec::{Plan, Wrapping};
-use super::{keeper, landlock, mounts, seccomp, system, trial};
+use super::{keeper, landlock, mounts, seccomp, sockets, system, trial};
 
 /// Exit codes of the helper itself: for a person's own call, the one for configuration errors; for the agent, one that
 /// shells use for "could not be run".
@@ -92,6 +93,7 @@ fn in_namespaces(plan: &Plan, command: &[OsString], side: Option<RawFd>) -> ! {
     let refuse = |what: &str, error: io::Error| -> ! { fail(direct, &format!("{what}: {error}")) };
     let lifeline = lifeline(direct);
     let stock = Stock::take(plan, true);
+    let sockets = sockets::outside(plan);
     let (reports, report) = system::pipe().unwrap_or_else(|error| refuse("a pipe", error));
     let (wait, go) = system::pipe().unwrap_or_else(|error| refuse("a pipe", error));
     let mut flags = libc::CLONE_NEWNS | libc::CLONE_NEWPID | libc::CLONE_NEWIPC;
@@ -105,7 +107,7 @@ fn in_namespaces(plan: &Plan, command: &[OsString], side: Option<RawFd>) -> ! {
     let first = system::clone_into(flags).unwrap_or_else(|error| refuse("namespaces", error));
     if first == 0 {
         drop((reports, go, lifeline, signals));
-        first_process(plan, &stock, command, side, wait, report);
+        first_process(plan, &stock, &sockets, command, side, wait, report);
     }
     drop((report, wait));
     if plan.layers.user_namespace
@@ -190,6 +192,7 @@ fn end_like(status: i32, direct: bool) -> ! {
 fn first_process(
     plan: &Plan,
     stock: &Stock,
+    sockets: &BTreeSet<PathBuf>,
     command: &[OsString],
     side: Option<RawFd>,
     wait: OwnedFd,
@@ -205,7 +208,8 @@ fn first_process(
     if rustix::io::read(&wait, &mut [0_u8; 1]) != Ok(1) {
         system::leave(1);
     }
-    if let Err(trouble) = mounts::build(plan, &stock.held, &stock.pinned) {
+    system::go_first();
+    if let Err(trouble) = mounts::build(plan, &stock.held, &stock.pinned, sockets) {
         refuse(&mut report, trouble.0);
     }
     if !plan.network

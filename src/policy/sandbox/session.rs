@@ -3,13 +3,13 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use rustix::fd::OwnedFd;
 
 use super::plan::{self, Place, Private};
-use super::spec::{Confinement, Plan, Wrapping};
-use super::{launch, probe};
+use super::spec::{Confinement, Level, Plan, Wrapping};
+use super::{launch, nested, probe};
 use crate::base::proc::Wrapper;
 
 /// The sandbox of a session.
@@ -18,13 +18,15 @@ pub struct Sandbox {
     workspace: PathBuf,
     own: Vec<PathBuf>,
     readable: Vec<PathBuf>,
+    /// Looked for once: what commands of this session make themselves, they may also change and remove.
+    nested: OnceLock<Vec<PathBuf>>,
     private: Mutex<Option<Private>>,
 }
 
 impl Sandbox {
     /// For commands in `workspace` (canonical). `own` are our folders, hidden but for `readable` in them.
     pub fn new(workspace: PathBuf, own: Vec<PathBuf>, readable: Vec<PathBuf>) -> Self {
-        Self { workspace, own, readable, private: Mutex::new(None) }
+        Self { workspace, own, readable, nested: OnceLock::new(), private: Mutex::new(None) }
     }
 
     /// What is put before a command that starts in `cwd`; `None` when nothing is.
@@ -70,6 +72,10 @@ impl Sandbox {
             workspace: self.workspace.clone(),
             own: self.own.clone(),
             readable: self.readable.clone(),
+            nested: match level {
+                Level::Workspace => self.nested.get_or_init(|| nested::find(&self.workspace)).clone(),
+                Level::ReadOnly => Vec::new(),
+            },
             private: self.private()?,
         };
         Ok(Some(plan::make(&place, held.layers, level, network, cwd)))

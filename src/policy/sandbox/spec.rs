@@ -66,6 +66,8 @@ pub struct Plan {
     pub caches: Vec<RawPath>,
     /// Paths in writable folders that must not change, whether they exist or not.
     pub protected: Vec<RawPath>,
+    /// The `.git` of repositories, worktrees and submodules below the workspace.
+    pub nested: Vec<RawPath>,
     /// Folders in which rules files, in any case, must not change.
     pub rules_in: Vec<RawPath>,
     /// Environment variables to set, or to remove where there is no value.

@@ -202,6 +202,19 @@ pub fn mount(kind: &str, path: &Path, options: &str) -> io::Result<()> {
     checked(libc::c_long::from(result)).map(|_| ())
 }
 
+/// The kernel's version, as far as it matters.
+pub fn kernel_version() -> Option<(u32, u32)> {
+    let text = std::fs::read_to_string("/proc/sys/kernel/osrelease").ok()?;
+    let mut numbers = text.split(|c: char| !c.is_ascii_digit()).map(str::parse);
+    Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
+}
+
+/// Should memory run out, this process and what it starts go before the person's programs.
+pub fn go_first() {
+    const READILY: &str = "500";
+    let _ = std::fs::write("/proc/self/oom_score_adj", READILY);
+}
+
 /// Bounds the number of processes; where the kernel counts them by user only, a user namespace makes it ours.
 pub fn limit_processes(most: u64) {
     // SAFETY: plain numbers in a structure of the right size.
