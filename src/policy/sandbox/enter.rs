@@ -19,7 +19,7 @@ use super::launch::{LIFELINE_FD, PLAN_FD};
 use super::plan::remove_private;
 use super::probe::PROBE;
 use super::spec::{Plan, Wrapping};
-use super::{keeper, landlock, mounts, seccomp, sockets, system, trial};
+use super::{keeper, landlock, linger, mounts, seccomp, sockets, system, trial};
 
 /// Exit codes of the helper itself: for a person's own call, the one for configuration errors; for the agent, one that
 /// shells use for "could not be run".
@@ -57,6 +57,7 @@ pub fn run(mut args: Vec<OsString>) -> ! {
         Wrapping::Confined(plan) if plan.layers.namespaces => in_namespaces(plan, &command, side),
         Wrapping::Confined(plan) => in_place(Some(plan), &command, side, direct),
         Wrapping::Kept => in_place(None, &command, side, direct),
+        Wrapping::Lingering => linger::run(&command, side, lifeline(false)),
     }
 }
 
@@ -103,7 +104,7 @@ fn in_namespaces(plan: &Plan, command: &[OsString], side: Option<RawFd>) -> ! {
     if plan.layers.user_namespace {
         flags |= libc::CLONE_NEWUSER;
     }
-    let signals = system::take_signals().unwrap_or_else(|error| refuse("signals", error));
+    let signals = system::take_signals(&[]).unwrap_or_else(|error| refuse("signals", error));
     let first = system::clone_into(flags).unwrap_or_else(|error| refuse("namespaces", error));
     if first == 0 {
         drop((reports, go, lifeline, signals));
@@ -134,9 +135,9 @@ fn in_namespaces(plan: &Plan, command: &[OsString], side: Option<RawFd>) -> ! {
             if left == [1] {
                 say(LEFT_RUNNING);
             }
-            end_like(status.try_into().map_or(libc::SIGKILL, i32::from_le_bytes), direct)
+            keeper::end_like(status.try_into().map_or(libc::SIGKILL, i32::from_le_bytes), direct)
         }
-        _ => end_like(libc::SIGKILL, direct),
+        _ => keeper::end_like(libc::SIGKILL, direct),
     }
 }
 
@@ -174,18 +175,6 @@ fn watch(pid: i32, lifeline: Option<&OwnedFd>, signals: &OwnedFd, direct: bool) 
             return End::Signal(signal);
         }
     }
-}
-
-/// Ends this process as the command ended.
-fn end_like(status: i32, direct: bool) -> ! {
-    if libc::WIFEXITED(status) {
-        system::leave(libc::WEXITSTATUS(status));
-    }
-    let signal = libc::WTERMSIG(status);
-    if direct {
-        system::leave(128 + signal);
-    }
-    system::die_of(signal)
 }
 
 /// The first process of the namespaces: builds what the command sees, starts it, and collects orphans until it ends.
@@ -271,7 +260,7 @@ fn in_place(plan: Option<&Plan>, command: &[OsString], side: Option<RawFd>, dire
     let stock = plan.map(|plan| Stock::take(plan, false));
     keeper::adopt_orphans();
     let (reports, report) = system::pipe().unwrap_or_else(|error| refuse("a pipe", error));
-    let signals = system::take_signals().unwrap_or_else(|error| refuse("signals", error));
+    let signals = system::take_signals(&[]).unwrap_or_else(|error| refuse("signals", error));
     let child = system::clone_into(0).unwrap_or_else(|error| refuse("fork", error));
     if child == 0 {
         let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
@@ -305,8 +294,8 @@ fn in_place(plan: Option<&Plan>, command: &[OsString], side: Option<RawFd>, dire
     }
     match (end, status) {
         (End::Signal(signal), _) => system::leave(128 + signal),
-        (_, Ok(Some((_, status)))) => end_like(status.as_raw(), direct),
-        _ => end_like(libc::SIGKILL, direct),
+        (_, Ok(Some((_, status)))) => keeper::end_like(status.as_raw(), direct),
+        _ => keeper::end_like(libc::SIGKILL, direct),
     }
 }
 

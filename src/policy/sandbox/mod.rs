@@ -9,6 +9,7 @@ pub mod guard;
 pub mod keeper;
 pub mod landlock;
 pub mod launch;
+pub mod linger;
 pub mod mounts;
 pub mod nested;
 pub mod plan;

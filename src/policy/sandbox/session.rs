@@ -112,9 +112,14 @@ impl Drop for Sandbox {
     }
 }
 
-/// What ends an unconfined command with the agent; `None` where there is no helper.
+/// What ends an unconfined job with the agent; `None` where there is no helper.
 pub fn keep() -> Option<Wrapper> {
     cfg!(target_os = "linux").then(|| helper(&Wrapping::Kept, None).ok()).flatten()
+}
+
+/// The same for a command that may leave something running.
+pub fn linger(side_fd: i32) -> Option<Wrapper> {
+    cfg!(target_os = "linux").then(|| helper(&Wrapping::Lingering, Some(side_fd)).ok()).flatten()
 }
 
 fn helper(wrapping: &Wrapping, side_fd: Option<i32>) -> io::Result<Wrapper> {

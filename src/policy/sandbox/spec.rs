@@ -85,6 +85,8 @@ pub enum Wrapping {
     Confined(Box<Plan>),
     /// Not confined, but ended with everything it started when the agent is gone.
     Kept,
+    /// The same, but what the command leaves running goes on until the agent is gone.
+    Lingering,
 }
 
 /// A path of any bytes, which JSON text could not hold: each byte travels as the character with its number.

@@ -89,17 +89,17 @@ pub fn execute(command: &[std::ffi::OsString], environment: &[(String, Option<St
     command.exec()
 }
 
-/// Signals that end a program are taken from `descriptor` instead.
+/// Signals that end a program, and `more`, are taken from the descriptor instead.
 ///
 /// # Errors
 /// The kernel's.
-pub fn take_signals() -> io::Result<OwnedFd> {
+pub fn take_signals(more: &[libc::c_int]) -> io::Result<OwnedFd> {
     // SAFETY: the set is filled before it is used, and the descriptor is new and ours.
     unsafe {
         let mut set: libc::sigset_t = std::mem::zeroed();
         libc::sigemptyset(&raw mut set);
-        for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT] {
-            libc::sigaddset(&raw mut set, signal);
+        for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT].iter().chain(more) {
+            libc::sigaddset(&raw mut set, *signal);
         }
         libc::sigprocmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut());
         let fd = checked(libc::c_long::from(libc::signalfd(-1, &raw const set, libc::SFD_CLOEXEC)))?;
