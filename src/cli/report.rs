@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::io::Write;
 use std::process::ExitCode;
 
-use crate::base::sanitize::reveal;
+use crate::base::sanitize::{escape, reveal};
 use crate::config::load::ConfigError;
 use crate::note::error::NoteError;
 use crate::provider::api::ProviderError;
@@ -102,7 +102,8 @@ impl From<std::io::Error> for Failure {
 /// When the output is lost for another reason, such as a full disk.
 pub fn print(text: &str) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    // Names and texts of a stranger's project pass here, in JSON as well.
+    match out.write_all(escape(text).as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::new(
             Kind::Task,
             format!("the output could not be written: {error}"),

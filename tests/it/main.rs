@@ -12,6 +12,7 @@ mod edit_states;
 mod exact_counts;
 mod faults;
 mod going_back;
+mod hostile_repository;
 mod hostile_text;
 mod jobs;
 mod locate;

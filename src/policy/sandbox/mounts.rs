@@ -184,18 +184,24 @@ fn cache_name(path: &Path) -> String {
     digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// What is seen in place of each hidden file.
-fn empty_file() -> Result<OwnedFd, Errno> {
+/// What is seen in place of each hidden file, and the mount that it is on, without which it could not be copied.
+struct Empty {
+    file: OwnedFd,
+    _mount: OwnedFd,
+}
+
+fn empty_file() -> Result<Empty, Errno> {
     let mount = memory("4k", "755")?;
     let flags = OFlags::CREATE | OFlags::RDONLY | OFlags::CLOEXEC;
-    rustix::fs::openat(&mount, "empty", flags, Mode::from_raw_mode(0o444))
+    let file = rustix::fs::openat(&mount, "empty", flags, Mode::from_raw_mode(0o444))?;
+    Ok(Empty { file, _mount: mount })
 }
 
 fn apply(
     plan: &Plan,
     path: &Path,
     step: Step,
-    empty: &OwnedFd,
+    empty: &Empty,
     emptied: &mut Vec<OwnedFd>,
 ) -> Result<(), Trouble> {
     let what = path.display();
@@ -217,7 +223,7 @@ fn apply(
         }
         Step::BlankFile => {
             let Some(target) = visible(path)? else { return Ok(()) };
-            let copied = copy_of(empty.as_fd()).map_err(trouble(&what))?;
+            let copied = copy_of(empty.file.as_fd()).map_err(trouble(&what))?;
             system::restrict(copied.as_fd(), RDONLY, true).map_err(io_trouble(&what))?;
             place(&copied, target.as_fd()).map_err(trouble(&what))
         }

@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// Folders that are opened in the search, nearest to the workspace first.
@@ -15,8 +16,39 @@ const MAX_BYTES: u64 = 256 * 1024;
 /// Folders of things that are installed or built.
 const PASSED: &[&str] = &[".git", "node_modules", "target", "__pycache__", ".venv", "venv", ".tox", ".gradle"];
 
+/// The repositories that were there when a session began. What its commands make themselves they may also change and
+/// remove; these stay held wherever they are moved.
+#[derive(Debug)]
+pub struct Known(Vec<(PathBuf, u64)>);
+
+impl Known {
+    /// Looks for those below `workspace` (canonical).
+    pub fn look(workspace: &Path) -> Self {
+        let numbered = find(workspace).into_iter().filter_map(|git| {
+            let number = number(&git)?;
+            Some((git, number))
+        });
+        Self(numbered.collect())
+    }
+
+    /// Where they are now. Searches again only when one is not where it was.
+    pub fn now(&mut self, workspace: &Path) -> Vec<PathBuf> {
+        let moved = |(git, known): &(PathBuf, u64)| number(git) != Some(*known);
+        if self.0.iter().any(moved) {
+            let numbers: BTreeSet<u64> = self.0.iter().map(|(_, number)| *number).collect();
+            self.0 = Self::look(workspace).0.into_iter().filter(|(_, number)| numbers.contains(number)).collect();
+        }
+        self.0.iter().map(|(git, _)| git.clone()).collect()
+    }
+}
+
+/// The file system's own name of a file, which goes with it.
+fn number(path: &Path) -> Option<u64> {
+    fs::symlink_metadata(path).ok().map(|meta| meta.ino())
+}
+
 /// The `.git` folders and files below `workspace` (canonical), but not its own.
-pub fn find(workspace: &Path) -> Vec<PathBuf> {
+fn find(workspace: &Path) -> Vec<PathBuf> {
     let mut found: BTreeSet<PathBuf> = named(workspace).into_iter().collect();
     let mut waiting = VecDeque::from([workspace.to_owned()]);
     let mut left = MAX_FOLDERS;
@@ -80,5 +112,9 @@ mod tests {
         std::os::unix::fs::symlink("/etc", root.join("out")).unwrap();
         let expected = ["a/b/c/.git", "lib/.git", "node_modules/deep/.git"].map(|name| root.join(name));
         assert_eq!(find(&root), expected);
+        let mut known = Known::look(&root);
+        fs::rename(root.join("a"), root.join("moved")).unwrap();
+        fs::create_dir_all(root.join("own/.git")).unwrap();
+        assert_eq!(known.now(&root), ["lib/.git", "moved/b/c/.git", "node_modules/deep/.git"].map(|n| root.join(n)));
     }
 }

@@ -3,13 +3,14 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use rustix::fd::OwnedFd;
 
 use super::plan::{self, Place, Private};
 use super::spec::{Confinement, Level, Plan, Wrapping};
-use super::{launch, nested, probe};
+use super::{launch, probe};
+use super::nested::Known;
 use crate::base::proc::Wrapper;
 
 /// The sandbox of a session.
@@ -18,15 +19,14 @@ pub struct Sandbox {
     workspace: PathBuf,
     own: Vec<PathBuf>,
     readable: Vec<PathBuf>,
-    /// Looked for once: what commands of this session make themselves, they may also change and remove.
-    nested: OnceLock<Vec<PathBuf>>,
+    nested: Mutex<Option<Known>>,
     private: Mutex<Option<Private>>,
 }
 
 impl Sandbox {
     /// For commands in `workspace` (canonical). `own` are our folders, hidden but for `readable` in them.
     pub fn new(workspace: PathBuf, own: Vec<PathBuf>, readable: Vec<PathBuf>) -> Self {
-        Self { workspace, own, readable, nested: OnceLock::new(), private: Mutex::new(None) }
+        Self { workspace, own, readable, nested: Mutex::new(None), private: Mutex::new(None) }
     }
 
     /// What is put before a command that starts in `cwd`; `None` when nothing is.
@@ -73,7 +73,10 @@ impl Sandbox {
             own: self.own.clone(),
             readable: self.readable.clone(),
             nested: match level {
-                Level::Workspace => self.nested.get_or_init(|| nested::find(&self.workspace)).clone(),
+                Level::Workspace => {
+                    let mut nested = self.nested.lock().unwrap_or_else(PoisonError::into_inner);
+                    nested.get_or_insert_with(|| Known::look(&self.workspace)).now(&self.workspace)
+                }
                 Level::ReadOnly => Vec::new(),
             },
             private: self.private()?,
