@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use super::flow::call::Arg;
+use super::flow::wrapper::{BELOW, BELOW_OR_LINK};
 use super::{secrets, steering};
 use crate::base::path;
 
@@ -11,8 +12,6 @@ use crate::base::path;
 const MAX_MATCHES: usize = 5_000;
 /// Of a larger tree, not every link is followed.
 const MAX_WALKED: usize = 20_000;
-/// How a name that `find` will print is written.
-const BELOW: &str = "/{}";
 /// Of an argument longer than this, not every part is looked at.
 const MAX_OPTION_BYTES: usize = 256;
 
@@ -66,10 +65,14 @@ impl Place {
 
     /// What reading the word means. `deep`: everything below it is read as well.
     pub fn reading(&self, arg: &Arg, folders: &[PathBuf], deep: bool) -> Reading {
-        // What `find` names stands for anything below its folder, links as well.
-        if let Some(root) = arg.certain().and_then(|text| text.strip_suffix(BELOW)) {
-            let root = Arg::known(if root.is_empty() { "/" } else { root });
-            return self.reading_through_links(&root, folders);
+        // The name of any file below a folder.
+        let root_of = |end| arg.certain().and_then(|text| text.strip_suffix(end));
+        let whole = |root: &str| Arg::known(if root.is_empty() { "/" } else { root });
+        if let Some(root) = root_of(BELOW_OR_LINK) {
+            return self.reading_through_links(&whole(root), folders);
+        }
+        if let Some(root) = root_of(BELOW) {
+            return self.reading(&whole(root), folders, true);
         }
         if arg.open_at.is_some() {
             let process = arg.text.starts_with("/proc/");
@@ -152,6 +155,8 @@ impl Place {
         };
         secrets::is_process_inside(path)
             || secrets::is_disk(path)
+            // The project's own are what its programs run with; what is shown of them is redacted.
+            || (!path.starts_with(&self.workspace) && secrets::is_named_secret(path))
             || self.secrets.iter().any(inside)
             || (deep
                 && !path.starts_with("/proc")

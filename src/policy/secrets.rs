@@ -129,6 +129,11 @@ const IN_HOME: &[&str] = &[
     ".local/share/jupyter/runtime",
     ".config/atuin",
     ".local/share/atuin",
+    ".config/atlassian",
+    ".config/teleport",
+    ".tor",
+    ".jupyter/jupyter_server_config.json",
+    ".jupyter/jupyter_notebook_config.json",
     ".aws-sam",
     ".ansible/vault",
     // Other agents' keys and sessions.
@@ -360,6 +365,17 @@ pub fn places(home: Option<&Path>, own: &[&Path]) -> Vec<PathBuf> {
 pub fn is_process_inside(path: &Path) -> bool {
     let Ok(rest) = path.strip_prefix("/proc") else { return false };
     rest.components().skip(1).any(|part| PROC.iter().any(|name| part.as_os_str() == *name))
+}
+
+/// Whether a file is one of those in which a project keeps its passwords, or a key, wherever it lies.
+pub fn is_named_secret(path: &Path) -> bool {
+    const SAMPLES: &[&str] = &["example", "sample", "template", "dist", "defaults"];
+    const KEYS: &[&str] = &["id_rsa", "id_dsa", "id_ecdsa", "id_ed25519"];
+    let Some(name) = path.file_name().map(|name| name.to_string_lossy()) else { return false };
+    let settings = name.strip_prefix(".env").is_some_and(|rest| {
+        rest.is_empty() || rest.strip_prefix('.').is_some_and(|kind| !SAMPLES.contains(&kind))
+    });
+    settings || KEYS.contains(&&*name)
 }
 
 /// Whether the path is a disk: in its blocks lie everybody's files.

@@ -44,4 +44,5 @@ mod trust;
 mod tui_screen;
 mod turns;
 mod undo;
+mod walls_attacks;
 mod windows;
