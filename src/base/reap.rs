@@ -91,7 +91,9 @@ pub struct Leftovers(Mutex<Vec<Left>>);
 enum Left {
     Process(Process),
     /// Closing it ends what hangs on it.
-    Lifeline { _held: OwnedFd },
+    Lifeline {
+        _held: OwnedFd,
+    },
 }
 
 impl Leftovers {

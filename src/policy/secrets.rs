@@ -253,8 +253,16 @@ const ABSOLUTE: &[&str] = &[
 
 /// Secret too, but not for the sandbox to hide by name: it has a `/run`, `/dev` and `/proc` of its own, and Maven gives up
 /// where it finds its settings empty.
-const JUDGED_ONLY: &[&str] =
-    &["/run/secrets", "/var/run/secrets", "/dev/mem", "/dev/kmem", "/dev/port", "/dev/pts", "/dev/input", "/proc/kcore"];
+const JUDGED_ONLY: &[&str] = &[
+    "/run/secrets",
+    "/var/run/secrets",
+    "/dev/mem",
+    "/dev/kmem",
+    "/dev/port",
+    "/dev/pts",
+    "/dev/input",
+    "/proc/kcore",
+];
 const JUDGED_ONLY_IN_HOME: &[&str] = &[".m2/settings.xml"];
 
 /// Parts of `/proc/PID` that show another program's memory or variables.

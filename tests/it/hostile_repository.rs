@@ -149,7 +149,12 @@ fn looking_at_a_hostile_checkout_runs_and_leaks_nothing() {
         hostile.check(&args.join(" "), &(stdout(&output) + &stderr(&output)));
     }
     // Not even with a key at hand does the checkout choose who gets it.
-    let key = hostile.place.command(&["exec", "task"]).env("OPENAI_API_KEY", "k").env("OPENAI_BASE_URL", "http://127.0.0.1:9").output();
+    let key = hostile
+        .place
+        .command(&["exec", "task"])
+        .env("OPENAI_API_KEY", "k")
+        .env("OPENAI_BASE_URL", "http://127.0.0.1:9")
+        .output();
     let key = key.unwrap();
     hostile.check("exec", &(stdout(&key) + &stderr(&key)));
 }

@@ -167,7 +167,8 @@ pub fn judge(call: &Call, place: &Place) -> Option<Finding> {
         // Its letters may stand without a dash.
         "tar" | "bsdtar" => {
             let first = args.first().map_or("", |arg| arg.text.strip_prefix('-').unwrap_or(&arg.text));
-            options::has(args, &["-h", "--dereference"]) || first.contains('h') && !first.contains(['/', '.', '-'])
+            options::has(args, &["-h", "--dereference"])
+                || first.contains('h') && !first.contains(['/', '.', '-'])
         }
         _ => false,
     };

@@ -364,7 +364,8 @@ fn with_end(root: &Arg, end: &str) -> Arg {
 
 /// What `find` names. It is taken to name links only where it is told to follow or to look for them, or names everything.
 pub fn finds(args: &[Arg]) -> Vec<Arg> {
-    const FILTERS: [&str; 8] = ["-name", "-iname", "-path", "-ipath", "-wholename", "-regex", "-iregex", "-type"];
+    const FILTERS: [&str; 8] =
+        ["-name", "-iname", "-path", "-ipath", "-wholename", "-regex", "-iregex", "-type"];
     let has = |wanted: &[&str]| args.iter().any(|arg| wanted.contains(&arg.text.as_str()));
     let links = args.windows(2).any(|pair| pair[0].text.ends_with("type") && pair[1].text.contains('l'));
     let end = match has(&["-L", "-follow", "-lname", "-ilname"]) || links || !has(&FILTERS) {

@@ -14,7 +14,8 @@ const MAX_FOUND: usize = 64;
 /// A list of submodules, or a pointer, is not larger than this, in bytes.
 const MAX_BYTES: u64 = 256 * 1024;
 /// Folders of things that are installed or built.
-const PASSED: &[&str] = &[".git", "node_modules", "target", "__pycache__", ".venv", "venv", ".tox", ".gradle"];
+const PASSED: &[&str] =
+    &[".git", "node_modules", "target", "__pycache__", ".venv", "venv", ".tox", ".gradle"];
 
 /// The repositories that were there when a session began. What its commands make themselves they may also change and
 /// remove; these stay held wherever they are moved.
@@ -36,7 +37,8 @@ impl Known {
         let moved = |(git, known): &(PathBuf, u64)| number(git) != Some(*known);
         if self.0.iter().any(moved) {
             let numbers: BTreeSet<u64> = self.0.iter().map(|(_, number)| *number).collect();
-            self.0 = Self::look(workspace).0.into_iter().filter(|(_, number)| numbers.contains(number)).collect();
+            self.0 =
+                Self::look(workspace).0.into_iter().filter(|(_, number)| numbers.contains(number)).collect();
         }
         self.0.iter().map(|(git, _)| git.clone()).collect()
     }
@@ -107,14 +109,20 @@ mod tests {
         }
         fs::write(root.join("lib/.git"), "gitdir: ../.git/modules/lib").unwrap();
         fs::write(root.join("node_modules/deep/.git"), "gitdir: x").unwrap();
-        fs::write(root.join(".gitmodules"), "[submodule \"d\"]\n\tpath = node_modules/deep\n\tpath = ../..\n")
-            .unwrap();
+        fs::write(
+            root.join(".gitmodules"),
+            "[submodule \"d\"]\n\tpath = node_modules/deep\n\tpath = ../..\n",
+        )
+        .unwrap();
         std::os::unix::fs::symlink("/etc", root.join("out")).unwrap();
         let expected = ["a/b/c/.git", "lib/.git", "node_modules/deep/.git"].map(|name| root.join(name));
         assert_eq!(find(&root), expected);
         let mut known = Known::look(&root);
         fs::rename(root.join("a"), root.join("moved")).unwrap();
         fs::create_dir_all(root.join("own/.git")).unwrap();
-        assert_eq!(known.now(&root), ["lib/.git", "moved/b/c/.git", "node_modules/deep/.git"].map(|n| root.join(n)));
+        assert_eq!(
+            known.now(&root),
+            ["lib/.git", "moved/b/c/.git", "node_modules/deep/.git"].map(|n| root.join(n))
+        );
     }
 }

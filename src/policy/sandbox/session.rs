@@ -7,10 +7,10 @@ use std::sync::{Mutex, PoisonError};
 
 use rustix::fd::OwnedFd;
 
+use super::nested::Known;
 use super::plan::{self, Place, Private};
 use super::spec::{Confinement, Level, Plan, Wrapping};
 use super::{launch, probe};
-use super::nested::Known;
 use crate::base::proc::Wrapper;
 
 /// The sandbox of a session.

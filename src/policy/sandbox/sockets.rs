@@ -15,7 +15,8 @@ const MAX_SOCKETS: usize = 512;
 pub fn outside(plan: &Plan) -> BTreeSet<PathBuf> {
     let table = std::fs::read("/proc/net/unix").unwrap_or_default();
     let named = named_in(&table);
-    let hidden_anyway = |path: &Path| plan.blank.iter().chain(&plan.scratch).any(|folder| path.starts_with(folder));
+    let hidden_anyway =
+        |path: &Path| plan.blank.iter().chain(&plan.scratch).any(|folder| path.starts_with(folder));
     named
         .into_iter()
         // What belongs to the project, such as a database in it, is the project's.
