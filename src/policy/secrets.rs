@@ -350,6 +350,8 @@ fn all(homes: &[PathBuf], variable: impl Fn(&str) -> Option<PathBuf>) -> impl It
 /// Every secret of this machine that exists, links followed: what hides the real place hides the link as well.
 pub fn existing(homes: &[PathBuf], variable: impl Fn(&str) -> Option<PathBuf>) -> BTreeSet<PathBuf> {
     all(homes, variable)
+        // Most are not there, and one look tells.
+        .filter(|path| path.symlink_metadata().is_ok())
         .filter_map(|path| path.canonicalize().ok())
         // A link to a whole home, or to `/`, would hide what is needed to work.
         .filter(|path| path.components().count() > 2 && !homes.contains(path))

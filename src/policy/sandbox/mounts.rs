@@ -96,7 +96,7 @@ pub fn build(
     steps.extend(plan.blank.iter().map(|path| (path.0.clone(), Step::Blank)));
     steps.extend(plan.blank_files.iter().map(|path| (path.0.clone(), Step::BlankFile)));
     steps.extend(sockets.iter().map(|path| (path.clone(), Step::BlankFile)));
-    let empty = empty_file().map_err(trouble("an empty file"))?;
+    let empty = nothing().map_err(trouble("an empty file"))?;
     steps.extend(pinned.iter().map(|path| (path.clone(), Step::Again { fixed: false })));
     steps.extend(held.iter().map(|path| (path.clone(), Step::Again { fixed: true })));
     let devices = devices()?;
@@ -184,17 +184,20 @@ fn cache_name(path: &Path) -> String {
     digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// What is seen in place of each hidden file, and the mount that it is on, without which it could not be copied.
+/// What is seen in place of each hidden file or folder, and the mount that it is on, without which it could not be copied.
 struct Empty {
     file: OwnedFd,
+    folder: OwnedFd,
     _mount: OwnedFd,
 }
 
-fn empty_file() -> Result<Empty, Errno> {
+fn nothing() -> Result<Empty, Errno> {
     let mount = memory("4k", "755")?;
     let flags = OFlags::CREATE | OFlags::RDONLY | OFlags::CLOEXEC;
     let file = rustix::fs::openat(&mount, "empty", flags, Mode::from_raw_mode(0o444))?;
-    Ok(Empty { file, _mount: mount })
+    rustix::fs::mkdirat(&mount, "folder", Mode::from_raw_mode(0o755))?;
+    let folder = rustix::fs::openat(&mount, "folder", OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
+    Ok(Empty { file, folder, _mount: mount })
 }
 
 fn apply(
@@ -216,6 +219,13 @@ fn apply(
         }
         Step::Blank => {
             let Some(target) = visible(path)? else { return Ok(()) };
+            let shown = [&plan.kept, &plan.writable, &plan.scratch, &plan.caches];
+            if !shown.iter().any(|list| list.iter().any(|inside| inside.starts_with(path))) {
+                let copied = copy_of(empty.folder.as_fd()).map_err(trouble(&what))?;
+                system::restrict(copied.as_fd(), RDONLY, true).map_err(io_trouble(&what))?;
+                return place(&copied, target.as_fd()).map_err(trouble(&what));
+            }
+            // What is seen in it all the same needs a place.
             let mount = memory("1m", "755").map_err(trouble(&what))?;
             place(&mount, target.as_fd()).map_err(trouble(&what))?;
             emptied.push(mount);
