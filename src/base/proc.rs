@@ -85,6 +85,8 @@ pub struct Outcome {
     pub leader: i32,
     pub output: Captured,
     pub side: Vec<u8>,
+    /// The wrapper's: what it left running goes on while this is open.
+    pub lifeline: Option<OwnedFd>,
 }
 
 /// Output in bounded memory: everything in `head` if it fits, else the two ends.
@@ -302,7 +304,7 @@ pub async fn run(
         None => Exit::Signal(Signal::KILL.as_raw()),
     };
     let side = if spec.side_fd.is_some() { read_ready(side_reader) } else { Vec::new() };
-    Ok(Outcome { exit, timed_out, cancelled, leader, output: sink.captured, side })
+    Ok(Outcome { exit, timed_out, cancelled, leader, output: sink.captured, side, lifeline })
 }
 
 /// The command as it is started, the files it finds open, and what keeps a wrapper alive.

@@ -2,6 +2,7 @@
 //! Knows nothing of commands or their output.
 
 use std::collections::HashSet;
+use std::os::fd::OwnedFd;
 use std::sync::{Mutex, PoisonError};
 
 use rustix::process::{Pid, Signal};
@@ -84,22 +85,39 @@ pub fn signal_all(leader: i32, signal: Signal) {
 
 /// Processes that outlived their command (`server &`). They end with the agent: dropping this kills them.
 #[derive(Debug, Default)]
-pub struct Leftovers(Mutex<Vec<Process>>);
+pub struct Leftovers(Mutex<Vec<Left>>);
+
+#[derive(Debug)]
+enum Left {
+    Process(Process),
+    /// Closing it ends what hangs on it.
+    Lifeline {
+        _held: OwnedFd,
+    },
+}
 
 impl Leftovers {
-    /// Remembers what is still alive of the command with this leader; returns how many processes that are.
-    pub fn note(&self, leader: i32) -> usize {
+    /// Remembers what is still alive of the command with this leader; returns how many processes that are. With a
+    /// `lifeline` what stands in the leader's own session is only their keeper.
+    pub fn note(&self, leader: i32, lifeline: Option<OwnedFd>) -> usize {
         let mut alive = family(leader);
-        alive.retain(|process| process.pid != leader);
+        alive.retain(|process| {
+            let is_keeper = || read_row(process.pid).is_some_and(|row| row.session == leader);
+            process.pid != leader && !(lifeline.is_some() && is_keeper())
+        });
         let count = alive.len();
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).append(&mut alive);
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.extend(alive.into_iter().map(Left::Process));
+        all.extend(lifeline.map(|held| Left::Lifeline { _held: held }));
         count
     }
 
     /// Kills all of them.
     pub fn kill(&self) {
-        for process in self.0.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
-            if read_row(process.pid).is_some_and(|row| row.process == process) {
+        for left in self.0.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+            if let Left::Process(process) = left
+                && read_row(process.pid).is_some_and(|row| row.process == process)
+            {
                 send(process.pid, Signal::KILL);
             }
         }

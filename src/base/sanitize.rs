@@ -75,6 +75,26 @@ pub fn reveal(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// `text` with what [`clean`] takes out written as escapes, such as `\u202e`: JSON keeps its value, and whatever else is
+/// printed is harmless.
+pub fn escape(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(needs_work) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if !needs_work(c) {
+            out.push(c);
+            continue;
+        }
+        for unit in c.encode_utf16(&mut [0; 2]) {
+            // Writing to a String cannot fail.
+            let _ = write!(out, "\\u{unit:04x}");
+        }
+    }
+    Cow::Owned(out)
+}
+
 /// Whether text that is one cell of the screen would steer the terminal or deceive the reader.
 pub fn is_harmful(symbol: &str) -> bool {
     symbol.bytes().any(|byte| !(b' '..=b'~').contains(&byte))
@@ -192,6 +212,14 @@ mod tests {
             prop_assert_eq!(clean(&cleaned), cleaned.as_ref());
             let revealed = reveal(&text);
             prop_assert!(!revealed.chars().any(needs_work));
+        }
+
+        #[test]
+        fn json_keeps_its_value(text in "(\\PC|\\pC|\u{1b}|\u{9b}|\u{e0041}|\u{202e}){0,40}") {
+            let json = serde_json::json!([text]).to_string();
+            let cleaned = escape(&json);
+            prop_assert!(!cleaned.chars().any(needs_work));
+            prop_assert_eq!(serde_json::from_str::<[String; 1]>(&cleaned).ok(), Some([text]));
         }
 
         #[test]

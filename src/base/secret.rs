@@ -50,7 +50,7 @@ pub fn is_credential_name(name: &str) -> bool {
         return true;
     }
     let upper = name.to_ascii_uppercase();
-    const ENDINGS: [&str; 14] = [
+    const ENDINGS: [&str; 15] = [
         "_KEY",
         "APIKEY",
         "_TOKEN",
@@ -65,6 +65,7 @@ pub fn is_credential_name(name: &str) -> bool {
         "_SECRETS",
         "_CREDENTIAL",
         "_COOKIE",
+        "WEBHOOK_URL",
     ];
     const PARTS: [&str; 3] = ["SECRET_", "_TOKEN_", "PRIVATE_KEY"];
     const WHOLE: [&str; 3] = ["TOKEN", "SECRET", "APIKEY"];
@@ -78,7 +79,7 @@ pub fn is_credential_name(name: &str) -> bool {
 /// Whether a value looks like a key, whatever its variable is called: the marks that issuers put in front, a private key, or
 /// an address with a password.
 fn is_credential_value(value: &str) -> bool {
-    const MARKS: [&str; 16] = [
+    const MARKS: [&str; 34] = [
         "sk-",
         "sk_live_",
         "rk_live_",
@@ -95,6 +96,25 @@ fn is_credential_value(value: &str) -> bool {
         "npm_",
         "hf_",
         "AIza",
+        "xapp-",
+        "sk_test_",
+        "rk_test_",
+        "whsec_",
+        "dop_v1_",
+        "shpat_",
+        "glrt-",
+        "pypi-",
+        "dckr_pat_",
+        "gsk_",
+        "pplx-",
+        "tvly-",
+        "lin_api_",
+        "ya29.",
+        "AGE-SECRET-KEY-",
+        "eyJhbGciOi",
+        // Whoever knows these addresses may write there.
+        "https://hooks.slack.com/services/",
+        "https://discord.com/api/webhooks/",
     ];
     let long = value.len() >= 16 && !value.contains(char::is_whitespace);
     let with_password = || {
@@ -140,6 +160,7 @@ mod tests {
             "postgres://user:pass@host/db",
             "-----BEGIN RSA PRIVATE KEY-----\nx",
             "AKIA0123456789ABCDEF",
+            "https://hooks.slack.com/services/T0/B0/x",
         ] {
             assert!(is_credential_value(value), "{value}");
         }

@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::io::Write;
 use std::process::ExitCode;
 
-use crate::base::sanitize::{clean, reveal};
+use crate::base::sanitize::{clean, escape, reveal};
 use crate::config::load::ConfigError;
 use crate::note::error::NoteError;
 use crate::provider::api::ProviderError;
@@ -104,13 +104,14 @@ pub fn say(text: &str) -> Result<(), Failure> {
     print(&clean(text))
 }
 
-/// Writes to standard output as it is; a closed pipe is no failure.
+/// Writes JSON and the like to standard output: what could steer a terminal is written as a `\u` escape, which JSON
+/// readers undo, and all else as it is. A closed pipe is no failure.
 ///
 /// # Errors
 /// When the output is lost for another reason, such as a full disk.
 pub fn print(text: &str) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    match out.write_all(escape(text).as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::new(
             Kind::Task,
             format!("the output could not be written: {error}"),

@@ -73,7 +73,12 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
     let vars = Raw::from_vars(sources.vars)
         .map_err(|what| bad(what, "correct or unset the variable; `mycode --help` lists the values"))?;
     let project_path = paths::project_config(sources.workspace);
-    let project = match read(&project_path)? {
+    let project = match read_project(sources.workspace)? {
+        None if leads_out(&project_path, sources.workspace) => {
+            let path = project_path.display();
+            notices.push(format!("{path} is a link that leads out of the project: ignored."));
+            Raw::default()
+        }
         None => Raw::default(),
         Some(text) => {
             let trust = Trust::new(&sources.paths.project(sources.workspace));
@@ -145,9 +150,22 @@ impl Loaded {
 /// When the file cannot be read or parsed.
 pub fn project_wishes(workspace: &Path) -> Result<Option<(String, Vec<String>)>, ConfigError> {
     let path = paths::project_config(workspace);
-    let Some(text) = read(&path)? else { return Ok(None) };
+    let Some(text) = read_project(workspace)? else { return Ok(None) };
     let (_, personal) = Raw::parse_project(&text, false).map_err(|what| unparsable(&path, &what))?;
     Ok(Some((text, personal)))
+}
+
+/// The project's own file. Even what is wrong with a text tells of it: nothing is read that a link brings in from outside.
+fn read_project(workspace: &Path) -> Result<Option<String>, ConfigError> {
+    let path = paths::project_config(workspace);
+    if leads_out(&path, workspace) { Ok(None) } else { read(&path) }
+}
+
+fn leads_out(path: &Path, workspace: &Path) -> bool {
+    match (path.canonicalize(), workspace.canonicalize()) {
+        (Ok(path), Ok(workspace)) => !path.starts_with(workspace),
+        _ => false,
+    }
 }
 
 fn read(path: &Path) -> Result<Option<String>, ConfigError> {

@@ -81,7 +81,9 @@ impl Law {
     /// Looks at the files again; returns whether the rendered text changed.
     pub fn refresh(&mut self, workspace: &Path) -> bool {
         let mut now = BTreeMap::new();
-        for (depth, folder) in chain(workspace).into_iter().enumerate() {
+        let folders = chain(workspace);
+        let top = folders[0].clone();
+        for (depth, folder) in folders.into_iter().enumerate() {
             let Some(path) = rules_file(&folder) else { continue };
             let Ok(meta) = fs::metadata(&path) else { continue };
             if !meta.is_file() {
@@ -91,6 +93,11 @@ impl Law {
             let known = self.files.get(&depth).filter(|(old, seen, _)| *old == path && *seen == stamp);
             let text = match known {
                 Some((.., text)) => text.clone(),
+                None if leads_astray(&path, &top) => {
+                    "This rules file is a link to something that is no rules file of this project: it is left out. \
+                     Tell the user so."
+                        .to_owned()
+                }
                 None if meta.len() > MAX_BYTES => format!(
                     "This rules file has {}, more than the limit of {}: it is left out. Tell the user so.",
                     text::human_bytes(meta.len()),
@@ -184,6 +191,18 @@ fn chain(workspace: &Path) -> Vec<PathBuf> {
     vec![workspace.to_owned()]
 }
 
+/// Whether the file is a link to what a checkout must not send off: anything outside of it, or that is no text for reading.
+fn leads_astray(path: &Path, top: &Path) -> bool {
+    const TEXTS: [&str; 4] = ["md", "mdc", "markdown", "txt"];
+    if !fs::symlink_metadata(path).is_ok_and(|meta| meta.is_symlink()) {
+        return false;
+    }
+    let (Ok(real), Ok(top)) = (path.canonicalize(), top.canonicalize()) else { return true };
+    let is_text = real.extension().and_then(|name| name.to_str()).is_some_and(|name| TEXTS.contains(&name));
+    let is_rules = real.file_name().is_some_and(|name| name.to_string_lossy().ends_with("rules"));
+    !real.starts_with(&top) || !(is_text || is_rules)
+}
+
 fn rules_file(folder: &Path) -> Option<PathBuf> {
     let exact = folder.join(NAMES[0]);
     if exact.is_file() {
@@ -200,6 +219,27 @@ fn rules_file(folder: &Path) -> Option<PathBuf> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_link_out_of_the_project_is_not_sent() {
+        use std::os::unix::fs::symlink;
+        let dir = tempfile::tempdir().unwrap();
+        let project = dir.path().join("project");
+        fs::create_dir_all(project.join("docs")).unwrap();
+        fs::write(dir.path().join("secret.md"), "hunter2").unwrap();
+        fs::write(project.join(".env"), "PIN=hunter2").unwrap();
+        fs::write(project.join("docs/rules.md"), "indent by two").unwrap();
+        for (target, sent) in [("../secret.md", false), (".env", false), ("docs/rules.md", true)] {
+            let link = project.join("AGENTS.md");
+            symlink(target, &link).unwrap();
+            let mut law = Law::default();
+            law.refresh(&project);
+            let text = law.part().unwrap().text.to_string();
+            assert!(!text.contains("hunter2"), "{text}");
+            assert_eq!((text.contains("indent by two"), text.contains("left out")), (sent, !sent), "{text}");
+            fs::remove_file(&link).unwrap();
+        }
+    }
 
     #[test]
     fn from_the_root_down_nearest_last_and_removal_is_said() {

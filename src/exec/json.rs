@@ -25,6 +25,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::printer::{Printer, end_words, result_line};
+use crate::base::sanitize;
 use crate::model::item::{Item, ItemId, ToolResult};
 use crate::protocol::approval::Question;
 use crate::protocol::event::{Event, TurnEnd};
@@ -45,7 +46,7 @@ impl<O: Write> Json<O> {
         if let Some(object) = event.as_object_mut() {
             object.retain(|_, value| !value.is_null());
         }
-        let mut line = event.to_string();
+        let mut line = sanitize::escape(&event.to_string()).into_owned();
         line.push('\n');
         self.out.write_all(line.as_bytes())?;
         self.out.flush()

@@ -4,11 +4,14 @@
 use std::path::{Path, PathBuf};
 
 use super::flow::call::Arg;
+use super::flow::wrapper::{BELOW, BELOW_OR_LINK};
 use super::{secrets, steering};
 use crate::base::path;
 
 /// Patterns that match more than this are not looked through.
 const MAX_MATCHES: usize = 5_000;
+/// Of a larger tree, not every link is followed.
+const MAX_WALKED: usize = 20_000;
 /// Of an argument longer than this, not every part is looked at.
 const MAX_OPTION_BYTES: usize = 256;
 
@@ -62,6 +65,15 @@ impl Place {
 
     /// What reading the word means. `deep`: everything below it is read as well.
     pub fn reading(&self, arg: &Arg, folders: &[PathBuf], deep: bool) -> Reading {
+        // The name of any file below a folder.
+        let root_of = |end| arg.certain().and_then(|text| text.strip_suffix(end));
+        let whole = |root: &str| Arg::known(if root.is_empty() { "/" } else { root });
+        if let Some(root) = root_of(BELOW_OR_LINK) {
+            return self.reading_through_links(&whole(root), folders);
+        }
+        if let Some(root) = root_of(BELOW) {
+            return self.reading(&whole(root), folders, true);
+        }
         if arg.open_at.is_some() {
             let process = arg.text.starts_with("/proc/");
             return if process { Reading::Secret(arg.text.clone()) } else { Reading::Unknown };
@@ -86,6 +98,22 @@ impl Place {
             }
         }
         Reading::Free
+    }
+
+    /// What reading everything below the word means for a program that goes where links lead.
+    pub fn reading_through_links(&self, arg: &Arg, folders: &[PathBuf]) -> Reading {
+        let found = self.reading(arg, folders, true);
+        if found != Reading::Free || arg.certain().is_none() {
+            return found;
+        }
+        let roots = self.resolved(&arg.text, false, folders).unwrap_or_default();
+        let secret = roots.iter().find_map(|root| {
+            let entries = walkdir::WalkDir::new(root).into_iter();
+            let entries = entries.filter_entry(|entry| entry.file_name() != ".git").take(MAX_WALKED);
+            let mut links = entries.flatten().filter(|entry| entry.path_is_symlink());
+            links.find(|link| self.is_secret(&path::follow(link.path()), true))
+        });
+        secret.map_or(Reading::Free, |link| Reading::Secret(link.path().display().to_string()))
     }
 
     /// A secret place that the pattern would match if it were there.
@@ -126,6 +154,9 @@ impl Place {
                 && !(self.workspace.starts_with(secret) && path.starts_with(&self.workspace))
         };
         secrets::is_process_inside(path)
+            || secrets::is_disk(path)
+            // The project's own are what its programs run with; what is shown of them is redacted.
+            || (!path.starts_with(&self.workspace) && secrets::is_named_secret(path))
             || self.secrets.iter().any(inside)
             || (deep
                 && !path.starts_with("/proc")

@@ -5,6 +5,7 @@ use super::assess::changers::is_changer;
 use super::assess::finding::Grade;
 use super::assess::interpreters::is_interpreter;
 use super::assess::lookers::is_looker;
+use super::assess::network;
 use super::command::{Judged, Segment};
 use super::flow::call::Arg;
 use super::flow::wrapper::is_shell;
@@ -70,7 +71,7 @@ const WITH_SUBCOMMAND: &[&str] = &[
     "meson",
 ];
 
-/// Programs for which no prefix is offered: they run whatever follows, or reach anywhere.
+/// Programs for which no prefix is offered: they run whatever follows. So do those that reach beyond the workspace.
 const RECKLESS: &[&str] = &[
     "env",
     "xargs",
@@ -98,12 +99,7 @@ const RECKLESS: &[&str] = &[
     "watch",
     "entr",
     "flock",
-    "strace",
-    "ltrace",
-    "gdb",
-    "lldb",
     "valgrind",
-    "perf",
     "ed",
     "ex",
     "vi",
@@ -117,43 +113,12 @@ const RECKLESS: &[&str] = &[
     "npx",
     "pnpx",
     "bunx",
-    "uvx",
-    "pipx",
-    "tmux",
-    "screen",
-    "socat",
-    "nc",
-    "ncat",
-    "netcat",
-    "curl",
-    "wget",
-    "ssh",
-    "scp",
-    "sftp",
-    "sudo",
-    "doas",
-    "su",
-    "pkexec",
-    "runuser",
-    "chroot",
-    "nsenter",
-    "unshare",
     "busybox",
     "toybox",
     "sqlite3",
     "psql",
     "mysql",
-    "kill",
-    "killall",
-    "pkill",
     "dd",
-    "mount",
-    "umount",
-    "systemctl",
-    "crontab",
-    "at",
-    "gpg",
-    "openssl",
     "man",
     "less",
     "cd",
@@ -167,7 +132,6 @@ const RECKLESS: &[&str] = &[
     "dot",
     "make-install",
     "catchsegv",
-    "init",
 ];
 
 /// Sub-commands that run whatever follows, or change what later ones run.
@@ -243,7 +207,9 @@ fn of_segment(segment: &Segment) -> Option<String> {
     let words: Vec<&str> = call.argv.iter().take(3).map_while(Arg::certain).collect();
     let program = *words.first()?;
     let name = call.name();
-    let reckless = RECKLESS.contains(&name)
+    let beyond = network::reaches_beyond(name) && !WITH_SUBCOMMAND.contains(&name);
+    let reckless = beyond
+        || RECKLESS.contains(&name)
         || is_interpreter(name)
         || is_shell(name)
         || is_changer(name)

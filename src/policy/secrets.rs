@@ -87,7 +87,71 @@ const IN_HOME: &[&str] = &[
     ".electrum",
     ".bitcoin",
     ".ethereum",
+    ".env",
+    ".databrickscfg",
+    ".config/databricks",
+    ".railway",
+    ".cloudflared",
+    ".ngrok2",
+    ".config/ngrok",
+    ".config/Yubico",
+    ".config/argocd",
+    ".argocd",
+    ".config/helm/registry",
+    ".talos",
+    ".tsh",
+    ".config/tailscale",
+    ".config/remmina",
+    ".local/share/remmina",
+    ".config/filezilla",
+    ".subversion/auth",
+    ".pulumi/credentials.json",
+    ".sentryclirc",
+    ".supabase",
+    ".config/vercel",
+    ".local/share/com.vercel.cli",
+    ".config/scw",
+    ".config/linode-cli",
+    ".linode-cli",
+    ".config/exoscale",
+    ".config/snowflake",
+    ".snowflake",
+    ".snowsql",
+    ".bluemix",
+    ".mc",
+    ".config/mc",
+    ".chef",
+    ".jira.d",
+    ".config/flyctl",
+    ".config/solana",
+    ".foundry/keystores",
+    ".near-credentials",
+    ".local/share/jupyter/runtime",
+    ".config/atuin",
+    ".local/share/atuin",
+    ".config/atlassian",
+    ".config/teleport",
+    ".tor",
+    ".jupyter/jupyter_server_config.json",
+    ".jupyter/jupyter_notebook_config.json",
+    ".aws-sam",
+    ".ansible/vault",
     // Other agents' keys and sessions.
+    ".local/share/opencode",
+    ".config/opencode",
+    ".local/share/crush",
+    ".config/goose",
+    ".local/share/amp",
+    ".qwen",
+    ".kiro",
+    // Editors keep the tokens of their extensions there.
+    ".config/Code/User/globalStorage",
+    ".config/Code - Insiders/User/globalStorage",
+    ".config/VSCodium/User/globalStorage",
+    ".config/Cursor/User/globalStorage",
+    ".config/Windsurf/User/globalStorage",
+    ".vscode-server/data/User/globalStorage",
+    ".cursor-server/data/User/globalStorage",
     ".claude",
     ".claude.json",
     ".codex",
@@ -141,6 +205,9 @@ const IN_HOME: &[&str] = &[
     ".zsh_history",
     ".history",
     ".sh_history",
+    ".ash_history",
+    ".zhistory",
+    ".ipython/profile_default/history.sqlite",
     ".histfile",
     ".local/share/fish/fish_history",
     ".python_history",
@@ -186,8 +253,16 @@ const ABSOLUTE: &[&str] = &[
 
 /// Secret too, but not for the sandbox to hide by name: it has a `/run`, `/dev` and `/proc` of its own, and Maven gives up
 /// where it finds its settings empty.
-const JUDGED_ONLY: &[&str] =
-    &["/run/secrets", "/var/run/secrets", "/dev/mem", "/dev/kmem", "/dev/port", "/proc/kcore"];
+const JUDGED_ONLY: &[&str] = &[
+    "/run/secrets",
+    "/var/run/secrets",
+    "/dev/mem",
+    "/dev/kmem",
+    "/dev/port",
+    "/dev/pts",
+    "/dev/input",
+    "/proc/kcore",
+];
 const JUDGED_ONLY_IN_HOME: &[&str] = &[".m2/settings.xml"];
 
 /// Parts of `/proc/PID` that show another program's memory or variables.
@@ -275,6 +350,8 @@ fn all(homes: &[PathBuf], variable: impl Fn(&str) -> Option<PathBuf>) -> impl It
 /// Every secret of this machine that exists, links followed: what hides the real place hides the link as well.
 pub fn existing(homes: &[PathBuf], variable: impl Fn(&str) -> Option<PathBuf>) -> BTreeSet<PathBuf> {
     all(homes, variable)
+        // Most are not there, and one look tells.
+        .filter(|path| path.symlink_metadata().is_ok())
         .filter_map(|path| path.canonicalize().ok())
         // A link to a whole home, or to `/`, would hide what is needed to work.
         .filter(|path| path.components().count() > 2 && !homes.contains(path))
@@ -298,6 +375,23 @@ pub fn places(home: Option<&Path>, own: &[&Path]) -> Vec<PathBuf> {
 pub fn is_process_inside(path: &Path) -> bool {
     let Ok(rest) = path.strip_prefix("/proc") else { return false };
     rest.components().skip(1).any(|part| PROC.iter().any(|name| part.as_os_str() == *name))
+}
+
+/// Whether a file is one of those in which a project keeps its passwords, or a key, wherever it lies.
+pub fn is_named_secret(path: &Path) -> bool {
+    const SAMPLES: &[&str] = &["example", "sample", "template", "dist", "defaults"];
+    const KEYS: &[&str] = &["id_rsa", "id_dsa", "id_ecdsa", "id_ed25519"];
+    let Some(name) = path.file_name().map(|name| name.to_string_lossy()) else { return false };
+    let settings = name.strip_prefix(".env").is_some_and(|rest| {
+        rest.is_empty() || rest.strip_prefix('.').is_some_and(|kind| !SAMPLES.contains(&kind))
+    });
+    settings || KEYS.contains(&&*name)
+}
+
+/// Whether the path is a disk: in its blocks lie everybody's files.
+pub fn is_disk(path: &Path) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    path.starts_with("/dev") && std::fs::metadata(path).is_ok_and(|meta| meta.file_type().is_block_device())
 }
 
 /// Whether code names a secret place.

@@ -132,9 +132,10 @@ pub fn is_rules_file(name: &std::ffi::OsStr) -> bool {
 
 /// Whether changing a path, relative to the workspace, steers other programs.
 pub fn steers(inside: &Path) -> bool {
+    let first = inside.components().next();
+    // Also that of a repository, a worktree or a submodule in a folder below.
     let mut parts = inside.components();
-    let first = parts.next();
-    if first.is_some_and(|name| name.as_os_str() == ".git") {
+    if parts.by_ref().any(|name| name.as_os_str() == ".git") {
         let rest = parts.as_path();
         // `.git` itself may be replaced as a whole; submodules' folders hold what theirs steers.
         return rest.as_os_str().is_empty()

@@ -100,14 +100,20 @@ fn a_session_that_could_not_be_begun_leaves_nothing_behind() {
 
 #[test]
 fn a_configuration_that_is_no_file_is_refused_and_not_read() {
-    let server = FakeServer::start(vec![answer().text("Done.").into()]);
+    let server = FakeServer::start(vec![answer().text("Done.").into(), answer().text("Done.").into()]);
     let place = Workplace::new();
     place.file(".mycode/x", "");
     let config = place.project().join(".mycode/config.toml");
+    // What is wrong with a text tells of it: a checkout's link brings in nothing from outside.
     symlink("/dev/zero", &config).unwrap();
     let output = place.exec(&server.base_url(), &["task"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stderr(&output).contains("leads out of the project: ignored"), "{}", stderr(&output));
+    fs::remove_file(&config).unwrap();
+    rustix::fs::mkfifoat(rustix::fs::CWD, &config, rustix::fs::Mode::from_raw_mode(0o600)).unwrap();
+    let output = place.exec(&server.base_url(), &["task"]);
     assert_eq!(output.status.code(), Some(3));
-    assert!(stderr(&output).contains("is a character device"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("is a named pipe"), "{}", stderr(&output));
     fs::remove_file(&config).unwrap();
     File::create(&config).unwrap().set_len(2 * 1024 * 1024).unwrap();
     let output = place.exec(&server.base_url(), &["task"]);

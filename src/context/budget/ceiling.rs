@@ -30,7 +30,16 @@ pub fn ceiling(text: &str) -> u32 {
             let changed = changes(&bytes[at..end]);
             let joins = end - at == 1 && bytes.get(end).is_some_and(u8::is_ascii_alphabetic);
             let same = (end - at - 1) as f64 - changed;
-            (if joins { 0.45 } else { 0.9 } + 0.6 * changed + same / 6.0, end)
+            let first = match byte {
+                // Code and paths taught the tokenizer words with these in front, such as `.len` or `/src`.
+                b'.' | b'_' | b'/' | b'-' | b'(' | b'[' | b'"' | b'\'' | b'$' | b'@' | b'#' | b'<'
+                    if joins =>
+                {
+                    0.45
+                }
+                _ => 0.9,
+            };
+            (first + 0.6 * changed + same / 6.0, end)
         } else {
             wide(text, at)
         };

@@ -2,7 +2,7 @@
 
 use super::finding::{Effect, Finding, Grade};
 use super::options;
-use super::touch::{changing, device, of_change, reading, secret};
+use super::touch::{changing, device, of_change, reading, secret, through_links};
 use crate::policy::flow::call::{Arg, Call};
 use crate::policy::place::{Changing, Place, Reading};
 
@@ -127,6 +127,14 @@ pub fn judge(call: &Call, place: &Place) -> Option<Finding> {
     {
         finding.raise(Finding::new(Grade::Unsure, format!("it is told by {option} to do more")));
     }
+    match name {
+        // What only shows them has been let through before.
+        "date" | "hostname" => {
+            finding.raise(Finding::new(Grade::Outside, format!("it changes the machine's {name}")));
+        }
+        "mknod" => finding.raise(Finding::new(Grade::Unsure, "it makes a device")),
+        _ => {}
+    }
     if name == "dd" {
         finding.raise(dd(call, place));
         return Some(finding);
@@ -154,6 +162,20 @@ pub fn judge(call: &Call, place: &Place) -> Option<Finding> {
         }
         Here => (Vec::new(), optionless.clone()),
     };
+    let follows = match name {
+        "cp" | "rsync" => options::has(args, &["-L", "--dereference", "--copy-links"]),
+        // Its letters may stand without a dash.
+        "tar" | "bsdtar" => {
+            let first = args.first().map_or("", |arg| arg.text.strip_prefix('-').unwrap_or(&arg.text));
+            options::has(args, &["-h", "--dereference"])
+                || first.contains('h') && !first.contains(['/', '.', '-'])
+        }
+        _ => false,
+    };
+    let followed = if follows { optionless.as_slice() } else { &[] };
+    for arg in followed {
+        finding.raise(through_links(arg, call, place));
+    }
     for arg in &read {
         finding.raise(reading(arg, call, place, recursive || name == "rsync"));
         if matches!(name, "ln" | "link") && matches!(place.changing(arg, &call.folders), Changing::Outside(_))

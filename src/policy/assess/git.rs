@@ -377,6 +377,13 @@ fn look(sub: &str, call: &Call, place: &Place) -> Finding {
             finding.raise(secret(&what));
         }
     }
+    // It then goes through the folder itself, whether git knows it or not.
+    if sub == "grep"
+        && options::has(args, &["--no-index", "--untracked"])
+        && let Reading::Secret(what) = place.reading(&Arg::known("."), &call.folders, true)
+    {
+        finding.raise(secret(&what));
+    }
     finding
 }
 

@@ -241,6 +241,25 @@ pub fn asks_version(args: &[Arg]) -> bool {
         || matches!(args, [one] if matches!(one.certain(), Some("-V" | "-v")))
 }
 
+/// Whether a program that reads trees goes where links in them lead.
+pub fn follows_links(call: &Call) -> bool {
+    let letter = match call.name() {
+        "grep" | "egrep" | "fgrep" | "ugrep" | "zgrep" => 'R',
+        "rg" => 'L',
+        "ag" => 'f',
+        // It follows them unless it is told not to, but only where it is told to go down.
+        "diff" | "colordiff" => 'r',
+        _ => return false,
+    };
+    call.args().iter().any(|arg| {
+        let text = arg.text.as_str();
+        let letters = text.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
+        letters.is_some_and(|letters| letters.contains(letter))
+            || ["--dereference-recursive", "--follow", "--recursive"].contains(&text)
+                && !(text == "--recursive" && letter == 'R')
+    })
+}
+
 /// Whether the name is that of a program in the table.
 pub fn is_looker(name: &str) -> bool {
     LOOKERS.iter().any(|looker| looker.name == name)

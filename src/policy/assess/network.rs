@@ -240,6 +240,12 @@ const ENDING: &[&str] = &["mkfs", "wipefs", "sgdisk", "cryptsetup", "blkdiscard"
 
 const LOCAL: &[&str] = &["localhost", "127.0.0.1", "[::1]", "0.0.0.0", "::1"];
 
+/// Whether the program reaches other machines, the system or what lasts, whatever its words.
+pub fn reaches_beyond(name: &str) -> bool {
+    matches!(name, "curl" | "wget" | "kill" | "rsync")
+        || [REMOTE, SYSTEM, LASTING, ENDING].iter().any(|list| list.contains(&name))
+}
+
 /// What the call does, when it is one of these.
 pub fn judge(call: &Call, place: &Place) -> Option<Finding> {
     let name = call.name();

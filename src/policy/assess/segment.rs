@@ -167,6 +167,7 @@ fn look(call: &Call, place: &Place, opens: Opens) -> Finding {
     let mut finding = Finding::looks();
     let pattern = lookers::pattern_of(call);
     let name = call.name();
+    let follows = lookers::follows_links(call);
     for (at, arg) in call.args().iter().enumerate() {
         // A delimiter, not a path.
         let delimiter = matches!((name, arg.text.as_str()), ("cut", "-d/") | ("sort", "-t/"));
@@ -181,6 +182,7 @@ fn look(call: &Call, place: &Place, opens: Opens) -> Finding {
             Opens::Names => {}
             Opens::Nothing => finding.raise(reading(arg, call, place, false)),
             Opens::Files => finding.raise(reading(arg, call, place, false)),
+            Opens::Trees if follows => finding.raise(touch::through_links(arg, call, place)),
             Opens::Trees => finding.raise(reading(arg, call, place, true)),
         }
     }
@@ -188,7 +190,11 @@ fn look(call: &Call, place: &Place, opens: Opens) -> Finding {
     if matches!(name, "rg" | "ag" | "ack")
         || (name == "grep" && super::options::has(call.args(), &["-r", "-R", "--recursive"]))
     {
-        finding.raise(reading(&Arg::known("."), call, place, true));
+        let here = Arg::known(".");
+        finding.raise(match follows {
+            true => touch::through_links(&here, call, place),
+            false => reading(&here, call, place, true),
+        });
     }
     if matches!(opens, Opens::Files | Opens::Trees) {
         for arg in call.args().iter().filter(|arg| !arg.text.starts_with('-')) {

@@ -62,8 +62,17 @@ pub fn changing(target: &Arg, call: &Call, place: &Place) -> Finding {
     of_change(place.changing(target, &call.folders), &target.text)
 }
 
+/// What reading everything below the word means where links are followed.
+pub fn through_links(arg: &Arg, call: &Call, place: &Place) -> Finding {
+    of_reading(place.reading_through_links(arg, &call.folders), arg)
+}
+
 pub fn reading(arg: &Arg, call: &Call, place: &Place, deep: bool) -> Finding {
-    match place.reading(arg, &call.folders, deep) {
+    of_reading(place.reading(arg, &call.folders, deep), arg)
+}
+
+fn of_reading(reading: Reading, arg: &Arg) -> Finding {
+    match reading {
         Reading::Free => Finding::looks(),
         Reading::Secret(what) => secret(&what),
         Reading::Unknown => Finding::new(Grade::Unsure, format!("what {} names is not known", arg.text)),

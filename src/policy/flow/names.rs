@@ -2,7 +2,7 @@
 
 use super::call::{Arg, Call};
 use super::state::State;
-use super::wrapper::{below, roots};
+use super::wrapper::{below, finds};
 
 /// What a substitution of this one call becomes; `None` when that is not known.
 pub fn output(call: &Call, state: &State) -> Option<Arg> {
@@ -88,7 +88,7 @@ pub fn printed(call: &Call, fed: Option<&[Arg]>) -> Option<Vec<Arg>> {
     match call.name() {
         "find" => {
             let prints_more = args.iter().any(|arg| arg.text.contains("printf"));
-            (!prints_more).then(|| roots(args).iter().map(below).collect())
+            (!prints_more).then(|| finds(args))
         }
         "git" => match args.first().map(|arg| arg.text.as_str()) {
             Some("ls-files" | "diff") if !option('p', "--patch") => Some(here()),

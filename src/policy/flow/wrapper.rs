@@ -306,7 +306,7 @@ fn joined(args: &[Arg]) -> Arg {
 
 /// What `find` runs on each file: `{}` stands below one of its roots.
 fn found(args: &[Arg]) -> Inner {
-    let roots = roots(args);
+    let found = finds(args);
     let mut programs = Vec::new();
     let mut at = 0;
     while at < args.len() {
@@ -319,8 +319,8 @@ fn found(args: &[Arg]) -> Inner {
             .find(|end| args[*end].text == ";" || (args[*end].text == "+" && args[*end - 1].text == "{}"));
         let Some(end) = end else { return Inner::Hidden("what find runs is not known".to_owned()) };
         let command = &args[at + 1..end];
-        for root in &roots {
-            programs.push(command.iter().map(|arg| replaced(arg, "{}", &below(root))).collect());
+        for path in &found {
+            programs.push(command.iter().map(|arg| replaced(arg, "{}", path)).collect());
         }
         at = end + 1;
     }
@@ -346,14 +346,33 @@ fn fd(args: &[Arg]) -> Inner {
     }
 }
 
+/// How the name of any file below a folder is written, and where it may be that of any link as well.
+pub const BELOW: &str = "/{}";
+pub const BELOW_OR_LINK: &str = "/{->}";
+
 /// A path below `root`.
 pub fn below(root: &Arg) -> Arg {
+    with_end(root, BELOW)
+}
+
+fn with_end(root: &Arg, end: &str) -> Arg {
     let mut path = root.clone();
-    if !path.text.ends_with('/') {
-        path.text.push('/');
-    }
-    path.text.push_str("{}");
+    path.text.truncate(path.text.trim_end_matches('/').len());
+    path.text.push_str(end);
     path
+}
+
+/// What `find` names. It is taken to name links only where it is told to follow or to look for them, or names everything.
+pub fn finds(args: &[Arg]) -> Vec<Arg> {
+    const FILTERS: [&str; 8] =
+        ["-name", "-iname", "-path", "-ipath", "-wholename", "-regex", "-iregex", "-type"];
+    let has = |wanted: &[&str]| args.iter().any(|arg| wanted.contains(&arg.text.as_str()));
+    let links = args.windows(2).any(|pair| pair[0].text.ends_with("type") && pair[1].text.contains('l'));
+    let end = match has(&["-L", "-follow", "-lname", "-ilname"]) || links || !has(&FILTERS) {
+        true => BELOW_OR_LINK,
+        false => BELOW,
+    };
+    roots(args).iter().map(|root| with_end(root, end)).collect()
 }
 
 /// Where `find` looks.

@@ -3,11 +3,12 @@
 //! only to put the workspace right. Whatever fails, the command does not run.
 #![cfg(target_os = "linux")]
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{FromRawFd, OwnedFd, RawFd};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, pidfd_open, waitpid};
@@ -18,7 +19,7 @@ use super::launch::{LIFELINE_FD, PLAN_FD};
 use super::plan::remove_private;
 use super::probe::PROBE;
 use super::spec::{Plan, Wrapping};
-use super::{keeper, landlock, mounts, seccomp, system, trial};
+use super::{keeper, landlock, linger, mounts, seccomp, sockets, system, trial};
 
 /// Exit codes of the helper itself: for a person's own call, the one for configuration errors; for the agent, one that
 /// shells use for "could not be run".
@@ -56,6 +57,7 @@ pub fn run(mut args: Vec<OsString>) -> ! {
         Wrapping::Confined(plan) if plan.layers.namespaces => in_namespaces(plan, &command, side),
         Wrapping::Confined(plan) => in_place(Some(plan), &command, side, direct),
         Wrapping::Kept => in_place(None, &command, side, direct),
+        Wrapping::Lingering => linger::run(&command, side, lifeline(false)),
     }
 }
 
@@ -92,6 +94,7 @@ fn in_namespaces(plan: &Plan, command: &[OsString], side: Option<RawFd>) -> ! {
     let refuse = |what: &str, error: io::Error| -> ! { fail(direct, &format!("{what}: {error}")) };
     let lifeline = lifeline(direct);
     let stock = Stock::take(plan, true);
+    let sockets = sockets::outside(plan);
     let (reports, report) = system::pipe().unwrap_or_else(|error| refuse("a pipe", error));
     let (wait, go) = system::pipe().unwrap_or_else(|error| refuse("a pipe", error));
     let mut flags = libc::CLONE_NEWNS | libc::CLONE_NEWPID | libc::CLONE_NEWIPC;
@@ -101,11 +104,11 @@ fn in_namespaces(plan: &Plan, command: &[OsString], side: Option<RawFd>) -> ! {
     if plan.layers.user_namespace {
         flags |= libc::CLONE_NEWUSER;
     }
-    let signals = system::take_signals().unwrap_or_else(|error| refuse("signals", error));
+    let signals = system::take_signals(&[]).unwrap_or_else(|error| refuse("signals", error));
     let first = system::clone_into(flags).unwrap_or_else(|error| refuse("namespaces", error));
     if first == 0 {
         drop((reports, go, lifeline, signals));
-        first_process(plan, &stock, command, side, wait, report);
+        first_process(plan, &stock, &sockets, command, side, wait, report);
     }
     drop((report, wait));
     if plan.layers.user_namespace
@@ -132,9 +135,9 @@ fn in_namespaces(plan: &Plan, command: &[OsString], side: Option<RawFd>) -> ! {
             if left == [1] {
                 say(LEFT_RUNNING);
             }
-            end_like(status.try_into().map_or(libc::SIGKILL, i32::from_le_bytes), direct)
+            keeper::end_like(status.try_into().map_or(libc::SIGKILL, i32::from_le_bytes), direct)
         }
-        _ => end_like(libc::SIGKILL, direct),
+        _ => keeper::end_like(libc::SIGKILL, direct),
     }
 }
 
@@ -174,22 +177,11 @@ fn watch(pid: i32, lifeline: Option<&OwnedFd>, signals: &OwnedFd, direct: bool) 
     }
 }
 
-/// Ends this process as the command ended.
-fn end_like(status: i32, direct: bool) -> ! {
-    if libc::WIFEXITED(status) {
-        system::leave(libc::WEXITSTATUS(status));
-    }
-    let signal = libc::WTERMSIG(status);
-    if direct {
-        system::leave(128 + signal);
-    }
-    system::die_of(signal)
-}
-
 /// The first process of the namespaces: builds what the command sees, starts it, and collects orphans until it ends.
 fn first_process(
     plan: &Plan,
     stock: &Stock,
+    sockets: &BTreeSet<PathBuf>,
     command: &[OsString],
     side: Option<RawFd>,
     wait: OwnedFd,
@@ -205,7 +197,8 @@ fn first_process(
     if rustix::io::read(&wait, &mut [0_u8; 1]) != Ok(1) {
         system::leave(1);
     }
-    if let Err(trouble) = mounts::build(plan, &stock.held, &stock.pinned) {
+    system::go_first();
+    if let Err(trouble) = mounts::build(plan, &stock.held, &stock.pinned, sockets) {
         refuse(&mut report, trouble.0);
     }
     if !plan.network
@@ -267,7 +260,7 @@ fn in_place(plan: Option<&Plan>, command: &[OsString], side: Option<RawFd>, dire
     let stock = plan.map(|plan| Stock::take(plan, false));
     keeper::adopt_orphans();
     let (reports, report) = system::pipe().unwrap_or_else(|error| refuse("a pipe", error));
-    let signals = system::take_signals().unwrap_or_else(|error| refuse("signals", error));
+    let signals = system::take_signals(&[]).unwrap_or_else(|error| refuse("signals", error));
     let child = system::clone_into(0).unwrap_or_else(|error| refuse("fork", error));
     if child == 0 {
         let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
@@ -301,8 +294,8 @@ fn in_place(plan: Option<&Plan>, command: &[OsString], side: Option<RawFd>, dire
     }
     match (end, status) {
         (End::Signal(signal), _) => system::leave(128 + signal),
-        (_, Ok(Some((_, status)))) => end_like(status.as_raw(), direct),
-        _ => end_like(libc::SIGKILL, direct),
+        (_, Ok(Some((_, status)))) => keeper::end_like(status.as_raw(), direct),
+        _ => keeper::end_like(libc::SIGKILL, direct),
     }
 }
 

@@ -6,12 +6,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fs;
 use std::io;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use super::git;
 use super::spec::{Plan, RawPath};
-use crate::policy::steering::is_rules_file;
+use crate::policy::steering::{IN_GIT, is_rules_file};
 
 /// Contents beyond this are not kept for comparison, in bytes.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
@@ -25,6 +25,8 @@ enum Before {
     Link(PathBuf),
     /// Mounted read-only, so it is what it was.
     Held,
+    /// A file or folder with this number.
+    Same(u64),
     /// File contents and modes by path; for a file, its own.
     Copied(BTreeMap<PathBuf, (Vec<u8>, u32)>),
 }
@@ -55,6 +57,9 @@ impl Stock {
             let Some(root) = plan.writable.iter().find(|root| path.starts_with(root)) else { continue };
             let before = stock.look(&path, root, mounts, &mut room);
             stock.before.push((path, before));
+        }
+        for RawPath(git) in &plan.nested {
+            stock.look_below(git, mounts, &mut room);
         }
         stock.pinned.sort();
         stock.pinned.dedup();
@@ -87,6 +92,22 @@ impl Stock {
         Before::Copied(copied)
     }
 
+    /// A repository below the workspace. Only its own folder is kept from being moved away, not all those on the way to
+    /// it, between which the project's files must still be moved; whether it is still there is seen afterwards.
+    fn look_below(&mut self, git: &Path, mounts: bool, room: &mut (u64, usize)) {
+        let around = git.parent().and_then(Path::parent);
+        let (Ok(meta), Some(around)) = (fs::symlink_metadata(git), around) else { return };
+        self.before.push((git.to_owned(), Before::Same(meta.ino())));
+        let names: Vec<PathBuf> = match meta.is_dir() {
+            true => IN_GIT.iter().map(|name| git.join(name)).collect(),
+            false => vec![git.to_owned()],
+        };
+        for path in names {
+            let before = self.look(&path, around, mounts, room);
+            self.before.push((path, before));
+        }
+    }
+
     fn hold(&mut self, path: &Path, root: &Path) {
         self.held.push(path.to_owned());
         let between = path.ancestors().skip(1).take_while(|step| *step != root && step.starts_with(root));
@@ -99,6 +120,11 @@ impl Stock {
         for (path, before) in &self.before {
             match before {
                 Before::Held => {}
+                Before::Same(number) => {
+                    if fs::symlink_metadata(path).is_ok_and(|meta| meta.ino() != *number) {
+                        said.push(away(path, aside));
+                    }
+                }
                 Before::Absent(first) => {
                     if let Some(wrong) = appeared(path, first) {
                         said.push(away(wrong, aside));

@@ -4,6 +4,7 @@
 
 use rustix::process::{Pid, Signal, WaitOptions};
 
+use super::system;
 use crate::base::reap;
 
 /// Rounds of killing: a process can start another between the look and the signal.
@@ -54,4 +55,16 @@ pub fn kill(pid: i32) {
     if let Some(pid) = Pid::from_raw(pid) {
         let _ = rustix::process::kill_process(pid, Signal::KILL);
     }
+}
+
+/// Ends this process as the command ended. A person's own call ends with a code, as in a shell.
+pub fn end_like(status: i32, direct: bool) -> ! {
+    if libc::WIFEXITED(status) {
+        system::leave(libc::WEXITSTATUS(status));
+    }
+    let signal = libc::WTERMSIG(status);
+    if direct {
+        system::leave(128 + signal);
+    }
+    system::die_of(signal)
 }

@@ -2,6 +2,7 @@
 //! `/tmp`, `/dev` and `/proc` of its own. Runs as the first process of fresh namespaces, and fails rather than leave a gap.
 #![cfg(target_os = "linux")]
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -55,11 +56,21 @@ enum Step {
     Again { fixed: bool },
 }
 
-/// Builds the tree. `held` and `pinned` are what the guard found.
+/// Processes in one call at most, and the first kernel that counts their numbers for each namespace: an older one
+/// would take the limit for the whole machine.
+const MAX_PROCESSES: u32 = 8_192;
+const COUNTS_ALONE: (u32, u32) = (6, 14);
+
+/// Builds the tree. `held` and `pinned` are what the guard found, `sockets` are hidden.
 ///
 /// # Errors
 /// The first thing that could not be done; the command must not run then.
-pub fn build(plan: &Plan, held: &[PathBuf], pinned: &[PathBuf]) -> Result<(), Trouble> {
+pub fn build(
+    plan: &Plan,
+    held: &[PathBuf],
+    pinned: &[PathBuf],
+    sockets: &BTreeSet<PathBuf>,
+) -> Result<(), Trouble> {
     let top = open(Path::new("/")).map_err(trouble("/"))?;
     system::make_private(top.as_fd()).map_err(io_trouble("mounts cannot be made private"))?;
     let mut steps: Vec<(PathBuf, Step)> = Vec::new();
@@ -84,6 +95,8 @@ pub fn build(plan: &Plan, held: &[PathBuf], pinned: &[PathBuf]) -> Result<(), Tr
     }
     steps.extend(plan.blank.iter().map(|path| (path.0.clone(), Step::Blank)));
     steps.extend(plan.blank_files.iter().map(|path| (path.0.clone(), Step::BlankFile)));
+    steps.extend(sockets.iter().map(|path| (path.clone(), Step::BlankFile)));
+    let empty = nothing().map_err(trouble("an empty file"))?;
     steps.extend(pinned.iter().map(|path| (path.clone(), Step::Again { fixed: false })));
     steps.extend(held.iter().map(|path| (path.clone(), Step::Again { fixed: true })));
     let devices = devices()?;
@@ -101,7 +114,7 @@ pub fn build(plan: &Plan, held: &[PathBuf], pinned: &[PathBuf]) -> Result<(), Tr
         if path == Path::new("/") {
             continue;
         }
-        apply(plan, &path, step, &mut emptied)?;
+        apply(plan, &path, step, &empty, &mut emptied)?;
     }
     for mount in emptied {
         system::restrict(mount.as_fd(), RDONLY, false).map_err(io_trouble("an emptied folder"))?;
@@ -171,7 +184,29 @@ fn cache_name(path: &Path) -> String {
     digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn apply(plan: &Plan, path: &Path, step: Step, emptied: &mut Vec<OwnedFd>) -> Result<(), Trouble> {
+/// What is seen in place of each hidden file or folder, and the mount that it is on, without which it could not be copied.
+struct Empty {
+    file: OwnedFd,
+    folder: OwnedFd,
+    _mount: OwnedFd,
+}
+
+fn nothing() -> Result<Empty, Errno> {
+    let mount = memory("4k", "755")?;
+    let flags = OFlags::CREATE | OFlags::RDONLY | OFlags::CLOEXEC;
+    let file = rustix::fs::openat(&mount, "empty", flags, Mode::from_raw_mode(0o444))?;
+    rustix::fs::mkdirat(&mount, "folder", Mode::from_raw_mode(0o755))?;
+    let folder = rustix::fs::openat(&mount, "folder", OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
+    Ok(Empty { file, folder, _mount: mount })
+}
+
+fn apply(
+    plan: &Plan,
+    path: &Path,
+    step: Step,
+    empty: &Empty,
+    emptied: &mut Vec<OwnedFd>,
+) -> Result<(), Trouble> {
     let what = path.display();
     match step {
         Step::Place(mount) => {
@@ -184,6 +219,13 @@ fn apply(plan: &Plan, path: &Path, step: Step, emptied: &mut Vec<OwnedFd>) -> Re
         }
         Step::Blank => {
             let Some(target) = visible(path)? else { return Ok(()) };
+            let shown = [&plan.kept, &plan.writable, &plan.scratch, &plan.caches];
+            if !shown.iter().any(|list| list.iter().any(|inside| inside.starts_with(path))) {
+                let copied = copy_of(empty.folder.as_fd()).map_err(trouble(&what))?;
+                system::restrict(copied.as_fd(), RDONLY, true).map_err(io_trouble(&what))?;
+                return place(&copied, target.as_fd()).map_err(trouble(&what));
+            }
+            // What is seen in it all the same needs a place.
             let mount = memory("1m", "755").map_err(trouble(&what))?;
             place(&mount, target.as_fd()).map_err(trouble(&what))?;
             emptied.push(mount);
@@ -191,11 +233,7 @@ fn apply(plan: &Plan, path: &Path, step: Step, emptied: &mut Vec<OwnedFd>) -> Re
         }
         Step::BlankFile => {
             let Some(target) = visible(path)? else { return Ok(()) };
-            let mount = memory("4k", "755").map_err(trouble(&what))?;
-            let flags = OFlags::CREATE | OFlags::RDONLY | OFlags::CLOEXEC;
-            let file = rustix::fs::openat(&mount, "empty", flags, Mode::from_raw_mode(0o444))
-                .map_err(trouble(&what))?;
-            let copied = copy_of(file.as_fd()).map_err(trouble(&what))?;
+            let copied = copy_of(empty.file.as_fd()).map_err(trouble(&what))?;
             system::restrict(copied.as_fd(), RDONLY, true).map_err(io_trouble(&what))?;
             place(&copied, target.as_fd()).map_err(trouble(&what))
         }
@@ -293,6 +331,10 @@ fn proc(plan: &Plan) -> Result<(), Trouble> {
     let proc = Path::new("/proc");
     if plan.layers.fresh_proc {
         system::mount("proc", proc, "").map_err(io_trouble("/proc"))?;
+        if system::kernel_version().is_some_and(|version| version >= COUNTS_ALONE) {
+            // No other limit holds for root. Where it is refused, the limit by user is left.
+            let _ = fs::write("/proc/sys/kernel/pid_max", MAX_PROCESSES.to_string());
+        }
     } else if !plan.layers.landlock {
         // Others' processes would be a way out: their root folders, their environments.
         let mount = memory("4k", "755").map_err(trouble("/proc"))?;

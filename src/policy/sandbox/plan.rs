@@ -64,6 +64,8 @@ pub struct Place {
     pub own: Vec<PathBuf>,
     /// In those: what commands may read (spilled outputs).
     pub readable: Vec<PathBuf>,
+    /// The `.git` of repositories that lay below the workspace when the session began.
+    pub nested: Vec<PathBuf>,
     /// The session's folder for temporary files and caches.
     pub private: PathBuf,
 }
@@ -92,7 +94,7 @@ pub fn make(place: &Place, layers: Layers, level: Level, network: bool, cwd: &Pa
     let mut blank: Vec<PathBuf> = folders(BLANK);
     blank.retain(|path| *path != place.workspace);
     let mut around: Vec<PathBuf> = Vec::new();
-    let (mut writable, mut protected, mut rules_in, mut layered) = Default::default();
+    let (mut writable, mut protected, mut nested, mut rules_in, mut layered) = Default::default();
     let mut environment: Vec<(String, Option<String>)> =
         REMOVED.iter().map(|name| ((*name).to_owned(), None)).collect();
     // Without a tree of its own a command finds its private folder only by name.
@@ -117,6 +119,7 @@ pub fn make(place: &Place, layers: Layers, level: Level, network: bool, cwd: &Pa
         protected = raw(paths.chain(own.filter(|folder| folder.starts_with(&place.workspace))));
         around = git.outside.iter().filter_map(|folder| Some(folder.parent()?.to_owned())).collect();
         writable = raw(std::iter::once(place.workspace.clone()).chain(git.outside));
+        nested = raw(place.nested.iter().cloned());
         rules_in = vec![RawPath(place.workspace.clone())];
     }
     // The repository around a workspace is read, as it would be elsewhere.
@@ -146,6 +149,7 @@ pub fn make(place: &Place, layers: Layers, level: Level, network: bool, cwd: &Pa
         scratch: raw(scratch.into_iter()),
         caches: layered,
         protected,
+        nested,
         rules_in,
         environment,
         direct: false,

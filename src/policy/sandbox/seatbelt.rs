@@ -6,6 +6,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use super::spec::{Plan, RawPath};
+use crate::policy::steering::IN_GIT;
 
 /// What a build needs of the system beside files.
 const BASE: &str = "(version 1)
@@ -37,6 +38,15 @@ pub fn profile(plan: &Plan) -> String {
     rule("allow file-write*", "subpath", &plan.private.join("tmp"));
     for RawPath(path) in &plan.writable {
         rule("allow file-write*", "subpath", path);
+    }
+    for RawPath(git) in &plan.nested {
+        // A worktree's or a submodule's is a file.
+        if git.is_file() {
+            rule("deny file-write*", "literal", git);
+        }
+        rule("deny file-write-unlink", "literal", git);
+        git.parent().iter().for_each(|top| rule("deny file-write-unlink", "literal", top));
+        IN_GIT.iter().for_each(|name| rule("deny file-write*", "subpath", &git.join(name)));
     }
     for RawPath(path) in &plan.protected {
         rule("deny file-write*", "subpath", path);
@@ -115,6 +125,7 @@ mod tests {
             kept: none(),
             caches: none(),
             protected: vec!["/w/.git/hooks".into(), "/w/we \"said\"".into()],
+            nested: vec!["/w/sub/.git".into()],
             rules_in: vec!["/w".into()],
             environment: Vec::new(),
             foreign_files: false,
@@ -133,6 +144,7 @@ mod tests {
         assert!(place(&text, "(deny default)") < write);
         assert!(write < place(&text, "(deny file-write* (subpath \"/w/.git/hooks\"))"));
         assert!(write < place(&text, "(deny file-write-unlink (literal \"/w/.git\"))"));
+        assert!(write < place(&text, "(deny file-write* (subpath \"/w/sub/.git/config\"))"));
         assert!(place(&text, "(allow file-read*)") < place(&text, "(subpath \"/Users/u/.ssh\")"));
         place(&text, "(deny file-read* file-write* (subpath \"/Users/u/.netrc\"))");
         place(&text, "(subpath \"/w/we \\\"said\\\"\")");

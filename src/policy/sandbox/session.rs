@@ -7,8 +7,9 @@ use std::sync::{Mutex, PoisonError};
 
 use rustix::fd::OwnedFd;
 
+use super::nested::Known;
 use super::plan::{self, Place, Private};
-use super::spec::{Confinement, Plan, Wrapping};
+use super::spec::{Confinement, Level, Plan, Wrapping};
 use super::{launch, probe};
 use crate::base::proc::Wrapper;
 
@@ -18,13 +19,14 @@ pub struct Sandbox {
     workspace: PathBuf,
     own: Vec<PathBuf>,
     readable: Vec<PathBuf>,
+    nested: Mutex<Option<Known>>,
     private: Mutex<Option<Private>>,
 }
 
 impl Sandbox {
     /// For commands in `workspace` (canonical). `own` are our folders, hidden but for `readable` in them.
     pub fn new(workspace: PathBuf, own: Vec<PathBuf>, readable: Vec<PathBuf>) -> Self {
-        Self { workspace, own, readable, private: Mutex::new(None) }
+        Self { workspace, own, readable, nested: Mutex::new(None), private: Mutex::new(None) }
     }
 
     /// What is put before a command that starts in `cwd`; `None` when nothing is.
@@ -70,6 +72,13 @@ impl Sandbox {
             workspace: self.workspace.clone(),
             own: self.own.clone(),
             readable: self.readable.clone(),
+            nested: match level {
+                Level::Workspace => {
+                    let mut nested = self.nested.lock().unwrap_or_else(PoisonError::into_inner);
+                    nested.get_or_insert_with(|| Known::look(&self.workspace)).now(&self.workspace)
+                }
+                Level::ReadOnly => Vec::new(),
+            },
             private: self.private()?,
         };
         Ok(Some(plan::make(&place, held.layers, level, network, cwd)))
@@ -106,9 +115,14 @@ impl Drop for Sandbox {
     }
 }
 
-/// What ends an unconfined command with the agent; `None` where there is no helper.
+/// What ends an unconfined job with the agent; `None` where there is no helper.
 pub fn keep() -> Option<Wrapper> {
     cfg!(target_os = "linux").then(|| helper(&Wrapping::Kept, None).ok()).flatten()
+}
+
+/// The same for a command that may leave something running.
+pub fn linger(side_fd: i32) -> Option<Wrapper> {
+    cfg!(target_os = "linux").then(|| helper(&Wrapping::Lingering, Some(side_fd)).ok()).flatten()
 }
 
 fn helper(wrapping: &Wrapping, side_fd: Option<i32>) -> io::Result<Wrapper> {

@@ -66,6 +66,8 @@ pub struct Plan {
     pub caches: Vec<RawPath>,
     /// Paths in writable folders that must not change, whether they exist or not.
     pub protected: Vec<RawPath>,
+    /// The `.git` of repositories, worktrees and submodules below the workspace.
+    pub nested: Vec<RawPath>,
     /// Folders in which rules files, in any case, must not change.
     pub rules_in: Vec<RawPath>,
     /// Environment variables to set, or to remove where there is no value.
@@ -83,6 +85,8 @@ pub enum Wrapping {
     Confined(Box<Plan>),
     /// Not confined, but ended with everything it started when the agent is gone.
     Kept,
+    /// The same, but what the command leaves running goes on until the agent is gone.
+    Lingering,
 }
 
 /// A path of any bytes, which JSON text could not hold: each byte travels as the character with its number.

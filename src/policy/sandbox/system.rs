@@ -89,17 +89,17 @@ pub fn execute(command: &[std::ffi::OsString], environment: &[(String, Option<St
     command.exec()
 }
 
-/// Signals that end a program are taken from `descriptor` instead.
+/// Signals that end a program, and `more`, are taken from the descriptor instead.
 ///
 /// # Errors
 /// The kernel's.
-pub fn take_signals() -> io::Result<OwnedFd> {
+pub fn take_signals(more: &[libc::c_int]) -> io::Result<OwnedFd> {
     // SAFETY: the set is filled before it is used, and the descriptor is new and ours.
     unsafe {
         let mut set: libc::sigset_t = std::mem::zeroed();
         libc::sigemptyset(&raw mut set);
-        for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT] {
-            libc::sigaddset(&raw mut set, signal);
+        for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT].iter().chain(more) {
+            libc::sigaddset(&raw mut set, *signal);
         }
         libc::sigprocmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut());
         let fd = checked(libc::c_long::from(libc::signalfd(-1, &raw const set, libc::SFD_CLOEXEC)))?;
@@ -200,6 +200,19 @@ pub fn mount(kind: &str, path: &Path, options: &str) -> io::Result<()> {
     let result =
         unsafe { libc::mount(kind.as_ptr(), path.as_ptr(), kind.as_ptr(), flags, options.as_ptr().cast()) };
     checked(libc::c_long::from(result)).map(|_| ())
+}
+
+/// The kernel's version, as far as it matters.
+pub fn kernel_version() -> Option<(u32, u32)> {
+    let text = std::fs::read_to_string("/proc/sys/kernel/osrelease").ok()?;
+    let mut numbers = text.split(|c: char| !c.is_ascii_digit()).map(str::parse);
+    Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
+}
+
+/// Should memory run out, this process and what it starts go before the person's programs.
+pub fn go_first() {
+    const READILY: &str = "500";
+    let _ = std::fs::write("/proc/self/oom_score_adj", READILY);
 }
 
 /// Bounds the number of processes; where the kernel counts them by user only, a user namespace makes it ours.

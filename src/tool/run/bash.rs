@@ -217,7 +217,7 @@ async fn start(
         format!("trap 'command pwd -P >&{side_fd} 2>/dev/null' EXIT; __mycode=$1; shift; eval \"$__mycode\"");
     let spill = Arc::clone(&cx.spill);
     let spec = Spec {
-        wrapper: cx.sandbox.wrap(cx.confinement, cwd, Some(side_fd))?,
+        wrapper: cx.sandbox.wrap(cx.confinement, cwd, Some(side_fd))?.or_else(|| session::linger(side_fd)),
         program: shell.into(),
         args: ["-c", &script, shell, &args.command].map(OsString::from).to_vec(),
         cwd: cwd.to_owned(),
@@ -310,7 +310,7 @@ fn report(
         }
     }
     if !outcome.cancelled && !outcome.timed_out && group_lives(outcome.leader) {
-        let count = cx.shell.leftovers.note(outcome.leader);
+        let count = cx.shell.leftovers.note(outcome.leader, outcome.lifeline);
         if count > 0 {
             notes.push(format!(
                 "{} still running in the background; end with the session",
