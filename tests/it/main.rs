@@ -15,6 +15,7 @@ mod going_back;
 mod hostile_text;
 mod jobs;
 mod locate;
+mod locate_past;
 mod main_job;
 mod memory;
 mod notes;

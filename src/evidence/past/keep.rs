@@ -188,4 +188,30 @@ mod tests {
         assert_eq!(read(&dir.path().join(FILE)).unwrap(), new);
         assert_eq!(History::gather("three", &[], Some(&new), 1).commits.len(), 1);
     }
+
+    #[test]
+    fn an_interrupted_reading_goes_on() {
+        let dir = tempfile::tempdir().unwrap();
+        let git = |args: &[&str]| {
+            let mut command = std::process::Command::new("git");
+            command.arg("-C").arg(dir.path()).args(["-c", "user.name=T", "-c", "user.email=t@x.example"]);
+            let output =
+                command.args(["-c", "commit.gpgsign=false"]).args(args).stderr(std::process::Stdio::null());
+            assert!(output.output().unwrap().status.success());
+        };
+        git(&["init", "-q"]);
+        for number in 0..3 {
+            git(&["commit", "-q", "--allow-empty", "-m", &format!("Number {number}")]);
+        }
+        let state = dir.path().join("state");
+        let mut part = refreshed(dir.path(), &state);
+        assert_eq!((part.commits.len(), &part.rest), (3, &None));
+        part.commits.truncate(1);
+        part.rest = Some((part.head.clone(), 1));
+        write(&state, &part).unwrap();
+        git(&["commit", "-q", "--allow-empty", "-m", "Meanwhile"]);
+        let whole = refreshed(dir.path(), &state);
+        assert_eq!((whole.commits.len(), &whole.rest), (4, &None));
+        assert_eq!(refreshed(dir.path(), &state), whole);
+    }
 }
