@@ -3,7 +3,7 @@
 
 use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -30,6 +30,15 @@ impl Leash {
             }
         });
         Self { done }
+    }
+
+    /// Waits for the child's end. One that ran out of patience has ended by a signal.
+    pub fn end(self, mut child: Child) -> Option<ExitStatus> {
+        // A program may close its output and stay: the leash holds until it has ended, but must be off before its number
+        // is free again.
+        let _ = waitid(WaitId::Pid(Pid::from_child(&child)), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT);
+        drop(self);
+        child.wait().ok()
     }
 }
 
@@ -58,11 +67,7 @@ pub fn ask(command: &mut Command, input: &[u8], patience: Duration) -> Option<Ve
         scope.spawn(move || asked.write_all(input));
         let _ = answers.read_to_end(&mut out);
     });
-    // A program may close its output and stay: the leash holds until it has ended, but must be off before its number is
-    // free again.
-    let _ = waitid(WaitId::Pid(Pid::from_child(&child)), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT);
-    drop(leash);
-    child.wait().ok().filter(std::process::ExitStatus::success).map(|_| out)
+    leash.end(child).filter(ExitStatus::success).map(|_| out)
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use super::args::{Cli, LocateArgs};
 use super::open;
 use super::report::{self, Failure, Kind};
 use crate::base::path::on_one_line;
+use crate::base::sanitize;
 use crate::config::settings::Permission;
 use crate::evidence::categorize::Role;
 use crate::evidence::rank::blend;
@@ -58,6 +59,12 @@ fn hits(opened: &open::Opened, text: &str, limit: usize) -> Result<Vec<(Hit, Rol
         tries += 1;
         let project = Project::open(&opened.workspace, &opened.project_state)
             .map_err(|error| problem(error.to_string()))?;
+        if let Some(why) = &project.unkept {
+            eprintln!(
+                "note: the state folder can't be written ({}), so the index was built for this answer only; `mycode doctor` names the folder",
+                sanitize::clean(why)
+            );
+        }
         match project.locate(text, limit) {
             Ok(hits) => return Ok(hits),
             Err(error) if tries > 1 => return Err(problem(error.to_string())),

@@ -18,6 +18,7 @@ mod hostile_text;
 mod jobs;
 mod local_faults;
 mod locate;
+mod locate_past;
 mod main_job;
 mod memory;
 mod notes;

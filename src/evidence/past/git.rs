@@ -2,10 +2,10 @@
 //! run, nothing is fetched, and the time is bounded.
 
 use std::io::{BufRead, BufReader, Read};
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::base::leash::{self, Leash};
 
@@ -18,6 +18,8 @@ pub struct LogEntry {
     pub message: String,
     /// Paths relative to the folder.
     pub files: Vec<String>,
+    /// Files that only got another path: (old, new).
+    pub moved: Vec<(String, String)>,
 }
 
 /// Commits that are read at first; older ones tell little of today's files.
@@ -26,8 +28,9 @@ pub const MAX_COMMITS: usize = 8_000;
 const MAX_MESSAGE_BYTES: usize = 2_000;
 /// Larger commits are sweeps; their file lists are cut here and they weigh little anyway.
 const MAX_FILES: usize = 64;
-const PATIENCE: Duration = Duration::from_secs(20);
-/// The same for a question with a short answer.
+/// A folder that was renamed moves many files at once.
+const MAX_MOVED: usize = 5_000;
+/// How long a question with a short answer may take.
 const ANSWER: Duration = Duration::from_secs(5);
 
 fn git(root: &Path) -> Command {
@@ -70,44 +73,64 @@ pub fn is_ancestor(root: &Path, older: &str) -> bool {
     leash::ask(git(root).args(["merge-base", "--is-ancestor", older, "HEAD"]), b"", ANSWER).is_some()
 }
 
-/// The commits of the folder, newest first, without merges; only those after `since` when it is given.
-pub fn log(root: &Path, since: Option<&str>) -> Vec<LogEntry> {
+/// A stretch of the history.
+#[derive(Clone, Copy, Debug)]
+pub struct Stretch<'a> {
+    /// Commits that this one reaches; empty for what is checked out.
+    pub from: &'a str,
+    /// Not those that this one reaches.
+    pub since: Option<&'a str>,
+    /// So many of the newest are left out.
+    pub skip: usize,
+    pub limit: usize,
+}
+
+/// What git told of a stretch.
+#[derive(Debug, Default)]
+pub struct Told {
+    /// Newest first.
+    pub entries: Vec<LogEntry>,
+    /// Whether git ran out of patience before it was through.
+    pub cut: bool,
+}
+
+/// The commits of the folder, newest first, without merges. `None` when git refuses.
+pub fn log(root: &Path, stretch: Stretch<'_>, patience: Duration) -> Option<Told> {
     let mut command = git(root);
     command
-        .args([
-            "log",
-            "--no-merges",
-            "--no-renames",
-            "--no-ext-diff",
-            "--no-textconv",
-            "--no-color",
-            "--name-only",
-        ])
+        .args(["log", "--no-merges", "--no-ext-diff", "--no-textconv", "--no-color", "--name-status"])
+        // Only what moved unchanged is followed: that needs no look into the files.
+        .arg("--find-renames=100%")
         .arg("--relative")
-        .arg(format!("--max-count={MAX_COMMITS}"))
+        .arg(format!("--skip={}", stretch.skip))
+        .arg(format!("--max-count={}", stretch.limit))
         .arg("--format=%x01%H %ct%n%B%x02");
-    match since {
-        Some(since) => command.arg(format!("{since}..HEAD")),
-        None => command.arg("HEAD"),
+    let from = if stretch.from.is_empty() { "HEAD" } else { stretch.from };
+    match stretch.since {
+        Some(since) => command.arg(format!("{since}..{from}")),
+        None => command.arg(from),
     };
     // At the top the limit to the folder would only cost time.
     if !root.join(".git").exists() {
         command.args(["--", "."]);
     }
-    let Ok(mut child) = command.process_group(0).spawn() else { return Vec::new() };
-    let leash = Leash::new(&child, PATIENCE);
-    let entries = child.stdout.take().map(|stdout| parse(BufReader::new(stdout))).unwrap_or_default();
-    let _ = child.kill();
-    drop(leash);
-    let _ = child.wait();
-    entries
+    let mut child = command.process_group(0).spawn().ok()?;
+    // Git may be silent for minutes where only few commits touch the folder, so reading alone can't keep the time.
+    let leash = Leash::new(&child, patience);
+    let mut entries = child.stdout.take().map(|stdout| parse(BufReader::new(stdout))).unwrap_or_default();
+    let status = leash.end(child)?;
+    let cut = status.signal().is_some();
+    if cut {
+        // Its list of files may not be whole.
+        entries.pop();
+    }
+    (status.success() || cut).then_some(Told { entries, cut })
 }
 
 fn parse(mut output: impl BufRead) -> Vec<LogEntry> {
-    let start = Instant::now();
     let mut entries = Vec::new();
     let mut record = Vec::new();
-    while start.elapsed() < PATIENCE {
+    loop {
         record.clear();
         // A record is huge only where somebody checked in a world at once.
         let read = output.by_ref().take(64 << 20).read_until(1, &mut record);
@@ -125,13 +148,25 @@ fn entry(record: &str) -> Option<LogEntry> {
     let (first, message) = head.split_once('\n')?;
     let (id, time) = first.split_once(' ')?;
     let cut = crate::base::text::floor_boundary(message, MAX_MESSAGE_BYTES);
-    let files = files.lines().filter(|line| !line.is_empty()).take(MAX_FILES);
-    Some(LogEntry {
+    let mut entry = LogEntry {
         id: id.to_owned(),
         time_s: time.parse().ok()?,
         message: message[..cut].trim().to_owned(),
-        files: files.map(|file| file.trim_matches('"').to_owned()).collect(),
-    })
+        files: Vec::new(),
+        moved: Vec::new(),
+    };
+    for line in files.lines() {
+        let mut fields = line.split('\t').map(|field| field.trim_matches('"'));
+        let (Some(status), Some(path)) = (fields.next(), fields.next()) else { continue };
+        let now = fields.next();
+        if let Some(now) = now.filter(|_| status.starts_with('R') && entry.moved.len() < MAX_MOVED) {
+            entry.moved.push((path.to_owned(), now.to_owned()));
+        }
+        if entry.files.len() < MAX_FILES {
+            entry.files.push(now.unwrap_or(path).to_owned());
+        }
+    }
+    Some(entry)
 }
 
 #[cfg(test)]
@@ -141,12 +176,12 @@ mod tests {
 
     #[test]
     fn records_are_taken_apart() {
-        let text =
-            "\u{1}abc 17\nTitle\n\nBody\n\u{2}\n\na.rs\nb/ü.rs\n\u{1}def 16\nNo files\n\u{2}\n\u{1}broken";
+        let text = "\u{1}abc 17\nTitle\n\nBody\n\u{2}\n\nM\ta.rs\nR100\tb/old.rs\tb/ü.rs\n\u{1}def 16\nNo files\n\u{2}\n\u{1}broken";
         let entries = parse(text.as_bytes());
         assert_eq!(entries.len(), 2);
         assert_eq!(entries[0].message, "Title\n\nBody");
         assert_eq!(entries[0].files, ["a.rs", "b/ü.rs"]);
+        assert_eq!(entries[0].moved, [("b/old.rs".to_owned(), "b/ü.rs".to_owned())]);
         assert!(entries[1].files.is_empty() && entries[1].time_s == 16);
     }
 
@@ -154,6 +189,7 @@ mod tests {
     fn without_git_there_is_no_past() {
         let dir = tempfile::tempdir().unwrap();
         assert_eq!(head(dir.path()), None);
-        assert!(log(dir.path(), None).is_empty());
+        let stretch = Stretch { from: "", since: None, skip: 0, limit: 9 };
+        assert!(log(dir.path(), stretch, Duration::from_secs(60)).is_none());
     }
 }

@@ -4,27 +4,69 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
-use super::git::{self, MAX_COMMITS};
+use super::git::{self, MAX_COMMITS, Stretch, Told};
 use super::history::{Commit, History};
 use crate::evidence::index::codec::{Cursor, Damaged, put_bytes, put_number};
 use crate::evidence::index::pages::{PageReader, PageWriter};
 
 const FILE: &str = "history.bin";
 /// Changes with every change of the layout or of how words are made.
-const LAYOUT: u64 = 1;
+const LAYOUT: u64 = 2;
+/// Commits read before they are kept: what an interrupted run has to read again.
+const SLICE: usize = 1_000;
+/// After this much time the rest is left to the next run.
+const PATIENCE: Duration = Duration::from_secs(8);
 
-/// The history of the folder `root`, kept in `folder`.
+/// The history of the folder `root`, kept in `folder`. In a large repository the first runs know only the newest part.
 pub fn refreshed(root: &Path, folder: &Path) -> History {
     let kept = read(&folder.join(FILE)).ok();
     let Some(head) = git::head(root) else { return History::default() };
-    let older = match kept {
-        Some(history) if history.head == head => return history,
-        Some(history) if git::is_ancestor(root, &history.head) => Some(history),
-        _ => None,
+    let older = kept.filter(|kept| kept.head == head || git::is_ancestor(root, &kept.head));
+    let mut history = match older {
+        Some(history) if history.head == head => history,
+        older => match begun(root, &head, older.as_ref()) {
+            Some(history) => keep(folder, history),
+            // Git was interrupted: what is known is better than nothing, and the next run tries again.
+            None => return older.unwrap_or_default(),
+        },
     };
-    let log = git::log(root, older.as_ref().map(|older| older.head.as_str()));
-    let history = History::gather(&head, &log, older.as_ref(), MAX_COMMITS);
+    let start = Instant::now();
+    while let Some((from, read)) = history.rest.clone()
+        && let Some(patience) = PATIENCE.checked_sub(start.elapsed())
+    {
+        let stretch = Stretch { from: &from, since: None, skip: read, limit: SLICE };
+        let Some(told) = git::log(root, stretch, patience) else { break };
+        history.extend(&told.entries, MAX_COMMITS);
+        history.rest = rest(&history, from, read, &told);
+        history = keep(folder, history);
+    }
+    history
+}
+
+/// The newest commits, joined to what was known before.
+fn begun(root: &Path, head: &str, older: Option<&History>) -> Option<History> {
+    let since = older.map(|older| older.head.as_str());
+    let told = git::log(root, Stretch { from: head, since, skip: 0, limit: SLICE }, PATIENCE)?;
+    if told.cut && older.is_some() {
+        return None;
+    }
+    // Too much is new: what was known before would leave a gap.
+    let older = older.filter(|_| told.entries.len() < SLICE);
+    let mut history = History::gather(head, &told.entries, older, MAX_COMMITS);
+    if older.is_none() {
+        history.rest = rest(&history, head.to_owned(), 0, &told);
+    }
+    Some(history)
+}
+
+fn rest(history: &History, from: String, read: usize, told: &Told) -> Option<(String, usize)> {
+    let more = told.cut || told.entries.len() == SLICE;
+    (more && history.commits.len() < MAX_COMMITS).then_some((from, read + told.entries.len()))
+}
+
+fn keep(folder: &Path, history: History) -> History {
     // Without the file the next run only reads git again.
     let _ = write(folder, &history);
     history
@@ -56,6 +98,14 @@ fn write(folder: &Path, history: &History) -> io::Result<()> {
             put_number(&mut bytes, u64::from(*file));
         }
     }
+    put_number(&mut bytes, history.moved.len() as u64);
+    for (old, now) in &history.moved {
+        put_bytes(&mut bytes, old.as_bytes());
+        put_bytes(&mut bytes, now.as_bytes());
+    }
+    let (from, read) = history.rest.as_ref().map_or(("", 0), |(from, read)| (from.as_str(), *read));
+    put_bytes(&mut bytes, from.as_bytes());
+    put_number(&mut bytes, read as u64);
     let temporary = temporary(folder);
     let mut pages = PageWriter::create(&temporary)?;
     pages.write(&bytes)?;
@@ -99,6 +149,13 @@ fn read(path: &Path) -> Result<History, Damaged> {
         }
         history.commits.push(commit);
     }
+    for _ in 0..cursor.number()? {
+        let old = text(cursor.bytes()?)?;
+        history.moved.insert(old, text(cursor.bytes()?)?);
+    }
+    let from = text(cursor.bytes()?)?;
+    let read = cursor.small()? as usize;
+    history.rest = (!from.is_empty()).then_some((from, read));
     Ok(history)
 }
 
@@ -116,13 +173,45 @@ mod tests {
             time_s: 9,
             message: message.into(),
             files: files.iter().map(|file| (*file).to_owned()).collect(),
+            moved: Vec::new(),
         };
         let old = History::gather("one", &[entry("one", "Fix basket totals", &["a.rs", "b.rs"])], None, 10);
-        let new = History::gather("two", &[entry("two", "Round totals", &["b.rs"])], Some(&old), 10);
+        let mut moving = entry("two", "Round totals", &["b.rs"]);
+        moving.moved.push(("a.rs".into(), "c.rs".into()));
+        let mut new = History::gather("two", &[moving], Some(&old), 10);
+        new.rest = Some(("one".into(), 1));
         assert_eq!(new.commits.len(), 2);
-        assert_eq!(new.files, ["b.rs", "a.rs"]);
+        assert_eq!(new.files, ["b.rs", "c.rs"]);
+        new.extend(&[entry("zero", "Bake", &["a.rs"])], 10);
+        assert_eq!(new.commits[2].files, [1], "what moved is known by its new path in older commits, too");
         write(dir.path(), &new).unwrap();
         assert_eq!(read(&dir.path().join(FILE)).unwrap(), new);
         assert_eq!(History::gather("three", &[], Some(&new), 1).commits.len(), 1);
+    }
+
+    #[test]
+    fn an_interrupted_reading_goes_on() {
+        let dir = tempfile::tempdir().unwrap();
+        let git = |args: &[&str]| {
+            let mut command = std::process::Command::new("git");
+            command.arg("-C").arg(dir.path()).args(["-c", "user.name=T", "-c", "user.email=t@x.example"]);
+            let output =
+                command.args(["-c", "commit.gpgsign=false"]).args(args).stderr(std::process::Stdio::null());
+            assert!(output.output().unwrap().status.success());
+        };
+        git(&["init", "-q"]);
+        for number in 0..3 {
+            git(&["commit", "-q", "--allow-empty", "-m", &format!("Number {number}")]);
+        }
+        let state = dir.path().join("state");
+        let mut part = refreshed(dir.path(), &state);
+        assert_eq!((part.commits.len(), &part.rest), (3, &None));
+        part.commits.truncate(1);
+        part.rest = Some((part.head.clone(), 1));
+        write(&state, &part).unwrap();
+        git(&["commit", "-q", "--allow-empty", "-m", "Meanwhile"]);
+        let whole = refreshed(dir.path(), &state);
+        assert_eq!((whole.commits.len(), &whole.rest), (4, &None));
+        assert_eq!(refreshed(dir.path(), &state), whole);
     }
 }

@@ -9,11 +9,11 @@ use super::history::History;
 const SATURATION: f32 = 1.2;
 const LENGTH_SHARE: f32 = 0.5;
 /// A commit with this share of the task's weight is clearly about the same.
-const CLEAR_LIKENESS: f32 = 0.4;
+const CLEAR_LIKENESS: f32 = 0.5;
 /// So many commits speak.
 const VOICES: usize = 60;
 /// After so many commits a voice has lost most of what age takes.
-const AGEING_COMMITS: f32 = 1_500.0;
+const AGEING_COMMITS: f32 = 1_000.0;
 const AGED_SHARE: f32 = 0.5;
 /// Commits with more files say nothing about any of them.
 const SWEEP_FILES: usize = 40;

@@ -28,14 +28,17 @@ pub fn gather(root: &Path, index: &Index, history: &History, query: &Query) -> R
     fields::fill(index, query, &mut columns)?;
     mentions::fill(&names, query, &mut columns);
     kinds(index, &names, query, &mut columns);
-    // What the words alone say is where links and texts are looked for.
+    // What the words and the past say is where links and texts are looked for.
+    let today = links::today(history, &names);
+    links::past(history, &today, query, &mut columns);
     let first = scores(&blend::blend(&columns), index);
     let seeds = links::seeds(&first);
     links::imports(index, &names, &seeds, &mut columns)?;
     links::folders(&names, &seeds, &mut columns);
+    links::pairs(index, &names, &seeds, &mut columns);
     let bodies = columns.of(Signal::Piece).to_vec();
     links::twins(index, &names, &bodies, &mut columns);
-    links::past(history, &names, query, &seeds, &mut columns);
+    links::together(history, &today, &seeds, &mut columns);
     let second = scores(&blend::blend(&columns), index);
     read(root, index, query, &second, &mut columns);
     Ok(blend::blend(&columns))

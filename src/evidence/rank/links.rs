@@ -164,6 +164,40 @@ pub fn folders(names: &Names, seeds: &[(u32, f32)], columns: &mut Columns) {
     }
 }
 
+/// A header and its source, and other files of one stem in one language: who changes one often changes the other.
+pub fn pairs(index: &Index, names: &Names, seeds: &[(u32, f32)], columns: &mut Columns) {
+    let fits = |file: u32| {
+        index.doc(file as usize).filter(|doc| doc.language == Language::C && doc.kind == Kind::Source)
+    };
+    for &(file, weight) in seeds {
+        if fits(file).is_none() {
+            continue;
+        }
+        let path = &names.paths[file as usize];
+        let folder = folder_of(path);
+        let others: Vec<u32> = names
+            .with_stem(stem_of(path))
+            .iter()
+            .copied()
+            .filter(|other| *other != file && fits(*other).is_some())
+            .collect();
+        let near = |other: u32| folder_of(&names.paths[other as usize]) == folder;
+        let beside = others.iter().filter(|other| near(**other)).count();
+        for other in others.iter().copied() {
+            // Headers may stand in a tree of their own; but a neighbour comes first.
+            let share = if near(other) {
+                1.0
+            } else if beside == 0 {
+                0.7
+            } else {
+                continue;
+            };
+            let among = if beside > 0 { beside } else { others.len() };
+            columns.raise(Signal::Pair, other as usize, weight * share / (among as f32).sqrt());
+        }
+    }
+}
+
 /// A test that fits speaks for the source that it tests.
 pub fn twins(index: &Index, names: &Names, scores: &[f32], columns: &mut Columns) {
     let best = scores.iter().copied().fold(0.0_f32, f32::max);
@@ -211,7 +245,7 @@ pub fn twins(index: &Index, names: &Names, scores: &[f32], columns: &mut Columns
 }
 
 /// Which of today's files each of the history's files is. A file that moved is known by its name, if only one has it.
-fn today(history: &History, names: &Names) -> Vec<Option<u32>> {
+pub fn today(history: &History, names: &Names) -> Vec<Option<u32>> {
     let paths: FxHashMap<&str, u32> = names
         .paths
         .iter()
@@ -236,11 +270,10 @@ fn today(history: &History, names: &Names) -> Vec<Option<u32>> {
 }
 
 /// What the past says for this task.
-pub fn past(history: &History, names: &Names, query: &Query, seeds: &[(u32, f32)], columns: &mut Columns) {
+pub fn past(history: &History, today: &[Option<u32>], query: &Query, columns: &mut Columns) {
     if history.commits.is_empty() {
         return;
     }
-    let today = today(history, names);
     let all: Vec<(String, f32)> = query.words.iter().map(|word| (word.term.clone(), word.weight)).collect();
     let title: Vec<(String, f32)> = query
         .words
@@ -256,6 +289,18 @@ pub fn past(history: &History, names: &Names, query: &Query, seeds: &[(u32, f32)
             }
         }
     }
+    for (number, (changes, last)) in similar::activity(history).into_iter().enumerate() {
+        let Some(file) = today[number] else { continue };
+        if changes > 0 {
+            columns.raise(Signal::Recent, file as usize, (-(last as f32) / RECENT_COMMITS).exp());
+            columns.add(Signal::Busy, file as usize, changes as f32);
+        }
+    }
+    columns.of_mut(Signal::Busy).iter_mut().for_each(|changes| *changes = changes.ln_1p());
+}
+
+/// What changed in the same commits as the files that already look right.
+pub fn together(history: &History, today: &[Option<u32>], seeds: &[(u32, f32)], columns: &mut Columns) {
     let weights: FxHashMap<u32, f32> = seeds.iter().copied().collect();
     let mut old: FxHashMap<u32, f32> = FxHashMap::default();
     for (number, file) in today.iter().enumerate() {
@@ -268,12 +313,4 @@ pub fn past(history: &History, names: &Names, query: &Query, seeds: &[(u32, f32)
             columns.add(Signal::Together, file as usize, value);
         }
     }
-    for (number, (changes, last)) in similar::activity(history).into_iter().enumerate() {
-        let Some(file) = today[number] else { continue };
-        if changes > 0 {
-            columns.raise(Signal::Recent, file as usize, (-(last as f32) / RECENT_COMMITS).exp());
-            columns.add(Signal::Busy, file as usize, changes as f32);
-        }
-    }
-    columns.of_mut(Signal::Busy).iter_mut().for_each(|changes| *changes = changes.ln_1p());
 }

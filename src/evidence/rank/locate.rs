@@ -42,21 +42,38 @@ pub struct Project {
     store: Store,
     pub index: Index,
     pub history: History,
+    /// Why the index could not be kept, so that the next opening builds it again.
+    pub unkept: Option<String>,
 }
 
 impl Project {
-    /// Opens the project at `root` with everything up to date; `state` is the project's state folder.
+    /// Opens the project at `root` with everything up to date; `state` is the project's state folder. Where nothing can be
+    /// kept there, the index lives for this opening only.
     ///
     /// # Errors
-    /// When the index cannot be written.
+    /// When the index cannot be written anywhere, or another process takes too long to build it.
     pub fn open(root: &Path, state: &Path) -> io::Result<Self> {
         let folder = state.join("evidence");
-        let store = Store::new(root, &folder);
+        match Self::open_in(root, &folder) {
+            Err(error) if error.kind() != io::ErrorKind::TimedOut => {
+                let passing = passing_folder()?;
+                let opened = Self::open_in(root, &passing);
+                // What is open stays readable; nothing is left behind.
+                let _ = std::fs::remove_dir_all(&passing);
+                opened.map(|project| Self { folder, unkept: Some(error.to_string()), ..project })
+            }
+            opened => opened,
+        }
+    }
+
+    fn open_in(root: &Path, folder: &Path) -> io::Result<Self> {
+        let store = Store::new(root, folder);
         let (index, history) = std::thread::scope(|scope| {
-            let past = scope.spawn(|| keep::refreshed(root, &folder));
+            let past = scope.spawn(|| keep::refreshed(root, folder));
             (store.refreshed(), past.join().unwrap_or_default())
         });
-        Ok(Self { root: root.to_owned(), folder, store, index: index?.0, history })
+        let (index, _) = index?;
+        Ok(Self { root: root.to_owned(), folder: folder.to_owned(), store, index, history, unkept: None })
     }
 
     /// Where the project's evidence is kept.
@@ -105,6 +122,15 @@ impl Project {
         let roles = categorize::roles(&facts);
         Ok(hits.into_iter().zip(roles).collect())
     }
+}
+
+/// A fresh folder that only this user can read.
+fn passing_folder() -> io::Result<PathBuf> {
+    use std::os::unix::fs::DirBuilderExt as _;
+    let name = format!("mycode-index-{}-{:08x}", std::process::id(), fastrand::u32(..));
+    let folder = std::env::temp_dir().join(name);
+    std::fs::DirBuilder::new().mode(0o700).create(&folder)?;
+    Ok(folder)
 }
 
 impl Hit {

@@ -1,5 +1,7 @@
 //! Files that the task calls by name: paths, file names, modules, stack frames, and words that are a file's name.
 
+use rustc_hash::FxHashMap;
+
 use super::fields::{Columns, rarity};
 use super::names::{ENTRANCES, Names, stem_of};
 use super::query::Query;
@@ -67,6 +69,8 @@ fn stems(names: &Names, query: &Query, columns: &mut Columns, files: usize) {
             columns.raise(Signal::Stem, file as usize, value / (fits.len() as f32).sqrt());
         }
     }
+    let known: FxHashMap<&str, bool> =
+        query.words.iter().map(|word| (word.term.as_str(), word.in_title)).collect();
     for (file, path) in names.paths.iter().enumerate() {
         let name = stem_of(path);
         if path.is_empty() || ENTRANCES.contains(&name) {
@@ -76,9 +80,9 @@ fn stems(names: &Names, query: &Query, columns: &mut Columns, files: usize) {
         words::parts(name, |part| {
             parts += 1;
             let part = stem(part);
-            if let Some(word) = query.words.iter().find(|word| word.term == part) {
+            if let Some(in_title) = known.get(part) {
                 found += 1.0;
-                titled += f32::from(u8::from(word.in_title));
+                titled += f32::from(u8::from(*in_title));
             }
         });
         if parts > 0 && found > 0.0 {

@@ -3,6 +3,7 @@
 
 pub mod blend;
 pub mod fields;
+pub mod form;
 pub mod frames;
 pub mod gather;
 pub mod links;

@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 use rustc_hash::FxHashMap;
 
+use super::form;
 use super::frames::{self, Frame, matches};
 use crate::evidence::text::words::{self, Part};
 
@@ -14,6 +15,11 @@ const MAX_WORDS: usize = 160;
 const MAX_TEXT_BYTES: usize = 60_000;
 /// A whole identifier says more than a word.
 const IDENTIFIER_WEIGHT: f32 = 1.3;
+
+/// The same name in another spelling.
+const OTHER_SPELLING: f32 = 0.8;
+const OTHER_SPELLING_SURE: f32 = 0.6;
+const MAX_SPELT: usize = 60;
 
 /// A word of the task.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,6 +55,9 @@ pub struct Query {
 static LINK: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r#"https?://[^\s)>\]"']+"#).ok());
 static PATH: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"[\w.@+~-]*(?:[/\\][\w.@+~-]+)+|[\w-]+\.[A-Za-z]\w{0,9}\b").ok());
+static COMPOUND: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"--[a-z][a-z0-9]*(?:-[a-z0-9]+)+|\b[a-z][a-z0-9]*(?:_[a-z0-9]+)+\b|\b[A-Za-z][a-z0-9]+(?:[A-Z][a-z0-9]+)+\b").ok()
+});
 static DOTTED: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"[A-Za-z_]\w*(?:(?:\.|::|#|->)[A-Za-z_]\w*)+").ok());
 static NAME: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"[A-Za-z_$][A-Za-z0-9_]*(?:\(|\b)").ok());
@@ -64,6 +73,7 @@ impl Query {
     pub fn parse(text: &str) -> Self {
         let text = &text[..crate::base::text::floor_boundary(text, MAX_TEXT_BYTES)];
         let text = without_comments(text);
+        let text = form::without_form(&text);
         let mut query = Self::default();
         for link in matches(&LINK, &text) {
             query.paths.extend(linked_path(&link[0]));
@@ -99,6 +109,7 @@ impl Query {
         }
         query.identifiers = identifiers(&text, &query.quoted);
         query.words = weighted(&query.title, &text);
+        query.add_other_spellings(&text);
         let title = query.title.to_lowercase();
         let says = |words: &[&str]| {
             words.iter().any(|word| title.split(|c: char| !c.is_alphanumeric()).any(|part| part == *word))
@@ -108,6 +119,27 @@ impl Query {
             says(&["doc", "docs", "documentation", "readme", "typo", "changelog", "tutorial"]);
         query.text = text;
         query
+    }
+}
+
+impl Query {
+    /// One name is written `--dry-run`, `dry_run` and `dryRun`: whichever the task has, all are looked for.
+    fn add_other_spellings(&mut self, text: &str) {
+        for found in matches(&COMPOUND, text).take(MAX_SPELT) {
+            let mut parts: Vec<String> = Vec::new();
+            for piece in found[0].split(['-', '_']) {
+                words::parts(piece, |part| parts.push(part.to_lowercase()));
+            }
+            for spelt in [parts.join("_"), parts.concat()] {
+                if self.words.len() < MAX_WORDS && !self.words.iter().any(|word| word.term == spelt) {
+                    let in_title = self.title.contains(&found[0]);
+                    self.words.push(Word { term: spelt.clone(), weight: OTHER_SPELLING, in_title });
+                }
+                if !self.identifiers.iter().any(|(known, _)| *known == spelt) {
+                    self.identifiers.push((spelt, OTHER_SPELLING_SURE));
+                }
+            }
+        }
     }
 }
 
@@ -411,6 +443,15 @@ mod tests {
         assert_eq!(query.frames[0].path, "/home/me/inner.py");
         assert_eq!(query.frames[0].function.as_deref(), Some("stop"));
         assert!(!query.text.contains("what you see"));
+    }
+
+    #[test]
+    fn a_name_is_known_in_all_spellings() {
+        let query = Query::parse("The option --dry-run and keepAlive\n");
+        for spelt in ["dry_run", "dryrun", "keep_alive", "keepalive"] {
+            assert!(query.words.iter().any(|word| word.term == spelt), "{spelt}");
+            assert!(query.identifiers.iter().any(|(name, _)| name == spelt), "{spelt}");
+        }
     }
 
     #[test]

@@ -33,10 +33,11 @@ pub enum Signal {
     Settings,
     Foreign,
     Entrance,
+    Pair,
 }
 
 /// How many there are.
-pub const COUNT: usize = 30;
+pub const COUNT: usize = 31;
 
 /// All signals, in the order of their numbers, with the word that people see.
 pub const ALL: [(Signal, &str); COUNT] = [
@@ -70,6 +71,7 @@ pub const ALL: [(Signal, &str); COUNT] = [
     (Signal::Settings, "settings or data"),
     (Signal::Foreign, "generated or not ours"),
     (Signal::Entrance, "a folder's entrance file"),
+    (Signal::Pair, "the other half of a hit"),
 ];
 
 /// A file's values.
