@@ -193,10 +193,10 @@ fn rules_that_cannot_be_read_are_named_and_hide_no_others() {
     fifo(&root.join("AGENTS.md"));
     assert_eq!(text(), "");
     fs::remove_file(root.join("AGENTS.md")).unwrap();
-    // It opens, and nobody can read its beginning.
+    // A link out of the project, to what opens and cannot be read.
     symlink("/proc/self/mem", root.join("AGENTS.md")).unwrap();
     if Path::new("/proc/self/mem").exists() {
-        assert!(text().contains("cannot be read") && text().contains("Tell the user"), "{}", text());
+        assert!(text().contains("left out") && text().contains("Tell the user"), "{}", text());
     } else {
         eprintln!("skipped: no /proc here");
     }
