@@ -10,8 +10,9 @@ use super::popup::sessions::SessionPicker;
 use super::popup::story;
 use super::transcript::entry::Entry;
 use super::transcript::replay;
+use crate::base::{sanitize, text};
 use crate::model::item::Item;
-use crate::protocol::event::{EndReason, Event, Level, SessionInfo, TurnEnd};
+use crate::protocol::event::{EndReason, Event, JobRow, Level, SessionInfo, TurnEnd};
 
 /// Takes in one event.
 pub fn apply(app: &mut App, event: Event) {
@@ -113,11 +114,23 @@ pub fn apply(app: &mut App, event: Event) {
             app.files.paths = Some(paths);
         }
         Event::Notice { level, text } => app.notice(level, text),
-        Event::Jobs(rows) => app.jobs = rows,
+        Event::Jobs(rows) => jobs(app, rows),
         Event::SandboxLacks(missing) => app.sandbox_lacks = Some(missing),
         Event::Compacting { running } => app.compacting = running.then_some(app.now),
         Event::TurnEnded(end) => turn_ended(app, end),
     }
+}
+
+/// A job that ended is told once: it may be what the person waits for.
+fn jobs(app: &mut App, rows: Vec<JobRow>) {
+    for row in &rows {
+        let ran = app.jobs.iter().any(|before| before.id == row.id && before.ended.is_none());
+        if let Some(ended) = row.ended.as_deref().filter(|_| ran) {
+            let command = text::one_line(&sanitize::clean(&row.command), 100);
+            app.notice(Level::Info, format!("Job {} {ended}: {command}", row.id));
+        }
+    }
+    app.jobs = rows;
 }
 
 fn session(app: &mut App, info: SessionInfo) {
