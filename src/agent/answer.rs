@@ -308,7 +308,7 @@ impl Core {
                 // A server that silently stops at its window's end: the same as saying that the request does not fit.
                 return Err(Stop::full("the answer ended at once at the length limit".to_owned()));
             }
-            let reported = usage.map(|usage| usage.input.saturating_add(usage.output));
+            let reported = usage.map(|usage| usage.total());
             let taken = reported.unwrap_or_else(|| self.size() + watch.bytes() / 4);
             if may_fill && taken >= self.context.window_tokens * 97 / 100 {
                 return Err(Stop::NoRoom);
