@@ -2,122 +2,48 @@
 //! again when the server says that the request does not fit.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures_util::StreamExt;
 
-use super::compact::FitError;
-use super::control::{Events, TurnControl};
+use super::arriving::Arriving;
+use super::control::{Events, TurnControl, notice};
 use super::core::Core;
-use super::unfinished::{self, Runaway, has_substance, said};
+use super::stop::Stop;
+use super::unfinished::{self, Runaway, has_substance};
 use crate::context::builder::Built;
 use crate::context::history::entry::Entry;
 use crate::model::call::ToolCall;
 use crate::model::item::Item;
 use crate::model::request::Request;
-use crate::model::stream::StreamEvent;
 use crate::model::usage::{FinishReason, Usage};
 use crate::protocol::event::{Event, Level};
 use crate::provider::api::ProviderError;
-use crate::session::log::LogError;
 use crate::session::record::FormName;
 
 /// Times that an answer which did not fit the window is asked for again after making room.
 const OVERFLOW_TRIES: u32 = 3;
-
-/// What ends a turn early.
-pub enum Stop {
-    Interrupted,
-    Provider {
-        error: ProviderError,
-        /// How often it was tried.
-        tries: u32,
-        /// Something had come, and is kept.
-        kept: bool,
-    },
-    /// The answer filled the window to its end.
-    NoRoom,
-    /// The model said nothing.
-    Unanswered {
-        message: String,
-        hint: String,
-    },
-    Failed {
-        message: String,
-        hint: String,
-    },
-}
-
-impl Stop {
-    /// The answer ended at the output limit: what was said stays, the task is not done.
-    pub fn cut() -> Self {
-        Self::Failed {
-            message: "the answer was cut at the model's output limit".to_owned(),
-            hint: "say \"go on\" to continue, or raise max_output_tokens".to_owned(),
-        }
-    }
-
-    /// The model had nothing to say, repeatedly.
-    pub fn empty() -> Self {
-        Self::Unanswered {
-            message: "the model answered with nothing".to_owned(),
-            hint: "ask again or say more; if it happens often, try another model".to_owned(),
-        }
-    }
-
-    /// The output limit was reached before anything was said.
-    pub fn only_thought() -> Self {
-        Self::Unanswered {
-            message: "the model reached its output limit before it said anything".to_owned(),
-            hint: "raise max_output_tokens or lower reasoning_effort (thinking counts as output), then send the \
-                   message again"
-                .to_owned(),
-        }
-    }
-
-    /// A filter of the server ended the answer.
-    pub fn filtered(said_something: bool) -> Self {
-        let message = "the server's content filter ended the answer".to_owned();
-        let hint = "say it in other words, or use another model".to_owned();
-        if said_something { Self::Failed { message, hint } } else { Self::Unanswered { message, hint } }
-    }
-
-    fn full(message: String) -> Self {
-        Self::Provider { error: ProviderError::ContextFull { message }, tries: 1, kept: false }
-    }
-}
-
-impl From<LogError> for Stop {
-    fn from(error: LogError) -> Self {
-        Self::Failed {
-            message: error.to_string(),
-            hint: "free some disk space or make the state folder writable, then send the message again"
-                .to_owned(),
-        }
-    }
-}
-
-impl From<FitError> for Stop {
-    fn from(error: FitError) -> Self {
-        match error {
-            FitError::Log(error) => error.into(),
-            FitError::TooSmall { needed, window, rules } => Self::Failed {
-                message: format!(
-                    "the smallest request that can be made takes up to {needed} tokens ({rules} of them the rules \
-                     files), and the window has {window}"
-                ),
-                hint: "set a larger context_window, shorten the rules files, or unpin what /context shows as pinned"
-                    .to_owned(),
-            },
-        }
-    }
-}
+/// No server is believed to have less.
+const SMALLEST_WINDOW_TOKENS: u64 = 2_048;
 
 /// One answer of the model.
 pub struct Reply {
     pub calls: Vec<Arc<ToolCall>>,
     pub finish: FinishReason,
     pub said_something: bool,
+}
+
+/// What was done so far to make a request and its answer fit the window.
+struct Fitting {
+    /// The window and the reserve that were believed in before, in tokens.
+    believed: (u64, u64),
+    /// Requests that the server refused as too large.
+    refusals: u32,
+    /// The last of them: its size in tokens, and what the server said.
+    refused: Option<(u64, String)>,
+    /// Times that nothing smaller could be made of it.
+    stuck: u32,
+    /// An answer came to the end of the window already.
+    filled: bool,
 }
 
 impl Core {
@@ -127,58 +53,22 @@ impl Core {
     /// [`Stop`].
     pub async fn ask(&mut self, control: &Arc<TurnControl>, events: &Events) -> Result<Reply, Stop> {
         let believed = (self.context.window_tokens, self.context.output_reserve_tokens);
-        let mut tries = 0;
-        let mut filled = false;
-        let mut same = 0;
-        let mut refused: Option<(u64, String)> = None;
+        let mut fitting = Fitting { believed, refusals: 0, refused: None, stuck: 0, filled: false };
         loop {
-            let built = match self.next_request(control, events).await {
-                Err(Stop::Failed { .. }) if refused.is_some() => {
-                    self.believe(believed);
-                    self.next_request(control, events).await?
-                }
-                other => other?,
-            };
-            let size = built.ledger.total();
-            if let Some((_, message)) = refused.take_if(|(last, _)| size >= *last) {
-                // Nothing more can be given up: the window is not what the server minds, or far too small. Once it is
-                // asked again nevertheless: some servers have slots that are full now and then.
-                same += 1;
-                self.believe(believed);
-                if same > 1 {
-                    return Err(Stop::full(message));
-                }
-            }
+            let built = self.fitted_request(&mut fitting, control, events).await?;
             let parts = self.parts();
             self.conversation.send(&parts, &built)?;
-            match self.stream(&built.request, !filled, control, events).await {
+            match self.stream(&built.request, !fitting.filled, control, events).await {
                 Err(Stop::NoRoom) => {
-                    filled = true;
-                    let reason = "the answer came to the end of the window; making room".to_owned();
-                    let _ = events.send(Event::Retrying { attempt: 2, of: 2, wait_ms: 0, reason });
-                    // The window is as large as it was; the answer needs more of it.
-                    self.context.window_tokens = self.context.window_tokens * 7 / 10;
-                    self.window_changed();
-                    let made = self.next_request(control, events).await.map(drop);
-                    self.believe(believed);
-                    made?;
+                    fitting.filled = true;
+                    self.make_room_for_the_answer(believed, control, events).await?;
                 }
                 Err(Stop::Provider { error: ProviderError::ContextFull { message }, .. })
-                    if tries < OVERFLOW_TRIES =>
+                    if fitting.refusals < OVERFLOW_TRIES =>
                 {
-                    tries += 1;
-                    refused = Some((size, message.clone()));
-                    notice(
-                        events,
-                        Level::Warning,
-                        format!("The server says the window is full ({message}); making room."),
-                    );
-                    // The real window is smaller than we thought: believe the server from now on.
-                    self.context.window_tokens =
-                        (self.size() * 9 / 10).min(self.context.window_tokens * 9 / 10).max(2_048);
-                    self.context.output_reserve_tokens =
-                        self.context.output_reserve_tokens.min(self.context.window_tokens / 8);
-                    self.window_changed();
+                    self.believe_the_server(&message, events);
+                    fitting.refusals += 1;
+                    fitting.refused = Some((built.ledger.total(), message));
                 }
                 other => {
                     if matches!(other, Err(Stop::Provider { error: ProviderError::ContextFull { .. }, .. })) {
@@ -188,6 +78,60 @@ impl Core {
                 }
             }
         }
+    }
+
+    /// The next request; after a refusal a smaller one, if there can be one.
+    async fn fitted_request(
+        &mut self,
+        fitting: &mut Fitting,
+        control: &Arc<TurnControl>,
+        events: &Events,
+    ) -> Result<Built, Stop> {
+        let built = match self.next_request(control, events).await {
+            Err(Stop::Failed { .. }) if fitting.refused.is_some() => {
+                self.believe(fitting.believed);
+                self.next_request(control, events).await?
+            }
+            other => other?,
+        };
+        let size = built.ledger.total();
+        if let Some((_, message)) = fitting.refused.take_if(|(last, _)| size >= *last) {
+            // Nothing more can be given up: the window is not what the server minds, or far too small. Once it is asked
+            // again nevertheless: some servers have slots that are full now and then.
+            fitting.stuck += 1;
+            self.believe(fitting.believed);
+            if fitting.stuck > 1 {
+                return Err(Stop::full(message));
+            }
+        }
+        Ok(built)
+    }
+
+    /// The window is as large as it was, but the answer needs more of it.
+    async fn make_room_for_the_answer(
+        &mut self,
+        believed: (u64, u64),
+        control: &Arc<TurnControl>,
+        events: &Events,
+    ) -> Result<(), Stop> {
+        let reason = "the answer came to the end of the window; making room".to_owned();
+        let _ = events.send(Event::Retrying { attempt: 2, of: 2, wait_ms: 0, reason });
+        self.context.window_tokens = self.context.window_tokens * 7 / 10;
+        self.window_changed();
+        let made = self.next_request(control, events).await.map(drop);
+        self.believe(believed);
+        made
+    }
+
+    /// The real window is smaller than we thought, from now on.
+    fn believe_the_server(&mut self, message: &str, events: &Events) {
+        let text = format!("The server says the window is full ({message}); making room.");
+        notice(events, Level::Warning, text);
+        self.context.window_tokens =
+            (self.size() * 9 / 10).min(self.context.window_tokens * 9 / 10).max(SMALLEST_WINDOW_TOKENS);
+        self.context.output_reserve_tokens =
+            self.context.output_reserve_tokens.min(self.context.window_tokens / 8);
+        self.window_changed();
     }
 
     /// Takes the window for what it was taken for before.
@@ -232,89 +176,41 @@ impl Core {
         events: &Events,
     ) -> Result<Reply, Stop> {
         let mut answer = self.provider.stream(request);
-        let mut finished: Vec<Item> = Vec::new();
-        let mut partial = String::new();
-        let mut tries = 1;
-        // What the last try that said anything had said.
-        let mut earlier = String::new();
-        let mut watch = Runaway::new(self.context.window_tokens, self.params.max_output_tokens);
+        let watch = Runaway::new(self.context.window_tokens, self.params.max_output_tokens);
+        let mut arriving = Arriving::new(watch);
         let (finish, usage) = loop {
             let event = tokio::select! {
                 biased;
                 () = control.cancel.cancelled() => {
                     drop(answer);
-                    self.keep_partial(said(&finished, &partial).unwrap_or(earlier), events)?;
+                    self.keep_partial(&arriving.said(), events)?;
                     return Err(Stop::Interrupted);
                 }
                 event = answer.next() => event,
             };
-            if let Some(Ok(StreamEvent::TextDelta(text) | StreamEvent::ReasoningDelta(text))) = &event
-                && let Some(message) = watch.take(text)
-            {
-                drop(answer);
-                let kept = self.keep_partial(said(&finished, &partial).unwrap_or_default(), events)?;
-                return Err(Stop::Provider { error: ProviderError::TooLarge { message }, tries, kept });
-            }
-            match event {
-                Some(Ok(StreamEvent::TextDelta(text))) => {
-                    partial.push_str(&text);
-                    let _ = events.send(Event::TextDelta(text));
-                }
-                Some(Ok(StreamEvent::ReasoningDelta(text))) => {
-                    let _ = events.send(Event::ReasoningDelta(text));
-                }
-                Some(Ok(StreamEvent::CallStarted { name })) => {
-                    let _ = events.send(Event::CallArriving { name, bytes: 0 });
-                }
-                Some(Ok(StreamEvent::CallProgress { bytes })) => {
-                    let _ = events.send(Event::CallArriving { name: String::new(), bytes });
-                }
-                Some(Ok(StreamEvent::Item(item))) => {
-                    if matches!(item, Item::Assistant { .. }) {
-                        partial.clear();
-                    }
-                    finished.push(item);
-                }
-                Some(Ok(StreamEvent::Restarted { attempt, of, wait, reason })) => {
-                    earlier = said(&finished, &partial).unwrap_or(earlier);
-                    finished.clear();
-                    partial.clear();
-                    tries = attempt;
-                    watch.restart();
-                    let _ = events.send(Event::Retrying { attempt, of, wait_ms: milliseconds(wait), reason });
-                }
-                Some(Ok(StreamEvent::Silent { since, left })) => {
-                    let (since_ms, left_ms) = (milliseconds(since), milliseconds(left));
-                    let _ = events.send(Event::Silent { since_ms, left_ms });
-                }
-                Some(Ok(StreamEvent::Done { finish, usage })) => break (finish, usage),
-                Some(Err(error)) => {
-                    let kept = self.keep_partial(said(&finished, &partial).unwrap_or(earlier), events)?;
-                    return Err(Stop::Provider { error, tries, kept });
-                }
-                None => {
-                    let message = "the stream ended without an end mark".to_owned();
-                    return Err(Stop::Provider {
-                        error: ProviderError::Broken { message },
-                        tries,
-                        kept: false,
-                    });
+            match arriving.take(event, events) {
+                Ok(None) => {}
+                Ok(Some(ended)) => break ended,
+                Err(error) => {
+                    drop(answer);
+                    let kept = self.keep_partial(&arriving.said(), events)?;
+                    return Err(Stop::Provider { error, tries: arriving.tries(), kept });
                 }
             }
         };
         // A compaction helps only where the past takes most of the window.
         if finish == FinishReason::Length && self.size() > self.context.window_tokens * 6 / 10 {
-            if !finished.iter().any(has_substance) {
+            if !arriving.finished().iter().any(has_substance) {
                 // A server that silently stops at its window's end: the same as saying that the request does not fit.
                 return Err(Stop::full("the answer ended at once at the length limit".to_owned()));
             }
-            let reported = usage.map(|usage| usage.input.saturating_add(usage.output));
-            let taken = reported.unwrap_or_else(|| self.size() + watch.bytes() / 4);
+            let reported = usage.map(|usage| usage.total());
+            let taken = reported.unwrap_or_else(|| self.size() + arriving.bytes() / 4);
             if may_fill && taken >= self.context.window_tokens * 97 / 100 {
                 return Err(Stop::NoRoom);
             }
         }
-        self.take_up(finished, finish, usage, events)
+        self.take_up(arriving.into_finished(), finish, usage, events)
     }
 
     /// Writes a finished answer.
@@ -354,21 +250,12 @@ impl Core {
 
     /// What was said before an interrupt or a break stays; calls that were not yet run do not, nor does thinking that led
     /// nowhere. Returns whether there was anything.
-    fn keep_partial(&mut self, said: String, events: &Events) -> Result<bool, Stop> {
+    fn keep_partial(&mut self, said: &str, events: &Events) -> Result<bool, Stop> {
         if said.trim().is_empty() {
             return Ok(false);
         }
-        let (id, item) = self.record_said(unfinished::kept(&said))?;
+        let (id, item) = self.record_said(unfinished::kept(said))?;
         let _ = events.send(Event::Item { id, item });
         Ok(true)
     }
-}
-
-fn milliseconds(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
-}
-
-/// Tells the person something.
-pub fn notice(events: &Events, level: Level, text: String) {
-    let _ = events.send(Event::Notice { level, text });
 }

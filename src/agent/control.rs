@@ -1,5 +1,5 @@
-//! What acts on a running turn from outside: interrupt, steering, edits of the context, and questions with their answers. The turn itself owns
-//! the conversation; this is all that is shared, behind short locks.
+//! What acts on a running turn from outside: interrupt, steering, edits of the context, and questions with their answers.
+//! The turn itself owns the conversation; this is all that is shared, behind short locks.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,12 +10,17 @@ use tokio_util::sync::CancellationToken;
 
 use crate::model::item::ItemId;
 use crate::protocol::approval::{Answer, AskedQuestion, Question, QuestionId};
-use crate::protocol::event::Event;
+use crate::protocol::event::{Event, Level};
 use crate::protocol::ledger::Edit;
 use crate::tool::cx::Asker;
 
 /// The outgoing queue.
 pub type Events = mpsc::UnboundedSender<Event>;
+
+/// Tells the person something.
+pub fn notice(events: &Events, level: Level, text: String) {
+    let _ = events.send(Event::Notice { level, text });
+}
 
 /// Open questions of a session.
 pub struct Questions {

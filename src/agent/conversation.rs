@@ -81,7 +81,7 @@ impl Conversation {
         self.last_reported = None;
         if let Some(usage) = &request.usage {
             self.add_usage(&request.model, usage);
-            self.last_reported = Some(usage.input.saturating_add(usage.output));
+            self.last_reported = Some(usage.total());
         }
     }
 

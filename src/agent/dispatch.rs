@@ -263,7 +263,7 @@ impl Dispatcher {
             outcome = prepared.run(&cx) => Some(outcome),
             () = after(&control.cancel) => None,
         };
-        let time_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let took = begun.elapsed();
         if command.is_some() {
             self.watch(control, events, None).await;
         }
@@ -273,7 +273,7 @@ impl Dispatcher {
             Err(ToolError::Fatal(message)) => return Err(message),
             Err(error @ ToolError::Model { .. }) => *envelope_of(&error),
         };
-        envelope.time_ms = time_ms;
+        envelope.took(took);
         Ok(envelope)
     }
 

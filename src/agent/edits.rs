@@ -1,9 +1,8 @@
 //! The person's hand in the context: pin, drop and restore, applied and logged, and taken back where the window forces
 //! it: a request over the window is never sent, and a pin must not end a turn.
 
-use super::answer::notice;
 use super::compact::FitError;
-use super::control::{Events, TurnControl};
+use super::control::{Events, TurnControl, notice};
 use super::core::Core;
 use crate::context::history::edit::{self, Plan};
 use crate::context::history::steward;

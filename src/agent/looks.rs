@@ -3,8 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::answer::notice;
-use super::control::Events;
+use super::control::{Events, notice};
 use crate::config::settings::ContextSettings;
 use crate::context::logbook::Logbook;
 use crate::context::story;

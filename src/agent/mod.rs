@@ -4,6 +4,7 @@
 pub mod answer;
 pub mod archive_job;
 pub mod archivist;
+pub mod arriving;
 pub mod build;
 pub mod compact;
 pub mod control;
@@ -27,6 +28,7 @@ pub mod restore;
 pub mod rewind;
 pub mod rewind_ops;
 pub mod standing;
+pub mod stop;
 pub mod turn;
 pub mod unfinished;
 pub mod uptake;

@@ -9,6 +9,7 @@ use thiserror::Error;
 
 use super::conversation::Conversation;
 use crate::base::clock;
+use crate::base::path::on_one_line;
 use crate::base::text::{one_line, plural};
 use crate::context::history::entry::Entry;
 use crate::model::item::{Item, ItemId};
@@ -212,6 +213,9 @@ pub fn rewind(
     })
 }
 
+/// Paths that are named one by one.
+const LISTED: usize = 20;
+
 /// What the model is told when files changed behind its back.
 pub fn reminder(done: &RewindDone) -> Option<String> {
     // A conversation that went back as well remembers the files as they are again.
@@ -242,7 +246,7 @@ fn told(paths: &[String]) -> Option<String> {
     if paths.is_empty() {
         return None;
     }
-    let names: Vec<&str> = paths.iter().take(20).map(String::as_str).collect();
+    let names: Vec<String> = paths.iter().take(LISTED).map(|path| on_one_line(path)).collect();
     let more = paths.len().saturating_sub(names.len());
     let more = if more > 0 { format!(" and {} more", plural(more, "file")) } else { String::new() };
     Some(format!(
@@ -264,15 +268,35 @@ pub fn report(done: &RewindDone) -> String {
             format!("Went back ({}): {} as before.", part.as_str(), plural(count, "path"))
         }
     };
-    for (path, why) in done.left.iter().take(20) {
-        text.push_str(&format!("\n  left alone: {path}: {why}"));
+    for (path, why) in done.left.iter().take(LISTED) {
+        text.push_str(&format!("\n  left alone: {}: {why}", on_one_line(path)));
     }
-    if done.left.len() > 20 {
-        text.push_str(&format!("\n  and {} more", done.left.len() - 20));
+    if done.left.len() > LISTED {
+        text.push_str(&format!("\n  and {} more", done.left.len() - LISTED));
     }
     text
 }
 
 fn shown(path: &Path) -> String {
     path.to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_with_a_line_end_makes_no_line_of_its_own() {
+        let path = || "a\n  left alone: b".to_owned();
+        let done = RewindDone {
+            part: Part::Files,
+            done: vec![path()],
+            left: vec![(path(), "changed since".to_owned())],
+            text: None,
+            undo: "1".to_owned(),
+        };
+        assert_eq!(report(&done).lines().count(), 2, "{}", report(&done));
+        let told = reminder(&done).unwrap_or_default();
+        assert!(told.contains("a\\n  left alone: b") && !told.contains('\n'), "{told}");
+    }
 }

@@ -4,9 +4,10 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::answer::{Stop, notice};
-use super::control::{Events, TurnControl};
+use super::control::{Events, TurnControl, notice};
 use super::core::Core;
+use super::stop::Stop;
+use crate::base::clock;
 use crate::base::text::one_line;
 use crate::context::compress::redact::Place;
 use crate::context::history::ingest;
@@ -64,7 +65,7 @@ impl Core {
             steps,
             denied: self.dispatcher.take_denied(),
             usage: since(self.conversation.total(), usage_before),
-            elapsed_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
+            elapsed_ms: clock::milliseconds(begun.elapsed()),
         };
         if !self.conversation.discard_if_empty()
             && let Err(error) = self.conversation.end_turn(end.clone())

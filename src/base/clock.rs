@@ -1,6 +1,6 @@
 //! Wall-clock time in one place, so that records carry one format. Knows nothing of sessions.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Milliseconds since the Unix epoch; 0 when the clock stands before it.
 pub fn now_ms() -> u64 {
@@ -9,7 +9,12 @@ pub fn now_ms() -> u64 {
 
 /// `time` as milliseconds since the Unix epoch; 0 when it lies before it.
 pub fn to_ms(time: SystemTime) -> u64 {
-    time.duration_since(UNIX_EPOCH).map_or(0, |d| u64::try_from(d.as_millis()).unwrap_or(u64::MAX))
+    time.duration_since(UNIX_EPOCH).map_or(0, milliseconds)
+}
+
+/// `duration` in whole milliseconds; the largest number where there are more.
+pub fn milliseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// The local date and time for people: `2026-03-01 14:05:09`.

@@ -112,6 +112,11 @@ pub fn read(path: &Path, limit: u64) -> Result<(Vec<u8>, Metadata), FileError> {
     Ok((bytes, meta))
 }
 
+/// The text of a regular file of at most `limit` bytes; `None` when there is none that could be read at once and whole.
+pub fn small_text(path: &Path, limit: u64) -> Option<String> {
+    String::from_utf8(read(path, limit).ok()?.0).ok()
+}
+
 /// Reads a whole regular file that the program itself has written, whatever its size.
 ///
 /// # Errors

@@ -91,7 +91,7 @@ fn table(preview: &RewindPreview, part: Part) -> String {
                 (None, None) => format!("  {deed:<9} {path} +{} -{}\n", row.plus, row.minus),
             });
         }
-        for path in &preview.outside {
+        for path in preview.outside.iter().map(|path| on_one_line(path)) {
             out.push_str(&format!("  stays     {path} (outside of the workspace)\n"));
         }
         if preview.rows.is_empty() {

@@ -14,6 +14,7 @@
 //! | `denied` | a question was answered with no, because nobody can be asked: `{"type":"denied","tool":"Bash","title":"rm -r x","reason":"…"}` |
 //! | `notice` | `level` is info, warning or error: `{"type":"notice","level":"warning","text":"…"}` |
 //! | `retrying` | the answer so far is void: `{"type":"retrying","attempt":2,"of":6,"wait_ms":500,"reason":"…"}` |
+//! | `silent` | nothing has come for `since_ms`; the answer is given up after `left_ms` more: `{"type":"silent","since_ms":10000,"left_ms":290000}` |
 //! | `compacting` | `{"type":"compacting","running":true}` |
 //! | `usage` | the window after a request was built (`estimated`) or answered; `total` sums up the session: `{"type":"usage","used_tokens":900,"window_tokens":128000,"estimated":false,"total":{"input":900,"cached":800,"cache_write":0,"output":12,"reasoning":0},"cost_usd"?:0.01}` |
 //! | `turn_ended` | `reason` is done, interrupted, step_limit, provider_failed or failed; `usage` is that of this turn: `{"type":"turn_ended","reason":"done","message"?:"…","hint"?:"…","steps":3,"denied":0,"usage":{…},"elapsed_ms":1200,"exit_code":0}` |
@@ -167,6 +168,7 @@ mod tests {
             Event::ToolDone { id: ItemId(4), result: Arc::new(result) },
             Event::Notice { level: Level::Warning, text: "two\nlines".to_owned() },
             Event::Retrying { attempt: 2, of: 6, wait_ms: 500, reason: "busy".to_owned() },
+            Event::Silent { since_ms: 10_000, left_ms: 290_000 },
             Event::Compacting { running: true },
             Event::Window(WindowState { used_tokens: 9, window_tokens: 100, ..WindowState::default() }),
             Event::Item { id: ItemId(5), item: assistant },
@@ -199,6 +201,7 @@ mod tests {
         {"type":"tool_done","id":4,"call_id":"c1","tool":"Read","title":"Read a.rs","status":"error","summary":"NOT_FOUND: no a.rs","data":{"path":"a.rs"},"error":{"code":"NOT_FOUND","message":"no a.rs"},"time_ms":3}
         {"type":"notice","level":"warning","text":"two\nlines"}
         {"type":"retrying","attempt":2,"of":6,"wait_ms":500,"reason":"busy"}
+        {"type":"silent","since_ms":10000,"left_ms":290000}
         {"type":"compacting","running":true}
         {"type":"usage","used_tokens":9,"window_tokens":100,"estimated":false,"total":{"input":0,"cached":0,"cache_write":0,"output":0,"reasoning":0}}
         {"type":"text","id":5,"text":"Done."}

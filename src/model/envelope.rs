@@ -1,9 +1,12 @@
 //! The one form in which every tool answers (SPEC §9), and the compact text that the model sees of it.
 
 use std::borrow::Cow;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+
+use crate::base::clock;
 
 /// How a call ended: `partial` means that there is a usable result with a caveat (truncated, exit code ≠ 0, …).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -94,6 +97,11 @@ impl Envelope {
             error: None,
             time_ms: 0,
         }
+    }
+
+    /// Notes how long the tool ran.
+    pub fn took(&mut self, time: Duration) {
+        self.time_ms = clock::milliseconds(time);
     }
 
     /// A failure; `message` must let the model repair its call.

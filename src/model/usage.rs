@@ -20,6 +20,11 @@ pub struct Usage {
 }
 
 impl Usage {
+    /// Tokens that were read and written.
+    pub fn total(&self) -> u64 {
+        self.input.saturating_add(self.output)
+    }
+
     /// Adds another request's tokens.
     pub fn add(&mut self, other: &Self) {
         let sums = [

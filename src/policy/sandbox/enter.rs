@@ -25,8 +25,6 @@ use super::{keeper, landlock, linger, mounts, seccomp, sockets, system, trial};
 /// shells use for "could not be run".
 const FAILED_DIRECT: i32 = 3;
 const FAILED: i32 = 125;
-/// Processes in one call, where the kernel counts them for us alone.
-const MAX_PROCESSES: u64 = 8_192;
 /// Marks in the pipe from the first process: how the command ended, or why it did not begin.
 const ENDED: u8 = b'S';
 const NEVER_BEGAN: u8 = b'E';
@@ -209,7 +207,7 @@ fn first_process(
     if let Err(error) = drop_rights(plan) {
         refuse(&mut report, format!("capabilities: {error}"));
     }
-    system::limit_processes(MAX_PROCESSES);
+    system::limit_processes(system::MAX_PROCESSES);
     let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
     let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
     let child = system::clone_into(0).unwrap_or_else(|error| refuse(&mut report, format!("fork: {error}")));

@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::base::file;
 use crate::policy::steering::IN_GIT;
 
 /// A pointer file or a configuration is not larger than this, in bytes.
@@ -126,9 +127,9 @@ fn setting<'a>(line: &'a str, name: &str) -> Option<&'a str> {
     key.trim().eq_ignore_ascii_case(name).then(|| value.trim().trim_matches('"'))
 }
 
-fn read(path: &Path) -> Option<String> {
-    let small = fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.len() <= MAX_BYTES);
-    small.then(|| fs::read_to_string(path).ok()).flatten()
+/// The text of one of git's own small files.
+pub fn read(path: &Path) -> Option<String> {
+    file::small_text(path, MAX_BYTES)
 }
 
 /// Whether a configuration that a command has made holds only what `git init` writes.

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use super::git;
 use super::spec::{Plan, RawPath};
+use crate::base::file;
 use crate::policy::steering::{IN_GIT, is_rules_file};
 
 /// Contents beyond this are not kept for comparison, in bytes.
@@ -176,7 +177,7 @@ fn appeared<'a>(path: &'a Path, first: &'a Path) -> Option<&'a Path> {
     let harmless = in_git
         && match name.to_str() {
             Some("config") => {
-                now.is_file() && fs::read_to_string(path).is_ok_and(|text| git::is_plain_config(&text))
+                now.is_file() && git::read(path).is_some_and(|text| git::is_plain_config(&text))
             }
             Some("hooks") => now.is_dir() && only_samples(path),
             _ => false,
@@ -206,14 +207,18 @@ fn copy(path: &Path, into: &mut BTreeMap<PathBuf, (Vec<u8>, u32)>, room: &mut (u
 fn compare(path: &Path, files: &BTreeMap<PathBuf, (Vec<u8>, u32)>, aside: &Path, said: &mut Vec<String>) {
     let now = walkdir::WalkDir::new(path).into_iter().flatten().filter(|entry| !entry.file_type().is_dir());
     for entry in now {
-        let known = files.get(entry.path());
-        if known.is_none_or(|(bytes, _)| !fs::read(entry.path()).is_ok_and(|now| now == *bytes)) {
+        // A link to the same bytes is not the same: what it leads to can be changed later.
+        let same = |bytes: &[u8]| {
+            entry.file_type().is_file()
+                && file::read(entry.path(), bytes.len() as u64).is_ok_and(|(now, _)| now == bytes)
+        };
+        if !files.get(entry.path()).is_some_and(|(bytes, _)| same(bytes)) {
             said.push(away(entry.path(), aside));
         }
     }
-    for (file, (bytes, mode)) in files {
-        if fs::symlink_metadata(file).is_err() && restore(file, bytes, *mode).is_ok() {
-            said.push(format!("{} is protected and was put back", file.display()));
+    for (kept, (bytes, mode)) in files {
+        if fs::symlink_metadata(kept).is_err() && restore(kept, bytes, *mode).is_ok() {
+            said.push(format!("{} is protected and was put back", kept.display()));
         }
     }
 }
@@ -249,4 +254,36 @@ fn away(path: &Path, aside: &Path) -> String {
 fn by_copy(path: &Path, kept: &Path) -> bool {
     let plain = fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file() && meta.len() <= MAX_BYTES);
     plain && fs::copy(path, kept).is_ok() && fs::remove_file(path).is_ok()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_only_looks_the_same_is_put_right() {
+        let dir = tempfile::tempdir().unwrap();
+        let (hooks, aside) = (dir.path().join("hooks"), dir.path().join("aside"));
+        fs::create_dir(&hooks).unwrap();
+        for name in ["kept", "linked", "piped"] {
+            fs::write(hooks.join(name), "true").unwrap();
+        }
+        let mut before = BTreeMap::new();
+        copy(&hooks, &mut before, &mut (MAX_BYTES, 9));
+        fs::remove_file(hooks.join("linked")).unwrap();
+        fs::write(dir.path().join("twin"), "true").unwrap();
+        std::os::unix::fs::symlink(dir.path().join("twin"), hooks.join("linked")).unwrap();
+        fs::remove_file(hooks.join("piped")).unwrap();
+        let made = std::process::Command::new("mkfifo").arg(hooks.join("piped")).status();
+        assert!(made.unwrap().success());
+        let mut said = Vec::new();
+        compare(&hooks, &before, &aside, &mut said);
+        assert_eq!(said.len(), 4, "{said:?}");
+        for name in ["kept", "linked", "piped"] {
+            let path = hooks.join(name);
+            assert!(fs::symlink_metadata(&path).unwrap().is_file());
+            assert_eq!(fs::read(&path).unwrap(), b"true");
+        }
+    }
 }

@@ -56,9 +56,8 @@ enum Step {
     Again { fixed: bool },
 }
 
-/// Processes in one call at most, and the first kernel that counts their numbers for each namespace: an older one
-/// would take the limit for the whole machine.
-const MAX_PROCESSES: u32 = 8_192;
+/// The first kernel that counts processes' numbers for each namespace: an older one would take the limit for the whole
+/// machine.
 const COUNTS_ALONE: (u32, u32) = (6, 14);
 
 /// Builds the tree. `held` and `pinned` are what the guard found, `sockets` are hidden.
@@ -333,7 +332,7 @@ fn proc(plan: &Plan) -> Result<(), Trouble> {
         system::mount("proc", proc, "").map_err(io_trouble("/proc"))?;
         if system::kernel_version().is_some_and(|version| version >= COUNTS_ALONE) {
             // No other limit holds for root. Where it is refused, the limit by user is left.
-            let _ = fs::write("/proc/sys/kernel/pid_max", MAX_PROCESSES.to_string());
+            let _ = fs::write("/proc/sys/kernel/pid_max", system::MAX_PROCESSES.to_string());
         }
     } else if !plan.layers.landlock {
         // Others' processes would be a way out: their root folders, their environments.

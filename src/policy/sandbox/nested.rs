@@ -7,6 +7,8 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use crate::base::file;
+
 /// Folders that are opened in the search, nearest to the workspace first.
 const MAX_FOLDERS: usize = 2_000;
 /// Repositories that are held; each costs some mounts for every command.
@@ -74,13 +76,15 @@ fn find(workspace: &Path) -> Vec<PathBuf> {
 
 /// What git's own lists name, however deep it lies.
 fn named(workspace: &Path) -> Vec<PathBuf> {
-    let modules = read(&workspace.join(".gitmodules")).unwrap_or_default();
+    let modules = file::small_text(&workspace.join(".gitmodules"), MAX_BYTES).unwrap_or_default();
     let modules = modules.lines().filter_map(|line| {
         let (key, value) = line.split_once('=')?;
         (key.trim() == "path").then(|| workspace.join(value.trim().trim_matches('"')).join(".git"))
     });
     let trees = fs::read_dir(workspace.join(".git/worktrees")).into_iter().flatten().flatten();
-    let trees = trees.filter_map(|entry| Some(PathBuf::from(read(&entry.path().join("gitdir"))?.trim())));
+    let trees = trees.filter_map(|entry| {
+        Some(PathBuf::from(file::small_text(&entry.path().join("gitdir"), MAX_BYTES)?.trim()))
+    });
     modules
         .chain(trees)
         // A list may name anything: only what truly lies below, and is no link.
@@ -88,11 +92,6 @@ fn named(workspace: &Path) -> Vec<PathBuf> {
         .filter(|git| git.canonicalize().is_ok_and(|real| real == *git))
         .filter(|git| git.starts_with(workspace) && *git != workspace.join(".git"))
         .collect()
-}
-
-fn read(path: &Path) -> Option<String> {
-    let small = fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.len() <= MAX_BYTES);
-    small.then(|| fs::read_to_string(path).ok()).flatten()
 }
 
 #[cfg(test)]

@@ -215,6 +215,9 @@ pub fn go_first() {
     let _ = std::fs::write("/proc/self/oom_score_adj", READILY);
 }
 
+/// Processes in one call at most, where the kernel counts them for us alone.
+pub const MAX_PROCESSES: u64 = 8_192;
+
 /// Bounds the number of processes; where the kernel counts them by user only, a user namespace makes it ours.
 pub fn limit_processes(most: u64) {
     // SAFETY: plain numbers in a structure of the right size.

@@ -109,7 +109,7 @@ impl Endpoint {
             ProviderError::Tls { url, message }
         } else if error.is_connect() {
             ProviderError::Connect { url, message }
-        } else if sources(error).any(|cause| cause.downcast_ref().is_some_and(hyper::Error::is_parse)) {
+        } else if causes(error).any(|cause| cause.downcast_ref().is_some_and(hyper::Error::is_parse)) {
             ProviderError::Protocol { message: format!("it is no HTTP that can be read: {message}") }
         } else if error.is_builder() {
             ProviderError::Setup { message }
@@ -233,11 +233,7 @@ fn root_cause(error: &reqwest::Error) -> String {
     if error.is_timeout() && error.is_connect() {
         return format!("no connection within {} s", CONNECT_TIMEOUT.as_secs());
     }
-    let mut cause: &dyn StdError = error;
-    while let Some(next) = cause.source() {
-        cause = next;
-    }
-    cause.to_string()
+    causes(error).last().map_or_else(|| error.to_string(), ToString::to_string)
 }
 
 /// Whether the server closed the connection instead of answering.
@@ -246,36 +242,23 @@ fn hung_up(error: &reqwest::Error) -> bool {
     const KINDS: [ErrorKind; 3] =
         [ErrorKind::ConnectionReset, ErrorKind::ConnectionAborted, ErrorKind::BrokenPipe];
     !error.is_connect()
-        && sources(error).any(|cause| {
+        && causes(error).any(|cause| {
             cause.downcast_ref().is_some_and(hyper::Error::is_incomplete_message)
                 || cause.downcast_ref::<std::io::Error>().is_some_and(|error| KINDS.contains(&error.kind()))
         })
 }
 
 /// The causes of an error, outermost first.
-fn sources(error: &reqwest::Error) -> impl Iterator<Item = &(dyn StdError + 'static)> {
-    let mut next = error.source();
-    std::iter::from_fn(move || {
-        let cause = next?;
-        next = cause.source();
-        Some(cause)
+fn causes(error: &reqwest::Error) -> impl Iterator<Item = &(dyn StdError + 'static)> {
+    std::iter::successors(error.source(), |&cause| {
+        // `source` of an `io::Error` skips the error that it wraps, so that is asked for first.
+        let wrapped = cause.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+        wrapped.map(|wrapped| wrapped as &(dyn StdError + 'static)).or_else(|| cause.source())
     })
 }
 
 fn is_tls(error: &reqwest::Error) -> bool {
-    let mut cause: Option<&(dyn StdError + 'static)> = error.source();
-    while let Some(current) = cause {
-        if current.is::<rustls::Error>() {
-            return true;
-        }
-        // `source` of an `io::Error` skips the error that it wraps, so that is asked for first.
-        let wrapped = current.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
-        cause = match wrapped {
-            Some(wrapped) => Some(wrapped),
-            None => current.source(),
-        };
-    }
-    false
+    causes(error).any(<dyn StdError>::is::<rustls::Error>)
 }
 
 #[cfg(test)]

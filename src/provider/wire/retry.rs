@@ -30,11 +30,15 @@ pub struct Pace {
     pub longest_obeyed: Duration,
 }
 
+/// Nobody waits longer, and a moment that is farther away than the clock counts could not even be named.
+const LONGEST_TIMEOUT_S: u64 = 365 * 24 * 3_600;
+
 impl Pace {
-    /// The usual waits: half a second, doubled each time up to 30 s; a server's wish is obeyed up to 60 s.
+    /// The usual waits: an hour for an answer; half a second before the second try, doubled each time up to 30 s; a
+    /// server's wish is obeyed up to 60 s.
     pub fn new(idle_timeout_s: u64, max_tries: u32) -> Self {
         Self {
-            idle: Duration::from_secs(idle_timeout_s.max(1)),
+            idle: limit(idle_timeout_s),
             longest_answer: Duration::from_secs(3_600),
             first_word: Duration::from_secs((idle_timeout_s / 3).clamp(1, 10)),
             max_tries: max_tries.max(1),
@@ -46,7 +50,7 @@ impl Pace {
 
     /// As a person has set it.
     pub fn of(settings: &ProviderSettings) -> Self {
-        let longest_answer = Duration::from_secs(settings.answer_timeout_s.max(1));
+        let longest_answer = limit(settings.answer_timeout_s);
         Self { longest_answer, ..Self::new(settings.idle_timeout_s, settings.max_tries) }
     }
 
@@ -73,6 +77,10 @@ impl Pace {
             Retry::Backoff => Some(own),
         }
     }
+}
+
+fn limit(seconds: u64) -> Duration {
+    Duration::from_secs(seconds.clamp(1, LONGEST_TIMEOUT_S))
 }
 
 /// Tries to reach a server that does not answer, or falls silent: each may take as long as the idle limit.

@@ -172,7 +172,7 @@ fn common_folder(folder: &Path) -> PathBuf {
 }
 
 fn text_of(path: &Path) -> Option<String> {
-    String::from_utf8(file::read(path, TEXT_LIMIT_BYTES).ok()?.0).ok()
+    file::small_text(path, TEXT_LIMIT_BYTES)
 }
 
 /// The entries of an index file, versions 2 to 4; `None` when it is not entirely understood.

@@ -12,9 +12,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::readable::readable;
-use crate::base::path;
 use crate::base::proc::{self, Captured, Exit, Outcome, Spec};
 use crate::base::text::{human_bytes, one_line, plural};
+use crate::base::{clock, path};
 use crate::config::prompts;
 use crate::context::compress::redact::Place;
 use crate::context::compress::spill::{Ends, Keep, cut};
@@ -334,7 +334,7 @@ fn report(
         .with("exit_code", exit)
         .with("timed_out", outcome.timed_out)
         .with("cwd", path::display(&cx.root, &cx.shell.cwd()))
-        .with("duration_ms", u64::try_from(took.as_millis()).unwrap_or(u64::MAX))
+        .with("duration_ms", clock::milliseconds(took))
         .with("output_bytes", outcome.output.total_bytes);
     if outcome.output.is_whole()
         && full.is_none()

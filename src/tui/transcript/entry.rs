@@ -194,7 +194,7 @@ fn table(heading: &str, rows: &[(String, String)], width: usize, theme: Theme) -
 }
 
 fn usage(usage: &Usage) -> Option<String> {
-    if usage.input.max(usage.output) == 0 {
+    if usage.total() == 0 {
         return None;
     }
     let cached = if usage.cached > 0 {
