@@ -51,6 +51,30 @@ const PLACES: &[(&str, &str)] = &[
     ("", "--cache-dir"),
 ];
 
+/// Sub-commands that need the person's own accounts, or change what all of their projects share.
+const NEEDS_ACCOUNT: &[&str] = &[
+    "publish",
+    "login",
+    "logout",
+    "adduser",
+    "owner",
+    "yank",
+    "push",
+    "deploy",
+    "upload",
+    "self",
+    "toolchain",
+    "component",
+    "target",
+    "tool",
+    "global",
+    "token",
+    "whoami",
+    "telemetry",
+    "default",
+    "override",
+];
+
 /// What the builder does; `None` when it is none.
 pub fn judge(call: &Call, place: &Place) -> Option<Finding> {
     let name = call.name();
@@ -122,7 +146,13 @@ fn managed(manager: &Manager, call: &Call) -> Finding {
     let args = call.args();
     let run = Effect::Run(format!("{name} code of the project"));
     let net = |what: &str| {
-        let grade = if beyond_project(name, what, call) { Grade::Outside } else { Grade::Network };
+        let beyond = beyond_project(name, what, call);
+        if forgoes_network(name, args) && !NEEDS_ACCOUNT.contains(&what) {
+            // An address may still be among its words, so nobody vouches for it without walls.
+            return Finding::new(Grade::Unsure, format!("{name} {what} works with what is already here"))
+                .with(run.clone());
+        }
+        let grade = if beyond { Grade::Outside } else { Grade::Network };
         Finding::new(grade, format!("{name} {what} needs the network"))
             .with(Effect::Net(format!("{name} {what}")))
     };
@@ -195,30 +225,22 @@ fn managed(manager: &Manager, call: &Call) -> Finding {
     Finding::new(Grade::Unsure, format!("what {name} {sub} does is not known")).with(run)
 }
 
+/// Whether the manager is told to take only what this machine already has.
+fn forgoes_network(manager: &str, args: &[Arg]) -> bool {
+    let options: &[&str] = match manager {
+        "pip" => &["--no-index"],
+        "cargo" => &["--offline", "--frozen"],
+        "npm" | "pnpm" | "yarn" | "uv" | "mvn" | "gradle" | "conda" | "composer" | "flutter" | "dart" => {
+            &["--offline"]
+        }
+        "bundle" => &["--local"],
+        _ => return false,
+    };
+    args.iter().any(|arg| options.contains(&arg.text.as_str()))
+}
+
 /// Whether it needs the person's own accounts, or installs for all of their projects.
 fn beyond_project(manager: &str, sub: &str, call: &Call) -> bool {
-    const ANY_MANAGER: &[&str] = &[
-        "publish",
-        "login",
-        "logout",
-        "adduser",
-        "owner",
-        "yank",
-        "push",
-        "deploy",
-        "upload",
-        "self",
-        "toolchain",
-        "component",
-        "target",
-        "tool",
-        "global",
-        "token",
-        "whoami",
-        "telemetry",
-        "default",
-        "override",
-    ];
     let whole_machine = match manager {
         // Which environment a bare `pip` means is not seen here.
         "pip" => !call.argv[0].text.contains('/'),
@@ -226,7 +248,7 @@ fn beyond_project(manager: &str, sub: &str, call: &Call) -> bool {
         "conda" | "helm" | "rustup" | "terraform" => true,
         _ => options::has(call.args(), &["-g", "--global", "--user"]),
     };
-    whole_machine || ANY_MANAGER.contains(&sub)
+    whole_machine || NEEDS_ACCOUNT.contains(&sub)
 }
 
 fn make(call: &Call) -> Finding {

@@ -312,7 +312,11 @@ fn judge_sub(sub: &str, call: &Call, place: &Place) -> Finding {
         _ => {}
     }
     if NETWORK.contains(&sub) {
-        let mut finding = net(sub);
+        let mut finding = if stays_here(sub, call, place) {
+            unsure(&format!("git {sub} works with a repository on this machine"))
+        } else {
+            net(sub)
+        };
         let helper = args.iter().any(|arg| arg.text.contains("ext::") || arg.text.contains("fd::"));
         if helper
             || options::has(args, &["--upload-pack", "--receive-pack", "--exec", "--config"])
@@ -342,6 +346,51 @@ fn judge_sub(sub: &str, call: &Call, place: &Place) -> Finding {
         // An alias may be anything.
         _ => unsure(&format!("what git {sub} does is not known")),
     }
+}
+
+/// Whether the other repository is named by a path in the workspace: its first word, and no option that takes a word stands before it.
+fn stays_here(sub: &str, call: &Call, place: &Place) -> bool {
+    let args = call.args();
+    const PLAIN: &[&str] = &[
+        "-q",
+        "--quiet",
+        "-v",
+        "--verbose",
+        "--local",
+        "-l",
+        "--bare",
+        "-n",
+        "--no-checkout",
+        "--no-hardlinks",
+        "--no-local",
+        "-s",
+        "--shared",
+        "--no-tags",
+        "--tags",
+        "-f",
+        "--force",
+        "--ff-only",
+        "--rebase",
+        "--no-rebase",
+        "--prune",
+        "-p",
+        "--single-branch",
+        "--mirror",
+        "--dry-run",
+        "--no-edit",
+        "--progress",
+        "--no-progress",
+    ];
+    let mut words =
+        args.iter().skip_while(|arg| PLAIN.contains(&arg.text.as_str()) || arg.text.starts_with("--depth="));
+    let by_path = |arg: &&Arg| {
+        arg.certain().is_some_and(|text| {
+            matches!(text, "." | "..") || ["./", "../", "/"].iter().any(|front| text.starts_with(front))
+        }) && !matches!(place.changing(arg, &call.folders), Changing::Outside(_) | Changing::Everything(_))
+    };
+    matches!(sub, "clone" | "fetch" | "pull" | "push" | "ls-remote")
+        && words.next().as_ref().is_some_and(by_path)
+        && !args.iter().any(|arg| arg.text.contains("recurse-submodules") || arg.text == "--recursive")
 }
 
 /// Beyond the network it needs the person's own keys.

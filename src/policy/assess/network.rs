@@ -94,7 +94,6 @@ const REMOTE: &[&str] = &[
     "ngrok",
     "cloudflared",
     "tailscale",
-    "openssl",
     "git-lfs",
     "hf",
     "huggingface-cli",
@@ -235,6 +234,48 @@ const LASTING: &[&str] = &[
     "xdotool",
 ];
 
+/// What `openssl` makes, reads or checks on this machine alone.
+const OPENSSL_LOCAL: &[&str] = &[
+    "rand",
+    "req",
+    "x509",
+    "genrsa",
+    "genpkey",
+    "gendsa",
+    "rsa",
+    "dsa",
+    "ec",
+    "pkey",
+    "pkeyutl",
+    "ecparam",
+    "dsaparam",
+    "dhparam",
+    "dgst",
+    "md5",
+    "sha1",
+    "sha256",
+    "sha384",
+    "sha512",
+    "enc",
+    "base64",
+    "passwd",
+    "version",
+    "ciphers",
+    "verify",
+    "asn1parse",
+    "pkcs7",
+    "pkcs8",
+    "pkcs12",
+    "crl",
+    "prime",
+    "list",
+    "speed",
+    "mac",
+    "kdf",
+    "errstr",
+    "help",
+];
+
 /// Programs that leave nothing behind.
 const ENDING: &[&str] = &["mkfs", "wipefs", "sgdisk", "cryptsetup", "blkdiscard", "hdparm"];
 
@@ -242,7 +283,7 @@ const LOCAL: &[&str] = &["localhost", "127.0.0.1", "[::1]", "0.0.0.0", "::1"];
 
 /// Whether the program reaches other machines, the system or what lasts, whatever its words.
 pub fn reaches_beyond(name: &str) -> bool {
-    matches!(name, "curl" | "wget" | "kill" | "rsync")
+    matches!(name, "curl" | "wget" | "kill" | "rsync" | "openssl")
         || [REMOTE, SYSTEM, LASTING, ENDING].iter().any(|list| list.contains(&name))
 }
 
@@ -255,6 +296,7 @@ pub fn judge(call: &Call, place: &Place) -> Option<Finding> {
     match name {
         "curl" | "wget" => return Some(fetch(call, place)),
         "kill" => return Some(kill(call)),
+        "openssl" => return Some(openssl(call, place)),
         "rsync" | "scp" if call.args().iter().any(|arg| is_remote(&arg.text)) => {
             return Some(account(name));
         }
@@ -289,6 +331,31 @@ fn network(name: &str) -> Finding {
 fn is_remote(text: &str) -> bool {
     let front = text.split('/').next().unwrap_or_default();
     !text.starts_with('-') && (front.contains(':') || text.contains("::") || text.contains("://"))
+}
+
+fn openssl(call: &Call, place: &Place) -> Finding {
+    let args = call.args();
+    if super::lookers::asks_version(args) {
+        return Finding::looks();
+    }
+    if !args.first().and_then(Arg::certain).is_some_and(|sub| OPENSSL_LOCAL.contains(&sub)) {
+        return account("openssl");
+    }
+    // It can be told to load a library, so nobody vouches for it without walls.
+    let mut finding = Finding::new(Grade::Unsure, "it makes or checks keys and sums");
+    for pair in args.windows(2) {
+        let option = pair[0].text.trim_start_matches('-');
+        if option.ends_with("out") || matches!(option, "writerand" | "CAserial" | "signature") {
+            finding.raise(changing(&pair[1], call, place));
+        }
+    }
+    for arg in args {
+        let path = arg.text.strip_prefix("file:").map(Arg::known);
+        if let Reading::Secret(what) = place.reading(path.as_ref().unwrap_or(arg), &call.folders, false) {
+            finding.raise(secret(&what));
+        }
+    }
+    finding
 }
 
 fn fetch(call: &Call, place: &Place) -> Finding {

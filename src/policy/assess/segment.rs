@@ -180,7 +180,12 @@ fn look(call: &Call, place: &Place, opens: Opens) -> Finding {
             Opens::Nothing if arg.glob_at.is_none() => {}
             // Names of files are no secret.
             Opens::Names => {}
-            Opens::Nothing => finding.raise(reading(arg, call, place, false)),
+            // A pattern becomes names, which it may at most print.
+            Opens::Nothing => {
+                if let Reading::Secret(what) = place.reading(arg, &call.folders, false) {
+                    finding.raise(touch::secret(&what));
+                }
+            }
             Opens::Files => finding.raise(reading(arg, call, place, false)),
             Opens::Trees if follows => finding.raise(touch::through_links(arg, call, place)),
             Opens::Trees => finding.raise(reading(arg, call, place, true)),

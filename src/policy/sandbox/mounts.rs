@@ -161,13 +161,26 @@ fn layered(plan: &Plan, path: &Path) -> io::Result<OwnedFd> {
     let (upper, work) = (folder.join("upper"), folder.join("work"));
     fs::create_dir_all(&upper)?;
     fs::create_dir_all(&work)?;
-    let fs = fsopen("overlay", FsOpenFlags::FSOPEN_CLOEXEC)?;
-    for (key, value) in [("lowerdir", path), ("upperdir", &upper), ("workdir", &work)] {
-        use std::os::unix::ffi::OsStrExt;
-        if value.as_os_str().as_bytes().iter().any(|byte| matches!(byte, b':' | b'\\' | b',')) {
+    let parts = [("lowerdir", path), ("upperdir", upper.as_path()), ("workdir", work.as_path())];
+    for (_, value) in parts {
+        if value.as_os_str().as_encoded_bytes().iter().any(|byte| matches!(byte, b':' | b'\\' | b',')) {
             return Err(io::ErrorKind::InvalidInput.into());
         }
-        fsconfig_set_string(fs.as_fd(), key, value)?;
+    }
+    // Nothing of it outlives the session, so the disk need not have it when the command ends; that wait costs more than
+    // all else. The mark is for those who would count on what a crash left.
+    let _ = fs::remove_dir_all(work.join("work/incompat"));
+    overlay(plan, &parts, true).or_else(|_| overlay(plan, &parts, false))
+}
+
+/// `hasty` never waits for the disk; kernels before 5.10 cannot.
+fn overlay(plan: &Plan, parts: &[(&str, &Path)], hasty: bool) -> io::Result<OwnedFd> {
+    let fs = fsopen("overlay", FsOpenFlags::FSOPEN_CLOEXEC)?;
+    for (key, value) in parts {
+        fsconfig_set_string(fs.as_fd(), *key, *value)?;
+    }
+    if hasty {
+        fsconfig_set_flag(fs.as_fd(), "volatile")?;
     }
     if plan.layers.user_namespace {
         fsconfig_set_flag(fs.as_fd(), "userxattr")?;

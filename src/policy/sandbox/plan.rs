@@ -50,6 +50,16 @@ const REMOVED: &[&str] = &[
     "HISTFILE",
 ];
 
+/// What programs are told that cannot work behind these walls: the leak check traces its own process, which nothing may.
+const TOLD: &[(&str, &str)] = &[("LSAN_OPTIONS", "detect_leaks=0")];
+/// Without a network: what would wait and try again for a minute gives up at once.
+const TOLD_OFFLINE: &[(&str, &str)] = &[
+    ("npm_config_fetch_retries", "0"),
+    ("PIP_RETRIES", "0"),
+    ("CARGO_NET_RETRY", "0"),
+    ("UV_HTTP_RETRIES", "0"),
+];
+
 /// In a private folder: locked while its session lives.
 const LOCK: &str = "lock";
 /// Left folders that one session removes at most.
@@ -97,6 +107,13 @@ pub fn make(place: &Place, layers: Layers, level: Level, network: bool, cwd: &Pa
     let (mut writable, mut protected, mut nested, mut rules_in, mut layered) = Default::default();
     let mut environment: Vec<(String, Option<String>)> =
         REMOVED.iter().map(|name| ((*name).to_owned(), None)).collect();
+    let told = TOLD.iter().chain(TOLD_OFFLINE.iter().filter(|_| !network)).map(|(name, value)| {
+        // The last of several options holds.
+        let before = env::var(name).ok().filter(|before| !before.is_empty() && name.ends_with("_OPTIONS"));
+        let value = before.map_or_else(|| (*value).to_owned(), |before| format!("{before}:{value}"));
+        ((*name).to_owned(), Some(value))
+    });
+    environment.extend(told);
     // Without a tree of its own a command finds its private folder only by name.
     let temporary = if layers.namespaces { PathBuf::from("/tmp") } else { place.private.join("tmp") };
     for name in ["TMPDIR", "TMP", "TEMP"] {

@@ -4,7 +4,7 @@
 
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
 use rustix::fs::{Mode, OFlags};
@@ -26,6 +26,8 @@ pub fn run() -> ! {
 }
 
 fn everything() -> Held {
+    // Beside the other, for both spend their time waiting.
+    let seccomp_found = start(|| seccomp::restrict(false).map(|()| String::new()));
     // Root needs no user namespace, and does better without: files keep their owners.
     let plain = in_child(|| namespaces(false));
     let (namespaces_found, user_namespace) = match plain {
@@ -33,7 +35,7 @@ fn everything() -> Held {
         Err(_) => (in_child(|| namespaces(true)), true),
     };
     let version = landlock::version();
-    let seccomp_found = in_child(|| seccomp::restrict(false).map(|()| String::new()));
+    let seccomp_found = seccomp_found.and_then(finish);
     let layers = Layers {
         namespaces: namespaces_found.is_ok(),
         user_namespace: namespaces_found.is_ok() && user_namespace,
@@ -67,6 +69,13 @@ fn everything() -> Held {
 
 /// Runs a trial in a child of its own; its words, or why it failed.
 fn in_child(trial: impl FnOnce() -> Result<String, String>) -> Result<String, String> {
+    start(trial).and_then(finish)
+}
+
+/// A trial under way: its process, and where it will say what it found.
+type Trial = (i32, OwnedFd);
+
+fn start(trial: impl FnOnce() -> Result<String, String>) -> Result<Trial, String> {
     let say = |error: io::Error| error.to_string();
     let (reader, writer) = system::pipe().map_err(say)?;
     let child = system::clone_into(0).map_err(say)?;
@@ -80,6 +89,10 @@ fn in_child(trial: impl FnOnce() -> Result<String, String>) -> Result<String, St
         system::leave(0);
     }
     drop(writer);
+    Ok((child, reader))
+}
+
+fn finish((child, reader): Trial) -> Result<String, String> {
     let mut text = String::new();
     let _ = File::from(reader).read_to_string(&mut text);
     let _ = waitpid(Pid::from_raw(child), WaitOptions::empty());
