@@ -101,6 +101,14 @@ pub fn display(root: &Path, path: &Path) -> String {
     }
 }
 
+/// Whether the path exists and lies, links followed, outside of `root`.
+pub fn leads_out(path: &Path, root: &Path) -> bool {
+    match (path.canonicalize(), root.canonicalize()) {
+        (Ok(path), Ok(root)) => !path.starts_with(root),
+        _ => false,
+    }
+}
+
 /// A name on one line of a list, with control characters written out.
 pub fn on_one_line(name: &str) -> String {
     if !name.contains(char::is_control) {

@@ -25,10 +25,8 @@ pub fn run(cli: &Cli, args: &ContextArgs) -> Result<(), Failure> {
     if let Some(wanted) = &args.why {
         let story = story::story(&read.records, wanted)
             .map_err(|refusal| Failure::new(Kind::Usage, refusal, "`mycode context` lists the ids"))?;
-        return match args.json {
-            true => report::print(&format!("{}\n", serde_json::json!(story))),
-            false => report::say(&told(&story)),
-        };
+        let out = if args.json { format!("{}\n", serde_json::json!(story)) } else { told(&story) };
+        return report::show(args.json, &out);
     }
     let opened = open::open(&cli.model, Permission::ReadOnly)?;
     let logbook = Logbook::of(&read.records);
@@ -56,10 +54,8 @@ pub fn run(cli: &Cli, args: &ContextArgs) -> Result<(), Failure> {
             resume: Some(log),
         })?
     };
-    match args.json {
-        true => report::print(&format!("{}\n", serde_json::json!(ledger))),
-        false => report::say(&table(&ledger)),
-    }
+    let out = if args.json { format!("{}\n", serde_json::json!(ledger)) } else { table(&ledger) };
+    report::show(args.json, &out)
 }
 
 fn table(ledger: &LedgerView) -> String {

@@ -214,7 +214,7 @@ fn show(store: &Store, id: &str, json: bool) -> Result<(), Failure> {
             out.push_str(&format!("\n  {}  {} ({})", other.id, other.facts.title, near.reasons.join(", ")));
         }
     }
-    report::print(&format!("{}\n", sanitize::clean(&out)))
+    report::say(&format!("{out}\n"))
 }
 
 fn done(note: &Note, verb: &str, json: bool) -> Result<(), Failure> {
@@ -269,7 +269,7 @@ fn edit_by_hand(store: &Store, id: &str, json: bool) -> Result<(), Failure> {
 fn summary(store: &Store, json: bool) -> Result<(), Failure> {
     let listing = store.list()?;
     if !json {
-        return report::print(&sanitize::clean(&digest::summary(&listing)));
+        return report::say(&digest::summary(&listing));
     }
     let current = || listing.notes.iter().filter(|note| !note.archived);
     let mut kinds = serde_json::Map::new();

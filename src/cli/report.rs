@@ -96,6 +96,14 @@ impl From<std::io::Error> for Failure {
     }
 }
 
+/// Writes the answer of a command that has both: JSON as [`print`] does, text for people as [`say`] does.
+///
+/// # Errors
+/// As [`print`].
+pub fn show(json: bool, text: &str) -> Result<(), Failure> {
+    if json { print(text) } else { say(text) }
+}
+
 /// Writes text for people to standard output: what models, files and their names put into it must not steer the terminal.
 ///
 /// # Errors

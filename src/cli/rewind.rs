@@ -37,8 +37,8 @@ pub fn run(cli: &Cli, args: &RewindArgs) -> Result<bool, Failure> {
     journal.open(&conversation.id);
     let points = rewind::points(&conversation, &journal);
     let Some(name) = &args.to else {
-        let shown = if args.json { report::print(&lines(&points)) } else { report::say(&list(&points)) };
-        return shown.map(|()| true);
+        let out = if args.json { lines(&points) } else { list(&points) };
+        return report::show(args.json, &out).map(|()| true);
     };
     let wanted = name.trim_start_matches('#');
     let point = points.into_iter().find(|point| point.name == wanted).ok_or(RewindError::NoPoint)?;
@@ -55,10 +55,10 @@ pub fn run(cli: &Cli, args: &RewindArgs) -> Result<bool, Failure> {
         if !args.preview && !args.json {
             out.push_str("Nothing was changed: --yes does it.\n");
         }
-        return if args.json { report::print(&out) } else { report::say(&out) }.map(|()| true);
+        return report::show(args.json, &out).map(|()| true);
     }
     let done = rewind::rewind(&mut conversation, &journal, point.id, part, args.force)?;
-    if args.json { report::print(&format!("{}\n", json!(done))) } else { report::say(&said(&done)) }?;
+    report::show(args.json, &if args.json { format!("{}\n", json!(done)) } else { said(&done) })?;
     Ok(done.left.is_empty())
 }
 

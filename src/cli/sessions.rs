@@ -38,5 +38,5 @@ pub fn run(cli: &Cli, args: &SessionsArgs) -> Result<(), Failure> {
     if rows.is_empty() && !args.json {
         out.push_str("This project has no session yet; `mycode` begins one.\n");
     }
-    if args.json { report::print(&out) } else { report::say(&out) }
+    report::show(args.json, &out)
 }

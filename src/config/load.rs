@@ -17,6 +17,7 @@ use super::settings::{
 };
 use super::trust::Trust;
 use crate::base::file::{self, FileError};
+use crate::base::path::leads_out;
 use crate::base::secret::{self, Secret};
 
 const DEFAULTS: &str = include_str!("../../config.toml");
@@ -159,13 +160,6 @@ pub fn project_wishes(workspace: &Path) -> Result<Option<(String, Vec<String>)>,
 fn read_project(workspace: &Path) -> Result<Option<String>, ConfigError> {
     let path = paths::project_config(workspace);
     if leads_out(&path, workspace) { Ok(None) } else { read(&path) }
-}
-
-fn leads_out(path: &Path, workspace: &Path) -> bool {
-    match (path.canonicalize(), workspace.canonicalize()) {
-        (Ok(path), Ok(workspace)) => !path.starts_with(workspace),
-        _ => false,
-    }
 }
 
 fn read(path: &Path) -> Result<Option<String>, ConfigError> {

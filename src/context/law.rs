@@ -9,6 +9,7 @@ use std::time::SystemTime;
 use super::budget::ceiling;
 use super::compress::redact;
 use super::parts::Part;
+use crate::base::path::leads_out;
 use crate::base::{file, text};
 
 /// What `/init` writes.
@@ -197,10 +198,10 @@ fn leads_astray(path: &Path, top: &Path) -> bool {
     if !fs::symlink_metadata(path).is_ok_and(|meta| meta.is_symlink()) {
         return false;
     }
-    let (Ok(real), Ok(top)) = (path.canonicalize(), top.canonicalize()) else { return true };
+    let Ok(real) = path.canonicalize() else { return true };
     let is_text = real.extension().and_then(|name| name.to_str()).is_some_and(|name| TEXTS.contains(&name));
     let is_rules = real.file_name().is_some_and(|name| name.to_string_lossy().ends_with("rules"));
-    !real.starts_with(&top) || !(is_text || is_rules)
+    leads_out(&real, top) || !(is_text || is_rules)
 }
 
 fn rules_file(folder: &Path) -> Option<PathBuf> {

@@ -52,19 +52,19 @@ impl Walk {
     }
 
     fn builder(&self, closed: &Arc<AtomicUsize>) -> WalkBuilder {
-        let mut bad = Rules::default();
+        let mut unsafe_rules = UnsafeRules::default();
         if !self.ignored {
             for folder in self.root.canonicalize().unwrap_or_else(|_| self.root.clone()).ancestors() {
-                bad.add(folder);
+                unsafe_rules.look_at(folder);
             }
         }
         let (all, closed) = (self.ignored, Arc::clone(closed));
         let mut builder = WalkBuilder::new(&self.root);
         builder
             .hidden(!self.hidden)
-            .ignore(!all && !bad.ignore)
-            .git_ignore(!all && !bad.git_ignore)
-            .git_exclude(!all && !bad.git_exclude)
+            .ignore(!all && !unsafe_rules.ignore)
+            .git_ignore(!all && !unsafe_rules.git_ignore)
+            .git_exclude(!all && !unsafe_rules.git_exclude)
             .git_global(false)
             .parents(!all)
             .require_git(false)
@@ -78,7 +78,7 @@ impl Walk {
                 let shut = !all
                     && entry.depth() > 0
                     && entry.file_type().is_some_and(|kind| kind.is_dir())
-                    && Rules::default().add(entry.path());
+                    && UnsafeRules::default().look_at(entry.path());
                 closed.fetch_add(usize::from(shut), Ordering::Relaxed);
                 !shut
             });
@@ -124,15 +124,15 @@ impl Walk {
 
 /// Which kinds of ignore files cannot be read safely: opening them would block, or they have no end.
 #[derive(Default)]
-struct Rules {
+struct UnsafeRules {
     ignore: bool,
     git_ignore: bool,
     git_exclude: bool,
 }
 
-impl Rules {
-    /// Adds those of one folder; whether any of its own is bad.
-    fn add(&mut self, folder: &Path) -> bool {
+impl UnsafeRules {
+    /// Adds those of one folder; whether it has any.
+    fn look_at(&mut self, folder: &Path) -> bool {
         let bad = |path: PathBuf| {
             std::fs::metadata(path).is_ok_and(|meta| {
                 file::special_kind(&meta).is_some() || meta.is_file() && meta.len() > MAX_RULES_BYTES
@@ -160,6 +160,7 @@ fn has_bad_worktree(git: &Path, bad: impl Fn(PathBuf) -> bool) -> bool {
         String::from_utf8_lossy(&text).lines().next().map(str::to_owned)
     };
     let Some(first) = line(git) else { return true };
+    // The walker takes a relative path from where the program stands, and what it opens is what matters.
     let Some(folder) = first.strip_prefix("gitdir: ").map(PathBuf::from) else { return false };
     let common = folder.join("commondir");
     bad(common.clone()) || line(&common).is_some_and(|common| bad(folder.join(common).join("info/exclude")))

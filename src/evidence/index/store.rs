@@ -138,6 +138,7 @@ impl Store {
 
     /// Waits for its turn; `None` when another process takes too long.
     fn lock(&self) -> io::Result<Option<File>> {
+        // Opened for reading as well: a FIFO in its place would block a writer until somebody reads.
         let file = File::options()
             .create(true)
             .truncate(false)

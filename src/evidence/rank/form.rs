@@ -1,36 +1,41 @@
 //! What an issue form makes people write: ticked boxes, versions of everything installed. It says nothing of the file
 //! that is wrong, and it is held back before the text is taken apart. Knows no project.
 
-/// Words of headings under which only surroundings are told.
+/// A heading with one of these tells only surroundings…
 const SURROUNDINGS: &[&str] = &[
     "environment",
     "environments",
-    "env",
-    "system",
-    "info",
-    "information",
     "version",
     "versions",
     "platform",
+    "checklist",
+    "validations",
+    "prerequisites",
+    "info",
+    "conduct",
+    "preflight",
+    "freeze",
+    "willing",
     "os",
+    "browser",
+    "browsers",
+    "duplicates",
+];
+/// …if it has no other words than these.
+const BESIDE: &[&str] = &[
+    "env",
+    "system",
+    "information",
     "operating",
     "installed",
     "packages",
     "package",
     "setup",
     "software",
-    "browser",
-    "browsers",
     "device",
-    "checklist",
     "checks",
-    "validations",
-    "prerequisites",
     "pip",
-    "freeze",
-    "conduct",
     "code",
-    "preflight",
     "my",
     "your",
     "the",
@@ -45,36 +50,14 @@ const SURROUNDINGS: &[&str] = &[
     "which",
     "details",
     "other",
-    "willing",
     "submit",
     "pr",
     "python",
     "node",
     "rust",
     "go",
-    "duplicates",
     "search",
     "searched",
-];
-/// One of these must be among them.
-const SURE: &[&str] = &[
-    "environment",
-    "environments",
-    "version",
-    "versions",
-    "platform",
-    "checklist",
-    "validations",
-    "prerequisites",
-    "info",
-    "conduct",
-    "preflight",
-    "freeze",
-    "willing",
-    "os",
-    "browser",
-    "browsers",
-    "duplicates",
 ];
 
 /// The text without ticked boxes and without sections that only name versions. The first line always stays, and so does
@@ -98,7 +81,7 @@ pub fn without_form(text: &str) -> String {
     if kept.trim().lines().count() < 2 { text.to_owned() } else { kept }
 }
 
-/// The words of a heading: `### Versions`, `**Versions**`, `Versions:` alone in a line.
+/// The words of a heading: `### Versions` or `**Versions**` alone in a line.
 fn heading(line: &str) -> Option<&str> {
     let bare = line.trim_start_matches('#');
     let strong = line.strip_prefix("**").and_then(|rest| {
@@ -111,7 +94,8 @@ fn heading(line: &str) -> Option<&str> {
 fn tells_surroundings(heading: &str) -> bool {
     let heading = heading.to_lowercase();
     let words = || heading.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    words().any(|word| SURE.contains(&word)) && words().all(|word| SURROUNDINGS.contains(&word))
+    let tells = |word: &str| SURROUNDINGS.contains(&word);
+    words().any(tells) && words().all(|word| tells(word) || BESIDE.contains(&word))
 }
 
 fn is_box(line: &str) -> bool {

@@ -120,9 +120,7 @@ impl Query {
         query.text = text;
         query
     }
-}
 
-impl Query {
     /// One name is written `--dry-run`, `dry_run` and `dryRun`: whichever the task has, all are looked for.
     fn add_other_spellings(&mut self, text: &str) {
         for found in matches(&COMPOUND, text).take(MAX_SPELT) {

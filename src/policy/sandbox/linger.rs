@@ -63,21 +63,8 @@ fn keep(
     system::let_go_of_files(Some(STDERR));
     let mut running = true;
     loop {
-        loop {
-            match rustix::process::wait(WaitOptions::NOHANG) {
-                Ok(Some((pid, status))) if running && pid.as_raw_nonzero().get() == child => {
-                    running = false;
-                    let left = keeper::someone_is_left();
-                    let status = status.as_raw().to_le_bytes();
-                    let _ = report.write_all(&[&status[..], &[u8::from(left)]].concat());
-                    if !left {
-                        system::leave(0);
-                    }
-                }
-                Ok(Some(_)) => {}
-                Ok(None) => break,
-                Err(_) => system::leave(0),
-            }
+        if !collect(child, &mut running, &mut report) {
+            system::leave(0);
         }
         let mut fds = vec![PollFd::new(signals, PollFlags::IN)];
         fds.extend(lifeline.as_ref().map(|fd| PollFd::new(fd, PollFlags::IN)));
@@ -94,6 +81,27 @@ fn keep(
         if !fds[0].revents().is_empty() {
             // Children are looked for above; the agent's other signals go to the command itself.
             let _ = system::next_signal(signals);
+        }
+    }
+}
+
+/// Collects whoever has ended and reports the command's own end; returns whether anybody is left.
+fn collect(child: i32, running: &mut bool, report: &mut File) -> bool {
+    loop {
+        let (pid, status) = match rustix::process::wait(WaitOptions::NOHANG) {
+            Ok(Some(ended)) => ended,
+            Ok(None) => return true,
+            Err(_) => return false,
+        };
+        if !*running || pid.as_raw_nonzero().get() != child {
+            continue;
+        }
+        *running = false;
+        let left = keeper::someone_is_left();
+        let status = status.as_raw().to_le_bytes();
+        let _ = report.write_all(&[&status[..], &[u8::from(left)]].concat());
+        if !left {
+            return false;
         }
     }
 }
