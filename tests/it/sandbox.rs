@@ -488,6 +488,12 @@ const EVERYDAY: &[(&str, &str)] = &[
     ),
     ("curl", "curl --version > /dev/null"),
     ("jq", "echo '{\"a\":1}' | jq .a"),
+    // The leak check cannot trace here; the program must run all the same.
+    (
+        "gcc",
+        "echo 'int main(void){return 0;}' > leak.c && { gcc -fsanitize=address leak.c -o leak 2>/dev/null || exit 0; } && ./leak",
+    ),
+    ("sh", "test \"$npm_config_fetch_retries\" = 0 && echo \"$LSAN_OPTIONS\" | grep -q detect_leaks=0"),
 ];
 
 #[test]

@@ -24,7 +24,8 @@ const ALIKE: &[(&str, &str)] = &[
 const STEERING: &[(&str, &[&str])] = &[
     ("cargo", &["--config", "-Z"]),
     ("go", &["-toolexec", "-exec", "-vettool", "-overlay", "--toolexec", "--exec", "--vettool"]),
-    ("npm", &["--script-shell", "--userconfig", "--globalconfig", "-g", "--global"]),
+    ("pip", &["--log", "--log-file", "--report", "--python"]),
+    ("npm", &["--logs-dir", "--script-shell", "--userconfig", "--globalconfig", "-g", "--global"]),
     ("yarn", &["--use-yarnrc", "--script-shell"]),
     ("make", &["--eval"]),
     ("gmake", &["--eval"]),
@@ -104,7 +105,9 @@ pub fn judge(call: &Call, place: &Place) -> Option<Finding> {
     let steering = STEERING.iter().filter(|(program, _)| *program == name).flat_map(|(_, options)| *options);
     for option in steering {
         let given = args.iter().any(|arg| {
-            arg.text == *option || (option.len() > 2 && arg.text.starts_with(&format!("{option}=")))
+            (option.starts_with("--") && name == "pip" && options::is(&arg.text, option))
+                || arg.text == *option
+                || (option.len() > 2 && arg.text.starts_with(&format!("{option}=")))
         });
         if given {
             finding.raise(Finding::new(Grade::Unsure, format!("it is told by {option} to do more")));

@@ -275,6 +275,8 @@ fn judge_sub(sub: &str, call: &Call, place: &Place) -> Finding {
         "worktree" | "sparse-checkout" => listed(&["list"]),
         "submodule" => listed(&["status", "summary"]),
         "bisect" => listed(&["log", "view"]),
+        // It may open what the configuration calls a browser.
+        "help" => !options::has(args, &["-w", "--web"]),
         "notes" => listed(&["list", "show"]) || first.is_empty(),
         "reflog" => first.is_empty() || !listed(&["expire", "delete", "drop", "write"]),
         "symbolic-ref" => {

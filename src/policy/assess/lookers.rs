@@ -214,6 +214,11 @@ pub fn looks(call: &Call, place: &Place) -> Option<Opens> {
                     || !letters.contains(['e', 'E'])
             })
         }),
+        // Whether a variable is set: bash evaluates what stands between brackets in its name.
+        "test" | "[" => args.windows(2).all(|pair| {
+            !matches!(pair[0].text.as_str(), "-v" | "-R")
+                || pair[1].open_at.is_none() && !pair[1].text.contains('[')
+        }),
         "set" => args.iter().all(|arg| !arg.front_is_open()),
         _ => true,
     };

@@ -98,6 +98,12 @@ const FRONTS: &[&str] = &[
 /// Values that are as good as nothing.
 const TAME: &[&str] = &["", "cat", "true", ":", "0", "1", "no", "never", "less", "echo", "."];
 
+/// Parts of names whose value is a folder, a file or a library: any word may be the name of one.
+const PLACES: &[&str] = &[
+    "LD_", "PATH", "HOME", "DIR", "CONF", "ENV", "LIB", "FILE", "STARTUP", "TERMINFO", "TERMCAP", "TREE",
+    "INDEX", "OBJECT", "OPENSSL", "XDG_", "PRELOAD",
+];
+
 /// Whether giving the variable this value may change what programs do. `None`: the value is not known.
 pub fn steers(name: &str, value: Option<&str>) -> bool {
     // Only what loads code matters here: memory limits are everyday.
@@ -106,6 +112,12 @@ pub fn steers(name: &str, value: Option<&str>) -> bool {
             .is_none_or(|value| ["require", "-r", "import", "loader"].iter().any(|bad| value.contains(bad)));
     }
     let proxy = name.to_ascii_lowercase().ends_with("_proxy");
-    let tame = value.is_some_and(|value| TAME.contains(&value)) && !matches!(name, "PATH" | "IFS" | "HOME");
+    let place = name != "GIT_CONFIG_NOSYSTEM" && PLACES.iter().any(|part| name.contains(part));
+    let tame = match value {
+        _ if matches!(name, "PATH" | "IFS" | "HOME") => false,
+        Some(value) if place => value.is_empty(),
+        Some(value) => TAME.contains(&value),
+        None => false,
+    };
     !tame && (proxy || NAMES.contains(&name) || FRONTS.iter().any(|front| name.starts_with(front)))
 }
