@@ -22,8 +22,9 @@ use crate::provider::api::ProviderError;
 use crate::session::log::LogError;
 use crate::session::record::FormName;
 
-/// Times that an answer which did not fit the window is asked for again after making room.
-const OVERFLOW_TRIES: u32 = 3;
+/// Times that a request which did not fit the window is sent again: after the first refusal with as much room as the
+/// server names, or else half of it; after the second one with a quarter.
+const OVERFLOW_TRIES: u32 = 2;
 
 /// What ends a turn early.
 pub enum Stop {
@@ -32,8 +33,6 @@ pub enum Stop {
         error: ProviderError,
         /// How often it was tried.
         tries: u32,
-        /// Something had come, and is kept.
-        kept: bool,
     },
     /// The answer filled the window to its end.
     NoRoom,
@@ -83,7 +82,7 @@ impl Stop {
     }
 
     fn full(message: String) -> Self {
-        Self::Provider { error: ProviderError::ContextFull { message }, tries: 1, kept: false }
+        Self::Provider { error: ProviderError::ContextFull { message }, tries: 1 }
     }
 }
 
@@ -132,7 +131,7 @@ impl Core {
         let mut same = 0;
         let mut refused: Option<(u64, String)> = None;
         loop {
-            let built = match self.next_request(control, events).await {
+            let mut built = match self.next_request(control, events).await {
                 Err(Stop::Failed { .. }) if refused.is_some() => {
                     self.believe(believed);
                     self.next_request(control, events).await?
@@ -148,6 +147,8 @@ impl Core {
                 if same > 1 {
                     return Err(Stop::full(message));
                 }
+                // What is said of the answer's room is that of the window.
+                built = self.build();
             }
             let parts = self.parts();
             self.conversation.send(&parts, &built)?;
@@ -163,22 +164,18 @@ impl Core {
                     self.believe(believed);
                     made?;
                 }
-                Err(Stop::Provider { error: ProviderError::ContextFull { message }, .. })
+                Err(Stop::Provider { error: error @ ProviderError::ContextFull { .. }, .. })
                     if tries < OVERFLOW_TRIES =>
                 {
                     tries += 1;
-                    refused = Some((size, message.clone()));
+                    self.make_room(&error, tries, believed.0);
+                    let ProviderError::ContextFull { message } = error else { continue };
                     notice(
                         events,
                         Level::Warning,
                         format!("The server says the window is full ({message}); making room."),
                     );
-                    // The real window is smaller than we thought: believe the server from now on.
-                    self.context.window_tokens =
-                        (self.size() * 9 / 10).min(self.context.window_tokens * 9 / 10).max(2_048);
-                    self.context.output_reserve_tokens =
-                        self.context.output_reserve_tokens.min(self.context.window_tokens / 8);
-                    self.window_changed();
+                    refused = Some((size, message));
                 }
                 other => {
                     if matches!(other, Err(Stop::Provider { error: ProviderError::ContextFull { .. }, .. })) {
@@ -188,6 +185,18 @@ impl Core {
                 }
             }
         }
+    }
+
+    /// The real window is smaller than we thought: believe the server from now on. A number that it names is the window
+    /// as it counts; where that explains nothing, or did not help, the request is made much smaller.
+    fn make_room(&mut self, error: &ProviderError, tries: u32, believed: u64) {
+        let size = self.size();
+        let told = error.told_window().filter(|told| tries == 1 && *told < believed);
+        let room = told.map_or((size >> tries).max(2_048), |told| (told * 9 / 10).min(size * 9 / 10).max(1_024));
+        self.context.window_tokens = room.min(self.context.window_tokens * 9 / 10);
+        self.context.output_reserve_tokens =
+            self.context.output_reserve_tokens.min(self.context.window_tokens / 8);
+        self.window_changed();
     }
 
     /// Takes the window for what it was taken for before.
@@ -252,8 +261,8 @@ impl Core {
                 && let Some(message) = watch.take(text)
             {
                 drop(answer);
-                let kept = self.keep_partial(said(&finished, &partial).unwrap_or_default(), events)?;
-                return Err(Stop::Provider { error: ProviderError::TooLarge { message }, tries, kept });
+                self.keep_partial(said(&finished, &partial).unwrap_or_default(), events)?;
+                return Err(Stop::Provider { error: ProviderError::TooLarge { message }, tries });
             }
             match event {
                 Some(Ok(StreamEvent::TextDelta(text))) => {
@@ -289,16 +298,12 @@ impl Core {
                 }
                 Some(Ok(StreamEvent::Done { finish, usage })) => break (finish, usage),
                 Some(Err(error)) => {
-                    let kept = self.keep_partial(said(&finished, &partial).unwrap_or(earlier), events)?;
-                    return Err(Stop::Provider { error, tries, kept });
+                    self.keep_partial(said(&finished, &partial).unwrap_or(earlier), events)?;
+                    return Err(Stop::Provider { error, tries });
                 }
                 None => {
                     let message = "the stream ended without an end mark".to_owned();
-                    return Err(Stop::Provider {
-                        error: ProviderError::Broken { message },
-                        tries,
-                        kept: false,
-                    });
+                    return Err(Stop::Provider { error: ProviderError::Broken { message }, tries });
                 }
             }
         };
@@ -327,13 +332,19 @@ impl Core {
     ) -> Result<Reply, Stop> {
         let mut calls: Vec<Arc<ToolCall>> = Vec::new();
         let mut taken: Vec<Arc<str>> = Vec::new();
-        let mut said_something = false;
-        for mut item in unfinished::whole(finished, &finish) {
+        let whole = unfinished::whole(finished, &finish);
+        let said_something = whole.iter().any(has_substance);
+        for mut item in whole {
+            // Of an answer that says and does nothing nothing is kept, so that asking once more is the same request;
+            // servers refuse empty texts in a history.
+            let empty = matches!(item, Item::Assistant { .. }) && !has_substance(&item);
+            if empty || !said_something {
+                continue;
+            }
             if let Item::ToolCall(call) = &mut item {
                 call.id = self.conversation.unique_call_id(&call.id, &taken);
                 taken.push(Arc::clone(&call.id));
             }
-            said_something |= has_substance(&item);
             if let Item::ToolCall(call) = &item {
                 // What is run is the call as it was made; what is kept of it holds no secret.
                 calls.push(Arc::new(call.clone()));
@@ -353,14 +364,14 @@ impl Core {
     }
 
     /// What was said before an interrupt or a break stays; calls that were not yet run do not, nor does thinking that led
-    /// nowhere. Returns whether there was anything.
-    fn keep_partial(&mut self, said: String, events: &Events) -> Result<bool, Stop> {
+    /// nowhere.
+    fn keep_partial(&mut self, said: String, events: &Events) -> Result<(), Stop> {
         if said.trim().is_empty() {
-            return Ok(false);
+            return Ok(());
         }
         let (id, item) = self.record_said(unfinished::kept(&said))?;
         let _ = events.send(Event::Item { id, item });
-        Ok(true)
+        Ok(())
     }
 }
 

@@ -184,7 +184,11 @@ pub struct TurnEnd {
 pub enum EndReason {
     /// The model has nothing more to do.
     Done,
-    Interrupted,
+    /// The person wanted it; `prompt_returned` as below.
+    Interrupted {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        prompt_returned: Option<String>,
+    },
     /// `max_steps` was reached.
     StepLimit {
         limit: u32,

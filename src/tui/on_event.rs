@@ -213,7 +213,8 @@ fn turn_ended(app: &mut App, end: TurnEnd) {
     app.turn_label = None;
     app.questions.clear();
     if let EndReason::ProviderFailed { prompt_returned: Some(text), .. }
-    | EndReason::Failed { prompt_returned: Some(text), .. } = &end.reason
+    | EndReason::Failed { prompt_returned: Some(text), .. }
+    | EndReason::Interrupted { prompt_returned: Some(text) } = &end.reason
         && app.composer.is_empty()
     {
         app.composer.restore(text);

@@ -75,14 +75,14 @@ async fn an_interrupt_keeps_what_was_said_and_stops_a_command() {
     server.release(1);
     agent.until(|event| matches!(event, Event::TextDelta(_)).then_some(())).await;
     agent.send(Op::Interrupt);
-    assert_eq!(agent.end().await.reason, EndReason::Interrupted);
+    assert_eq!(agent.end().await.reason, EndReason::Interrupted { prompt_returned: None });
     agent.submit("sleep");
     server.release(1000);
     agent
         .until(|event| matches!(event, Event::ToolProgress { .. } | Event::ToolStarted { .. }).then_some(()))
         .await;
     agent.send(Op::Interrupt);
-    assert_eq!(agent.end().await.reason, EndReason::Interrupted);
+    assert_eq!(agent.end().await.reason, EndReason::Interrupted { prompt_returned: None });
     assert_eq!(agent.turn("and now?").await.reason, EndReason::Done);
     let last = server.requests().pop().unwrap();
     assert!(last.raw.contains("[interrupted]"), "{}", last.raw);
