@@ -192,8 +192,10 @@ impl Core {
     fn make_room(&mut self, error: &ProviderError, tries: u32, believed: u64) {
         let size = self.size();
         let told = error.told_window().filter(|told| tries == 1 && *told < believed);
-        let room = told.map_or((size >> tries).max(2_048), |told| (told * 9 / 10).min(size * 9 / 10).max(1_024));
-        self.context.window_tokens = room.min(self.context.window_tokens * 9 / 10);
+        let room = told.map_or(size >> tries, |told| (told * 9 / 10).min(size * 9 / 10));
+        // A server that is wrong about it shall not make us forget what the task is.
+        self.context.window_tokens =
+            room.max(self.smallest_window()).min(self.context.window_tokens * 9 / 10);
         self.context.output_reserve_tokens =
             self.context.output_reserve_tokens.min(self.context.window_tokens / 8);
         self.window_changed();

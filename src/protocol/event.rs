@@ -190,16 +190,10 @@ pub enum EndReason {
         prompt_returned: Option<String>,
     },
     /// `max_steps` was reached.
-    StepLimit {
-        limit: u32,
-    },
+    StepLimit { limit: u32 },
     /// No answer from the model; `prompt_returned` means that nothing of the turn was kept and the text should go
     /// back into the composer.
-    ProviderFailed {
-        message: String,
-        hint: String,
-        prompt_returned: Option<String>,
-    },
+    ProviderFailed { message: String, hint: String, prompt_returned: Option<String> },
     /// The task could not be done (disk full, an answer with nothing in it, …); `prompt_returned` as above.
     Failed {
         message: String,
