@@ -14,6 +14,7 @@
 //! | `denied` | a question was answered with no, because nobody can be asked: `{"type":"denied","tool":"Bash","title":"rm -r x","reason":"…"}` |
 //! | `notice` | `level` is info, warning or error: `{"type":"notice","level":"warning","text":"…"}` |
 //! | `retrying` | the answer so far is void: `{"type":"retrying","attempt":2,"of":6,"wait_ms":500,"reason":"…"}` |
+//! | `silent` | nothing has come for so long, and is waited for so much longer: `{"type":"silent","since_ms":10000,"left_ms":290000}` |
 //! | `compacting` | `{"type":"compacting","running":true}` |
 //! | `usage` | the window after a request was built (`estimated`) or answered; `total` sums up the session: `{"type":"usage","used_tokens":900,"window_tokens":128000,"estimated":false,"total":{"input":900,"cached":800,"cache_write":0,"output":12,"reasoning":0},"cost_usd"?:0.01}` |
 //! | `turn_ended` | `reason` is done, interrupted, step_limit, provider_failed or failed; `usage` is that of this turn: `{"type":"turn_ended","reason":"done","message"?:"…","hint"?:"…","steps":3,"denied":0,"usage":{…},"elapsed_ms":1200,"exit_code":0}` |

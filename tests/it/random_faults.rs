@@ -192,3 +192,22 @@ async fn a_message_without_an_answer_stays_in_the_session_once() {
         assert_eq!(requests[1].raw, requests[2].raw, "asked once more is the same request");
     }
 }
+
+/// The watch over answers without an end looks at what is said, not at what is written into files.
+#[tokio::test]
+async fn a_file_of_equal_lines_is_written() {
+    for (kind, content) in [
+        (ProviderKind::Openai, "assert_eq!(0, 0);\n".repeat(10_000)),
+        (ProviderKind::Anthropic, format!("[{}0]\n", "0,".repeat(60_000))),
+    ] {
+        let call =
+            answer().call("Write", json!({"path": "new.txt", "content": content})).bytes_per_chunk(4_000);
+        let server = FakeServer::start(vec![call.into(), answer().text("Done.").into()]);
+        let place = Workplace::new();
+        let name = if kind == ProviderKind::Anthropic { "anthropic" } else { "openai" };
+        let config = format!("provider = \"{name}\"\nbase_url = \"{}\"\nmodel = \"m\"\n", server.base_url());
+        let mut agent = TestAgent::with(&place, &config, provider(kind, &server, quick()), None);
+        assert_eq!(agent.turn("write").await.reason, EndReason::Done);
+        assert_eq!(place.text("new.txt"), content);
+    }
+}
