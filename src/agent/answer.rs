@@ -300,7 +300,10 @@ impl Core {
                 }
                 Some(Ok(StreamEvent::Done { finish, usage })) => break (finish, usage),
                 Some(Err(error)) => {
-                    self.keep_partial(said(&finished, &partial).unwrap_or(earlier), events)?;
+                    // What did not fit is sent again, smaller: an earlier try's words have no place in that request.
+                    if !matches!(error, ProviderError::ContextFull { .. }) {
+                        self.keep_partial(said(&finished, &partial).unwrap_or(earlier), events)?;
+                    }
                     return Err(Stop::Provider { error, tries });
                 }
                 None => {

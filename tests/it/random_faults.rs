@@ -211,3 +211,20 @@ async fn a_file_of_equal_lines_is_written() {
         assert_eq!(place.text("new.txt"), content);
     }
 }
+
+/// An answer that broke off and a refusal after it: the smaller request ends with what the last one ended with.
+#[tokio::test]
+async fn a_refusal_after_a_broken_answer_leaves_no_half_answer_in_the_request() {
+    let server = FakeServer::start(vec![
+        answer().call("Read", json!({"path": "a.txt"})).into(),
+        answer().text("I have read half of what").cut_after(420).into(),
+        status(400, r#"{"error":{"message":"prompt is too long"}}"#),
+        answer().text("Done.").into(),
+    ]);
+    let place = Workplace::new();
+    place.file("a.txt", "line of text\n".repeat(900));
+    let config = format!("provider = \"openai\"\nbase_url = \"{}\"\nmodel = \"m\"\n", server.base_url());
+    let mut agent = TestAgent::with(&place, &config, provider(ProviderKind::Openai, &server, pace()), None);
+    assert_eq!(agent.turn("read").await.reason, EndReason::Done);
+    assert!(!server.requests()[3].raw.contains("[interrupted]"));
+}
