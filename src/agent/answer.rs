@@ -40,6 +40,8 @@ pub enum Stop {
     Unanswered {
         message: String,
         hint: String,
+        /// It is the message that the server did not want to answer.
+        refused: bool,
     },
     Failed {
         message: String,
@@ -61,6 +63,7 @@ impl Stop {
         Self::Unanswered {
             message: "the model answered with nothing".to_owned(),
             hint: "ask again or say more; if it happens often, try another model".to_owned(),
+            refused: false,
         }
     }
 
@@ -71,6 +74,7 @@ impl Stop {
             hint: "raise max_output_tokens or lower reasoning_effort (thinking counts as output), then send the \
                    message again"
                 .to_owned(),
+            refused: false,
         }
     }
 
@@ -78,7 +82,11 @@ impl Stop {
     pub fn filtered(said_something: bool) -> Self {
         let message = "the server's content filter ended the answer".to_owned();
         let hint = "say it in other words, or use another model".to_owned();
-        if said_something { Self::Failed { message, hint } } else { Self::Unanswered { message, hint } }
+        if said_something {
+            Self::Failed { message, hint }
+        } else {
+            Self::Unanswered { message, hint, refused: true }
+        }
     }
 
     fn full(message: String) -> Self {

@@ -1,6 +1,7 @@
 //! What becomes of a message to which no answer came. Where a person sits before a composer it goes back there and leaves
-//! the history; headless it stays in the session, which can be told to go on. Said again word for word it is the same
-//! message, not a second one.
+//! the history; headless it stays in the session, which can be told to go on, unless it is the message itself that the
+//! server refuses: then it would spoil every later request. Said again word for word it is the same message, not a second
+//! one.
 
 use super::control::TurnControl;
 use super::core::Core;
@@ -9,9 +10,14 @@ use crate::session::log::LogError;
 
 impl Core {
     /// Gives everything back that was typed for the running turn, of which nothing was answered: it leaves the history.
-    /// `None` where nobody could take it, or something came.
-    pub fn take_back(&mut self, first: Option<ItemId>, control: &TurnControl) -> Option<String> {
-        let first = first.filter(|_| self.dispatcher.is_interactive())?;
+    /// `None` where it stays, or something came. `refused` says that the server did not want this message.
+    pub fn take_back(
+        &mut self,
+        first: Option<ItemId>,
+        refused: bool,
+        control: &TurnControl,
+    ) -> Option<String> {
+        let first = first.filter(|_| refused || self.dispatcher.is_interactive())?;
         if !self.nothing_came(first) {
             return None;
         }

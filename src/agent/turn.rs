@@ -14,6 +14,7 @@ use crate::model::call::ToolCall;
 use crate::model::item::{Item, ItemId};
 use crate::model::usage::{FinishReason, Usage};
 use crate::protocol::event::{EndReason, Event, Level, TurnEnd};
+use crate::provider::api::ProviderError;
 use crate::session::log::LogError;
 
 /// Answers with nothing in them, in a row, after which a turn ends.
@@ -39,11 +40,12 @@ impl Core {
         let reason = match outcome {
             Ok(reason) => reason,
             Err(Stop::Interrupted) => {
-                EndReason::Interrupted { prompt_returned: self.take_back(first, control) }
+                EndReason::Interrupted { prompt_returned: self.take_back(first, false, control) }
             }
             Err(Stop::Failed { message, hint }) => EndReason::Failed { message, hint, prompt_returned: None },
-            Err(Stop::Unanswered { message, hint }) => {
-                EndReason::Failed { message, hint, prompt_returned: self.take_back(first, control) }
+            Err(Stop::Unanswered { message, hint, refused }) => {
+                let prompt_returned = self.take_back(first, refused, control);
+                EndReason::Failed { message, hint, prompt_returned }
             }
             Err(Stop::NoRoom) => {
                 let message = "the answer came to the end of the window".to_owned();
@@ -51,7 +53,8 @@ impl Core {
                 EndReason::Failed { message, hint, prompt_returned: None }
             }
             Err(Stop::Provider { error, tries }) => {
-                let prompt_returned = self.take_back(first, control);
+                let refused = matches!(error, ProviderError::BadRequest { .. });
+                let prompt_returned = self.take_back(first, refused, control);
                 EndReason::ProviderFailed {
                     message: match tries {
                         1 => error.to_string(),
@@ -69,9 +72,9 @@ impl Core {
             usage: since(self.conversation.total(), usage_before),
             elapsed_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
         };
-        if !self.conversation.discard_if_empty()
-            && let Err(error) = self.conversation.end_turn(end.clone())
-        {
+        // Headless there is no other place that the text could go to.
+        let discarded = self.dispatcher.is_interactive() && self.conversation.discard_if_empty();
+        if !discarded && let Err(error) = self.conversation.end_turn(end.clone()) {
             // A turn that failed because of the log says so itself.
             if !matches!(end.reason, EndReason::Failed { .. }) {
                 notice(events, Level::Error, error.to_string());

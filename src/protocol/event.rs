@@ -179,6 +179,18 @@ pub struct TurnEnd {
     pub elapsed_ms: u64,
 }
 
+impl EndReason {
+    /// The text that left the session, because nothing came of it.
+    pub fn returned(&self) -> Option<&str> {
+        match self {
+            Self::ProviderFailed { prompt_returned, .. }
+            | Self::Failed { prompt_returned, .. }
+            | Self::Interrupted { prompt_returned } => prompt_returned.as_deref(),
+            Self::Done | Self::StepLimit { .. } => None,
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum EndReason {

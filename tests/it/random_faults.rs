@@ -168,7 +168,7 @@ async fn sessions_come_through_whatever_the_server_does() {
 #[tokio::test]
 async fn a_message_without_an_answer_stays_in_the_session_once() {
     for (next, kind) in [("go on", ProviderKind::Openai), ("do it", ProviderKind::Anthropic)] {
-        let failing = || status(400, r#"{"error":{"message":"no"}}"#);
+        let failing = || status(401, r#"{"error":{"message":"no"}}"#);
         let server = FakeServer::start(vec![failing(), answer().reasoning("Hm.").into(), answer().into()]);
         let place = Workplace::new();
         let name = if kind == ProviderKind::Anthropic { "anthropic" } else { "openai" };
