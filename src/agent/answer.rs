@@ -20,10 +20,9 @@ use crate::protocol::event::{Event, Level};
 use crate::provider::api::ProviderError;
 use crate::session::record::FormName;
 
-/// Times that an answer which did not fit the window is asked for again after making room.
-const OVERFLOW_TRIES: u32 = 3;
-/// No server is believed to have less.
-const SMALLEST_WINDOW_TOKENS: u64 = 2_048;
+/// Times that a request which did not fit the window is sent again: after the first refusal with as much room as the
+/// server names, or else half of it; after the second one with a quarter.
+const OVERFLOW_TRIES: u32 = 2;
 
 /// One answer of the model.
 pub struct Reply {
@@ -63,11 +62,14 @@ impl Core {
                     fitting.filled = true;
                     self.make_room_for_the_answer(believed, control, events).await?;
                 }
-                Err(Stop::Provider { error: ProviderError::ContextFull { message }, .. })
+                Err(Stop::Provider { error: error @ ProviderError::ContextFull { .. }, .. })
                     if fitting.refusals < OVERFLOW_TRIES =>
                 {
-                    self.believe_the_server(&message, events);
                     fitting.refusals += 1;
+                    self.make_room(&error, &fitting);
+                    let ProviderError::ContextFull { message } = error else { continue };
+                    let text = format!("The server says the window is full ({message}); making room.");
+                    notice(events, Level::Warning, text);
                     fitting.refused = Some((built.ledger.total(), message));
                 }
                 other => {
@@ -87,7 +89,7 @@ impl Core {
         control: &Arc<TurnControl>,
         events: &Events,
     ) -> Result<Built, Stop> {
-        let built = match self.next_request(control, events).await {
+        let mut built = match self.next_request(control, events).await {
             Err(Stop::Failed { .. }) if fitting.refused.is_some() => {
                 self.believe(fitting.believed);
                 self.next_request(control, events).await?
@@ -103,6 +105,8 @@ impl Core {
             if fitting.stuck > 1 {
                 return Err(Stop::full(message));
             }
+            // What is said of the answer's room is that of the window.
+            built = self.build();
         }
         Ok(built)
     }
@@ -123,12 +127,15 @@ impl Core {
         made
     }
 
-    /// The real window is smaller than we thought, from now on.
-    fn believe_the_server(&mut self, message: &str, events: &Events) {
-        let text = format!("The server says the window is full ({message}); making room.");
-        notice(events, Level::Warning, text);
+    /// The real window is smaller than we thought: believe the server from now on. A number that it names is the window
+    /// as it counts; where that explains nothing, or did not help, the request is made much smaller.
+    fn make_room(&mut self, error: &ProviderError, fitting: &Fitting) {
+        let size = self.size();
+        let told = error.told_window().filter(|told| fitting.refusals == 1 && *told < fitting.believed.0);
+        let room = told.map_or(size >> fitting.refusals, |told| (told * 9 / 10).min(size * 9 / 10));
+        // A server that is wrong about it shall not make us forget what the task is.
         self.context.window_tokens =
-            (self.size() * 9 / 10).min(self.context.window_tokens * 9 / 10).max(SMALLEST_WINDOW_TOKENS);
+            room.max(self.smallest_window()).min(self.context.window_tokens * 9 / 10);
         self.context.output_reserve_tokens =
             self.context.output_reserve_tokens.min(self.context.window_tokens / 8);
         self.window_changed();
@@ -193,8 +200,11 @@ impl Core {
                 Ok(Some(ended)) => break ended,
                 Err(error) => {
                     drop(answer);
-                    let kept = self.keep_partial(&arriving.said(), events)?;
-                    return Err(Stop::Provider { error, tries: arriving.tries(), kept });
+                    // What did not fit is sent again, smaller: an earlier try's words have no place in that request.
+                    if !matches!(error, ProviderError::ContextFull { .. }) {
+                        self.keep_partial(&arriving.said(), events)?;
+                    }
+                    return Err(Stop::Provider { error, tries: arriving.tries() });
                 }
             }
         };
@@ -223,13 +233,19 @@ impl Core {
     ) -> Result<Reply, Stop> {
         let mut calls: Vec<Arc<ToolCall>> = Vec::new();
         let mut taken: Vec<Arc<str>> = Vec::new();
-        let mut said_something = false;
-        for mut item in unfinished::whole(finished, &finish) {
+        let whole = unfinished::whole(finished, &finish);
+        let said_something = whole.iter().any(has_substance);
+        for mut item in whole {
+            // Of an answer that says and does nothing nothing is kept, so that asking once more is the same request;
+            // servers refuse empty texts in a history.
+            let empty = matches!(item, Item::Assistant { .. }) && !has_substance(&item);
+            if empty || !said_something {
+                continue;
+            }
             if let Item::ToolCall(call) = &mut item {
                 call.id = self.conversation.unique_call_id(&call.id, &taken);
                 taken.push(Arc::clone(&call.id));
             }
-            said_something |= has_substance(&item);
             if let Item::ToolCall(call) = &item {
                 // What is run is the call as it was made; what is kept of it holds no secret.
                 calls.push(Arc::new(call.clone()));
@@ -249,13 +265,13 @@ impl Core {
     }
 
     /// What was said before an interrupt or a break stays; calls that were not yet run do not, nor does thinking that led
-    /// nowhere. Returns whether there was anything.
-    fn keep_partial(&mut self, said: &str, events: &Events) -> Result<bool, Stop> {
+    /// nowhere.
+    fn keep_partial(&mut self, said: &str, events: &Events) -> Result<(), Stop> {
         if said.trim().is_empty() {
-            return Ok(false);
+            return Ok(());
         }
         let (id, item) = self.record_said(unfinished::kept(said))?;
         let _ = events.send(Event::Item { id, item });
-        Ok(true)
+        Ok(())
     }
 }

@@ -12,6 +12,8 @@ use crate::session::log::LogError;
 
 /// What the todo recap is taken to need, in tokens.
 const RECAP_TOKENS: u64 = 90;
+/// What a message and what was done about it need at least, in tokens.
+const WORKING_TOKENS: u64 = 1_500;
 
 /// Why a request cannot be made.
 #[derive(Debug)]
@@ -42,8 +44,7 @@ impl Core {
     /// everything before the first answer, is taken at its ceiling.
     fn most(&self) -> u64 {
         let history = &self.conversation.history;
-        let fixed = u64::from(self.fixed_ceiling) + u64::from(self.law.tokens()) * 5 / 4 + RECAP_TOKENS;
-        let ceiling = fixed + history.ceiling();
+        let ceiling = self.most_fixed() + history.ceiling();
         let Some(ratio) = self.conversation.calibration.learned() else { return ceiling };
         let now = history.requests();
         let unsure: u64 = history
@@ -61,6 +62,17 @@ impl Core {
         // In scripts of many characters the ceiling is far too high, and what was reported tells it; elsewhere a report
         // of less says little that the ceiling does not.
         if ceiling as f64 > estimated * 1.6 { known.min(ceiling) } else { ceiling }
+    }
+
+    /// The most tokens that what is sent beside the history may take.
+    fn most_fixed(&self) -> u64 {
+        u64::from(self.fixed_ceiling) + u64::from(self.law.tokens()) * 5 / 4 + RECAP_TOKENS
+    }
+
+    /// The smallest window in which there is still something to work with, in tokens.
+    pub fn smallest_window(&self) -> u64 {
+        // An eighth is for the answer.
+        (self.most_fixed() + WORKING_TOKENS) * 8 / 7
     }
 
     /// Tokens left for the answer.

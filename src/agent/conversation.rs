@@ -288,8 +288,9 @@ impl Conversation {
     /// # Errors
     /// When the log cannot be written.
     pub fn end_turn(&mut self, mut end: TurnEnd) -> Result<(), LogError> {
-        if let EndReason::ProviderFailed { prompt_returned, .. } | EndReason::Failed { prompt_returned, .. } =
-            &mut end.reason
+        if let EndReason::ProviderFailed { prompt_returned, .. }
+        | EndReason::Failed { prompt_returned, .. }
+        | EndReason::Interrupted { prompt_returned } = &mut end.reason
         {
             *prompt_returned = None;
         }

@@ -63,6 +63,11 @@ impl Dispatcher {
         Self { tools, specs, cx, desk, spill, interactive, denied: AtomicU32::new(0) }
     }
 
+    /// Whether a person sits before it.
+    pub fn is_interactive(&self) -> bool {
+        self.interactive
+    }
+
     /// What one observation may take follows the window.
     pub fn set_window(&mut self, tokens: u64) {
         self.cx.observation = spill::Limits::for_window(tokens);

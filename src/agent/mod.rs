@@ -25,6 +25,7 @@ pub mod policy_desk;
 pub mod recall;
 pub mod reopen;
 pub mod restore;
+pub mod returned;
 pub mod rewind;
 pub mod rewind_ops;
 pub mod standing;

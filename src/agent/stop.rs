@@ -11,8 +11,6 @@ pub enum Stop {
         error: ProviderError,
         /// How often it was tried.
         tries: u32,
-        /// Something had come, and is kept.
-        kept: bool,
     },
     /// The answer filled the window to its end.
     NoRoom,
@@ -20,6 +18,8 @@ pub enum Stop {
     Unanswered {
         message: String,
         hint: String,
+        /// It is the message that the server did not want to answer.
+        refused: bool,
     },
     Failed {
         message: String,
@@ -41,6 +41,7 @@ impl Stop {
         Self::Unanswered {
             message: "the model answered with nothing".to_owned(),
             hint: "ask again or say more; if it happens often, try another model".to_owned(),
+            refused: false,
         }
     }
 
@@ -51,6 +52,7 @@ impl Stop {
             hint: "raise max_output_tokens or lower reasoning_effort (thinking counts as output), then send the \
                    message again"
                 .to_owned(),
+            refused: false,
         }
     }
 
@@ -58,12 +60,16 @@ impl Stop {
     pub fn filtered(said_something: bool) -> Self {
         let message = "the server's content filter ended the answer".to_owned();
         let hint = "say it in other words, or use another model".to_owned();
-        if said_something { Self::Failed { message, hint } } else { Self::Unanswered { message, hint } }
+        if said_something {
+            Self::Failed { message, hint }
+        } else {
+            Self::Unanswered { message, hint, refused: true }
+        }
     }
 
     /// The request does not fit, whatever is done.
     pub fn full(message: String) -> Self {
-        Self::Provider { error: ProviderError::ContextFull { message }, tries: 1, kept: false }
+        Self::Provider { error: ProviderError::ContextFull { message }, tries: 1 }
     }
 }
 

@@ -15,6 +15,7 @@ use crate::model::call::ToolCall;
 use crate::model::item::{Item, ItemId};
 use crate::model::usage::{FinishReason, Usage};
 use crate::protocol::event::{EndReason, Event, Level, TurnEnd};
+use crate::provider::api::ProviderError;
 use crate::session::log::LogError;
 
 /// Answers with nothing in them, in a row, after which a turn ends.
@@ -31,19 +32,20 @@ impl Core {
         let _ = events.send(Event::TurnStarted { text: shown });
         let news = self.dispatcher.file_news().await;
         let news = news.map(|news| format!("<system-reminder>{news}</system-reminder>"));
-        let context = self.task_context(&text).await;
+        // What was said before has its files with it already.
+        let context = if self.is_said_again(&text) { None } else { self.task_context(&text).await };
         let (first, outcome) = match self.begin(&text, [context, news], events) {
             Ok(id) => (Some(id), self.steps(&mut steps, control, events).await),
             Err(error) => (None, Err(error.into())),
         };
         let reason = match outcome {
             Ok(reason) => reason,
-            Err(Stop::Interrupted) => EndReason::Interrupted,
+            Err(Stop::Interrupted) => {
+                EndReason::Interrupted { prompt_returned: self.take_back(first, false, control) }
+            }
             Err(Stop::Failed { message, hint }) => EndReason::Failed { message, hint, prompt_returned: None },
-            Err(Stop::Unanswered { message, hint }) => {
-                // The answers with nothing in them count as steps, but nothing came of them.
-                let nothing = self.nothing_came(first);
-                let prompt_returned = if nothing { self.take_back(first, 0, control) } else { None };
+            Err(Stop::Unanswered { message, hint, refused }) => {
+                let prompt_returned = self.take_back(first, refused, control);
                 EndReason::Failed { message, hint, prompt_returned }
             }
             Err(Stop::NoRoom) => {
@@ -51,14 +53,18 @@ impl Core {
                 let hint = "run /compact, then say \"go on\"".to_owned();
                 EndReason::Failed { message, hint, prompt_returned: None }
             }
-            Err(Stop::Provider { error, tries, kept }) => EndReason::ProviderFailed {
-                message: match tries {
-                    1 => error.to_string(),
-                    _ => format!("{error} (tried {tries} times)"),
-                },
-                hint: error.hint(kept || steps > 0),
-                prompt_returned: if kept { None } else { self.take_back(first, steps, control) },
-            },
+            Err(Stop::Provider { error, tries }) => {
+                let refused = matches!(error, ProviderError::BadRequest { .. });
+                let prompt_returned = self.take_back(first, refused, control);
+                EndReason::ProviderFailed {
+                    message: match tries {
+                        1 => error.to_string(),
+                        _ => format!("{error} (tried {tries} times)"),
+                    },
+                    hint: error.hint(prompt_returned.is_none()),
+                    prompt_returned,
+                }
+            }
         };
         let end = TurnEnd {
             reason,
@@ -67,9 +73,9 @@ impl Core {
             usage: since(self.conversation.total(), usage_before),
             elapsed_ms: clock::milliseconds(begun.elapsed()),
         };
-        if !self.conversation.discard_if_empty()
-            && let Err(error) = self.conversation.end_turn(end.clone())
-        {
+        // Headless there is no other place that the text could go to.
+        let discarded = self.dispatcher.is_interactive() && self.conversation.discard_if_empty();
+        if !discarded && let Err(error) = self.conversation.end_turn(end.clone()) {
             // A turn that failed because of the log says so itself.
             if !matches!(end.reason, EndReason::Failed { .. }) {
                 notice(events, Level::Error, error.to_string());
@@ -100,7 +106,10 @@ impl Core {
             );
             notice(events, Level::Warning, text);
         }
-        let mut message = self.user_message(text, false, behind[0].as_deref());
+        let mut message = match self.take_waiting(text)? {
+            Some(message) => message,
+            None => self.user_message(text, false, behind[0].as_deref()),
+        };
         message.injected.extend(self.reminder.take().map(Into::into));
         for block in behind.into_iter().flatten() {
             message.injected.push(self.dispatcher.cx.vault.redact(&block, Place::Text).into());
@@ -111,23 +120,6 @@ impl Core {
             journal.begin_turn(id.0, &title);
         }
         Ok(id)
-    }
-
-    /// A provider that failed before anything of the turn was answered gives everything back that was typed: it leaves
-    /// the history.
-    fn take_back(&mut self, first: Option<ItemId>, steps: u32, control: &TurnControl) -> Option<String> {
-        let first = first.filter(|_| steps == 0)?;
-        self.conversation.rewind(first).ok()?;
-        self.typed.extend(control.take_steering());
-        Some(self.typed.join("\n"))
-    }
-
-    /// Whether the turn holds nothing but what was typed, and thinking.
-    fn nothing_came(&self, first: Option<ItemId>) -> bool {
-        let entries = self.conversation.history.entries();
-        let turn = entries.iter().skip_while(|entry| Some(entry.id) != first);
-        let mut turn = turn.peekable();
-        turn.peek().is_some() && turn.all(|entry| matches!(&*entry.item, Item::User(_) | Item::Reasoning(_)))
     }
 
     async fn steps(

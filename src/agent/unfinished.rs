@@ -10,8 +10,9 @@ use crate::model::usage::FinishReason;
 const MOST_BYTES_PER_TOKEN: u64 = 16;
 /// What any answer may have, in bytes.
 const USUAL_BYTES: u64 = 256 * 1024;
-/// So much of nothing but repetitions is no text any more, in bytes.
-const LOOP_BYTES: usize = 16 * 1024;
+/// So much of nothing but repetitions is no text any more, in bytes: several thousand tokens, more than any table of equal
+/// rows that somebody wants to read. The arguments of calls are not watched: files may hold more of the same.
+const LOOP_BYTES: usize = 32 * 1024;
 /// The longest piece whose repetitions are noticed, in bytes.
 const LONGEST_PIECE: usize = 512;
 /// How often it is looked, in bytes.
@@ -125,9 +126,17 @@ mod tests {
     fn loops_are_noticed_soon_and_large_answers_late() {
         let watch = || Runaway::new(128_000, None);
         let (time, why) = taken(watch(), |_| "yadda yadda ".to_owned(), 100_000).unwrap_or_default();
-        assert!(time * 12 < 32 * 1024 && why.contains("yadda"), "{time} {why}");
+        assert!(time * 12 < 48 * 1024 && why.contains("yadda"), "{time} {why}");
         assert!(taken(watch(), |_| "日本語。\n".to_owned(), 10_000).is_some());
         assert!(taken(watch(), |line| format!("line {line} of a long listing\n"), 40_000).is_none());
+        // What people do ask for: equal rows, zeros, rules, a picture between two texts, and again.
+        for row in ["| 0 | 0.00 | none | - |\n", "0,", "=".repeat(100).as_str(), "  /\\_/\\\n ( o.o )\n"] {
+            let times = 24 * 1024 / row.len();
+            let answer = |time: usize| {
+                if time % (times + 1) == times { format!("Part {time}:\n") } else { row.to_owned() }
+            };
+            assert!(taken(watch(), answer, times * 5).is_none(), "{row}");
+        }
         let (_, why) = taken(watch(), |line| format!("line {line}\n"), 1_000_000).unwrap_or_default();
         assert!(why.contains("window or output limit"), "{why}");
         // A limit of the output counts too, and every answer may have a usual size.

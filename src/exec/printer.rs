@@ -36,7 +36,7 @@ pub fn end_words(reason: &EndReason) -> (&'static str, Option<String>, Option<St
     let given = |text: &str| (!text.is_empty()).then(|| text.to_owned());
     match reason {
         EndReason::Done => ("done", None, None),
-        EndReason::Interrupted => ("interrupted", Some("the task was interrupted".to_owned()), None),
+        EndReason::Interrupted { .. } => ("interrupted", Some("the task was interrupted".to_owned()), None),
         EndReason::StepLimit { limit } => (
             "step_limit",
             Some(format!("the task was not finished within {limit} steps")),

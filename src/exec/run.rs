@@ -27,6 +27,9 @@ pub const EXIT_FAILED: u8 = 1;
 pub const EXIT_PROVIDER: u8 = 4;
 pub const EXIT_INTERRUPTED: u8 = 130;
 
+/// Here nothing is given back: the text stays in the session.
+const INTERRUPTED: EndReason = EndReason::Interrupted { prompt_returned: None };
+
 /// How to print.
 #[derive(Clone, Copy, Debug)]
 pub struct ExecOptions {
@@ -96,7 +99,7 @@ pub async fn run_with(
             event = events.recv() => event,
             Some(()) = interrupts.next() => {
                 if interrupted {
-                    return leave(printer, ended(EndReason::Interrupted, denied), lost);
+                    return leave(printer, ended(INTERRUPTED, denied), lost);
                 }
                 interrupted = true;
                 let _ = ops.send(Op::Interrupt);
@@ -151,7 +154,7 @@ fn exit_code(end: &TurnEnd) -> u8 {
         EndReason::Done if end.denied == 0 => EXIT_DONE,
         EndReason::Done | EndReason::StepLimit { .. } | EndReason::Failed { .. } => EXIT_FAILED,
         EndReason::ProviderFailed { .. } => EXIT_PROVIDER,
-        EndReason::Interrupted => EXIT_INTERRUPTED,
+        EndReason::Interrupted { .. } => EXIT_INTERRUPTED,
     }
 }
 
@@ -169,7 +172,7 @@ fn ended(reason: EndReason, denied: u32) -> TurnEnd {
 /// The engine ended without a word: its own fault, unless it was interrupted.
 fn gone(interrupted: bool) -> EndReason {
     if interrupted {
-        return EndReason::Interrupted;
+        return INTERRUPTED;
     }
     EndReason::Failed {
         message: "the agent stopped before the task was done".to_owned(),
@@ -249,7 +252,7 @@ mod tests {
             (EndReason::StepLimit { limit: 3 }, 1),
             (failed, 1),
             (provider, 4),
-            (EndReason::Interrupted, 130),
+            (INTERRUPTED, 130),
         ] {
             let (code, ops) = play(vec![end(reason)], 0).await;
             assert_eq!(code, expected);
@@ -316,7 +319,7 @@ mod tests {
         let (ops, mut sent) = unbounded_channel();
         let (tell, events) = unbounded_channel();
         let notice = || Event::Notice { level: Level::Info, text: "x".to_owned() };
-        for event in [notice(), notice(), end(EndReason::Interrupted)] {
+        for event in [notice(), notice(), end(INTERRUPTED)] {
             tell.send(event).unwrap_or_default();
         }
         drop(tell);

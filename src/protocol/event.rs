@@ -179,23 +179,33 @@ pub struct TurnEnd {
     pub elapsed_ms: u64,
 }
 
+impl EndReason {
+    /// The text that left the session, because nothing came of it.
+    pub fn returned(&self) -> Option<&str> {
+        match self {
+            Self::ProviderFailed { prompt_returned, .. }
+            | Self::Failed { prompt_returned, .. }
+            | Self::Interrupted { prompt_returned } => prompt_returned.as_deref(),
+            Self::Done | Self::StepLimit { .. } => None,
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum EndReason {
     /// The model has nothing more to do.
     Done,
-    Interrupted,
-    /// `max_steps` was reached.
-    StepLimit {
-        limit: u32,
-    },
-    /// No answer from the model; `prompt_returned` means that nothing of the turn was kept and the text should go
-    /// back into the composer.
-    ProviderFailed {
-        message: String,
-        hint: String,
+    /// The person wanted it; `prompt_returned` as below.
+    Interrupted {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         prompt_returned: Option<String>,
     },
+    /// `max_steps` was reached.
+    StepLimit { limit: u32 },
+    /// No answer from the model; `prompt_returned` means that nothing of the turn was kept and the text should go
+    /// back into the composer.
+    ProviderFailed { message: String, hint: String, prompt_returned: Option<String> },
     /// The task could not be done (disk full, an answer with nothing in it, …); `prompt_returned` as above.
     Failed {
         message: String,

@@ -7,6 +7,7 @@ use std::time::Duration;
 use futures_util::stream::BoxStream;
 use thiserror::Error;
 
+use super::wire::told;
 use crate::model::request::Request;
 use crate::model::stream::StreamEvent;
 
@@ -92,10 +93,18 @@ impl ProviderError {
         }
     }
 
-    /// What the person can do about it. `kept` says that the turn has got somewhere, so that it can go on from there.
+    /// The window in tokens that a server names when it says that the request does not fit.
+    pub fn told_window(&self) -> Option<u64> {
+        match self {
+            Self::ContextFull { message } => told::window(message),
+            _ => None,
+        }
+    }
+
+    /// What the person can do about it. `kept` says that the message stands in the session, so that it can go on from there.
     pub fn hint(&self, kept: bool) -> String {
         let again = if kept {
-            "what came is kept: say \"go on\" to continue"
+            "nothing is lost: say \"go on\" to continue"
         } else {
             "send the message again; nothing was lost"
         };

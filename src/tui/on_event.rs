@@ -12,7 +12,7 @@ use super::transcript::entry::Entry;
 use super::transcript::replay;
 use crate::base::{sanitize, text};
 use crate::model::item::Item;
-use crate::protocol::event::{EndReason, Event, JobRow, Level, SessionInfo, TurnEnd};
+use crate::protocol::event::{Event, JobRow, Level, SessionInfo, TurnEnd};
 
 /// Takes in one event.
 pub fn apply(app: &mut App, event: Event) {
@@ -225,8 +225,7 @@ fn turn_ended(app: &mut App, end: TurnEnd) {
     app.turn = None;
     app.turn_label = None;
     app.questions.clear();
-    if let EndReason::ProviderFailed { prompt_returned: Some(text), .. }
-    | EndReason::Failed { prompt_returned: Some(text), .. } = &end.reason
+    if let Some(text) = end.reason.returned()
         && app.composer.is_empty()
     {
         app.composer.restore(text);

@@ -89,7 +89,7 @@ fn enter_sends_and_then_steers() {
     assert_eq!(printed, [Cmd::Print(Entry::User("faster".into()))]);
     assert!(app.queued.is_empty());
     assert_eq!(key(&mut app, KeyCode::Esc), [Cmd::Send(Op::Interrupt)]);
-    event(&mut app, ended(EndReason::Interrupted));
+    event(&mut app, ended(EndReason::Interrupted { prompt_returned: None }));
     assert!(app.turn.is_none() && !app.needs_tick());
 }
 

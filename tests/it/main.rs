@@ -30,6 +30,7 @@ mod prompts;
 mod provider_faults;
 mod provider_stream;
 mod provider_wire;
+mod random_faults;
 mod random_sessions;
 mod readers_props;
 mod redaction;

@@ -6,7 +6,7 @@ use mycode::protocol::op::Op;
 use serde_json::json;
 
 use crate::support::agent::TestAgent;
-use crate::support::answer::{Reply, answer, status};
+use crate::support::answer::{Reply, answer, silence, status};
 use crate::support::server::FakeServer;
 use crate::support::tokens;
 use crate::support::workplace::Workplace;
@@ -75,18 +75,35 @@ async fn an_interrupt_keeps_what_was_said_and_stops_a_command() {
     server.release(1);
     agent.until(|event| matches!(event, Event::TextDelta(_)).then_some(())).await;
     agent.send(Op::Interrupt);
-    assert_eq!(agent.end().await.reason, EndReason::Interrupted);
+    assert_eq!(agent.end().await.reason, EndReason::Interrupted { prompt_returned: None });
     agent.submit("sleep");
     server.release(1000);
     agent
         .until(|event| matches!(event, Event::ToolProgress { .. } | Event::ToolStarted { .. }).then_some(()))
         .await;
     agent.send(Op::Interrupt);
-    assert_eq!(agent.end().await.reason, EndReason::Interrupted);
+    assert_eq!(agent.end().await.reason, EndReason::Interrupted { prompt_returned: None });
     assert_eq!(agent.turn("and now?").await.reason, EndReason::Done);
     let last = server.requests().pop().unwrap();
     assert!(last.raw.contains("[interrupted]"), "{}", last.raw);
     assert!(last.raw.contains("INTERRUPTED"), "{}", last.raw);
+}
+
+#[tokio::test]
+async fn an_interrupt_before_anything_came_gives_the_message_back_to_who_can_take_it() {
+    for (interactive, back) in [(true, Some("do it")), (false, None)] {
+        let server = FakeServer::start(vec![silence(), answer().text("Fine.").into()]);
+        let place = place();
+        let mut agent = TestAgent::start(&place, &config(&server, "idle_timeout_s = 4"), interactive);
+        agent.submit("do it");
+        // By now the request is out.
+        agent.until(|event| matches!(event, Event::Silent { .. }).then_some(())).await;
+        agent.send(Op::Interrupt);
+        let prompt_returned = back.map(str::to_owned);
+        assert_eq!(agent.end().await.reason, EndReason::Interrupted { prompt_returned });
+        assert_eq!(agent.turn("do that").await.reason, EndReason::Done);
+        assert_eq!(server.requests()[1].raw.contains("do it"), !interactive);
+    }
 }
 
 #[tokio::test]
@@ -261,7 +278,7 @@ async fn a_message_typed_while_compacting_begins_the_next_turn() {
 async fn a_failed_first_message_leaves_no_session_and_gives_everything_back() {
     let server = FakeServer::start(vec![status(400, r#"{"error":{"message":"no"}}"#)]);
     let place = place();
-    let mut agent = TestAgent::start(&place, &config(&server, ""), false);
+    let mut agent = TestAgent::start(&place, &config(&server, ""), true);
     let end = agent.turn("a long request").await;
     let EndReason::ProviderFailed { prompt_returned, .. } = end.reason else { panic!("{end:?}") };
     assert_eq!(prompt_returned.as_deref(), Some("a long request"));

@@ -127,6 +127,10 @@ impl Piece {
     fn is(&self, kind: &str) -> bool {
         self.block["type"] == kind
     }
+
+    fn is_thinking(&self) -> bool {
+        self.is("thinking") || self.is("redacted_thinking")
+    }
 }
 
 fn messages(messages: &[Message], marks: &[usize]) -> Vec<Value> {
@@ -136,9 +140,21 @@ fn messages(messages: &[Message], marks: &[usize]) -> Vec<Value> {
             pieces.push(Piece { source, user, block });
         }
     }
+    // Thinking with nothing behind it (the answer broke off there, or was empty) makes the dialect refuse the history.
+    let mut open = false;
+    for place in (0..pieces.len()).rev() {
+        open = match &pieces[place] {
+            piece if piece.user => false,
+            piece if open || !piece.is_thinking() => true,
+            _ => {
+                pieces.remove(place);
+                false
+            }
+        };
+    }
     for &count in marks {
         // Thinking blocks cannot carry a mark; the one before them serves nearly as well.
-        let markable = |piece: &&mut Piece| !piece.is("thinking") && !piece.is("redacted_thinking");
+        let markable = |piece: &&mut Piece| !piece.is_thinking();
         if let Some(piece) = pieces.iter_mut().rev().filter(|piece| piece.source < count).find(markable) {
             mark(&mut piece.block);
         }

@@ -10,3 +10,4 @@ pub mod json;
 pub mod patience;
 pub mod retry;
 pub mod sse;
+pub mod told;

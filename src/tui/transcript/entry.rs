@@ -150,7 +150,12 @@ fn turn_end(end: &TurnEnd, width: usize, theme: Theme) -> Vec<Line<'static>> {
     let facts = facts.join(" · ");
     let (head, hint, style) = match &end.reason {
         EndReason::Done => ("✓ Done".to_owned(), String::new(), theme.good()),
-        EndReason::Interrupted => (
+        EndReason::Interrupted { prompt_returned: Some(_) } => (
+            "■ Interrupted".to_owned(),
+            "Nothing had come yet: the message is out of the session and yours to change.".to_owned(),
+            theme.warning(),
+        ),
+        EndReason::Interrupted { prompt_returned: None } => (
             "■ Interrupted".to_owned(),
             "What was finished is kept. Type what to do instead.".to_owned(),
             theme.warning(),

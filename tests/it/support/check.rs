@@ -70,7 +70,7 @@ fn chat(messages: &[Value], faults: &mut Vec<String>) {
             }
             open.insert(id);
         }
-        let has_text = message["content"].as_str().is_some_and(|text| !text.is_empty());
+        let has_text = message["content"].as_str().is_some_and(|text| !text.trim().is_empty());
         if !has_text && calls.is_empty() {
             faults.push(format!("message {place}: the {role} message is empty"));
         }
@@ -137,6 +137,10 @@ fn anthropic(body: &Value, messages: &[Value], faults: &mut Vec<String>) {
                 }
                 other => faults.push(format!("message {place}: a block of type '{other}'")),
             }
+        }
+        let last = blocks.last().map_or("", |block| block["type"].as_str().unwrap_or_default());
+        if last.ends_with("thinking") {
+            faults.push(format!("message {place}: thinking at its end"));
         }
         if message["role"] == "user" {
             for id in std::mem::take(&mut open) {

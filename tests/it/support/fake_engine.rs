@@ -223,7 +223,7 @@ async fn turn(text: String, ops: &mut UnboundedReceiver<Op>, events: &UnboundedS
             }
             Op::Submit { text } => send(Event::Steered { text }),
             Op::Interrupt => {
-                reason = EndReason::Interrupted;
+                reason = EndReason::Interrupted { prompt_returned: None };
                 break;
             }
             _ => {}
