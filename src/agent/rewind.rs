@@ -264,6 +264,9 @@ pub fn report(done: &RewindDone) -> String {
             format!("Went back ({}): {} as before.", part.as_str(), plural(count, "path"))
         }
     };
+    if !done.done.is_empty() {
+        text.push_str(" Rewinding once more can undo this.");
+    }
     for (path, why) in done.left.iter().take(20) {
         text.push_str(&format!("\n  left alone: {path}: {why}"));
     }

@@ -12,6 +12,7 @@ use super::matching::diagnose;
 use super::matching::lines::visible;
 use super::matching::match_edit::{Edit, Refusal, Rung};
 use crate::base::atomic::{self, Expect};
+use crate::base::diff_cut::DiffCut;
 use crate::base::encoding::{self, Encoding};
 use crate::base::file::{self, FileError};
 use crate::base::text::{elide, floor_boundary, human_bytes, plural};
@@ -485,8 +486,16 @@ pub fn unified(shown: &str, old: &str, new: &str) -> String {
         .header(&format!("a/{shown}"), &format!("b/{shown}"))
         .to_string();
     if text.len() > DIFF_BYTES {
-        text.truncate(floor_boundary(&text, DIFF_BYTES));
-        text.push_str("\n… diff cut\n");
+        let cut = floor_boundary(&text, DIFF_BYTES);
+        // Whole lines, and how many are missing: nobody may take the rest for all there is.
+        let cut = text[..cut].rfind('\n').map_or(cut, |feed| feed + 1);
+        let missing = DiffCut::of(&text[cut..]).line();
+        text.truncate(cut);
+        if !text.ends_with('\n') {
+            text.push('\n');
+        }
+        text.push_str(&missing);
+        text.push('\n');
     }
     text
 }
