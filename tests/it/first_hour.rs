@@ -71,3 +71,23 @@ fn a_file_of_megabytes_says_how_large_it_is() {
     let more: usize = more.unwrap_or_else(|| panic!("{shown}")).parse().unwrap();
     assert_eq!(more + listed, 60_001, "all lines and the hunk's head");
 }
+
+#[test]
+fn nobody_is_asked_about_a_change_that_cannot_be_made() {
+    let unread = json!({"path": "a.txt", "old_string": "alpha", "new_string": "omega"});
+    let server = FakeServer::start(vec![
+        answer().call("Edit", unread).into(),
+        answer().call("Write", json!({"path": "b.txt", "content": "new\n"})).into(),
+        answer().text("All right.").into(),
+    ]);
+    let place = Workplace::new();
+    place.file("a.txt", "alpha\n");
+    let mut screen =
+        Screen::start(&place, &["--base-url", &server.base_url(), "--model", "m", "change it"], 100, 30);
+    let shown = screen.wait("Allow Write b.txt");
+    assert!(shown.contains("a.txt has not been read yet"), "{shown}");
+    screen.keys("1");
+    screen.wait("All right.");
+    assert_eq!(place.text("b.txt"), "new\n");
+    assert_eq!(place.text("a.txt"), "alpha\n");
+}

@@ -17,7 +17,7 @@ use crate::base::encoding::{self, Encoding};
 use crate::base::file::{self, FileError};
 use crate::base::text::{elide, floor_boundary, human_bytes, plural};
 use crate::model::envelope::{Envelope, ErrorCode};
-use crate::tool::api::ToolError;
+use crate::tool::api::{Preview, ToolError};
 use crate::tool::cx::ToolCx;
 use crate::tool::paths::{Target, refused, target};
 
@@ -448,17 +448,17 @@ fn make_folders(path: &Path) -> Result<Vec<PathBuf>, FileError> {
     Ok(missing)
 }
 
-/// What an approval shows: the diff, or why it will fail.
-pub fn preview(intent: Result<Intent, ToolError>) -> (String, bool) {
+/// What an approval shows: the diff, or that nothing can come of it.
+pub fn preview(intent: Result<Intent, ToolError>) -> Preview {
     match intent {
         Ok(Intent::Change(plan)) => {
             let encoding = plan.before.as_ref().map_or(Encoding::Utf8, |loaded| loaded.encoding);
             let old = plan.before.as_ref().map_or("", |loaded| &loaded.text);
             let show = |text: &str| encoding::shown(text, encoding);
-            (unified(&plan.target.shown, &show(old), &show(&plan.after)), true)
+            Preview::Diff(unified(&plan.target.shown, &show(old), &show(&plan.after)))
         }
-        Ok(Intent::Nothing(envelope)) => (envelope.text, false),
-        Err(error) => (error.to_string(), false),
+        Ok(Intent::Nothing(envelope)) => Preview::Vain(Ok(envelope)),
+        Err(error) => Preview::Vain(Err(error)),
     }
 }
 
@@ -490,12 +490,7 @@ pub fn unified(shown: &str, old: &str, new: &str) -> String {
         // Whole lines, and how many are missing: nobody may take the rest for all there is.
         let cut = text[..cut].rfind('\n').map_or(cut, |feed| feed + 1);
         let missing = DiffCut::of(&text[cut..]).line();
-        text.truncate(cut);
-        if !text.ends_with('\n') {
-            text.push('\n');
-        }
-        text.push_str(&missing);
-        text.push('\n');
+        text = format!("{}\n{missing}\n", text[..cut].trim_end_matches('\n'));
     }
     text
 }
