@@ -291,7 +291,10 @@ fn jobs_are_listed_and_stopped_from_the_screen() {
     screen.keys("/jobs\r");
     screen.wait("1 running: sleep 724302");
     screen.keys("/jobs stop 1\r");
-    screen.wait_for("no job in the status line", |screen| !screen.contains("1 job"));
+    // With the rest of the status line: a half-drawn frame has no job either.
+    screen.wait_for("no job in the status line", |screen| {
+        screen.contains("· full") && screen.contains("/help") && !screen.contains("1 job")
+    });
     screen.keys("/jobs\r");
     screen.wait("1 stopped: sleep 724302");
 }
