@@ -21,7 +21,7 @@ use crate::policy::sandbox::spec::Confinement;
 use crate::policy::verdict::Verdict;
 use crate::protocol::approval::{Answer, ApprovalRequest, Question};
 use crate::protocol::event::{Event, Level};
-use crate::tool::api::{Prepared, Tool, ToolError};
+use crate::tool::api::{Prepared, Preview, Tool, ToolError};
 use crate::tool::cx::ToolCx;
 use crate::tool::registry;
 
@@ -192,6 +192,16 @@ impl Dispatcher {
         Ok(Admitted { command: command.then(|| prepared.title()), prepared, confinement })
     }
 
+    /// Whether all that a call would change could be read without a question.
+    fn may_read(&self, accesses: &[Access]) -> bool {
+        accesses.iter().all(|access| match access {
+            Access::Write(path) => {
+                matches!(self.desk.decide(&[Access::Read(path.clone())]), Verdict::Allow)
+            }
+            _ => false,
+        })
+    }
+
     async fn ask(
         &self,
         call: &ToolCall,
@@ -207,7 +217,17 @@ impl Dispatcher {
                 "{reason}, and nobody can be asked here. Find a way that needs no question, or say what you could not do"
             )));
         }
-        let (detail, is_diff) = prepared.preview(&self.cx);
+        let (detail, is_diff) = match prepared.preview(&self.cx) {
+            Preview::Text(text) => (text, false),
+            Preview::Diff(diff) => (diff, true),
+            // Nobody is asked for a leave that nothing can come of, unless the answer tells of what may not be read.
+            Preview::Vain(answer) if self.may_read(accesses) => {
+                return Err(answer.map_or_else(|error| envelope_of(&error), Box::new));
+            }
+            Preview::Vain(answer) => {
+                (answer.map_or_else(|error| error.to_string(), |envelope| envelope.text), false)
+            }
+        };
         let clean = |text: &str| self.cx.vault.redact(text, Place::of_command(text)).into_owned();
         let always_prefix = self.desk.always_prefix(accesses);
         let question = Question::Approval(ApprovalRequest {

@@ -268,8 +268,12 @@ pub fn report(done: &RewindDone) -> String {
             format!("Went back ({}): {} as before.", part.as_str(), plural(count, "path"))
         }
     };
+    if !done.done.is_empty() {
+        text.push_str(" Rewinding once more can undo this.");
+    }
     for (path, why) in done.left.iter().take(LISTED) {
-        text.push_str(&format!("\n  left alone: {}: {why}", on_one_line(path)));
+        text.push_str(&format!("
+  left alone: {}: {why}", on_one_line(path)));
     }
     if done.left.len() > LISTED {
         text.push_str(&format!("\n  and {} more", done.left.len() - LISTED));

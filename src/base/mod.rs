@@ -2,6 +2,7 @@
 
 pub mod atomic;
 pub mod clock;
+pub mod diff_cut;
 pub mod encoding;
 pub mod file;
 pub mod leash;

@@ -111,8 +111,8 @@ pub enum Command {
 
 #[derive(Args, Debug)]
 pub struct ExecArgs {
-    /// The task; `-` reads it from standard input
-    pub prompt: String,
+    /// The task; `-`, or none in a pipe, reads it from standard input
+    pub prompt: Option<String>,
 
     /// One JSON event a line on standard output
     #[arg(long)]

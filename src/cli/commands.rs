@@ -4,7 +4,7 @@ use clap::CommandFactory;
 
 use super::args::{Cli, Command};
 use super::open::Which;
-use super::report::{Failure, Kind};
+use super::report::{self, Failure, Kind};
 use super::{
     chat, context, demo, doctor, exec, locate, notes, policy, replay, rewind, sandbox, sessions, tool, trust,
 };
@@ -14,8 +14,10 @@ pub fn run_at_once(cli: &Cli) -> Option<Result<u8, Failure>> {
     let done = |result: Result<(), Failure>| Some(result.map(|()| 0));
     match cli.command.as_ref()? {
         Command::Completions { shell } => {
-            clap_complete::generate(*shell, &mut Cli::command(), "mycode", &mut std::io::stdout());
-            Some(Ok(0))
+            // Not straight to standard output: clap panics when the reader (`| head`) has gone.
+            let mut script = Vec::new();
+            clap_complete::generate(*shell, &mut Cli::command(), "mycode", &mut script);
+            done(report::print(&String::from_utf8_lossy(&script)))
         }
         Command::Context(args) => done(context::run(cli, args)),
         Command::Sessions(args) => done(sessions::run(cli, args)),

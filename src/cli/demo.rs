@@ -30,6 +30,9 @@ const WITHOUT_CARGO: [(&str, &str); 4] = [
         "This was not verified: `cargo` does not run on this machine. With Rust installed, the demo runs the tests too.",
     ),
 ];
+/// What a person who types on after the demo reads.
+const CLOSING: &str = "That was the demo: its model is a script, and the script has ended. The rest is real: try `/context`, \
+                       `/rewind` or `/help`. `/quit` leaves; then `mycode doctor` shows how to set up a model.";
 const FILES: [(&str, &str); 5] = [
     (".gitignore", include_str!("sample/gitignore.txt")),
     ("Cargo.toml", include_str!("sample/Cargo.toml.txt")),
@@ -111,7 +114,7 @@ fn setup(folder: &Path, screen: bool) -> Result<Setup, Failure> {
         default_permission: Permission::Auto,
     })?;
     let script = if cargo_runs(&workspace) { SCRIPT.to_owned() } else { without_cargo(SCRIPT) };
-    let provider = Scripted::from_text(&paced(&script, screen))?;
+    let provider = Scripted::from_text(&paced(&script, screen))?.closing_with(CLOSING);
     let project_state = paths.project(&workspace);
     Ok(Setup {
         loaded,

@@ -1,6 +1,6 @@
 //! `mycode exec`: one task without the screen.
 
-use std::io::Read;
+use std::io::{IsTerminal, Read};
 
 use super::args::{Cli, ExecArgs};
 use super::open::{self, Which};
@@ -18,7 +18,13 @@ const MAX_STDIN: u64 = 10 * 1024 * 1024;
 /// # Errors
 /// What keeps it from beginning.
 pub async fn run(cli: &Cli, args: &ExecArgs) -> Result<u8, Failure> {
-    let prompt = if args.prompt == "-" { from_stdin()? } else { args.prompt.clone() };
+    let prompt = match args.prompt.as_deref() {
+        Some("-") => from_stdin()?,
+        Some(prompt) => prompt.to_owned(),
+        // At a terminal it would wait for words that nobody was asked for.
+        None if std::io::stdin().is_terminal() => String::new(),
+        None => from_stdin()?,
+    };
     if prompt.trim().is_empty() {
         return Err(Failure::new(
             Kind::Usage,

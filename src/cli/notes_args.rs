@@ -39,6 +39,7 @@ pub enum NotesCommand {
         filter: FilterArgs,
     },
     /// Make a note; its content comes from the argument, or from standard input with `-` or in a pipe
+    #[command(alias = "add")]
     New {
         title: String,
         content: Option<String>,

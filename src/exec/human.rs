@@ -8,6 +8,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::printer::{LINE_CHARS, Printer, end_words, result_line};
+use crate::base::diff_cut::DiffCut;
 use crate::base::sanitize::clean;
 use crate::base::text;
 use crate::model::envelope::{Envelope, Status};
@@ -117,8 +118,16 @@ impl<O: Write, L: Write> Human<O, L> {
 
     /// The changed lines of a unified diff; a long one is cut.
     fn diff(&mut self, diff: &str) {
-        let lines: Vec<&str> =
-            diff.lines().filter(|line| !line.starts_with("---") && !line.starts_with("+++")).collect();
+        // Only the head: a removed `-- comment` begins with three signs too.
+        let header = |(index, line): &(usize, &str)| {
+            *index < 2 && (line.starts_with("--- ") || line.starts_with("+++ "))
+        };
+        let mut lines: Vec<&str> =
+            diff.lines().enumerate().filter(|line| !header(line)).map(|(_, line)| line).collect();
+        let cut = lines.last().and_then(|line| DiffCut::read(line)).map_or(0, |cut| cut.lines);
+        if cut > 0 {
+            lines.pop();
+        }
         for line in lines.iter().take(DIFF_LINES) {
             let paint = match line.as_bytes().first() {
                 Some(b'+') => Some(Paint::Green),
@@ -127,8 +136,9 @@ impl<O: Write, L: Write> Human<O, L> {
             };
             self.line(paint, &format!("    {}", text::elide(line, LINE_CHARS)));
         }
-        if lines.len() > DIFF_LINES {
-            let more = text::plural(lines.len() - DIFF_LINES, "line");
+        let hidden = lines.len().saturating_sub(DIFF_LINES) + cut;
+        if hidden > 0 {
+            let more = text::plural(hidden, "line");
             self.line(Some(Paint::Dim), &format!("    … {more} more"));
         }
     }

@@ -76,6 +76,8 @@ pub struct Scripted {
     lines: Arc<Mutex<VecDeque<Line>>>,
     total: usize,
     pace: Pace,
+    /// Said to whoever asks on after the end; without it that is an error.
+    closing: Option<Arc<str>>,
 }
 
 impl Scripted {
@@ -117,7 +119,13 @@ impl Scripted {
             lines.push_back(parsed);
         }
         let pace = Pace { first_wait: Duration::from_millis(5), ..Pace::new(60, 4) };
-        Ok(Self { total: lines.len(), lines: Arc::new(Mutex::new(lines)), pace })
+        Ok(Self { total: lines.len(), lines: Arc::new(Mutex::new(lines)), pace, closing: None })
+    }
+
+    /// Answers with `text` whatever is asked after the script's end.
+    pub fn closing_with(mut self, text: &str) -> Self {
+        self.closing = Some(text.into());
+        self
     }
 
     /// Answers that have not been played.
@@ -129,8 +137,10 @@ impl Scripted {
 impl Provider for Scripted {
     fn stream(&self, request: &Request) -> Answer {
         let (lines, total, ids) = (Arc::clone(&self.lines), self.total, Ids::of(request));
+        let closing = self.closing.clone();
         with_retries(self.pace.clone(), move || {
             let line = lines.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+            let line = line.or_else(|| closing.as_ref().map(|text| Line::saying(text)));
             play(line, total, ids.clone())
         })
     }
@@ -141,6 +151,12 @@ impl Provider for Scripted {
 
     fn name(&self) -> &'static str {
         "scripted"
+    }
+}
+
+impl Line {
+    fn saying(text: &str) -> Self {
+        Self { text: text.to_owned(), ..Self::default() }
     }
 }
 

@@ -35,6 +35,16 @@ impl ToolError {
     }
 }
 
+/// What an approval shows before the call runs.
+#[derive(Debug)]
+pub enum Preview {
+    Text(String),
+    /// A unified diff.
+    Diff(String),
+    /// The call can change nothing, whatever the person says: what it would answer.
+    Vain(Result<Envelope, ToolError>),
+}
+
 /// A tool with typed arguments: what a tool's file implements.
 pub trait TypedTool: Send + Sync + 'static {
     /// The arguments object. Optional ones are `Option` or have a default; unknown ones are ignored.
@@ -61,10 +71,10 @@ pub trait TypedTool: Send + Sync + 'static {
     /// One line for people: the tool and its most telling argument, such as `Read src/a.rs:10-40`.
     fn title(&self, args: &Self::Args) -> String;
 
-    /// What an approval shows before the call runs, and whether that is a unified diff. Must change nothing.
-    fn preview(&self, args: &Self::Args, cx: &ToolCx) -> (String, bool) {
+    /// What an approval shows before the call runs. Must change nothing.
+    fn preview(&self, args: &Self::Args, cx: &ToolCx) -> Preview {
         let _ = cx;
-        (self.title(args), false)
+        Preview::Text(self.title(args))
     }
 
     /// Does it.
@@ -81,7 +91,7 @@ pub trait Prepared: Send + Sync {
     /// See [`TypedTool::title`].
     fn title(&self) -> String;
     /// See [`TypedTool::preview`].
-    fn preview(&self, cx: &ToolCx) -> (String, bool);
+    fn preview(&self, cx: &ToolCx) -> Preview;
     /// See [`TypedTool::run`].
     fn run<'a>(self: Box<Self>, cx: &'a ToolCx) -> BoxFuture<'a, Result<Envelope, ToolError>>
     where
@@ -114,7 +124,7 @@ impl<T: TypedTool> Prepared for Call<'_, T> {
         self.tool.title(&self.args)
     }
 
-    fn preview(&self, cx: &ToolCx) -> (String, bool) {
+    fn preview(&self, cx: &ToolCx) -> Preview {
         self.tool.preview(&self.args, cx)
     }
 

@@ -99,6 +99,8 @@ pub struct App {
     pub turn_label: Option<&'static str>,
     /// Ctrl-C was pressed on an empty composer; the next one quits.
     pub quit_armed: bool,
+    /// Esc was pressed where nothing runs; the next one clears the composer, or goes back.
+    pub escape_armed: bool,
     /// A short word in the status line until the next key.
     pub hint: Option<String>,
     /// The kind of the last printed piece.
@@ -131,6 +133,7 @@ impl App {
             queued: Vec::new(),
             turn_label: None,
             quit_armed: false,
+            escape_armed: false,
             hint: None,
             last_printed: None,
             outbox: Vec::new(),

@@ -42,8 +42,12 @@ pub fn apply(app: &mut App, event: Event) {
             app.live.reasoning_delta(&delta);
         }
         Event::CallArriving { name, bytes } => {
+            let before = app.turn.as_mut().and_then(|turn| turn.arriving.take());
             going_on(app);
             if let Some(turn) = &mut app.turn {
+                // Only the first piece of a call names it.
+                let name =
+                    if name.is_empty() { before.map(|(name, _)| name).unwrap_or_default() } else { name };
                 turn.arriving = Some((name, bytes));
             }
         }

@@ -28,14 +28,14 @@ pub fn activity(app: &App, width: usize) -> Option<Line<'static>> {
             let doing = if turn.interrupting {
                 "Interrupting".to_owned()
             } else if let Some(retry) = &turn.retry {
-                let reason =
-                    text::one_line(&sanitize::clean(&retry.reason), width.saturating_sub(49).max(10));
+                // The reason last: where the room ends, it gives way.
+                let reason = text::one_line(&sanitize::clean(&retry.reason), 400);
                 let left = retry.at.saturating_sub(app.now).as_millis().div_ceil(1000);
                 let (attempt, of) = (retry.attempt, retry.of);
                 if left > 0 {
-                    format!("{reason}; try {attempt} of {of} in {left}s")
+                    format!("Try {attempt} of {of} in {left}s: {reason}")
                 } else {
-                    format!("{reason}; try {attempt} of {of}")
+                    format!("Try {attempt} of {of}: {reason}")
                 }
             } else if let Some(silent) = &turn.silent {
                 let seconds = app.now.saturating_sub(silent.since).as_secs();
@@ -44,7 +44,8 @@ pub fn activity(app: &App, width: usize) -> Option<Line<'static>> {
             } else if compacting.is_some() {
                 "Summarising old rounds".to_owned()
             } else if let Some((name, bytes)) = &turn.arriving {
-                format!("Writing a {} call ({})", sanitize::clean(name), text::human_bytes(*bytes as u64))
+                let what = if name.is_empty() { "tool" } else { name };
+                format!("Writing a {} call ({})", sanitize::clean(what), text::human_bytes(*bytes as u64))
             } else {
                 match app.live.pieces().last() {
                     Some(Piece::Reasoning { done: false, .. }) => "Thinking".to_owned(),
@@ -59,8 +60,10 @@ pub fn activity(app: &App, width: usize) -> Option<Line<'static>> {
         (None, None) => return None,
     };
     let elapsed = duration(app.now.saturating_sub(since).as_secs());
-    let tail =
-        if width < 40 { format!(" {elapsed} · esc") } else { format!(" {elapsed} · esc to interrupt") };
+    let stop = if width < 40 { "esc" } else { "esc to interrupt" };
+    // Behind a reason the bare time would read as part of it.
+    let gap = if app.turn.as_ref().is_some_and(|turn| turn.retry.is_some()) { " · " } else { " " };
+    let tail = format!("{gap}{elapsed} · {stop}");
     Some(Line::from(vec![
         Span::styled(format!("{} ", frame(app)), theme.accent()),
         Span::styled(wrap::clip(&doing, width.saturating_sub(2 + wrap::width(&tail))), theme.accent()),

@@ -31,10 +31,10 @@ pub fn update(app: &mut App, msg: Msg) -> Vec<Cmd> {
 
 fn paste(app: &mut App, text: &str) {
     app.quit_armed = false;
+    app.hint = None;
     match app.questions.first_mut().filter(|question| question.armed) {
         Some(question) => question.paste(text),
-        None if app.picker.is_some() || app.context.is_some() => {}
-        None if app.picker.is_some() || app.rewind.is_some() => {}
+        None if app.picker.is_some() || app.context.is_some() || app.rewind.is_some() => {}
         None => {
             app.composer.paste(text);
             complete::refresh(app);
@@ -45,6 +45,7 @@ fn paste(app: &mut App, text: &str) {
 fn on_key(app: &mut App, key: KeyEvent) {
     app.hint = None;
     let quit_armed = std::mem::take(&mut app.quit_armed);
+    let escape_armed = std::mem::take(&mut app.escape_armed);
     if keymap::is_ctrl(key, 'z') {
         return app.command(Cmd::Suspend);
     }
@@ -70,7 +71,7 @@ fn on_key(app: &mut App, key: KeyEvent) {
         return app.command(Cmd::Quit);
     }
     match key.code {
-        KeyCode::Esc => escape(app),
+        KeyCode::Esc => escape(app, escape_armed),
         KeyCode::Enter if keymap::edit(key).is_none() => enter(app),
         _ => {
             if let Some(edit) = keymap::edit(key) {
@@ -106,9 +107,19 @@ fn interrupt(app: &mut App) {
     app.send(Op::Interrupt);
 }
 
-fn escape(app: &mut App) {
+/// Interrupts what runs; else, pressed twice, clears the composer, or opens the list of points to go back to.
+fn escape(app: &mut App, armed: bool) {
     if app.turn.is_some() || app.compacting.is_some() {
         interrupt(app);
+    } else if armed && app.composer.is_empty() {
+        app.send(Op::ListPoints);
+    } else if armed {
+        app.composer.stash();
+        app.hint = Some("cleared; Up brings it back".to_owned());
+    } else {
+        app.escape_armed = true;
+        let what = if app.composer.is_empty() { "Esc again: go back" } else { "Esc again: clear" };
+        app.hint = Some(what.to_owned());
     }
 }
 

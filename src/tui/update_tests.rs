@@ -108,6 +108,33 @@ fn control_c_clears_then_quits_and_loses_nothing() {
 }
 
 #[test]
+fn escape_twice_clears_and_then_goes_back() {
+    let mut app = app();
+    type_text(&mut app, "draft");
+    assert_eq!(key(&mut app, KeyCode::Esc), []);
+    assert_eq!(app.composer.text(), "draft");
+    assert!(app.hint.as_deref().is_some_and(|hint| hint.contains("clear")));
+    key(&mut app, KeyCode::Esc);
+    assert!(app.composer.is_empty());
+    assert_eq!(key(&mut app, KeyCode::Esc), [], "one more only offers to go back");
+    key(&mut app, KeyCode::Left);
+    assert_eq!(key(&mut app, KeyCode::Esc), [], "another key in between begins anew");
+    assert_eq!(key(&mut app, KeyCode::Esc), [Cmd::Send(Op::ListPoints)]);
+    key(&mut app, KeyCode::Up);
+    assert_eq!(app.composer.text(), "draft");
+}
+
+#[test]
+fn a_call_keeps_its_name_while_it_arrives() {
+    let mut app = app();
+    event(&mut app, Event::TurnStarted { text: "go".to_owned() });
+    event(&mut app, Event::CallArriving { name: "Write".to_owned(), bytes: 0 });
+    event(&mut app, Event::CallArriving { name: String::new(), bytes: 5_000 });
+    let arriving = app.turn.as_ref().and_then(|turn| turn.arriving.clone());
+    assert_eq!(arriving, Some(("Write".to_owned(), 5_000)));
+}
+
+#[test]
 fn line_breaks_do_not_send() {
     let mut app = app();
     type_text(&mut app, "a");
@@ -264,7 +291,7 @@ fn a_silence_and_a_retry_are_told_with_what_is_left() {
     assert!(told.contains("Nothing from the server for 15s; giving up in 285s"), "{told}");
     let reason = "busy".to_owned();
     event(&mut app, Event::Retrying { attempt: 2, of: 6, wait_ms: 1_500, reason });
-    assert!(doing(&app).contains("busy; try 2 of 6 in 2s"), "{}", doing(&app));
+    assert!(doing(&app).contains("Try 2 of 6 in 2s: busy · 25s"), "{}", doing(&app));
     event(&mut app, Event::TextDelta("again".to_owned()));
     assert!(doing(&app).contains("Answering"), "{}", doing(&app));
 }

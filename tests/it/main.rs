@@ -12,6 +12,7 @@ mod edit_cases_more;
 mod edit_states;
 mod exact_counts;
 mod faults;
+mod first_hour;
 mod going_back;
 mod hostile_repository;
 mod hostile_text;

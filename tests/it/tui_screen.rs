@@ -475,6 +475,12 @@ fn going_back_is_chosen_looked_at_and_done() {
     ] {
         assert!(page.contains(part), "{part} in\n{page}");
     }
+    let mut narrow = stage.app.clone();
+    update(&mut narrow, Msg::Resize(40, 12));
+    update(&mut narrow, Msg::Key(KeyEvent::new(KeyCode::Left, KeyModifiers::NONE)));
+    let rows = view::picture(&narrow, 40, 11).lines;
+    let seen = |row: &Line| row.to_string().chars().take(40).collect::<String>().contains("▸ conversation");
+    assert!(rows.iter().any(seen), "{rows:?}");
     // The conflict is overwritten only when the person says so; the arrow leaves the conversation where it is.
     let mut press = |code| update(&mut stage.app, Msg::Key(KeyEvent::new(code, KeyModifiers::NONE)));
     press(KeyCode::Char('o'));

@@ -12,11 +12,12 @@ use super::matching::diagnose;
 use super::matching::lines::visible;
 use super::matching::match_edit::{Edit, Refusal, Rung};
 use crate::base::atomic::{self, Expect};
+use crate::base::diff_cut::DiffCut;
 use crate::base::encoding::{self, Encoding};
 use crate::base::file::{self, FileError};
 use crate::base::text::{elide, floor_boundary, human_bytes, plural};
 use crate::model::envelope::{Envelope, ErrorCode};
-use crate::tool::api::ToolError;
+use crate::tool::api::{Preview, ToolError};
 use crate::tool::cx::ToolCx;
 use crate::tool::paths::{Target, refused, target};
 
@@ -447,17 +448,17 @@ fn make_folders(path: &Path) -> Result<Vec<PathBuf>, FileError> {
     Ok(missing)
 }
 
-/// What an approval shows: the diff, or why it will fail.
-pub fn preview(intent: Result<Intent, ToolError>) -> (String, bool) {
+/// What an approval shows: the diff, or that nothing can come of it.
+pub fn preview(intent: Result<Intent, ToolError>) -> Preview {
     match intent {
         Ok(Intent::Change(plan)) => {
             let encoding = plan.before.as_ref().map_or(Encoding::Utf8, |loaded| loaded.encoding);
             let old = plan.before.as_ref().map_or("", |loaded| &loaded.text);
             let show = |text: &str| encoding::shown(text, encoding);
-            (unified(&plan.target.shown, &show(old), &show(&plan.after)), true)
+            Preview::Diff(unified(&plan.target.shown, &show(old), &show(&plan.after)))
         }
-        Ok(Intent::Nothing(envelope)) => (envelope.text, false),
-        Err(error) => (error.to_string(), false),
+        Ok(Intent::Nothing(envelope)) => Preview::Vain(Ok(envelope)),
+        Err(error) => Preview::Vain(Err(error)),
     }
 }
 
@@ -485,8 +486,11 @@ pub fn unified(shown: &str, old: &str, new: &str) -> String {
         .header(&format!("a/{shown}"), &format!("b/{shown}"))
         .to_string();
     if text.len() > DIFF_BYTES {
-        text.truncate(floor_boundary(&text, DIFF_BYTES));
-        text.push_str("\n… diff cut\n");
+        let cut = floor_boundary(&text, DIFF_BYTES);
+        // Whole lines, and how many are missing: nobody may take the rest for all there is.
+        let cut = text[..cut].rfind('\n').map_or(cut, |feed| feed + 1);
+        let missing = DiffCut::of(&text[cut..]).line();
+        text = format!("{}\n{missing}\n", text[..cut].trim_end_matches('\n'));
     }
     text
 }

@@ -8,7 +8,7 @@ use super::matching::match_edit;
 use crate::config::prompts;
 use crate::model::envelope::Envelope;
 use crate::policy::access::Access;
-use crate::tool::api::{ToolError, TypedTool};
+use crate::tool::api::{Preview, ToolError, TypedTool};
 use crate::tool::cx::ToolCx;
 use crate::tool::paths::{blocking, target, title_path};
 
@@ -60,7 +60,7 @@ impl TypedTool for Edit {
         format!("Edit {}", title_path(&args.path))
     }
 
-    fn preview(&self, args: &Args, cx: &ToolCx) -> (String, bool) {
+    fn preview(&self, args: &Args, cx: &ToolCx) -> Preview {
         change::preview(change::plan_edits(cx, &args.path, &[args.edit()]))
     }
 

@@ -8,7 +8,7 @@ use super::matching::weave;
 use crate::config::prompts;
 use crate::model::envelope::Envelope;
 use crate::policy::access::Access;
-use crate::tool::api::{ToolError, TypedTool};
+use crate::tool::api::{Preview, ToolError, TypedTool};
 use crate::tool::cx::ToolCx;
 use crate::tool::paths::{blocking, target, title_path};
 
@@ -46,7 +46,7 @@ impl TypedTool for Write {
         format!("Write {}", title_path(&args.path))
     }
 
-    fn preview(&self, args: &Args, cx: &ToolCx) -> (String, bool) {
+    fn preview(&self, args: &Args, cx: &ToolCx) -> Preview {
         change::preview(plan(cx, args))
     }
 

@@ -21,7 +21,7 @@ use crate::context::compress::spill::{Ends, Keep, cut};
 use crate::model::envelope::{Envelope, EnvelopeError, ErrorCode, Status};
 use crate::policy::access::Access;
 use crate::policy::sandbox::session;
-use crate::tool::api::{ToolError, TypedTool};
+use crate::tool::api::{Preview, ToolError, TypedTool};
 use crate::tool::cx::ToolCx;
 use crate::tool::paths::{refused, target};
 use crate::tool::run::view;
@@ -95,8 +95,8 @@ impl TypedTool for Bash {
         format!("Bash {}", one_line(&args.command, 120))
     }
 
-    fn preview(&self, args: &Args, _: &ToolCx) -> (String, bool) {
-        (args.command.clone(), false)
+    fn preview(&self, args: &Args, _: &ToolCx) -> Preview {
+        Preview::Text(args.command.clone())
     }
 
     async fn run(&self, args: Args, cx: &ToolCx) -> Result<Envelope, ToolError> {

@@ -5,10 +5,11 @@ use crate::tui::app::App;
 use crate::tui::transcript::entry::Entry;
 
 /// Keys worth knowing.
-const KEYS: [(&str, &str); 8] = [
+const KEYS: [(&str, &str); 9] = [
     ("Enter", "send; while a turn runs, steer it"),
     ("Shift+Enter", "line break (also Alt+Enter, Ctrl-J, or \\ before Enter)"),
     ("Esc, Ctrl-C", "interrupt the running turn"),
+    ("Esc Esc", "clear the line; on an empty line: go back (/rewind)"),
     ("@", "complete a file name"),
     ("Up, Down", "lines, then earlier prompts"),
     ("Ctrl-_", "undo"),

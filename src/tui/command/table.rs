@@ -5,6 +5,7 @@ use super::{
     compact, context, help, init, jobs, model, permission, recall, resume, rewind, session, uncompact,
 };
 use crate::protocol::event::Level;
+use crate::search::fuzzy;
 use crate::tui::app::App;
 
 /// All commands, in the order in which they are shown.
@@ -44,11 +45,22 @@ pub static COMMANDS: &[Command] = &[
     Command { name: "quit", args: "", help: "leave (also Ctrl-D)", run: session::quit },
 ];
 
+/// What the same commands are called elsewhere: fingers know these words.
+const ALIASES: [(&str, &str); 6] = [
+    ("exit", "quit"),
+    ("new", "clear"),
+    ("undo", "rewind"),
+    ("sessions", "resume"),
+    ("models", "model"),
+    ("permissions", "permission"),
+];
+
 /// Runs `text` if it is a command. A text such as `/etc/hosts is wrong` is none: only a known first word, or a single
 /// word without further slashes, counts.
 pub fn run(app: &mut App, text: &str) -> bool {
     let Some(rest) = text.trim().strip_prefix('/') else { return false };
     let (name, args) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+    let name = ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, name)| *name);
     if let Some(command) = COMMANDS.iter().find(|command| command.name == name) {
         (command.run)(app, args.trim(), COMMANDS);
         return true;
@@ -56,18 +68,17 @@ pub fn run(app: &mut App, text: &str) -> bool {
     let single_word =
         args.is_empty() && !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '-');
     if single_word {
-        let nearest = nearest(name);
-        app.notice(
-            Level::Warning,
-            format!("There is no command /{name}. Did you mean /{nearest}? /help lists all commands."),
-        );
+        let meant = match nearest(name) {
+            Some(nearest) => format!(" Did you mean /{nearest}?"),
+            None => String::new(),
+        };
+        app.notice(Level::Warning, format!("There is no command /{name}.{meant} /help lists all commands."));
     }
     single_word
 }
 
-fn nearest(name: &str) -> &'static str {
-    let score = |command: &&Command| (strsim::jaro_winkler(command.name, name) * 1000.0) as u32;
-    COMMANDS.iter().max_by_key(score).map_or("help", |command| command.name)
+fn nearest(name: &str) -> Option<&'static str> {
+    fuzzy::nearest_name(name, COMMANDS.iter().map(|command| command.name))
 }
 
 #[cfg(test)]
@@ -83,7 +94,8 @@ mod tests {
         assert!(!run(&mut app, "/ what"));
         assert!(run(&mut app, "/help"));
         assert!(run(&mut app, "/hlep"));
-        assert_eq!(nearest("hlep"), "help");
-        assert_eq!(nearest("contxt"), "context");
+        assert_eq!(nearest("hlep"), Some("help"));
+        assert_eq!(nearest("contxt"), Some("context"));
+        assert_eq!(nearest("foo"), None);
     }
 }

@@ -1,5 +1,5 @@
-//! May this call run? Shows exactly what will happen and takes the answer. Enter alone never says yes: a choice must
-//! be made first, because Enter may have been meant for the composer.
+//! May this call run? Shows exactly what will happen and takes the answer. One Enter never says yes: the first
+//! only makes a choice visible, because it may have been meant for the composer.
 
 use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::text::{Line, Span};
@@ -63,8 +63,16 @@ impl Approval {
             }
             KeyCode::PageDown => self.scroll = self.scroll.saturating_add(5),
             KeyCode::PageUp => self.scroll = self.scroll.saturating_sub(5),
-            KeyCode::Enter => return self.chosen.and_then(|index| self.answer(self.choices[index])),
+            // The first Enter only shows what a second one would choose.
+            KeyCode::Enter => match self.chosen {
+                Some(index) => return self.answer(self.choices[index]),
+                None => self.chosen = Some(0),
+            },
             _ => match keymap::plain_char(key)?.to_ascii_lowercase() {
+                digit @ '1'..='9' => {
+                    let choice = self.choices.get(digit as usize - '1' as usize)?;
+                    return self.answer(*choice);
+                }
                 'y' => return self.answer(Choice::Once),
                 's' => return self.answer(Choice::Session),
                 'a' => return self.answer(Choice::Always),
@@ -246,9 +254,12 @@ mod tests {
     }
 
     #[test]
-    fn enter_alone_says_nothing() {
+    fn one_enter_says_nothing_and_digits_choose() {
         let mut question = approval(None);
         assert_eq!(press(&mut question, KeyCode::Enter), None);
+        assert_eq!(press(&mut question, KeyCode::Enter), Some(Answer::Once), "the first made it visible");
+        assert_eq!(press(&mut question, KeyCode::Char('2')), Some(Answer::Session));
+        assert_eq!(press(&mut question, KeyCode::Char('4')), None, "there are three");
         assert_eq!(press(&mut question, KeyCode::Char('a')), None, "always was not offered");
         assert_eq!(press(&mut question, KeyCode::Char('y')), Some(Answer::Once));
         assert_eq!(press(&mut question, KeyCode::Esc), Some(Answer::No { note: String::new() }));

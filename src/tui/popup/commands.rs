@@ -48,14 +48,20 @@ impl CommandsPopup {
     }
 
     pub fn lines(&self, width: usize, room: usize, theme: Theme) -> Vec<Line<'static>> {
-        self.selection
-            .window(self.offers.len(), room)
+        let window = self.selection.window(self.offers.len(), room);
+        let below = self.offers.len() - window.end;
+        let last = window.end.saturating_sub(1);
+        window
             .map(|row| {
                 let offer = self.offers[row];
                 let chosen = row == self.selection.index;
                 let (mark, style) = if chosen { ("▸ ", theme.selected()) } else { ("  ", theme.plain()) };
                 let usage = format!("/{} {}", offer.name, offer.args);
-                let help = wrap::clip(offer.help, width.saturating_sub(24));
+                // A list that goes on says so in its last row.
+                let more =
+                    if below > 0 && row == last { format!(" · {below} more ↓") } else { String::new() };
+                let room = width.saturating_sub(24 + wrap::width(&more));
+                let help = format!("{}{more}", wrap::clip(offer.help, room));
                 Line::from(vec![
                     Span::styled(mark, style),
                     Span::styled(format!("{usage:<20}"), style),

@@ -97,7 +97,10 @@ impl RewindPicker {
     fn list(&self, width: usize, room: usize, theme: Theme) -> Vec<Line<'static>> {
         let mut lines = vec![Line::from(vec![
             Span::styled("Go back to before…", theme.strong()),
-            Span::styled("  ↑↓ choose · Enter look · Esc stay here", theme.dim()),
+            Span::styled(
+                wrap::clip("  ↑↓ choose · Enter look · Esc stay here", width.saturating_sub(18)),
+                theme.dim(),
+            ),
         ])];
         let now = clock::now_ms();
         for index in self.selection.window(self.points.len(), room.saturating_sub(1)) {
@@ -147,8 +150,9 @@ impl Page {
             }
             let chosen = part == self.part;
             let style = if chosen { theme.selected() } else { theme.dim() };
-            choice
-                .push(Span::styled(format!("{} {}  ", if chosen { "▸" } else { " " }, part.as_str()), style));
+            // All three side by side need this much; the chosen one must never be off the screen.
+            let name = if part == Part::Both && width < 48 { "both" } else { part.as_str() };
+            choice.push(Span::styled(format!("{} {name}  ", if chosen { "▸" } else { " " }), style));
         }
         lines.push(Line::from(choice));
         lines.push(Line::styled(clip("←→ what · Enter go back · Esc the list".to_owned()), theme.dim()));

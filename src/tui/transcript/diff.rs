@@ -3,6 +3,7 @@
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
+use crate::base::diff_cut::DiffCut;
 use crate::base::sanitize;
 use crate::tui::theme::Theme;
 use crate::tui::wrap;
@@ -24,6 +25,14 @@ pub fn render(diff: &str, width: usize, cap: usize, theme: Theme) -> Vec<Line<'s
             continue;
         }
         if is_header(line, index, old + new) {
+            continue;
+        }
+        if let Some(cut) = DiffCut::read(line) {
+            if shown < cap {
+                lines.push(Line::styled(format!("     {line}"), theme.warning()));
+            } else {
+                hidden += cut.lines;
+            }
             continue;
         }
         let (number, sign, style, rest) = match line.as_bytes().first() {
@@ -62,6 +71,9 @@ pub fn counts(diff: &str) -> (usize, usize) {
             added += 1;
         } else if line.starts_with('-') {
             removed += 1;
+        } else if let Some(cut) = DiffCut::read(line) {
+            added += cut.added;
+            removed += cut.removed;
         }
     }
     (added, removed)
@@ -120,5 +132,11 @@ mod tests {
         "#);
         assert!(shown(2).ends_with("… 3 more lines"));
         assert_eq!(counts(DIFF), (2, 1));
+        let cut = format!("{DIFF}… 90 more lines not shown (+50 -40)\n");
+        assert_eq!(counts(&cut), (52, 41));
+        let shown =
+            |cap| render(&cut, 60, cap, Theme::new(false)).iter().map(ToString::to_string).next_back();
+        assert_eq!(shown(2).as_deref(), Some("     … 93 more lines"));
+        assert_eq!(shown(20).as_deref(), Some("     … 90 more lines not shown (+50 -40)"));
     }
 }

@@ -141,13 +141,18 @@ fn notice(level: Level, text: &str, width: usize, theme: Theme) -> Vec<Line<'sta
 }
 
 fn turn_end(end: &TurnEnd, width: usize, theme: Theme) -> Vec<Line<'static>> {
-    let mut facts = vec![text::plural(end.steps as usize, "step")];
+    let mut facts = Vec::new();
+    if end.steps > 0 {
+        facts.push(text::plural(end.steps as usize, "step"));
+    }
     facts.extend(usage(&end.usage));
-    facts.push(duration(end.elapsed_ms / 1000));
+    if end.steps > 0 || end.elapsed_ms >= 1000 {
+        facts.push(duration(end.elapsed_ms / 1000));
+    }
     if end.denied > 0 {
         facts.push(format!("{} denied", end.denied));
     }
-    let facts = facts.join(" · ");
+    let facts: String = facts.iter().map(|fact| format!(" · {fact}")).collect();
     let (head, hint, style) = match &end.reason {
         EndReason::Done => ("✓ Done".to_owned(), String::new(), theme.good()),
         EndReason::Interrupted { prompt_returned: Some(_) } => (
@@ -171,8 +176,7 @@ fn turn_end(end: &TurnEnd, width: usize, theme: Theme) -> Vec<Line<'static>> {
         EndReason::Failed { message, hint, .. } => (format!("✗ {message}"), hint.clone(), theme.bad()),
     };
     let head = sanitize::clean(&head).into_owned();
-    let spans =
-        [Span::styled(head.replace('\n', " "), style), Span::styled(format!(" · {facts}"), theme.dim())];
+    let spans = [Span::styled(head.replace('\n', " "), style), Span::styled(facts, theme.dim())];
     let mut lines = wrap::wrap_spans(&spans, &[], &[Span::raw("  ")], width);
     if !hint.is_empty() {
         lines.extend(wrap::wrap_text(&sanitize::clean(&hint), theme.dim(), "  ", "  ", width));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use mycode::context::compress::spill::Spill;
 use mycode::model::envelope::{Envelope, Status};
-use mycode::tool::api::{Tool, ToolError};
+use mycode::tool::api::{Preview, Tool, ToolError};
 use mycode::tool::cx::ToolCx;
 use mycode::tool::registry;
 use serde_json::{Value, json};
@@ -63,7 +63,12 @@ impl Bench {
     }
 
     pub fn preview(&self, tool: &str, args: Value) -> (String, bool) {
-        registry::find(&self.tools, tool).unwrap().prepare(args).unwrap().preview(&self.cx)
+        match registry::find(&self.tools, tool).unwrap().prepare(args).unwrap().preview(&self.cx) {
+            Preview::Text(text) => (text, false),
+            Preview::Diff(diff) => (diff, true),
+            Preview::Vain(Ok(envelope)) => (envelope.text, false),
+            Preview::Vain(Err(error)) => (error.to_string(), false),
+        }
     }
 
     pub async fn read(&self, name: &str) -> Envelope {

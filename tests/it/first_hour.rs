@@ -1,0 +1,93 @@
+//! What a newcomer does in the first hour and other agents get right: pipes that close early, a task from a pipe, the
+//! demo that is typed on into, a file of megabytes.
+
+use std::io::Read;
+use std::process::Stdio;
+
+use serde_json::json;
+
+use crate::support::answer::answer;
+use crate::support::screen::Screen;
+use crate::support::server::FakeServer;
+use crate::support::workplace::{Workplace, stderr, stdout};
+
+#[test]
+fn a_reader_that_leaves_early_is_no_failure() {
+    let place = Workplace::new();
+    for args in [&["completions", "bash"][..], &["doctor", "--config"], &["sessions"]] {
+        let mut child = place.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        let mut said = String::new();
+        child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+        child.wait().unwrap();
+        assert!(!said.contains("panicked"), "{args:?}: {said}");
+    }
+}
+
+#[test]
+fn a_task_may_come_from_a_pipe_without_a_dash() {
+    let server = FakeServer::start(vec![answer().text("It was piped.").into()]);
+    let place = Workplace::new();
+    place.file("task.txt", "what came through the pipe?\n");
+    let task = std::fs::File::open(place.project().join("task.txt")).unwrap();
+    let output = place
+        .command(&["--base-url", &server.base_url(), "--model", "m", "exec"])
+        .stdin(task)
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(stdout(&output).trim(), "It was piped.");
+    let nothing = place.command(&["exec"]).stdin(Stdio::null()).output().unwrap();
+    assert_eq!(nothing.status.code(), Some(2));
+    assert!(stderr(&nothing).contains("the task is empty"), "{}", stderr(&nothing));
+}
+
+#[test]
+fn who_types_on_after_the_demo_is_answered() {
+    let place = Workplace::new();
+    let mut screen = Screen::start(&place, &["demo"], 100, 30);
+    screen.wait("Done");
+    screen.keys("hello there\r");
+    screen.wait("That was the demo");
+    screen.keys("and more?\r");
+    screen.wait_for("the second answer", |screen| screen.matches("That was the demo").count() == 2);
+    assert!(!screen.raw().contains("No answer from the model"));
+}
+
+#[test]
+fn a_file_of_megabytes_says_how_large_it_is() {
+    let content = "世界 line of some text\n".repeat(60_000);
+    let server = FakeServer::start(vec![
+        answer().call("Write", json!({"path": "big.txt", "content": content})).into(),
+        answer().text("Written.").into(),
+    ]);
+    let place = Workplace::new();
+    let output = place.exec(&server.base_url(), &["--permission", "full", "write it"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(place.text("big.txt"), content);
+    let shown = stderr(&output);
+    let more = shown.lines().find_map(|line| line.trim().strip_prefix("… ")?.strip_suffix(" lines more"));
+    let listed = shown.lines().filter(|line| line.starts_with("    +") || line.starts_with("    @@")).count();
+    let more: usize = more.unwrap_or_else(|| panic!("{shown}")).parse().unwrap();
+    assert_eq!(more + listed, 60_001, "all lines and the hunk's head");
+}
+
+#[test]
+fn nobody_is_asked_about_a_change_that_cannot_be_made() {
+    let unread = json!({"path": "a.txt", "old_string": "alpha", "new_string": "omega"});
+    let server = FakeServer::start(vec![
+        answer().call("Edit", unread).into(),
+        answer().call("Write", json!({"path": "b.txt", "content": "new\n"})).into(),
+        answer().text("All right.").into(),
+    ]);
+    let place = Workplace::new();
+    place.file("a.txt", "alpha\n");
+    let mut screen =
+        Screen::start(&place, &["--base-url", &server.base_url(), "--model", "m", "change it"], 100, 30);
+    let shown = screen.wait("Allow Write b.txt");
+    assert!(shown.contains("a.txt has not been read yet"), "{shown}");
+    screen.keys("1");
+    screen.wait("All right.");
+    assert_eq!(place.text("b.txt"), "new\n");
+    assert_eq!(place.text("a.txt"), "alpha\n");
+}
