@@ -10,6 +10,7 @@ mod context_props;
 mod edit_bytes;
 mod edit_places;
 mod edit_states;
+mod edit_table;
 mod exact_counts;
 mod faults;
 mod first_hour;

@@ -28,8 +28,40 @@ enum Before {
     Held,
     /// A file or folder with this number.
     Same(u64),
-    /// File contents and modes by path; for a file, its own.
-    Copied(BTreeMap<PathBuf, (Vec<u8>, u32)>),
+    /// What lies below by path; for a file, itself.
+    Copied(BTreeMap<PathBuf, Kept>),
+}
+
+/// What one file was.
+#[derive(Debug)]
+enum Kept {
+    /// Its content and mode.
+    File(Vec<u8>, u32),
+    /// A link, or a file for which there was no room: its number and when it changed last, in nanoseconds.
+    Seen(u64, i128),
+}
+
+impl Kept {
+    fn seen(meta: &fs::Metadata) -> Self {
+        Self::Seen(meta.ino(), changed_ns(meta))
+    }
+
+    /// Whether the file is what it was. A link to the same bytes is not: what it leads to can be changed later.
+    fn is_still(&self, path: &Path) -> bool {
+        let Ok(meta) = fs::symlink_metadata(path) else { return false };
+        match self {
+            Self::File(bytes, _) => {
+                meta.is_file() && file::read(path, bytes.len() as u64).is_ok_and(|(now, _)| now == *bytes)
+            }
+            Self::Seen(number, changed_ns_then) => {
+                (meta.ino(), changed_ns(&meta)) == (*number, *changed_ns_then)
+            }
+        }
+    }
+}
+
+fn changed_ns(meta: &fs::Metadata) -> i128 {
+    i128::from(meta.ctime()) * 1_000_000_000 + i128::from(meta.ctime_nsec())
 }
 
 /// The stock.
@@ -191,34 +223,44 @@ fn only_samples(folder: &Path) -> bool {
     entries.all(|entry| entry.is_ok_and(|entry| entry.file_name().to_string_lossy().ends_with(".sample")))
 }
 
-fn copy(path: &Path, into: &mut BTreeMap<PathBuf, (Vec<u8>, u32)>, room: &mut (u64, usize)) {
+fn copy(path: &Path, into: &mut BTreeMap<PathBuf, Kept>, room: &mut (u64, usize)) {
     for entry in walkdir::WalkDir::new(path).into_iter().flatten() {
         let Ok(meta) = entry.metadata() else { continue };
-        if !meta.is_file() || meta.len() > room.0 || room.1 == 0 {
+        if meta.is_dir() {
             continue;
         }
-        if let Ok(bytes) = fs::read(entry.path()) {
-            *room = (room.0 - meta.len(), room.1 - 1);
-            into.insert(entry.into_path(), (bytes, meta.permissions().mode()));
-        }
+        let fits = meta.is_file() && room.1 > 0;
+        let bytes = fits.then(|| file::read(entry.path(), room.0).ok()).flatten();
+        let kept = match bytes {
+            Some((bytes, _)) => {
+                *room = (room.0 - bytes.len() as u64, room.1 - 1);
+                Kept::File(bytes, meta.permissions().mode())
+            }
+            None => Kept::seen(&meta),
+        };
+        into.insert(entry.into_path(), kept);
     }
 }
 
-fn compare(path: &Path, files: &BTreeMap<PathBuf, (Vec<u8>, u32)>, aside: &Path, said: &mut Vec<String>) {
+fn compare(path: &Path, files: &BTreeMap<PathBuf, Kept>, aside: &Path, said: &mut Vec<String>) {
     let now = walkdir::WalkDir::new(path).into_iter().flatten().filter(|entry| !entry.file_type().is_dir());
     for entry in now {
-        // A link to the same bytes is not the same: what it leads to can be changed later.
-        let same = |bytes: &[u8]| {
-            entry.file_type().is_file()
-                && file::read(entry.path(), bytes.len() as u64).is_ok_and(|(now, _)| now == bytes)
-        };
-        if !files.get(entry.path()).is_some_and(|(bytes, _)| same(bytes)) {
+        if !files.get(entry.path()).is_some_and(|before| before.is_still(entry.path())) {
             said.push(away(entry.path(), aside));
         }
     }
-    for (kept, (bytes, mode)) in files {
-        if fs::symlink_metadata(kept).is_err() && restore(kept, bytes, *mode).is_ok() {
-            said.push(format!("{} is protected and was put back", kept.display()));
+    for (path, before) in files {
+        if fs::symlink_metadata(path).is_ok() {
+            continue;
+        }
+        let shown = path.display();
+        match before {
+            Kept::File(bytes, mode) if restore(path, bytes, *mode).is_ok() => {
+                said.push(format!("{shown} is protected and was put back"));
+            }
+            _ => said.push(format!(
+                "{shown} is protected, but the command removed it and it could not be put back"
+            )),
         }
     }
 }
@@ -285,5 +327,23 @@ mod tests {
             assert!(fs::symlink_metadata(&path).unwrap().is_file());
             assert_eq!(fs::read(&path).unwrap(), b"true");
         }
+    }
+    #[test]
+    fn untouched_links_and_files_without_room_stay() {
+        let dir = tempfile::tempdir().unwrap();
+        let hooks = dir.path().join("hooks");
+        fs::create_dir(&hooks).unwrap();
+        fs::write(hooks.join("large"), "true && true").unwrap();
+        std::os::unix::fs::symlink("../shared-hook", hooks.join("linked")).unwrap();
+        let mut before = BTreeMap::new();
+        copy(&hooks, &mut before, &mut (4, 9));
+        let mut said = Vec::new();
+        compare(&hooks, &before, &dir.path().join("aside"), &mut said);
+        assert!(said.is_empty(), "{said:?}");
+        fs::remove_file(hooks.join("linked")).unwrap();
+        std::os::unix::fs::symlink("../other-hook", hooks.join("linked")).unwrap();
+        fs::remove_file(hooks.join("large")).unwrap();
+        compare(&hooks, &before, &dir.path().join("aside"), &mut said);
+        assert_eq!(said.len(), 3, "{said:?}");
     }
 }

@@ -1,10 +1,9 @@
 //! What tests share: a fake model server that speaks both dialects, checks every request, and misbehaves on demand; a
-//! fake engine for the screen; a hermetic place to start the real binary in; a table of edits; and an exact token count.
+//! fake engine for the screen; a hermetic place to start the real binary in; and an exact token count.
 
 pub mod agent;
 pub mod answer;
 pub mod check;
-pub mod edit_table;
 pub mod fake_engine;
 pub mod screen;
 pub mod server;

@@ -6,7 +6,7 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use super::workplace::Workplace;
+use crate::support::workplace::Workplace;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
