@@ -272,8 +272,11 @@ pub fn report(done: &RewindDone) -> String {
         text.push_str(" Rewinding once more can undo this.");
     }
     for (path, why) in done.left.iter().take(LISTED) {
-        text.push_str(&format!("
-  left alone: {}: {why}", on_one_line(path)));
+        text.push_str(&format!(
+            "
+  left alone: {}: {why}",
+            on_one_line(path)
+        ));
     }
     if done.left.len() > LISTED {
         text.push_str(&format!("\n  and {} more", done.left.len() - LISTED));

@@ -1,14 +1,15 @@
 //! `mycode doctor`: what is configured, where it came from, and whether the model answers.
 
 use super::args::{Cli, DoctorArgs};
+use super::greeting;
 use super::open;
 use super::report::{self, Failure};
 use crate::config::paths::{self, Paths};
-use crate::config::settings::Permission;
+use crate::config::settings::{Permission, ProviderKind};
 use crate::policy::sandbox::probe as sandbox;
 use crate::provider::{absent, probe};
 
-/// Prints the report; whether a model is set up.
+/// Prints the report; whether a model is set up and answers.
 ///
 /// # Errors
 /// Settings that cannot be used.
@@ -75,6 +76,17 @@ pub async fn run(cli: &Cli, args: &DoctorArgs) -> Result<bool, Failure> {
                 line("server window", format!("{} tokens", window.tokens));
                 if let Some(advice) = window.advice {
                     line("", advice);
+                }
+            }
+            // A script's answers are for its session.
+            if provider.kind != ProviderKind::Scripted {
+                match greeting::greet(provider).await {
+                    Ok(took) => line("answers", format!("yes, after {:.1} s", took.as_secs_f64())),
+                    Err(error) => {
+                        works = false;
+                        line("answers", format!("no: {error}"));
+                        line("", error.hint(false));
+                    }
                 }
             }
         }

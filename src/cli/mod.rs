@@ -8,6 +8,7 @@ pub mod context;
 pub mod demo;
 pub mod doctor;
 pub mod exec;
+pub mod greeting;
 pub mod locate;
 pub mod main;
 pub mod notes;

@@ -6,7 +6,7 @@ use std::process::Stdio;
 
 use serde_json::json;
 
-use crate::support::answer::answer;
+use crate::support::answer::{answer, status};
 use crate::support::screen::Screen;
 use crate::support::server::FakeServer;
 use crate::support::workplace::{Workplace, stderr, stdout};
@@ -90,4 +90,18 @@ fn nobody_is_asked_about_a_change_that_cannot_be_made() {
     screen.wait("All right.");
     assert_eq!(place.text("b.txt"), "new\n");
     assert_eq!(place.text("a.txt"), "alpha\n");
+}
+
+#[test]
+fn doctor_says_whether_the_model_answers() {
+    let server = FakeServer::start(vec![answer().text("ok").into(), status(401, "no such key")]);
+    let place = Workplace::new();
+    let url = server.base_url();
+    let doctor = || place.command(&["--base-url", &url, "--model", "m", "doctor"]).output().unwrap();
+    let well = doctor();
+    assert_eq!(well.status.code(), Some(0), "{}", stdout(&well));
+    assert!(stdout(&well).contains("answers       yes, after"), "{}", stdout(&well));
+    let refused = doctor();
+    assert_ne!(refused.status.code(), Some(0));
+    assert!(stdout(&refused).contains("answers       no: ") && stdout(&refused).contains("check the key"));
 }

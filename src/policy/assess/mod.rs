@@ -12,6 +12,7 @@ pub mod lookers;
 pub mod managers;
 pub mod network;
 pub mod options;
+pub mod reach_lists;
 pub mod scripts;
 pub mod segment;
 pub mod tools;

@@ -7,7 +7,7 @@
 //! assert_eq!(server.requests().len(), 2);
 //! ```
 //!
-//! Each POST takes the next reply. Every request is recorded and checked (see `check`); what is wrong with one makes
+//! Each POST to the model takes the next reply. Every request is recorded and checked (see `check`); what is wrong with one makes
 //! the test fail when the server is dropped. GETs are answered from `on_get`.
 #![allow(dead_code)]
 
@@ -201,7 +201,8 @@ impl Connection {
     async fn serve(&mut self) -> Option<()> {
         self.stream.set_nodelay(true).ok()?;
         let request = self.read().await?;
-        if request.method == "GET" {
+        // Questions about the server itself, not to its model.
+        if request.method == "GET" || request.path.starts_with("/api/") {
             let found = self.shared.state.lock().unwrap().gets.get(&request.path).cloned();
             let (status, body) = found.map_or((404, "{}".to_owned()), |body| (200, body));
             let head = format!(
