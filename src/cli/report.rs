@@ -96,10 +96,10 @@ impl From<std::io::Error> for Failure {
     }
 }
 
-/// Writes the answer of a command that has both: JSON as [`print`] does, text for people as [`say`] does.
+/// Writes the answer of a command that has both: JSON as [`print()`] does, text for people as [`say`] does.
 ///
 /// # Errors
-/// As [`print`].
+/// As [`print()`].
 pub fn show(json: bool, text: &str) -> Result<(), Failure> {
     if json { print(text) } else { say(text) }
 }
@@ -107,7 +107,7 @@ pub fn show(json: bool, text: &str) -> Result<(), Failure> {
 /// Writes text for people to standard output: what models, files and their names put into it must not steer the terminal.
 ///
 /// # Errors
-/// As [`print`].
+/// As [`print()`].
 pub fn say(text: &str) -> Result<(), Failure> {
     print(&clean(text))
 }
