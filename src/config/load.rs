@@ -13,7 +13,8 @@ use super::models;
 use super::paths::{self, Paths};
 use super::raw::Raw;
 use super::settings::{
-    ContextSettings, MIN_WINDOW_TOKENS, Origin, Permission, ProviderKind, ProviderSettings, WorkSettings,
+    ContextSettings, MAX_WINDOW_TOKENS, MIN_WINDOW_TOKENS, Origin, Permission, ProviderKind,
+    ProviderSettings, WorkSettings,
 };
 use super::trust::Trust;
 use crate::base::file::{self, FileError};
@@ -313,7 +314,7 @@ fn context(raw: &Raw, model: &str, server_window: Option<u64>) -> Result<Context
             format!("set it to {MIN_WINDOW_TOKENS} or more; with a local server raise its own limit too"),
         ));
     }
-    let mut made = ContextSettings::for_window(window, origin);
+    let mut made = ContextSettings::for_window(window.min(MAX_WINDOW_TOKENS), origin);
     let share = |name: &str, value: Option<f64>, default: f64| match value {
         None => Ok(default),
         Some(value) if value > 0.0 && value <= 1.0 => Ok(value),
@@ -404,6 +405,8 @@ mod tests {
         assert_eq!((small.window_tokens, small.window_origin), (8192, Origin::User));
         assert!(small.low_water < small.compression_threshold);
         assert!(with("context_window = 100", &vars).is_err());
+        let unlimited = with(&format!("context_window = {}", i64::MAX), &vars).unwrap().context;
+        assert_eq!(unlimited.window_tokens, 100_000_000);
         assert!(with("low_water = 7.0", &vars).is_err());
     }
 }

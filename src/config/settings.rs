@@ -201,6 +201,9 @@ pub const SMALL_WINDOW_TOKENS: u64 = 32_000;
 /// The smallest window the product promises to work in, in tokens.
 pub const MIN_WINDOW_TOKENS: u64 = 4_096;
 
+/// No model has more; a larger figure is a slip, or a server's word for "unlimited".
+pub const MAX_WINDOW_TOKENS: u64 = 100_000_000;
+
 /// How the agent works.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WorkSettings {

@@ -46,12 +46,15 @@ impl Kept {
         Self::Seen(meta.ino(), changed_ns(meta))
     }
 
-    /// Whether the file is what it was. A link to the same bytes is not: what it leads to can be changed later.
+    /// Whether the file is what it was. A link to the same bytes is not: what it leads to can be changed later. Nor is a
+    /// hook that may be run now and could not before.
     fn is_still(&self, path: &Path) -> bool {
         let Ok(meta) = fs::symlink_metadata(path) else { return false };
         match self {
-            Self::File(bytes, _) => {
-                meta.is_file() && file::read(path, bytes.len() as u64).is_ok_and(|(now, _)| now == *bytes)
+            Self::File(bytes, mode) => {
+                meta.is_file()
+                    && meta.permissions().mode() == *mode
+                    && file::read(path, bytes.len() as u64).is_ok_and(|(now, _)| now == *bytes)
             }
             Self::Seen(number, changed_ns_then) => {
                 (meta.ino(), changed_ns(&meta)) == (*number, *changed_ns_then)
@@ -308,8 +311,10 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let (hooks, aside) = (dir.path().join("hooks"), dir.path().join("aside"));
         fs::create_dir(&hooks).unwrap();
-        for name in ["kept", "linked", "piped"] {
+        let names = ["kept", "linked", "piped", "enabled"];
+        for name in names {
             fs::write(hooks.join(name), "true").unwrap();
+            fs::set_permissions(hooks.join(name), fs::Permissions::from_mode(0o644)).unwrap();
         }
         let mut before = BTreeMap::new();
         copy(&hooks, &mut before, &mut (MAX_BYTES, 9));
@@ -319,15 +324,18 @@ mod tests {
         fs::remove_file(hooks.join("piped")).unwrap();
         let made = std::process::Command::new("mkfifo").arg(hooks.join("piped")).status();
         assert!(made.unwrap().success());
+        fs::set_permissions(hooks.join("enabled"), fs::Permissions::from_mode(0o755)).unwrap();
         let mut said = Vec::new();
         compare(&hooks, &before, &aside, &mut said);
-        assert_eq!(said.len(), 4, "{said:?}");
-        for name in ["kept", "linked", "piped"] {
+        assert_eq!(said.len(), 6, "{said:?}");
+        for name in names {
             let path = hooks.join(name);
-            assert!(fs::symlink_metadata(&path).unwrap().is_file());
+            let meta = fs::symlink_metadata(&path).unwrap();
+            assert!(meta.is_file() && meta.permissions().mode() & 0o777 == 0o644, "{name}");
             assert_eq!(fs::read(&path).unwrap(), b"true");
         }
     }
+
     #[test]
     fn untouched_links_and_files_without_room_stay() {
         let dir = tempfile::tempdir().unwrap();
