@@ -645,7 +645,10 @@ fn without_namespaces_the_other_layers_hold() {
         eprintln!("SKIPPED: this machine has no namespaces, so the other tests are this one");
         return;
     }
-    let us = env!("CARGO_BIN_EXE_mycode");
+    // In the workspace, because a checkout below `/tmp` can't be seen inside.
+    let us = world.project.join("mycode");
+    fs::copy(env!("CARGO_BIN_EXE_mycode"), &us).unwrap();
+    let us = us.display();
     let nested = |line: &str| {
         let quoted = line.replace('\'', "'\\''");
         world.run(&[], &format!("mkdir -p deep; touch deep/.mcp.json; cd deep && {us} sandbox -- '{quoted}'"))
