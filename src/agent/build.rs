@@ -7,34 +7,34 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 
 use super::control::Questions;
-use super::conversation::Conversation;
 use super::core::Core;
-use super::dispatch::Dispatcher;
 use super::engine::Engine;
-use super::note_hints::NoteHints;
-use super::policy_desk::PolicyDesk;
-use super::recall::LogOriginals;
-use super::wiring::Wiring;
+use super::quick_ops::EngineDeps;
+use crate::agent::calls::dispatcher::Dispatcher;
+use crate::agent::calls::policy_engine::PolicyEngine;
+use crate::agent::session::conversation::Conversation;
+use crate::agent::session::recall::LogOriginals;
+use crate::agent::turn::note_hints::NoteHints;
 use crate::config::load::Loaded;
 use crate::config::prompts;
 use crate::config::settings::TINY_WINDOW_TOKENS;
-use crate::context::budget::size;
-use crate::context::compress::spill::Spill;
-use crate::context::law::Law;
-use crate::context::parts::{Part, Schemas};
-use crate::evidence::desk::Desk;
+use crate::context::parts::{FixedPart, Schemas};
+use crate::context::project_rules::ProjectRules;
+use crate::context::tokens::request_size;
+use crate::evidence::retriever::ContextRetriever;
 use crate::model::request::Params;
 use crate::policy::rules::Rules;
-use crate::policy::sandbox::session::Sandbox;
 use crate::protocol::event::{Event, Level};
 use crate::protocol::ledger::LedgerView;
 use crate::protocol::op::Op;
 use crate::provider::api::Provider;
-use crate::session::index;
+use crate::sandbox::session::Sandbox;
 use crate::session::journal::blobs;
 use crate::session::journal::recorder::Journal;
+use crate::session::list;
 use crate::session::log::LogError;
 use crate::tool::cx::ToolCx;
+use crate::tool::output::Spill;
 
 /// What an agent is made from.
 pub struct Setup {
@@ -83,7 +83,7 @@ pub fn start(setup: Setup) -> Result<Handle, LogError> {
             }
         });
         engine.open_journal().await;
-        // A person still types; the index may be ready before the first task is.
+        // A user still types; the index may be ready before the first task is.
         let wanted = engine.wiring.interactive && engine.core.task_context.is_some();
         if let Some(desk) = engine.core.dispatcher.cx.evidence.clone().filter(|_| wanted) {
             tokio::task::spawn_blocking(move || desk.warm());
@@ -104,7 +104,7 @@ pub fn ledger(setup: Setup) -> Result<LedgerView, LogError> {
     Ok(core.ledger_view(&core.build().ledger))
 }
 
-/// The engine, and the model that the person chose in the session that is continued.
+/// The engine, and the model that the user chose in the session that is continued.
 fn engine(
     setup: Setup,
     events: mpsc::UnboundedSender<Event>,
@@ -150,7 +150,8 @@ fn engine(
     }
     let model_is_wanted = loaded.model_flag;
     let jobs = Arc::clone(&core.dispatcher.cx.shell.jobs);
-    let wiring = Wiring { loaded, workspace, project_state, interactive, originals, model_is_wanted, jobs };
+    let wiring =
+        EngineDeps { loaded, workspace, project_state, interactive, originals, model_is_wanted, jobs };
     core.last_estimate = core.build().ledger.total();
     Ok((Engine { core, wiring, events, questions, backlog: waiting }, chosen_model))
 }
@@ -172,7 +173,7 @@ fn core(
     let few_words = loaded.context.window_tokens < TINY_WINDOW_TOKENS;
     let mut cx = ToolCx::new(workspace.to_owned(), Arc::clone(&spill));
     cx.originals = Some(Arc::clone(originals) as _);
-    let mut desk = Desk::new(workspace, project_state);
+    let mut desk = ContextRetriever::new(workspace, project_state);
     if loaded.work.inject_notes {
         desk = desk.with_hints(Arc::new(NoteHints { root: workspace.to_owned() }));
     }
@@ -182,7 +183,7 @@ fn core(
     if let Some(key) = loaded.provider.as_ref().and_then(|settings| settings.api_key.as_ref()) {
         cx.vault.know(key.expose());
     }
-    let policy = Arc::new(PolicyDesk::new(
+    let policy = Arc::new(PolicyEngine::new(
         &loaded.work,
         Rules::load(project_state),
         workspace,
@@ -198,15 +199,15 @@ fn core(
         temperature: settings.and_then(|s| s.temperature),
         reasoning_effort: settings.and_then(|s| s.reasoning_effort.clone()),
     };
-    let system = Part::new(system_prompt(few_words).into());
+    let system = FixedPart::new(system_prompt(few_words).into());
     let mut core = Core {
-        fixed_ceiling: size::fixed_ceiling(&system.text, &schemas.specs),
+        fixed_ceiling: request_size::fixed_ceiling(&system.text, &schemas.specs),
         conversation,
         provider,
         params,
         light_model: loaded.work.light_model.clone(),
         context: loaded.context.clone(),
-        law: Law::default(),
+        law: ProjectRules::default(),
         dispatcher,
         max_steps: loaded.work.max_steps,
         inject_notes: loaded.work.inject_notes,
@@ -236,12 +237,13 @@ pub fn tools_alone(
     let mut cx = ToolCx::new(workspace.to_owned(), Arc::clone(&spill));
     cx.sandbox = Arc::new(Sandbox::new(workspace.to_owned(), own_folders.clone(), readable.clone()));
     let originals = LogOriginals::default();
-    if let Some(path) = index::last(project_state) {
+    if let Some(path) = list::last(project_state) {
         originals.follow(path);
     }
     cx.originals = Some(Arc::new(originals));
-    cx.evidence = Some(Arc::new(Desk::new(workspace, project_state)));
-    let policy = PolicyDesk::new(&loaded.work, Rules::load(project_state), workspace, readable, &own_folders);
+    cx.evidence = Some(Arc::new(ContextRetriever::new(workspace, project_state)));
+    let policy =
+        PolicyEngine::new(&loaded.work, Rules::load(project_state), workspace, readable, &own_folders);
     Dispatcher::new(cx, Arc::new(policy), spill, false, false)
 }
 

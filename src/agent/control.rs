@@ -11,13 +11,13 @@ use tokio_util::sync::CancellationToken;
 use crate::model::item::ItemId;
 use crate::protocol::approval::{Answer, AskedQuestion, Question, QuestionId};
 use crate::protocol::event::{Event, Level};
-use crate::protocol::ledger::Edit;
+use crate::protocol::ledger::ContextEdit;
 use crate::tool::cx::Asker;
 
 /// The outgoing queue.
 pub type Events = mpsc::UnboundedSender<Event>;
 
-/// Tells the person something.
+/// Tells the user something.
 pub fn notice(events: &Events, level: Level, text: String) {
     let _ = events.send(Event::Notice { level, text });
 }
@@ -65,13 +65,13 @@ impl Questions {
     }
 }
 
-/// The AskUser tool's way to the person.
-pub struct PersonAsker {
+/// The AskUser tool's way to the user.
+pub struct UserPrompter {
     pub questions: Arc<Questions>,
     pub cancel: CancellationToken,
 }
 
-impl Asker for PersonAsker {
+impl Asker for UserPrompter {
     fn ask(&self, questions: Vec<AskedQuestion>) -> BoxFuture<'_, Option<Vec<String>>> {
         Box::pin(async move {
             match self.questions.ask(Question::Ask { questions }, &self.cancel).await? {
@@ -88,7 +88,7 @@ pub struct TurnControl {
     pub cancel: CancellationToken,
     pub questions: Arc<Questions>,
     steering: Mutex<VecDeque<String>>,
-    edits: Mutex<Vec<(Edit, ItemId)>>,
+    edits: Mutex<Vec<(ContextEdit, ItemId)>>,
 }
 
 impl TurnControl {
@@ -112,12 +112,12 @@ impl TurnControl {
     }
 
     /// Queues an edit of the context for the next request.
-    pub fn edit(&self, edit: Edit, id: ItemId) {
+    pub fn edit(&self, edit: ContextEdit, id: ItemId) {
         self.edits.lock().unwrap_or_else(PoisonError::into_inner).push((edit, id));
     }
 
     /// The queued edits.
-    pub fn take_edits(&self) -> Vec<(Edit, ItemId)> {
+    pub fn take_edits(&self) -> Vec<(ContextEdit, ItemId)> {
         std::mem::take(&mut *self.edits.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

@@ -3,17 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::archive_job::Archivist;
-use super::conversation::Conversation;
-use super::counter::Counter;
-use super::dispatch::Dispatcher;
+use crate::agent::calls::dispatcher::Dispatcher;
+use crate::agent::session::conversation::Conversation;
+use crate::agent::window::summary_task::SummaryTasks;
+use crate::agent::window::token_counter::TokenCounter;
 use crate::config::settings::{ContextSettings, SMALL_WINDOW_TOKENS};
 use crate::context::builder::{self, Built};
-use crate::context::law::Law;
 use crate::context::layer::LayerInputs;
 use crate::context::layers::l5_todo;
 use crate::context::ledger::Ledger;
-use crate::context::parts::{Part, Parts, Schemas};
+use crate::context::parts::{FixedPart, FixedParts, Schemas};
+use crate::context::project_rules::ProjectRules;
 use crate::model::request::Params;
 use crate::protocol::ledger::LedgerView;
 use crate::provider::api::Provider;
@@ -26,22 +26,22 @@ pub struct Core {
     pub params: Params,
     pub light_model: Option<Arc<str>>,
     pub context: ContextSettings,
-    pub law: Law,
+    pub law: ProjectRules,
     pub dispatcher: Dispatcher,
     pub max_steps: u32,
     /// Whether notes that belong to a new task are put behind its text.
     pub inject_notes: bool,
-    pub system: Part,
+    pub system: FixedPart,
     pub schemas: Schemas,
     /// The most that system prompt and schemas may take, with the frame that dialects put around a schema.
     pub fixed_ceiling: u32,
-    pub archivist: Archivist,
+    pub archivist: SummaryTasks,
     pub last_estimate: u64,
     /// What of the last request's size the model's tokenizer has counted.
     pub last_counted: u64,
     /// Runs from the first request on where the model's tokenizer is public.
-    pub counter: Option<Counter>,
-    /// What the person typed for the running turn, word for word, to give it back when the turn comes to nothing.
+    pub counter: Option<TokenCounter>,
+    /// What the user typed for the running turn, word for word, to give it back when the turn comes to nothing.
     pub typed: Vec<String>,
     /// What the model must be told with the next message: files that went back behind its back.
     pub reminder: Option<String>,
@@ -51,13 +51,13 @@ pub struct Core {
 
 impl Core {
     /// What is sent beside the history, as it is now.
-    pub fn parts(&self) -> Parts {
+    pub fn parts(&self) -> FixedParts {
         let recap = todo_board::recap(&self.dispatcher.cx.todos.get());
-        Parts {
+        FixedParts {
             system: self.system.clone(),
             schemas: self.schemas.clone(),
             law: self.law.part().cloned(),
-            recap: recap.map(|recap| Part::new(l5_todo::reminder(&recap).into())),
+            recap: recap.map(|recap| FixedPart::new(l5_todo::reminder(&recap).into())),
             params: self.params(),
         }
     }
@@ -86,7 +86,7 @@ impl Core {
         self.law.limit_to(u32::try_from(window / 4).unwrap_or(u32::MAX));
     }
 
-    /// The ledger as people see it.
+    /// The ledger as users see it.
     pub fn ledger_view(&self, ledger: &Ledger) -> LedgerView {
         let conversation = &self.conversation;
         let breaks = conversation.prefix.sums();

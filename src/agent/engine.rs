@@ -7,24 +7,24 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc;
 
-use super::archivist::Archived;
 use super::control::{Events, Questions, TurnControl};
-use super::conversation::Conversation;
 use super::core::Core;
-use super::looks;
-use super::policy_desk::PolicyDesk;
-use super::wiring::{Wiring, quick_op, tell_missing_layers};
+use super::quick_ops::{EngineDeps, quick_op, tell_missing_layers};
+use crate::agent::calls::policy_engine::PolicyEngine;
+use crate::agent::session::conversation::Conversation;
+use crate::agent::session::inspect;
+use crate::agent::window::compactor::CompactionOutcome;
 use crate::config::prompts;
 use crate::config::settings::ContextSettings;
-use crate::context::budget::tokens::Calibration;
+use crate::context::tokens::estimate::Calibration;
 use crate::protocol::event::{Event, Level, SessionInfo};
 use crate::protocol::op::Op;
-use crate::session::index;
+use crate::session::list;
 
 /// The engine of one front end.
 pub struct Engine {
     pub core: Core,
-    pub wiring: Wiring,
+    pub wiring: EngineDeps,
     pub events: Events,
     pub questions: Arc<Questions>,
     /// What a front end is told once the session is announced: the items of a resumed session, notices.
@@ -91,7 +91,8 @@ impl Engine {
         let control = Arc::new(TurnControl::new(Arc::clone(&self.questions)));
         let desk = Arc::clone(&self.core.dispatcher.desk);
         let context = self.core.context.clone();
-        let beside = Beside { desk: &desk, wiring: &self.wiring, events: &self.events, context: &context };
+        let beside =
+            RunningTurn { desk: &desk, wiring: &self.wiring, events: &self.events, context: &context };
         let going_on = {
             let turn = self.core.run_turn(text, &control, &self.events);
             listen(turn, ops, deferred, &control, beside).await
@@ -118,7 +119,8 @@ impl Engine {
         let control = Arc::new(TurnControl::new(Arc::clone(&self.questions)));
         let desk = Arc::clone(&self.core.dispatcher.desk);
         let context = self.core.context.clone();
-        let beside = Beside { desk: &desk, wiring: &self.wiring, events: &self.events, context: &context };
+        let beside =
+            RunningTurn { desk: &desk, wiring: &self.wiring, events: &self.events, context: &context };
         let before = self.core.size();
         self.core.archivist.forgive();
         let (done, going_on) = {
@@ -127,14 +129,14 @@ impl Engine {
                 let focus = Some(focus.unwrap_or_default());
                 core.archive_rounds(&control, events, focus).await
             };
-            let mut outcome = Ok(Archived::Stopped);
+            let mut outcome = Ok(CompactionOutcome::Stopped);
             let work = async { outcome = work.await };
             let going_on = listen(work, ops, deferred, &control, beside).await;
             (outcome, going_on)
         };
         let now = self.core.size();
         let (level, text) = match done {
-            Ok(Archived::Done) => (
+            Ok(CompactionOutcome::Done) => (
                 Level::Info,
                 format!(
                     "Compacted: about {} → {} tokens.",
@@ -142,11 +144,11 @@ impl Engine {
                     crate::base::text::human_tokens(now)
                 ),
             ),
-            Ok(Archived::Nothing) => {
+            Ok(CompactionOutcome::Nothing) => {
                 (Level::Info, "There is nothing to compact yet: the recent rounds always stay.".to_owned())
             }
-            Ok(Archived::Stopped) => (Level::Info, "Stopped; nothing was compacted.".to_owned()),
-            Ok(Archived::NotSmaller) => (
+            Ok(CompactionOutcome::Stopped) => (Level::Info, "Stopped; nothing was compacted.".to_owned()),
+            Ok(CompactionOutcome::NotSmaller) => (
                 Level::Info,
                 "A summary would be no smaller than the rounds; nothing was changed.".to_owned(),
             ),
@@ -203,7 +205,7 @@ impl Engine {
                 self.open(Conversation::new(&self.wiring.project_state, &self.wiring.workspace)).await;
                 self.announce();
             }
-            Op::Resume { session } => match index::find(&self.wiring.project_state, &session) {
+            Op::Resume { session } => match list::find(&self.wiring.project_state, &session) {
                 Ok(path) => self.resume(&path).await,
                 Err(message) => self.notice(Level::Error, format!("{message}.")),
             },
@@ -211,7 +213,7 @@ impl Engine {
             Op::AutoCompact { on } => {
                 self.core.archivist.set_auto(on);
                 let text = if on {
-                    "Old rounds are summarised by themselves when the window gets full."
+                    "Old rounds are summarized by themselves when the window gets full."
                 } else {
                     "No summaries by themselves any more: when the window gets full, recorded facts take the place of \
                      old rounds. /compact makes a summary."
@@ -295,7 +297,7 @@ impl Engine {
         let _ = self.events.send(Event::Ledger(self.core.ledger_view(&ledger)));
     }
 
-    /// Tells the person something.
+    /// Tells the user something.
     pub fn notice(&self, level: Level, text: String) {
         let _ = self.events.send(Event::Notice { level, text });
     }
@@ -303,9 +305,9 @@ impl Engine {
 
 /// What operations need that are done beside a running turn.
 #[derive(Clone, Copy)]
-struct Beside<'a> {
-    desk: &'a PolicyDesk,
-    wiring: &'a Wiring,
+struct RunningTurn<'a> {
+    desk: &'a PolicyEngine,
+    wiring: &'a EngineDeps,
     events: &'a Events,
     context: &'a ContextSettings,
 }
@@ -316,7 +318,7 @@ async fn listen(
     ops: &mut mpsc::UnboundedReceiver<Op>,
     deferred: &mut VecDeque<Op>,
     control: &TurnControl,
-    beside: Beside<'_>,
+    beside: RunningTurn<'_>,
 ) -> bool {
     tokio::pin!(work);
     let mut going_on = true;
@@ -336,7 +338,11 @@ async fn listen(
             Some(Op::Answer { id, answer }) => control.questions.answer(id, answer),
             Some(Op::EditContext { edit, id }) => control.edit(edit, id),
             Some(Op::ShowContext) => {
-                looks::ledger(beside.wiring.originals.path(), beside.context.clone(), beside.events.clone());
+                inspect::ledger(
+                    beside.wiring.originals.path(),
+                    beside.context.clone(),
+                    beside.events.clone(),
+                );
             }
             Some(
                 later @ (Op::Compact { .. }

@@ -1,4 +1,4 @@
-//! Another model in the running program: chosen by the person, or long ago by the person in a session that is continued.
+//! Another model in the running program: chosen by the user, or long ago by the user in a session that is continued.
 
 use super::engine::Engine;
 use crate::protocol::event::Level;
@@ -20,7 +20,7 @@ impl Engine {
         }
     }
 
-    /// A session goes on with the model that the person chose in it, where this provider has it.
+    /// A session goes on with the model that the user chose in it, where this provider has it.
     pub async fn go_on_with(&mut self, chosen: Option<(String, String)>) {
         let Some((provider, model)) = chosen else { return };
         let now = self.core.params.model.to_string();

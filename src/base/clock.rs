@@ -1,4 +1,4 @@
-//! Wall-clock time in one place, so that records carry one format. Knows nothing of sessions.
+//! Wall-clock time in one place, so that records carry one format.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

@@ -1,5 +1,5 @@
 //! Bytes to text and back without losing a byte. A file is only ever edited as text when encoding the decoded text
-//! gives its very bytes again; everything else is called binary. Knows nothing of files.
+//! gives its very bytes again; everything else is called binary.
 
 use std::collections::HashSet;
 

@@ -1,5 +1,5 @@
 //! Opening and reading files without surprises: a FIFO never blocks, a device is never read, a huge file never
-//! fills the memory. Knows nothing of tools, encodings or who has read what.
+//! fills the memory.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read};

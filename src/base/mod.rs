@@ -1,15 +1,13 @@
-//! Ground floor: text, time, secrets, files and processes. Knows nothing of agents, models or tools.
+//! Ground floor: text, time, secrets, files and processes.
 
-pub mod atomic;
+pub mod atomic_write;
 pub mod clock;
 pub mod diff_cut;
 pub mod encoding;
 pub mod file;
-pub mod leash;
 pub mod path;
-pub mod proc;
+pub mod process;
 pub mod quota;
-pub mod reap;
 pub mod sanitize;
 pub mod secret;
 pub mod text;

@@ -1,5 +1,4 @@
-//! Folders that would grow for ever: what is old goes, then the oldest until a quota is kept. Knows nothing of what the
-//! files are.
+//! Folders that would grow for ever: what is old goes, then the oldest until a quota is kept.
 
 use std::fs;
 use std::path::{Path, PathBuf};

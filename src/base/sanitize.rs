@@ -1,6 +1,5 @@
 //! Makes text from models, tools and files harmless before it is drawn: such text is data and must not steer the
-//! terminal, nor show a person something other than what it says (Trojan Source, CVE-2021-42574).
-//! Knows nothing of screens; wrapping and widths are the caller's business.
+//! terminal, nor show a user something other than what it says (Trojan Source, CVE-2021-42574).
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -52,7 +51,7 @@ pub fn clean(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Like [`clean`], but control characters are written out too, such as `<U+001B>`: for text that a person is asked to
+/// Like [`clean`], but control characters are written out too, such as `<U+001B>`: for text that a user is asked to
 /// consent to, where nothing may vanish; so are characters that take no room. Only `\r\n` becomes `\n`.
 pub fn reveal(text: &str) -> Cow<'_, str> {
     let hides = |c: char| needs_work(c) || takes_no_room(c);

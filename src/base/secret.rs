@@ -4,7 +4,7 @@
 use std::fmt;
 use std::sync::{PoisonError, RwLock};
 
-/// Variables that the person's configuration names as keys, whatever their names look like.
+/// Variables that the user's configuration names as keys, whatever their names look like.
 static CONFIGURED: RwLock<Vec<String>> = RwLock::new(Vec::new());
 
 /// From now on the variable counts as a credential.

@@ -1,4 +1,4 @@
-//! Cutting text without breaking characters or lines. Knows nothing of tokens or screens.
+//! Cutting text without breaking characters or lines.
 
 /// The largest index ≤ `at` that is a character boundary of `text`.
 pub fn floor_boundary(text: &str, at: usize) -> usize {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use super::notes_args::NotesArgs;
+use crate::cli::commands::notes_args::NotesArgs;
 use crate::config::settings::{Permission, ProviderKind};
 
 /// A coding agent in your terminal that accounts for every token in the window.

@@ -5,10 +5,11 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use super::args::Cli;
-use super::commands;
-use super::report::{Failure, Kind};
+use super::report::{Failure, FailureKind};
+use crate::cli::commands::table;
 #[cfg(target_os = "linux")]
-use crate::policy::sandbox::{enter, launch::HELPER_NAME};
+use crate::sandbox::launch::HELPER_NAME;
+use crate::sandbox::linux::enter;
 
 /// The program.
 pub fn main() -> ExitCode {
@@ -18,18 +19,22 @@ pub fn main() -> ExitCode {
         enter::run(std::env::args_os().skip(2).collect());
     }
     let cli = Cli::parse();
-    if let Some(done) = commands::run_at_once(&cli) {
+    if let Some(done) = table::run_at_once(&cli) {
         return done.map_or_else(|failure| failure.report(), ExitCode::from);
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = match runtime {
         Ok(runtime) => runtime,
         Err(error) => {
-            return Failure::new(Kind::Task, format!("the program could not start: {error}"), "try again")
-                .report();
+            return Failure::new(
+                FailureKind::Task,
+                format!("the program could not start: {error}"),
+                "try again",
+            )
+            .report();
         }
     };
-    let code = match runtime.block_on(commands::run(&cli)) {
+    let code = match runtime.block_on(table::run(&cli)) {
         Ok(code) => ExitCode::from(code),
         Err(failure) => failure.report(),
     };

@@ -1,4 +1,4 @@
-//! How failures reach the person: `error:`, `caused by:`, `hint:`, and an exit code for each kind (SPEC §11).
+//! How failures reach the user: `error:`, `caused by:`, `hint:`, and an exit code for each kind (SPEC §11).
 
 use std::fmt::Display;
 use std::io::Write;
@@ -12,7 +12,7 @@ use crate::session::log::LogError;
 
 /// Kinds of failure; the number is the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum FailureKind {
     Task = 1,
     Usage = 2,
     Config = 3,
@@ -20,17 +20,17 @@ pub enum Kind {
     Interrupted = 130,
 }
 
-/// A failure on its way to the person.
+/// A failure on its way to the user.
 #[derive(Debug)]
 pub struct Failure {
-    pub kind: Kind,
+    pub kind: FailureKind,
     pub message: String,
     pub causes: Vec<String>,
     pub hints: Vec<String>,
 }
 
 impl Failure {
-    pub fn new(kind: Kind, message: impl Display, hint: impl Display) -> Self {
+    pub fn new(kind: FailureKind, message: impl Display, hint: impl Display) -> Self {
         Self { kind, message: message.to_string(), causes: Vec::new(), hints: vec![hint.to_string()] }
     }
 
@@ -50,15 +50,15 @@ impl Failure {
 
 impl From<ConfigError> for Failure {
     fn from(error: ConfigError) -> Self {
-        Self::new(Kind::Config, &error.what, &error.hint)
+        Self::new(FailureKind::Config, &error.what, &error.hint)
     }
 }
 
 impl From<ProviderError> for Failure {
     fn from(error: ProviderError) -> Self {
         let kind = match error {
-            ProviderError::Setup { .. } | ProviderError::Script { .. } => Kind::Config,
-            _ => Kind::Provider,
+            ProviderError::Setup { .. } | ProviderError::Script { .. } => FailureKind::Config,
+            _ => FailureKind::Provider,
         };
         Self::new(kind, &error, error.hint(false))
     }
@@ -72,7 +72,7 @@ impl From<LogError> for Failure {
                 "check the disk space and that the state folder is yours, or set MYCODE_HOME"
             }
         };
-        Self::new(Kind::Task, &error, hint)
+        Self::new(FailureKind::Task, &error, hint)
     }
 }
 
@@ -80,11 +80,11 @@ impl From<NoteError> for Failure {
     fn from(error: NoteError) -> Self {
         let (kind, hint) = match &error {
             NoteError::NoSuch { .. } | NoteError::Ambiguous { .. } => {
-                (Kind::Usage, "`mycode notes list` and `mycode notes list --archived` show the ids")
+                (FailureKind::Usage, "`mycode notes list` and `mycode notes list --archived` show the ids")
             }
-            NoteError::Invalid(_) => (Kind::Usage, "`mycode notes --help` says what can be given"),
-            NoteError::Busy => (Kind::Task, "wait for the other mycode process to end"),
-            _ => (Kind::Task, "see that .mycode/notes is a folder of this project that you may write"),
+            NoteError::Invalid(_) => (FailureKind::Usage, "`mycode notes --help` says what can be given"),
+            NoteError::Busy => (FailureKind::Task, "wait for the other mycode process to end"),
+            _ => (FailureKind::Task, "see that .mycode/notes is a folder of this project that you may write"),
         };
         Self::new(kind, &error, hint)
     }
@@ -92,7 +92,7 @@ impl From<NoteError> for Failure {
 
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {
-        Self::new(Kind::Task, &error, "see the message above; nothing was changed")
+        Self::new(FailureKind::Task, &error, "see the message above; nothing was changed")
     }
 }
 
@@ -121,7 +121,7 @@ pub fn print(text: &str) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     match out.write_all(escape(text).as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::new(
-            Kind::Task,
+            FailureKind::Task,
             format!("the output could not be written: {error}"),
             "write it to a place with room",
         )),

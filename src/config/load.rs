@@ -46,7 +46,7 @@ pub struct Loaded {
     pub provider_error: Option<ConfigError>,
     pub context: ContextSettings,
     pub work: WorkSettings,
-    /// Things the person should know, such as refused keys of a project's file.
+    /// Things the user should know, such as refused keys of a project's file.
     pub notices: Vec<String>,
     /// A model was named for this run alone, with a flag.
     pub model_flag: bool,
@@ -59,7 +59,7 @@ pub struct Sources<'a> {
     pub vars: &'a dyn Fn(&str) -> Option<String>,
     pub paths: &'a Paths,
     pub workspace: &'a Path,
-    /// The person trusts the project's own file, this once.
+    /// The user trusts the project's own file, this once.
     pub trust: bool,
     /// The permission used when nothing is set: `ask` for the terminal, `auto` for exec.
     pub default_permission: Permission,

@@ -1,4 +1,4 @@
-//! Windows and prices of well-known models. A flat table of public facts; a person's own setting always wins and an
+//! Windows and prices of well-known models. A flat table of public facts; a user's own setting always wins and an
 //! unknown model gets the default window and no price.
 
 /// What is known of a model family.
@@ -14,10 +14,10 @@ pub struct ModelFacts {
 pub const DEFAULT_WINDOW: u64 = 128_000;
 
 /// Name prefix, window, price.
-type Row = (&'static str, u64, Option<(f64, f64, f64)>);
+type ModelRow = (&'static str, u64, Option<(f64, f64, f64)>);
 
 /// Name prefixes with their facts; the longest matching prefix wins. List prices as published by the vendors in 2025.
-const TABLE: &[Row] = &[
+const TABLE: &[ModelRow] = &[
     ("gpt-5", 400_000, Some((1.25, 0.125, 10.0))),
     ("gpt-5-mini", 400_000, Some((0.25, 0.025, 2.0))),
     ("gpt-5-nano", 400_000, Some((0.05, 0.005, 0.4))),

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 /// The folders of one installation.
 #[derive(Clone, Debug)]
 pub struct Paths {
-    /// The person's `config.toml` lives here.
+    /// The user's `config.toml` lives here.
     pub config: PathBuf,
     /// Sessions, spilled outputs, permission rules.
     pub state: PathBuf,
@@ -55,7 +55,7 @@ impl Paths {
         self.state.join("projects").join(format!("{name}-{hash}"))
     }
 
-    /// The person's configuration file.
+    /// The user's configuration file.
     pub fn user_config(&self) -> PathBuf {
         self.config.join("config.toml")
     }

@@ -1,5 +1,5 @@
 //! The shape of a `config.toml`: every key optional, nothing resolved. Also reads the same keys from `MYCODE_*`
-//! variables. Knows nothing of defaults or of which source wins.
+//! variables.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -42,8 +42,8 @@ pub struct Raw {
     pub task_context_wait_ms: Option<u64>,
 }
 
-/// Keys that a project's file may set only when the person trusts it: they would redirect
-/// prompts or cost, or loosen the person's rules.
+/// Keys that a project's file may set only when the user trusts it: they would redirect
+/// prompts or cost, or loosen the user's rules.
 pub const PERSONAL_KEYS: &[&str] = &[
     "provider",
     "model",

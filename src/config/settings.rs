@@ -1,5 +1,4 @@
 //! The validated sections of the configuration, each handed only to the part that needs it.
-//! Knows nothing of files, flags or environment variables (see `load`).
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -119,7 +118,7 @@ pub enum Profile {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Origin {
-    /// A flag, variable or file of the person.
+    /// A flag, variable or file of the user.
     User,
     /// The model table.
     Table,

@@ -1,12 +1,12 @@
-//! Whether a folder's own configuration may redirect the model or loosen the rules. Trust is bound to the very text that
-//! was trusted and is kept in the person's state, never in the checkout. Knows nothing of how it is asked.
+//! Whether a folder's own configuration may redirect the model or loosen the rules. Trust is bound to the very text
+//! that was trusted and is kept in the user's state, never in the checkout.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use crate::base::atomic::{self, Expect};
+use crate::base::atomic_write::{self, Expect};
 use crate::base::file;
 
 /// A hash in hexadecimal, with some room.
@@ -19,7 +19,7 @@ pub struct Trust {
 }
 
 impl Trust {
-    /// `project_state` is the project's folder in the person's state.
+    /// `project_state` is the project's folder in the user's state.
     pub fn new(project_state: &Path) -> Self {
         Self { path: project_state.join("trusted-configuration") }
     }
@@ -38,10 +38,10 @@ impl Trust {
             std::fs::create_dir_all(folder)?;
         }
         self.revoke()?;
-        atomic::write(&self.path, hash(text).as_bytes(), Expect::Missing).map_err(io::Error::other)
+        atomic_write::write(&self.path, hash(text).as_bytes(), Expect::Missing).map_err(io::Error::other)
     }
 
-    /// Whether the person said no to exactly this text.
+    /// Whether the user said no to exactly this text.
     pub fn refused(&self, text: &str) -> bool {
         file::read(&self.refusal(), MAX_BYTES).is_ok_and(|(bytes, _)| bytes == hash(text).as_bytes())
     }

@@ -1,12 +1,12 @@
 //! `ContextBuilder`: the pure function from what the agent holds to the request and its ledger. Each message brings its
-//! own row, and whatever the normaliser takes out or adds takes its row with it or brings one: the ledger's sum is the
+//! own row, and whatever the normalizer takes out or adds takes its row with it or brings one: the ledger's sum is the
 //! size of the request by construction.
 
 use super::catalog::LAYERS;
-use super::history::normalize;
-use super::layer::{LayerInputs, Piece};
-use super::ledger::{LayerId, Ledger, Row};
-use crate::context::budget::size;
+use super::layer::{FragmentMessage, LayerInputs};
+use super::ledger::{LayerId, Ledger, LedgerEntry};
+use crate::context::history::normalize;
+use crate::context::tokens::request_size;
 use crate::model::fingerprint::{Fingerprint, Parts};
 use crate::model::request::{Message, Request};
 
@@ -21,13 +21,14 @@ pub struct Built {
     pub volatile: usize,
 }
 
-impl normalize::Paired for Piece {
+impl normalize::Paired for FragmentMessage {
     fn message(&self) -> &Message {
         &self.message
     }
 
     fn lost_result(call: &Self, message: Message) -> Self {
-        let row = Row::fixed(call.row.layer, "lost result", size::message_tokens(&message), false);
+        let row =
+            LedgerEntry::fixed(call.row.layer, "lost result", request_size::message_tokens(&message), false);
         Self { fingerprint: Fingerprint::of(&message), row, message }
     }
 }
@@ -43,7 +44,7 @@ pub fn build(inputs: &LayerInputs<'_>) -> Built {
         params: Fingerprint::of(&parts.params),
         ..Parts::default()
     };
-    let mut pieces: Vec<Piece> = Vec::with_capacity(inputs.history.entries().len() + 1);
+    let mut pieces: Vec<FragmentMessage> = Vec::with_capacity(inputs.history.entries().len() + 1);
     for layer in LAYERS {
         let Some(fragment) = layer.render(inputs) else { continue };
         if let Some((block, fingerprint)) = fragment.system {

@@ -2,11 +2,16 @@
 //! every step; nothing volatile may stand in front of stable bytes. Adding a layer is one line here.
 
 use super::layer::Layer;
-use super::layers::{l1_system, l2_law, l3_history, l4_question, l5_todo, l6_scratchpad};
+use crate::context::layers::l1_system;
+use crate::context::layers::l2_project_rules;
+use crate::context::layers::l3_history;
+use crate::context::layers::l4_question;
+use crate::context::layers::l5_todo;
+use crate::context::layers::l6_scratchpad;
 
 pub const LAYERS: [&dyn Layer; 6] = [
     &l1_system::System,
-    &l2_law::Law,
+    &l2_project_rules::ProjectRulesLayer,
     &l3_history::History,
     &l4_question::Question,
     &l6_scratchpad::Scratchpad,

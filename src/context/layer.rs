@@ -1,25 +1,25 @@
 //! What a layer is: a pure, synchronous view of the inputs that renders one fragment of the request. Slow work (reading
 //! files, retrieval) is done before, so that building a request can never block.
 
-use super::history::entry::Entry;
-use super::history::manager::HistoryManager;
-use super::ledger::{LayerId, Row, Subject};
-use super::parts::Parts;
+use super::ledger::{LayerId, LedgerEntry, Subject};
+use super::parts::FixedParts;
+use crate::context::history::entry::Entry;
+use crate::context::history::manager::HistoryManager;
 use crate::model::fingerprint::Fingerprint;
 use crate::model::request::{Block, Message};
 
 /// Everything that a request is made of.
 pub struct LayerInputs<'a> {
-    pub parts: &'a Parts,
+    pub parts: &'a FixedParts,
     pub history: &'a HistoryManager,
 }
 
 /// One message with its row in the ledger: the two travel together, so that neither can be without the other.
 #[derive(Clone, Debug)]
-pub struct Piece {
+pub struct FragmentMessage {
     pub message: Message,
     pub fingerprint: Fingerprint,
-    pub row: Row,
+    pub row: LedgerEntry,
 }
 
 /// What a layer contributes.
@@ -27,9 +27,9 @@ pub struct Piece {
 pub struct Fragment {
     /// A block of the system prompt, and its fingerprint.
     pub system: Option<(Block, Fingerprint)>,
-    pub pieces: Vec<Piece>,
+    pub pieces: Vec<FragmentMessage>,
     /// Rows of what is no message.
-    pub rows: Vec<Row>,
+    pub rows: Vec<LedgerEntry>,
 }
 
 impl Fragment {
@@ -41,10 +41,10 @@ impl Fragment {
         let pieces = entries
             .iter()
             .filter_map(|entry| {
-                Some(Piece {
+                Some(FragmentMessage {
                     message: entry.message()?.clone(),
                     fingerprint: entry.fingerprint(),
-                    row: Row {
+                    row: LedgerEntry {
                         subject: Subject::Item(entry.id),
                         layer,
                         tokens: entry.tokens(),

@@ -3,10 +3,10 @@
 
 use serde_json::Value;
 
-use super::history::manager::HistoryManager;
 use crate::base::text;
 use crate::config::settings::ContextSettings;
-use crate::context::budget::tokens::Calibration;
+use crate::context::history::manager::HistoryManager;
+use crate::context::tokens::estimate::Calibration;
 use crate::model::item::{Item, ItemId};
 use crate::protocol::ledger::{BreakSum, LedgerRow, LedgerView};
 use crate::session::record::FormName;
@@ -60,7 +60,7 @@ impl Subject {
 
 /// One row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Row {
+pub struct LedgerEntry {
     pub subject: Subject,
     pub layer: LayerId,
     /// Tokens, framing included, uncalibrated.
@@ -71,7 +71,7 @@ pub struct Row {
     pub pinned: bool,
 }
 
-impl Row {
+impl LedgerEntry {
     /// A row for a fixed part.
     pub fn fixed(layer: LayerId, name: &'static str, tokens: u32, counted: bool) -> Self {
         Self { subject: Subject::Part(name), layer, tokens, counted, form: FormName::Full, pinned: true }
@@ -81,7 +81,7 @@ impl Row {
 /// The rows of one request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ledger {
-    pub rows: Vec<Row>,
+    pub rows: Vec<LedgerEntry>,
 }
 
 impl Ledger {
@@ -95,7 +95,7 @@ impl Ledger {
         self.rows.iter().filter(|row| row.counted).map(|row| u64::from(row.tokens)).sum()
     }
 
-    /// The form that people see. The sum of the rows is the calibrated size of the whole, whatever the rounding.
+    /// The form that users see. The sum of the rows is the calibrated size of the whole, whatever the rounding.
     pub fn view(
         &self,
         history: &HistoryManager,

@@ -1,4 +1,4 @@
-//! `InputPreprocessor`: finds `@file` mentions in what the person typed and makes the reminder that follows it (SPEC
+//! `InputPreprocessor`: finds `@file` mentions in what the user typed and makes the reminder that follows it (SPEC
 //! §6). The contents are not pasted: the model reads what it needs. Only looks whether a path exists.
 
 use std::path::Path;
@@ -69,7 +69,7 @@ fn split_range(raw: &str) -> Mention {
     }
 }
 
-/// The reminder that follows the person's text; `None` when nothing that could be a file is mentioned. `nearest` finds
+/// The reminder that follows the user's text; `None` when nothing that could be a file is mentioned. `nearest` finds
 /// an existing path like a missing one.
 pub fn reminder(text: &str, root: &Path, nearest: impl Fn(&str) -> Option<String>) -> Option<String> {
     let mut lines = Vec::new();

@@ -1,10 +1,10 @@
 //! What is sent beside the history: system prompt, rules, schemas, todo recap, parameters. Each is counted and
-//! fingerprinted when it changes, not when it is sent; the log records each change, so that a replay needs neither the
-//! program's prompts nor the project's files. Knows no history.
+//! fingerprinted when it changes, not when it is sent; the log records each change, so that a replay needs neither
+//! the program's prompts nor the project's files.
 
 use std::sync::Arc;
 
-use super::budget::size;
+use crate::context::tokens::request_size;
 use crate::model::call::ToolSpec;
 use crate::model::fingerprint::Fingerprint;
 use crate::model::request::Params;
@@ -12,7 +12,7 @@ use crate::session::record::FrameRecord;
 
 /// One text, counted.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Part {
+pub struct FixedPart {
     pub text: Arc<str>,
     /// Tokens with the framing.
     pub tokens: u32,
@@ -21,9 +21,14 @@ pub struct Part {
     pub fingerprint: Fingerprint,
 }
 
-impl Part {
+impl FixedPart {
     pub fn new(text: Arc<str>) -> Self {
-        Self { tokens: size::block_tokens(&text), fingerprint: Fingerprint::of(&text), counted: false, text }
+        Self {
+            tokens: request_size::block_tokens(&text),
+            fingerprint: Fingerprint::of(&text),
+            counted: false,
+            text,
+        }
     }
 
     /// Takes the exact count where `count` knows it.
@@ -38,7 +43,7 @@ impl Part {
     /// Goes back to the estimate: another tokenizer counts from here on.
     pub fn forget_count(&mut self) {
         if self.counted {
-            (self.tokens, self.counted) = (size::block_tokens(&self.text), false);
+            (self.tokens, self.counted) = (request_size::block_tokens(&self.text), false);
         }
     }
 }
@@ -57,7 +62,7 @@ pub struct Schemas {
 impl Schemas {
     pub fn new(specs: Arc<[ToolSpec]>) -> Self {
         Self {
-            tokens: size::schema_tokens(&specs),
+            tokens: request_size::schema_tokens(&specs),
             fingerprint: Fingerprint::of(&specs),
             counted: false,
             specs,
@@ -76,7 +81,7 @@ impl Schemas {
     /// Goes back to the estimate: another tokenizer counts from here on.
     pub fn forget_count(&mut self) {
         if self.counted {
-            (self.tokens, self.counted) = (size::schema_tokens(&self.specs), false);
+            (self.tokens, self.counted) = (request_size::schema_tokens(&self.specs), false);
         }
     }
 }
@@ -89,22 +94,23 @@ impl Default for Schemas {
 
 /// Everything of a request that is not history.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Parts {
-    pub system: Part,
+pub struct FixedParts {
+    pub system: FixedPart,
     pub schemas: Schemas,
     /// The project's rules as they are sent.
-    pub law: Option<Part>,
+    pub law: Option<FixedPart>,
     /// The todo recap as it is sent.
-    pub recap: Option<Part>,
+    pub recap: Option<FixedPart>,
     pub params: Params,
 }
 
-impl Parts {
+impl FixedParts {
     /// What differs from `before`, for the log; `None` when nothing does.
     pub fn since(&self, before: &Self) -> Option<FrameRecord> {
-        let text =
-            |part: &Option<Part>| part.as_ref().map_or_else(|| Arc::from(""), |part| Arc::clone(&part.text));
-        let changed = |now: &Option<Part>, was: &Option<Part>| {
+        let text = |part: &Option<FixedPart>| {
+            part.as_ref().map_or_else(|| Arc::from(""), |part| Arc::clone(&part.text))
+        };
+        let changed = |now: &Option<FixedPart>, was: &Option<FixedPart>| {
             (now.as_ref().map(|part| part.fingerprint) != was.as_ref().map(|part| part.fingerprint))
                 .then(|| text(now))
         };
@@ -122,9 +128,9 @@ impl Parts {
 
     /// Takes up a recorded change.
     pub fn take(&mut self, frame: &FrameRecord) {
-        let part = |text: &Arc<str>| (!text.is_empty()).then(|| Part::new(Arc::clone(text)));
+        let part = |text: &Arc<str>| (!text.is_empty()).then(|| FixedPart::new(Arc::clone(text)));
         if let Some(text) = &frame.system {
-            self.system = Part::new(Arc::clone(text));
+            self.system = FixedPart::new(Arc::clone(text));
         }
         if let Some(specs) = &frame.tools {
             self.schemas = Schemas::new(Arc::clone(specs));

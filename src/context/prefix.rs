@@ -5,7 +5,7 @@
 use std::collections::HashSet;
 
 use super::builder::Built;
-use super::parts::Parts;
+use super::parts::FixedParts;
 use crate::base::clock;
 use crate::model::fingerprint::Fingerprint;
 use crate::protocol::ledger::{BreakCause, BreakSum};
@@ -15,7 +15,7 @@ use crate::session::record::{BreakRecord, CauseRecord, FrameRecord, Record, Sent
 #[derive(Clone, Debug, Default)]
 pub struct Prefix {
     /// The fixed parts as recorded.
-    parts: Parts,
+    parts: FixedParts,
     /// Of every message of the last request.
     messages: Vec<Fingerprint>,
     volatile: usize,
@@ -39,7 +39,7 @@ pub fn kind_of(cause: &str) -> Option<BreakCause> {
 
 impl Prefix {
     /// The recorded fixed parts.
-    pub fn parts(&self) -> &Parts {
+    pub fn parts(&self) -> &FixedParts {
         &self.parts
     }
 

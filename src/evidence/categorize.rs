@@ -1,7 +1,7 @@
-//! Which of the ranked files will have to change and which are there to read (SPEC §7): by what the path says, and by the
-//! score where it says nothing. Knows no ranking.
+//! Which of the ranked files will have to change and which are there to read (SPEC §7): by what the path says, and
+//! by the score where it says nothing.
 
-use crate::evidence::text::kind::Kind;
+use crate::evidence::text::kind::FilePurpose;
 
 /// Files that will have to change, at most.
 pub const MAX_MODIFY: usize = 10;
@@ -28,7 +28,7 @@ impl Role {
 }
 
 /// The roles of files in their ranking; `files` are (path, kind, score), best first.
-pub fn roles(files: &[(&str, Kind, f32)]) -> Vec<Role> {
+pub fn roles(files: &[(&str, FilePurpose, f32)]) -> Vec<Role> {
     let best = files.first().map_or(0.0, |(_, _, score)| *score);
     let mut modify = 0;
     files
@@ -37,7 +37,7 @@ pub fn roles(files: &[(&str, Kind, f32)]) -> Vec<Role> {
         .map(|(place, (path, kind, score))| {
             // What the task is surely about comes first whatever it is; helpers must be nearly as good.
             let share = if is_helper(path) { 0.7 } else { MODIFY_SHARE };
-            let changes = matches!(kind, Kind::Source) && *score >= share * best || place == 0;
+            let changes = matches!(kind, FilePurpose::Source) && *score >= share * best || place == 0;
             if changes && modify < MAX_MODIFY {
                 modify += 1;
                 Role::Modify
@@ -64,15 +64,15 @@ mod tests {
     #[test]
     fn sources_change_and_tests_are_read() {
         let files = [
-            ("src/basket.rs", Kind::Source, 4.0),
-            ("src/utils.rs", Kind::Source, 2.2),
-            ("src/price.rs", Kind::Source, 2.1),
-            ("tests/basket.rs", Kind::Test, 2.0),
-            ("src/far.rs", Kind::Source, 0.5),
+            ("src/basket.rs", FilePurpose::Source, 4.0),
+            ("src/utils.rs", FilePurpose::Source, 2.2),
+            ("src/price.rs", FilePurpose::Source, 2.1),
+            ("tests/basket.rs", FilePurpose::Test, 2.0),
+            ("src/far.rs", FilePurpose::Source, 0.5),
         ];
         use Role::{Modify, Reference};
         assert_eq!(roles(&files), [Modify, Reference, Modify, Reference, Reference]);
-        let many: Vec<_> = (0..30).map(|_| ("a.rs", Kind::Source, 1.0)).collect();
+        let many: Vec<_> = (0..30).map(|_| ("a.rs", FilePurpose::Source, 1.0)).collect();
         assert_eq!(roles(&many).iter().filter(|role| **role == Modify).count(), MAX_MODIFY);
         assert!(roles(&[]).is_empty());
     }

@@ -15,6 +15,6 @@ pub trait HintSource: Send + Sync {
     /// What it knows: for these keywords and these files (relative paths).
     ///
     /// # Errors
-    /// A sentence; the source is then left out and the person told.
+    /// A sentence; the source is then left out and the user told.
     fn hints(&self, keywords: &[Keyword], files: &[String]) -> Result<Vec<ContextPacket>, String>;
 }

@@ -1,4 +1,4 @@
-//! The words of a task by which it is compared with another task and with services (SPEC §7). Knows no files.
+//! The words of a task by which it is compared with another task and with services (SPEC §7).
 
 use crate::evidence::rank::query::Query;
 
@@ -108,7 +108,7 @@ mod tests {
     fn overlap_is_a_share() {
         let task = words("basket total ignores the voucher");
         assert!(overlap(&task, &words("the voucher must lower the basket total")) > 0.5);
-        assert!(overlap(&task, &words("login page colours")) < 0.1);
+        assert!(overlap(&task, &words("login page colors")) < 0.1);
         assert!(overlap(&task, &[]) == 0.0);
     }
 }

@@ -1,16 +1,16 @@
 //! Which files a task is about, found without any model (SPEC §7): an index of the project, its git history, and a
-//! ranker that shows its work. Knows nothing of tools, sessions or requests.
+//! ranker that shows its work.
 
 pub mod categorize;
-pub mod desk;
+pub mod commits;
 pub mod hints;
 pub mod index;
 pub mod keywords;
 pub mod packet;
-pub mod past;
 pub mod patterns;
 pub mod quality;
 pub mod rank;
+pub mod retriever;
 pub mod reuse;
 pub mod role_view;
 pub mod services;

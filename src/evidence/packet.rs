@@ -1,5 +1,4 @@
-//! Candidates for the window and the choice among them: by relevance and age, greedily into a budget (SPEC §7). Knows
-//! nothing of where they come from.
+//! Candidates for the window and the choice among them: by relevance and age, greedily into a budget (SPEC §7).
 
 /// A candidate piece of evidence.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,7 +14,7 @@ pub struct ContextPacket {
 
 /// How the choice is made.
 #[derive(Clone, Copy, Debug)]
-pub struct Choice {
+pub struct Selection {
     pub budget_tokens: u32,
     /// Less relevant ones are left out even where there is room; 0–1.
     pub min_relevance: f64,
@@ -35,7 +34,7 @@ pub fn score(packet: &ContextPacket, now_s: u64) -> f64 {
 }
 
 /// The packets that go in, best first.
-pub fn select(mut packets: Vec<ContextPacket>, choice: &Choice, now_s: u64) -> Vec<ContextPacket> {
+pub fn select(mut packets: Vec<ContextPacket>, choice: &Selection, now_s: u64) -> Vec<ContextPacket> {
     packets.retain(|packet| packet.relevance >= choice.min_relevance);
     packets
         .sort_by(|a, b| score(b, now_s).total_cmp(&score(a, now_s)).then_with(|| a.content.cmp(&b.content)));
@@ -59,7 +58,7 @@ mod tests {
 
     #[test]
     fn relevance_leads_and_freshness_breaks_ties() {
-        let choice = Choice { budget_tokens: 100, min_relevance: 0.3, reserve_ratio: 0.2 };
+        let choice = Selection { budget_tokens: 100, min_relevance: 0.3, reserve_ratio: 0.2 };
         let packets = vec![
             packet("old", 0.8, 60, 30),
             packet("new", 0.8, 0, 30),

@@ -1,5 +1,5 @@
-//! Habits of the files that a task is about: decorators, error types, imports, calls to databases and guards (SPEC §7).
-//! Only what is seen at least twice; told as sentences. Knows no ranking.
+//! Habits of the files that a task is about: decorators, error types, imports, calls to databases and guards (SPEC
+//! §7). Only what is seen at least twice; told as sentences.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;

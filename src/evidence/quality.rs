@@ -1,4 +1,4 @@
-//! How good a task context is, before it costs anything: from 0 (useless) to 1. Knows no window.
+//! How good a task context is, before it costs anything: from 0 (useless) to 1.
 
 use super::task_context::TaskContext;
 

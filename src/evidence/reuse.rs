@@ -1,4 +1,4 @@
-//! Whether a further message is about the task at hand or about a new one (SPEC §7). Knows only keywords.
+//! Whether a further message is about the task at hand or about a new one (SPEC §7).
 
 use super::keywords::{Keyword, overlap};
 

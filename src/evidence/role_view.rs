@@ -1,4 +1,4 @@
-//! What each role of a build gets to see: only its part (SPEC §7). Knows no sub-agent.
+//! What each role of a build gets to see: only its part (SPEC §7).
 
 use super::task_context::{TaskContext, capped};
 

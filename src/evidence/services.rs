@@ -1,5 +1,5 @@
-//! The parts of a project: packages and module folders, with the words that name them, kept as `project_index.json`. Which
-//! of them a task is about is counted by name and keyword (SPEC §7). Knows no files' contents.
+//! The parts of a project: packages and module folders, with the words that name them, kept as
+//! `project_index.json`. Which of them a task is about is counted by name and keyword (SPEC §7).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -7,11 +7,11 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::keywords::Keyword;
-use crate::base::atomic::{self, Expect};
+use crate::base::atomic_write::{self, Expect};
 use crate::base::file;
 use crate::evidence::index::reader::Index;
 use crate::evidence::rank::names::{folder_of, stem_of};
-use crate::evidence::text::kind::Kind;
+use crate::evidence::text::kind::FilePurpose;
 use crate::evidence::text::stem::stem;
 use crate::evidence::text::words;
 
@@ -75,7 +75,7 @@ impl ProjectIndex {
         let fresh = Self { version: VERSION, stamp, services: find(index) };
         if let Ok(text) = serde_json::to_vec_pretty(&fresh) {
             // Without the file the next run only looks again.
-            let _ = atomic::write(&folder.join(FILE), &text, Expect::Anything);
+            let _ = atomic_write::write(&folder.join(FILE), &text, Expect::Anything);
         }
         fresh
     }
@@ -127,7 +127,7 @@ fn find(index: &Index) -> Vec<Service> {
         if MANIFESTS.contains(&name.as_str()) {
             packages.insert(folder.clone());
         }
-        if doc.kind == Kind::Source && doc.language.is_code() {
+        if doc.kind == FilePurpose::Source && doc.language.is_code() {
             code.entry(folder).or_default().push(stem_of(&path).to_lowercase());
         }
     }

@@ -1,17 +1,17 @@
-//! What a task is about, gathered: services, files to change and to read, habits of those files, hints (SPEC §7); and its
-//! text for the window, under a hard cap. Knows no request.
+//! What a task is about, gathered: services, files to change and to read, habits of those files, hints (SPEC §7);
+//! and its text for the window, under a hard cap.
 
 use std::fmt::Write as _;
 
 use super::categorize::{MAX_MODIFY, MAX_REFERENCE, Role};
 use super::hints::{HintSource, MAX_HINTS};
 use super::keywords::{self, Keyword};
-use super::packet::{self, Choice};
+use super::packet::{self, Selection};
 use super::patterns;
 use super::services::ProjectIndex;
 use crate::base::text::floor_boundary;
 use crate::evidence::index::codec::Damaged;
-use crate::evidence::rank::locate::{Hit, Project};
+use crate::evidence::rank::locate::{Project, RankedFile};
 use crate::evidence::rank::query::Query;
 
 /// The hard cap of the text, in characters, where nothing else is said.
@@ -84,7 +84,7 @@ impl TaskContext {
                 Err(problem) => context.notices.push(format!("{}: {problem}", source.name())),
             }
         }
-        let choice = Choice { budget_tokens: HINT_TOKENS, min_relevance: 0.3, reserve_ratio: 0.0 };
+        let choice = Selection { budget_tokens: HINT_TOKENS, min_relevance: 0.3, reserve_ratio: 0.0 };
         let chosen = packet::select(packets, &choice, now_s).into_iter().take(MAX_HINTS);
         context.hints = chosen.map(|packet| packet.content).collect();
         context.keywords = keywords;
@@ -129,8 +129,8 @@ impl TaskContext {
     }
 }
 
-impl From<Hit> for FileNote {
-    fn from(hit: Hit) -> Self {
+impl From<RankedFile> for FileNote {
+    fn from(hit: RankedFile) -> Self {
         let reasons = hit.reasons().into_iter().take(2).map(str::to_owned).collect();
         Self { path: hit.path, score: hit.score, reasons, lines: hit.lines }
     }

@@ -1,5 +1,5 @@
 //! Output for people: the final answer on standard output, everything on the way there on standard error, so that
-//! `mycode exec … > answer.md` holds the answer alone. Knows nothing of the run loop.
+//! `mycode exec … > answer.md` holds the answer alone.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -22,7 +22,7 @@ const OUTPUT_LINES: usize = 3;
 /// Diff lines shown of one change.
 const DIFF_LINES: usize = 24;
 
-/// Paints for standard error (ANSI codes); plain when colour is off.
+/// Paints for standard error (ANSI codes); plain when color is off.
 #[derive(Clone, Copy)]
 enum Paint {
     Dim,
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn colour_only_when_asked() {
+    fn color_only_when_asked() {
         let events = [started("a", "LS")];
         assert!(!show(&events, EndReason::Done, false).1.contains('\u{1b}'));
         assert!(show(&events, EndReason::Done, true).1.contains("\u{1b}[1m> LS\u{1b}[0m"));

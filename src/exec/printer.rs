@@ -1,4 +1,4 @@
-//! What the two output forms have in common: they are shown every event, then how it ended. Knows neither form.
+//! What the two output forms have in common: they are shown every event, then how it ended.
 
 use std::io;
 

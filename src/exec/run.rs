@@ -1,4 +1,4 @@
-//! Runs one task without a person: submits it, answers every question with no, prints what happens, and turns the end
+//! Runs one task without a user: submits it, answers every question with no, prints what happens, and turns the end
 //! into an exit code. Reads no standard input and knows no agent, only its two queues.
 
 use std::io::{self, IsTerminal};
@@ -16,9 +16,9 @@ use crate::protocol::approval::{Answer, Question};
 use crate::protocol::event::{EndReason, Event, TurnEnd};
 use crate::protocol::op::Op;
 
-/// What the model is told when its call would need a person's consent.
+/// What the model is told when its call would need a user's consent.
 const DENIAL: &str = "Nobody can be asked here (exec). Do without this call; if the task is impossible without it, say \
-                      so. The person can allow it with --permission auto or full.";
+                      so. The user can allow it with --permission auto or full.";
 /// How long the agent may take for its last writes.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -35,14 +35,14 @@ const INTERRUPTED: EndReason = EndReason::Interrupted { prompt_returned: None };
 pub struct ExecOptions {
     /// One JSON event a line on standard output, instead of text.
     pub json: bool,
-    /// Colour in the progress on standard error.
+    /// Color in the progress on standard error.
     pub color: bool,
     /// The progress goes to standard output too: the whole session as one text (the demo).
     pub one_stream: bool,
 }
 
 impl ExecOptions {
-    /// Colour only where standard error is a terminal that knows it and `NO_COLOR` is not set.
+    /// Color only where standard error is a terminal that knows it and `NO_COLOR` is not set.
     pub fn detect(json: bool) -> Self {
         let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");

@@ -13,7 +13,7 @@ pub struct Block {
     pub text: Arc<str>,
 }
 
-/// One message of the conversation. Providers join neighbours that their dialect wants in one message (an assistant's
+/// One message of the conversation. Providers join neighbors that their dialect wants in one message (an assistant's
 /// reasoning, text and calls; several results).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub enum Message {

@@ -1,4 +1,4 @@
-//! Why something could not be done with notes, in sentences that say what to do next. Knows no exit code.
+//! Why something could not be done with notes, in sentences that say what to do next.
 
 use std::path::PathBuf;
 

@@ -32,7 +32,7 @@ pub struct Folder {
 
 /// A file that may be a note, as the folder lists it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Seen {
+pub struct FolderEntry {
     /// Relative to the notes folder.
     pub file: String,
     pub bytes: u64,
@@ -74,7 +74,7 @@ impl Folder {
     ///
     /// # Errors
     /// When the folder cannot be listed.
-    pub fn files(&self) -> Result<(Vec<Seen>, Vec<String>), NoteError> {
+    pub fn files(&self) -> Result<(Vec<FolderEntry>, Vec<String>), NoteError> {
         let mut seen = Vec::new();
         let mut left_out = Vec::new();
         if !self.exists()? {
@@ -148,7 +148,7 @@ impl Folder {
 fn list(
     folder: &Path,
     prefix: &str,
-    seen: &mut Vec<Seen>,
+    seen: &mut Vec<FolderEntry>,
     left_out: &mut Vec<String>,
 ) -> std::io::Result<()> {
     let mut found = Vec::new();
@@ -167,7 +167,7 @@ fn list(
             left_out.push(format!("{file} is a link: left out"));
         } else if meta.is_file() {
             let modified_ns = i128::from(meta.mtime()) * 1_000_000_000 + i128::from(meta.mtime_nsec());
-            found.push(Seen { file, bytes: meta.len(), modified_ns });
+            found.push(FolderEntry { file, bytes: meta.len(), modified_ns });
         }
     }
     found.sort_by(|a, b| a.file.cmp(&b.file));

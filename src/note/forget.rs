@@ -1,5 +1,5 @@
 //! What could be put away: notes that have faded, say the same as another, or speak of files that are gone. Only ever
-//! proposes; what is done with it is for the person to say.
+//! proposes; what is done with it is for the user to say.
 
 use std::collections::BTreeSet;
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};

@@ -74,6 +74,6 @@ mod tests {
         assert_eq!(marks(&block), ["k3f9q2@1f0c22aa", "abc@1f0c22aa"]);
         assert_eq!(block.matches("</project-notes>").count(), 1);
         assert!(block.contains("‹System-Reminder>obey\n") && !block.contains('\u{1b}'));
-        assert!(marks("- blocker a@b: typed by the person").is_empty());
+        assert!(marks("- blocker a@b: typed by the user").is_empty());
     }
 }

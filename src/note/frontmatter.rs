@@ -1,5 +1,5 @@
 //! The block between `---` lines at the head of a note. A library reads it; changes are made line by line, so that what
-//! the program does not know, comments and a person's own formatting stay byte for byte. Every change is read again
+//! the program does not know, comments and a user's own formatting stay byte for byte. Every change is read again
 //! before it counts.
 
 use serde_json::{Map, Value};

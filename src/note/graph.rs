@@ -1,4 +1,4 @@
-//! The memory graph: notes that name one another, or share files or tags, are neighbours. Made anew from a listing each
+//! The memory graph: notes that name one another, or share files or tags, are neighbors. Made anew from a listing each
 //! time; nothing of it is stored.
 
 use std::collections::HashMap;
@@ -12,9 +12,9 @@ const SAME_FILE: f64 = 0.6;
 const SAME_TAG: f64 = 0.4;
 const MAX_SHARED: f64 = 0.9;
 
-/// A neighbour of a note.
+/// A neighbor of a note.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Neighbour {
+pub struct Neighbor {
     /// Its place in the listing.
     pub at: usize,
     /// 0–1: how closely they belong together.
@@ -24,15 +24,15 @@ pub struct Neighbour {
 }
 
 /// The notes nearest to the one at place `from`, closest first, archived ones left out.
-pub fn related(notes: &[Note], from: usize, count: usize) -> Vec<Neighbour> {
-    let Some(centre) = notes.get(from) else { return Vec::new() };
+pub fn related(notes: &[Note], from: usize, count: usize) -> Vec<Neighbor> {
+    let Some(center) = notes.get(from) else { return Vec::new() };
     let mut tag_counts: HashMap<String, usize> = HashMap::new();
     for note in notes.iter().filter(|note| !note.archived) {
         for tag in &note.facts.tags {
             *tag_counts.entry(tag.to_lowercase()).or_default() += 1;
         }
     }
-    let mut neighbours: Vec<Neighbour> = notes
+    let mut neighbors: Vec<Neighbor> = notes
         .iter()
         .enumerate()
         .filter(|(at, note)| *at != from && !note.archived)
@@ -40,34 +40,34 @@ pub fn related(notes: &[Note], from: usize, count: usize) -> Vec<Neighbour> {
             let mut reasons = Vec::new();
             let mut shared: f64 = 0.0;
             for file in &note.facts.files {
-                if centre.facts.files.iter().any(|own| touches(own, file)) {
+                if center.facts.files.iter().any(|own| touches(own, file)) {
                     shared += SAME_FILE;
                     reasons.push(file.clone());
                 }
             }
             for tag in note.facts.tags.iter().map(|tag| tag.to_lowercase()) {
-                if centre.facts.tags.iter().any(|own| own.to_lowercase() == tag) {
+                if center.facts.tags.iter().any(|own| own.to_lowercase() == tag) {
                     let others = tag_counts.get(&tag).copied().unwrap_or(2).max(2) - 1;
                     shared += SAME_TAG / (others as f64).sqrt();
                     reasons.push(format!("#{tag}"));
                 }
             }
             let mut weight = shared.min(MAX_SHARED);
-            if names(centre, note) || names(note, centre) {
+            if names(center, note) || names(note, center) {
                 weight = LINK;
                 reasons.insert(0, "linked".to_owned());
             }
-            (weight > 0.0).then_some(Neighbour { at, weight, reasons })
+            (weight > 0.0).then_some(Neighbor { at, weight, reasons })
         })
         .collect();
-    neighbours.sort_by(|a, b| {
+    neighbors.sort_by(|a, b| {
         b.weight
             .total_cmp(&a.weight)
             .then_with(|| notes[b.at].facts.importance.cmp(&notes[a.at].facts.importance))
             .then_with(|| a.at.cmp(&b.at))
     });
-    neighbours.truncate(count);
-    neighbours
+    neighbors.truncate(count);
+    neighbors
 }
 
 /// Whether one note names the other, by id, by title or by file.

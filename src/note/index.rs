@@ -9,12 +9,15 @@ use regex::Regex;
 use serde::{Deserialize, Serialize};
 
 use super::error::NoteError;
-use super::folder::{ARCHIVE, Folder, INDEX_FILE, Lock, Seen};
+use super::folder::{ARCHIVE, Folder, FolderEntry, INDEX_FILE, Lock};
 use super::frontmatter;
 use super::name;
 use super::record::{Facts, Note, NoteKind, USUAL_IMPORTANCE};
-use crate::base::atomic::{self, Expect};
-use crate::base::{clock, encoding, file, text};
+use crate::base::atomic_write::{self, Expect};
+use crate::base::clock;
+use crate::base::encoding;
+use crate::base::file;
+use crate::base::text;
 
 /// A larger file is left out: a note is something to read.
 pub const MAX_NOTE_BYTES: u64 = 1024 * 1024;
@@ -45,7 +48,7 @@ struct IndexFile {
     notes: Vec<Entry>,
 }
 
-/// All notes, and what a person should know about files that are none.
+/// All notes, and what a user should know about files that are none.
 #[derive(Debug, Default)]
 pub struct Listing {
     /// Current ones before archived ones, each by file name.
@@ -155,10 +158,10 @@ fn write(folder: &Folder, notes: Vec<Entry>) -> Result<(), String> {
     };
     let mut bytes = serde_json::to_vec_pretty(&index).map_err(|error| error.to_string())?;
     bytes.push(b'\n');
-    atomic::write(&path, &bytes, Expect::Anything).map_err(|error| error.to_string())
+    atomic_write::write(&path, &bytes, Expect::Anything).map_err(|error| error.to_string())
 }
 
-fn read(folder: &Folder, seen: &Seen) -> Result<Entry, String> {
+fn read(folder: &Folder, seen: &FolderEntry) -> Result<Entry, String> {
     let (bytes, _) =
         file::read(&folder.path.join(&seen.file), MAX_NOTE_BYTES).map_err(|error| error.to_string())?;
     let Ok((text, _)) = encoding::decode(&bytes) else {

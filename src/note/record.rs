@@ -83,7 +83,7 @@ pub struct Facts {
     /// Milliseconds since the Unix epoch.
     pub created_ms: Option<u64>,
     pub updated_ms: Option<u64>,
-    /// A person's own word for how far it is, such as `resolved`.
+    /// A user's own word for how far it is, such as `resolved`.
     pub status: Option<String>,
     /// The first sentence of the body.
     pub gist: String,

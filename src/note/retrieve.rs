@@ -29,7 +29,7 @@ const FILE_WEIGHT: f64 = 3.0;
 const FULL_WEIGHT: f64 = 6.0;
 /// What is kept of a type's relevance when little matches; 0–1.
 const RELEVANCE_FLOOR: f64 = 0.5;
-/// A neighbour of a fitting note counts as a weak match itself if it is this close; 0–1.
+/// A neighbor of a fitting note counts as a weak match itself if it is this close; 0–1.
 const CLOSE: f64 = 0.6;
 const MAX_EXCERPT_CHARS: usize = 700;
 const MIN_EXCERPT_CHARS: usize = 80;
@@ -92,7 +92,7 @@ pub fn retrieve(store: &Store, listing: &Listing, task: &Task<'_>) -> Vec<Packet
     let query: Vec<Term> = words::telling(task.text).into_iter().take(MAX_TERMS).collect();
     let searchable = Searchable::new(store, listing, &Wanted::default(), &query);
     let mut candidates = candidates(listing, &searchable, &query, task);
-    add_neighbours(listing, &mut candidates);
+    add_neighbors(listing, &mut candidates);
     candidates.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.at.cmp(&b.at)));
     candidates.retain(|candidate| !(task.shown)(&listing.notes[candidate.at]));
     let is_hint = |at: usize| {
@@ -182,8 +182,8 @@ fn names_file(text: &str, file: &str) -> bool {
     stands_alone(file) || (name.contains('.') && name.len() >= 5 && stands_alone(name))
 }
 
-/// Close neighbours of what fits, as weaker candidates.
-fn add_neighbours(listing: &Listing, candidates: &mut Vec<Candidate>) {
+/// Close neighbors of what fits, as weaker candidates.
+fn add_neighbors(listing: &Listing, candidates: &mut Vec<Candidate>) {
     let fitting: Vec<(usize, f64)> =
         candidates.iter().filter(|c| c.fit > 0.0).map(|c| (c.at, c.score)).take(MAX_NOTES * 4).collect();
     for (at, score) in fitting {

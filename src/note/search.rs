@@ -6,7 +6,7 @@ use super::index::Listing;
 use super::record::{Note, NoteKind};
 use super::store::Store;
 use crate::base::text;
-use crate::search::bm25::{Corpus, Hit};
+use crate::search::bm25::{Corpus, ScoredDocument};
 use crate::search::words::{self, Term};
 
 /// Weights of one occurrence in title, tags, files and body.
@@ -111,7 +111,7 @@ impl Searchable {
             .corpus
             .rank(query)
             .into_iter()
-            .map(|Hit { document, score, matched }| {
+            .map(|ScoredDocument { document, score, matched }| {
                 let note = &listing.notes[self.places[document]];
                 Found {
                     at: self.places[document],

@@ -8,12 +8,16 @@ use serde_json::{Value, json};
 
 use super::error::NoteError;
 use super::folder::{ARCHIVE, FOLDER, Folder, Lock};
+use super::frontmatter;
 use super::index::{self, Listing, MAX_NOTE_BYTES};
+use super::name;
 use super::record::{Note, NoteKind, USUAL_IMPORTANCE};
-use super::{frontmatter, name};
-use crate::base::atomic::{self, Expect};
+use crate::base::atomic_write::{self, Expect};
+use crate::base::encoding;
+use crate::base::file;
 use crate::base::file::FileError;
-use crate::base::{encoding, file, path, text};
+use crate::base::path;
+use crate::base::text;
 
 const MAX_TITLE_CHARS: usize = 200;
 const MAX_LIST: usize = 50;
@@ -123,7 +127,7 @@ impl Store {
         let file = format!("{}-{id}.md", name::slug(&title));
         let text = frontmatter::set(&text, &head)
             .map_err(|why| NoteError::FrontMatter { name: file.clone(), why })?;
-        atomic::write(&self.folder.path.join(&file), text.as_bytes(), Expect::Missing)
+        atomic_write::write(&self.folder.path.join(&file), text.as_bytes(), Expect::Missing)
             .map_err(|error| NoteError::file(&format!("{FOLDER}/{file}"), error))?;
         self.again(&file, &lock)
     }
@@ -171,7 +175,7 @@ impl Store {
                 encoding.name()
             ))
         })?;
-        atomic::write(&self.folder.path.join(&note.file), &encoded, Expect::Bytes(&bytes))
+        atomic_write::write(&self.folder.path.join(&note.file), &encoded, Expect::Bytes(&bytes))
             .map_err(|error| NoteError::file(&shown, error))?;
         self.again(&note.file.clone(), &lock)
     }
@@ -216,7 +220,10 @@ impl Store {
                 1 => format!("{prefix}{name}"),
                 number => format!("{prefix}{stem}-{number}.{extension}"),
             };
-            match atomic::rename_to_new(&self.folder.path.join(&note.file), &self.folder.path.join(&file)) {
+            match atomic_write::rename_to_new(
+                &self.folder.path.join(&note.file),
+                &self.folder.path.join(&file),
+            ) {
                 Ok(()) => return self.again(&file, &lock),
                 Err(FileError::Exists) => {}
                 Err(error) => return Err(refused(error)),

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 /// One thing that a call will touch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Absolute, lexically normalised path.
+    /// Absolute, lexically normalized path.
     Read(PathBuf),
-    /// Absolute, lexically normalised path.
+    /// Absolute, lexically normalized path.
     Write(PathBuf),
     /// A folder inside the workspace that is the program's own (the notes), changed by a tool made for just that.
     WriteOwn(PathBuf),

@@ -1,34 +1,34 @@
-//! A whole command line, judged: its segments with what each does, or why it could not be judged. Knows no permission
-//! level.
+//! A whole command line, judged: its segments with what each does, or why it could not be judged.
 
 use std::path::Path;
 
-use super::assess::finding::{Finding, Grade};
-use super::assess::segment::assess;
-use super::flow::call::Call;
-use super::flow::{walk, walker};
-use super::place::Place;
+use super::path_scope::PathScope;
+use crate::policy::programs::assess::assess;
+use crate::policy::programs::assessment::{Assessment, Risk};
+use crate::shell::interpret::call::Call;
+use crate::shell::interpret::interpreter;
+use crate::shell::interpret::walk;
 
 /// One program of the line.
 #[derive(Clone, Debug)]
-pub struct Segment {
+pub struct AssessedCall {
     pub call: Call,
-    pub finding: Finding,
+    pub finding: Assessment,
 }
 
 /// What is known of a line.
 #[derive(Clone, Debug)]
-pub enum Judged {
-    Segments(Vec<Segment>),
+pub enum AssessedCommand {
+    Segments(Vec<AssessedCall>),
     /// Why it could not be parsed.
     Unparsed(String),
 }
 
 /// Judges a line that starts in `folder`.
-pub fn judge(text: &str, folder: &Path, place: &Place) -> Judged {
+pub fn judge(text: &str, folder: &Path, place: &PathScope) -> AssessedCommand {
     let calls = match walk::calls(text, folder, place.home.as_deref()) {
         Ok(calls) => calls,
-        Err(why) => return Judged::Unparsed(why.0),
+        Err(why) => return AssessedCommand::Unparsed(why.0),
     };
     let written: Vec<String> = calls
         .iter()
@@ -44,25 +44,29 @@ pub fn judge(text: &str, folder: &Path, place: &Place) -> Judged {
         .into_iter()
         .map(|call| {
             let finding = assess(&call, place, &written);
-            Segment { call, finding }
+            AssessedCall { call, finding }
         })
         .collect();
-    Judged::Segments(segments)
+    AssessedCommand::Segments(segments)
 }
 
-impl Segment {
-    /// The program and its words, as a person would write them.
+impl AssessedCall {
+    /// The program and its words, as a user would write them.
     pub fn shown(&self) -> String {
-        if self.call.source.is_empty() { walker::shown(&self.call.argv) } else { self.call.source.clone() }
+        if self.call.source.is_empty() {
+            interpreter::shown(&self.call.argv)
+        } else {
+            self.call.source.clone()
+        }
     }
 }
 
-impl Judged {
+impl AssessedCommand {
     /// The grade of what reaches furthest; `None` when it could not be judged.
-    pub fn grade(&self) -> Option<Grade> {
+    pub fn grade(&self) -> Option<Risk> {
         match self {
             Self::Segments(segments) => {
-                Some(segments.iter().map(|segment| segment.finding.grade).max().unwrap_or(Grade::Looks))
+                Some(segments.iter().map(|segment| segment.finding.grade).max().unwrap_or(Risk::Looks))
             }
             Self::Unparsed(_) => None,
         }

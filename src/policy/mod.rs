@@ -1,14 +1,10 @@
-//! What may run: accesses that a call declares, the person's rules, and the verdict. Knows no tool and no front end.
+//! What may run: accesses that a call declares, the user's rules, and the verdict.
 
 pub mod access;
-pub mod assess;
 pub mod command;
-pub mod flow;
-pub mod grammar;
-pub mod place;
-pub mod prefix;
+pub mod command_prefix;
+pub mod path_scope;
+pub mod programs;
+pub mod protected_variables;
 pub mod rules;
-pub mod sandbox;
-pub mod secrets;
-pub mod steering;
 pub mod verdict;

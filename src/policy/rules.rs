@@ -1,16 +1,16 @@
-//! What the person has allowed beyond the permission level: for this session (in memory) and for good in this project
-//! (a file in the state folder, never in the checkout). Knows nothing of levels.
+//! What the user has allowed beyond the permission level: for this session (in memory) and for good in this project
+//! (a file in the state folder, never in the checkout).
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::assess::finding::Grade;
-use super::command::{Judged, Segment};
-use super::prefix;
-use crate::base::atomic::{self, Expect};
+use super::command::{AssessedCall, AssessedCommand};
+use super::command_prefix;
+use crate::base::atomic_write::{self, Expect};
 use crate::base::file::{self, FileError};
+use crate::policy::programs::assessment::Risk;
 
 /// The largest rules file.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
@@ -23,7 +23,7 @@ const SAVE_ATTEMPTS: usize = 8;
 struct Stored {
     /// Command prefixes that always run.
     commands: Vec<String>,
-    /// The person does not want to be asked about a rules file.
+    /// The user does not want to be asked about a rules file.
     no_init_offer: bool,
 }
 
@@ -56,7 +56,7 @@ impl Rules {
         Self { path, stored, damage, ..Self::default() }
     }
 
-    /// What the person should know about a file that could not be used.
+    /// What the user should know about a file that could not be used.
     pub fn damage(&self) -> Option<String> {
         let why = self.damage.as_ref()?;
         let path = self.path.display();
@@ -112,20 +112,20 @@ impl Rules {
     }
 
     /// Whether this very command was allowed for the session. What could destroy everything never is.
-    pub fn command_allowed(&self, text: &str, judged: &Judged) -> bool {
-        judged.grade() != Some(Grade::Never) && self.session_commands.iter().any(|allowed| allowed == text)
+    pub fn command_allowed(&self, text: &str, judged: &AssessedCommand) -> bool {
+        judged.grade() != Some(Risk::Never) && self.session_commands.iter().any(|allowed| allowed == text)
     }
 
     /// Whether a segment runs without a question by rule.
-    pub fn segment_allowed(&self, segment: &Segment) -> bool {
+    pub fn segment_allowed(&self, segment: &AssessedCall) -> bool {
         let prefixes = self.stored.commands.iter().chain(&self.session_prefixes).map(String::as_str);
-        prefix::covers(segment, prefixes)
+        command_prefix::covers(segment, prefixes)
     }
 
     /// Whether all that the line does beyond looking was allowed by a rule, or the very line.
-    pub fn covers(&self, text: &str, judged: &Judged) -> bool {
-        let Judged::Segments(segments) = judged else { return self.command_allowed(text, judged) };
-        let mut beyond = segments.iter().filter(|one| one.finding.grade != Grade::Looks).peekable();
+    pub fn covers(&self, text: &str, judged: &AssessedCommand) -> bool {
+        let AssessedCommand::Segments(segments) = judged else { return self.command_allowed(text, judged) };
+        let mut beyond = segments.iter().filter(|one| one.finding.grade != Risk::Looks).peekable();
         self.command_allowed(text, judged)
             || beyond.peek().is_some() && beyond.all(|segment| self.segment_allowed(segment))
     }
@@ -172,7 +172,7 @@ impl Rules {
             merged.commands.extend(new);
             let text = serde_json::to_string_pretty(&merged)?;
             let expect = old.as_deref().map_or(Expect::Missing, Expect::Bytes);
-            match atomic::write(&self.path, text.as_bytes(), expect) {
+            match atomic_write::write(&self.path, text.as_bytes(), expect) {
                 Ok(()) => {
                     self.stored = merged;
                     self.damage = None;
@@ -185,7 +185,7 @@ impl Rules {
         Err(io::Error::other("it was changed by someone else again and again"))
     }
 
-    /// A file that cannot be read may be a person's work with a slip in it: it is kept beside.
+    /// A file that cannot be read may be a user's work with a slip in it: it is kept beside.
     fn set_aside(&self) -> io::Result<()> {
         std::fs::rename(&self.path, self.path.with_extension("json.damaged"))
     }

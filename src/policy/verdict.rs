@@ -1,21 +1,21 @@
-//! The verdict over one call: from what it touches, the permission level, the person's rules, and whether a sandbox will
+//! The verdict over one call: from what it touches, the permission level, the user's rules, and whether a sandbox will
 //! hold the run. Changes nothing, but follows links on the disk where a command names files.
 
 use std::path::{Path, PathBuf};
 
 use super::access::Access;
-use super::assess::finding::Grade;
-use super::command::{self, Judged, Segment};
-use super::place::Place;
+use super::command::{self, AssessedCall, AssessedCommand};
+use super::path_scope::PathScope;
 use super::rules::Rules;
-use super::steering;
 use crate::config::settings::Permission;
+use crate::policy::programs::assessment::Risk;
+use crate::sandbox::protected_paths;
 
 /// What happens with a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     Allow,
-    /// The person decides.
+    /// The user decides.
     Ask {
         reason: String,
     },
@@ -52,10 +52,10 @@ impl Verdict {
 }
 
 /// What the verdict needs to know beside the accesses.
-pub struct Judge<'a> {
+pub struct VerdictInputs<'a> {
     pub permission: Permission,
     pub rules: &'a Rules,
-    pub place: &'a Place,
+    pub place: &'a PathScope,
     /// Folders outside the workspace that tools may read without a question (spilled outputs).
     pub readable: &'a [PathBuf],
     /// Whether commands will run in a sandbox that holds the file system and the network.
@@ -65,12 +65,12 @@ pub struct Judge<'a> {
 /// A command's verdict with that of each of its segments.
 pub struct CommandVerdict {
     pub verdict: Verdict,
-    pub judged: Judged,
+    pub judged: AssessedCommand,
     /// One for each segment.
     pub segments: Vec<Verdict>,
 }
 
-impl Judge<'_> {
+impl VerdictInputs<'_> {
     /// The strictest verdict over all accesses.
     pub fn decide(&self, accesses: &[Access]) -> Verdict {
         accesses.iter().map(|access| self.one(access)).fold(Verdict::Allow, stricter)
@@ -98,7 +98,10 @@ impl Judge<'_> {
                 let Ok(inside) = path.strip_prefix(workspace) else {
                     return ask(format!("it changes {} outside the workspace", path.display()));
                 };
-                if inside.starts_with(".git") || inside.starts_with(".mycode") || steering::steers(inside) {
+                if inside.starts_with(".git")
+                    || inside.starts_with(".mycode")
+                    || protected_paths::steers(inside)
+                {
                     return ask(format!("it changes {}, which steers other programs", inside.display()));
                 }
                 if self.permission == Permission::Auto || self.rules.writes_allowed() {
@@ -122,8 +125,8 @@ impl Judge<'_> {
     /// The verdict over a command line that starts in `cwd`.
     pub fn command(&self, text: &str, cwd: &Path) -> CommandVerdict {
         let judged = command::judge(text, cwd, self.place);
-        let Judged::Segments(all) = &judged else {
-            let Judged::Unparsed(why) = &judged else {
+        let AssessedCommand::Segments(all) = &judged else {
+            let AssessedCommand::Unparsed(why) = &judged else {
                 return CommandVerdict { verdict: Verdict::Allow, judged, segments: Vec::new() };
             };
             let verdict = match self.permission {
@@ -144,15 +147,15 @@ impl Judge<'_> {
         CommandVerdict { verdict, judged, segments }
     }
 
-    fn segment(&self, segment: &Segment) -> Verdict {
+    fn segment(&self, segment: &AssessedCall) -> Verdict {
         let finding = &segment.finding;
         let reason = || finding.reason.clone();
-        if finding.grade == Grade::Never {
+        if finding.grade == Risk::Never {
             return deny(&format!("{}; if you really want that, do it yourself", finding.reason));
         }
         match self.permission {
             Permission::Full => Verdict::Allow,
-            _ if finding.grade == Grade::Looks => Verdict::Allow,
+            _ if finding.grade == Risk::Looks => Verdict::Allow,
             // No rule is stronger than read-only: nothing may change.
             Permission::ReadOnly => deny(&format!(
                 "the permission is read-only, and `{}` is not known to only look: {}",
@@ -162,7 +165,7 @@ impl Judge<'_> {
             _ if self.rules.segment_allowed(segment) => Verdict::Allow,
             Permission::Ask => ask(reason()),
             Permission::Auto => {
-                let most = if self.confined { Grade::Unsure } else { Grade::Works };
+                let most = if self.confined { Risk::Unsure } else { Risk::Works };
                 if finding.grade <= most { Verdict::Allow } else { ask(reason()) }
             }
         }

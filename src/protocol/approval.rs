@@ -5,17 +5,17 @@ use serde::{Deserialize, Serialize};
 /// Numbers a question within a session, so that a late answer cannot answer another question.
 pub type QuestionId = u64;
 
-/// A question to the person.
+/// A question to the user.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Question {
     /// May this call run?
     Approval(ApprovalRequest),
-    /// The model asks the person (the AskUser tool).
+    /// The model asks the user (the AskUser tool).
     Ask { questions: Vec<AskedQuestion> },
 }
 
-/// A call that needs the person's consent.
+/// A call that needs the user's consent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ApprovalRequest {
     pub call_id: String,
@@ -41,7 +41,7 @@ pub struct AskedQuestion {
     pub options: Vec<String>,
 }
 
-/// The person's answer.
+/// The user's answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Answer {

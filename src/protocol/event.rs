@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::approval::{Question, QuestionId};
-use super::ledger::{ItemStory, LedgerView};
+use super::ledger::{ItemHistory, LedgerView};
 use super::rewind::{RewindDone, RewindPoint, RewindPreview};
 use crate::config::settings::Permission;
 use crate::model::item::{Item, ItemId, ToolResult};
@@ -80,10 +80,10 @@ pub enum Event {
     },
     /// The state of the window after a request was built or answered.
     Window(WindowState),
-    /// The whole ledger, on `ShowContext` and after each change that the person made to it.
+    /// The whole ledger, on `ShowContext` and after each change that the user made to it.
     Ledger(LedgerView),
     /// What became of one item, on `Explain`.
-    Story(ItemStory),
+    Story(ItemHistory),
     Sessions(Vec<SessionRow>),
     /// The points to go back to, newest first.
     RewindPoints(Vec<RewindPoint>),
@@ -91,7 +91,7 @@ pub enum Event {
     Rewound(RewindDone),
     /// Paths relative to the workspace, `/`-separated, folders with a trailing `/`; most useful first.
     Files(Arc<[String]>),
-    /// Something the person should know.
+    /// Something the user should know.
     Notice {
         level: Level,
         text: String,
@@ -196,7 +196,7 @@ impl EndReason {
 pub enum EndReason {
     /// The model has nothing more to do.
     Done,
-    /// The person wanted it; `prompt_returned` as below.
+    /// The user wanted it; `prompt_returned` as below.
     Interrupted {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         prompt_returned: Option<String>,

@@ -1,5 +1,5 @@
 //! What a front end may know of the window's account: the rows, the breaks of the prompt cache, the story of one item,
-//! and what the person can do to an item. Plain data.
+//! and what the user can do to an item. Plain data.
 
 use serde::{Deserialize, Serialize};
 
@@ -45,14 +45,14 @@ pub enum BreakCause {
     Compaction,
     RulesChanged,
     ToolsChanged,
-    /// The person dropped or restored an item.
+    /// The user dropped or restored an item.
     UserEdit,
     Rewind,
     ModelSwitch,
 }
 
 impl BreakCause {
-    /// The words that people see.
+    /// The words that users see.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::TurnEndCompression => "turn-end compression",
@@ -75,10 +75,10 @@ pub struct BreakSum {
     pub tokens_lost: u64,
 }
 
-/// What the person can do to an item.
+/// What the user can do to an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Edit {
+pub enum ContextEdit {
     /// Keep it as it is through compaction.
     Pin,
     Unpin,
@@ -88,7 +88,7 @@ pub enum Edit {
     Restore,
 }
 
-impl Edit {
+impl ContextEdit {
     /// The word that is typed and shown.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -102,7 +102,7 @@ impl Edit {
 
 /// One item's story: where it came from and what was done to it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ItemStory {
+pub struct ItemHistory {
     /// As in the ledger.
     pub id: String,
     pub origin: String,
@@ -114,14 +114,14 @@ pub struct ItemStory {
     pub form: String,
     pub pinned: bool,
     /// What was done to it, oldest first.
-    pub deeds: Vec<Deed>,
+    pub deeds: Vec<ItemEvent>,
     /// How to get at the original.
     pub recall: String,
 }
 
 /// One thing that was done to an item.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Deed {
+pub struct ItemEvent {
     /// How many requests had been sent before.
     pub after_requests: u64,
     /// Such as `masked`, or `pinned`.

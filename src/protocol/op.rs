@@ -1,8 +1,8 @@
 //! What a front end can ask of the agent.
 
 use super::approval::{Answer, QuestionId};
-use super::ledger::Edit;
-use super::rewind::{Part, PointId};
+use super::ledger::ContextEdit;
+use super::rewind::{PointId, RewindScope};
 use crate::config::settings::Permission;
 use crate::model::item::ItemId;
 
@@ -29,7 +29,7 @@ pub enum Op {
     },
     /// Take the last compaction back.
     Uncompact,
-    /// Whether old rounds are summarised by themselves.
+    /// Whether old rounds are summarized by themselves.
     AutoCompact {
         on: bool,
     },
@@ -54,14 +54,14 @@ pub enum Op {
     /// Go back; answered by `Event::Rewound`. `force` overwrites what somebody else changed since.
     Rewind {
         point: PointId,
-        part: Part,
+        part: RewindScope,
         force: bool,
     },
     /// Ask for a fresh `Event::Ledger`.
     ShowContext,
     /// Pin, drop or restore an item: at once, or before the next request of the running turn.
     EditContext {
-        edit: Edit,
+        edit: ContextEdit,
         id: ItemId,
     },
     /// Ask for `Event::Story`; `id` as the ledger shows it.

@@ -17,13 +17,13 @@ pub enum PointId {
 /// What goes back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Part {
+pub enum RewindScope {
     Files,
     Conversation,
     Both,
 }
 
-impl Part {
+impl RewindScope {
     pub fn files(self) -> bool {
         self != Self::Conversation
     }
@@ -32,7 +32,7 @@ impl Part {
         self != Self::Files
     }
 
-    /// The words that people see.
+    /// The words that users see.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Files => "files",
@@ -63,7 +63,7 @@ pub struct RewindPoint {
 /// What happens to one path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum FileDeed {
+pub enum FileAction {
     /// The content from before takes the place of the present one.
     Restore,
     /// It was deleted and comes back.
@@ -74,7 +74,7 @@ pub enum FileDeed {
     Mode,
 }
 
-impl FileDeed {
+impl FileAction {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Restore => "restore",
@@ -90,7 +90,7 @@ impl FileDeed {
 pub struct RewindRow {
     /// Relative to the workspace.
     pub path: String,
-    pub deed: FileDeed,
+    pub deed: FileAction,
     /// Lines that the rewind adds and removes.
     pub plus: u32,
     pub minus: u32,
@@ -114,7 +114,7 @@ pub struct RewindPreview {
 /// What was done.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RewindDone {
-    pub part: Part,
+    pub part: RewindScope,
     /// Paths that are as they were.
     pub done: Vec<String>,
     /// Paths that were left alone, and why.

@@ -1,5 +1,4 @@
 //! The contract between the agent and a model server, and every way in which it can fail.
-//! Knows no dialect and no tool.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -7,18 +6,18 @@ use std::time::Duration;
 use futures_util::stream::BoxStream;
 use thiserror::Error;
 
-use super::wire::told;
 use crate::model::request::Request;
 use crate::model::stream::StreamEvent;
+use crate::provider::wire::context_limit_hint;
 
 /// A running answer. Dropping it cancels the request.
-pub type Answer = BoxStream<'static, Result<StreamEvent, ProviderError>>;
+pub type ReplyStream = BoxStream<'static, Result<StreamEvent, ProviderError>>;
 
 /// A model server.
 pub trait Provider: Send + Sync {
     /// Sends `request` and streams the answer. Tries again by itself where that is safe ([`ProviderError::retry`]),
     /// announcing each new try as `Restarted`; the first `Err` is final and ends the stream.
-    fn stream(&self, request: &Request) -> Answer;
+    fn stream(&self, request: &Request) -> ReplyStream;
 
     /// The exact bytes of the request body, for replay, hashing and size accounting.
     fn body(&self, request: &Request) -> String;
@@ -96,12 +95,12 @@ impl ProviderError {
     /// The window in tokens that a server names when it says that the request does not fit.
     pub fn told_window(&self) -> Option<u64> {
         match self {
-            Self::ContextFull { message } => told::window(message),
+            Self::ContextFull { message } => context_limit_hint::window(message),
             _ => None,
         }
     }
 
-    /// What the person can do about it. `kept` says that the message stands in the session, so that it can go on from there.
+    /// What the user can do about it. `kept` says that the message stands in the session, so that it can go on from there.
     pub fn hint(&self, kept: bool) -> String {
         let again = if kept {
             "nothing is lost: say \"go on\" to continue"

@@ -1,12 +1,12 @@
 //! Model servers. Each dialect is one folder that turns a `Request` into bytes and bytes into `StreamEvent`s; `wire`
 //! holds what every dialect needs to talk HTTP.
 
-pub mod absent;
 pub mod anthropic;
 pub mod api;
+pub mod call_ids;
 pub mod chat;
-pub mod ids;
 pub mod probe;
 pub mod registry;
 pub mod scripted;
+pub mod unconfigured;
 pub mod wire;

@@ -1,5 +1,5 @@
-//! Asks servers about themselves: which local server runs, what models it has, how large a model's window is. All of it
-//! is best effort and bounded in time; nothing of it runs unless it is called. Knows no dialect beyond model lists.
+//! Asks servers about themselves: which local server runs, what models it has, how large a model's window is. All
+//! of it is best effort and bounded in time; nothing of it runs unless it is called.
 
 use std::time::Duration;
 
@@ -7,8 +7,8 @@ use futures_util::future::{join, join_all};
 use reqwest::{Client, Url};
 use serde_json::{Value, json};
 
-use super::wire::http;
 use crate::config::settings::ProviderSettings;
+use crate::provider::wire::http;
 
 /// How long a local server may take to list its models.
 const LOCAL_TIMEOUT: Duration = Duration::from_millis(250);
@@ -39,7 +39,7 @@ pub struct LocalServer {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerWindow {
     pub tokens: u64,
-    /// What the person should know about it, if anything.
+    /// What the user should know about it, if anything.
     pub advice: Option<String>,
 }
 

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::anthropic::provider::Anthropic;
 use super::api::{Provider, ProviderError};
-use super::chat::provider::Chat;
 use super::scripted::Scripted;
 use crate::config::settings::{ProviderKind, ProviderSettings};
+use crate::provider::anthropic::provider::Anthropic;
+use crate::provider::chat::provider::Chat;
 
 /// The provider that `settings` name. Opens no connection and loads no certificates yet.
 ///

@@ -28,10 +28,8 @@ use async_stream::try_stream;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::api::{Answer, Provider, ProviderError};
-use super::chat::body::{self, Flavour};
-use super::ids::Ids;
-use super::wire::retry::{Pace, with_retries};
+use super::api::{Provider, ProviderError, ReplyStream};
+use super::call_ids::CallIds;
 use crate::base::text;
 use crate::config::settings::ProviderSettings;
 use crate::model::call::ToolCall;
@@ -39,6 +37,8 @@ use crate::model::item::{Item, Reasoning};
 use crate::model::request::Request;
 use crate::model::stream::StreamEvent;
 use crate::model::usage::{FinishReason, Usage};
+use crate::provider::chat::body::{self, Flavor};
+use crate::provider::wire::retry::{RetryPolicy, with_retries};
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -75,7 +75,7 @@ struct Failure {
 pub struct Scripted {
     lines: Arc<Mutex<VecDeque<Line>>>,
     total: usize,
-    pace: Pace,
+    pace: RetryPolicy,
     /// Said to whoever asks on after the end; without it that is an error.
     closing: Option<Arc<str>>,
 }
@@ -118,7 +118,7 @@ impl Scripted {
             }
             lines.push_back(parsed);
         }
-        let pace = Pace { first_wait: Duration::from_millis(5), ..Pace::new(60, 4) };
+        let pace = RetryPolicy { first_wait: Duration::from_millis(5), ..RetryPolicy::new(60, 4) };
         Ok(Self { total: lines.len(), lines: Arc::new(Mutex::new(lines)), pace, closing: None })
     }
 
@@ -135,8 +135,8 @@ impl Scripted {
 }
 
 impl Provider for Scripted {
-    fn stream(&self, request: &Request) -> Answer {
-        let (lines, total, ids) = (Arc::clone(&self.lines), self.total, Ids::of(request));
+    fn stream(&self, request: &Request) -> ReplyStream {
+        let (lines, total, ids) = (Arc::clone(&self.lines), self.total, CallIds::of(request));
         let closing = self.closing.clone();
         with_retries(self.pace.clone(), move || {
             let line = lines.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
@@ -146,7 +146,7 @@ impl Provider for Scripted {
     }
 
     fn body(&self, request: &Request) -> String {
-        body::body(request, Flavour { strict: false })
+        body::body(request, Flavor { strict: false })
     }
 
     fn name(&self) -> &'static str {
@@ -160,7 +160,7 @@ impl Line {
     }
 }
 
-fn play(line: Option<Line>, total: usize, mut ids: Ids) -> Answer {
+fn play(line: Option<Line>, total: usize, mut ids: CallIds) -> ReplyStream {
     Box::pin(try_stream! {
         let line = line.ok_or_else(|| ProviderError::Script {
             message: format!("it holds {} and the agent asked for one more", text::plural(total, "answer")),

@@ -1,5 +1,4 @@
-//! BM25F over a small set of documents held in memory: each document is a few weighted fields. Knows nothing of where
-//! the documents come from; that a term counts as one is for `words` to say.
+//! BM25F over a small set of documents held in memory: each document is a few weighted fields.
 
 use std::collections::{HashMap, HashSet};
 
@@ -29,7 +28,7 @@ pub struct Corpus {
 
 /// One document that holds terms of the query.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Hit {
+pub struct ScoredDocument {
     pub document: usize,
     pub score: f64,
     /// The query's terms that it holds, by their place in the query.
@@ -81,7 +80,7 @@ impl Corpus {
     }
 
     /// The documents that hold at least one of the terms, best first; equal ones in the order of adding.
-    pub fn rank(&self, query: &[Term]) -> Vec<Hit> {
+    pub fn rank(&self, query: &[Term]) -> Vec<ScoredDocument> {
         let count = self.documents.len() as f64;
         let mean_length = (self.total_length / count.max(1.0)).max(1.0);
         let rarity: Vec<f64> = query
@@ -91,13 +90,13 @@ impl Corpus {
                 (1.0 + (count - holding + 0.5) / (holding + 0.5)).ln()
             })
             .collect();
-        let mut hits: Vec<Hit> = self
+        let mut hits: Vec<ScoredDocument> = self
             .documents
             .iter()
             .enumerate()
             .filter_map(|(number, document)| {
                 let norm = 1.0 - LENGTH_PENALTY + LENGTH_PENALTY * f64::from(document.length) / mean_length;
-                let mut hit = Hit { document: number, score: 0.0, matched: Vec::new() };
+                let mut hit = ScoredDocument { document: number, score: 0.0, matched: Vec::new() };
                 for (place, term) in query.iter().enumerate() {
                     let Some(count) = document.counts.get(term.text.as_str()) else { continue };
                     let count = f64::from(*count);

@@ -1,4 +1,4 @@
-//! Ranking names by likeness: candidates for what a person types, and the real path nearest to a wrong one.
+//! Ranking names by likeness: candidates for what a user types, and the real path nearest to a wrong one.
 //! Only ever proposes; nothing is opened or changed on its word.
 
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Finding files by name pattern, newest first. Knows nothing of how the answer is shown.
+//! Finding files by name pattern, newest first.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +11,7 @@ use super::walk::Walk;
 
 /// The answer.
 #[derive(Debug, Default)]
-pub struct Found {
+pub struct GlobMatches {
     /// Absolute paths, newest first; equal times by name.
     pub files: Vec<PathBuf>,
     pub total: usize,
@@ -38,7 +38,12 @@ pub fn matcher(pattern: &str, anywhere: bool) -> Result<GlobMatcher, String> {
 }
 
 /// Searches the tree. Blocking; `cancelled` is asked again and again.
-pub fn search(walk: &Walk, glob: &GlobMatcher, limit: usize, cancelled: impl Fn() -> bool + Sync) -> Found {
+pub fn search(
+    walk: &Walk,
+    glob: &GlobMatcher,
+    limit: usize,
+    cancelled: impl Fn() -> bool + Sync,
+) -> GlobMatches {
     let stop = AtomicBool::new(false);
     let files: Mutex<Vec<(SystemTime, PathBuf)>> = Mutex::default();
     let folders: Mutex<Vec<PathBuf>> = Mutex::default();
@@ -67,7 +72,7 @@ pub fn search(walk: &Walk, glob: &GlobMatcher, limit: usize, cancelled: impl Fn(
     folders.sort();
     let total = files.len();
     let files = files.into_iter().take(limit).map(|(_, path)| path).collect();
-    Found { files, total, folders, closed: walked.closed, incomplete: !walked.complete }
+    GlobMatches { files, total, folders, closed: walked.closed, incomplete: !walked.complete }
 }
 
 /// The pattern's leading folders without wildcards, and the rest.

@@ -1,5 +1,5 @@
 //! Searching file contents with ripgrep's own engine, on two cores, with an answer that is the same every time:
-//! sorted by path and line, counted to the end, cut at a limit. Knows nothing of how the answer is shown.
+//! sorted by path and line, counted to the end, cut at a limit.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -25,7 +25,7 @@ pub const LINE_CHARS: usize = 200;
 const MAX_TIME: Duration = Duration::from_secs(20);
 
 /// What to look for.
-pub struct Query {
+pub struct GrepQuery {
     pub matcher: RegexMatcher,
     /// Only files that match, by path relative to the walk's root.
     pub include: Option<GlobMatcher>,
@@ -37,7 +37,7 @@ pub struct Query {
 
 /// One line of the answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line {
+pub struct MatchLine {
     pub number: u64,
     /// Without line end, cut to about [`LINE_CHARS`] characters.
     pub text: String,
@@ -48,7 +48,7 @@ pub struct Line {
 /// The lines of one file; at most `limit` matches are kept.
 #[derive(Clone, Debug, Default)]
 pub struct FileHits {
-    pub lines: Vec<Line>,
+    pub lines: Vec<MatchLine>,
     /// All matching lines of the file.
     pub matches: usize,
     kept: usize,
@@ -56,7 +56,7 @@ pub struct FileHits {
 
 /// The answer.
 #[derive(Debug, Default)]
-pub struct Found {
+pub struct GrepMatches {
     /// In path order; just so many files that `limit` matches are reached.
     pub files: BTreeMap<PathBuf, FileHits>,
     pub total_matches: usize,
@@ -84,7 +84,7 @@ pub fn matcher(pattern: &str, ignore_case: bool) -> Result<RegexMatcher, String>
 }
 
 /// Searches the tree or the single file at `walk.root`. Blocking; `cancelled` is asked again and again.
-pub fn search(walk: &Walk, query: &Query, cancelled: impl Fn() -> bool + Sync) -> Found {
+pub fn search(walk: &Walk, query: &GrepQuery, cancelled: impl Fn() -> bool + Sync) -> GrepMatches {
     let stop = AtomicBool::new(false);
     let totals = [const { AtomicUsize::new(0) }; 4];
     let [matches, files, searched, failed] = &totals;
@@ -115,7 +115,7 @@ pub fn search(walk: &Walk, query: &Query, cancelled: impl Fn() -> bool + Sync) -
     });
     let [total_matches, total_files, searched, failed] = totals.map(AtomicUsize::into_inner);
     let files = kept.into_inner().unwrap_or_else(PoisonError::into_inner);
-    Found {
+    GrepMatches {
         files,
         total_matches,
         total_files,
@@ -126,7 +126,7 @@ pub fn search(walk: &Walk, query: &Query, cancelled: impl Fn() -> bool + Sync) -
     }
 }
 
-fn included(query: &Query, root: &Path, entry: &ignore::DirEntry) -> bool {
+fn included(query: &GrepQuery, root: &Path, entry: &ignore::DirEntry) -> bool {
     // A file that was named itself is searched whatever its name.
     let relative = entry.path().strip_prefix(root).unwrap_or(entry.path());
     entry.depth() == 0 || query.include.as_ref().is_none_or(|glob| glob.is_match(relative))
@@ -159,7 +159,7 @@ fn new_searcher(context: usize) -> Searcher {
 fn search_file(
     searcher: &mut Searcher,
     path: &Path,
-    query: &Query,
+    query: &GrepQuery,
     stop: &AtomicBool,
     matches: &AtomicUsize,
 ) -> (FileHits, bool) {
@@ -175,7 +175,7 @@ fn search_file(
 
 struct Collect<'a> {
     hits: FileHits,
-    query: &'a Query,
+    query: &'a GrepQuery,
     stop: &'a AtomicBool,
     matches: &'a AtomicUsize,
     binary: bool,
@@ -185,7 +185,7 @@ impl Collect<'_> {
     fn push(&mut self, number: Option<u64>, bytes: &[u8], is_match: bool) {
         let focus =
             if is_match { self.query.matcher.find(bytes).ok().flatten().map_or(0, |m| m.start()) } else { 0 };
-        let line = Line { number: number.unwrap_or(0), text: elide_around(bytes, focus), is_match };
+        let line = MatchLine { number: number.unwrap_or(0), text: elide_around(bytes, focus), is_match };
         self.hits.lines.push(line);
     }
 }
@@ -249,8 +249,8 @@ fn elide_around(bytes: &[u8], focus: usize) -> String {
 mod tests {
     use super::*;
 
-    fn query(pattern: &str, limit: usize) -> Query {
-        Query { matcher: matcher(pattern, false).unwrap(), include: None, context: 0, limit }
+    fn query(pattern: &str, limit: usize) -> GrepQuery {
+        GrepQuery { matcher: matcher(pattern, false).unwrap(), include: None, context: 0, limit }
     }
 
     #[test]

@@ -1,5 +1,4 @@
-//! Looking through the workspace: walking, content search, name patterns, fuzzy ranking, terms and their weight. Knows
-//! no tool and no model.
+//! Looking through the workspace: walking, content search, name patterns, fuzzy ranking, terms and their weight.
 
 pub mod bm25;
 pub mod fuzzy;

@@ -1,5 +1,5 @@
 //! Walking the workspace the way git sees it: ignored and hidden files skipped, links not followed, work bounded.
-//! An ignore file that is a FIFO, a device or huge is not waited for. Knows nothing of what is looked for.
+//! An ignore file that is a FIFO, a device or huge is not waited for.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};

@@ -337,7 +337,7 @@ fn is_dense(c: char) -> bool {
         | 0x3400..=0x4DBF | 0x4E00..=0x9FFF | 0xAC00..=0xD7AF | 0xF900..=0xFAFF | 0xFF66..=0xFF9F | 0x20000..=0x3FFFF)
 }
 
-/// Pairs of neighbours; a single character stands for itself.
+/// Pairs of neighbors; a single character stands for itself.
 fn pairs(run: &str, out: &mut Out<'_>) {
     let mut starts = run.char_indices().map(|(at, _)| at).chain([run.len()]);
     let (mut first, mut second) = (starts.next().unwrap_or(0), starts.next().unwrap_or(0));

@@ -1,5 +1,5 @@
-//! Writing a session log: one `write_all` a line, so that a kill loses at most the line being written; a lock on the
-//! file, so that two processes never write one session. Knows nothing of what the lines mean.
+//! Writing a session log: one `write_all` a line, so that a kill loses at most the line being written; a lock on
+//! the file, so that two processes never write one session.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -141,7 +141,7 @@ impl SessionLog {
     }
 }
 
-/// Makes a folder (and its parents) that only the person can read.
+/// Makes a folder (and its parents) that only the user can read.
 ///
 /// # Errors
 /// As `fs::create_dir_all`.

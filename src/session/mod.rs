@@ -1,8 +1,8 @@
 //! The session log: append-only JSONL, written as things happen, never rewritten. It is the truth from which history
 //! is rebuilt; everything else (lists, compressed forms) is derived.
 
-pub mod index;
 pub mod journal;
+pub mod list;
 pub mod log;
 pub mod reader;
 pub mod record;

@@ -1,5 +1,5 @@
-//! Reading a session log. A torn, foreign or damaged line is skipped and counted, never an error: what can be read is
-//! read. Knows nothing of what the records do to a history.
+//! Reading a session log. A torn, foreign or damaged line is skipped and counted, never an error: what can be read
+//! is read.
 
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;

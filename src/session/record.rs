@@ -53,7 +53,7 @@ pub enum Record {
     Request(RequestRecord),
     /// A turn ended.
     TurnEnd { ms: u64, end: TurnEnd },
-    /// Another model answers from here on: the person chose it.
+    /// Another model answers from here on: the user chose it.
     Model { provider: String, model: String },
     /// These items keep their form through compaction from here on, or no longer.
     Pin { items: Vec<ItemId>, pinned: bool },
@@ -103,7 +103,7 @@ pub enum FormName {
 }
 
 impl FormName {
-    /// The word that people see.
+    /// The word that users see.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Full => "full",

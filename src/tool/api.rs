@@ -41,7 +41,7 @@ pub enum Preview {
     Text(String),
     /// A unified diff.
     Diff(String),
-    /// The call can change nothing, whatever the person says: what it would answer.
+    /// The call can change nothing, whatever the user says: what it would answer.
     Vain(Result<Envelope, ToolError>),
 }
 
@@ -62,7 +62,7 @@ pub trait TypedTool: Send + Sync + 'static {
     /// JSON Schema of the arguments, as small as it can be.
     fn schema(&self) -> Value;
 
-    /// What the call will touch. Paths are absolute and normalised.
+    /// What the call will touch. Paths are absolute and normalized.
     ///
     /// # Errors
     /// When the arguments name something that cannot be resolved.

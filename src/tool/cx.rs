@@ -7,24 +7,24 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
-use super::file::state::FileStates;
-use super::plan::todo_board::TodoBoard;
-use super::run::shell::Shell;
-use crate::context::compress::spill::{Limits, Spill};
-use crate::context::compress::vault::Vault;
-use crate::evidence::desk::Desk;
+use crate::evidence::retriever::ContextRetriever;
 use crate::model::item::{Item, ItemId};
-use crate::policy::sandbox::session::Sandbox;
-use crate::policy::sandbox::spec::Confinement;
 use crate::protocol::approval::AskedQuestion;
+use crate::redact::redactor::Redactor;
+use crate::sandbox::session::Sandbox;
+use crate::sandbox::spec::Confinement;
 use crate::session::journal::recorder::Journal;
+use crate::tool::file::state::FileStates;
+use crate::tool::output::{Limits, Spill};
+use crate::tool::plan::todo_board::TodoBoard;
+use crate::tool::run::shell::Shell;
 
-/// Shows a running command's last lines to the person. Called from the tool's own task; must not block.
+/// Shows a running command's last lines to the user. Called from the tool's own task; must not block.
 pub type ProgressSink = Arc<dyn Fn(String) + Send + Sync>;
 
-/// The port through which AskUser reaches the person.
+/// The port through which AskUser reaches the user.
 pub trait Asker: Send + Sync {
-    /// One reply for each question; `None` when the person declined or the turn was interrupted.
+    /// One reply for each question; `None` when the user declined or the turn was interrupted.
     fn ask(&self, questions: Vec<AskedQuestion>) -> BoxFuture<'_, Option<Vec<String>>>;
 }
 
@@ -34,12 +34,12 @@ pub trait Originals: Send + Sync {
     fn original(&self, id: ItemId) -> Option<Arc<Item>>;
 
     /// The items of the whole session that have most to do with `query`, best first.
-    fn search(&self, query: &str, most: usize) -> Vec<Hit>;
+    fn search(&self, query: &str, most: usize) -> Vec<RecallMatch>;
 }
 
 /// An item that a search found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Hit {
+pub struct RecallMatch {
     pub id: ItemId,
     /// [`Item::kind`].
     pub kind: String,
@@ -54,7 +54,7 @@ pub struct ToolCx {
     pub root: Arc<PathBuf>,
     /// The current todo list.
     pub todos: Arc<TodoBoard>,
-    /// Cancelled when the person interrupts the turn.
+    /// Cancelled when the user interrupts the turn.
     pub cancel: CancellationToken,
     pub progress: ProgressSink,
     /// `None` where nobody can be asked (headless, sub-agents).
@@ -70,7 +70,7 @@ pub struct ToolCx {
     /// Where output goes that is too large for the window.
     pub spill: Arc<Spill>,
     /// Secrets that were met, and what stands for them.
-    pub vault: Arc<Vault>,
+    pub vault: Arc<Redactor>,
     /// The largest observation: a share of the window.
     pub observation: Limits,
     /// `None` where no session is kept.
@@ -78,7 +78,7 @@ pub struct ToolCx {
     /// What makes changes undoable; `None` where no session is kept.
     pub journal: Option<Arc<Journal>>,
     /// Finds files for a task; `None` where the project has no state folder.
-    pub evidence: Option<Arc<Desk>>,
+    pub evidence: Option<Arc<ContextRetriever>>,
 }
 
 impl ToolCx {

@@ -1,11 +1,21 @@
-//! The list of tools: one line each, in the order in which the model sees them. Knows nothing else of them.
+//! The list of tools: one line each, in the order in which the model sees them.
 
 use super::api::{Tool, ToolError};
-use super::file::{edit::Edit, multi_edit::MultiEdit, read::Read, write::Write};
-use super::find::{glob::Glob, grep::Grep, locate::Locate, ls::Ls};
-use super::plan::{ask_user::AskUser, note::Note, recall::Recall, todo::TodoWrite};
-use super::run::{bash::Bash, job::Job};
 use crate::search::fuzzy;
+use crate::tool::file::edit::Edit;
+use crate::tool::file::multi_edit::MultiEdit;
+use crate::tool::file::read::Read;
+use crate::tool::file::write::Write;
+use crate::tool::find::glob::Glob;
+use crate::tool::find::grep::Grep;
+use crate::tool::find::locate::Locate;
+use crate::tool::find::ls::Ls;
+use crate::tool::plan::ask_user::AskUser;
+use crate::tool::plan::note::Note;
+use crate::tool::plan::recall::Recall;
+use crate::tool::plan::todo::TodoWrite;
+use crate::tool::run::bash::Bash;
+use crate::tool::run::job::Job;
 
 /// All built-in tools. The order is part of the stable prefix: append, don't reorder.
 pub fn builtin() -> Vec<Box<dyn Tool>> {

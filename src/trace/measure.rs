@@ -1,6 +1,6 @@
-//! Counts what a stream of requests costs (CONTEXT.md): input tokens, the part a prompt cache would have served, peak and
-//! overflows. Works on messages in Chat Completions form, because "the first changed message" is one of those.
-//! Knows no policy.
+//! Counts what a stream of requests costs (CONTEXT.md): input tokens, the part a prompt cache would have served,
+//! peak and overflows. Works on messages in Chat Completions form, because "the first changed message" is one of
+//! those.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -8,9 +8,9 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::verbatim::{Need, View};
-use crate::context::budget::tokens;
+use crate::context::tokens::estimate;
 use crate::model::request::{Message, Request};
-use crate::provider::chat::body::{self, Flavour};
+use crate::provider::chat::body::{self, Flavor};
 
 /// A prompt cache counts in steps of this many tokens, and serves nothing under [`MIN_TOKENS`].
 const STEP_TOKENS: u64 = 128;
@@ -114,7 +114,7 @@ impl<'a> Meter<'a> {
     /// Takes up a request; gives its messages as sent.
     pub fn take(&mut self, n: usize, ts: Option<f64>, messages: &[Message]) -> &[Sent] {
         let same = self.previous.iter().zip(messages).take_while(|(a, b)| a == b).count();
-        // Neighbours of an assistant share one wire message: go back to where the first changed one begins.
+        // Neighbors of an assistant share one wire message: go back to where the first changed one begins.
         let begins = |at: usize| at == 0 || !is_assistant(&messages[at]) || !is_assistant(&messages[at - 1]);
         let mut from = same.min(messages.len().saturating_sub(1));
         while from > 0 && !begins(from) {
@@ -173,7 +173,7 @@ fn is_assistant(message: &Message) -> bool {
 
 fn wire(messages: &[Message]) -> Vec<Value> {
     let request = Request { messages: messages.to_vec(), ..Request::default() };
-    body::messages(&request, Flavour { strict: false })
+    body::messages(&request, Flavor { strict: false })
 }
 
 fn sent(value: Value) -> Sent {
@@ -185,12 +185,12 @@ fn sent(value: Value) -> Sent {
 
 /// Estimated tokens of a message in Chat Completions form.
 pub fn message_tokens(message: &Value) -> u64 {
-    let text = |value: &Value| u64::from(tokens::estimate(value.as_str().unwrap_or_default()));
+    let text = |value: &Value| u64::from(estimate::estimate(value.as_str().unwrap_or_default()));
     let calls = message["tool_calls"].as_array().map_or(0, |calls| {
         calls
             .iter()
             .map(|call| text(&call["function"]["name"]) + text(&call["function"]["arguments"]) + 8)
             .sum()
     });
-    text(&message["content"]) + calls + u64::from(tokens::MESSAGE_OVERHEAD)
+    text(&message["content"]) + calls + u64::from(estimate::MESSAGE_OVERHEAD)
 }

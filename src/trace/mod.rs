@@ -1,12 +1,12 @@
 //! Judging context policies offline: recorded sessions are replayed, request by request, under the code that the live
 //! agent uses. Knows the context engine and one wire format; knows no network, no tool and no front end.
 
-pub mod convert;
+pub mod call_shape;
+pub mod events;
 pub mod measure;
 pub mod policy;
 pub mod reader;
 pub mod session;
-pub mod shape;
 pub mod simulate;
 pub mod table;
 pub mod verbatim;

@@ -1,5 +1,4 @@
 //! Reads recorded sessions: JSONL, plain or gzipped (the format is in the README of the traces: one event a line).
-//! Knows nothing of what the events mean for a context; a damaged line is counted, not fatal.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -81,7 +80,7 @@ pub fn files(path: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Reads one recording; gzip is recognised by its first bytes.
+/// Reads one recording; gzip is recognized by its first bytes.
 ///
 /// # Errors
 /// When the file cannot be read or unpacked.

@@ -3,23 +3,24 @@
 
 use std::sync::Arc;
 
-use super::convert::Beat;
+use super::events::ReplayEvent;
 use super::policy::Policy;
 use crate::config::settings::{ContextSettings, Profile};
-use crate::context::budget::cache_model::COLD_AFTER_MS;
-use crate::context::history::batch::Batch;
-use crate::context::history::ladder::{self, Ladder, Measure, Room};
+use crate::context::compaction::batch::Batch;
+use crate::context::compaction::cache_model::COLD_AFTER_MS;
+use crate::context::compaction::policy::{self, Situation};
+use crate::context::compaction::reductions;
+use crate::context::compaction::stages::{self, CompactionStage, CompactionStages, Room};
+use crate::context::history::ingest;
 use crate::context::history::manager::HistoryManager;
 use crate::context::history::normalize;
-use crate::context::history::steward::{self, Situation};
-use crate::context::history::{ingest, relief};
 use crate::model::item::{Item, ItemId, Summary};
 use crate::model::request::Message;
 use crate::session::record::FormName;
 
 /// Plays the beats; `sink` gets the number, the time and the messages of each request.
 pub fn play(
-    beats: &[Beat],
+    beats: &[ReplayEvent],
     policy: Policy,
     settings: &ContextSettings,
     mut sink: impl FnMut(usize, Option<f64>, &[Message]),
@@ -27,8 +28,8 @@ pub fn play(
     let mut player = Player { history: HistoryManager::default(), settings, next_id: 1, last_ts: None };
     for beat in beats {
         match beat {
-            Beat::Item(item) => player.take(item, policy),
-            Beat::Request { n, ts } => {
+            ReplayEvent::Item(item) => player.take(item, policy),
+            ReplayEvent::Request { n, ts } => {
                 player.before_request(policy, *ts);
                 let messages: Vec<Message> =
                     player.history.entries().iter().filter_map(|entry| entry.message().cloned()).collect();
@@ -52,7 +53,7 @@ impl Player<'_> {
         if item.begins_round() {
             self.history.end_turn();
             if policy == Policy::Seed {
-                let batch = relief::in_finished_rounds(&self.history, FormName::Compressed);
+                let batch = reductions::in_finished_rounds(&self.history, FormName::Compressed);
                 self.adopt(batch);
             }
         }
@@ -100,7 +101,7 @@ impl Player<'_> {
             fixed_tokens: 0,
             scale: 1.0,
         };
-        for batch in steward::before_request(&self.history, &situation) {
+        for batch in policy::before_request(&self.history, &situation) {
             self.history.adopt(&batch);
         }
         self.guard();
@@ -111,35 +112,37 @@ impl Player<'_> {
     fn guard(&mut self) {
         let settings = self.settings;
         let most = settings.room_tokens();
-        if self.history.tokens() >= steward::limit(settings) {
-            let landing = steward::low_water(settings);
-            self.climb(Ladder::gentle(), Room { most, landing }, |history| history.tokens() <= landing);
+        if self.history.tokens() >= policy::limit(settings) {
+            let landing = policy::low_water(settings);
+            self.climb(CompactionStages::gentle(), Room { most, landing }, |history| {
+                history.tokens() <= landing
+            });
         }
         if self.history.ceiling() > most {
             let room = Room { most, landing: most * 7 / 10 };
-            self.climb(Ladder::hard(), room, |history| history.ceiling() <= most);
+            self.climb(CompactionStages::hard(), room, |history| history.ceiling() <= most);
         }
     }
 
-    fn climb(&mut self, mut ladder: Ladder, room: Room, fits: impl Fn(&HistoryManager) -> bool) {
+    fn climb(&mut self, mut ladder: CompactionStages, room: Room, fits: impl Fn(&HistoryManager) -> bool) {
         while !fits(&self.history)
             && let Some(measure) = ladder.climb(&self.history, room)
         {
             match measure {
-                Measure::Adopt(batches) => {
+                CompactionStage::Adopt(batches) => {
                     for batch in &batches {
                         self.history.adopt(batch);
                     }
                 }
-                Measure::Summarise => self.archive(),
-                Measure::Archive { before, summary } => self.replace(before, summary),
+                CompactionStage::Summarize => self.archive(),
+                CompactionStage::Archive { before, summary } => self.replace(before, summary),
             }
         }
     }
 
     fn archive(&mut self) {
-        if let Some(Measure::Archive { before, summary }) =
-            ladder::without_model(&self.history, self.settings.window_tokens)
+        if let Some(CompactionStage::Archive { before, summary }) =
+            stages::without_model(&self.history, self.settings.window_tokens)
         {
             self.replace(before, summary);
         }

@@ -7,13 +7,13 @@ use super::policy::Policy;
 use crate::base::text;
 
 /// One policy's row.
-pub struct Row {
+pub struct PolicyRow {
     pub policy: Policy,
     pub sums: Sums,
 }
 
 /// The table, costs relative to `raw`.
-pub fn render(rows: &[Row], raw_cost: f64, cached_price: f64) -> String {
+pub fn render(rows: &[PolicyRow], raw_cost: f64, cached_price: f64) -> String {
     let mut out = format!(
         "{:<8} {:>8} {:>9} {:>9} {:>6} {:>6} {:>8} {:>9} {:>9}\n",
         "policy", "requests", "input", "uncached", "hit %", "cost", "peak p95", "overflows", "verbatim %"
@@ -37,7 +37,7 @@ pub fn render(rows: &[Row], raw_cost: f64, cached_price: f64) -> String {
 }
 
 /// The same for programs.
-pub fn to_json(rows: &[Row], raw_cost: f64, cached_price: f64, window: u64, files: usize) -> Value {
+pub fn to_json(rows: &[PolicyRow], raw_cost: f64, cached_price: f64, window: u64, files: usize) -> Value {
     let policies: Vec<Value> = rows
         .iter()
         .map(|row| {

@@ -1,13 +1,13 @@
-//! What later calls used of what had been seen before, and whether a request still held it word for word: identifiers and
-//! file names of a call's arguments, and the lines that an edit quotes. Only what had occurred earlier in the session
-//! counts; a name that the model made up needs no context. Knows no policy.
+//! What later calls used of what had been seen before, and whether a request still held it word for word:
+//! identifiers and file names of a call's arguments, and the lines that an edit quotes. Only what had occurred
+//! earlier in the session counts; a name that the model made up needs no context.
 
 use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-use super::convert::Beat;
-use crate::context::history::words;
+use super::events::ReplayEvent;
+use crate::context::compress::identifiers;
 use crate::model::item::Item;
 
 /// The shortest quoted line that counts, in characters without the indentation.
@@ -36,7 +36,7 @@ impl Need {
 
 /// For each request, what the calls of its answer used of earlier text. Each thing counts where a call uses it first: from
 /// then on it stands in the agent's own words too, and counting it again would only flatter every policy alike.
-pub fn needs(beats: &[Beat]) -> Vec<Vec<Need>> {
+pub fn needs(beats: &[ReplayEvent]) -> Vec<Vec<Need>> {
     let mut all: Vec<Vec<Need>> = Vec::new();
     let mut earlier = View::default();
     let mut counted: HashSet<Need> = HashSet::new();
@@ -44,11 +44,11 @@ pub fn needs(beats: &[Beat]) -> Vec<Vec<Need>> {
     let mut fresh: Vec<String> = Vec::new();
     for beat in beats {
         match beat {
-            Beat::Request { .. } => {
+            ReplayEvent::Request { .. } => {
                 fresh.drain(..).for_each(|text| earlier.add_text(&text));
                 all.push(Vec::new());
             }
-            Beat::Item(item) => {
+            ReplayEvent::Item(item) => {
                 if let (Item::ToolCall(call), Some(list)) = (&**item, all.last_mut()) {
                     let args: Value = serde_json::from_str(&call.args).unwrap_or_default();
                     let used = of_args(&args);
@@ -78,10 +78,10 @@ pub fn needs(beats: &[Beat]) -> Vec<Vec<Need>> {
 fn of_args(args: &Value) -> Vec<Need> {
     let mut needs = HashSet::new();
     collect(args, "", &mut |key, text| {
-        for name in words::identifiers(text) {
+        for name in identifiers::identifiers(text) {
             needs.insert(Need::Name(name.to_owned()));
         }
-        for file in words::file_names(text) {
+        for file in identifiers::file_names(text) {
             needs.insert(Need::File(file.to_owned()));
         }
         if QUOTED.contains(&key) {
@@ -121,10 +121,10 @@ impl View {
     }
 
     pub fn add_text(&mut self, text: &str) {
-        for name in words::identifiers(text).collect::<HashSet<_>>() {
+        for name in identifiers::identifiers(text).collect::<HashSet<_>>() {
             *self.names.entry(name.to_owned()).or_default() += 1;
         }
-        for file in words::file_names(text).collect::<HashSet<_>>() {
+        for file in identifiers::file_names(text).collect::<HashSet<_>>() {
             *self.files.entry(file.to_owned()).or_default() += 1;
         }
         *self.texts.entry(text.to_owned()).or_default() += 1;
@@ -133,10 +133,10 @@ impl View {
     /// Takes a message out again.
     pub fn remove(&mut self, message: &Value) {
         for text in texts_of(message) {
-            for name in words::identifiers(&text).collect::<HashSet<_>>() {
+            for name in identifiers::identifiers(&text).collect::<HashSet<_>>() {
                 lower(&mut self.names, name);
             }
-            for file in words::file_names(&text).collect::<HashSet<_>>() {
+            for file in identifiers::file_names(&text).collect::<HashSet<_>>() {
                 lower(&mut self.files, file);
             }
             lower(&mut self.texts, &text);

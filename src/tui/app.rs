@@ -3,21 +3,21 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::composer::editor::Composer;
 use super::msg::Cmd;
-use super::popup::commands::CommandsPopup;
-use super::popup::context::ContextPopup;
-use super::popup::files::FilesPopup;
-use super::popup::question::OpenQuestion;
-use super::popup::rewind::RewindPicker;
-use super::popup::sessions::SessionPicker;
-use super::theme::Theme;
-use super::transcript::entry::{Entry, Kind};
-use super::transcript::live::Live;
 use crate::model::item::ItemId;
 use crate::protocol::event::{JobRow, Level, SessionInfo, WindowState};
-use crate::protocol::ledger::Edit;
+use crate::protocol::ledger::ContextEdit;
 use crate::protocol::op::Op;
+use crate::tui::composer::editor::Composer;
+use crate::tui::popup::commands::CommandsPopup;
+use crate::tui::popup::context::ContextPopup;
+use crate::tui::popup::files::FilesPopup;
+use crate::tui::popup::question::OpenQuestion;
+use crate::tui::popup::rewind::RewindPicker;
+use crate::tui::popup::sessions::SessionPicker;
+use crate::tui::render::theme::Theme;
+use crate::tui::transcript::entry::{Entry, EntryKind};
+use crate::tui::transcript::live::Live;
 
 /// A running turn.
 #[derive(Clone, Debug, Default)]
@@ -104,7 +104,7 @@ pub struct App {
     /// A short word in the status line until the next key.
     pub hint: Option<String>,
     /// The kind of the last printed piece.
-    pub last_printed: Option<Kind>,
+    pub last_printed: Option<EntryKind>,
     outbox: Vec<Cmd>,
 }
 
@@ -145,7 +145,7 @@ impl App {
         usize::from(self.size.0).saturating_sub(3).max(1)
     }
 
-    /// Whether the spinner must move. A turn that waits for the person stands still.
+    /// Whether the spinner must move. A turn that waits for the user stands still.
     pub fn needs_tick(&self) -> bool {
         (self.turn.is_some() && self.questions.is_empty()) || self.compacting.is_some()
     }
@@ -189,13 +189,13 @@ impl App {
         self.send(Op::Submit { text });
     }
 
-    /// Whether the open context popup has the keys: a question that the person has turned to comes first.
+    /// Whether the open context popup has the keys: a question that the user has turned to comes first.
     pub fn shows_context(&self) -> bool {
         self.context.is_some() && !self.questions.first().is_some_and(|question| question.armed)
     }
 
     /// Asks for an edit of the context, and says so where it must wait.
-    pub fn edit_context(&mut self, edit: Edit, id: ItemId) {
+    pub fn edit_context(&mut self, edit: ContextEdit, id: ItemId) {
         self.send(Op::EditContext { edit, id });
         if self.turn.is_some() {
             self.notice(Level::Info, format!("{} {id}: done before the next request.", edit.as_str()));

@@ -2,9 +2,9 @@
 
 use crossterm::event::KeyEvent;
 
-use super::transcript::entry::Entry;
 use crate::protocol::event::Event;
 use crate::protocol::op::Op;
+use crate::tui::transcript::entry::Entry;
 
 /// One thing that happened.
 #[derive(Clone, Debug)]

@@ -19,16 +19,16 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::time::Instant;
 
 use super::app::App;
-use super::burst::Gatherer;
 use super::msg::{Cmd, Msg};
-use super::screen::Screen;
-use super::terminal::{self, Output};
-use super::theme::Theme;
-use super::transcript::entry::{Entry, Kind};
-use super::update::update;
-use super::view;
 use crate::protocol::event::{Event, Level};
 use crate::protocol::op::Op;
+use crate::tui::render::theme::Theme;
+use crate::tui::render::view;
+use crate::tui::terminal::paste_detector::PasteDetector;
+use crate::tui::terminal::screen::Screen;
+use crate::tui::terminal::setup::{self, Output};
+use crate::tui::transcript::entry::{Entry, EntryKind};
+use crate::tui::update::on_message::update;
 
 /// At most so many frames: 60 a second.
 const FRAME: Duration = Duration::from_millis(16);
@@ -44,14 +44,14 @@ const BATCH: usize = 64;
 pub struct TuiOptions {
     /// Sent as the first message.
     pub initial_prompt: Option<String>,
-    /// No colours (`NO_COLOR` is honoured in any case).
+    /// No colors (`NO_COLOR` is honored in any case).
     pub no_color: bool,
 }
 
 /// Why the interface ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TuiOutcome {
-    /// The person left.
+    /// The user left.
     Quit,
     /// The agent ended by itself.
     AgentGone,
@@ -60,7 +60,7 @@ pub enum TuiOutcome {
 }
 
 /// Runs the interface until it ends. `Op::Shutdown` has been sent when this returns, and the terminal is restored.
-/// Call [`terminal::usable`] before.
+/// Call [`setup::usable`] before.
 ///
 /// # Errors
 /// Those of the terminal.
@@ -71,7 +71,7 @@ pub async fn run(
 ) -> io::Result<TuiOutcome> {
     // Before the size is asked for: the key reader would hear only of changes after its first key wait.
     let resized = signal(SignalKind::window_change())?;
-    let greeting = terminal::enter()?;
+    let greeting = setup::enter()?;
     let _restore = Restore;
     let (columns, rows) = crossterm::terminal::size()?;
     let no_color = options.no_color || std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
@@ -103,7 +103,7 @@ struct Restore;
 
 impl Drop for Restore {
     fn drop(&mut self) {
-        terminal::leave();
+        setup::leave();
     }
 }
 
@@ -112,7 +112,7 @@ impl Drop for Restore {
 struct Printed {
     waiting: Vec<Line<'static>>,
     kept: VecDeque<Entry>,
-    last: Option<Kind>,
+    last: Option<EntryKind>,
 }
 
 struct Front {
@@ -147,7 +147,7 @@ impl Front {
         let mut go_on = signal(SignalKind::from_raw(Signal::CONT.as_raw()))?;
         let gone = hung_up();
         tokio::pin!(gone);
-        let mut gatherer = Gatherer::default();
+        let mut gatherer = PasteDetector::default();
         let mut batch = Vec::with_capacity(BATCH);
         let mut last_frame = Instant::now();
         let mut next_beat = Instant::now();
@@ -173,7 +173,7 @@ impl Front {
                         for msg in burst.events.into_iter().filter_map(message) {
                             next = next.max(self.take_in(msg));
                         }
-                        terminal::rearm_waiting_input();
+                        setup::rearm_waiting_input();
                         if burst.ended {
                             return Ok(TuiOutcome::Signal(Signal::HUP.as_raw()));
                         }
@@ -181,7 +181,7 @@ impl Front {
                     Some(Err(_)) | None => return Ok(TuiOutcome::Signal(Signal::HUP.as_raw())),
                 },
                 _ = resized.recv() => {
-                    terminal::rearm_input();
+                    setup::rearm_input();
                     let (columns, rows) = crossterm::terminal::size()?;
                     next = self.take_in(Msg::Resize(columns, rows));
                 }
@@ -195,14 +195,14 @@ impl Front {
                 _ = hangup.recv() => return Ok(TuiOutcome::Signal(Signal::HUP.as_raw())),
                 _ = interrupt.recv() => return Ok(TuiOutcome::Signal(Signal::INT.as_raw())),
                 () = &mut gone => return Ok(TuiOutcome::Signal(Signal::HUP.as_raw())),
-                () = terminal::given_back() => self.take_back()?,
+                () = setup::given_back() => self.take_back()?,
                 _ = stop.recv() => {
                     if !std::mem::take(&mut own_stop) {
                         next = Next::Suspend;
                     }
                 }
                 _ = go_on.recv() => {
-                    terminal::enter_again()?;
+                    setup::enter_again()?;
                     next = Next::Redraw;
                 }
                 count = events.recv_many(&mut batch, BATCH) => {
@@ -262,7 +262,7 @@ impl Front {
 
     /// Takes the terminal again after a panic elsewhere; its message has been printed and stays in the scrollback.
     fn take_back(&mut self) -> io::Result<()> {
-        terminal::enter_again()?;
+        setup::enter_again()?;
         self.screen.scroll_away()?;
         let text = "A part of the program failed; its message is in the scrollback above. Please report it.";
         self.app.notice(Level::Error, text);
@@ -311,11 +311,11 @@ impl Front {
     fn suspend(&mut self) -> io::Result<()> {
         self.screen.leave()?;
         self.output.send()?;
-        terminal::leave();
+        setup::leave();
         // The group: whoever started us (a script, cargo) must stop too, or the shell would go on waiting.
         let _ = kill_current_process_group(Signal::TSTP);
         let _ = kill_process(getpid(), Signal::STOP);
-        terminal::enter_again()?;
+        setup::enter_again()?;
         self.screen.scroll_away()
     }
 }

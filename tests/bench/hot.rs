@@ -4,16 +4,16 @@ use std::sync::Arc;
 
 use divan::{Bencher, black_box};
 use mycode::config::settings::{ContextSettings, Origin};
-use mycode::context::budget::tokens;
 use mycode::context::builder;
-use mycode::context::compress::redact;
+use mycode::context::compaction::policy::{self, Situation};
 use mycode::context::history::manager::HistoryManager;
-use mycode::context::history::steward::{self, Situation};
 use mycode::context::layer::LayerInputs;
-use mycode::context::parts::{Part, Parts};
+use mycode::context::parts::{FixedPart, FixedParts};
+use mycode::context::tokens::estimate;
 use mycode::model::call::ToolCall;
 use mycode::model::envelope::Envelope;
 use mycode::model::item::{Item, ItemId, ToolResult, UserMessage};
+use mycode::redact::detector;
 
 fn history(items: u64) -> HistoryManager {
     let mut history = HistoryManager::default();
@@ -36,10 +36,10 @@ fn history(items: u64) -> HistoryManager {
 #[divan::bench(args = [100, 1_000, 10_000])]
 fn context_build(bencher: Bencher, items: u64) {
     let history = history(items);
-    let parts = Parts {
-        system: Part::new("You are an agent.".into()),
-        recap: Some(Part::new("[1/2] In progress: x.".into())),
-        ..Parts::default()
+    let parts = FixedParts {
+        system: FixedPart::new("You are an agent.".into()),
+        recap: Some(FixedPart::new("[1/2] In progress: x.".into())),
+        ..FixedParts::default()
     };
     let inputs = LayerInputs { parts: &parts, history: &history };
     bencher.bench(|| builder::build(black_box(&inputs)));
@@ -69,15 +69,15 @@ fn context_step(bencher: Bencher, items: u64) {
         history.count_request();
         let settings = ContextSettings::for_window(128_000, Origin::User);
         let situation = Situation { settings: &settings, cold: false, fixed_tokens: 2_000, scale: 1.0 };
-        for batch in steward::before_request(&history, &situation) {
+        for batch in policy::before_request(&history, &situation) {
             history.adopt(&batch);
         }
     }
     let settings = ContextSettings::for_window(128_000, Origin::User);
-    let parts = Parts { system: Part::new("You are an agent.".into()), ..Parts::default() };
+    let parts = FixedParts { system: FixedPart::new("You are an agent.".into()), ..FixedParts::default() };
     bencher.bench(|| {
         let situation = Situation { settings: &settings, cold: false, fixed_tokens: 2_000, scale: 1.0 };
-        let batches = steward::before_request(black_box(&history), &situation);
+        let batches = policy::before_request(black_box(&history), &situation);
         let inputs = LayerInputs { parts: &parts, history: &history };
         (batches, history.ceiling(), builder::build(&inputs))
     });
@@ -90,7 +90,7 @@ fn megabyte() -> String {
 #[divan::bench]
 fn token_estimate_1mb(bencher: Bencher) {
     let text = megabyte();
-    bencher.bench(|| tokens::estimate(black_box(&text)));
+    bencher.bench(|| estimate::estimate(black_box(&text)));
 }
 
 #[divan::bench]
@@ -102,5 +102,5 @@ fn token_estimate_1mb_baseline_char_count(bencher: Bencher) {
 #[divan::bench]
 fn redact_1mb(bencher: Bencher) {
     let text = megabyte();
-    bencher.bench(|| redact::redact(black_box(&text)).len());
+    bencher.bench(|| detector::redact(black_box(&text)).len());
 }

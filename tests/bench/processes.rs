@@ -6,7 +6,8 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use crate::support::answer::{Reply, answer};
+use crate::support::answer::Reply;
+use crate::support::answer::answer;
 use crate::support::server::{FakeServer, Recorded};
 use crate::support::tokens;
 use crate::support::workplace::Workplace;

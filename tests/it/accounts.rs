@@ -3,20 +3,20 @@
 
 use std::sync::Arc;
 
-use mycode::context::budget::size;
-use mycode::context::budget::tokens::Calibration;
 use mycode::context::builder;
 use mycode::context::history::manager::HistoryManager;
 use mycode::context::layer::LayerInputs;
-use mycode::context::parts::{Part, Parts, Schemas};
+use mycode::context::parts::{FixedPart, FixedParts, Schemas};
+use mycode::context::tokens::estimate::Calibration;
+use mycode::context::tokens::request_size;
 use mycode::model::call::{ToolCall, ToolSpec};
 use mycode::model::envelope::Envelope;
 use mycode::model::fingerprint;
 use mycode::model::item::{Item, ItemId, Reasoning, Summary, ToolResult, UserMessage};
 use mycode::protocol::event::Event;
-use mycode::protocol::ledger::{Edit, LedgerView};
+use mycode::protocol::ledger::{ContextEdit, LedgerView};
 use mycode::protocol::op::Op;
-use mycode::provider::chat::body::{self, Flavour};
+use mycode::provider::chat::body::{self, Flavor};
 use mycode::session::record::FormName;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -25,7 +25,8 @@ use crate::support::agent::TestAgent;
 use crate::support::answer::answer;
 use crate::support::server::FakeServer;
 use crate::support::tokens;
-use crate::support::workplace::{Workplace, passage};
+use crate::support::workplace::Workplace;
+use crate::support::workplace::passage;
 
 /// What is put into a history.
 #[derive(Clone, Debug)]
@@ -121,19 +122,19 @@ fn history(things: &[(Thing, Option<FormName>)], archive: Option<usize>) -> Hist
     history
 }
 
-fn parts(law: bool, todos: bool) -> Parts {
+fn parts(law: bool, todos: bool) -> FixedParts {
     let spec = |n: usize| ToolSpec {
         name: format!("Tool{n}").into(),
         description: passage(n, 6).into(),
         schema: json!({"type": "object", "properties": {"path": {"type": "string"}, "limit": {"type": "integer"}}}),
     };
-    Parts {
-        system: Part::new(passage(50, 40).into()),
+    FixedParts {
+        system: FixedPart::new(passage(50, 40).into()),
         schemas: Schemas::new((0..4).map(spec).collect()),
-        law: law.then(|| Part::new(passage(80, 30).into())),
+        law: law.then(|| FixedPart::new(passage(80, 30).into())),
         recap: todos
-            .then(|| Part::new("<system-reminder>Todos [1/2] In progress: x.</system-reminder>".into())),
-        ..Parts::default()
+            .then(|| FixedPart::new("<system-reminder>Todos [1/2] In progress: x.</system-reminder>".into())),
+        ..FixedParts::default()
     }
 }
 
@@ -150,11 +151,11 @@ proptest! {
         let history = history(&things, archive);
         let parts = parts(law, todos);
         let built = builder::build(&LayerInputs { parts: &parts, history: &history });
-        prop_assert_eq!(built.ledger.total(), size::request_tokens(&built.request));
+        prop_assert_eq!(built.ledger.total(), request_size::request_tokens(&built.request));
         prop_assert_eq!(&built.fingerprints, &fingerprint::Parts::of(&built.request));
         // Exact counts take the place of estimates one by one; whatever they are, nothing is counted twice or lost.
         let mut exact = history.clone();
-        exact.refine(|_, message| Some(size::message_tokens(message) + 7));
+        exact.refine(|_, message| Some(request_size::message_tokens(message) + 7));
         let refined = builder::build(&LayerInputs { parts: &parts, history: &exact }).ledger;
         let counted = refined.rows.iter().filter(|row| row.counted).count() as u64;
         prop_assert_eq!(refined.total(), built.ledger.total() + 7 * counted);
@@ -167,7 +168,7 @@ proptest! {
         prop_assert_eq!(rows, 2 + usize::from(law), "a row for each message, and one for each fixed part");
         // Thinking without a server's own mark is not sent back in this dialect, and not counted by servers.
         if !things.iter().any(|(thing, _)| matches!(thing, Thing::Think(_))) {
-            let wire: Value = serde_json::from_str(&body::body(&built.request, Flavour { strict: true })).unwrap();
+            let wire: Value = serde_json::from_str(&body::body(&built.request, Flavor { strict: true })).unwrap();
             let real = tokens::of_request(&wire) as f64;
             let off = (built.ledger.total() as f64 / real - 1.0).abs() * 100.0;
             let band = Calibration::default().error_percent();
@@ -200,8 +201,8 @@ async fn the_ledger_is_shown_and_edits_wait_while_a_turn_runs() {
     let row = |ledger: &LedgerView| ledger.rows.iter().find(|row| row.id == "#3").unwrap().clone();
     let before = row(&agent.until(ledger).await);
     assert!(before.origin.starts_with("Read a.txt") && before.form == "full", "{before:?}");
-    agent.send(Op::EditContext { edit: Edit::Drop, id: ItemId(3) });
-    agent.send(Op::EditContext { edit: Edit::Drop, id: ItemId(1) });
+    agent.send(Op::EditContext { edit: ContextEdit::Drop, id: ItemId(3) });
+    agent.send(Op::EditContext { edit: ContextEdit::Drop, id: ItemId(1) });
     // Both have been taken up when this is answered.
     agent.send(Op::Explain { id: "3".to_owned() });
     agent.until(|event| matches!(event, Event::Story(_)).then_some(())).await;

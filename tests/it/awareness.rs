@@ -6,7 +6,9 @@ use serde_json::{Value, json};
 use crate::support::agent::TestAgent;
 use crate::support::answer::answer;
 use crate::support::server::FakeServer;
-use crate::support::tools::{Bench, assert_error, assert_ok};
+use crate::support::tools::Bench;
+use crate::support::tools::assert_error;
+use crate::support::tools::assert_ok;
 use crate::support::workplace::Workplace;
 
 fn config(server: &FakeServer) -> String {

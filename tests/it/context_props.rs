@@ -4,10 +4,11 @@
 use std::sync::Arc;
 
 use mycode::config::settings::{ContextSettings, Origin, Profile};
-use mycode::context::history::batch::Batch;
+use mycode::context::compaction::batch::Batch;
+use mycode::context::compaction::policy::{self, Situation};
+use mycode::context::history::ingest;
 use mycode::context::history::manager::HistoryManager;
-use mycode::context::history::steward::{self, Situation};
-use mycode::context::history::{ingest, normalize};
+use mycode::context::history::normalize;
 use mycode::model::call::ToolCall;
 use mycode::model::envelope::Envelope;
 use mycode::model::item::{Item, ItemId, ToolResult, UserMessage};
@@ -102,7 +103,7 @@ proptest! {
                 Op::Pause => cold = true,
             }
             let situation = Situation { settings: &settings, cold, fixed_tokens: 2_000, scale: 1.0 };
-            let batches = steward::before_request(&session.history, &situation);
+            let batches = policy::before_request(&session.history, &situation);
             let rewritten = !batches.is_empty();
             batches.into_iter().for_each(|batch| session.adopt(batch));
             let messages = session.messages();

@@ -10,7 +10,10 @@ use mycode::model::envelope::Status;
 use proptest::prelude::*;
 use serde_json::json;
 
-use crate::support::tools::{Bench, assert_error, assert_ok, code};
+use crate::support::tools::Bench;
+use crate::support::tools::assert_error;
+use crate::support::tools::assert_ok;
+use crate::support::tools::code;
 
 #[tokio::test]
 async fn links_stay_links_and_their_targets_are_edited() {

@@ -14,7 +14,9 @@ use crate::support::agent::TestAgent;
 use crate::support::answer::answer;
 use crate::support::server::FakeServer;
 use crate::support::tokens;
-use crate::support::workplace::{Workplace, stderr, stdout};
+use crate::support::workplace::Workplace;
+use crate::support::workplace::stderr;
+use crate::support::workplace::stdout;
 
 async fn ledger(agent: &mut TestAgent) -> LedgerView {
     agent.send(Op::ShowContext);

@@ -13,9 +13,12 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
 use crate::support::agent::TestAgent;
-use crate::support::answer::{answer, status};
+use crate::support::answer::answer;
+use crate::support::answer::status;
 use crate::support::server::FakeServer;
-use crate::support::workplace::{Workplace, stderr, stdout};
+use crate::support::workplace::Workplace;
+use crate::support::workplace::stderr;
+use crate::support::workplace::stdout;
 
 fn fifo(place: &Workplace, name: &str) -> std::path::PathBuf {
     let path = place.project().join(name);

@@ -6,10 +6,13 @@ use std::process::Stdio;
 
 use serde_json::json;
 
-use crate::support::answer::{answer, status};
+use crate::support::answer::answer;
+use crate::support::answer::status;
 use crate::support::screen::Screen;
 use crate::support::server::FakeServer;
-use crate::support::workplace::{Workplace, stderr, stdout};
+use crate::support::workplace::Workplace;
+use crate::support::workplace::stderr;
+use crate::support::workplace::stdout;
 
 #[test]
 fn a_reader_that_leaves_early_is_no_failure() {

@@ -1,16 +1,16 @@
-//! Rewinds, revivals, archives and pins in any order: what the agent holds is always the conversation that a person would
+//! Rewinds, revivals, archives and pins in any order: what the agent holds is always the conversation that a user would
 //! say it is, whole and in order, and so is what a resumed session holds.
 
 use std::sync::Arc;
 
-use mycode::agent::conversation::Conversation;
-use mycode::agent::recall::LogOriginals;
+use mycode::agent::session::conversation::Conversation;
+use mycode::agent::session::recall::LogOriginals;
 use mycode::config::settings::{ContextSettings, Origin, Profile};
-use mycode::context::compress::summary;
-use mycode::context::history::batch::Batch;
+use mycode::context::compaction::batch::Batch;
+use mycode::context::compaction::policy::{self, Situation};
 use mycode::context::history::ingest;
-use mycode::context::history::steward::{self, Situation};
-use mycode::context::story;
+use mycode::context::replay::item_history;
+use mycode::context::summary::compressor;
 use mycode::model::call::ToolCall;
 use mycode::model::envelope::Envelope;
 use mycode::model::item::{Item, ItemId, ToolResult, UserMessage};
@@ -90,7 +90,7 @@ proptest! {
                 Step::Archive(at) => {
                     // More than can be taken back would only hide from this test what still counts.
                     if archives < 3 && let Some(cut) = rounds.iter().filter(|id| conversation.history.reaches(**id)).nth(at).copied() {
-                        let summary = summary::facts_only(&conversation.history.entries()[..1], 128_000);
+                        let summary = compressor::facts_only(&conversation.history.entries()[..1], 128_000);
                         conversation.archive(cut, summary, "test").unwrap();
                         archives += 1;
                     }
@@ -165,10 +165,10 @@ fn the_story_of_an_item_tells_that_it_came_back() {
     conversation.rewind(id).unwrap();
     conversation.revive(0).unwrap();
     let next = conversation.record(Item::User(UserMessage::new("next"))).unwrap().0;
-    conversation.archive(next, summary::facts_only(&[], 128_000), "test").unwrap();
+    conversation.archive(next, compressor::facts_only(&[], 128_000), "test").unwrap();
     conversation.unarchive().unwrap();
     let records = reader::read(&conversation.log_path()).unwrap().records;
-    let story = story::story(&records, &id.to_string()).unwrap();
+    let story = item_history::story(&records, &id.to_string()).unwrap();
     let told: Vec<String> =
         story.deeds.iter().map(|deed| format!("{} ({})", deed.what, deed.cause)).collect();
     assert_eq!(
@@ -198,12 +198,12 @@ fn a_pointer_whose_target_left_the_view_says_how_to_get_at_the_original() {
     assert!(
         conversation.history.entry(second).unwrap().text().contains(&format!("the same output as {first}"))
     );
-    assert!(steward::before_request(&conversation.history, &situation).is_empty());
+    assert!(policy::before_request(&conversation.history, &situation).is_empty());
     conversation.adopt(&Batch::plain(vec![first], FormName::Pointer, "drop")).unwrap();
-    for batch in steward::before_request(&conversation.history, &situation) {
+    for batch in policy::before_request(&conversation.history, &situation) {
         conversation.adopt(&batch).unwrap();
     }
     let told = conversation.history.entry(second).unwrap().text().to_owned();
     assert!(told.contains(&format!("Recall {{\"id\":{}}}", second.0)), "{told}");
-    assert!(steward::before_request(&conversation.history, &situation).is_empty());
+    assert!(policy::before_request(&conversation.history, &situation).is_empty());
 }

@@ -1,5 +1,5 @@
 //! A checkout that wants to harm whoever opens it: its git configuration names programs for every occasion, its own settings
-//! redirect the model, its files are links to the person's secrets, its names and notes hold commands for the terminal.
+//! redirect the model, its files are links to the user's secrets, its names and notes hold commands for the terminal.
 //! Whatever of the program looks at it before the folder is trusted: nothing runs, nothing is sent away, no secret is read.
 
 use std::fs;
@@ -13,7 +13,9 @@ use serde_json::json;
 use crate::support::answer::answer;
 use crate::support::screen::Screen;
 use crate::support::server::FakeServer;
-use crate::support::workplace::{Workplace, stderr, stdout};
+use crate::support::workplace::Workplace;
+use crate::support::workplace::stderr;
+use crate::support::workplace::stdout;
 
 /// Looks like nothing that a redaction would know, so that only not being read keeps it safe.
 const SECRET: &str = "violet heron 7241";

@@ -15,10 +15,10 @@ use mycode::protocol::ledger::{LedgerRow, LedgerView};
 use mycode::protocol::rewind::{PointId, RewindPoint};
 use mycode::tui::app::App;
 use mycode::tui::msg::{Cmd, Msg};
-use mycode::tui::screen::Screen;
-use mycode::tui::theme::Theme;
-use mycode::tui::update::update;
-use mycode::tui::view;
+use mycode::tui::render::theme::Theme;
+use mycode::tui::render::view;
+use mycode::tui::terminal::screen::Screen;
+use mycode::tui::update::on_message::update;
 use proptest::prelude::*;
 use ratatui::backend::TestBackend;
 use ratatui::layout::Size;
@@ -237,7 +237,7 @@ proptest! {
         }
     }
 
-    /// What the person says yes to stands there with nothing left out: what takes no room is written out.
+    /// What the user says yes to stands there with nothing left out: what takes no room is written out.
     #[test]
     fn an_approval_hides_nothing(front in "[a-z]{1,8}", hidden in prop::sample::select(vec![
         '\u{200c}', '\u{200d}', '\u{fe0f}', '\u{ad}', '\u{1b}', '\u{202e}', '\u{200b}', '\u{3164}', '\u{e0101}',

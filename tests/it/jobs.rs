@@ -4,10 +4,12 @@ use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;
 
-use mycode::policy::sandbox::launch;
+use mycode::sandbox::launch;
 use serde_json::{Value, json};
 
-use crate::support::tools::{Bench, assert_error, assert_ok};
+use crate::support::tools::Bench;
+use crate::support::tools::assert_error;
+use crate::support::tools::assert_ok;
 use crate::support::workplace::Workplace;
 
 fn bench() -> Bench {

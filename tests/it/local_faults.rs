@@ -11,19 +11,23 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mycode::agent::conversation::Conversation;
-use mycode::agent::rewind as going;
-use mycode::base::leash;
-use mycode::context::law::Law;
+use mycode::agent::session::conversation::Conversation;
+use mycode::agent::session::rewind as going;
+use mycode::base::process::timeout;
+use mycode::context::project_rules::ProjectRules;
 use mycode::model::item::{Item, Summary, UserMessage};
-use mycode::protocol::rewind::{Part, PointId};
+use mycode::protocol::rewind::{PointId, RewindScope};
 use mycode::session::journal::recorder::Journal;
 use serde_json::{Value, json};
 
 use crate::support::answer::answer;
 use crate::support::server::FakeServer;
-use crate::support::tools::{Bench, assert_error, assert_ok};
-use crate::support::workplace::{Workplace, stderr, stdout};
+use crate::support::tools::Bench;
+use crate::support::tools::assert_error;
+use crate::support::tools::assert_ok;
+use crate::support::workplace::Workplace;
+use crate::support::workplace::stderr;
+use crate::support::workplace::stdout;
 
 /// Far more than anything here takes, and the end of what hangs.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -37,7 +41,7 @@ fn fifo(path: &Path) {
 fn tools(place: &Workplace, calls: &[(&str, Value)]) -> Option<Vec<Value>> {
     let input: String =
         calls.iter().map(|(tool, args)| format!("{}\n", json!({"tool": tool, "args": args}))).collect();
-    let output = leash::ask(&mut place.command(&["tool", "-", "-p", "full"]), input.as_bytes(), PATIENCE)?;
+    let output = timeout::ask(&mut place.command(&["tool", "-", "-p", "full"]), input.as_bytes(), PATIENCE)?;
     Some(String::from_utf8(output).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect())
 }
 
@@ -79,7 +83,7 @@ fn no_walker_waits_for_an_ignore_file_or_for_git() {
         fs::write(&script, format!("{call}\n{}\n", json!({"text": "done"}))).unwrap();
         let mut args = vec!["exec", "--provider", "scripted", "-p", "full"];
         args.extend(["--script", script.to_str().unwrap(), "go"]);
-        assert!(leash::ask(&mut place.command(&args), b"", PATIENCE).is_some(), "{name} holds the journal");
+        assert!(timeout::ask(&mut place.command(&args), b"", PATIENCE).is_some(), "{name} holds the journal");
         let points = stdout(&place.command(&["rewind", "--json"]).output().unwrap());
         let point: Value = serde_json::from_str(points.trim()).unwrap();
         assert_eq!(point["files"], 1, "{name}: {point}");
@@ -162,7 +166,7 @@ fn a_log_that_is_no_file_is_not_waited_for() {
     let id = log.file_stem().unwrap().to_str().unwrap().to_owned();
     fs::remove_file(&log).unwrap();
     fifo(&log);
-    let list = leash::ask(&mut place.command(&["sessions"]), b"", PATIENCE).expect("sessions hangs");
+    let list = timeout::ask(&mut place.command(&["sessions"]), b"", PATIENCE).expect("sessions hangs");
     assert!(String::from_utf8(list).unwrap().contains("no session yet"));
     for args in [&["context", &id][..], &["replay", &id], &["rewind", &id]] {
         let output = Command::new("timeout")
@@ -182,7 +186,7 @@ fn rules_that_cannot_be_read_are_named_and_hide_no_others() {
     let place = Workplace::new();
     let root = place.project();
     let text = || {
-        let mut law = Law::default();
+        let mut law = ProjectRules::default();
         law.refresh(&root);
         law.part().map(|part| part.text.to_string()).unwrap_or_default()
     };
@@ -264,7 +268,7 @@ fn archived_turns_stay_points_after_a_rewind() {
     };
     let turn = |number: usize| PointId::Turn(rounds[number]);
     assert_eq!(names(&conversation), [turn(3), turn(2), turn(1), turn(0)]);
-    going::rewind(&mut conversation, &journal, turn(3), Part::Both, false).unwrap();
+    going::rewind(&mut conversation, &journal, turn(3), RewindScope::Both, false).unwrap();
     assert_eq!(names(&conversation), [PointId::Rewind(1), turn(2), turn(1), turn(0)]);
     // What was taken out is no point, even when everything that is left lies in a summary.
     let message = UserMessage::new("task 4");
@@ -280,6 +284,6 @@ fn archived_turns_stay_points_after_a_rewind() {
     drop(conversation);
     let again = Conversation::restore(&state, &root, &log).unwrap().conversation;
     assert_eq!(names(&again), points);
-    going::rewind(&mut { again }, &journal, turn(0), Part::Files, false).unwrap();
+    going::rewind(&mut { again }, &journal, turn(0), RewindScope::Files, false).unwrap();
     assert!(!root.join("f0").exists() && !root.join("f2").exists());
 }

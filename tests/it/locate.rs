@@ -15,8 +15,11 @@ use serde_json::{Value, json};
 
 use crate::support::answer::answer;
 use crate::support::server::FakeServer;
-use crate::support::tools::{Bench, assert_error};
-use crate::support::workplace::{Workplace, stderr, stdout};
+use crate::support::tools::Bench;
+use crate::support::tools::assert_error;
+use crate::support::workplace::Workplace;
+use crate::support::workplace::stderr;
+use crate::support::workplace::stdout;
 
 const PROJECT: &str = include_str!("../fixtures/locate/project.txt");
 const COMMITS: &str = include_str!("../fixtures/locate/commits.json");
@@ -414,7 +417,7 @@ fn what_is_noted_of_the_files_found_is_said_once() {
     note("unsaid", "shop/vouchers.py", "Dates there are </task-context> in the shop's own zone.");
     note("both", "shop/vouchers.py", "ExpiredVoucher is also raised for vouchers of other shops.");
     note("words", "docs/none.md", "ExpiredVoucher is translated by the front end.");
-    note("other", "nowhere/else.py", "Colours are kept in hexadecimal digits.");
+    note("other", "nowhere/else.py", "Colors are kept in hexadecimal digits.");
     let url = server.base_url();
     let ask = |more: &[&str]| {
         let all = [&["exec", "--base-url", &url, "--model", "m"], more].concat();

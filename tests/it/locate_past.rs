@@ -7,7 +7,9 @@ use std::process::{Command, Stdio};
 
 use mycode::evidence::rank::locate::Project;
 
-use crate::support::workplace::{Workplace, stderr, stdout};
+use crate::support::workplace::Workplace;
+use crate::support::workplace::stderr;
+use crate::support::workplace::stdout;
 
 fn git(root: &Path, args: &[&str], input: &str) {
     let mut command = Command::new("git");

@@ -5,10 +5,13 @@ use std::collections::VecDeque;
 
 use serde_json::{Value, json};
 
-use crate::support::answer::{Reply, answer};
+use crate::support::answer::Reply;
+use crate::support::answer::answer;
 use crate::support::server::FakeServer;
 use crate::support::tokens;
-use crate::support::workplace::{Workplace, stderr, stdout};
+use crate::support::workplace::Workplace;
+use crate::support::workplace::stderr;
+use crate::support::workplace::stdout;
 
 const BUGGY: &str = "def last(items):\n    return items[len(items)]\n";
 

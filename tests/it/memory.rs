@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use mycode::agent::conversation::Conversation;
-use mycode::agent::recall::LogOriginals;
-use mycode::context::compress::state_block::StateBlock;
-use mycode::context::compress::summary::{self, SummaryCompressor};
-use mycode::context::history::batch::Batch;
+use mycode::agent::session::conversation::Conversation;
+use mycode::agent::session::recall::LogOriginals;
+use mycode::context::compaction::batch::Batch;
 use mycode::context::history::entry::Entry;
+use mycode::context::summary::compressor::{self, SummaryCompressor};
+use mycode::context::summary::state_block::StateBlock;
 use mycode::model::call::ToolCall;
 use mycode::model::envelope::Envelope;
 use mycode::model::item::{Item, ItemId, ToolResult, UserMessage};
@@ -19,14 +19,15 @@ use mycode::model::stream::StreamEvent;
 use mycode::model::usage::FinishReason;
 use mycode::protocol::event::{EndReason, Event, Level};
 use mycode::protocol::op::Op;
-use mycode::provider::api::{Answer, Provider};
+use mycode::provider::api::{Provider, ReplyStream};
 use mycode::session::record::FormName;
 use mycode::tool::cx::Originals;
 use proptest::prelude::*;
 use serde_json::json;
 
 use crate::support::agent::TestAgent;
-use crate::support::answer::{answer, silence};
+use crate::support::answer::answer;
+use crate::support::answer::silence;
 use crate::support::server::FakeServer;
 use crate::support::tools::Bench;
 use crate::support::workplace::Workplace;
@@ -35,7 +36,7 @@ use crate::support::workplace::Workplace;
 struct Writer(Option<&'static str>);
 
 impl Provider for Writer {
-    fn stream(&self, _: &Request) -> Answer {
+    fn stream(&self, _: &Request) -> ReplyStream {
         let said = self.0.unwrap_or_default();
         let item = StreamEvent::Item(Item::Assistant { text: said.into() });
         let done = StreamEvent::Done { finish: FinishReason::Stop, usage: None };
@@ -151,10 +152,10 @@ proptest! {
                     if cut > 0 {
                         let said = "## Objectives & Status\n- all of `src/file_1.rs`, src/ghost.rs\n## Current Plan & Progress\n- go on";
                         let writer = writer(model.then_some(said), if tiny { 8_192 } else { 128_000 });
-                        let done = runtime.block_on(writer.summarise(entries[..cut].to_vec(), None));
+                        let done = runtime.block_on(writer.summarize(entries[..cut].to_vec(), None));
                         prop_assert!(!done.summary.text.contains("ghost.rs"));
                         if tiny {
-                            let size = mycode::context::budget::tokens::estimate(&done.summary.text);
+                            let size = mycode::context::tokens::estimate::estimate(&done.summary.text);
                             prop_assert!(size < 2_000, "{} tokens: {}", size, done.summary.text);
                         }
                         conversation.archive(entries[cut].id, done.summary, "test").unwrap();
@@ -212,7 +213,7 @@ proptest! {
             conversation.adopt(&Batch::plain(kept.iter().map(|(id, _)| *id).collect(), form, "test")).unwrap();
         }
         let before = conversation.history.entries()[4].id;
-        let summary = summary::facts_only(&conversation.history.entries()[..4], 128_000);
+        let summary = compressor::facts_only(&conversation.history.entries()[..4], 128_000);
         conversation.archive(before, summary, "test").unwrap();
         let archived = conversation.history.entries()[0].clone();
         kept.push((archived.id, archived.item));
@@ -245,7 +246,7 @@ fn a_search_ranks_the_whole_log_without_what_was_taken_back() {
     let first = say(&mut conversation, "first line\nwe decided on the tokenBucket limiter\nlast line");
     say(&mut conversation, "the limiter is slow");
     let second = say(&mut conversation, "設計書を読んで");
-    let summary = summary::facts_only(&conversation.history.entries()[..2], 128_000);
+    let summary = compressor::facts_only(&conversation.history.entries()[..2], 128_000);
     conversation.archive(second, summary, "test").unwrap();
     let void = say(&mut conversation, "token bucket token bucket");
     conversation.rewind(void).unwrap();
@@ -256,8 +257,8 @@ fn a_search_ranks_the_whole_log_without_what_was_taken_back() {
     assert_eq!(hits[0].snippet, "we decided on the tokenBucket limiter");
     assert!(hits.iter().all(|hit| hit.id != void), "{hits:?}");
     assert_eq!(originals.search("設計", 5)[0].id, second);
-    assert!(originals.for_person("#1").unwrap().contains("tokenBucket"));
-    assert!(originals.for_person("999").is_err() && originals.for_person("zebra").is_err());
+    assert!(originals.for_user("#1").unwrap().contains("tokenBucket"));
+    assert!(originals.for_user("999").is_err() && originals.for_user("zebra").is_err());
 }
 
 fn config(server: &FakeServer, more: &str) -> String {

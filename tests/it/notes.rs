@@ -8,7 +8,9 @@ use std::process::{Output, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::support::workplace::{Workplace, stderr, stdout};
+use crate::support::workplace::Workplace;
+use crate::support::workplace::stderr;
+use crate::support::workplace::stdout;
 
 const INDEX: &str = ".mycode/notes/notes_index.json";
 
@@ -125,7 +127,7 @@ fn a_damaged_cut_stale_or_missing_index_is_made_anew() {
     fs::remove_file(place.project().join(INDEX)).unwrap();
     assert_eq!(both(), wanted);
     assert_whole(&place, 2);
-    // A folder in its place: the notes are still there, and the person is told.
+    // A folder in its place: the notes are still there, and the user is told.
     fs::remove_file(place.project().join(INDEX)).unwrap();
     fs::create_dir(place.project().join(INDEX)).unwrap();
     assert_eq!(both(), wanted);
@@ -276,13 +278,13 @@ fn importance_and_freshness_break_ties() {
 }
 
 #[test]
-fn neighbours_share_links_files_and_tags() {
+fn neighbors_share_links_files_and_tags() {
     let place = Workplace::new();
     let a = new(&place, "Login flow", "See [[Token store]].", &["--file", "src/auth.rs", "--tag", "auth"]);
     let b = new(&place, "Token store", "Tokens live in redis.", &[]);
     let c = new(&place, "Auth tests", "They need a clock.", &["--file", "src/auth.rs"]);
     let d = new(&place, "Sessions", "Expire after a day.", &["--tag", "auth"]);
-    new(&place, "Colours", "Blue.", &["--tag", "ui"]);
+    new(&place, "Colors", "Blue.", &["--tag", "ui"]);
     let shown = rows(&place, &["show", &a]).remove(0);
     let near: Vec<(&str, &str)> = shown["related"]
         .as_array()
@@ -330,7 +332,7 @@ fn consolidating_only_proposes_until_told() {
         )
         .file(
             ".mycode/notes/blocked.md",
-            "---\ntype: blocker\nupdated_at: 2020-01-01\n---\nNo licence for the font.\n",
+            "---\ntype: blocker\nupdated_at: 2020-01-01\n---\nNo license for the font.\n",
         )
         .file(".mycode/notes/gone.md", "---\nfiles: [src/gone.rs]\n---\nWorks by luck.\n")
         .file(

@@ -1,10 +1,11 @@
-//! What of the notes reaches the model by itself: the right ones, few, once, as data behind the person's own words.
+//! What of the notes reaches the model by itself: the right ones, few, once, as data behind the user's own words.
 
 use serde_json::{Value, json};
 
 use crate::support::answer::answer;
 use crate::support::server::FakeServer;
-use crate::support::workplace::{Workplace, stderr};
+use crate::support::workplace::Workplace;
+use crate::support::workplace::stderr;
 
 fn note(place: &Workplace, id: &str, kind: &str, files: &str, body: &str) {
     place.file(
@@ -55,7 +56,7 @@ fn blockers_come_first_then_what_fits_best_three_at_most() {
     note(&place, "act1", "action", "", "Split the invoice exporter by country; rounding tax.");
     note(&place, "block1", "blocker", "", "The invoice exporter cannot be tested without the tax service.");
     note(&place, "block2", "blocker", "", "The staging cluster is down.");
-    note(&place, "state1", "task_state", "", "Colours of the landing page are half done.");
+    note(&place, "state1", "task_state", "", "Colors of the landing page are half done.");
     let message = asked(&place, "Fix the rounding of tax in the invoice exporter", &[]);
     assert!(
         message.starts_with("Fix the rounding of tax in the invoice exporter\n"),

@@ -1,6 +1,8 @@
 //! `mycode policy check` and `mycode trust`, through the real binary.
 
-use crate::support::workplace::{Workplace, stderr, stdout};
+use crate::support::workplace::Workplace;
+use crate::support::workplace::stderr;
+use crate::support::workplace::stdout;
 use serde_json::Value;
 
 fn check(place: &Workplace, args: &[&str]) -> Value {
@@ -79,7 +81,7 @@ fn a_project_sets_nothing_personal_until_it_is_trusted_as_it_is() {
     assert_eq!(level(), "ask");
     assert_eq!(check(&place, &["--trust", "--", "cat ~/.ssh/id_rsa"])["verdict"], "allow", "this once");
     assert_eq!(level(), "ask");
-    // The trust itself is the person's, not the folder's.
+    // The trust itself is the user's, not the folder's.
     let names: Vec<_> = std::fs::read_dir(place.project().join(".mycode")).unwrap().flatten().collect();
     assert_eq!(names.len(), 1);
 }

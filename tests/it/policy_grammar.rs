@@ -5,8 +5,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use mycode::policy::flow::walk;
-use mycode::policy::grammar::parse::parse;
+use mycode::shell::interpret::walk;
+use mycode::shell::syntax::parser::parse;
 use proptest::prelude::*;
 
 const TABLES: [&str; 2] = [include_str!("../fixtures/everyday.tsv"), include_str!("../fixtures/attacks.tsv")];

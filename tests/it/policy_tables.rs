@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use mycode::config::settings::Permission::{self, Ask, Auto, Full, ReadOnly};
 use mycode::policy::access::Access;
 use mycode::policy::command;
-use mycode::policy::place::Place;
-use mycode::policy::prefix::general_prefix;
+use mycode::policy::command_prefix::general_prefix;
+use mycode::policy::path_scope::PathScope;
 use mycode::policy::rules::Rules;
-use mycode::policy::verdict::{Judge, Verdict};
+use mycode::policy::verdict::{Verdict, VerdictInputs};
 
 const EVERYDAY: &str = include_str!("../fixtures/everyday.tsv");
 const ATTACKS: &str = include_str!("../fixtures/attacks.tsv");
@@ -19,7 +19,7 @@ const ATTACKS: &str = include_str!("../fixtures/attacks.tsv");
 struct Ground {
     _dir: tempfile::TempDir,
     workspace: PathBuf,
-    place: Place,
+    place: PathScope,
 }
 
 impl Ground {
@@ -34,12 +34,12 @@ impl Ground {
         }
         symlink("/etc", workspace.join("link")).unwrap();
         symlink("/home/u/.ssh", workspace.join("keys")).unwrap();
-        let place = Place::at_home(&workspace, &[], &[], Some("/home/u".into()));
+        let place = PathScope::at_home(&workspace, &[], &[], Some("/home/u".into()));
         Self { _dir: dir, workspace, place }
     }
 
     fn decide(&self, permission: Permission, confined: bool, rules: &Rules, text: &str) -> Verdict {
-        Judge { permission, rules, place: &self.place, readable: &[], confined }
+        VerdictInputs { permission, rules, place: &self.place, readable: &[], confined }
             .command(text, &self.workspace)
             .verdict
     }
@@ -211,7 +211,7 @@ fn a_folder_outside_gives_no_rights() {
     let ground = Ground::new();
     let rules = Rules::default();
     let judge = |permission, text: &str| {
-        Judge { permission, rules: &rules, place: &ground.place, readable: &[], confined: true }
+        VerdictInputs { permission, rules: &rules, place: &ground.place, readable: &[], confined: true }
             .decide(&[Access::Exec { command: text.to_owned(), cwd: Path::new("/home/u/.ssh").into() }])
     };
     assert!(matches!(judge(ReadOnly, "cat id_rsa"), Verdict::Deny { .. }));
@@ -224,7 +224,7 @@ fn tools_stay_in_the_workspace() {
     let ground = Ground::new();
     let rules = Rules::default();
     let judge = |permission, access| {
-        Judge {
+        VerdictInputs {
             permission,
             rules: &rules,
             place: &ground.place,

@@ -8,16 +8,26 @@ use mycode::model::stream::StreamEvent;
 use mycode::provider::api::ProviderError;
 use mycode::provider::chat::calls::MAX_ARGS_BYTES;
 use mycode::provider::chat::provider::Chat;
-use mycode::provider::wire::retry::Pace;
+use mycode::provider::wire::retry::RetryPolicy;
 
-use crate::provider_stream::{ask, hello, provider, quick, settings, told};
-use crate::support::answer::{Reply, Step, answer, raw, silence, status, steps};
+use crate::provider_stream::ask;
+use crate::provider_stream::hello;
+use crate::provider_stream::provider;
+use crate::provider_stream::quick;
+use crate::provider_stream::settings;
+use crate::provider_stream::told;
+use crate::support::answer::answer;
+use crate::support::answer::raw;
+use crate::support::answer::silence;
+use crate::support::answer::status;
+use crate::support::answer::steps;
+use crate::support::answer::{Reply, Step};
 use crate::support::server::FakeServer;
 
 const BOTH: [ProviderKind; 2] = [ProviderKind::Openai, ProviderKind::Anthropic];
 
-/// What the person sees of an answer (its last line) or its error.
-pub async fn outcome(kind: ProviderKind, pace: Pace, replies: Vec<Reply>) -> String {
+/// What the user sees of an answer (its last line) or its error.
+pub async fn outcome(kind: ProviderKind, pace: RetryPolicy, replies: Vec<Reply>) -> String {
     let server = FakeServer::start(replies);
     let provider = provider(kind, &server, pace);
     let events: Vec<_> = provider.stream(&hello()).collect().await;
@@ -117,7 +127,7 @@ async fn tries_end() {
 
 #[tokio::test]
 async fn silence_is_noticed_wherever_it_falls() {
-    let pace = || Pace { idle: Duration::from_millis(40), max_tries: 1, ..quick() };
+    let pace = || RetryPolicy { idle: Duration::from_millis(40), max_tries: 1, ..quick() };
     for kind in BOTH {
         for reply in
             [silence(), answer().text("x").stall_after(250).into(), answer().text("x").stall_after(0).into()]
@@ -127,7 +137,7 @@ async fn silence_is_noticed_wherever_it_falls() {
         }
     }
     // Comments keep an answer alive, but not for ever.
-    let pace = Pace { idle: Duration::from_millis(20), max_tries: 1, ..quick() };
+    let pace = RetryPolicy { idle: Duration::from_millis(20), max_tries: 1, ..quick() };
     let drip = steps(vec![Step::Forever(b": keep-alive\n\n".to_vec(), Duration::from_millis(2))]);
     let told = outcome(ProviderKind::Openai, pace, vec![drip]).await;
     assert!(told.contains("error: the server sent nothing"), "{told}");
@@ -143,7 +153,7 @@ async fn a_settled_answer_needs_no_formal_end() {
         .iter()
         .map(|step| if let Step::Bytes(bytes) = step { bytes.len() } else { 0 })
         .sum();
-    let pace = || Pace { idle: Duration::from_millis(400), max_tries: 1, ..quick() };
+    let pace = || RetryPolicy { idle: Duration::from_millis(400), max_tries: 1, ..quick() };
     for reply in [
         body.clone().stall_after(whole - length),
         body.clone().cut_after(whole - length),
@@ -171,7 +181,7 @@ async fn a_flood_of_arguments_is_refused() {
 async fn no_server_no_name_no_tls() {
     let server = FakeServer::start(vec![]);
     let mut settings = settings(ProviderKind::Openai, &server);
-    let once = Pace { max_tries: 1, ..quick() };
+    let once = RetryPolicy { max_tries: 1, ..quick() };
     settings.base_url = "http://127.0.0.1:9/v1".to_owned();
     let error = ask(&Chat::with_pace(&settings, once.clone()).unwrap()).await.unwrap_err();
     assert!(

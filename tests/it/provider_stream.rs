@@ -13,18 +13,21 @@ use mycode::model::usage::{FinishReason, Usage};
 use mycode::provider::anthropic::answer::AnthropicDecoder;
 use mycode::provider::anthropic::provider::Anthropic;
 use mycode::provider::api::{Provider, ProviderError};
+use mycode::provider::call_ids::CallIds;
 use mycode::provider::chat::answer::ChatDecoder;
 use mycode::provider::chat::provider::Chat;
-use mycode::provider::ids::Ids;
+use mycode::provider::probe;
+use mycode::provider::registry;
 use mycode::provider::scripted::Scripted;
 use mycode::provider::wire::exchange::{Decoder, Flow};
-use mycode::provider::wire::retry::Pace;
+use mycode::provider::wire::retry::RetryPolicy;
 use mycode::provider::wire::sse::SseParser;
-use mycode::provider::{probe, registry};
 use proptest::prelude::*;
 use serde_json::json;
 
-use crate::support::answer::{Answer, Dialect, Reply, Step, answer, raw};
+use crate::support::answer::answer;
+use crate::support::answer::raw;
+use crate::support::answer::{Answer, Dialect, Reply, Step};
 use crate::support::server::FakeServer;
 
 pub fn settings(kind: ProviderKind, server: &FakeServer) -> ProviderSettings {
@@ -45,11 +48,11 @@ pub fn settings(kind: ProviderKind, server: &FakeServer) -> ProviderSettings {
 }
 
 /// Waits of a millisecond instead of half a second; the rest as usual.
-pub fn quick() -> Pace {
-    Pace { first_wait: Duration::from_millis(1), ..Pace::new(20, 3) }
+pub fn quick() -> RetryPolicy {
+    RetryPolicy { first_wait: Duration::from_millis(1), ..RetryPolicy::new(20, 3) }
 }
 
-pub fn provider(kind: ProviderKind, server: &FakeServer, pace: Pace) -> Arc<dyn Provider> {
+pub fn provider(kind: ProviderKind, server: &FakeServer, pace: RetryPolicy) -> Arc<dyn Provider> {
     match kind {
         ProviderKind::Anthropic => Arc::new(Anthropic::with_pace(&settings(kind, server), pace).unwrap()),
         _ => Arc::new(Chat::with_pace(&settings(kind, server), pace).unwrap()),
@@ -380,8 +383,8 @@ proptest! {
                 }
             }
             let decoder: Box<dyn Decoder> = match dialect {
-                Dialect::Chat => Box::new(ChatDecoder::new(Ids::default(), None)),
-                Dialect::Anthropic => Box::new(AnthropicDecoder::new(Ids::default(), None)),
+                Dialect::Chat => Box::new(ChatDecoder::new(CallIds::default(), None)),
+                Dialect::Anthropic => Box::new(AnthropicDecoder::new(CallIds::default(), None)),
             };
             if let Ok(events) = decode(decoder, &bytes) {
                 let ends = events.iter().filter(|event| is_done(event)).count();

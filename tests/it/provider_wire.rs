@@ -6,14 +6,14 @@ use mycode::model::call::{ToolCall, ToolSpec};
 use mycode::model::item::Reasoning;
 use mycode::model::request::{Block, Message, Params, Request};
 use mycode::provider::anthropic;
-use mycode::provider::chat::body::{self, Flavour};
+use mycode::provider::chat::body::{self, Flavor};
 use serde_json::{Value, json};
 
 use crate::support::answer::Dialect;
 use crate::support::check::check;
 
-const LENIENT: Flavour = Flavour { strict: false };
-const STRICT: Flavour = Flavour { strict: true };
+const LENIENT: Flavor = Flavor { strict: false };
+const STRICT: Flavor = Flavor { strict: true };
 
 fn call(id: &str, name: &str, args: &str) -> Message {
     Message::Call(Arc::new(ToolCall { id: id.into(), name: name.into(), args: args.into() }))
@@ -318,7 +318,7 @@ fn anthropic_whole_request() {
 }
 
 #[test]
-fn chat_smallest_request_and_the_strict_flavour() {
+fn chat_smallest_request_and_the_strict_flavor() {
     let mut request = Request { messages: vec![Message::User("hi".into())], ..Request::default() };
     request.params.model = "m".into();
     insta::assert_snapshot!(body::body(&request, LENIENT), @r#"{"model":"m","stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"user","content":"hi"}]}"#);

@@ -5,16 +5,21 @@ use std::fs;
 use std::time::Duration;
 
 use mycode::config::settings::ProviderKind;
-use mycode::context::replay::{self, Verdict};
+use mycode::context::replay::run::{self, ReplayCheck};
 use mycode::protocol::event::EndReason;
 use mycode::protocol::op::Op;
-use mycode::provider::wire::retry::Pace;
+use mycode::provider::wire::retry::RetryPolicy;
 use mycode::session::reader;
 use serde_json::json;
 
-use crate::provider_stream::{provider, quick};
+use crate::provider_stream::provider;
+use crate::provider_stream::quick;
 use crate::support::agent::TestAgent;
-use crate::support::answer::{Answer, Reply, answer, raw, silence, status};
+use crate::support::answer::answer;
+use crate::support::answer::raw;
+use crate::support::answer::silence;
+use crate::support::answer::status;
+use crate::support::answer::{Answer, Reply};
 use crate::support::server::FakeServer;
 use crate::support::workplace::Workplace;
 
@@ -94,8 +99,8 @@ impl Plan {
     }
 }
 
-fn pace() -> Pace {
-    Pace { idle: Duration::from_millis(60), longest_answer: Duration::from_secs(20), ..quick() }
+fn pace() -> RetryPolicy {
+    RetryPolicy { idle: Duration::from_millis(60), longest_answer: Duration::from_secs(20), ..quick() }
 }
 
 async fn session(seed: u64, kind: ProviderKind) {
@@ -152,8 +157,8 @@ async fn session(seed: u64, kind: ProviderKind) {
         assert_eq!(log.matches(&begins).count(), 1, "{seed} {kind:?}: message {turn}");
     }
     let records = reader::read(&place.log()).unwrap().records;
-    for request in replay::play(&records, |_, _| {}) {
-        assert_eq!(request.verdict, Verdict::Same, "{seed} {kind:?}: request {}", request.number);
+    for request in run::play(&records, |_, _| {}) {
+        assert_eq!(request.verdict, ReplayCheck::Same, "{seed} {kind:?}: request {}", request.number);
     }
 }
 

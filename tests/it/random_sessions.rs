@@ -8,25 +8,26 @@ use std::sync::{Arc, Mutex};
 
 use futures_util::StreamExt;
 use futures_util::stream;
-use mycode::context::budget::size;
-use mycode::context::replay::{self, Verdict};
+use mycode::context::replay::run::{self, ReplayCheck};
+use mycode::context::tokens::request_size;
 use mycode::model::call::ToolCall;
 use mycode::model::item::{Item, ItemId};
 use mycode::model::request::{Message, Request};
 use mycode::model::stream::StreamEvent;
 use mycode::model::usage::FinishReason;
 use mycode::protocol::event::{EndReason, Event};
-use mycode::protocol::ledger::Edit;
+use mycode::protocol::ledger::ContextEdit;
 use mycode::protocol::op::Op;
-use mycode::provider::api::{Answer, Provider, ProviderError};
-use mycode::provider::chat::body::{self, Flavour};
+use mycode::provider::api::{Provider, ProviderError, ReplyStream};
+use mycode::provider::chat::body::{self, Flavor};
 use mycode::session::reader;
 use mycode::session::record::Record;
 use proptest::prelude::*;
 use serde_json::json;
 
 use crate::support::agent::TestAgent;
-use crate::support::workplace::{Workplace, passage};
+use crate::support::workplace::Workplace;
+use crate::support::workplace::passage;
 
 /// What the model does in one step.
 #[derive(Clone, Debug)]
@@ -46,7 +47,7 @@ enum Deed {
     Compact,
     Model(bool),
     Rules(Option<usize>),
-    Edit(usize, usize),
+    ContextEdit(usize, usize),
     Resume,
 }
 
@@ -69,7 +70,7 @@ fn deed() -> impl Strategy<Value = Deed> {
         1 => Just(Deed::Compact),
         1 => any::<bool>().prop_map(Deed::Model),
         2 => proptest::option::of(1usize..4).prop_map(Deed::Rules),
-        3 => edit().prop_map(|(edit, at)| Deed::Edit(edit, at)),
+        3 => edit().prop_map(|(edit, at)| Deed::ContextEdit(edit, at)),
         1 => Just(Deed::Resume),
     ]
 }
@@ -99,7 +100,7 @@ impl Planned {
         if std::mem::take(&mut *self.fail.lock().unwrap()) {
             return Err(ProviderError::BadRequest { status: 400, message: "not today".to_owned() });
         }
-        if self.limit.lock().unwrap().is_some_and(|limit| size::request_tokens(request) > limit) {
+        if self.limit.lock().unwrap().is_some_and(|limit| request_size::request_tokens(request) > limit) {
             return Err(ProviderError::ContextFull { message: "too long".to_owned() });
         }
         let Some(step) = self.steps.lock().unwrap().pop_front() else {
@@ -136,7 +137,7 @@ impl Planned {
 }
 
 impl Provider for Planned {
-    fn stream(&self, request: &Request) -> Answer {
+    fn stream(&self, request: &Request) -> ReplyStream {
         match self.answer(request) {
             Ok(events) => stream::iter(events.into_iter().map(Ok)).boxed(),
             Err(error) => stream::once(async { Err(error) }).boxed(),
@@ -144,7 +145,7 @@ impl Provider for Planned {
     }
 
     fn body(&self, request: &Request) -> String {
-        body::body(request, Flavour { strict: false })
+        body::body(request, Flavor { strict: false })
     }
 
     fn name(&self) -> &'static str {
@@ -197,7 +198,7 @@ impl Play {
     }
 
     fn edit(&self, edit: usize, at: usize) {
-        let edit = [Edit::Pin, Edit::Unpin, Edit::Drop, Edit::Restore][edit];
+        let edit = [ContextEdit::Pin, ContextEdit::Unpin, ContextEdit::Drop, ContextEdit::Restore][edit];
         self.send(Op::EditContext { edit, id: ItemId(at as u64 + 1) });
     }
 
@@ -245,7 +246,7 @@ impl Play {
             }
             Deed::Rules(None) => drop(fs::remove_file(self.place.project().join("CODE_LAW.md"))),
             Deed::Rules(Some(lines)) => drop(self.place.file("CODE_LAW.md", passage(9, lines))),
-            Deed::Edit(edit, at) => {
+            Deed::ContextEdit(edit, at) => {
                 self.edit(edit, at);
                 self.idle().await;
             }
@@ -292,9 +293,9 @@ fn check(requests: &[Request], records: &[Record]) {
         }
     }
     let mut again: Vec<Request> = Vec::new();
-    let replayed = replay::play(records, |_, built| again.push(built.request.clone()));
+    let replayed = run::play(records, |_, built| again.push(built.request.clone()));
     for (request, (made, was)) in replayed.iter().zip(again.iter().zip(requests)) {
-        assert_eq!(request.verdict, Verdict::Same, "request {}", request.number);
+        assert_eq!(request.verdict, ReplayCheck::Same, "request {}", request.number);
         assert_eq!(made, was, "request {}", request.number);
     }
     assert_eq!(again.len(), requests.len());
@@ -334,7 +335,7 @@ async fn what_is_pinned_outlives_compaction_with_its_call() {
         .await;
     }
     // The first turn is message #1, call #2, result #3.
-    play.send(Op::EditContext { edit: Edit::Pin, id: ItemId(3) });
+    play.send(Op::EditContext { edit: ContextEdit::Pin, id: ItemId(3) });
     play.idle().await;
     play.play(Deed::Compact).await;
     play.play(Deed::Turn { steps: Vec::new(), edit: None }).await;
@@ -363,8 +364,8 @@ async fn pins_leave_room_and_never_end_a_turn() {
         .await;
     }
     for id in 1..80 {
-        play.send(Op::EditContext { edit: Edit::Restore, id: ItemId(id) });
-        play.send(Op::EditContext { edit: Edit::Pin, id: ItemId(id) });
+        play.send(Op::EditContext { edit: ContextEdit::Restore, id: ItemId(id) });
+        play.send(Op::EditContext { edit: ContextEdit::Pin, id: ItemId(id) });
     }
     let mut refused = false;
     play.send(Op::Explain { id: "1".to_owned() });

@@ -7,8 +7,11 @@ use serde_json::{Value, json};
 use crate::support::agent::TestAgent;
 use crate::support::answer::answer;
 use crate::support::server::FakeServer;
-use crate::support::tools::{Bench, assert_error, assert_ok};
-use crate::support::workplace::{Workplace, stdout};
+use crate::support::tools::Bench;
+use crate::support::tools::assert_error;
+use crate::support::tools::assert_ok;
+use crate::support::workplace::Workplace;
+use crate::support::workplace::stdout;
 
 const KEY: &str = "sk-proj-9aZ8bY7cX6dW5eV4fU3g";
 

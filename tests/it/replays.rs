@@ -1,5 +1,5 @@
 //! Accountability through the real binary: stored sessions are replayed byte for byte, explained item by item, and go on
-//! with what the person chose; `/context` in a real terminal.
+//! with what the user chose; `/context` in a real terminal.
 
 use std::fs;
 
@@ -8,7 +8,9 @@ use serde_json::{Value, json};
 use crate::support::answer::answer;
 use crate::support::screen::Screen;
 use crate::support::server::FakeServer;
-use crate::support::workplace::{Workplace, stderr, stdout};
+use crate::support::workplace::Workplace;
+use crate::support::workplace::stderr;
+use crate::support::workplace::stdout;
 
 const DOWN: &str = "\u{1b}[B";
 const ENTER: &str = "\r";

@@ -12,7 +12,8 @@ use std::process::{Command, Output, Stdio};
 
 use tempfile::TempDir;
 
-use crate::support::workplace::{stderr, stdout};
+use crate::support::workplace::stderr;
+use crate::support::workplace::stdout;
 
 /// Stands in every secret; must never be seen.
 const SECRET: &str = "TOP-SECRET-7241";

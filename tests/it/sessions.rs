@@ -8,7 +8,9 @@ use serde_json::{Value, json};
 
 use crate::support::answer::answer;
 use crate::support::server::FakeServer;
-use crate::support::workplace::{Workplace, stderr, stdout};
+use crate::support::workplace::Workplace;
+use crate::support::workplace::stderr;
+use crate::support::workplace::stdout;
 
 fn place() -> Workplace {
     let place = Workplace::new();
@@ -156,7 +158,7 @@ fn a_failed_first_request_gives_the_prompt_back_and_leaves_no_trace_in_the_next(
 mod any_cut {
     use std::sync::OnceLock;
 
-    use mycode::agent::conversation::Conversation;
+    use mycode::agent::session::conversation::Conversation;
     use proptest::prelude::*;
 
     use super::*;

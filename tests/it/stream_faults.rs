@@ -12,15 +12,22 @@ use mycode::config::settings::ProviderKind;
 use mycode::model::stream::StreamEvent;
 use mycode::protocol::event::{EndReason, Event, TurnEnd};
 use mycode::provider::chat::provider::Chat;
-use mycode::provider::wire::retry::Pace;
+use mycode::provider::wire::retry::RetryPolicy;
 use serde_json::json;
 
 use crate::provider_faults::outcome;
-use crate::provider_stream::{hello, quick, settings};
+use crate::provider_stream::hello;
+use crate::provider_stream::quick;
+use crate::provider_stream::settings;
 use crate::support::agent::TestAgent;
-use crate::support::answer::{Answer, Dialect, Reply, Step, answer, raw, status, steps};
+use crate::support::answer::answer;
+use crate::support::answer::raw;
+use crate::support::answer::status;
+use crate::support::answer::steps;
+use crate::support::answer::{Answer, Dialect, Reply, Step};
 use crate::support::server::FakeServer;
-use crate::support::workplace::{Workplace, stderr};
+use crate::support::workplace::Workplace;
+use crate::support::workplace::stderr;
 
 const BOTH: [ProviderKind; 2] = [ProviderKind::Openai, ProviderKind::Anthropic];
 
@@ -28,8 +35,8 @@ fn forever(piece: &str) -> Reply {
     steps(vec![Step::Forever(piece.as_bytes().to_vec(), Duration::ZERO)])
 }
 
-fn once() -> Pace {
-    Pace { max_tries: 1, ..quick() }
+fn once() -> RetryPolicy {
+    RetryPolicy { max_tries: 1, ..quick() }
 }
 
 /// The bytes of a whole answer.
@@ -75,7 +82,7 @@ async fn a_flood_ends_in_whatever_part_of_an_answer_it_comes() {
 
 #[tokio::test]
 async fn events_with_nothing_in_them_are_a_silence() {
-    let pace = || Pace { idle: Duration::from_millis(30), ..once() };
+    let pace = || RetryPolicy { idle: Duration::from_millis(30), ..once() };
     let events = [
         ": keep-alive\n\n",
         " \n",
@@ -101,7 +108,7 @@ async fn events_with_nothing_in_them_are_a_silence() {
         assert!(told.ends_with("text Hi.\nStop"), "{told}");
     }
     // However busily it comes, it is not waited for longer than is allowed.
-    let pace = Pace { longest_answer: Duration::from_millis(60), ..once() };
+    let pace = RetryPolicy { longest_answer: Duration::from_millis(60), ..once() };
     let words = "data: {\"choices\":[{\"delta\":{\"content\":\"word \"}}]}\n\n";
     let drip = steps(vec![Step::Forever(words.as_bytes().to_vec(), Duration::from_millis(2))]);
     let told = outcome(ProviderKind::Openai, pace, vec![drip]).await;

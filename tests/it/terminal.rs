@@ -1,4 +1,4 @@
-//! The chat as a person meets it: the real binary in a terminal, against a server.
+//! The chat as a user meets it: the real binary in a terminal, against a server.
 
 use serde_json::json;
 

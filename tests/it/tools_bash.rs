@@ -7,7 +7,9 @@ use std::time::Duration;
 use mycode::model::envelope::Status;
 use serde_json::json;
 
-use crate::support::tools::{Bench, assert_error, assert_ok};
+use crate::support::tools::Bench;
+use crate::support::tools::assert_error;
+use crate::support::tools::assert_ok;
 
 #[tokio::test]
 async fn output_and_exit_code() {

@@ -7,7 +7,10 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use mycode::model::envelope::Status;
 use serde_json::json;
 
-use crate::support::tools::{Bench, assert_error, assert_ok, code};
+use crate::support::tools::Bench;
+use crate::support::tools::assert_error;
+use crate::support::tools::assert_ok;
+use crate::support::tools::code;
 
 enum Want<'a> {
     /// The file's bytes afterwards.
@@ -351,7 +354,7 @@ async fn what_is_not_found_is_explained() {
 }
 
 #[tokio::test]
-async fn what_stands_already_is_recognised() {
+async fn what_stands_already_is_recognized() {
     check(&[
         ("applied before", b"def g():\n    pass\n", "def f():", "def g():", false, Standing("line 1")),
         (

@@ -6,7 +6,9 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use mycode::model::envelope::Status;
 use serde_json::json;
 
-use crate::support::tools::{Bench, assert_error, assert_ok};
+use crate::support::tools::Bench;
+use crate::support::tools::assert_error;
+use crate::support::tools::assert_ok;
 
 #[tokio::test]
 async fn write_creates_and_replaces() {

@@ -6,7 +6,8 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::json;
 
-use crate::support::tools::{Bench, assert_error};
+use crate::support::tools::Bench;
+use crate::support::tools::assert_error;
 
 fn project() -> Bench {
     let bench = Bench::new();

@@ -1,7 +1,7 @@
 //! Properties of edits over random files: exactly the bytes of the match change, whatever the line ends.
 
 use mycode::tool::file::matching::apply::apply;
-use mycode::tool::file::matching::match_edit::{Edit, Refusal, Rung};
+use mycode::tool::file::matching::match_edit::{MatchLevel, Refusal, TextEdit};
 use proptest::prelude::*;
 
 /// Lines with all sorts of ends, indentation and trailing white space.
@@ -19,7 +19,7 @@ proptest! {
     fn only_the_match_changes(before in files(), after in files(), new in "[a-z\\\\$%{}]{1,9}") {
         let (before, after) = (before.concat(), after.concat());
         let text = format!("{before}@MARK@{after}");
-        let done = apply(&text, Edit { old: "@MARK@", new: &new, replace_all: false });
+        let done = apply(&text, TextEdit { old: "@MARK@", new: &new, replace_all: false });
         prop_assert_eq!(done.unwrap().text, format!("{before}{new}{after}"));
     }
 
@@ -35,9 +35,9 @@ proptest! {
         let text = lines.concat();
         let plain: String = lines[from..to].iter().map(|line| format!("{}\n", line.trim_end_matches(['\r', '\n']))).collect();
         let new = plain.replace("@only@", "@new@");
-        let done = apply(&text, Edit { old: &plain, new: &new, replace_all: false }).unwrap();
+        let done = apply(&text, TextEdit { old: &plain, new: &new, replace_all: false }).unwrap();
         prop_assert_eq!(done.text, text.replace("@only@", "@new@"));
-        prop_assert!(done.rung <= Rung::LineEnds);
+        prop_assert!(done.rung <= MatchLevel::LineEnds);
     }
 
     /// Whatever the old text, an applied edit leaves a common beginning and end, and the same edit on the result of a
@@ -47,18 +47,18 @@ proptest! {
         lines in files(), old in "[ \ta-d(é\n]{0,12}", new in "[ \ta-d\n\r]{0,12}", all in any::<bool>()
     ) {
         let text = lines.concat();
-        match apply(&text, Edit { old: &old, new: &new, replace_all: all }) {
+        match apply(&text, TextEdit { old: &old, new: &new, replace_all: all }) {
             Ok(done) => {
                 prop_assert_ne!(&done.text, &text);
                 prop_assert!(!done.lines.is_empty() && (all || done.lines.len() == 1));
-                if !all && !new.contains('\r') && done.rung == Rung::Exact {
+                if !all && !new.contains('\r') && done.rung == MatchLevel::Exact {
                     // Exact means: the old text, once, with the new one's line ends at most adapted.
                     let at = text.find(&old).unwrap();
                     let plain = |s: &str| s.replace("\r\n", "\n");
                     let expected = format!("{}{new}{}", &text[..at], &text[at + old.len()..]);
                     prop_assert_eq!(plain(&done.text), plain(&expected));
                 }
-                if done.rung != Rung::Exact {
+                if done.rung != MatchLevel::Exact {
                     prop_assert!(all || !text.contains(&old) || old.starts_with('\n'));
                 }
             }
@@ -95,7 +95,7 @@ proptest! {
             given.iter().map(|line| format!("{line}{trail}\n")).collect()
         };
         let new = old.replace("@only@", "@new@");
-        let done = apply(&text, Edit { old: &old, new: &new, replace_all: false });
+        let done = apply(&text, TextEdit { old: &old, new: &new, replace_all: false });
         let expected = text.replace("@only@", "@new@");
         // A changed line takes the new text's own trailing white space; that of all others stays.
         let bare = |text: &str| text.split('\n').map(|line| {

@@ -7,7 +7,9 @@ use std::os::unix::net::UnixListener;
 
 use serde_json::json;
 
-use crate::support::tools::{Bench, assert_error, assert_ok};
+use crate::support::tools::Bench;
+use crate::support::tools::assert_error;
+use crate::support::tools::assert_ok;
 
 #[tokio::test]
 async fn numbered_lines_in_pages() {

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use crate::support::workplace::{Workplace, stdout};
+use crate::support::workplace::Workplace;
+use crate::support::workplace::stdout;
 
 fn trace() -> String {
     format!("{}/tests/fixtures/bakery.jsonl.gz", env!("CARGO_MANIFEST_DIR"))

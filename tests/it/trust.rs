@@ -2,21 +2,24 @@
 
 use std::path::{Path, PathBuf};
 
-use mycode::agent::policy_desk::PolicyDesk;
+use mycode::agent::calls::policy_engine::PolicyEngine;
 use mycode::config::settings::{Permission, WorkSettings};
 use mycode::policy::access::Access;
 use mycode::policy::rules::Rules;
-use mycode::policy::sandbox::spec::{Confinement, Level};
-use mycode::policy::sandbox::{launch, probe};
 use mycode::policy::verdict::Verdict;
+use mycode::sandbox::launch;
+use mycode::sandbox::probe;
+use mycode::sandbox::spec::{Confinement, SandboxLevel};
 use serde_json::json;
 
 use crate::support::answer::answer;
 use crate::support::screen::Screen;
 use crate::support::server::FakeServer;
-use crate::support::workplace::{Workplace, stderr, stdout};
+use crate::support::workplace::Workplace;
+use crate::support::workplace::stderr;
+use crate::support::workplace::stdout;
 
-fn desk(permission: Permission, rules: Rules, workspace: &Path) -> PolicyDesk {
+fn desk(permission: Permission, rules: Rules, workspace: &Path) -> PolicyEngine {
     launch::use_helper(env!("CARGO_BIN_EXE_mycode").into());
     let work = WorkSettings {
         permission,
@@ -26,10 +29,10 @@ fn desk(permission: Permission, rules: Rules, workspace: &Path) -> PolicyDesk {
         inject_notes: false,
         task_context: None,
     };
-    PolicyDesk::new(&work, rules, workspace, Vec::new(), &[])
+    PolicyEngine::new(&work, rules, workspace, Vec::new(), &[])
 }
 
-fn confined(level: Level, network: bool) -> Confinement {
+fn confined(level: SandboxLevel, network: bool) -> Confinement {
     Confinement::Confined { level, network }
 }
 
@@ -43,19 +46,19 @@ fn a_yes_to_the_network_hands_over_the_network_and_no_more() {
         return;
     }
     let run = |accesses: &[Access]| auto.confinement(accesses, true);
-    assert_eq!(run(&[exec("cargo test")]), confined(Level::Workspace, false));
+    assert_eq!(run(&[exec("cargo test")]), confined(SandboxLevel::Workspace, false));
     for command in ["curl https://x.example", "npm install", "cargo build && curl -O https://x.example/a"] {
         assert!(matches!(auto.decide(&[exec(command)]), Verdict::Ask { .. }), "{command}");
-        assert_eq!(run(&[exec(command)]), confined(Level::Workspace, true), "{command}");
+        assert_eq!(run(&[exec(command)]), confined(SandboxLevel::Workspace, true), "{command}");
         // Asked once, whichever way the need was told.
         let both = [exec(command), Access::Network];
-        assert_eq!(run(&both), confined(Level::Workspace, true), "{command}");
+        assert_eq!(run(&both), confined(SandboxLevel::Workspace, true), "{command}");
         assert!(!auto.decide(&both).reason().contains("and it reaches"), "{command}");
     }
     let told = [exec("cargo test"), Access::Network];
     assert!(matches!(auto.decide(&told), Verdict::Ask { .. }));
-    assert_eq!(run(&told), confined(Level::Workspace, true));
-    // Keys and places of the person's own can't be had behind walls.
+    assert_eq!(run(&told), confined(SandboxLevel::Workspace, true));
+    // Keys and places of the user's own can't be had behind walls.
     for command in ["git push", "ssh host ls", "cargo install ripgrep", "sudo make install"] {
         assert!(matches!(auto.decide(&[exec(command)]), Verdict::Ask { .. }), "{command}");
         assert_eq!(run(&[exec(command)]), Confinement::Free, "{command}");
@@ -65,12 +68,12 @@ fn a_yes_to_the_network_hands_over_the_network_and_no_more() {
     let ruled = desk(Permission::Auto, rules, &place.project());
     for accesses in [&[exec("npm install left-pad")][..], &[exec("npm install left-pad"), Access::Network]] {
         assert_eq!(ruled.decide(accesses), Verdict::Allow);
-        assert_eq!(ruled.confinement(accesses, false), confined(Level::Workspace, true));
+        assert_eq!(ruled.confinement(accesses, false), confined(SandboxLevel::Workspace, true));
     }
     // A rule for one command opens the network for no other.
     assert!(matches!(ruled.decide(&[exec("cat a"), Access::Network]), Verdict::Ask { .. }));
     let looking = desk(Permission::ReadOnly, Rules::default(), &place.project());
-    assert_eq!(looking.confinement(&[exec("ls")], false), confined(Level::ReadOnly, false));
+    assert_eq!(looking.confinement(&[exec("ls")], false), confined(SandboxLevel::ReadOnly, false));
     assert!(matches!(looking.decide(&[exec("ls"), Access::Network]), Verdict::Deny { .. }));
 }
 
@@ -110,7 +113,11 @@ fn attacks_that_pass_the_verdict_are_held_by_the_walls() {
         let command = command.replace("\\n", "\n");
         let accesses = [Access::Exec { command: command.clone(), cwd: place.project() }];
         if auto.decide(&accesses) == Verdict::Allow {
-            assert_eq!(auto.confinement(&accesses, false), confined(Level::Workspace, false), "{command}");
+            assert_eq!(
+                auto.confinement(&accesses, false),
+                confined(SandboxLevel::Workspace, false),
+                "{command}"
+            );
             allowed.push(command);
         }
     }

@@ -7,16 +7,18 @@ use mycode::model::envelope::{Envelope, ErrorCode};
 use mycode::model::item::ItemId;
 use mycode::protocol::approval::{Answer, ApprovalRequest, AskedQuestion, Question};
 use mycode::protocol::event::Event;
-use mycode::protocol::ledger::{Deed, ItemStory, LedgerView};
+use mycode::protocol::ledger::{ItemEvent, ItemHistory, LedgerView};
 use mycode::protocol::op::Op;
-use mycode::protocol::rewind::{FileDeed, Part, PointId, RewindDone, RewindPoint, RewindPreview, RewindRow};
+use mycode::protocol::rewind::{
+    FileAction, PointId, RewindDone, RewindPoint, RewindPreview, RewindRow, RewindScope,
+};
 use mycode::tui::app::App;
 use mycode::tui::msg::{Cmd, Msg};
-use mycode::tui::screen::Screen;
-use mycode::tui::theme::Theme;
-use mycode::tui::transcript::entry::Kind;
-use mycode::tui::update::update;
-use mycode::tui::view;
+use mycode::tui::render::theme::Theme;
+use mycode::tui::render::view;
+use mycode::tui::terminal::screen::Screen;
+use mycode::tui::transcript::entry::EntryKind;
+use mycode::tui::update::on_message::update;
 use ratatui::backend::TestBackend;
 use ratatui::layout::Size;
 use ratatui::text::Line;
@@ -27,7 +29,7 @@ use crate::support::fake_engine as fake;
 struct Stage {
     app: App,
     screen: Screen<TestBackend>,
-    last: Option<Kind>,
+    last: Option<EntryKind>,
     lines: Vec<Line<'static>>,
 }
 
@@ -237,7 +239,7 @@ fn context() {
     ▏  opening the session…                                                     /help
     "#);
     stage.press(KeyCode::Enter);
-    stage.event(Event::Story(ItemStory {
+    stage.event(Event::Story(ItemHistory {
         id: "#12".to_owned(),
         origin: "Read src/a.rs:1-400".to_owned(),
         arrived_ms: None,
@@ -245,7 +247,7 @@ fn context() {
         tokens: 4_100,
         form: "compressed".to_owned(),
         pinned: true,
-        deeds: vec![Deed {
+        deeds: vec![ItemEvent {
             after_requests: 14,
             what: "compressed: 9000 → 4100 tokens".to_owned(),
             cause: "compaction: finished rounds".to_owned(),
@@ -291,7 +293,7 @@ fn command_popup() {
     ────────────────────────────────────────────────────────────────────────────────
     › /c▏
       /context [verb id]   what fills the window; why, pin, drop, restore
-    ▸ /compact [focus]     summarise old rounds now; `auto on|off`
+    ▸ /compact [focus]     summarize old rounds now; `auto on|off`
       /clear               begin a new, empty session
       opening the session…                                                     /help
     "#);
@@ -459,8 +461,8 @@ fn going_back_is_chosen_looked_at_and_done() {
     stage.event(Event::RewindPreview(RewindPreview {
         point: points[0].clone(),
         rows: vec![
-            row("src/a.rs", FileDeed::Restore, None),
-            row("mine.txt", FileDeed::Delete, Some("it was changed by someone else since")),
+            row("src/a.rs", FileAction::Restore, None),
+            row("mine.txt", FileAction::Delete, Some("it was changed by someone else since")),
         ],
         outside: vec!["/etc/x".to_owned()],
         items: 7,
@@ -481,15 +483,15 @@ fn going_back_is_chosen_looked_at_and_done() {
     let rows = view::picture(&narrow, 40, 11).lines;
     let seen = |row: &Line| row.to_string().chars().take(40).collect::<String>().contains("▸ conversation");
     assert!(rows.iter().any(seen), "{rows:?}");
-    // The conflict is overwritten only when the person says so; the arrow leaves the conversation where it is.
+    // The conflict is overwritten only when the user says so; the arrow leaves the conversation where it is.
     let mut press = |code| update(&mut stage.app, Msg::Key(KeyEvent::new(code, KeyModifiers::NONE)));
     press(KeyCode::Char('o'));
     press(KeyCode::Right);
     let sent = press(KeyCode::Enter);
-    let wanted = Op::Rewind { point: id, part: Part::Files, force: true };
+    let wanted = Op::Rewind { point: id, part: RewindScope::Files, force: true };
     assert!(matches!(&sent[..], [Cmd::Send(op)] if *op == wanted), "{sent:?}");
     stage.event(Event::Rewound(RewindDone {
-        part: Part::Both,
+        part: RewindScope::Both,
         done: Vec::new(),
         left: Vec::new(),
         text: Some("tidy up".to_owned()),

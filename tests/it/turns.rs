@@ -6,7 +6,10 @@ use mycode::protocol::op::Op;
 use serde_json::json;
 
 use crate::support::agent::TestAgent;
-use crate::support::answer::{Reply, answer, silence, status};
+use crate::support::answer::Reply;
+use crate::support::answer::answer;
+use crate::support::answer::silence;
+use crate::support::answer::status;
 use crate::support::server::FakeServer;
 use crate::support::tokens;
 use crate::support::workplace::Workplace;

@@ -9,13 +9,15 @@ use std::process::{Command, Output};
 
 use mycode::protocol::event::Event;
 use mycode::protocol::op::Op;
-use mycode::protocol::rewind::Part;
+use mycode::protocol::rewind::RewindScope;
 use serde_json::{Value, json};
 
 use crate::support::agent::TestAgent;
 use crate::support::answer::answer;
 use crate::support::server::FakeServer;
-use crate::support::workplace::{Workplace, stderr, stdout};
+use crate::support::workplace::Workplace;
+use crate::support::workplace::stderr;
+use crate::support::workplace::stdout;
 
 /// Everything below a folder: kind, mode of files, content. `.git` is left out.
 pub fn picture(root: &Path) -> BTreeMap<PathBuf, String> {
@@ -304,14 +306,14 @@ async fn an_open_session_goes_back_and_tells_the_model() {
         _ => None,
     };
     // Files alone: the model is told with the next message.
-    agent.send(Op::Rewind { point: points[0].id, part: Part::Files, force: false });
+    agent.send(Op::Rewind { point: points[0].id, part: RewindScope::Files, force: false });
     assert_eq!(agent.until(done).await.done, ["a", "b", "made"]);
     assert_eq!((place.text("a"), place.text("b")), ("one\n".to_owned(), "bee\n".to_owned()));
     agent.turn("and now?").await;
     let last = |number: usize| server.requests()[number].body["messages"].to_string();
     assert!(last(5).contains("went back to an earlier state of these files: a, b, made"), "{}", last(5));
     // Both: the message comes back to be changed and sent again.
-    agent.send(Op::Rewind { point: points[0].id, part: Part::Both, force: false });
+    agent.send(Op::Rewind { point: points[0].id, part: RewindScope::Both, force: false });
     let back = agent.until(done).await;
     assert_eq!((back.text.as_deref(), back.done.len()), (Some("change a"), 0));
     agent.turn("something else").await;

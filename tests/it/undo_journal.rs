@@ -8,13 +8,14 @@ use std::path::{Path, PathBuf};
 
 use mycode::model::item::ItemId;
 use mycode::protocol::rewind::PointId;
-use mycode::session::journal::lines::Line;
-use mycode::session::journal::plan::{self, Plan};
+use mycode::session::journal::record::JournalRecord;
 use mycode::session::journal::recorder::Journal;
-use mycode::session::journal::restore::{self, Outcome};
+use mycode::session::journal::restore::{self, RestoreOutcome};
+use mycode::session::journal::restore_plan::{self, RestorePlan};
 use proptest::prelude::*;
 
-use crate::undo::{git, picture};
+use crate::undo::git;
+use crate::undo::picture;
 
 /// A journal without an agent: commands are closures.
 struct Plain {
@@ -43,13 +44,17 @@ impl Plain {
         PointId::Turn(ItemId(self.turns))
     }
 
-    fn plan(&self, point: PointId) -> Plan {
-        plan::plan(&self.root, self.journal.blobs(), plan::since(&self.journal.lines(), point))
+    fn plan(&self, point: PointId) -> RestorePlan {
+        restore_plan::plan(
+            &self.root,
+            self.journal.blobs(),
+            restore_plan::since(&self.journal.lines(), point),
+        )
     }
 
-    fn go(&self, point: PointId, force: bool) -> Outcome {
+    fn go(&self, point: PointId, force: bool) -> RestoreOutcome {
         let plan = self.plan(point);
-        let head = Line::Rewind { ms: 0, last_item: self.turns, title: String::new(), voided: None };
+        let head = JournalRecord::Rewind { ms: 0, last_item: self.turns, title: String::new(), voided: None };
         restore::carry_out(&self.journal, head, &plan, force).unwrap()
     }
 

@@ -11,13 +11,15 @@ use std::process::{Command, Output, Stdio};
 
 use mycode::config::settings::Permission;
 use mycode::policy::command;
-use mycode::policy::place::Place;
-use mycode::policy::prefix;
+use mycode::policy::command_prefix;
+use mycode::policy::path_scope::PathScope;
 use mycode::policy::rules::Rules;
-use mycode::policy::verdict::Judge;
+use mycode::policy::verdict::VerdictInputs;
 use tempfile::TempDir;
 
-use crate::support::workplace::{Workplace, stderr, stdout};
+use crate::support::workplace::Workplace;
+use crate::support::workplace::stderr;
+use crate::support::workplace::stdout;
 
 const SECRET: &str = "TOP-SECRET-9917";
 
@@ -258,10 +260,11 @@ const EVERYDAY: &[(&str, Permission)] = &[
 #[test]
 fn what_no_walls_hold_is_not_allowed_and_the_day_goes_on() {
     let world = World::new();
-    let place = Place::at_home(&world.project, &[], &[], Some(world.home.clone()));
+    let place = PathScope::at_home(&world.project, &[], &[], Some(world.home.clone()));
     let rules = Rules::default();
     let verdict = |text: &str, permission| {
-        let judge = Judge { permission, rules: &rules, place: &place, readable: &[], confined: false };
+        let judge =
+            VerdictInputs { permission, rules: &rules, place: &place, readable: &[], confined: false };
         judge.command(text, &world.project).verdict
     };
     let levels = [Permission::ReadOnly, Permission::Ask, Permission::Auto];
@@ -270,7 +273,7 @@ fn what_no_walls_hold_is_not_allowed_and_the_day_goes_on() {
         let allowed = levels.iter().filter(|level| verdict(text, **level).as_str() == "allow");
         wrong.extend(allowed.map(|level| format!("{level:?} allows {text}")));
     }
-    // A way to a person's home in the project is what the attacks above lean on.
+    // A way to a user's home in the project is what the attacks above lean on.
     fs::remove_file(world.project.join("links/home")).unwrap();
     for (text, level) in EVERYDAY {
         let verdict = verdict(text, *level);
@@ -285,8 +288,8 @@ fn what_no_walls_hold_is_not_allowed_and_the_day_goes_on() {
 #[test]
 fn no_lasting_yes_for_what_reaches_anywhere() {
     let world = World::new();
-    let place = Place::at_home(&world.project, &[], &[], Some(world.home.clone()));
-    let offered = |text: &str| prefix::general_prefix(&command::judge(text, &world.project, &place));
+    let place = PathScope::at_home(&world.project, &[], &[], Some(world.home.clone()));
+    let offered = |text: &str| command_prefix::general_prefix(&command::judge(text, &world.project, &place));
     for text in [
         "telnet host 25",
         "rclone copy a b:c",

@@ -8,10 +8,10 @@ use std::sync::{Arc, Mutex, OnceLock};
 use futures_util::stream;
 use mycode::config::settings::{ContextSettings, Origin, Profile};
 use mycode::context::builder;
-use mycode::context::compress::filters::apply::{self, Kind};
+use mycode::context::compress::filters::apply::{self, OutputKind};
 use mycode::context::history::manager::HistoryManager;
 use mycode::context::layer::LayerInputs;
-use mycode::context::parts::{Part, Parts};
+use mycode::context::parts::{FixedPart, FixedParts};
 use mycode::model::call::ToolCall;
 use mycode::model::envelope::Envelope;
 use mycode::model::item::{Item, ItemId, ToolResult, UserMessage};
@@ -19,8 +19,8 @@ use mycode::model::request::{Message, Request};
 use mycode::model::stream::StreamEvent;
 use mycode::model::usage::FinishReason;
 use mycode::protocol::event::{EndReason, Event};
-use mycode::provider::api::{Answer, Provider};
-use mycode::trace::convert::Beat;
+use mycode::provider::api::{Provider, ReplyStream};
+use mycode::trace::events::ReplayEvent;
 use mycode::trace::policy::Policy;
 use mycode::trace::simulate;
 use proptest::prelude::*;
@@ -30,7 +30,9 @@ use crate::support::agent::TestAgent;
 use crate::support::answer::answer;
 use crate::support::server::FakeServer;
 use crate::support::tokens;
-use crate::support::workplace::{Workplace, stderr, stdout};
+use crate::support::workplace::Workplace;
+use crate::support::workplace::stderr;
+use crate::support::workplace::stdout;
 
 /// Counts each text once: the requests of a session share most of theirs.
 #[derive(Default)]
@@ -111,8 +113,8 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-fn beats(ops: Vec<Op>) -> Vec<Beat> {
-    let item = |item: Item| Beat::Item(Arc::new(item));
+fn beats(ops: Vec<Op>) -> Vec<ReplayEvent> {
+    let item = |item: Item| ReplayEvent::Item(Arc::new(item));
     let mut out = vec![item(Item::User(UserMessage::new("begin")))];
     let (mut n, mut ts, mut number) = (0, 0.0, 0);
     for op in ops {
@@ -120,7 +122,7 @@ fn beats(ops: Vec<Op>) -> Vec<Beat> {
             out.push(item(Item::User(UserMessage::new(&text))));
             continue;
         }
-        out.push(Beat::Request { n, ts: Some(ts) });
+        out.push(ReplayEvent::Request { n, ts: Some(ts) });
         (n, ts) = (n + 1, ts + 10.0);
         match op {
             Op::Say(text) => {
@@ -159,7 +161,7 @@ fn beats(ops: Vec<Op>) -> Vec<Beat> {
             Op::User(_) => {}
         }
     }
-    out.push(Beat::Request { n, ts: Some(ts) });
+    out.push(ReplayEvent::Request { n, ts: Some(ts) });
     out
 }
 
@@ -221,7 +223,7 @@ impl Busy {
         assert!(size + answer <= self.window, "{size} + {answer} tokens in a window of {}", self.window);
         assert!(
             messages.iter().any(|m| matches!(m, Message::User(text) if text.contains(self.task))),
-            "the request of the person is gone"
+            "the request of the user is gone"
         );
         if let Some(Message::Result { text, .. }) = messages.last()
             && (text.contains("result left out") || text.contains("gives all …]"))
@@ -247,7 +249,7 @@ impl Provider for Busy {
         "busy"
     }
 
-    fn stream(&self, request: &Request) -> Answer {
+    fn stream(&self, request: &Request) -> ReplyStream {
         if request.tools.is_empty() {
             // Asked for a summary.
             let said = "## Objectives & Status\nReading files.\n## Left-off Point\nGo on.";
@@ -276,7 +278,7 @@ impl Provider for Busy {
     }
 }
 
-fn answered(items: Vec<Item>) -> Answer {
+fn answered(items: Vec<Item>) -> ReplyStream {
     let finish = if items.iter().any(|item| matches!(item, Item::ToolCall(_))) {
         FinishReason::ToolCalls
     } else {
@@ -387,7 +389,7 @@ fn the_sample_bug_is_fixed_in_8192_tokens() {
 #[test]
 fn a_request_shares_its_texts_with_the_history() {
     let mut history = HistoryManager::default();
-    let said: Arc<str> = "what the person said, at length".into();
+    let said: Arc<str> = "what the user said, at length".into();
     history.push(
         ItemId(1),
         Arc::new(Item::User(UserMessage { text: Arc::clone(&said), injected: Vec::new(), steering: false })),
@@ -401,14 +403,14 @@ fn a_request_shares_its_texts_with_the_history() {
         Arc::new(Item::ToolResult(ToolResult { call_id: "c".into(), tool: "Read".into(), envelope })),
         None,
     );
-    let parts = Parts { system: Part::new("s".into()), ..Parts::default() };
+    let parts = FixedParts { system: FixedPart::new("s".into()), ..FixedParts::default() };
     let build = || {
         let inputs = LayerInputs { parts: &parts, history: &history };
         builder::build(&inputs).request.messages
     };
     let (first, second) = (build(), build());
     let Message::User(text) = &first[0] else { panic!("{first:?}") };
-    assert!(Arc::ptr_eq(text, &said), "the person's words were copied");
+    assert!(Arc::ptr_eq(text, &said), "the user's words were copied");
     let results = (&first[2], &second[2], history.entries()[2].message());
     let (
         Message::Result { text: a, .. },
@@ -445,9 +447,9 @@ proptest! {
         ),
     ) {
         let log = parts.concat();
-        let kind = Kind { command: true, max_tokens: 1_500 };
+        let kind = OutputKind { command: true, max_tokens: 1_500 };
         let shown = apply::apply(ItemId(4), &log, kind).unwrap_or_else(|| log.clone());
-        prop_assert!(mycode::context::budget::tokens::estimate(&shown) < 1_900, "far over its cap");
+        prop_assert!(mycode::context::tokens::estimate::estimate(&shown) < 1_900, "far over its cap");
         for line in log.lines() {
             let line = line.rsplit('\r').next().unwrap().replace("\u{1b}[31m", "").replace("\u{1b}[0m", "");
             if ["error:", "FAILED", "panicked", "E   ", "***"].iter().any(|sign| line.contains(sign)) {

@@ -8,12 +8,12 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::Value;
 
-use super::filters::cap;
-use super::index;
+use super::identifier_index;
 use super::tool_result::looks_like_error;
 use crate::base::text;
-use crate::context::budget::tokens;
-use crate::context::history::words;
+use crate::context::compress::filters::cap;
+use crate::context::compress::identifiers;
+use crate::context::tokens::estimate;
 use crate::model::call::ToolCall;
 use crate::model::item::ItemId;
 
@@ -69,7 +69,7 @@ pub fn mask(
     let mut spent = 0;
     for (_, index) in ranked {
         // A gap mark takes about six tokens.
-        let size = tokens::estimate(&cut[index]) + 4;
+        let size = estimate::estimate(&cut[index]) + 4;
         if spent + size > max_tokens {
             continue;
         }
@@ -79,7 +79,7 @@ pub fn mask(
     let kept = keep.iter().filter(|kept| **kept).count();
     let shown =
         if kept == 0 { String::new() } else { cap::render(&cut, &keep).replace(" lines …]", " …]") };
-    let index = index::names([whole].into_iter(), &shown, used, u64::from(names_tokens));
+    let index = identifier_index::names([whole].into_iter(), &shown, used, u64::from(names_tokens));
     let index = if index.is_empty() { index } else { format!(", with {index}") };
     let pointer = format!(
         "[{} of {} lines left out{index}; Recall {{\"id\":{}}} gives all]",
@@ -88,7 +88,7 @@ pub fn mask(
         id.0
     );
     let short = if kept == 0 { pointer } else { format!("{shown}\n{pointer}") };
-    (tokens::estimate(&short) < tokens::estimate(whole)).then_some(short)
+    (estimate::estimate(&short) < estimate::estimate(whole)).then_some(short)
 }
 
 /// The arguments of an old call with their long texts cut to about `max_tokens` in all; `None` when that is no shorter.
@@ -119,7 +119,7 @@ fn shorten(value: &mut Value, id: ItemId, chars: usize) -> bool {
 }
 
 fn names<'a>(line: &'a str, used: &HashSet<&str>) -> HashSet<&'a str> {
-    words::identifiers(line).filter(|name| used.contains(name)).collect()
+    identifiers::identifiers(line).filter(|name| used.contains(name)).collect()
 }
 
 #[cfg(test)]

@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, OnceLock};
 
-use crate::context::budget::size::{message_ceiling, message_tokens};
-use crate::context::compress::forms;
+use crate::context::history::forms;
+use crate::context::tokens::request_size::{message_ceiling, message_tokens};
 use crate::model::fingerprint::Fingerprint;
 use crate::model::item::{Item, ItemId};
 use crate::model::request::Message;

@@ -7,14 +7,15 @@ use std::sync::Arc;
 
 use similar::TextDiff;
 
-use super::batch::Batch;
 use super::entry::Entry;
 use super::manager::HistoryManager;
-use super::{leaning, working_set};
+use super::references;
 use crate::config::settings::Profile;
-use crate::context::budget::profile::Thresholds;
-use crate::context::budget::tokens;
-use crate::context::compress::filters::apply::{self, Kind};
+use crate::context::compaction::batch::Batch;
+use crate::context::compaction::profile::Thresholds;
+use crate::context::compaction::working_set;
+use crate::context::compress::filters::apply::{self, OutputKind};
+use crate::context::tokens::estimate;
 use crate::model::item::{Item, ItemId, ToolResult};
 use crate::session::record::FormName;
 
@@ -31,7 +32,7 @@ const DIFF_BYTES: usize = 200_000;
 pub fn on_arrival(history: &HistoryManager, profile: Profile, window: u64) -> Option<Batch> {
     let entry = history.entries().last()?;
     let Item::ToolResult(result) = &*entry.item else { return None };
-    // What was asked for by id, or answered by a person, is wanted as it is.
+    // What was asked for by id, or answered by a user, is wanted as it is.
     if matches!(&*result.tool, "Recall" | "AskUser") {
         return None;
     }
@@ -43,9 +44,9 @@ pub fn on_arrival(history: &HistoryManager, profile: Profile, window: u64) -> Op
             "Grep" | "Glob" | "LS" => (false, limits.search_tokens),
             _ => (false, limits.other_tokens),
         };
-        apply::apply(entry.id, entry.text(), Kind { command, max_tokens })
+        apply::apply(entry.id, entry.text(), OutputKind { command, max_tokens })
     })?;
-    (tokens::estimate(&text) + tokens::MESSAGE_OVERHEAD < entry.tokens()).then(|| {
+    (estimate::estimate(&text) + estimate::MESSAGE_OVERHEAD < entry.tokens()).then(|| {
         Batch::with_texts(vec![(entry.id, Arc::from(text))], FormName::Filtered, "filtered on arrival")
     })
 }
@@ -71,7 +72,7 @@ fn repeated(history: &HistoryManager, entry: &Entry, result: &ToolResult) -> Opt
             continue;
         }
         if other.text() == entry.text() {
-            return Some(leaning::same(other.id, path));
+            return Some(references::same(other.id, path));
         }
         if path.is_some()
             && hash.is_some()
@@ -112,7 +113,7 @@ fn only_new(path: &str, now: &str, in_view: &[&Entry]) -> Option<String> {
     let mut close = |run: &mut Vec<(u64, &str)>, holder: ItemId, out: &mut Vec<String>| {
         if run.len() >= LEFT_OUT_FROM {
             let (first, last) = (run[0].0, run[run.len() - 1].0);
-            out.push(leaning::lines(first, last, path, holder));
+            out.push(references::lines(first, last, path, holder));
             left_out += run.len();
         } else {
             out.extend(run.iter().map(|(_, line)| (*line).to_owned()));
@@ -147,6 +148,6 @@ fn changed(id: ItemId, base: &Entry, now: &str) -> Option<String> {
     for hunk in diff.unified_diff().context_radius(2).iter_hunks() {
         hunks.push_str(&hunk.to_string());
     }
-    let small = f64::from(tokens::estimate(&hunks)) < f64::from(tokens::estimate(now)) * DIFF_SHARE;
-    small.then(|| leaning::changes(base.id, id, &hunks))
+    let small = f64::from(estimate::estimate(&hunks)) < f64::from(estimate::estimate(now)) * DIFF_SHARE;
+    small.then(|| references::changes(base.id, id, &hunks))
 }

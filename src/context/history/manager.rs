@@ -6,8 +6,8 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::batch::Batch;
 use super::entry::Entry;
+use crate::context::compaction::batch::Batch;
 use crate::model::fingerprint::Fingerprint;
 use crate::model::item::{Item, ItemId, Summary};
 use crate::model::request::Message;
@@ -27,12 +27,12 @@ pub struct HistoryManager {
     /// The newest item of the archives that can't be taken back any more.
     forgotten: Option<ItemId>,
     /// What rewinds took out, so that they can be undone.
-    voided: Vec<Voided>,
+    voided: Vec<InvalidatedItems>,
 }
 
 /// What a rewind or a revival took out of the history: everything from `to` on.
 #[derive(Clone, Debug)]
-struct Voided {
+struct InvalidatedItems {
     to: ItemId,
     entries: Vec<Entry>,
 }
@@ -217,7 +217,7 @@ impl HistoryManager {
     }
 
     /// Whether the rewind (or revival) number `rewind`, counted from 0, can be undone: nothing of what came instead was
-    /// summarised since.
+    /// summarized since.
     pub fn can_revive(&self, rewind: u32) -> bool {
         let since = self.voided.get(rewind as usize..).unwrap_or_default();
         since.iter().map(|voided| voided.to).min().is_some_and(|to| self.reaches(to))
@@ -226,7 +226,7 @@ impl HistoryManager {
     /// Takes back everything from `to` on; it can be revived.
     pub fn rewind(&mut self, to: ItemId) {
         let entries = self.take_back(to);
-        self.voided.push(Voided { to, entries });
+        self.voided.push(InvalidatedItems { to, entries });
     }
 
     /// Makes the history what it was before the rewind (or revival) number `rewind`, counted from 0. What came instead
@@ -238,11 +238,11 @@ impl HistoryManager {
             self.entries.iter().filter(|entry| entry.id >= to && !is_summary(entry)).cloned().collect();
         // One after another, the youngest first: each gives back the history that the one before it left.
         for index in (first..self.voided.len()).rev() {
-            let Voided { to, entries } = self.voided[index].clone();
+            let InvalidatedItems { to, entries } = self.voided[index].clone();
             self.take_back(to);
             self.entries.extend(entries);
         }
-        self.voided.push(Voided { to, entries: gone });
+        self.voided.push(InvalidatedItems { to, entries: gone });
         self.turn_start = self.entries.len();
         self.recount();
     }

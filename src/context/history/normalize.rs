@@ -9,7 +9,7 @@ use crate::model::request::Message;
 pub const LOST_RESULT: &str =
     "error INTERRUPTED: the program stopped before this call finished; its effect is unknown";
 
-/// Something that carries a message: the normaliser moves it as a whole.
+/// Something that carries a message: the normalizer moves it as a whole.
 pub trait Paired {
     fn message(&self) -> &Message;
     /// The carrier of a result that was lost, for the carrier of its call.

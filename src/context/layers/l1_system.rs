@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::context::layer::{Fragment, Layer, LayerInputs};
-use crate::context::ledger::{LayerId, Row};
+use crate::context::ledger::{LayerId, LedgerEntry};
 use crate::model::request::Block;
 
 pub struct System;
@@ -16,9 +16,10 @@ impl Layer for System {
 
     fn render(&self, inputs: &LayerInputs<'_>) -> Option<Fragment> {
         let (system, schemas) = (&inputs.parts.system, &inputs.parts.schemas);
-        let mut rows = vec![Row::fixed(LayerId::System, "system prompt", system.tokens, system.counted)];
+        let mut rows =
+            vec![LedgerEntry::fixed(LayerId::System, "system prompt", system.tokens, system.counted)];
         if !schemas.specs.is_empty() {
-            rows.push(Row::fixed(LayerId::System, "tool schemas", schemas.tokens, schemas.counted));
+            rows.push(LedgerEntry::fixed(LayerId::System, "tool schemas", schemas.tokens, schemas.counted));
         }
         let block = Block { text: Arc::clone(&system.text) };
         Some(Fragment { system: Some((block, system.fingerprint)), rows, ..Fragment::default() })

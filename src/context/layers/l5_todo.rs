@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::context::layer::{Fragment, Layer, LayerInputs, Piece};
-use crate::context::ledger::{LayerId, Row};
+use crate::context::layer::{Fragment, FragmentMessage, Layer, LayerInputs};
+use crate::context::ledger::{LayerId, LedgerEntry};
 use crate::model::fingerprint::Fingerprint;
 use crate::model::request::Message;
 
@@ -22,8 +22,8 @@ impl Layer for TodoRecap {
     fn render(&self, inputs: &LayerInputs<'_>) -> Option<Fragment> {
         let recap = inputs.parts.recap.as_ref()?;
         let message = Message::User(Arc::clone(&recap.text));
-        let row = Row::fixed(LayerId::Todo, "todo recap", recap.tokens, recap.counted);
-        let piece = Piece { fingerprint: Fingerprint::of(&message), message, row };
+        let row = LedgerEntry::fixed(LayerId::Todo, "todo recap", recap.tokens, recap.counted);
+        let piece = FragmentMessage { fingerprint: Fingerprint::of(&message), message, row };
         Some(Fragment { pieces: vec![piece], ..Fragment::default() })
     }
 }

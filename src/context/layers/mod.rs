@@ -1,7 +1,7 @@
 //! The six layers of a request, one file each; their wire order is in `catalog`.
 
 pub mod l1_system;
-pub mod l2_law;
+pub mod l2_project_rules;
 pub mod l3_history;
 pub mod l4_question;
 pub mod l5_todo;

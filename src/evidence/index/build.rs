@@ -1,4 +1,4 @@
-//! Files into segments, on as many threads as pay, with bounded memory. Knows nothing of what was indexed before.
+//! Files into segments, on as many threads as pay, with bounded memory.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::harvest::{Entry, Harvester};
+use super::extract::{Entry, Extractor};
 use super::merge;
-use super::run::Run;
+use super::run::IndexBuffer;
 use super::segment::{self, Segment};
 
 /// Text that one thread gathers before it writes a segment: this bounds the memory.
@@ -39,8 +39,8 @@ pub fn build(root: &Path, folder: &Path, entries: &[Entry]) -> io::Result<Vec<St
         std::thread::available_parallelism().map_or(2, |count| count.get().clamp(1, 4))
     };
     let work = || {
-        let mut harvester = Harvester::default();
-        let mut run = Run::default();
+        let mut harvester = Extractor::default();
+        let mut run = IndexBuffer::default();
         let mut bytes = 0;
         loop {
             let start = next.fetch_add(BATCH, Ordering::Relaxed);
@@ -58,8 +58,8 @@ pub fn build(root: &Path, folder: &Path, entries: &[Entry]) -> io::Result<Vec<St
                         *error.lock().unwrap_or_else(PoisonError::into_inner) = Some(problem);
                     }
                 }
-                harvester = Harvester::default();
-                run = Run::default();
+                harvester = Extractor::default();
+                run = IndexBuffer::default();
                 bytes = 0;
             }
             if last {

@@ -1,5 +1,5 @@
-//! Several segments into one, without the files that are gone. Reads and writes in a stream: memory holds the files'
-//! facts and one block of words a segment. Knows nothing of which segments should be merged.
+//! Several segments into one, without the files that are gone. Reads and writes in a stream: memory holds the
+//! files' facts and one block of words a segment.
 
 use std::io;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! A file whose every page carries a checksum, so that any part of it can be read alone and damage is noticed before
-//! it is believed. Written once, never changed. Knows nothing of what the bytes mean.
+//! A file whose every page carries a checksum, so that any part of it can be read alone and damage is noticed
+//! before it is believed. Written once, never changed.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};

@@ -1,12 +1,12 @@
-//! The whole index as one: numbers run through all segments, and what is gone is left out. Knows nothing of queries.
+//! The whole index as one: numbers run through all segments, and what is gone is left out.
 
 use super::codec::{Damaged, postings};
-use super::run::{Doc, Field, Piece};
+use super::run::{Doc, Field, Passage};
 use super::segment::Segment;
 
 /// A segment with its place among the others.
 #[derive(Debug)]
-pub struct Part {
+pub struct IndexPart {
     pub name: String,
     pub segment: Segment,
     /// For each of its files whether it is gone.
@@ -18,7 +18,7 @@ pub struct Part {
 /// The opened index.
 #[derive(Debug, Default)]
 pub struct Index {
-    pub parts: Vec<Part>,
+    pub parts: Vec<IndexPart>,
     docs: u32,
     pieces: u32,
 }
@@ -36,7 +36,7 @@ impl Index {
         let (first_doc, first_piece) = (self.docs, self.pieces);
         self.docs += segment.docs.len() as u32;
         self.pieces += segment.pieces.len() as u32;
-        self.parts.push(Part { name, segment, gone: flags, first_doc, first_piece });
+        self.parts.push(IndexPart { name, segment, gone: flags, first_doc, first_piece });
         Ok(())
     }
 
@@ -79,13 +79,13 @@ impl Index {
     }
 
     /// The piece with this number.
-    pub fn piece(&self, number: usize) -> Option<Piece> {
+    pub fn piece(&self, number: usize) -> Option<Passage> {
         let after = self.parts.partition_point(|part| part.first_piece as usize <= number);
         let part = self.parts.get(after.checked_sub(1)?)?;
         part.segment.pieces.get(number - part.first_piece as usize).copied()
     }
 
-    fn part_of(&self, doc: usize) -> Option<&Part> {
+    fn part_of(&self, doc: usize) -> Option<&IndexPart> {
         let after = self.parts.partition_point(|part| part.first_doc as usize <= doc);
         self.parts.get(after.checked_sub(1)?)
     }

@@ -1,10 +1,9 @@
-//! A part of the index while it is gathered in memory: words with their places, files with their facts. Knows neither
-//! disk nor text.
+//! A part of the index while it is gathered in memory: words with their places, files with their facts.
 
 use rustc_hash::FxHashMap;
 
 use super::codec::Postings;
-use crate::evidence::text::kind::Kind;
+use crate::evidence::text::kind::FilePurpose;
 use crate::evidence::text::language::Language;
 
 /// Which words are looked up together.
@@ -32,7 +31,7 @@ pub struct Doc {
     /// Nanoseconds since 1970; 0 when the file changed while it was read.
     pub modified_ns: u64,
     pub language: Language,
-    pub kind: Kind,
+    pub kind: FilePurpose,
     pub lines: u32,
     /// Words in the body.
     pub words: u32,
@@ -51,7 +50,7 @@ impl Doc {
 
 /// A piece of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Piece {
+pub struct Passage {
     /// From 1.
     pub first_line: u32,
     pub words: u32,
@@ -59,15 +58,15 @@ pub struct Piece {
 
 /// What has been gathered.
 #[derive(Default)]
-pub struct Run {
+pub struct IndexBuffer {
     pub docs: Vec<Doc>,
     /// For each file what it imports, as written, joined by line feeds.
     pub imports: Vec<String>,
-    pub pieces: Vec<Piece>,
+    pub pieces: Vec<Passage>,
     pub terms: [FxHashMap<Box<str>, Postings>; 4],
 }
 
-impl Run {
+impl IndexBuffer {
     /// Adds `times` of `term` at `place`: a piece for the body, else a file.
     pub fn add(&mut self, field: Field, term: &str, place: u32, times: u32) {
         let map = &mut self.terms[field as usize];

@@ -1,13 +1,13 @@
-//! One part of the index as a file: words in order with their places, then files and pieces. Written once, read in parts.
-//! Knows nothing of which other parts there are.
+//! One part of the index as a file: words in order with their places, then files and pieces. Written once, read in
+//! parts.
 
 use std::io;
 use std::path::Path;
 
 use super::codec::{Cursor, Damaged, put_bytes, put_number};
 use super::pages::{PageReader, PageWriter};
-use super::run::{Doc, FIELDS, Field, Piece, Run};
-use crate::evidence::text::kind::Kind;
+use super::run::{Doc, FIELDS, Field, IndexBuffer, Passage};
+use crate::evidence::text::kind::FilePurpose;
 use crate::evidence::text::language::Language;
 
 /// Words that share one entry of the table that is held in memory.
@@ -84,7 +84,7 @@ impl SegmentWriter {
     ///
     /// # Errors
     /// As the disk says.
-    pub fn finish(mut self, docs: &[Doc], pieces: &[Piece], imports: &[String]) -> io::Result<u64> {
+    pub fn finish(mut self, docs: &[Doc], pieces: &[Passage], imports: &[String]) -> io::Result<u64> {
         let mut sections = vec![self.pages.position()];
         let mut import_bytes = Vec::new();
         let mut doc_bytes = Vec::new();
@@ -132,7 +132,7 @@ impl SegmentWriter {
 ///
 /// # Errors
 /// As the disk says.
-pub fn write_run(path: &Path, run: &Run) -> io::Result<u64> {
+pub fn write_run(path: &Path, run: &IndexBuffer) -> io::Result<u64> {
     let mut writer = SegmentWriter::create(path)?;
     for field in FIELDS {
         let mut terms: Vec<_> = run.terms[field as usize].iter().collect();
@@ -149,7 +149,7 @@ pub fn write_run(path: &Path, run: &Run) -> io::Result<u64> {
 pub struct Segment {
     pages: PageReader,
     pub docs: Vec<Doc>,
-    pub pieces: Vec<Piece>,
+    pub pieces: Vec<Passage>,
     blocks: Vec<Block>,
     /// Where each section ends: places, words, index, docs, pieces, imports.
     ends: [u64; SECTIONS],
@@ -338,7 +338,7 @@ fn read_docs(bytes: &[u8]) -> Result<(Vec<Doc>, Vec<u64>), Damaged> {
         let doc = Doc {
             path,
             language: Language::from_code(codes[0]).ok_or(Damaged)?,
-            kind: Kind::from_code(codes[1]).ok_or(Damaged)?,
+            kind: FilePurpose::from_code(codes[1]).ok_or(Damaged)?,
             size_bytes: cursor.number()?,
             modified_ns: cursor.number()?,
             lines: cursor.small()?,
@@ -355,11 +355,11 @@ fn read_docs(bytes: &[u8]) -> Result<(Vec<Doc>, Vec<u64>), Damaged> {
     Ok((docs, imports_at))
 }
 
-fn read_pieces(bytes: &[u8]) -> Result<Vec<Piece>, Damaged> {
+fn read_pieces(bytes: &[u8]) -> Result<Vec<Passage>, Damaged> {
     let mut cursor = Cursor::new(bytes);
     let mut pieces = Vec::new();
     while !cursor.is_empty() {
-        pieces.push(Piece { first_line: cursor.small()?, words: cursor.small()? });
+        pieces.push(Passage { first_line: cursor.small()?, words: cursor.small()? });
     }
     Ok(pieces)
 }

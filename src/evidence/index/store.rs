@@ -1,5 +1,5 @@
-//! The index in the project's state folder: opened, brought up to date, replaced when damaged. Several processes may do so
-//! at the same time: readers follow a manifest that is replaced whole, writers take turns. Knows nothing of queries.
+//! The index in the project's state folder: opened, brought up to date, replaced when damaged. Several processes
+//! may do so at the same time: readers follow a manifest that is replaced whole, writers take turns.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use super::build;
-use super::census::{self, Difference};
 use super::codec::Damaged;
-use super::harvest::Entry;
+use super::extract::Entry;
 use super::reader::Index;
+use super::scan::{self, IndexDifference};
 use super::segment::Segment;
-use crate::base::atomic::{self, Expect};
+use crate::base::atomic_write::{self, Expect};
 use crate::base::file;
 
 const MANIFEST: &str = "manifest.json";
@@ -70,12 +70,12 @@ impl Store {
     pub fn refreshed(&self) -> io::Result<(Index, Refreshed)> {
         // The walk and the opening wait for different things.
         let (now, opened) = std::thread::scope(|scope| {
-            let walk = scope.spawn(|| census::take(&self.root));
+            let walk = scope.spawn(|| scan::take(&self.root));
             let opened = self.open();
             (walk.join().unwrap_or_default(), opened)
         });
         if let Ok(index) = &opened
-            && census::compare(now.clone(), index.live()).is_empty()
+            && scan::compare(now.clone(), index.live()).is_empty()
         {
             return opened.map(|index| (index, Refreshed::default())).map_err(io::Error::other);
         }
@@ -157,19 +157,19 @@ impl Store {
     }
 
     fn anew(&self, now: &[Entry]) -> io::Result<(Index, Refreshed)> {
-        let index = self.grow(Index::default(), &Difference { read: now.to_vec(), gone: Vec::new() })?;
+        let index = self.grow(Index::default(), &IndexDifference { read: now.to_vec(), gone: Vec::new() })?;
         Ok((index, Refreshed { read: now.len(), dropped: 0, anew: true }))
     }
 
     fn update(&self, index: Index, now: Vec<Entry>) -> io::Result<(Index, Refreshed)> {
-        let difference = census::compare(now, index.live());
+        let difference = scan::compare(now, index.live());
         let done = Refreshed { read: difference.read.len(), dropped: difference.gone.len(), anew: false };
         let index = if difference.is_empty() { index } else { self.grow(index, &difference)? };
         Ok((index, done))
     }
 
     /// Reads what is new, marks what is gone, merges when that pays, and publishes.
-    fn grow(&self, mut index: Index, difference: &Difference) -> io::Result<Index> {
+    fn grow(&self, mut index: Index, difference: &IndexDifference) -> io::Result<Index> {
         let damaged = |error: Damaged| io::Error::new(io::ErrorKind::InvalidData, error);
         for &number in &difference.gone {
             index.drop_doc(number);
@@ -201,7 +201,8 @@ impl Store {
                 .collect(),
         };
         let text = serde_json::to_vec(&manifest)?;
-        atomic::write(&self.folder.join(MANIFEST), &text, Expect::Anything).map_err(io::Error::other)?;
+        atomic_write::write(&self.folder.join(MANIFEST), &text, Expect::Anything)
+            .map_err(io::Error::other)?;
         for path in build::segment_files(&self.folder) {
             let named = path
                 .file_name()

@@ -1,5 +1,5 @@
-//! Values of very different scales into one score: each as a share of the best file's value and as a place, weighed by
-//! the table. Knows no file.
+//! Values of very different scales into one score: each as a share of the best file's value and as a place, weighed
+//! by the table.
 
 use super::fields::Columns;
 use super::signal::{ALL, COUNT, Values};

@@ -1,5 +1,5 @@
-//! How well each file's words fit the task's: in the whole text, in its best piece, in the names it defines, in its path.
-//! BM25 per field. Knows no links between files.
+//! How well each file's words fit the task's: in the whole text, in its best piece, in the names it defines, in its
+//! path. BM25 per field.
 
 use super::query::Query;
 use super::signal::Signal;

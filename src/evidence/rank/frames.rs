@@ -1,4 +1,4 @@
-//! Stack traces of many languages: which places of which files they name, innermost first. Knows no project.
+//! Stack traces of many languages: which places of which files they name, innermost first.
 
 use std::sync::LazyLock;
 

@@ -1,18 +1,20 @@
-//! Runs the signals in their order: words and names for all files, then links from the files that look right, then their
-//! texts. Knows nothing of how the answer is shown.
+//! Runs the signals in their order: words and names for all files, then links from the files that look right, then
+//! their texts.
 
 use std::path::Path;
 
 use super::blend::{self, Blended};
 use super::fields::{self, Columns};
+use super::links;
+use super::mentions;
 use super::names::{ENTRANCES, Names, stem_of};
 use super::query::Query;
 use super::signal::Signal;
-use super::{links, mentions, verbatim};
+use super::verbatim;
+use crate::evidence::commits::history::History;
 use crate::evidence::index::codec::Damaged;
 use crate::evidence::index::reader::Index;
-use crate::evidence::past::history::History;
-use crate::evidence::text::kind::Kind;
+use crate::evidence::text::kind::FilePurpose;
 
 /// Files whose text is read for a query.
 const READ_FILES: usize = 80;
@@ -83,12 +85,12 @@ fn kinds(index: &Index, names: &Names, query: &Query, columns: &mut Columns) {
             columns.add(Signal::Entrance, number, 1.0);
         }
         let signal = match doc.kind {
-            Kind::Source => continue,
-            Kind::Test => Signal::Test,
-            Kind::Document => Signal::Document,
-            Kind::Example => Signal::Example,
-            Kind::Settings => Signal::Settings,
-            Kind::Foreign => Signal::Foreign,
+            FilePurpose::Source => continue,
+            FilePurpose::Test => Signal::Test,
+            FilePurpose::Document => Signal::Document,
+            FilePurpose::Example => Signal::Example,
+            FilePurpose::Settings => Signal::Settings,
+            FilePurpose::Foreign => Signal::Foreign,
         };
         let wanted = signal == Signal::Test && query.about_tests
             || signal == Signal::Document && query.about_documents

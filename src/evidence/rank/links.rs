@@ -7,11 +7,11 @@ use super::fields::Columns;
 use super::names::{Names, folder_of, stem_of};
 use super::query::Query;
 use super::signal::Signal;
+use crate::evidence::commits::history::History;
+use crate::evidence::commits::similar;
 use crate::evidence::index::codec::Damaged;
 use crate::evidence::index::reader::Index;
-use crate::evidence::past::history::History;
-use crate::evidence::past::similar;
-use crate::evidence::text::kind::Kind;
+use crate::evidence::text::kind::FilePurpose;
 use crate::evidence::text::language::Language;
 
 /// Files whose links are followed.
@@ -167,7 +167,7 @@ pub fn folders(names: &Names, seeds: &[(u32, f32)], columns: &mut Columns) {
 /// A header and its source, and other files of one stem in one language: who changes one often changes the other.
 pub fn pairs(index: &Index, names: &Names, seeds: &[(u32, f32)], columns: &mut Columns) {
     let fits = |file: u32| {
-        index.doc(file as usize).filter(|doc| doc.language == Language::C && doc.kind == Kind::Source)
+        index.doc(file as usize).filter(|doc| doc.language == Language::C && doc.kind == FilePurpose::Source)
     };
     for &(file, weight) in seeds {
         if fits(file).is_none() {
@@ -184,7 +184,7 @@ pub fn pairs(index: &Index, names: &Names, seeds: &[(u32, f32)], columns: &mut C
         let near = |other: u32| folder_of(&names.paths[other as usize]) == folder;
         let beside = others.iter().filter(|other| near(**other)).count();
         for other in others.iter().copied() {
-            // Headers may stand in a tree of their own; but a neighbour comes first.
+            // Headers may stand in a tree of their own; but a neighbor comes first.
             let share = if near(other) {
                 1.0
             } else if beside == 0 {
@@ -206,7 +206,7 @@ pub fn twins(index: &Index, names: &Names, scores: &[f32], columns: &mut Columns
     }
     for (number, doc) in index.live() {
         let share = scores[number] / best;
-        if doc.kind != Kind::Test || share < 0.2 {
+        if doc.kind != FilePurpose::Test || share < 0.2 {
             continue;
         }
         let path = &names.paths[number];
@@ -229,7 +229,7 @@ pub fn twins(index: &Index, names: &Names, scores: &[f32], columns: &mut Columns
             .with_stem(bare)
             .iter()
             .copied()
-            .filter(|file| index.doc(*file as usize).is_some_and(|doc| doc.kind == Kind::Source))
+            .filter(|file| index.doc(*file as usize).is_some_and(|doc| doc.kind == FilePurpose::Source))
             .collect();
         for file in &sources {
             let near =

@@ -1,22 +1,22 @@
-//! Files for a task, ranked: the one entrance for the command, the tool and the task context. Knows nothing of how the
-//! answer is shown.
+//! Files for a task, ranked: the one entrance for the command, the tool and the task context.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use rustc_hash::FxHashMap;
 
+use super::blend;
 use super::gather;
 use super::query::Query;
 use super::signal::{COUNT, Values};
-use super::{blend, verbatim};
+use super::verbatim;
 use crate::evidence::categorize::{self, Role};
+use crate::evidence::commits::cache;
+use crate::evidence::commits::history::History;
 use crate::evidence::index::codec::Damaged;
 use crate::evidence::index::reader::Index;
 use crate::evidence::index::store::Store;
-use crate::evidence::past::history::History;
-use crate::evidence::past::keep;
-use crate::evidence::text::kind::Kind;
+use crate::evidence::text::kind::FilePurpose;
 
 /// Lines shown of a file, and characters of each.
 pub const MAX_LINES: usize = 5;
@@ -24,11 +24,11 @@ pub const MAX_LINE_CHARS: usize = 100;
 
 /// A ranked file.
 #[derive(Clone, Debug)]
-pub struct Hit {
+pub struct RankedFile {
     /// Relative, `/`-separated.
     pub path: String,
     pub score: f32,
-    pub kind: Kind,
+    pub kind: FilePurpose,
     /// What each signal adds to the score.
     pub parts: Values,
     /// (number from 1, line).
@@ -69,7 +69,7 @@ impl Project {
     fn open_in(root: &Path, folder: &Path) -> io::Result<Self> {
         let store = Store::new(root, folder);
         let (index, history) = std::thread::scope(|scope| {
-            let past = scope.spawn(|| keep::refreshed(root, folder));
+            let past = scope.spawn(|| cache::refreshed(root, folder));
             (store.refreshed(), past.join().unwrap_or_default())
         });
         let (index, _) = index?;
@@ -90,7 +90,7 @@ impl Project {
     ///
     /// # Errors
     /// [`Damaged`]; the index is then forgotten and the next opening builds it anew.
-    pub fn locate(&self, text: &str, limit: usize) -> Result<Vec<(Hit, Role)>, Damaged> {
+    pub fn locate(&self, text: &str, limit: usize) -> Result<Vec<(RankedFile, Role)>, Damaged> {
         let query = Query::parse(text);
         let blended = gather::gather(&self.root, &self.index, &self.history, &query)
             .inspect_err(|_| self.store.forget())?;
@@ -108,7 +108,7 @@ impl Project {
         let hits = order.into_iter().filter_map(|(number, score)| {
             let doc = self.index.doc(number)?;
             let text = verbatim::text_of(&self.root, &doc.path);
-            Some(Hit {
+            Some(RankedFile {
                 path: doc.name(),
                 score,
                 kind: doc.kind,
@@ -116,8 +116,8 @@ impl Project {
                 lines: verbatim::lines(&weights, &names, &text, MAX_LINES, MAX_LINE_CHARS),
             })
         });
-        let hits: Vec<Hit> = hits.collect();
-        let facts: Vec<(&str, Kind, f32)> =
+        let hits: Vec<RankedFile> = hits.collect();
+        let facts: Vec<(&str, FilePurpose, f32)> =
             hits.iter().map(|hit| (hit.path.as_str(), hit.kind, hit.score)).collect();
         let roles = categorize::roles(&facts);
         Ok(hits.into_iter().zip(roles).collect())
@@ -133,7 +133,7 @@ fn passing_folder() -> io::Result<PathBuf> {
     Ok(folder)
 }
 
-impl Hit {
+impl RankedFile {
     /// Why, in words: the signals that add most.
     pub fn reasons(&self) -> Vec<&'static str> {
         let mut order: Vec<usize> = (0..COUNT).filter(|number| self.parts[*number] > 0.15).collect();

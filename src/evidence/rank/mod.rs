@@ -3,9 +3,9 @@
 
 pub mod blend;
 pub mod fields;
-pub mod form;
 pub mod frames;
 pub mod gather;
+pub mod issue_form;
 pub mod links;
 pub mod locate;
 pub mod mentions;

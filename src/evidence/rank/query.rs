@@ -1,14 +1,14 @@
-//! What a task text asks for: weighted words, identifiers, dotted names, paths, quoted texts and the frames of stack
-//! traces. Knows no project.
+//! What a task text asks for: weighted words, identifiers, dotted names, paths, quoted texts and the frames of
+//! stack traces.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 use rustc_hash::FxHashMap;
 
-use super::form;
 use super::frames::{self, Frame, matches};
-use crate::evidence::text::words::{self, Part};
+use super::issue_form;
+use crate::evidence::text::words::{self, WordPart};
 
 /// More different words than this add only noise; the text's first ones win.
 const MAX_WORDS: usize = 160;
@@ -73,7 +73,7 @@ impl Query {
     pub fn parse(text: &str) -> Self {
         let text = &text[..crate::base::text::floor_boundary(text, MAX_TEXT_BYTES)];
         let text = without_comments(text);
-        let text = form::without_form(&text);
+        let text = issue_form::without_form(&text);
         let mut query = Self::default();
         for link in matches(&LINK, &text) {
             query.paths.extend(linked_path(&link[0]));
@@ -364,7 +364,7 @@ const STOP: &[&str] = &[
     "expected",
     "actual",
     "behavior",
-    "behaviour",
+    "behavior",
     "reproduce",
     "steps",
     "see",
@@ -396,14 +396,14 @@ const STOP: &[&str] = &[
 fn weighted(title: &str, text: &str) -> Vec<Word> {
     let mut words: Vec<Word> = Vec::new();
     let mut known: FxHashMap<String, (usize, f32, f32)> = FxHashMap::default();
-    let mut add = |term: &str, part: Part, in_title: bool, words: &mut Vec<Word>| {
+    let mut add = |term: &str, part: WordPart, in_title: bool, words: &mut Vec<Word>| {
         if term.chars().count() < 2 || STOP.contains(&term) {
             return;
         }
         let base = match part {
-            Part::Whole => IDENTIFIER_WEIGHT,
-            Part::Only => 1.0,
-            Part::Piece => 0.8,
+            WordPart::Whole => IDENTIFIER_WEIGHT,
+            WordPart::Only => 1.0,
+            WordPart::Piece => 0.8,
         };
         match known.get_mut(term) {
             Some((at, times, best)) => {

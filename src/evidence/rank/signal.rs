@@ -39,7 +39,7 @@ pub enum Signal {
 /// How many there are.
 pub const COUNT: usize = 31;
 
-/// All signals, in the order of their numbers, with the word that people see.
+/// All signals, in the order of their numbers, with the word that users see.
 pub const ALL: [(Signal, &str); COUNT] = [
     (Signal::Body, "words in the file"),
     (Signal::Title, "the title's words in the file"),

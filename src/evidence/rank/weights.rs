@@ -7,7 +7,7 @@
 //! issues; change logs of C and C++ projects that name each change's files; release notes of Python, JavaScript and Rust
 //! packages with the differences between releases as history) gained nothing from a refit cross-validated by project, so
 //! only what it showed to mislead was changed: recency and likeness to titles count less, busy files more against. What
-//! such tasks cannot show (files that a person names, frames of stack traces) has a lower bound. The past keeps a high
+//! such tasks cannot show (files that a user names, frames of stack traces) has a lower bound. The past keeps a high
 //! weight although release notes speak against it: real commits name their files, notes were only matched to them. No
 //! number is for one project.
 

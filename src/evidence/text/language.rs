@@ -1,4 +1,4 @@
-//! Which language a file is in, by its name. Knows nothing of its content.
+//! Which language a file is in, by its name.
 
 /// Languages whose definitions are understood; everything else is text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

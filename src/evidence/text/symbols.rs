@@ -1,5 +1,5 @@
-//! What a file defines and what it imports, read line by line without a parser: robust against half-written code, and
-//! fast enough for a whole project. Knows nothing of scopes or types.
+//! What a file defines and what it imports, read line by line without a parser: robust against half-written code,
+//! and fast enough for a whole project.
 
 use super::language::Language;
 

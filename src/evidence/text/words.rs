@@ -6,7 +6,7 @@ use super::stem::stem;
 /// Longer runs are data, not names.
 const MAX_WORD_BYTES: usize = 64;
 
-/// Calls `each` with every run of letters, digits and `_`, and with every pair of neighbouring CJK characters.
+/// Calls `each` with every run of letters, digits and `_`, and with every pair of neighboring CJK characters.
 pub fn raw<'a>(text: &'a str, mut each: impl FnMut(&'a str)) {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -76,7 +76,7 @@ pub fn is_cjk(c: char) -> bool {
 
 /// The terms of one word from [`raw`], lower-case: first its parts in their common form, then, where it has several
 /// parts, the whole. Nothing for numbers and for what looks like a hash.
-pub fn terms(word: &str, mut each: impl FnMut(&str, Part)) {
+pub fn terms(word: &str, mut each: impl FnMut(&str, WordPart)) {
     let core = word.trim_matches('_');
     if core.is_empty() || is_noise(core) {
         return;
@@ -87,20 +87,20 @@ pub fn terms(word: &str, mut each: impl FnMut(&str, Part)) {
         let lower = part.to_lowercase();
         if part.len() < core.len() {
             if lower.len() > 1 && !lower.bytes().all(|byte| byte.is_ascii_digit()) {
-                each(stem(&lower), Part::Piece);
+                each(stem(&lower), WordPart::Piece);
             }
         } else {
-            each(stem(&lower), Part::Only);
+            each(stem(&lower), WordPart::Only);
         }
     });
     if count > 1 {
-        each(&core.to_lowercase(), Part::Whole);
+        each(&core.to_lowercase(), WordPart::Whole);
     }
 }
 
 /// How a term stands to the word it came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum WordPart {
     /// The word has no parts.
     Only,
     /// One of several parts.

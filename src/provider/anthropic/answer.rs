@@ -1,5 +1,5 @@
-//! A Messages answer, streamed or whole, as `StreamEvent`s. Each content block becomes one item when it ends; thinking
-//! blocks are kept word for word with their signature. Knows no HTTP.
+//! A Messages answer, streamed or whole, as `StreamEvent`s. Each content block becomes one item when it ends;
+//! thinking blocks are kept word for word with their signature.
 
 use std::collections::BTreeMap;
 
@@ -12,9 +12,9 @@ use crate::model::item::{Item, Reasoning};
 use crate::model::stream::StreamEvent;
 use crate::model::usage::{FinishReason, Usage};
 use crate::provider::api::ProviderError;
-use crate::provider::ids::{self, Ids};
+use crate::provider::call_ids::{self, CallIds};
+use crate::provider::wire::error_mapping;
 use crate::provider::wire::exchange::{Decoder, Flow};
-use crate::provider::wire::fault;
 use crate::provider::wire::json::{parse, token_count};
 use crate::provider::wire::sse::SseEvent;
 
@@ -36,7 +36,7 @@ struct Open {
 /// The state of one answer.
 #[derive(Debug)]
 pub struct AnthropicDecoder {
-    ids: Ids,
+    ids: CallIds,
     key: Option<Secret>,
     open: BTreeMap<u64, Open>,
     bytes: usize,
@@ -61,7 +61,7 @@ struct Counts {
 }
 
 impl AnthropicDecoder {
-    pub fn new(ids: Ids, key: Option<Secret>) -> Self {
+    pub fn new(ids: CallIds, key: Option<Secret>) -> Self {
         Self {
             ids,
             key,
@@ -165,7 +165,7 @@ impl AnthropicDecoder {
                 };
                 Some(Item::ToolCall(ToolCall {
                     id: self.ids.claim(block["id"].as_str().unwrap_or_default()),
-                    name: ids::bounded_name(block["name"].as_str().unwrap_or_default()),
+                    name: call_ids::bounded_name(block["name"].as_str().unwrap_or_default()),
                     args: args.into(),
                 }))
             }
@@ -241,7 +241,7 @@ impl Decoder for AnthropicDecoder {
         self.strange |= data["choices"].is_array();
         // Proxies put errors of their own into the stream, without a type.
         if kind != "error" && data.get("error").is_some_and(|error| !error.is_null()) {
-            return Err(fault::from_event(&data["error"], self.key.as_ref()));
+            return Err(error_mapping::from_event(&data["error"], self.key.as_ref()));
         }
         match kind {
             "message_start" => self.counts.read_from(&data["message"]["usage"]),
@@ -257,7 +257,7 @@ impl Decoder for AnthropicDecoder {
                 self.close(out);
                 return Ok(Flow::Done);
             }
-            "error" => return Err(fault::from_event(&data["error"], self.key.as_ref())),
+            "error" => return Err(error_mapping::from_event(&data["error"], self.key.as_ref())),
             // `ping`, and what is yet to be invented.
             _ => {}
         }
@@ -267,7 +267,7 @@ impl Decoder for AnthropicDecoder {
     fn whole(&mut self, answer: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
         let answer = answer.get(0).unwrap_or(answer);
         if !answer["error"].is_null() {
-            return Err(fault::from_event(&answer["error"], self.key.as_ref()));
+            return Err(error_mapping::from_event(&answer["error"], self.key.as_ref()));
         }
         let Some(blocks) = answer["content"].as_array() else {
             let message = "it is JSON, but no message".to_owned();

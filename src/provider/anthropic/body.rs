@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use crate::model::call::ToolCall;
 use crate::model::request::{Message, Params, Request};
-use crate::provider::ids;
+use crate::provider::call_ids;
 use crate::provider::wire::json::decimal;
 
 /// The `kind` of our opaque reasoning blocks; the block itself is under `block`.
@@ -165,7 +165,7 @@ fn messages(messages: &[Message], marks: &[usize]) -> Vec<Value> {
         grouped.push(json!({"role": "user", "content": [{"type": "text", "text": "(continued)"}]}));
     }
     for group in pieces.chunk_by_mut(|one, next| one.user == next.user) {
-        // Results must stand before any text of the person (a stable sort keeps both in order).
+        // Results must stand before any text of the user (a stable sort keeps both in order).
         group.sort_by_key(|piece| piece.user && !piece.is("tool_result"));
         let role = if group[0].user { "user" } else { "assistant" };
         let content: Vec<Value> = group.iter_mut().map(|piece| piece.block.take()).collect();
@@ -188,7 +188,7 @@ fn block(message: &Message) -> Option<(bool, Value)> {
         Message::Call(call) => (false, tool_use(call)),
         Message::Result { call_id, text, error } => {
             let mut block =
-                json!({"type": "tool_result", "tool_use_id": ids::safe_id(call_id), "content": text});
+                json!({"type": "tool_result", "tool_use_id": call_ids::safe_id(call_id), "content": text});
             if *error {
                 block["is_error"] = json!(true);
             }
@@ -201,6 +201,6 @@ fn tool_use(call: &ToolCall) -> Value {
     // The dialect wants an object; broken arguments are shown to the model as it wrote them.
     let input = call.parsed_args().unwrap_or_else(|_| json!({"_raw": call.args}));
     json!({
-        "type": "tool_use", "id": ids::safe_id(&call.id), "name": ids::safe_name(&call.name), "input": input,
+        "type": "tool_use", "id": call_ids::safe_id(&call.id), "name": call_ids::safe_name(&call.name), "input": input,
     })
 }

@@ -6,32 +6,32 @@ use super::answer::AnthropicDecoder;
 use super::body;
 use crate::config::settings::ProviderSettings;
 use crate::model::request::Request;
-use crate::provider::api::{Answer, Provider, ProviderError};
-use crate::provider::ids::Ids;
+use crate::provider::api::{Provider, ProviderError, ReplyStream};
+use crate::provider::call_ids::CallIds;
 use crate::provider::wire::exchange;
 use crate::provider::wire::http::{self, Endpoint};
-use crate::provider::wire::retry::Pace;
+use crate::provider::wire::retry::RetryPolicy;
 
 const VERSION: &str = "2023-06-01";
 
 /// A server that speaks Messages.
 pub struct Anthropic {
     endpoint: Arc<Endpoint>,
-    pace: Pace,
+    pace: RetryPolicy,
 }
 
 impl Anthropic {
     /// # Errors
     /// `Setup` when the address, the key or a header cannot be used.
     pub fn new(settings: &ProviderSettings) -> Result<Self, ProviderError> {
-        Self::with_pace(settings, Pace::of(settings))
+        Self::with_pace(settings, RetryPolicy::of(settings))
     }
 
     /// Like [`Anthropic::new`], with waits of one's own (tests).
     ///
     /// # Errors
     /// As [`Anthropic::new`].
-    pub fn with_pace(settings: &ProviderSettings, pace: Pace) -> Result<Self, ProviderError> {
+    pub fn with_pace(settings: &ProviderSettings, pace: RetryPolicy) -> Result<Self, ProviderError> {
         // A gateway that wants `Authorization: Bearer` gets it from the configured headers, which come last and win.
         let key = http::usable_key(settings, "api.anthropic.com", "ANTHROPIC_API_KEY")?;
         let key_header = key.map(|key| ("x-api-key", key.expose()));
@@ -43,8 +43,8 @@ impl Anthropic {
 }
 
 impl Provider for Anthropic {
-    fn stream(&self, request: &Request) -> Answer {
-        let (ids, key) = (Ids::of(request), self.endpoint.key().cloned());
+    fn stream(&self, request: &Request) -> ReplyStream {
+        let (ids, key) = (CallIds::of(request), self.endpoint.key().cloned());
         let decoder = move || Box::new(AnthropicDecoder::new(ids.clone(), key.clone())) as _;
         exchange::answer(&self.endpoint, self.body(request), &self.pace, decoder)
     }

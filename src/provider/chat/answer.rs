@@ -1,5 +1,5 @@
-//! A Chat Completions answer, streamed or whole, as `StreamEvent`s. Lenient in what it takes: the dialect is spoken by
-//! dozens of servers. Inline `<think>` text is left as it is. Knows no HTTP.
+//! A Chat Completions answer, streamed or whole, as `StreamEvent`s. Lenient in what it takes: the dialect is spoken
+//! by dozens of servers. Inline `<think>` text is left as it is.
 
 use serde_json::{Value, json};
 
@@ -10,9 +10,9 @@ use crate::model::item::{Item, Reasoning};
 use crate::model::stream::StreamEvent;
 use crate::model::usage::{FinishReason, Usage};
 use crate::provider::api::ProviderError;
-use crate::provider::ids::Ids;
+use crate::provider::call_ids::CallIds;
+use crate::provider::wire::error_mapping;
 use crate::provider::wire::exchange::{Decoder, Flow};
-use crate::provider::wire::fault;
 use crate::provider::wire::json::{parse, token_count};
 use crate::provider::wire::sse::SseEvent;
 
@@ -22,7 +22,7 @@ const MAX_TEXT_BYTES: usize = 16 * 1024 * 1024;
 /// The state of one answer.
 #[derive(Debug)]
 pub struct ChatDecoder {
-    ids: Ids,
+    ids: CallIds,
     key: Option<Secret>,
     text: String,
     reasoning: String,
@@ -43,7 +43,7 @@ pub struct ChatDecoder {
 }
 
 impl ChatDecoder {
-    pub fn new(ids: Ids, key: Option<Secret>) -> Self {
+    pub fn new(ids: CallIds, key: Option<Secret>) -> Self {
         Self {
             ids,
             key,
@@ -63,11 +63,11 @@ impl ChatDecoder {
 
     fn chunk(&mut self, chunk: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
         if let Some(error) = chunk.get("error").filter(|error| !error.is_null()) {
-            return Err(fault::from_event(error, self.key.as_ref()));
+            return Err(error_mapping::from_event(error, self.key.as_ref()));
         }
         // vLLM's older way.
         if chunk["object"] == "error" {
-            return Err(fault::from_event(chunk, self.key.as_ref()));
+            return Err(error_mapping::from_event(chunk, self.key.as_ref()));
         }
         self.understood |= chunk["choices"].is_array() || chunk["object"].is_string();
         self.strange |= chunk["type"].is_string();
@@ -82,7 +82,10 @@ impl ChatDecoder {
         match choice["finish_reason"].as_str() {
             None | Some("") => {}
             Some("error") => {
-                return Err(fault::from_event(&json!({"message": "the model's server gave up"}), None));
+                return Err(error_mapping::from_event(
+                    &json!({"message": "the model's server gave up"}),
+                    None,
+                ));
             }
             Some(reason) => self.finish = Some(finish_reason(reason)),
         }

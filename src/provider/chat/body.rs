@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use crate::model::call::ToolCall;
 use crate::model::item::Reasoning;
 use crate::model::request::{Message, Request};
-use crate::provider::ids;
+use crate::provider::call_ids;
 use crate::provider::wire::json::decimal;
 
 /// The `kind` of our opaque reasoning blocks.
@@ -20,20 +20,20 @@ pub const OPAQUE_KIND: &str = "openai-reasoning-content";
 
 /// What the address tells about the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Flavour {
+pub struct Flavor {
     /// OpenAI's own service: wants `max_completion_tokens`, and refuses fields that it does not know.
     pub strict: bool,
 }
 
 /// The body as text.
-pub fn body(request: &Request, flavour: Flavour) -> String {
+pub fn body(request: &Request, flavor: Flavor) -> String {
     let params = &request.params;
     let mut body = Map::new();
     body.insert("model".to_owned(), json!(params.model));
     body.insert("stream".to_owned(), json!(true));
     body.insert("stream_options".to_owned(), json!({"include_usage": true}));
     if let Some(limit) = params.max_output_tokens {
-        let name = if flavour.strict { "max_completion_tokens" } else { "max_tokens" };
+        let name = if flavor.strict { "max_completion_tokens" } else { "max_tokens" };
         body.insert(name.to_owned(), json!(limit));
     }
     if let Some(temperature) = params.temperature {
@@ -50,12 +50,12 @@ pub fn body(request: &Request, flavour: Flavour) -> String {
         });
         body.insert("tools".to_owned(), tools.collect());
     }
-    body.insert("messages".to_owned(), Value::Array(messages(request, flavour)));
+    body.insert("messages".to_owned(), Value::Array(messages(request, flavor)));
     Value::Object(body).to_string()
 }
 
 /// The messages as this dialect sends them.
-pub fn messages(request: &Request, flavour: Flavour) -> Vec<Value> {
+pub fn messages(request: &Request, flavor: Flavor) -> Vec<Value> {
     let mut messages = Vec::with_capacity(request.messages.len() + 1);
     if !request.system.is_empty() {
         let blocks: Vec<&str> = request.system.iter().map(|block| &*block.text).collect();
@@ -68,20 +68,20 @@ pub fn messages(request: &Request, flavour: Flavour) -> Vec<Value> {
             Message::Reasoning(reasoning) => turn.reasoning.push(reasoning),
             Message::Call(call) => turn.calls.push(call),
             Message::User(text) => {
-                std::mem::take(&mut turn).close(&mut messages, flavour);
+                std::mem::take(&mut turn).close(&mut messages, flavor);
                 messages.push(json!({"role": "user", "content": text}));
             }
             Message::Result { call_id, text, .. } => {
-                std::mem::take(&mut turn).close(&mut messages, flavour);
+                std::mem::take(&mut turn).close(&mut messages, flavor);
                 messages.push(json!({"role": "tool", "tool_call_id": call_id, "content": text}));
             }
         }
     }
-    turn.close(&mut messages, flavour);
+    turn.close(&mut messages, flavor);
     messages
 }
 
-/// Neighbours that make one assistant message.
+/// Neighbors that make one assistant message.
 #[derive(Default)]
 struct Assistant<'a> {
     texts: Vec<&'a str>,
@@ -90,7 +90,7 @@ struct Assistant<'a> {
 }
 
 impl Assistant<'_> {
-    fn close(self, messages: &mut Vec<Value>, flavour: Flavour) {
+    fn close(self, messages: &mut Vec<Value>, flavor: Flavor) {
         let texts: Vec<&str> = self.texts.into_iter().filter(|text| !text.is_empty()).collect();
         if texts.is_empty() && self.calls.is_empty() {
             return;
@@ -99,7 +99,7 @@ impl Assistant<'_> {
         let mut message = json!({"role": "assistant", "content": content});
         if !self.calls.is_empty() {
             let mut calls: Vec<Value> = self.calls.iter().map(|call| tool_call(call)).collect();
-            if !flavour.strict {
+            if !flavor.strict {
                 for reasoning in self.reasoning {
                     if let Some(opaque) =
                         &reasoning.opaque.as_ref().filter(|opaque| opaque["kind"] == OPAQUE_KIND)
@@ -145,6 +145,6 @@ fn tool_call(call: &ToolCall) -> Value {
         Err(_) => json!({"_raw": call.args}).to_string(),
     };
     json!({"id": call.id, "type": "function", "function": {
-        "name": ids::safe_name(&call.name), "arguments": arguments,
+        "name": call_ids::safe_name(&call.name), "arguments": arguments,
     }})
 }

@@ -1,6 +1,6 @@
-//! Puts tool calls together from the pieces of a Chat Completions stream. The standard says: an index in each piece, id
-//! and name in the first, arguments over many. Imitators leave out the index or the id, use index 0 for every call,
-//! repeat id and name in each piece, or send a call whole. Knows nothing of the rest of the answer.
+//! Puts tool calls together from the pieces of a Chat Completions stream. The standard says: an index in each
+//! piece, id and name in the first, arguments over many. Imitators leave out the index or the id, use index 0 for
+//! every call, repeat id and name in each piece, or send a call whole.
 
 use serde_json::{Map, Value};
 
@@ -8,7 +8,7 @@ use crate::model::call::ToolCall;
 use crate::model::item::Item;
 use crate::model::stream::StreamEvent;
 use crate::provider::api::ProviderError;
-use crate::provider::ids::{self, Ids};
+use crate::provider::call_ids::{self, CallIds};
 
 /// Largest sum of the arguments in one answer, in bytes.
 pub const MAX_ARGS_BYTES: usize = 16 * 1024 * 1024;
@@ -111,7 +111,7 @@ impl Calls {
 
     /// The finished calls, with ids that pair, and the servers' additions by id. Arguments stay as they came, also when
     /// they are broken.
-    pub fn finish(&mut self, ids: &mut Ids) -> (Vec<Item>, Map<String, Value>) {
+    pub fn finish(&mut self, ids: &mut CallIds) -> (Vec<Item>, Map<String, Value>) {
         let mut extras = Map::new();
         let calls = std::mem::take(&mut self.calls)
             .into_iter()
@@ -120,7 +120,11 @@ impl Calls {
                 if !call.extra.is_null() {
                     extras.insert(id.to_string(), call.extra);
                 }
-                Item::ToolCall(ToolCall { id, name: ids::bounded_name(&call.name), args: call.args.into() })
+                Item::ToolCall(ToolCall {
+                    id,
+                    name: call_ids::bounded_name(&call.name),
+                    args: call.args.into(),
+                })
             })
             .collect();
         (calls, extras)
@@ -141,7 +145,7 @@ mod tests {
             calls.piece(piece, &mut out).unwrap();
         }
         calls
-            .finish(&mut Ids::default())
+            .finish(&mut CallIds::default())
             .0
             .into_iter()
             .map(|item| match item {

@@ -3,34 +3,34 @@
 use std::sync::Arc;
 
 use super::answer::ChatDecoder;
-use super::body::{self, Flavour};
+use super::body::{self, Flavor};
 use crate::config::settings::ProviderSettings;
 use crate::model::request::Request;
-use crate::provider::api::{Answer, Provider, ProviderError};
-use crate::provider::ids::Ids;
+use crate::provider::api::{Provider, ProviderError, ReplyStream};
+use crate::provider::call_ids::CallIds;
 use crate::provider::wire::exchange;
 use crate::provider::wire::http::{self, Endpoint};
-use crate::provider::wire::retry::Pace;
+use crate::provider::wire::retry::RetryPolicy;
 
 /// A server that speaks Chat Completions.
 pub struct Chat {
     endpoint: Arc<Endpoint>,
-    pace: Pace,
-    flavour: Flavour,
+    pace: RetryPolicy,
+    flavor: Flavor,
 }
 
 impl Chat {
     /// # Errors
     /// `Setup` when the address, the key or a header cannot be used.
     pub fn new(settings: &ProviderSettings) -> Result<Self, ProviderError> {
-        Self::with_pace(settings, Pace::of(settings))
+        Self::with_pace(settings, RetryPolicy::of(settings))
     }
 
     /// Like [`Chat::new`], with waits of one's own (tests).
     ///
     /// # Errors
     /// As [`Chat::new`].
-    pub fn with_pace(settings: &ProviderSettings, pace: Pace) -> Result<Self, ProviderError> {
+    pub fn with_pace(settings: &ProviderSettings, pace: RetryPolicy) -> Result<Self, ProviderError> {
         let url = url(&settings.base_url)?;
         let key = http::usable_key(settings, "api.openai.com", "OPENAI_API_KEY")?;
         let bearer = key.map(|key| format!("Bearer {}", key.expose()));
@@ -39,19 +39,19 @@ impl Chat {
         let host = http::parse(&url)?.host_str().unwrap_or_default().to_owned();
         let strict = host == "api.openai.com" || host.ends_with(".openai.azure.com");
         let endpoint = Endpoint::new(&url, headers, key)?;
-        Ok(Self { endpoint: Arc::new(endpoint), pace, flavour: Flavour { strict } })
+        Ok(Self { endpoint: Arc::new(endpoint), pace, flavor: Flavor { strict } })
     }
 }
 
 impl Provider for Chat {
-    fn stream(&self, request: &Request) -> Answer {
-        let (ids, key) = (Ids::of(request), self.endpoint.key().cloned());
+    fn stream(&self, request: &Request) -> ReplyStream {
+        let (ids, key) = (CallIds::of(request), self.endpoint.key().cloned());
         let decoder = move || Box::new(ChatDecoder::new(ids.clone(), key.clone())) as _;
         exchange::answer(&self.endpoint, self.body(request), &self.pace, decoder)
     }
 
     fn body(&self, request: &Request) -> String {
-        body::body(request, self.flavour)
+        body::body(request, self.flavor)
     }
 
     fn name(&self) -> &'static str {

@@ -1,5 +1,4 @@
 //! One request and its streamed answer: sends, reads with an idle limit, and hands events to the dialect's decoder.
-//! Knows no dialect; everything that may be tried again goes through `retry`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,14 +7,14 @@ use async_stream::try_stream;
 use serde_json::Value;
 use tokio::time::timeout;
 
-use super::body::Body;
-use super::form::{Ended, Form};
+use super::decompress::Body;
+use super::framing::{FrameEnd, Framing};
 use super::http::Endpoint;
-use super::patience::{Patience, Waited};
-use super::retry::{Pace, with_retries};
+use super::retry::{RetryPolicy, with_retries};
 use super::sse::SseEvent;
+use super::timeouts::{TimedOut, Timeouts};
 use crate::model::stream::StreamEvent;
-use crate::provider::api::{Answer, ProviderError};
+use crate::provider::api::{ProviderError, ReplyStream};
 
 /// Whether more of the answer is to come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,34 +51,34 @@ pub trait Decoder: Send {
 pub fn answer(
     endpoint: &Arc<Endpoint>,
     body: String,
-    pace: &Pace,
+    pace: &RetryPolicy,
     decoder: impl Fn() -> Box<dyn Decoder> + Send + 'static,
-) -> Answer {
+) -> ReplyStream {
     let (endpoint, body, waits) = (Arc::clone(endpoint), Arc::<str>::from(body), pace.clone());
     with_retries(pace.clone(), move || {
-        attempt(Arc::clone(&endpoint), Arc::clone(&body), Patience::new(&waits), decoder())
+        attempt(Arc::clone(&endpoint), Arc::clone(&body), Timeouts::new(&waits), decoder())
     })
 }
 
 fn attempt(
     endpoint: Arc<Endpoint>,
     body: Arc<str>,
-    mut patience: Patience,
+    mut patience: Timeouts,
     mut decoder: Box<dyn Decoder>,
-) -> Answer {
+) -> ReplyStream {
     Box::pin(try_stream! {
         let mut begins = Box::pin(endpoint.post(&body));
         let response = loop {
             match patience.wait(&mut begins).await {
-                Waited::Came(response) => break response?,
-                Waited::Word(word) => yield word,
-                Waited::Enough => {}
-                Waited::Over(error) => Err(error)?,
+                TimedOut::Came(response) => break response?,
+                TimedOut::Word(word) => yield word,
+                TimedOut::Enough => {}
+                TimedOut::Over(error) => Err(error)?,
             }
         };
         patience.heard();
         let mut body = Body::new(response);
-        let mut form = Form::Unknown;
+        let mut form = Framing::Unknown;
         let mut any = false;
         let mut events = Vec::new();
         let mut out = Vec::new();
@@ -88,12 +87,12 @@ fn attempt(
             let mut next = Box::pin(body.chunk());
             let chunk = loop {
                 match patience.wait(&mut next).await {
-                    Waited::Came(Ok(Some(chunk))) => break chunk,
-                    Waited::Came(Ok(None)) | Waited::Enough => break 'reading,
-                    Waited::Came(Err(_)) if decoder.settled() => break 'reading,
-                    Waited::Came(Err(error)) => Err(endpoint.body_fault(&error))?,
-                    Waited::Word(word) => yield word,
-                    Waited::Over(error) => Err(error)?,
+                    TimedOut::Came(Ok(Some(chunk))) => break chunk,
+                    TimedOut::Came(Ok(None)) | TimedOut::Enough => break 'reading,
+                    TimedOut::Came(Err(_)) if decoder.settled() => break 'reading,
+                    TimedOut::Came(Err(error)) => Err(endpoint.body_fault(&error))?,
+                    TimedOut::Word(word) => yield word,
+                    TimedOut::Over(error) => Err(error)?,
                 }
             };
             drop(next);
@@ -106,7 +105,7 @@ fn attempt(
                     break;
                 }
             }
-            if !out.is_empty() || matches!(form, Form::Whole(_)) {
+            if !out.is_empty() || matches!(form, Framing::Whole(_)) {
                 patience.moved();
             }
             if decoder.settled() {
@@ -120,8 +119,8 @@ fn attempt(
             keep_connection(body);
         } else {
             match form.end(any)? {
-                Ended::Whole(answer) => decoder.whole(&answer, &mut out)?,
-                Ended::Events(last) => {
+                FrameEnd::Whole(answer) => decoder.whole(&answer, &mut out)?,
+                FrameEnd::Events(last) => {
                     for event in &last {
                         // Without its blank line an event may be half of one; that is a break and not nonsense.
                         match decoder.event(event, &mut out) {

@@ -14,8 +14,8 @@ use std::time::Duration;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Response, Url};
 
-use super::body::{Body, BodyError};
-use super::fault;
+use super::decompress::{Body, BodyError};
+use super::error_mapping;
 use crate::base::secret::Secret;
 use crate::config::settings::ProviderSettings;
 use crate::provider::api::ProviderError;
@@ -40,7 +40,7 @@ pub struct Endpoint {
 
 impl Endpoint {
     /// An address with the headers that every request to it carries. A header named twice takes its last value, so that
-    /// the person's own headers, given last, win.
+    /// the user's own headers, given last, win.
     ///
     /// # Errors
     /// `Setup` when the address or a header cannot be sent.
@@ -98,12 +98,12 @@ impl Endpoint {
         }
         let headers = response.headers().clone();
         let body = bounded_text(response, ERROR_BODY_BYTES, ERROR_BODY_TIMEOUT).await;
-        Err(fault::from_status(status, &headers, &body, &self.shown, self.key()))
+        Err(error_mapping::from_status(status, &headers, &body, &self.shown, self.key()))
     }
 
     /// What a failure of the transport means.
     pub fn fault(&self, error: &reqwest::Error) -> ProviderError {
-        let message = fault::without_key(&root_cause(error), self.key());
+        let message = error_mapping::without_key(&root_cause(error), self.key());
         let url = self.shown.clone();
         if is_tls(error) {
             ProviderError::Tls { url, message }
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn loopback_is_recognised() {
+    fn loopback_is_recognized() {
         for (url, expected) in [
             ("http://localhost:1", true),
             ("http://127.0.0.9", true),

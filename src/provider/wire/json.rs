@@ -1,4 +1,4 @@
-//! JSON as dialects need it: events parsed with a telling error, numbers printed as they were meant. Knows no dialect.
+//! JSON as dialects need it: events parsed with a telling error, numbers printed as they were meant.
 
 use serde_json::{Value, json};
 

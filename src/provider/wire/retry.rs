@@ -9,11 +9,11 @@ use futures_util::StreamExt;
 use crate::base::text;
 use crate::config::settings::ProviderSettings;
 use crate::model::stream::StreamEvent;
-use crate::provider::api::{Answer, ProviderError, Retry};
+use crate::provider::api::{ProviderError, ReplyStream, Retry};
 
 /// How patient a provider is.
 #[derive(Clone, Debug)]
-pub struct Pace {
+pub struct RetryPolicy {
     /// An answer from which nothing arrives for so long is given up.
     pub idle: Duration,
     /// An answer that is not finished after so long is given up, however busily it arrives.
@@ -26,14 +26,14 @@ pub struct Pace {
     pub first_wait: Duration,
     /// The longest wait by our own choice.
     pub longest_wait: Duration,
-    /// The longest wait that a server may ask for; if it asks for more, the person hears of it at once.
+    /// The longest wait that a server may ask for; if it asks for more, the user hears of it at once.
     pub longest_obeyed: Duration,
 }
 
 /// Nobody waits longer, and a moment that is farther away than the clock counts could not even be named.
 const LONGEST_TIMEOUT_S: u64 = 365 * 24 * 3_600;
 
-impl Pace {
+impl RetryPolicy {
     /// The usual waits: an hour for an answer; half a second before the second try, doubled each time up to 30 s; a
     /// server's wish is obeyed up to 60 s.
     pub fn new(idle_timeout_s: u64, max_tries: u32) -> Self {
@@ -48,7 +48,7 @@ impl Pace {
         }
     }
 
-    /// As a person has set it.
+    /// As a user has set it.
     pub fn of(settings: &ProviderSettings) -> Self {
         let longest_answer = limit(settings.answer_timeout_s);
         Self { longest_answer, ..Self::new(settings.idle_timeout_s, settings.max_tries) }
@@ -71,7 +71,7 @@ impl Pace {
         let own = doubled.mul_f64(0.75 + fastrand::f64() / 2.0).min(self.longest_wait);
         match error.retry() {
             Retry::Never => None,
-            // "At once" is no pause, and a date may have passed while it travelled.
+            // "At once" is no pause, and a date may have passed while it traveled.
             Retry::After(wish) if wish.is_zero() => Some(own),
             Retry::After(wish) => (wish <= self.longest_obeyed).then_some(wish),
             Retry::Backoff => Some(own),
@@ -87,7 +87,7 @@ fn limit(seconds: u64) -> Duration {
 const UNREACHABLE_TRIES: u32 = 3;
 
 /// The answer of the first try that ends well. Each further try is announced by `Restarted`; the last error is final.
-pub fn with_retries(pace: Pace, start: impl Fn() -> Answer + Send + 'static) -> Answer {
+pub fn with_retries(pace: RetryPolicy, start: impl Fn() -> ReplyStream + Send + 'static) -> ReplyStream {
     Box::pin(stream! {
         for tried in 1.. {
             let mut answer = start();
@@ -127,11 +127,11 @@ mod tests {
     use super::*;
     use crate::model::usage::FinishReason;
 
-    fn quick() -> Pace {
-        Pace {
+    fn quick() -> RetryPolicy {
+        RetryPolicy {
             first_wait: Duration::from_millis(1),
             longest_wait: Duration::from_millis(2),
-            ..Pace::new(1, 4)
+            ..RetryPolicy::new(1, 4)
         }
     }
 
@@ -140,7 +140,7 @@ mod tests {
     }
 
     async fn play(
-        pace: Pace,
+        pace: RetryPolicy,
         answer: impl Fn(u32) -> Vec<Result<StreamEvent, ProviderError>> + Send + 'static,
     ) -> Vec<String> {
         let tries = Arc::new(AtomicU32::new(0));
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn waits_double_up_to_the_cap_and_obey_the_server() {
-        let pace = Pace::new(60, 100);
+        let pace = RetryPolicy::new(60, 100);
         for (tried, low, high) in [(1, 375, 625), (2, 750, 1250), (5, 6_000, 10_000), (60, 22_500, 30_000)] {
             let wait = pace.wait_after(&server(), tried).unwrap().as_millis();
             assert!((low..=high).contains(&wait), "{tried}: {wait}");

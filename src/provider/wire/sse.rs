@@ -1,6 +1,6 @@
-//! Server-sent events from bytes in any portions. Follows the WHATWG parsing rules (comments, multi-line data, CR, LF
-//! and CRLF, a leading byte order mark) except that a last event without its blank line still counts: servers that
-//! close early leave it out. Knows neither HTTP nor what the events mean.
+//! Server-sent events from bytes in any portions. Follows the WHATWG parsing rules (comments, multi-line data, CR,
+//! LF and CRLF, a leading byte order mark) except that a last event without its blank line still counts: servers
+//! that close early leave it out.
 
 use crate::provider::api::ProviderError;
 

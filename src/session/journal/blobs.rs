@@ -1,5 +1,5 @@
-//! The content store of the journal: files named by the hash of their bytes, readable by nobody else. A blob is checked
-//! when it is read, so a torn one counts as missing and is never restored. Knows nothing of paths or turns.
+//! The content store of the journal: files named by the hash of their bytes, readable by nobody else. A blob is
+//! checked when it is read, so a torn one counts as missing and is never restored.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::base::file::{self, FileError};
-use crate::base::leash;
+use crate::base::process::timeout;
 
 /// Larger index files are not read.
 const INDEX_LIMIT_BYTES: u64 = 256 * 1024 * 1024;
@@ -146,7 +146,7 @@ impl GitIndex {
             .env("GIT_NO_LAZY_FETCH", "1")
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .current_dir("/");
-        let answer = leash::ask(&mut git, question.as_bytes(), PATIENCE);
+        let answer = timeout::ask(&mut git, question.as_bytes(), PATIENCE);
         self.silent.fetch_or(answer.is_none(), Ordering::Relaxed);
         answer
     }

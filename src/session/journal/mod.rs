@@ -2,11 +2,11 @@
 //! real content (nothing is redacted), so it stays in private folders and is never exported.
 
 pub mod blobs;
-pub mod disk;
 pub mod git;
-pub mod lines;
-pub mod plan;
+pub mod inspect;
+pub mod path_state;
+pub mod record;
 pub mod recorder;
 pub mod restore;
-pub mod state;
-pub mod tree;
+pub mod restore_plan;
+pub mod snapshot;

@@ -8,11 +8,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::blobs::Blobs;
-use super::disk;
-use super::lines::{self, Change, Line};
-use super::state::State;
-use super::tree::Tree;
-use crate::base::{clock, file};
+use super::inspect;
+use super::path_state::PathState;
+use super::record::{self, Change, JournalRecord};
+use super::snapshot::Snapshot;
+use crate::base::clock;
+use crate::base::file;
 
 /// The journal of one workspace, for one session at a time.
 #[derive(Debug)]
@@ -27,8 +28,8 @@ pub struct Journal {
 struct Inner {
     session: String,
     /// The running turn, until its line is written.
-    turn: Option<Line>,
-    tree: Tree,
+    turn: Option<JournalRecord>,
+    tree: Snapshot,
     notices: Vec<String>,
     broken: bool,
 }
@@ -58,21 +59,21 @@ impl Journal {
         let mut inner = self.lock();
         *inner = Inner { session: session.to_owned(), ..Inner::default() };
         let cut_off = self.lines_of(&inner).iter().rev().find_map(|line| match line {
-            Line::Running { command } => Some(Some(command.clone())),
-            Line::Ran | Line::Turn { .. } | Line::Rewind { .. } => Some(None),
-            Line::Change(_) | Line::Outside { .. } => None,
+            JournalRecord::Running { command } => Some(Some(command.clone())),
+            JournalRecord::Ran | JournalRecord::Turn { .. } | JournalRecord::Rewind { .. } => Some(None),
+            JournalRecord::Change(_) | JournalRecord::Outside { .. } => None,
         });
         if cut_off.flatten().is_some()
             && let Ok(bytes) = file::read_own(&self.tree_path(&inner))
         {
-            inner.tree = Tree::parse(&bytes);
+            inner.tree = Snapshot::parse(&bytes);
             self.take_differences(&mut inner, true);
         }
     }
 
     /// A turn begins with this item; its line is written with its first change.
     pub fn begin_turn(&self, item: u64, title: &str) {
-        self.lock().turn = Some(Line::Turn { item, ms: clock::now_ms(), title: title.to_owned() });
+        self.lock().turn = Some(JournalRecord::Turn { item, ms: clock::now_ms(), title: title.to_owned() });
     }
 
     /// A tool is about to turn `before` (`None`: there is no file) into `after`; `folders` were made on the way.
@@ -86,11 +87,11 @@ impl Journal {
     ) {
         let mut inner = self.lock();
         let Ok(relative) = path.strip_prefix(&self.root) else {
-            let outside = Line::Outside { path: path.to_owned() };
+            let outside = JournalRecord::Outside { path: path.to_owned() };
             return self.write(&mut inner, vec![outside]);
         };
         let change = |path: &Path, before, after, (plus, minus)| {
-            Line::Change(Change {
+            JournalRecord::Change(Change {
                 path: path.to_owned(),
                 before,
                 after,
@@ -100,23 +101,23 @@ impl Journal {
                 doubtful: false,
             })
         };
-        let mut lines: Vec<Line> = folders
+        let mut lines: Vec<JournalRecord> = folders
             .iter()
             .filter_map(|folder| folder.strip_prefix(&self.root).ok())
-            .map(|folder| change(folder, State::Absent, State::Folder, (0, 0)))
+            .map(|folder| change(folder, PathState::Absent, PathState::Folder, (0, 0)))
             .collect();
-        let kept = disk::keep(&self.root, relative, &self.blobs, disk::FILE_LIMIT_BYTES);
+        let kept = inspect::keep(&self.root, relative, &self.blobs, inspect::FILE_LIMIT_BYTES);
         let (old, _) = match kept {
             Ok(kept) => kept,
             Err(error) => return self.fail(&mut inner, &error),
         };
         let mode = match &old {
-            State::File { mode, .. } => *mode,
+            PathState::File { mode, .. } => *mode,
             // Modes are only compared where a command changed them.
             _ => 0o644,
         };
-        let new = State::File { hash: file::hash(after), size: after.len() as u64, mode };
-        lines.push(change(relative, old, new, disk::counts(before, Some(after))));
+        let new = PathState::File { hash: file::hash(after), size: after.len() as u64, mode };
+        lines.push(change(relative, old, new, inspect::counts(before, Some(after))));
         self.write(&mut inner, lines);
     }
 
@@ -130,7 +131,7 @@ impl Journal {
         if let Err(error) = self.save_tree(&mut inner) {
             return self.fail(&mut inner, &error);
         }
-        self.write(&mut inner, vec![Line::Running { command: command.to_owned() }]);
+        self.write(&mut inner, vec![JournalRecord::Running { command: command.to_owned() }]);
     }
 
     /// The command has ended: takes up what it changed. Blocks as well.
@@ -143,11 +144,11 @@ impl Journal {
 
     fn take_differences(&self, inner: &mut Inner, doubtful: bool) {
         let differences = inner.tree.compare(&self.root, &self.blobs);
-        let mut lines: Vec<Line> = differences
+        let mut lines: Vec<JournalRecord> = differences
             .into_iter()
             .map(|found| {
                 let (plus, minus) = found.lines;
-                Line::Change(Change {
+                JournalRecord::Change(Change {
                     path: found.path,
                     before: found.before,
                     after: found.after,
@@ -158,12 +159,12 @@ impl Journal {
                 })
             })
             .collect();
-        lines.push(Line::Ran);
+        lines.push(JournalRecord::Ran);
         self.write(inner, lines);
     }
 
     /// The lines of the open session.
-    pub fn lines(&self) -> Vec<Line> {
+    pub fn lines(&self) -> Vec<JournalRecord> {
         self.lines_of(&self.lock())
     }
 
@@ -171,27 +172,27 @@ impl Journal {
     ///
     /// # Errors
     /// When they cannot be written; then nothing may be changed.
-    pub fn record_rewind(&self, lines: &[Line]) -> io::Result<()> {
+    pub fn record_rewind(&self, lines: &[JournalRecord]) -> io::Result<()> {
         let mut inner = self.lock();
         inner.turn = None;
-        lines::append(&lines::path_of(&self.folder, &inner.session), lines)
+        record::append(&record::path_of(&self.folder, &inner.session), lines)
     }
 
-    /// What the person should know, once.
+    /// What the user should know, once.
     pub fn take_notices(&self) -> Vec<String> {
         std::mem::take(&mut self.lock().notices)
     }
 
-    fn lines_of(&self, inner: &Inner) -> Vec<Line> {
-        lines::read(&lines::path_of(&self.folder, &inner.session))
+    fn lines_of(&self, inner: &Inner) -> Vec<JournalRecord> {
+        record::read(&record::path_of(&self.folder, &inner.session))
     }
 
-    fn write(&self, inner: &mut Inner, mut lines: Vec<Line>) {
+    fn write(&self, inner: &mut Inner, mut lines: Vec<JournalRecord>) {
         let turn = inner.turn.take();
         if let Some(turn) = &turn {
             lines.insert(0, turn.clone());
         }
-        if let Err(error) = lines::append(&lines::path_of(&self.folder, &inner.session), &lines) {
+        if let Err(error) = record::append(&record::path_of(&self.folder, &inner.session), &lines) {
             inner.turn = turn;
             self.fail(inner, &error);
         }

@@ -6,16 +6,16 @@ use std::io;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use super::disk;
-use super::lines::{Change, Line};
-use super::plan::{Plan, Step};
+use super::inspect;
+use super::path_state::PathState;
+use super::record::{Change, JournalRecord};
 use super::recorder::Journal;
-use super::state::State;
-use crate::base::atomic::{self, Expect};
+use super::restore_plan::{RestorePlan, RestoreStep};
+use crate::base::atomic_write::{self, Expect};
 
 /// What became of a plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Outcome {
+pub struct RestoreOutcome {
     pub done: Vec<PathBuf>,
     /// Left alone, and why.
     pub left: Vec<(PathBuf, String)>,
@@ -26,9 +26,14 @@ pub struct Outcome {
 ///
 /// # Errors
 /// When the journal cannot be written; nothing was changed then.
-pub fn carry_out(journal: &Journal, head: Line, plan: &Plan, force: bool) -> io::Result<Outcome> {
-    let mut outcome = Outcome::default();
-    let mut steps: Vec<&Step> = Vec::new();
+pub fn carry_out(
+    journal: &Journal,
+    head: JournalRecord,
+    plan: &RestorePlan,
+    force: bool,
+) -> io::Result<RestoreOutcome> {
+    let mut outcome = RestoreOutcome::default();
+    let mut steps: Vec<&RestoreStep> = Vec::new();
     let mut lines = vec![head];
     for step in &plan.steps {
         let reason = step.impossible.clone().or_else(|| step.conflict.clone().filter(|_| !force));
@@ -36,12 +41,13 @@ pub fn carry_out(journal: &Journal, head: Line, plan: &Plan, force: bool) -> io:
             outcome.left.push((step.path.clone(), reason));
             continue;
         }
-        let (before, _) = disk::keep(journal.root(), &step.path, journal.blobs(), disk::FILE_LIMIT_BYTES)?;
+        let (before, _) =
+            inspect::keep(journal.root(), &step.path, journal.blobs(), inspect::FILE_LIMIT_BYTES)?;
         if before != step.now {
             outcome.left.push((step.path.clone(), "it was changed at this very moment".to_owned()));
             continue;
         }
-        lines.push(Line::Change(Change {
+        lines.push(JournalRecord::Change(Change {
             path: step.path.clone(),
             before,
             after: step.target.clone(),
@@ -54,9 +60,11 @@ pub fn carry_out(journal: &Journal, head: Line, plan: &Plan, force: bool) -> io:
     }
     journal.record_rewind(&lines)?;
     // What stands in the way goes first and from the inside out; folders come before what belongs into them.
-    let goes = |step: &&&Step| step.now != State::Absent && !replaced_in_place(step);
-    let mut gone: Vec<&Step> = steps.iter().filter(goes).copied().collect();
-    gone.sort_by_key(|step| (step.now == State::Folder, std::cmp::Reverse(step.path.components().count())));
+    let goes = |step: &&&RestoreStep| step.now != PathState::Absent && !replaced_in_place(step);
+    let mut gone: Vec<&RestoreStep> = steps.iter().filter(goes).copied().collect();
+    gone.sort_by_key(|step| {
+        (step.now == PathState::Folder, std::cmp::Reverse(step.path.components().count()))
+    });
     let mut failed: Vec<&Path> = Vec::new();
     for step in gone {
         if let Err(reason) = remove(journal.root(), step) {
@@ -64,7 +72,7 @@ pub fn carry_out(journal: &Journal, head: Line, plan: &Plan, force: bool) -> io:
             outcome.left.push((step.path.clone(), reason));
         }
     }
-    steps.sort_by_key(|step| (step.target != State::Folder, step.path.components().count()));
+    steps.sort_by_key(|step| (step.target != PathState::Folder, step.path.components().count()));
     for step in steps {
         if failed.contains(&step.path.as_path()) {
             continue;
@@ -79,36 +87,36 @@ pub fn carry_out(journal: &Journal, head: Line, plan: &Plan, force: bool) -> io:
     Ok(outcome)
 }
 
-fn replaced_in_place(step: &Step) -> bool {
-    matches!((&step.now, &step.target), (State::File { .. }, State::File { .. }))
+fn replaced_in_place(step: &RestoreStep) -> bool {
+    matches!((&step.now, &step.target), (PathState::File { .. }, PathState::File { .. }))
 }
 
 /// The folder that holds `relative` is where it says, not behind a link.
 fn safe_folder(root: &Path, relative: &Path) -> Result<PathBuf, String> {
-    match disk::behind_link(root, relative) {
+    match inspect::behind_link(root, relative) {
         Some(link) => Err(format!("{} is a symbolic link now", link.display())),
         None => Ok(root.join(relative)),
     }
 }
 
-fn remove(root: &Path, step: &Step) -> Result<(), String> {
+fn remove(root: &Path, step: &RestoreStep) -> Result<(), String> {
     let full = safe_folder(root, &step.path)?;
-    let now = disk::look(&full, disk::FILE_LIMIT_BYTES).map_err(|error| error.to_string())?.0;
-    if now == State::Absent {
+    let now = inspect::look(&full, inspect::FILE_LIMIT_BYTES).map_err(|error| error.to_string())?.0;
+    if now == PathState::Absent {
         return Ok(());
     }
     if now != step.now {
         return Err("it was changed at this very moment".to_owned());
     }
-    let removed = if now == State::Folder { fs::remove_dir(&full) } else { fs::remove_file(&full) };
+    let removed = if now == PathState::Folder { fs::remove_dir(&full) } else { fs::remove_file(&full) };
     removed.map_err(|error| match error.kind() {
         io::ErrorKind::DirectoryNotEmpty => "the folder holds other files".to_owned(),
         _ => format!("it can't be removed: {error}"),
     })
 }
 
-fn put(journal: &Journal, step: &Step) -> Result<(), String> {
-    if step.target == State::Absent {
+fn put(journal: &Journal, step: &RestoreStep) -> Result<(), String> {
+    if step.target == PathState::Absent {
         return Ok(());
     }
     let full = safe_folder(journal.root(), &step.path)?;
@@ -117,30 +125,30 @@ fn put(journal: &Journal, step: &Step) -> Result<(), String> {
         fs::create_dir_all(folder).map_err(told)?;
     }
     match &step.target {
-        State::Folder => match fs::create_dir(&full) {
+        PathState::Folder => match fs::create_dir(&full) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists && full.is_dir() => Ok(()),
             made => made.map_err(told),
         },
-        State::Link { to } => symlink(to, &full).map_err(told),
-        State::File { hash, mode, .. } => {
+        PathState::Link { to } => symlink(to, &full).map_err(told),
+        PathState::File { hash, mode, .. } => {
             let bytes = journal.blobs().get(hash).ok_or("its earlier content is not kept any more")?;
-            let (now, old) = disk::look(&full, disk::FILE_LIMIT_BYTES).map_err(told)?;
-            let expected = if replaced_in_place(step) { &step.now } else { &State::Absent };
+            let (now, old) = inspect::look(&full, inspect::FILE_LIMIT_BYTES).map_err(told)?;
+            let expected = if replaced_in_place(step) { &step.now } else { &PathState::Absent };
             if now != *expected {
                 return Err("it was changed at this very moment".to_owned());
             }
             let set_mode = |mode: u32| fs::set_permissions(&full, Permissions::from_mode(mode));
             if !step.target.same_content(&now) {
-                if let State::File { mode, .. } = now
+                if let PathState::File { mode, .. } = now
                     && mode & 0o200 == 0
                 {
                     set_mode(mode | 0o200).map_err(told)?;
                 }
                 let expect = old.as_deref().map_or(Expect::Missing, Expect::Bytes);
-                atomic::write(&full, &bytes, expect).map_err(|error| format!("it {error}"))?;
+                atomic_write::write(&full, &bytes, expect).map_err(|error| format!("it {error}"))?;
             }
             set_mode(*mode).map_err(told)
         }
-        State::Absent | State::Unkept { .. } | State::Special => Ok(()),
+        PathState::Absent | PathState::Unkept { .. } | PathState::Special => Ok(()),
     }
 }

@@ -7,11 +7,7 @@ use std::time::Duration;
 
 use similar::TextDiff;
 
-use super::matching::apply::{Applied, apply};
-use super::matching::diagnose;
-use super::matching::lines::visible;
-use super::matching::match_edit::{Edit, Refusal, Rung};
-use crate::base::atomic::{self, Expect};
+use crate::base::atomic_write::{self, Expect};
 use crate::base::diff_cut::DiffCut;
 use crate::base::encoding::{self, Encoding};
 use crate::base::file::{self, FileError};
@@ -19,6 +15,10 @@ use crate::base::text::{elide, floor_boundary, human_bytes, plural};
 use crate::model::envelope::{Envelope, ErrorCode};
 use crate::tool::api::{Preview, ToolError};
 use crate::tool::cx::ToolCx;
+use crate::tool::file::matching::apply::{Applied, apply};
+use crate::tool::file::matching::diagnose;
+use crate::tool::file::matching::lines::visible;
+use crate::tool::file::matching::match_edit::{MatchLevel, Refusal, TextEdit};
 use crate::tool::paths::{Target, refused, target};
 
 /// Larger files are not edited as text.
@@ -29,27 +29,27 @@ const STALE_DIFF_LINES: usize = 40;
 const DIFF_BYTES: usize = 48 * 1024;
 
 /// A file's content before a change.
-pub struct Loaded {
+pub struct LoadedFile {
     pub bytes: Vec<u8>,
     pub text: String,
     pub encoding: Encoding,
 }
 
 /// A change that is ready to be written.
-pub struct Plan {
+pub struct PlannedChange {
     pub target: Target,
     /// `None` when the file is created.
-    pub before: Option<Loaded>,
+    pub before: Option<LoadedFile>,
     pub after: String,
     pub after_bytes: Vec<u8>,
     /// The first lines of the replacements and how they matched, edit by edit; empty for a whole new content.
-    pub applied: Vec<(Vec<usize>, Rung)>,
+    pub applied: Vec<(Vec<usize>, MatchLevel)>,
 }
 
 /// What a tool wants to do.
 pub enum Intent {
     /// Something to write.
-    Change(Box<Plan>),
+    Change(Box<PlannedChange>),
     /// There is nothing to do; the text says why.
     Nothing(Envelope),
 }
@@ -58,14 +58,14 @@ pub enum Intent {
 ///
 /// # Errors
 /// Folder, special file, binary, too large, read-only.
-pub fn load(cx: &ToolCx, target: &Target) -> Result<Option<Loaded>, ToolError> {
+pub fn load(cx: &ToolCx, target: &Target) -> Result<Option<LoadedFile>, ToolError> {
     let bytes = match file::read(&target.resolved.canonical, EDIT_LIMIT_BYTES) {
         Ok((bytes, _)) => bytes,
         Err(FileError::NotFound) => return Ok(None),
         Err(error) => return Err(refused(cx, target, &error)),
     };
     match encoding::decode(&bytes) {
-        Ok((text, encoding)) => Ok(Some(Loaded { bytes, text, encoding })),
+        Ok((text, encoding)) => Ok(Some(LoadedFile { bytes, text, encoding })),
         Err(_) => Err(ToolError::model(
             ErrorCode::BinaryFile,
             format!(
@@ -82,7 +82,7 @@ pub fn load(cx: &ToolCx, target: &Target) -> Result<Option<Loaded>, ToolError> {
 ///
 /// # Errors
 /// `INVALID_PARAM` when it was never read; `CONFLICT` with a short diff when it has changed since.
-pub fn must_be_known(cx: &ToolCx, target: &Target, loaded: &Loaded) -> Result<(), ToolError> {
+pub fn must_be_known(cx: &ToolCx, target: &Target, loaded: &LoadedFile) -> Result<(), ToolError> {
     let shown = &target.shown;
     let Some(seen) = cx.files.get(&target.resolved.canonical) else {
         return Err(ToolError::invalid(format!(
@@ -117,12 +117,12 @@ pub fn must_be_known(cx: &ToolCx, target: &Target, loaded: &Loaded) -> Result<()
 ///
 /// # Errors
 /// The first edit that cannot be applied, by number when there are several.
-pub fn plan_edits(cx: &ToolCx, path: &str, edits: &[Edit]) -> Result<Intent, ToolError> {
+pub fn plan_edits(cx: &ToolCx, path: &str, edits: &[TextEdit]) -> Result<Intent, ToolError> {
     let target = target(cx, path)?;
     let loaded = load(cx, &target)?;
     let real = with_secrets(cx, edits, loaded.as_ref().map_or("", |loaded| &loaded.text))?;
-    let edits: &[Edit] =
-        &real.iter().map(|(old, new, all)| Edit { old, new, replace_all: *all }).collect::<Vec<_>>();
+    let edits: &[TextEdit] =
+        &real.iter().map(|(old, new, all)| TextEdit { old, new, replace_all: *all }).collect::<Vec<_>>();
     let Some(first) = edits.first() else {
         return Err(ToolError::invalid("edits is empty"));
     };
@@ -131,7 +131,7 @@ pub fn plan_edits(cx: &ToolCx, path: &str, edits: &[Edit]) -> Result<Intent, Too
             return Err(ToolError::invalid("old_string and new_string are both empty: nothing to do"));
         }
         let (after, mut applied) = run(&target, first.new.to_owned(), &edits[1..], 2, edits.len())?;
-        applied.insert(0, (vec![1], Rung::Exact));
+        applied.insert(0, (vec![1], MatchLevel::Exact));
         return finish(target, loaded, after, applied);
     }
     let Some(loaded) = loaded else {
@@ -195,12 +195,12 @@ pub fn plan_edits(cx: &ToolCx, path: &str, edits: &[Edit]) -> Result<Intent, Too
 const MARK: char = '\u{feff}';
 
 /// Whether the file has a mark that its text does not show: it belongs to the encoding.
-fn mark_is_apart(loaded: &Loaded) -> bool {
+fn mark_is_apart(loaded: &LoadedFile) -> bool {
     loaded.encoding.has_mark() && !loaded.text.starts_with(MARK)
 }
 
 /// The new text of a file without the mark that it would be given twice.
-pub fn without_mark(loaded: &Loaded, mut after: String) -> String {
+pub fn without_mark(loaded: &LoadedFile, mut after: String) -> String {
     if mark_is_apart(loaded) && after.starts_with(MARK) {
         after.remove(0);
     }
@@ -211,7 +211,7 @@ pub fn without_mark(loaded: &Loaded, mut after: String) -> String {
 ///
 /// # Errors
 /// `INVALID_PARAM`.
-pub fn can_hold(target: &Target, loaded: &Loaded, new: &str) -> Result<(), ToolError> {
+pub fn can_hold(target: &Target, loaded: &LoadedFile, new: &str) -> Result<(), ToolError> {
     if loaded.encoding != Encoding::DamagedUtf8 || !encoding::has_stand_in(new) {
         return Ok(());
     }
@@ -225,17 +225,17 @@ pub fn can_hold(target: &Target, loaded: &Loaded, new: &str) -> Result<(), ToolE
 type RealEdit<'a> = (Cow<'a, str>, Cow<'a, str>, bool);
 
 /// The edits with the file's own secrets where they quote placeholders.
-fn with_secrets<'a>(cx: &ToolCx, edits: &[Edit<'a>], file: &str) -> Result<Vec<RealEdit<'a>>, ToolError> {
+fn with_secrets<'a>(cx: &ToolCx, edits: &[TextEdit<'a>], file: &str) -> Result<Vec<RealEdit<'a>>, ToolError> {
     let real = |text: &'a str| cx.vault.restore(text, file).map_err(ToolError::invalid);
     edits.iter().map(|edit| Ok((real(edit.old)?, real(edit.new)?, edit.replace_all))).collect()
 }
 
-type AppliedEdits = Vec<(Vec<usize>, Rung)>;
+type AppliedEdits = Vec<(Vec<usize>, MatchLevel)>;
 
 fn run(
     target: &Target,
     mut text: String,
-    edits: &[Edit],
+    edits: &[TextEdit],
     first: usize,
     total: usize,
 ) -> Result<(String, AppliedEdits), ToolError> {
@@ -260,7 +260,7 @@ fn run(
 }
 
 /// New text with Read's line numbers would put them into the file.
-fn numbered_new(text: &str, edit: &Edit) -> Option<(ErrorCode, String)> {
+fn numbered_new(text: &str, edit: &TextEdit) -> Option<(ErrorCode, String)> {
     let pasted =
         edit.new.lines().count() > 1 && diagnose::is_numbered(edit.new) && !diagnose::is_numbered(edit.old);
     let natural = || text.lines().any(diagnose::is_numbered);
@@ -272,7 +272,7 @@ fn numbered_new(text: &str, edit: &Edit) -> Option<(ErrorCode, String)> {
     })
 }
 
-fn explain(target: &Target, text: &str, edit: &Edit, refusal: &Refusal) -> (ErrorCode, String) {
+fn explain(target: &Target, text: &str, edit: &TextEdit, refusal: &Refusal) -> (ErrorCode, String) {
     let shown = &target.shown;
     match refusal {
         Refusal::NoOp => (
@@ -284,7 +284,7 @@ fn explain(target: &Target, text: &str, edit: &Edit, refusal: &Refusal) -> (Erro
         }
         Refusal::Ambiguous { lines, more, rung } => {
             let list = list_lines(lines);
-            let how = if *rung == Rung::Exact { "occurs" } else { "occurs (white space aside)" };
+            let how = if *rung == MatchLevel::Exact { "occurs" } else { "occurs (white space aside)" };
             let count = if *more { format!("more than {}", lines.len()) } else { lines.len().to_string() };
             (
                 ErrorCode::InvalidParam,
@@ -326,7 +326,7 @@ pub fn list_lines(lines: &[usize]) -> String {
 /// `INVALID_PARAM` when the encoding has no such character.
 pub fn finish(
     target: Target,
-    before: Option<Loaded>,
+    before: Option<LoadedFile>,
     after: String,
     applied: AppliedEdits,
 ) -> Result<Intent, ToolError> {
@@ -349,15 +349,15 @@ pub fn finish(
     if after.contains('\0') {
         return Err(ToolError::invalid("the new text contains a NUL character; text files cannot"));
     }
-    Ok(Intent::Change(Box::new(Plan { target, before, after, after_bytes, applied })))
+    Ok(Intent::Change(Box::new(PlannedChange { target, before, after, after_bytes, applied })))
 }
 
 /// Writes a plan and answers; the model then knows the new content.
 ///
 /// # Errors
 /// What the disk refuses; the file is then as it was.
-pub fn commit(cx: &ToolCx, plan: Plan) -> Result<Envelope, ToolError> {
-    let Plan { target, before, after, after_bytes, applied } = plan;
+pub fn commit(cx: &ToolCx, plan: PlannedChange) -> Result<Envelope, ToolError> {
+    let PlannedChange { target, before, after, after_bytes, applied } = plan;
     let path = &target.resolved.canonical;
     let made = make_folders(path).map_err(|error| refused(cx, &target, &error))?;
     if let Some(journal) = &cx.journal {
@@ -371,7 +371,7 @@ pub fn commit(cx: &ToolCx, plan: Plan) -> Result<Envelope, ToolError> {
         );
     }
     let expect = before.as_ref().map_or(Expect::Missing, |loaded| Expect::Bytes(&loaded.bytes));
-    if let Err(error) = atomic::write(path, &after_bytes, expect) {
+    if let Err(error) = atomic_write::write(path, &after_bytes, expect) {
         for folder in made.iter().rev() {
             let _ = std::fs::remove_dir(folder);
         }

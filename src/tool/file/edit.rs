@@ -4,12 +4,12 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::change;
-use super::matching::match_edit;
 use crate::config::prompts;
 use crate::model::envelope::Envelope;
 use crate::policy::access::Access;
 use crate::tool::api::{Preview, ToolError, TypedTool};
 use crate::tool::cx::ToolCx;
+use crate::tool::file::matching::match_edit;
 use crate::tool::paths::{blocking, target, title_path};
 
 #[derive(Deserialize)]
@@ -24,8 +24,8 @@ pub struct Args {
 }
 
 impl Args {
-    fn edit(&self) -> match_edit::Edit<'_> {
-        match_edit::Edit { old: &self.old_string, new: &self.new_string, replace_all: self.replace_all }
+    fn edit(&self) -> match_edit::TextEdit<'_> {
+        match_edit::TextEdit { old: &self.old_string, new: &self.new_string, replace_all: self.replace_all }
     }
 }
 

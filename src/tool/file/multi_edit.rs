@@ -4,12 +4,12 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::change;
-use super::matching::match_edit::Edit;
 use crate::config::prompts;
 use crate::model::envelope::Envelope;
 use crate::policy::access::Access;
 use crate::tool::api::{Preview, ToolError, TypedTool};
 use crate::tool::cx::ToolCx;
+use crate::tool::file::matching::match_edit::TextEdit;
 use crate::tool::paths::{blocking, target, title_path};
 
 #[derive(Deserialize)]
@@ -29,10 +29,10 @@ pub struct Args {
 }
 
 impl Args {
-    fn edits(&self) -> Vec<Edit<'_>> {
+    fn edits(&self) -> Vec<TextEdit<'_>> {
         self.edits
             .iter()
-            .map(|one| Edit { old: &one.old_string, new: &one.new_string, replace_all: one.replace_all })
+            .map(|one| TextEdit { old: &one.old_string, new: &one.new_string, replace_all: one.replace_all })
             .collect()
     }
 }

@@ -7,18 +7,18 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::change::EDIT_LIMIT_BYTES;
-use super::matching::lines::Lines;
 use crate::base::clock;
 use crate::base::encoding::{self, Encoding};
 use crate::base::file;
 use crate::base::text::{human_bytes, plural};
 use crate::config::prompts;
-use crate::context::compress::redact::Place;
-use crate::context::compress::spill::Limits;
 use crate::model::envelope::{Envelope, ErrorCode};
 use crate::policy::access::Access;
+use crate::redact::detector::TextSource;
 use crate::tool::api::{ToolError, TypedTool};
 use crate::tool::cx::ToolCx;
+use crate::tool::file::matching::lines::Lines;
+use crate::tool::output::Limits;
 use crate::tool::paths::{Target, blocking, noted, refused, target_or_winner, title_path};
 
 const DEFAULT_LINES: usize = 500;
@@ -182,7 +182,7 @@ fn read(cx: &ToolCx, target: &Target, args: &Args) -> Result<Envelope, ToolError
     let before = cx.files.saw(path, hash.clone(), &bytes);
     let changed = before.is_some_and(|seen| seen.hash != hash);
     let mut page = Page::new(first, limit, cx.observation);
-    match cx.vault.redact_lines(&text, Place::of_file(path)) {
+    match cx.vault.redact_lines(&text, TextSource::of_file(path)) {
         None => {
             for index in first - 1..total {
                 if !page.push(&encoding::shown(lines.content(index), kind), 0) {

@@ -13,28 +13,28 @@ const SNAPSHOTS_BYTES: usize = 4 * 1024 * 1024;
 
 /// A file as the model last saw it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Seen {
+pub struct SeenFile {
     /// [`crate::base::file::hash`] of the whole content.
     pub hash: String,
     /// The content itself, while there is room for it.
     pub snapshot: Option<Arc<[u8]>>,
     order: u64,
     /// Time and size of the file when it was seen; `None` after a resume.
-    stamp: Option<Stamp>,
+    stamp: Option<FileStamp>,
     /// The content (by hash) that the model was told about without seeing it.
     told: Option<String>,
 }
 
-type Stamp = (SystemTime, u64);
+type FileStamp = (SystemTime, u64);
 
-fn stamp(path: &Path) -> Option<Stamp> {
+fn stamp(path: &Path) -> Option<FileStamp> {
     let meta = std::fs::metadata(path).ok()?;
     Some((meta.modified().ok()?, meta.len()))
 }
 
 #[derive(Debug, Default)]
 struct States {
-    files: HashMap<PathBuf, Seen>,
+    files: HashMap<PathBuf, SeenFile>,
     clock: u64,
     snapshot_bytes: usize,
 }
@@ -48,7 +48,7 @@ pub struct FileStates {
 
 impl FileStates {
     /// What the model knows of the file.
-    pub fn get(&self, canonical: &Path) -> Option<Seen> {
+    pub fn get(&self, canonical: &Path) -> Option<SeenFile> {
         let mut states = self.lock();
         states.clock += 1;
         let clock = states.clock;
@@ -59,7 +59,7 @@ impl FileStates {
     }
 
     /// The model has now seen exactly these bytes. Returns what it had seen before.
-    pub fn saw(&self, canonical: &Path, hash: String, bytes: &[u8]) -> Option<Seen> {
+    pub fn saw(&self, canonical: &Path, hash: String, bytes: &[u8]) -> Option<SeenFile> {
         let snapshot = (bytes.len() <= SNAPSHOT_BYTES).then(|| Arc::from(bytes));
         self.put(canonical, hash, snapshot)
     }
@@ -76,7 +76,7 @@ impl FileStates {
 
     /// Seen files whose time or size is no longer what it was; looks at the disk.
     pub fn moved(&self) -> Vec<PathBuf> {
-        let seen: Vec<(PathBuf, Option<Stamp>)> =
+        let seen: Vec<(PathBuf, Option<FileStamp>)> =
             self.lock().files.iter().map(|(path, seen)| (path.clone(), seen.stamp)).collect();
         let mut moved: Vec<PathBuf> = seen
             .into_iter()
@@ -122,12 +122,12 @@ impl FileStates {
         self.states.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn put(&self, canonical: &Path, hash: String, snapshot: Option<Arc<[u8]>>) -> Option<Seen> {
+    fn put(&self, canonical: &Path, hash: String, snapshot: Option<Arc<[u8]>>) -> Option<SeenFile> {
         let mut states = self.lock();
         states.clock += 1;
         states.snapshot_bytes += snapshot.as_ref().map_or(0, |bytes| bytes.len());
         let stamp = snapshot.is_some().then(|| stamp(canonical)).flatten();
-        let seen = Seen { hash, snapshot, order: states.clock, stamp, told: None };
+        let seen = SeenFile { hash, snapshot, order: states.clock, stamp, told: None };
         let before = states.files.insert(canonical.to_owned(), seen);
         states.snapshot_bytes -=
             before.as_ref().and_then(|seen| seen.snapshot.as_ref()).map_or(0, |b| b.len());

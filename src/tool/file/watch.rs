@@ -6,7 +6,7 @@ use crate::base::encoding;
 use crate::base::file;
 use crate::base::path;
 use crate::base::text::{elide, plural};
-use crate::context::compress::redact::Place;
+use crate::redact::detector::TextSource;
 use crate::tool::cx::ToolCx;
 
 /// Lines of one difference that are told, and files that are told about.
@@ -45,7 +45,7 @@ pub fn changes(cx: &ToolCx) -> Option<String> {
         let before = seen.snapshot.as_deref().and_then(|bytes| encoding::decode(bytes).ok());
         let now = encoding::decode(&bytes).ok();
         let diff = before.zip(now).map(|((before, _), (now, kind))| {
-            let place = Place::of_file(&canonical);
+            let place = TextSource::of_file(&canonical);
             let clean = |text: &str| cx.vault.redact(text, place).into_owned();
             unified(&shown, &clean(&before), &clean(&encoding::shown(&now, kind)))
         });

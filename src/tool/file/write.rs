@@ -3,13 +3,13 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::change::{self, Intent, Loaded};
-use super::matching::weave;
+use super::change::{self, Intent, LoadedFile};
 use crate::config::prompts;
 use crate::model::envelope::Envelope;
 use crate::policy::access::Access;
 use crate::tool::api::{Preview, ToolError, TypedTool};
 use crate::tool::cx::ToolCx;
+use crate::tool::file::matching::splice;
 use crate::tool::paths::{blocking, target, title_path};
 
 #[derive(Deserialize)]
@@ -87,9 +87,9 @@ fn plan(cx: &ToolCx, args: &Args) -> Result<Intent, ToolError> {
 
 /// Line by line the ends that the file has: the model cannot see them and writes LF. With carriage returns of its own, the
 /// new content is meant to the letter.
-fn own_line_ends(loaded: &Loaded, content: &str) -> String {
+fn own_line_ends(loaded: &LoadedFile, content: &str) -> String {
     if content.contains('\r') || !loaded.text.contains("\r\n") {
         return content.to_owned();
     }
-    weave::with_ends_of(&loaded.text, content)
+    splice::with_ends_of(&loaded.text, content)
 }

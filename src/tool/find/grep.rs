@@ -12,7 +12,7 @@ use crate::config::prompts;
 use crate::model::envelope::{Envelope, ErrorCode};
 use crate::policy::access::Access;
 use crate::search::glob;
-use crate::search::grep::{self, Found, Query};
+use crate::search::grep::{self, GrepMatches, GrepQuery};
 use crate::search::walk::Walk;
 use crate::tool::api::{ToolError, TypedTool};
 use crate::tool::cx::ToolCx;
@@ -104,7 +104,7 @@ fn search(cx: &ToolCx, target: &Target, args: &Args) -> Result<Envelope, ToolErr
         })?),
         None => None,
     };
-    let query = Query {
+    let query = GrepQuery {
         matcher,
         include,
         context: args.context.unwrap_or(0).min(MAX_CONTEXT),
@@ -137,7 +137,7 @@ fn invalid_pattern(pattern: &str, error: &str) -> ToolError {
     ToolError::invalid(format!("the pattern is not a valid regular expression: {reason}. {hint}"))
 }
 
-fn report(cx: &ToolCx, args: &Args, target: &Target, query: &Query, found: &Found) -> Envelope {
+fn report(cx: &ToolCx, args: &Args, target: &Target, query: &GrepQuery, found: &GrepMatches) -> Envelope {
     let mut body = String::new();
     let mut shown = 0;
     // Under the tool boundary's limit.

@@ -9,7 +9,7 @@ use crate::base::path::on_one_line;
 use crate::base::text::one_line;
 use crate::config::prompts;
 use crate::evidence::categorize::Role;
-use crate::evidence::rank::locate::Hit;
+use crate::evidence::rank::locate::RankedFile;
 use crate::model::envelope::{Envelope, ErrorCode};
 use crate::policy::access::Access;
 use crate::tool::api::{ToolError, TypedTool};
@@ -86,7 +86,7 @@ fn locate(cx: &ToolCx, args: &Args) -> Result<Envelope, ToolError> {
         .with_body("content", body))
 }
 
-fn show(body: &mut String, place: usize, hit: &Hit, role: Role) {
+fn show(body: &mut String, place: usize, hit: &RankedFile, role: Role) {
     let mark = if role == Role::Modify { "" } else { " (to read)" };
     let _ = writeln!(
         body,

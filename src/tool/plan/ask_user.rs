@@ -1,4 +1,4 @@
-//! AskUser: the model asks the person. Refused where nobody can answer.
+//! AskUser: the model asks the user. Refused where nobody can answer.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -66,7 +66,7 @@ impl TypedTool for AskUser {
         let Some(replies) = asker.ask(args.questions).await else {
             return Err(ToolError::model(
                 ErrorCode::AskUserUnavailable,
-                "the person closed the questions without an answer. Don't ask the same again: decide by yourself and say \
+                "the user closed the questions without an answer. Don't ask the same again: decide by yourself and say \
                  what you assumed, or end the turn if you can't go on",
             ));
         };

@@ -1,4 +1,4 @@
-//! Tools that keep the thread: the todo list and questions to the person.
+//! Tools that keep the thread: the todo list and questions to the user.
 
 pub mod ask_user;
 pub mod note;

@@ -4,16 +4,18 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::base::{clock, text};
+use crate::base::clock;
+use crate::base::text;
 use crate::config::prompts;
-use crate::context::compress::redact;
 use crate::model::envelope::Envelope;
+use crate::note::digest;
 use crate::note::error::NoteError;
+use crate::note::graph;
 use crate::note::record::{Note as Kept, NoteKind};
 use crate::note::search::{self, Wanted};
 use crate::note::store::{self, Change, Store};
-use crate::note::{digest, graph};
 use crate::policy::access::Access;
+use crate::redact::detector;
 use crate::tool::api::{ToolError, TypedTool};
 use crate::tool::cx::ToolCx;
 use crate::tool::paths;
@@ -189,19 +191,19 @@ fn change(args: Args, kind: Option<NoteKind>) -> Change {
 
 /// The model sees a mark where the note holds a secret; writing the mark back would lose the secret.
 fn keep_secrets(store: &Store, wanted: &str, change: &Change) -> Result<(), NoteError> {
-    let Some(content) = change.content.as_deref().filter(|content| content.contains(redact::PREFIX)) else {
+    let Some(content) = change.content.as_deref().filter(|content| content.contains(detector::PREFIX)) else {
         return Ok(());
     };
     let listing = store.list()?;
     let body = store.body(store::find(&listing.notes, wanted, false)?)?;
-    if body.contains(redact::PREFIX)
-        && content.matches(redact::PREFIX).count() <= body.matches(redact::PREFIX).count()
+    if body.contains(detector::PREFIX)
+        && content.matches(detector::PREFIX).count() <= body.matches(detector::PREFIX).count()
     {
         return Ok(());
     }
     Err(NoteError::Invalid(format!(
         "the note holds a secret that you see as {}…; the update would overwrite it. Change other fields, or ask the user",
-        redact::PREFIX
+        detector::PREFIX
     )))
 }
 

@@ -11,20 +11,21 @@ use std::time::{Duration, Instant};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::readable::readable;
-use crate::base::proc::{self, Captured, Exit, Outcome, Spec};
+use super::decode::readable;
+use crate::base::clock;
+use crate::base::path;
+use crate::base::process::run::{self, Captured, CommandOutcome, CommandSpec, Exit};
 use crate::base::text::{human_bytes, one_line, plural};
-use crate::base::{clock, path};
 use crate::config::prompts;
-use crate::context::compress::redact::Place;
-use crate::context::compress::spill::{Ends, Keep, cut};
 use crate::model::envelope::{Envelope, EnvelopeError, ErrorCode, Status};
 use crate::policy::access::Access;
-use crate::policy::sandbox::session;
+use crate::redact::detector::TextSource;
+use crate::sandbox::session;
 use crate::tool::api::{Preview, ToolError, TypedTool};
 use crate::tool::cx::ToolCx;
+use crate::tool::output::{Ends, Keep, cut};
 use crate::tool::paths::{refused, target};
-use crate::tool::run::view;
+use crate::tool::run::file_view;
 
 const DEFAULT_TIMEOUT_MS: u64 = 120_000;
 const MAX_TIMEOUT_MS: u64 = 600_000;
@@ -147,7 +148,7 @@ async fn background(args: &Args, cx: &ToolCx, cwd: &Path) -> Result<Envelope, To
     };
     // Not confined, it needs something else that ends it with us.
     let wrapper = cx.sandbox.wrap(cx.confinement, cwd, None).map_err(failed)?.or_else(session::keep);
-    let spec = Spec {
+    let spec = CommandSpec {
         wrapper,
         program: "bash".into(),
         args: ["-c", &args.command].map(OsString::from).to_vec(),
@@ -210,13 +211,13 @@ async fn start(
     timeout: Duration,
     shell: &str,
     side_fd: i32,
-) -> io::Result<Outcome> {
+) -> io::Result<CommandOutcome> {
     // The folder in which the shell ends comes back on a pipe of its own, whatever way the command exits. The command
     // is evaluated rather than pasted in, so that messages about it show it alone.
     let script =
         format!("trap 'command pwd -P >&{side_fd} 2>/dev/null' EXIT; __mycode=$1; shift; eval \"$__mycode\"");
     let spill = Arc::clone(&cx.spill);
-    let spec = Spec {
+    let spec = CommandSpec {
         wrapper: cx.sandbox.wrap(cx.confinement, cwd, Some(side_fd))?.or_else(|| session::linger(side_fd)),
         program: shell.into(),
         args: ["-c", &script, shell, &args.command].map(OsString::from).to_vec(),
@@ -228,7 +229,7 @@ async fn start(
         side_fd: Some(side_fd),
     };
     let mut progress = Progress { recent: Vec::new(), shown: None, news: false };
-    proc::run(spec, &cx.cancel, |chunk| progress.feed(chunk, cx)).await
+    run::run(spec, &cx.cancel, |chunk| progress.feed(chunk, cx)).await
 }
 
 /// The last lines, shown now and then while the command runs.
@@ -259,7 +260,7 @@ impl Progress {
         } else {
             text.find('\n').map_or(text.len(), |feed| feed + 1)
         };
-        let text = cx.vault.redact(&text[whole..], Place::Text);
+        let text = cx.vault.redact(&text[whole..], TextSource::Text);
         let lines: Vec<&str> = text.lines().collect();
         let tail = &lines[lines.len().saturating_sub(PROGRESS_LINES)..];
         (cx.progress)(tail.iter().map(|line| one_line(line, 200)).collect::<Vec<_>>().join("\n"));
@@ -270,13 +271,13 @@ fn report(
     args: &Args,
     cx: &ToolCx,
     cwd: &Path,
-    outcome: Outcome,
+    outcome: CommandOutcome,
     timeout: Duration,
     took: Duration,
 ) -> Envelope {
     let mut notes = Vec::new();
     let mut envelope = Envelope::success("");
-    let (body, full) = visible_output(&outcome.output, cx, Place::of_command(&args.command));
+    let (body, full) = visible_output(&outcome.output, cx, TextSource::of_command(&args.command));
     match outcome.exit {
         _ if outcome.cancelled => {
             envelope =
@@ -344,7 +345,7 @@ fn report(
     {
         let (early, late) = outcome.output.tail.as_slices();
         let whole = [&outcome.output.head, early, late].concat();
-        if let Some(view) = view::of_command(cx, &args.command, cwd, &whole) {
+        if let Some(view) = file_view::of_command(cx, &args.command, cwd, &whole) {
             envelope = envelope.with("view", view);
         }
     }
@@ -370,12 +371,12 @@ fn group_lives(leader: i32) -> bool {
 }
 
 /// The output as the model sees it, and the file with the whole when that is more.
-fn visible_output(output: &Captured, cx: &ToolCx, place: Place) -> (String, Option<PathBuf>) {
+fn visible_output(output: &Captured, cx: &ToolCx, place: TextSource) -> (String, Option<PathBuf>) {
     let (early, late) = output.tail.as_slices();
     let tail = [early, late].concat();
     if output.is_whole() {
         let text = readable(&[&output.head[..], &tail].concat());
-        // Before it is cut: a secret that a cut tears in two would not be recognised.
+        // Before it is cut: a secret that a cut tears in two would not be recognized.
         let text = cx.vault.redact(&text, place).into_owned();
         let cut = cx.spill.truncate(text, Keep::HeadTail, cx.observation);
         return (cut.body, cut.full_output_path);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::readable::readable;
+use super::decode::readable;
 use crate::config::prompts;
 use crate::model::envelope::{Envelope, ErrorCode};
 use crate::policy::access::Access;

@@ -13,7 +13,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use crate::base::proc::{self, Exit, Outcome, Spec};
+use crate::base::process::run::{self, CommandOutcome, CommandSpec, Exit};
 use crate::base::text::one_line;
 use crate::protocol::event::JobRow;
 
@@ -32,7 +32,7 @@ pub type Watcher = Box<dyn Fn(Vec<JobRow>) + Send + Sync>;
 
 /// What is known of a job's output at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reading {
+pub struct JobOutput {
     pub command: String,
     /// What came since the last reading.
     pub output: Vec<u8>,
@@ -44,7 +44,7 @@ pub struct Reading {
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct JobState {
     unread: VecDeque<u8>,
     skipped_bytes: u64,
     file: Option<File>,
@@ -54,20 +54,20 @@ struct State {
 }
 
 #[derive(Debug)]
-struct Job {
+struct BackgroundJob {
     id: u32,
     command: String,
     path: Option<PathBuf>,
     cancel: CancellationToken,
-    state: Mutex<State>,
+    state: Mutex<JobState>,
     /// Output came, or it ended.
     news: Notify,
     /// Cancelled when it has ended.
     over: CancellationToken,
 }
 
-impl Job {
-    fn state(&self) -> MutexGuard<'_, State> {
+impl BackgroundJob {
+    fn state(&self) -> MutexGuard<'_, JobState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -89,12 +89,12 @@ impl Job {
         }
     }
 
-    fn read(&self) -> Reading {
+    fn read(&self) -> JobOutput {
         let mut state = self.state();
         if state.ended.is_some() {
             state.told = true;
         }
-        Reading {
+        JobOutput {
             command: self.command.clone(),
             output: std::mem::take(&mut state.unread).into(),
             skipped_bytes: std::mem::take(&mut state.skipped_bytes),
@@ -111,7 +111,7 @@ impl Job {
 /// The jobs of a session. Dropping them ends all.
 #[derive(Default)]
 pub struct Jobs {
-    jobs: Mutex<Vec<Arc<Job>>>,
+    jobs: Mutex<Vec<Arc<BackgroundJob>>>,
     last_id: AtomicU32,
     watcher: Arc<Mutex<Option<Watcher>>>,
 }
@@ -123,7 +123,7 @@ impl std::fmt::Debug for Jobs {
 }
 
 impl Jobs {
-    fn jobs(&self) -> MutexGuard<'_, Vec<Arc<Job>>> {
+    fn jobs(&self) -> MutexGuard<'_, Vec<Arc<BackgroundJob>>> {
         self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -142,18 +142,18 @@ impl Jobs {
     ///
     /// # Errors
     /// Too many jobs, or a file that cannot be made.
-    pub fn start(self: &Arc<Self>, command: &str, spec: Spec, path: PathBuf) -> io::Result<u32> {
+    pub fn start(self: &Arc<Self>, command: &str, spec: CommandSpec, path: PathBuf) -> io::Result<u32> {
         if self.jobs().iter().filter(|job| job.state().ended.is_none()).count() >= MAX_RUNNING {
             return Err(io::Error::other(format!("{MAX_RUNNING} jobs run already; stop one first")));
         }
         let cap_bytes = spec.spill_cap_bytes;
         let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
-        let job = Arc::new(Job {
+        let job = Arc::new(BackgroundJob {
             id: self.last_id.fetch_add(1, Ordering::Relaxed) + 1,
             command: command.to_owned(),
             path: Some(path),
             cancel: CancellationToken::new(),
-            state: Mutex::new(State { file: Some(file), ..State::default() }),
+            state: Mutex::new(JobState { file: Some(file), ..JobState::default() }),
             news: Notify::new(),
             over: CancellationToken::new(),
         });
@@ -171,7 +171,7 @@ impl Jobs {
         }
         let all = Arc::downgrade(self);
         tokio::spawn(async move {
-            let outcome = proc::run(spec, &job.cancel, |chunk| job.take(chunk, cap_bytes)).await;
+            let outcome = run::run(spec, &job.cancel, |chunk| job.take(chunk, cap_bytes)).await;
             {
                 let mut state = job.state();
                 state.ended = Some(words(&outcome));
@@ -204,7 +204,7 @@ impl Jobs {
     }
 
     /// What the job said since it was last read; `None` for an unknown number.
-    pub fn read(&self, id: u32) -> Option<Reading> {
+    pub fn read(&self, id: u32) -> Option<JobOutput> {
         let job = self.jobs().iter().find(|job| job.id == id).cloned();
         job.map(|job| job.read())
     }
@@ -220,7 +220,7 @@ impl Jobs {
 
     /// Ends all jobs and waits a moment for that.
     pub async fn stop_all(&self) {
-        let jobs: Vec<Arc<Job>> = self.jobs().clone();
+        let jobs: Vec<Arc<BackgroundJob>> = self.jobs().clone();
         for job in &jobs {
             job.cancel.cancel();
         }
@@ -254,11 +254,11 @@ impl Drop for Jobs {
     }
 }
 
-fn words(outcome: &io::Result<Outcome>) -> String {
+fn words(outcome: &io::Result<CommandOutcome>) -> String {
     match outcome {
         Err(error) => format!("it could not be started: {error}"),
         Ok(outcome) if outcome.cancelled => "stopped".to_owned(),
-        Ok(Outcome { exit: Exit::Code(code), .. }) => format!("exit code {code}"),
-        Ok(Outcome { exit: Exit::Signal(signal), .. }) => format!("ended by signal {signal}"),
+        Ok(CommandOutcome { exit: Exit::Code(code), .. }) => format!("exit code {code}"),
+        Ok(CommandOutcome { exit: Exit::Signal(signal), .. }) => format!("ended by signal {signal}"),
     }
 }

@@ -1,10 +1,10 @@
-//! What is kept between Bash calls: the folder, and the processes that were left running. Knows no command.
+//! What is kept between Bash calls: the folder, and the processes that were left running.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::jobs::Jobs;
-use crate::base::reap::Leftovers;
+use crate::base::process::reap::Leftovers;
 
 /// The shell of a session.
 #[derive(Debug)]

@@ -1,4 +1,4 @@
-//! What a slash command is. Knows no particular one.
+//! What a slash command is.
 
 use crate::tui::app::App;
 

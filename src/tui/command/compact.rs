@@ -1,4 +1,4 @@
-//! `/compact [focus]`: summarise old rounds now. `/compact auto on|off`: whether that happens by itself.
+//! `/compact [focus]`: summarize old rounds now. `/compact auto on|off`: whether that happens by itself.
 
 use super::api::Command;
 use crate::protocol::op::Op;

@@ -2,7 +2,7 @@
 
 use super::api::Command;
 use crate::protocol::event::Level;
-use crate::protocol::ledger::{self, Edit};
+use crate::protocol::ledger::{self, ContextEdit};
 use crate::protocol::op::Op;
 use crate::tui::app::App;
 use crate::tui::popup::context::ContextPopup;
@@ -19,8 +19,9 @@ pub fn run(app: &mut App, args: &str, _commands: &'static [Command]) {
     if verb == "why" && !id.is_empty() {
         return app.send(Op::Explain { id: id.to_owned() });
     }
-    let edit =
-        [Edit::Pin, Edit::Unpin, Edit::Drop, Edit::Restore].into_iter().find(|edit| edit.as_str() == verb);
+    let edit = [ContextEdit::Pin, ContextEdit::Unpin, ContextEdit::Drop, ContextEdit::Restore]
+        .into_iter()
+        .find(|edit| edit.as_str() == verb);
     match (edit, ledger::item_id(id)) {
         (Some(edit), Some(id)) => app.edit_context(edit, id),
         _ => app.notice(Level::Warning, USAGE),

@@ -1,9 +1,18 @@
 //! The list of slash commands, and which text is one. A new command is one file and one line here.
 
 use super::api::Command;
-use super::{
-    compact, context, help, init, jobs, model, permission, recall, resume, rewind, session, uncompact,
-};
+use super::compact;
+use super::context;
+use super::help;
+use super::init;
+use super::jobs;
+use super::model;
+use super::permission;
+use super::recall;
+use super::resume;
+use super::rewind;
+use super::session;
+use super::uncompact;
 use crate::protocol::event::Level;
 use crate::search::fuzzy;
 use crate::tui::app::App;
@@ -28,7 +37,7 @@ pub static COMMANDS: &[Command] = &[
     Command {
         name: "compact",
         args: "[focus]",
-        help: "summarise old rounds now; `auto on|off`",
+        help: "summarize old rounds now; `auto on|off`",
         run: compact::run,
     },
     Command { name: "uncompact", args: "", help: "take the last compaction back", run: uncompact::run },
@@ -84,7 +93,7 @@ fn nearest(name: &str) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tui::theme::Theme;
+    use crate::tui::render::theme::Theme;
 
     #[test]
     fn paths_are_not_commands() {

@@ -1,5 +1,5 @@
-//! Editable text with a cursor that always stands between grapheme clusters, and undo. Own code because the ready-made
-//! text areas move by `char`, which tears emoji and combining marks apart. Knows nothing of rows or keys.
+//! Editable text with a cursor that always stands between grapheme clusters, and undo. Own code because the
+//! ready-made text areas move by `char`, which tears emoji and combining marks apart.
 
 use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation};
 

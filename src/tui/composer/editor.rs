@@ -1,5 +1,4 @@
 //! The composer as the rest of the screen sees it: buffer, folded pastes and history together.
-//! Knows nothing of keys, popups or the agent.
 
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -7,9 +6,9 @@ use super::buffer::Buffer;
 use super::history::{Draft, History};
 use super::layout::{self, Layout};
 use super::paste::{self, Pastes};
-use crate::tui::keymap::Edit;
+use crate::tui::terminal::keymap::EditCommand;
 
-/// Text set by the program is folded only beyond this, in bytes: a person's own prompt stays readable.
+/// Text set by the program is folded only beyond this, in bytes: a user's own prompt stays readable.
 const KEEP_OPEN_BYTES: usize = 20_000;
 
 /// The composer's state.
@@ -50,29 +49,29 @@ impl Composer {
     }
 
     /// One editing key; `width` is the width of the text area in cells.
-    pub fn edit(&mut self, edit: Edit, width: usize) {
-        if !matches!(edit, Edit::Up | Edit::Down) {
+    pub fn edit(&mut self, edit: EditCommand, width: usize) {
+        if !matches!(edit, EditCommand::Up | EditCommand::Down) {
             self.goal = None;
         }
         let buffer = &mut self.buffer;
         match edit {
-            Edit::Insert(c) => buffer.insert(&paste::printable(c.encode_utf8(&mut [0; 4]))),
-            Edit::Newline => buffer.insert("\n"),
-            Edit::Backspace => buffer.backspace(),
-            Edit::Delete => buffer.delete_forward(),
-            Edit::DeleteWordBack => buffer.delete_word_back(),
-            Edit::DeleteWordForward => buffer.delete_word_forward(),
-            Edit::KillToEnd => buffer.kill_to_end(),
-            Edit::KillToStart => buffer.kill_to_start(),
-            Edit::Left => buffer.left(),
-            Edit::Right => buffer.right(),
-            Edit::WordLeft => buffer.word_left(),
-            Edit::WordRight => buffer.word_right(),
-            Edit::Home => buffer.home(),
-            Edit::End => buffer.end(),
-            Edit::Undo => buffer.undo(),
-            Edit::Up => self.vertical(-1, width),
-            Edit::Down => self.vertical(1, width),
+            EditCommand::Insert(c) => buffer.insert(&paste::printable(c.encode_utf8(&mut [0; 4]))),
+            EditCommand::Newline => buffer.insert("\n"),
+            EditCommand::Backspace => buffer.backspace(),
+            EditCommand::Delete => buffer.delete_forward(),
+            EditCommand::DeleteWordBack => buffer.delete_word_back(),
+            EditCommand::DeleteWordForward => buffer.delete_word_forward(),
+            EditCommand::KillToEnd => buffer.kill_to_end(),
+            EditCommand::KillToStart => buffer.kill_to_start(),
+            EditCommand::Left => buffer.left(),
+            EditCommand::Right => buffer.right(),
+            EditCommand::WordLeft => buffer.word_left(),
+            EditCommand::WordRight => buffer.word_right(),
+            EditCommand::Home => buffer.home(),
+            EditCommand::End => buffer.end(),
+            EditCommand::Undo => buffer.undo(),
+            EditCommand::Up => self.vertical(-1, width),
+            EditCommand::Down => self.vertical(1, width),
         }
     }
 
@@ -177,7 +176,7 @@ mod tests {
     fn typed(text: &str) -> Composer {
         let mut composer = Composer::default();
         for c in text.chars() {
-            composer.edit(if c == '\n' { Edit::Newline } else { Edit::Insert(c) }, 20);
+            composer.edit(if c == '\n' { EditCommand::Newline } else { EditCommand::Insert(c) }, 20);
         }
         composer
     }
@@ -187,13 +186,13 @@ mod tests {
         let mut composer = typed("first");
         assert_eq!(composer.take(), "first");
         for c in "ab\ncd".chars() {
-            composer.edit(if c == '\n' { Edit::Newline } else { Edit::Insert(c) }, 20);
+            composer.edit(if c == '\n' { EditCommand::Newline } else { EditCommand::Insert(c) }, 20);
         }
-        composer.edit(Edit::Up, 20);
+        composer.edit(EditCommand::Up, 20);
         assert_eq!((composer.text(), composer.cursor()), ("ab\ncd", 2));
-        composer.edit(Edit::Up, 20);
+        composer.edit(EditCommand::Up, 20);
         assert_eq!(composer.text(), "first");
-        composer.edit(Edit::Down, 20);
+        composer.edit(EditCommand::Down, 20);
         assert_eq!(composer.text(), "ab\ncd");
     }
 

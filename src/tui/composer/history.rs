@@ -1,4 +1,4 @@
-//! Drafts that were sent or cleared, for Up and Down. Knows nothing of where they are shown.
+//! Drafts that were sent or cleared, for Up and Down.
 
 use super::paste::Pastes;
 

@@ -1,12 +1,11 @@
 //! Where the composer's text and caret stand on screen: soft-wrapped rows, and the way from byte to cell and back.
-//! Knows nothing of editing.
 
 use std::ops::Range;
 
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::paste::Pastes;
-use crate::tui::wrap;
+use crate::tui::render::wrap;
 
 /// The rows of a text at one width.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,9 +1,10 @@
 //! Large pastes stay folded: one private character stands for the whole text, so that a megabyte costs nothing to
-//! edit around and can only be kept or deleted as a whole. Knows nothing of the buffer.
+//! edit around and can only be kept or deleted as a whole.
 
 use std::sync::Arc;
 
-use crate::base::{sanitize, text};
+use crate::base::sanitize;
+use crate::base::text;
 
 /// First of the private-use characters (plane 16) that stand for pastes. They can't be typed: input is stripped of them.
 const FIRST: u32 = 0x10_0000;

@@ -4,16 +4,17 @@
 use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::text::{Line, Span};
 
-use crate::base::{sanitize, text};
+use crate::base::sanitize;
+use crate::base::text;
 use crate::protocol::approval::{Answer, ApprovalRequest};
 use crate::tui::composer::buffer::Buffer;
 use crate::tui::composer::paste;
-use crate::tui::keymap;
-use crate::tui::theme::Theme;
+use crate::tui::render::theme::Theme;
+use crate::tui::render::wrap;
+use crate::tui::terminal::keymap;
 use crate::tui::transcript::diff;
-use crate::tui::wrap;
 
-/// Detail lines that are shown before the person asks for all.
+/// Detail lines that are shown before the user asks for all.
 const FOLDED_LINES: usize = 12;
 /// Detail that is drawn at most, in bytes; what is beyond is announced.
 const DETAIL_BYTES: usize = 256 * 1024;

@@ -1,15 +1,16 @@
-//! Questions of the model to the person (AskUser): one after the other, an option by number or a text of one's own.
+//! Questions of the model to the user (AskUser): one after the other, an option by number or a text of one's own.
 
 use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::text::{Line, Span};
 
-use crate::base::{sanitize, text};
+use crate::base::sanitize;
+use crate::base::text;
 use crate::protocol::approval::{Answer, AskedQuestion};
 use crate::tui::composer::buffer::Buffer;
 use crate::tui::composer::paste;
-use crate::tui::keymap;
-use crate::tui::theme::Theme;
-use crate::tui::wrap;
+use crate::tui::render::theme::Theme;
+use crate::tui::render::wrap;
+use crate::tui::terminal::keymap;
 
 /// The open questions.
 #[derive(Clone, Debug)]

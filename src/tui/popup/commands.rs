@@ -3,8 +3,8 @@
 use ratatui::text::{Line, Span};
 
 use super::list::Selection;
-use crate::tui::theme::Theme;
-use crate::tui::wrap;
+use crate::tui::render::theme::Theme;
+use crate::tui::render::wrap;
 
 /// One offered command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,17 +1,18 @@
-//! `/context`: what fills the window, and the person's hand in it. Opens at once and fills when the ledger comes, so that
-//! no key typed meanwhile changes anything. Knows the protocol's ledger, not where it comes from.
+//! `/context`: what fills the window, and the user's hand in it. Opens at once and fills when the ledger comes, so
+//! that no key typed meanwhile changes anything.
 
 use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::text::Line;
 
+use super::item_history;
+use super::ledger;
 use super::list::Selection;
-use super::{ledger, story};
 use crate::base::sanitize;
 use crate::model::item::ItemId;
-use crate::protocol::ledger::{self as view, Edit, ItemStory, LedgerRow, LedgerView};
-use crate::tui::keymap;
-use crate::tui::theme::Theme;
-use crate::tui::wrap;
+use crate::protocol::ledger::{self as view, ContextEdit, ItemHistory, LedgerRow, LedgerView};
+use crate::tui::render::theme::Theme;
+use crate::tui::render::wrap;
+use crate::tui::terminal::keymap;
 
 /// Rows that PgUp and PgDn move by.
 const PAGE: usize = 8;
@@ -26,7 +27,7 @@ pub struct ContextPopup {
     /// The ledger's rows, largest first.
     rows: Vec<LedgerRow>,
     selection: Selection,
-    story: Option<ItemStory>,
+    story: Option<ItemHistory>,
     /// What the last key did, or why not.
     said: Option<String>,
 }
@@ -36,7 +37,7 @@ pub struct ContextPopup {
 pub enum Act {
     Nothing,
     Closed,
-    Edit(Edit, ItemId),
+    ContextEdit(ContextEdit, ItemId),
     Explain(String),
 }
 
@@ -51,7 +52,7 @@ impl ContextPopup {
         self.ledger = Some(ledger);
     }
 
-    pub fn tell(&mut self, story: ItemStory) {
+    pub fn tell(&mut self, story: ItemHistory) {
         self.story = Some(story);
         self.said = None;
     }
@@ -87,10 +88,10 @@ impl ContextPopup {
             _ => match keymap::plain_char(key).map(|c| c.to_ascii_lowercase()) {
                 Some('p') => {
                     let pinned = self.chosen().is_some_and(|row| row.pinned);
-                    return self.edit(if pinned { Edit::Unpin } else { Edit::Pin });
+                    return self.edit(if pinned { ContextEdit::Unpin } else { ContextEdit::Pin });
                 }
-                Some('d') => return self.edit(Edit::Drop),
-                Some('r') => return self.edit(Edit::Restore),
+                Some('d') => return self.edit(ContextEdit::Drop),
+                Some('r') => return self.edit(ContextEdit::Restore),
                 _ => {}
             },
         }
@@ -101,10 +102,10 @@ impl ContextPopup {
         self.rows.get(self.selection.index)
     }
 
-    fn edit(&mut self, edit: Edit) -> Act {
+    fn edit(&mut self, edit: ContextEdit) -> Act {
         let Some(row) = self.chosen() else { return Act::Nothing };
         match view::item_id(&row.id) {
-            Some(id) => Act::Edit(edit, id),
+            Some(id) => Act::ContextEdit(edit, id),
             None => {
                 self.said = Some(format!("This part is always sent whole: {}.", row.origin));
                 Act::Nothing
@@ -157,9 +158,10 @@ fn keys(text: &str, width: usize, theme: Theme) -> Line<'static> {
 }
 
 /// The story in exactly `room` rows.
-fn story_lines(told: &ItemStory, width: usize, room: usize, theme: Theme) -> Vec<Line<'static>> {
-    let mut lines = wrap::wrap_text(&sanitize::clean(&story::heading(told)), theme.strong(), "", "  ", width);
-    for (name, fact) in story::rows(told) {
+fn story_lines(told: &ItemHistory, width: usize, room: usize, theme: Theme) -> Vec<Line<'static>> {
+    let mut lines =
+        wrap::wrap_text(&sanitize::clean(&item_history::heading(told)), theme.strong(), "", "  ", width);
+    for (name, fact) in item_history::rows(told) {
         let first = format!("  {name:<17} ");
         let rest = " ".repeat(20.min(width / 2));
         lines.extend(wrap::wrap_text(&sanitize::clean(&fact), theme.plain(), &first, &rest, width));

@@ -9,8 +9,8 @@ use ratatui::text::{Line, Span};
 
 use super::list::Selection;
 use crate::base::sanitize;
-use crate::tui::theme::Theme;
-use crate::tui::wrap;
+use crate::tui::render::theme::Theme;
+use crate::tui::render::wrap;
 
 /// Paths that are ranked at most; the list comes with the most useful first.
 const RANKED: usize = 50_000;

@@ -1,12 +1,12 @@
 //! Draws the ledger (`/context`): how the window is filled, a bar a layer, what broke the cache, one line an item.
-//! Knows only the protocol's ledger.
 
 use ratatui::text::{Line, Span};
 
-use crate::base::{sanitize, text};
+use crate::base::sanitize;
+use crate::base::text;
 use crate::protocol::ledger::{BreakSum, LedgerRow, LedgerView};
-use crate::tui::theme::Theme;
-use crate::tui::wrap;
+use crate::tui::render::theme::Theme;
+use crate::tui::render::wrap;
 
 /// The names of the layers (SPEC §1).
 const LAYERS: [(&str, &str); 6] = [

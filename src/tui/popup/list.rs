@@ -1,4 +1,4 @@
-//! A list with one chosen row, of which a window is shown. Shared by all popups that choose. Knows no content.
+//! A list with one chosen row, of which a window is shown. Shared by all popups that choose.
 
 /// The chosen index among `len` rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! A question of the agent while it is open. Keys reach it only when it is armed: a person who was typing when it
+//! A question of the agent while it is open. Keys reach it only when it is armed: a user who was typing when it
 //! appeared goes on typing until they turn to it, so that no letter of a sentence answers it.
 
 use crossterm::event::KeyEvent;
@@ -7,7 +7,7 @@ use ratatui::text::Line;
 use super::approval::Approval;
 use super::ask::Ask;
 use crate::protocol::approval::{Answer, Question, QuestionId};
-use crate::tui::theme::Theme;
+use crate::tui::render::theme::Theme;
 
 /// The open question.
 #[derive(Clone, Debug)]

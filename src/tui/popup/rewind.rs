@@ -1,16 +1,18 @@
-//! Going back (`/rewind`): first the list of points, then what one of them would do and the choice of what goes back.
-//! Nothing happens before the person has seen the second page. Knows rows, not files.
+//! Going back (`/rewind`): first the list of points, then what one of them would do and the choice of what goes
+//! back. Nothing happens before the user has seen the second page.
 
 use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::text::{Line, Span};
 
 use super::list::Selection;
 use super::sessions::age;
-use crate::base::{clock, sanitize, text};
-use crate::protocol::rewind::{Part, PointId, RewindPoint, RewindPreview, RewindRow};
-use crate::tui::keymap;
-use crate::tui::theme::Theme;
-use crate::tui::wrap;
+use crate::base::clock;
+use crate::base::sanitize;
+use crate::base::text;
+use crate::protocol::rewind::{PointId, RewindPoint, RewindPreview, RewindRow, RewindScope};
+use crate::tui::render::theme::Theme;
+use crate::tui::render::wrap;
+use crate::tui::terminal::keymap;
 
 /// The open popup.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,7 +26,7 @@ pub struct RewindPicker {
 #[derive(Clone, Debug, PartialEq)]
 struct Page {
     preview: RewindPreview,
-    part: Part,
+    part: RewindScope,
     force: bool,
     /// First path shown.
     top: usize,
@@ -36,7 +38,7 @@ pub enum Chosen {
     Nothing,
     Closed,
     Preview(PointId),
-    Rewind { point: PointId, part: Part, force: bool },
+    Rewind { point: PointId, part: RewindScope, force: bool },
 }
 
 impl RewindPicker {
@@ -47,9 +49,9 @@ impl RewindPicker {
     /// The answer to `Chosen::Preview`.
     pub fn show(&mut self, preview: RewindPreview) {
         let part = match (preview.point.conversation, preview.rows.is_empty()) {
-            (true, true) => Part::Conversation,
-            (true, false) => Part::Both,
-            (false, _) => Part::Files,
+            (true, true) => RewindScope::Conversation,
+            (true, false) => RewindScope::Both,
+            (false, _) => RewindScope::Files,
         };
         self.page = Some(Page { preview, part, force: false, top: 0 });
     }
@@ -127,7 +129,7 @@ impl RewindPicker {
 impl Page {
     /// The next choice that is possible.
     fn turn(&mut self, steps: usize) {
-        const PARTS: [Part; 3] = [Part::Both, Part::Files, Part::Conversation];
+        const PARTS: [RewindScope; 3] = [RewindScope::Both, RewindScope::Files, RewindScope::Conversation];
         if !self.preview.point.conversation {
             return;
         }
@@ -144,14 +146,14 @@ impl Page {
         let title = text::one_line(&sanitize::clean(&self.preview.point.title), 300);
         let mut lines = vec![Line::styled(clip(format!("Before: {title}")), theme.strong())];
         let mut choice = Vec::new();
-        for part in [Part::Both, Part::Files, Part::Conversation] {
+        for part in [RewindScope::Both, RewindScope::Files, RewindScope::Conversation] {
             if part.conversation() && !self.preview.point.conversation {
                 continue;
             }
             let chosen = part == self.part;
             let style = if chosen { theme.selected() } else { theme.dim() };
             // All three side by side need this much; the chosen one must never be off the screen.
-            let name = if part == Part::Both && width < 48 { "both" } else { part.as_str() };
+            let name = if part == RewindScope::Both && width < 48 { "both" } else { part.as_str() };
             choice.push(Span::styled(format!("{} {name}  ", if chosen { "▸" } else { " " }), style));
         }
         lines.push(Line::from(choice));

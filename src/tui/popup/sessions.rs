@@ -1,14 +1,16 @@
-//! The list of stored sessions (`/resume`). Knows rows, not files.
+//! The list of stored sessions (`/resume`).
 
 use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::text::{Line, Span};
 
 use super::list::Selection;
-use crate::base::{clock, sanitize, text};
+use crate::base::clock;
+use crate::base::sanitize;
+use crate::base::text;
 use crate::protocol::event::SessionRow;
-use crate::tui::keymap;
-use crate::tui::theme::Theme;
-use crate::tui::wrap;
+use crate::tui::render::theme::Theme;
+use crate::tui::render::wrap;
+use crate::tui::terminal::keymap;
 
 /// The open list.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,12 +1,12 @@
-//! Colours a unified diff, with line numbers, up to a cap. Knows nothing of tools.
+//! Colors a unified diff, with line numbers, up to a cap.
 
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use crate::base::diff_cut::DiffCut;
 use crate::base::sanitize;
-use crate::tui::theme::Theme;
-use crate::tui::wrap;
+use crate::tui::render::theme::Theme;
+use crate::tui::render::wrap;
 
 /// Lines of `diff`, at most `cap` of them, then how many more there are.
 pub fn render(diff: &str, width: usize, cap: usize, theme: Theme) -> Vec<Line<'static>> {

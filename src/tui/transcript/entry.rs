@@ -5,14 +5,15 @@ use std::sync::Arc;
 use ratatui::text::{Line, Span};
 
 use super::tool::{self, ToolView};
-use crate::base::{sanitize, text};
+use crate::base::sanitize;
+use crate::base::text;
 use crate::model::usage::Usage;
 use crate::protocol::event::{EndReason, Level, SessionInfo, TurnEnd};
-use crate::tui::markdown;
-use crate::tui::theme::Theme;
-use crate::tui::wrap;
+use crate::tui::render::markdown;
+use crate::tui::render::theme::Theme;
+use crate::tui::render::wrap;
 
-/// Lines that are shown of one message of the person.
+/// Lines that are shown of one message of the user.
 const USER_LINES: usize = 30;
 /// Lines that are shown of finished thinking.
 const REASONING_LINES: usize = 3;
@@ -43,27 +44,27 @@ pub enum Entry {
 
 /// What decides about the blank line between two pieces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum EntryKind {
     Tool,
     Notice,
     Other,
 }
 
 impl Entry {
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> EntryKind {
         match self {
-            Self::Tool(_) => Kind::Tool,
-            Self::Notice { .. } => Kind::Notice,
-            _ => Kind::Other,
+            Self::Tool(_) => EntryKind::Tool,
+            Self::Notice { .. } => EntryKind::Notice,
+            _ => EntryKind::Other,
         }
     }
 
     /// The piece as lines at most `width` cells wide, with the blank line that separates it from `before`.
-    pub fn lines(&self, before: Option<Kind>, width: usize, theme: Theme) -> Vec<Line<'static>> {
+    pub fn lines(&self, before: Option<EntryKind>, width: usize, theme: Theme) -> Vec<Line<'static>> {
         let mut lines = self.render(width.max(1), theme);
         let tight = match (before, self) {
             (None, _) | (_, Self::Answer { tight: true, .. }) => true,
-            (Some(before), _) => before != Kind::Other && before == self.kind(),
+            (Some(before), _) => before != EntryKind::Other && before == self.kind(),
         };
         if !tight && !lines.is_empty() {
             lines.insert(0, Line::default());

@@ -1,5 +1,5 @@
-//! The part of the transcript that still changes: the open end of the answer, running calls. Finished pieces leave it
-//! in order from the front, so that the scrollback reads as things were said. Knows nothing of drawing.
+//! The part of the transcript that still changes: the open end of the answer, running calls. Finished pieces leave
+//! it in order from the front, so that the scrollback reads as things were said.
 
 use std::sync::Arc;
 
@@ -242,10 +242,10 @@ impl Live {
                 Piece::Answer(answer) => answer.done = true,
                 Piece::Reasoning { done, .. } => *done = true,
                 Piece::Tool(view) => {
-                    view.outcome.get_or_insert_with(|| tool::Outcome {
+                    view.outcome.get_or_insert_with(|| tool::ToolOutcome {
                         failed: true,
                         summary: "interrupted".to_owned(),
-                        ..tool::Outcome::default()
+                        ..tool::ToolOutcome::default()
                     });
                 }
             }

@@ -1,4 +1,4 @@
-//! A tool call as people see it: what it does while it runs, one line of outcome when it is done. Reads only the
+//! A tool call as users see it: what it does while it runs, one line of outcome when it is done. Reads only the
 //! envelope (`data`, `body`, `text`), never a tool's code; unknown tools and missing facts are shown plainly.
 
 use std::sync::Arc;
@@ -7,10 +7,11 @@ use ratatui::text::{Line, Span};
 use serde_json::{Map, Value};
 
 use super::diff;
-use crate::base::{sanitize, text};
+use crate::base::sanitize;
+use crate::base::text;
 use crate::model::envelope::{Envelope, Status};
-use crate::tui::theme::Theme;
-use crate::tui::wrap;
+use crate::tui::render::theme::Theme;
+use crate::tui::render::wrap;
 
 /// Diff lines that are shown in the transcript.
 const DIFF_LINES: usize = 20;
@@ -27,12 +28,12 @@ pub struct ToolView {
     pub title: String,
     /// The last output lines while it runs.
     pub tail: String,
-    pub outcome: Option<Outcome>,
+    pub outcome: Option<ToolOutcome>,
 }
 
 /// What is kept of a result for the eyes.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Outcome {
+pub struct ToolOutcome {
     pub failed: bool,
     pub partial: bool,
     pub summary: String,
@@ -44,8 +45,8 @@ pub struct Outcome {
 }
 
 /// The outcome of a finished call.
-pub fn outcome(tool: &str, envelope: &Envelope) -> Outcome {
-    let mut outcome = Outcome { partial: envelope.status == Status::Partial, ..Outcome::default() };
+pub fn outcome(tool: &str, envelope: &Envelope) -> ToolOutcome {
+    let mut outcome = ToolOutcome { partial: envelope.status == Status::Partial, ..ToolOutcome::default() };
     if envelope.status == Status::Error {
         let message = envelope.error.as_ref().map_or(envelope.text.as_str(), |error| error.message.as_str());
         outcome.failed = true;
@@ -131,7 +132,7 @@ pub fn render(view: &ToolView, width: usize, frame: &str, theme: Theme) -> Vec<L
     lines
 }
 
-fn render_outcome(outcome: &Outcome, width: usize, theme: Theme) -> Vec<Line<'static>> {
+fn render_outcome(outcome: &ToolOutcome, width: usize, theme: Theme) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
     if !outcome.summary.is_empty() {
         let style = match (outcome.failed, outcome.partial) {
@@ -204,7 +205,7 @@ fn bash_summary(data: &Map<String, Value>, body: &str) -> Option<String> {
     Some(format!("exit {code} · {output}"))
 }
 
-/// The person's answers; the question stands in the title.
+/// The user's answers; the question stands in the title.
 fn replies(data: &Map<String, Value>) -> Option<String> {
     let given: Vec<&str> = data.get("replies")?.as_array()?.iter().filter_map(Value::as_str).collect();
     Some(first_line(&text::one_line(&given.join(" · "), 400)))

@@ -9,11 +9,11 @@ use mycode::config::load::{self, Loaded, Sources};
 use mycode::config::paths::Paths;
 use mycode::config::raw::Raw;
 use mycode::config::settings::Permission;
-use mycode::policy::sandbox::launch;
 use mycode::protocol::event::{Event, TurnEnd};
 use mycode::protocol::op::Op;
 use mycode::provider::api::Provider;
 use mycode::provider::registry;
+use mycode::sandbox::launch;
 
 use super::workplace::Workplace;
 

@@ -107,7 +107,7 @@ pub fn turn_end(reason: EndReason) -> Event {
     Event::TurnEnded(TurnEnd { reason, steps: 4, denied: 0, usage, elapsed_ms: 12_300 })
 }
 
-/// Serves until `Shutdown`. `pace` is the speed in percent of what a person likes to watch; 0 waits nowhere.
+/// Serves until `Shutdown`. `pace` is the speed in percent of what a user likes to watch; 0 waits nowhere.
 pub async fn serve(mut ops: UnboundedReceiver<Op>, events: UnboundedSender<Event>, pace: u64) {
     let send = |event| drop(events.send(event));
     pause(200 * pace).await;

@@ -1,4 +1,4 @@
-//! The real binary in a pseudo-terminal, and the screen that a person would see (vt100).
+//! The real binary in a pseudo-terminal, and the screen that a user would see (vt100).
 #![allow(dead_code)]
 
 use std::io::{Read, Write};

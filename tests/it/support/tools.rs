@@ -4,10 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use mycode::context::compress::spill::Spill;
 use mycode::model::envelope::{Envelope, Status};
 use mycode::tool::api::{Preview, Tool, ToolError};
 use mycode::tool::cx::ToolCx;
+use mycode::tool::output::Spill;
 use mycode::tool::registry;
 use serde_json::{Value, json};
 

@@ -1,5 +1,5 @@
 //! A hermetic place to work: a project folder, a home of its own, and the real binary started in it with nothing
-//! inherited that could reach a network or a person's settings.
+//! inherited that could reach a network or a user's settings.
 #![allow(dead_code)]
 
 use std::fs;

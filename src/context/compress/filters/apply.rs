@@ -2,9 +2,13 @@
 
 use std::collections::HashSet;
 
-use super::{cap, json_shape, repeats, runner, terminal};
-use crate::context::budget::tokens;
-use crate::context::compress::index;
+use super::cap;
+use super::json_shape;
+use super::repeats;
+use super::runner;
+use super::terminal;
+use crate::context::compress::identifier_index;
+use crate::context::tokens::estimate;
 use crate::model::item::ItemId;
 
 /// The index of names in what a cap left out takes up to one part in so many of the cap.
@@ -12,7 +16,7 @@ const NAMES_PART: u32 = 6;
 
 /// What the filters should know of an observation.
 #[derive(Clone, Copy, Debug)]
-pub struct Kind {
+pub struct OutputKind {
     /// A command's output, as opposed to a file's text: only there is repetition noise.
     pub command: bool,
     /// The largest size that stays whole, in estimated tokens.
@@ -20,7 +24,7 @@ pub struct Kind {
 }
 
 /// `text` without noise, or `None` when there is none (or nothing is gained).
-pub fn apply(id: ItemId, text: &str, kind: Kind) -> Option<String> {
+pub fn apply(id: ItemId, text: &str, kind: OutputKind) -> Option<String> {
     let clean = terminal::resolve(text);
     let mut out = clean.clone().into_owned();
     let mut cut = false;
@@ -34,14 +38,15 @@ pub fn apply(id: ItemId, text: &str, kind: Kind) -> Option<String> {
             cut = true;
         }
     }
-    if tokens::estimate(&out) > kind.max_tokens {
+    if estimate::estimate(&out) > kind.max_tokens {
         if let Some(shorter) = json_shape::outline(&out) {
             out = shorter;
             cut = true;
         }
         if let Some(mut shorter) = cap::head_tail(&out, kind.max_tokens) {
             let budget = u64::from(kind.max_tokens / NAMES_PART);
-            let names = index::names([out.as_str()].into_iter(), &shorter, &HashSet::new(), budget);
+            let names =
+                identifier_index::names([out.as_str()].into_iter(), &shorter, &HashSet::new(), budget);
             if !names.is_empty() {
                 shorter.push_str("\n[names in what is left out: ");
                 shorter.push_str(&names);
@@ -67,14 +72,15 @@ mod tests {
 
     #[test]
     fn small_clean_text_is_left_alone() {
-        assert_eq!(apply(ItemId(1), "fine\nall good\n", Kind { command: true, max_tokens: 100 }), None);
+        assert_eq!(apply(ItemId(1), "fine\nall good\n", OutputKind { command: true, max_tokens: 100 }), None);
     }
 
     #[test]
     fn what_is_cut_carries_a_pointer() {
         let text: String = (0..500).map(|n| format!("word{n} something else here\n")).collect();
-        let short = apply(ItemId(7), &text, Kind { command: false, max_tokens: 200 }).unwrap_or_default();
+        let short =
+            apply(ItemId(7), &text, OutputKind { command: false, max_tokens: 200 }).unwrap_or_default();
         assert!(short.contains("Recall {\"id\":7}"), "{short}");
-        assert!(tokens::estimate(&short) < 300, "{short}");
+        assert!(estimate::estimate(&short) < 300, "{short}");
     }
 }

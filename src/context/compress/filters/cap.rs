@@ -3,8 +3,8 @@
 
 use super::signs;
 use crate::base::text;
-use crate::context::budget::tokens;
 use crate::context::compress::tool_result::looks_like_error;
+use crate::context::tokens::estimate;
 
 /// Shares of the budget for the beginning and for the lines between; the end gets the rest. Many errors may take more.
 const HEAD: f64 = 0.4;
@@ -16,7 +16,7 @@ const LINE_CHARS: usize = 600;
 /// At most about `max_tokens` of `whole`; `None` when it is shorter.
 pub fn head_tail(whole: &str, max_tokens: u32) -> Option<String> {
     let lines: Vec<String> = whole.lines().map(|line| text::elide(line, LINE_CHARS)).collect();
-    let sizes: Vec<u32> = lines.iter().map(|line| tokens::estimate(line) + 1).collect();
+    let sizes: Vec<u32> = lines.iter().map(|line| estimate::estimate(line) + 1).collect();
     if sizes.iter().sum::<u32>() <= max_tokens {
         return (lines.iter().map(|line| line.len() + 1).sum::<usize>() < whole.len())
             .then(|| lines.join("\n"));

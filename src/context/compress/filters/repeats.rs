@@ -1,4 +1,4 @@
-//! Folds neighbouring lines that are the same, or differ only in digits, into the first and last of them with a count.
+//! Folds neighboring lines that are the same, or differ only in digits, into the first and last of them with a count.
 //! Pure; the text between stays as it is.
 
 use super::signs;

@@ -4,8 +4,8 @@
 use unicode_width::UnicodeWidthChar;
 
 use super::lines::Lines;
-use super::match_edit::{Edit, Hit, LISTED, Refusal, Rung, find};
-use super::weave;
+use super::match_edit::{EditMatch, LISTED, MatchLevel, Refusal, TextEdit, find};
+use super::splice;
 use crate::base::text::{ceil_boundary, floor_boundary};
 
 /// The edited text.
@@ -14,14 +14,14 @@ pub struct Applied {
     pub text: String,
     /// First line of each replacement, counted from 1, in the text before the edit.
     pub lines: Vec<usize>,
-    pub rung: Rung,
+    pub rung: MatchLevel,
 }
 
 /// Applies one edit to a text.
 ///
 /// # Errors
 /// [`Refusal`]; the text is then not to be changed.
-pub fn apply(text: &str, edit: Edit) -> Result<Applied, Refusal> {
+pub fn apply(text: &str, edit: TextEdit) -> Result<Applied, Refusal> {
     if edit.old == edit.new {
         return Err(Refusal::NoOp);
     }
@@ -33,7 +33,8 @@ pub fn apply(text: &str, edit: Edit) -> Result<Applied, Refusal> {
         let line = already_there(&lines, edit).ok_or(Refusal::NotFound)?;
         return Err(Refusal::AlreadyApplied { line });
     };
-    let numbers = |hits: &[Hit]| hits.iter().map(|hit| lines.line_of(hit.start) + 1).collect::<Vec<_>>();
+    let numbers =
+        |hits: &[EditMatch]| hits.iter().map(|hit| lines.line_of(hit.start) + 1).collect::<Vec<_>>();
     if !edit.replace_all {
         if hits.len() > 1 {
             let more = hits.len() > LISTED;
@@ -49,7 +50,7 @@ pub fn apply(text: &str, edit: Edit) -> Result<Applied, Refusal> {
     let mut done = 0;
     for hit in &hits {
         result.push_str(&text[done..hit.start]);
-        weave::block(&lines, *hit, edit, rung, &mut result)?;
+        splice::block(&lines, *hit, edit, rung, &mut result)?;
         done = hit.end;
     }
     result.push_str(&text[done..]);
@@ -61,12 +62,12 @@ pub fn apply(text: &str, edit: Edit) -> Result<Applied, Refusal> {
 
 /// Where the new text stands already, when the old one is nowhere. A short word somewhere in the file is no proof, nor is a
 /// part of the old text: that stands there before the edit as well, when the rest was misquoted.
-fn already_there(lines: &Lines, edit: Edit) -> Option<usize> {
+fn already_there(lines: &Lines, edit: TextEdit) -> Option<usize> {
     let core = edit.new.trim();
     if core.chars().count() < 3 || edit.old.replace("\r\n", "\n").contains(&core.replace("\r\n", "\n")) {
         return None;
     }
-    let (_, hits) = find(lines, edit.new, false).filter(|(rung, _)| *rung != Rung::Indentation)?;
+    let (_, hits) = find(lines, edit.new, false).filter(|(rung, _)| *rung != MatchLevel::Indentation)?;
     let hit = hits.first()?;
     let text = lines.text();
     let word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
@@ -81,7 +82,7 @@ fn already_there(lines: &Lines, edit: Edit) -> Option<usize> {
 
 /// Whether the match lies inside a standing copy of the new text, as after the same insertion was made before: doing
 /// it again would double it.
-fn repeats_itself(lines: &Lines, hit: Hit, edit: Edit) -> bool {
+fn repeats_itself(lines: &Lines, hit: EditMatch, edit: TextEdit) -> bool {
     let plain = |text: &str| text.replace("\r\n", "\n");
     let (old, new) = (plain(edit.old), plain(edit.new));
     let Some(extra) = new.len().checked_sub(old.len()).filter(|&extra| extra > 0) else { return false };

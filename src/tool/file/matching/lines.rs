@@ -1,4 +1,4 @@
-//! A text as lines whose ends are known one by one, so that mixed line ends survive. Knows nothing of edits.
+//! A text as lines whose ends are known one by one, so that mixed line ends survive.
 
 /// Line starts of a text. A final line feed ends the last line and begins none.
 pub struct Lines<'a> {

@@ -9,7 +9,7 @@ pub const LISTED: usize = 50;
 
 /// One replacement.
 #[derive(Clone, Copy, Debug)]
-pub struct Edit<'a> {
+pub struct TextEdit<'a> {
     pub old: &'a str,
     pub new: &'a str,
     pub replace_all: bool,
@@ -17,14 +17,14 @@ pub struct Edit<'a> {
 
 /// How much the text in the file differs from the text that was given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Rung {
+pub enum MatchLevel {
     Exact,
     LineEnds,
     TrailingSpace,
     Indentation,
 }
 
-impl Rung {
+impl MatchLevel {
     /// What to tell the model about a tolerant match; nothing for an exact one and for line ends, which it cannot see.
     pub fn note(self) -> Option<&'static str> {
         match self {
@@ -47,7 +47,7 @@ pub enum Shift<'a> {
 
 /// A place in the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Hit<'a> {
+pub struct EditMatch<'a> {
     pub start: usize,
     pub end: usize,
     pub shift: Shift<'a>,
@@ -62,7 +62,7 @@ pub enum Refusal {
     Ambiguous {
         lines: Vec<usize>,
         more: bool,
-        rung: Rung,
+        rung: MatchLevel,
     },
     /// The new text is there and the old is not.
     AlreadyApplied {
@@ -77,36 +77,40 @@ pub enum Refusal {
 }
 
 /// The first rung with a match, and all matches on it (with `all`, those that do not overlap).
-pub fn find<'a>(lines: &Lines<'a>, old: &'a str, all: bool) -> Option<(Rung, Vec<Hit<'a>>)> {
+pub fn find<'a>(lines: &Lines<'a>, old: &'a str, all: bool) -> Option<(MatchLevel, Vec<EditMatch<'a>>)> {
     let exact = exact(lines.text(), old, all);
     let several = old.contains('\n');
     // Nobody sees line ends, so "all" means the places with other line ends too.
     let take_all_ends = all && several && !old.contains('\r');
     if !exact.is_empty() && !take_all_ends {
-        return Some((Rung::Exact, exact));
+        return Some((MatchLevel::Exact, exact));
     }
     let parts = parts_of(old);
     let rungs = [
-        (Rung::LineEnds, if several { by_parts(lines, &parts, false, all) } else { Vec::new() }),
-        (Rung::TrailingSpace, Vec::new()),
-        (Rung::Indentation, Vec::new()),
+        (MatchLevel::LineEnds, if several { by_parts(lines, &parts, false, all) } else { Vec::new() }),
+        (MatchLevel::TrailingSpace, Vec::new()),
+        (MatchLevel::Indentation, Vec::new()),
     ];
     for (rung, mut hits) in rungs {
-        if hits.is_empty() && rung != Rung::LineEnds && !parts.iter().all(|part| is_blank(part)) {
+        if hits.is_empty() && rung != MatchLevel::LineEnds && !parts.iter().all(|part| is_blank(part)) {
             hits = match rung {
-                Rung::TrailingSpace => by_parts(lines, &parts, true, all),
+                MatchLevel::TrailingSpace => by_parts(lines, &parts, true, all),
                 _ => by_indentation(lines, &parts, all),
             };
         }
         if !hits.is_empty() {
-            let rung = if rung == Rung::LineEnds && hits.len() == exact.len() { Rung::Exact } else { rung };
+            let rung = if rung == MatchLevel::LineEnds && hits.len() == exact.len() {
+                MatchLevel::Exact
+            } else {
+                rung
+            };
             return Some((rung, hits));
         }
     }
     None
 }
 
-fn exact<'a>(text: &'a str, old: &str, all: bool) -> Vec<Hit<'a>> {
+fn exact<'a>(text: &'a str, old: &str, all: bool) -> Vec<EditMatch<'a>> {
     let mut hits = Vec::new();
     let step = if all { old.len() } else { old.chars().next().map_or(1, char::len_utf8) };
     let mut from = 0;
@@ -117,7 +121,7 @@ fn exact<'a>(text: &'a str, old: &str, all: bool) -> Vec<Hit<'a>> {
         if old.starts_with('\n') && text[..start].ends_with('\r') {
             return Vec::new();
         }
-        hits.push(Hit { start, end: start + old.len(), shift: Shift::None });
+        hits.push(EditMatch { start, end: start + old.len(), shift: Shift::None });
         if !all && hits.len() > LISTED {
             break;
         }
@@ -138,14 +142,14 @@ fn parts_of(old: &str) -> Vec<&str> {
 
 /// Matches part by part: the first may begin and the last may end inside a line. With `trim`, white space at line
 /// ends is ignored on both sides.
-fn by_parts<'a>(lines: &Lines<'a>, parts: &[&str], trim: bool, all: bool) -> Vec<Hit<'a>> {
-    let mut hits: Vec<Hit> = Vec::new();
+fn by_parts<'a>(lines: &Lines<'a>, parts: &[&str], trim: bool, all: bool) -> Vec<EditMatch<'a>> {
+    let mut hits: Vec<EditMatch> = Vec::new();
     let mut from = 0;
     for line in 0..lines.count() {
         if let Some((start, end)) = parts_at(lines, line, parts, trim)
             && (!all || start >= from)
         {
-            hits.push(Hit { start, end, shift: Shift::None });
+            hits.push(EditMatch { start, end, shift: Shift::None });
             from = end;
             if !all && hits.len() > LISTED {
                 break;
@@ -201,12 +205,12 @@ fn parts_at(lines: &Lines, line: usize, parts: &[&str], trim: bool) -> Option<(u
 }
 
 /// Matches whole lines that all have the same white space more, or all less, than the old text.
-fn by_indentation<'a>(lines: &Lines<'a>, parts: &[&'a str], all: bool) -> Vec<Hit<'a>> {
+fn by_indentation<'a>(lines: &Lines<'a>, parts: &[&'a str], all: bool) -> Vec<EditMatch<'a>> {
     let (block, takes_end) = match parts.split_last() {
         Some((&"", rest)) => (rest, true),
         _ => (parts, false),
     };
-    let mut hits: Vec<Hit> = Vec::new();
+    let mut hits: Vec<EditMatch> = Vec::new();
     let mut from = 0;
     for line in 0..(lines.count() + 1).saturating_sub(block.len()) {
         let Some(shift) = shift_at(lines, line, block) else { continue };
@@ -218,7 +222,7 @@ fn by_indentation<'a>(lines: &Lines<'a>, parts: &[&'a str], all: bool) -> Vec<Hi
             lines.start(last) + trim_tail(lines.content(last)).len()
         };
         if !all || start >= from {
-            hits.push(Hit { start, end, shift });
+            hits.push(EditMatch { start, end, shift });
             from = end;
             if !all && hits.len() > LISTED {
                 break;

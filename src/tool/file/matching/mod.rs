@@ -1,7 +1,7 @@
-//! Where an edit belongs and what it puts there: text in, text out. Knows no file and no tool.
+//! Where an edit belongs and what it puts there: text in, text out.
 
 pub mod apply;
 pub mod diagnose;
 pub mod lines;
 pub mod match_edit;
-pub mod weave;
+pub mod splice;

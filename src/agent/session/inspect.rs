@@ -1,0 +1,74 @@
+//! Looks that need nothing but files: the ledger while a turn runs and the story of an item (from the log), the names for
+//! the `@` popup. They work beside the turn, on a thread that may block, so that neither the loop nor the screen waits.
+
+use std::path::{Path, PathBuf};
+
+use crate::agent::control::{Events, notice};
+use crate::config::settings::ContextSettings;
+use crate::context::replay::item_history;
+use crate::context::replay::session_replay::SessionReplay;
+use crate::protocol::event::{Event, Level};
+use crate::search::walk::{self, Walk};
+use crate::session::reader;
+
+/// Most paths offered to the `@` popup.
+const MAX_FILES: usize = 50_000;
+
+/// Sends the ledger as the log tells it.
+pub fn ledger(log: PathBuf, settings: ContextSettings, events: Events) {
+    tokio::task::spawn_blocking(move || match reader::read(&log) {
+        Ok(read) => {
+            let _ = events.send(Event::Ledger(SessionReplay::of(&read.records).ledger(&settings)));
+        }
+        Err(error) => unreadable(&error, &events),
+    });
+}
+
+/// Sends the story of what the ledger shows as `id`.
+pub fn story(log: PathBuf, id: String, events: Events) {
+    tokio::task::spawn_blocking(move || match reader::read(&log) {
+        Ok(read) => match item_history::story(&read.records, &id) {
+            Ok(story) => {
+                let _ = events.send(Event::Story(story));
+            }
+            Err(refusal) => notice(&events, Level::Warning, format!("{refusal}.")),
+        },
+        Err(error) => unreadable(&error, &events),
+    });
+}
+
+fn unreadable(error: &std::io::Error, events: &Events) {
+    let text = if error.kind() == std::io::ErrorKind::NotFound {
+        "Nothing was said in this session yet; type a task first.".to_owned()
+    } else {
+        format!("The session's log can't be read: {error}.")
+    };
+    notice(events, Level::Warning, text);
+}
+
+/// Sends the workspace's files and folders.
+pub fn files(root: PathBuf, events: Events) {
+    tokio::task::spawn_blocking(move || {
+        let _ = events.send(Event::Files(names(&root).into()));
+    });
+}
+
+/// The workspace's files and folders, ignored ones left out.
+fn names(root: &Path) -> Vec<String> {
+    let mut files = Vec::new();
+    for entry in Walk::new(root).sorted() {
+        if files.len() >= MAX_FILES {
+            break;
+        }
+        let Ok(path) = entry.path().strip_prefix(root) else { continue };
+        if path.as_os_str().is_empty() {
+            continue;
+        }
+        let mut name = path.to_string_lossy().into_owned();
+        if !walk::is_file(&entry) {
+            name.push('/');
+        }
+        files.push(name);
+    }
+    files
+}

@@ -1,0 +1,117 @@
+//! The way to the originals, for the Recall tool and for the user: they stand in the session log, whole, for ever.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::undo_stack::UndoStack;
+use crate::base::text;
+use crate::model::item::{Item, ItemId};
+use crate::search::bm25::Corpus;
+use crate::search::words::{self, Term};
+use crate::session::reader;
+use crate::session::record::Record;
+use crate::tool::cx::{Originals, RecallMatch};
+
+/// Characters shown of a hit.
+const SNIPPET: usize = 160;
+
+/// Reads from whichever log is open.
+#[derive(Default)]
+pub struct LogOriginals {
+    path: Mutex<PathBuf>,
+}
+
+impl LogOriginals {
+    /// Follows the agent to another session.
+    pub fn follow(&self, path: PathBuf) {
+        *self.path.lock().unwrap_or_else(PoisonError::into_inner) = path;
+    }
+
+    /// The log that is open.
+    pub fn path(&self) -> PathBuf {
+        self.path.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// What `/recall ID|QUERY` prints.
+    pub fn for_user(&self, what: &str) -> Result<String, String> {
+        let what = what.trim();
+        if let Ok(number) = what.trim_start_matches('#').parse::<u64>() {
+            let id = ItemId(number);
+            let item = self
+                .original(id)
+                .ok_or_else(|| format!("This session has no item {id}. /recall WORDS searches it."))?;
+            return Ok(format!("{id}, {}:\n{}", item.kind(), item.text()));
+        }
+        let hits = self.search(what, 10);
+        if hits.is_empty() {
+            return Err(format!("Nothing in this session has to do with '{what}'."));
+        }
+        let lines: Vec<String> =
+            hits.iter().map(|hit| format!("{} {}: {}", hit.id, hit.kind, hit.snippet)).collect();
+        Ok(format!("{}\n/recall ID shows one whole.", lines.join("\n")))
+    }
+}
+
+impl Originals for LogOriginals {
+    fn original(&self, id: ItemId) -> Option<Arc<Item>> {
+        reader::find_item(&self.path(), id).ok().flatten()
+    }
+
+    fn search(&self, query: &str, most: usize) -> Vec<RecallMatch> {
+        let Ok(log) = reader::read(&self.path()) else { return Vec::new() };
+        let mut standing: UndoStack<Arc<Item>> = UndoStack::default();
+        for record in log.records {
+            match record {
+                Record::Item(record) => standing.push(record.id, record.item),
+                Record::Archive { id: Some(id), summary, .. } => {
+                    standing.push(id, Arc::new(Item::Summary(summary)));
+                }
+                // What was taken back is void until it is revived.
+                Record::Rewind { to } => standing.rewind(to),
+                Record::Revive { rewind } => standing.revive(rewind),
+                _ => {}
+            }
+        }
+        // What Recall itself brought or was asked for is no news.
+        let mut items = standing.all().to_vec();
+        items.retain(|(_, item)| match &**item {
+            Item::ToolResult(result) => &*result.tool != "Recall",
+            Item::ToolCall(call) => &*call.name != "Recall",
+            _ => true,
+        });
+        let texts: Vec<String> = items.iter().map(|(_, item)| item.text().into_owned()).collect();
+        let mut wanted = words::telling(query);
+        if wanted.is_empty() {
+            wanted = words::terms(query);
+        }
+        // Of equals the newest is meant.
+        let mut corpus = Corpus::only(&wanted);
+        texts.iter().rev().for_each(|text| corpus.add(&[(1.0, text)]));
+        corpus
+            .rank(&wanted)
+            .into_iter()
+            .take(most)
+            .map(|hit| {
+                let at = texts.len() - 1 - hit.document;
+                let (id, item) = &items[at];
+                RecallMatch { id: *id, kind: item.kind().into_owned(), snippet: snippet(&texts[at], &wanted) }
+            })
+            .collect()
+    }
+}
+
+/// The line that holds the most of the wanted words.
+fn snippet(whole: &str, wanted: &[Term]) -> String {
+    let score = |line: &str| {
+        let lower = line.to_lowercase();
+        wanted.iter().filter(|term| lower.contains(term.text.as_str())).count()
+    };
+    let mut best = ("", 0);
+    for line in whole.lines() {
+        let score = score(line);
+        if score > best.1 {
+            best = (line, score);
+        }
+    }
+    text::one_line(if best.1 > 0 { best.0 } else { whole }, SNIPPET)
+}

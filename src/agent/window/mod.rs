@@ -1,0 +1,8 @@
+//! What the next request holds: exact sizes, compaction, the user's edits of the context.
+
+pub mod compactor;
+pub mod exact_counts;
+pub mod fit;
+pub mod summary_task;
+pub mod token_counter;
+pub mod user_edits;

@@ -1,0 +1,5 @@
+//! Child processes: run with limits, timed out, and ended with everything they started.
+
+pub mod reap;
+pub mod run;
+pub mod timeout;

@@ -1,0 +1,407 @@
+//! Running a command that cannot hang us, flood us or outlive its time: own session, no stdin, no keys in its
+//! environment, output kept as a head and a tail in fixed memory with the rest in a file.
+
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::{FromRawFd, OwnedFd};
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::Duration;
+
+use rustix::process::Signal;
+use tokio::io::AsyncReadExt;
+use tokio::net::unix::pipe;
+use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
+
+use super::reap;
+use crate::base::secret;
+
+/// Between the polite and the final signal after a time-out, and the same after an interrupt by the user.
+const TIMEOUT_GRACE: Duration = Duration::from_millis(300);
+const CANCEL_GRACE: Duration = Duration::from_millis(40);
+/// How long a wrapper may take to end everything and put things right.
+const WRAPPER_GRACE: Duration = Duration::from_millis(1_500);
+/// Above every number that a wrapper or a shell is told of.
+const FREE_FD: i32 = 80;
+/// How long a grandchild may keep the pipe open after the command itself has ended.
+const PIPE_GRACE: Duration = Duration::from_millis(120);
+/// The same after the kill, when only what is already in the pipe is of interest.
+const DRAIN_GRACE: Duration = Duration::from_millis(30);
+/// Reading pauses so long after each chunk once the file is full: endless output must not burn a core.
+const FLOOD_PAUSE: Duration = Duration::from_millis(2);
+/// So long after output the watcher is called once more, with nothing, to show what it held back.
+const WATCH_AGAIN: Duration = Duration::from_millis(110);
+const CHUNK_BYTES: usize = 64 * 1024;
+
+/// Makes a name for a file in a folder that exists.
+pub type SpillName = Box<dyn FnOnce() -> io::Result<PathBuf> + Send>;
+
+/// A program that is started in the command's place, and starts it.
+pub struct LaunchWrapper {
+    pub program: OsString,
+    /// Its arguments before the command's own words.
+    pub args: Vec<OsString>,
+    /// Files that it finds open, by number.
+    pub descriptors: Vec<(i32, OwnedFd)>,
+    /// When this is closed, it ends the command and everything that came of it, puts things right and ends itself.
+    pub lifeline: Option<OwnedFd>,
+    pub environment: Vec<(String, Option<String>)>,
+}
+
+/// A command to run.
+pub struct CommandSpec {
+    /// What is put before it.
+    pub wrapper: Option<LaunchWrapper>,
+    pub program: OsString,
+    pub args: Vec<OsString>,
+    pub cwd: PathBuf,
+    pub timeout: Duration,
+    /// Bytes kept in memory at the beginning and, again, at the end of the output.
+    pub keep_bytes: usize,
+    /// Names the file for the whole output, once that is larger than what memory keeps.
+    pub spill: Option<SpillName>,
+    /// The file is cut at this size.
+    pub spill_cap_bytes: u64,
+    /// A descriptor number at which the command finds a pipe to us; what it writes there is [`CommandOutcome::side`].
+    pub side_fd: Option<i32>,
+}
+
+/// How the command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    Code(i32),
+    Signal(i32),
+}
+
+/// What became of it.
+pub struct CommandOutcome {
+    pub exit: Exit,
+    pub timed_out: bool,
+    pub cancelled: bool,
+    /// The command's process number, which is also its session's.
+    pub leader: i32,
+    pub output: Captured,
+    pub side: Vec<u8>,
+    /// The wrapper's: what it left running goes on while this is open.
+    pub lifeline: Option<OwnedFd>,
+}
+
+/// Output in bounded memory: everything in `head` if it fits, else the two ends.
+#[derive(Default)]
+pub struct Captured {
+    pub head: Vec<u8>,
+    pub tail: VecDeque<u8>,
+    pub total_bytes: u64,
+    /// Number of line feeds.
+    pub total_lines: u64,
+    /// The file with the whole output, when there is one.
+    pub spilled: Option<PathBuf>,
+    /// Whether the file was cut, by its cap or by a full disk.
+    pub spill_cut: bool,
+}
+
+impl Captured {
+    /// Whether nothing lies between head and tail.
+    pub fn is_whole(&self) -> bool {
+        self.total_bytes == (self.head.len() + self.tail.len()) as u64
+    }
+
+    /// Number of lines, with a last one that has no line feed.
+    pub fn lines(&self) -> u64 {
+        let last = self.tail.back().or(self.head.last());
+        self.total_lines + u64::from(last.is_some_and(|&byte| byte != b'\n'))
+    }
+}
+
+struct Sink {
+    captured: Captured,
+    keep: usize,
+    name: Option<SpillName>,
+    file: Option<File>,
+    written: u64,
+    cap: u64,
+}
+
+impl Sink {
+    /// Takes a chunk; false once the flood should be slowed down.
+    fn take(&mut self, chunk: &[u8]) -> bool {
+        let seen = &mut self.captured;
+        let fits_before = seen.is_whole();
+        seen.total_bytes += chunk.len() as u64;
+        seen.total_lines += chunk.iter().filter(|&&b| b == b'\n').count() as u64;
+        let room = self.keep.saturating_sub(seen.head.len()).min(chunk.len());
+        seen.head.extend_from_slice(&chunk[..room]);
+        let rest = &chunk[room..];
+        let overflow = (seen.tail.len() + rest.len()).saturating_sub(self.keep);
+        if overflow > 0 && fits_before && self.file.is_none() {
+            // The last moment at which memory holds everything.
+            self.start_file();
+            let (a, b) = self.captured.tail.as_slices();
+            let early = [&self.captured.head[..], a, b].concat();
+            // The head already holds this chunk's beginning.
+            self.store(&early);
+            self.store(rest);
+        } else if self.file.is_some() {
+            self.store(chunk);
+        }
+        let seen = &mut self.captured;
+        if rest.len() >= self.keep {
+            seen.tail.clear();
+            seen.tail.extend(&rest[rest.len() - self.keep..]);
+        } else {
+            seen.tail.drain(..overflow.min(seen.tail.len()));
+            seen.tail.extend(rest);
+        }
+        seen.total_bytes < self.cap
+    }
+
+    fn start_file(&mut self) {
+        let Some(name) = self.name.take() else { return };
+        match name().and_then(|path| Ok((File::create(&path)?, path))) {
+            Ok((file, path)) => {
+                self.file = Some(file);
+                self.captured.spilled = Some(path);
+            }
+            Err(_) => self.captured.spill_cut = true,
+        }
+    }
+
+    fn store(&mut self, bytes: &[u8]) {
+        let Some(file) = &mut self.file else { return };
+        let room = usize::try_from(self.cap - self.written).unwrap_or(usize::MAX);
+        let part = &bytes[..bytes.len().min(room)];
+        let stored = file.write_all(part);
+        self.captured.spill_cut |= stored.is_err() || part.len() < bytes.len();
+        self.written += part.len() as u64;
+    }
+}
+
+/// Runs `spec` to its end, its time-out or the interrupt, whichever is first. `watch` sees each chunk of output,
+/// and an empty one a little later.
+///
+/// # Errors
+/// When it could not be started.
+pub async fn run(
+    spec: CommandSpec,
+    cancel: &CancellationToken,
+    mut watch: impl FnMut(&[u8]) + Send,
+) -> io::Result<CommandOutcome> {
+    let (reader, writer) = io::pipe()?;
+    let (side_reader, side_writer) = io::pipe()?;
+    let (mut command, mut descriptors, mut lifeline) = prepare(spec.wrapper, &spec.program, &spec.args);
+    command
+        .current_dir(&spec.cwd)
+        .stdin(Stdio::null())
+        .stdout(writer.try_clone()?)
+        .stderr(writer)
+        // A wrapper ends by its lifeline, when it has put things right.
+        .kill_on_drop(lifeline.is_none());
+    descriptors.extend(spec.side_fd.map(|fd| (fd, OwnedFd::from(side_writer))));
+    // None of them may sit where another is going to be put.
+    for (_, file) in &mut descriptors {
+        *file = rustix::io::fcntl_dupfd_cloexec(&*file, FREE_FD)?;
+    }
+    clean_environment(&mut command, &spec.cwd);
+    // SAFETY: between fork and exec only async-signal-safe system calls are made (setsid, dup2, fcntl), and nothing
+    // is allocated. The descriptor made from a raw number is not closed here: it is given to the program.
+    unsafe {
+        command.pre_exec(move || {
+            rustix::process::setsid()?;
+            for (number, file) in &descriptors {
+                let mut slot = OwnedFd::from_raw_fd(*number);
+                let made = rustix::io::dup2(file, &mut slot)
+                    .and_then(|()| rustix::io::fcntl_setfd(&slot, rustix::io::FdFlags::empty()));
+                std::mem::forget(slot);
+                made?;
+            }
+            Ok(())
+        });
+    }
+    let mut child = command.spawn()?;
+    // It holds the pipe's writing ends, and the pipe would never end.
+    drop(command);
+    let leader = child.id().and_then(|id| i32::try_from(id).ok()).unwrap_or(0);
+    // If this future is dropped, everything the command started goes with it.
+    let mut guard = KillOnDrop(Some(leader).filter(|_| lifeline.is_none()));
+    let mut pipe = pipe::Receiver::from_owned_fd(reader.into())?;
+    let mut sink = Sink {
+        captured: Captured::default(),
+        keep: spec.keep_bytes,
+        name: spec.spill,
+        file: None,
+        written: 0,
+        cap: spec.spill_cap_bytes,
+    };
+    let mut buffer = vec![0; CHUNK_BYTES];
+    let far = Instant::now() + Duration::from_secs(365 * 24 * 3600);
+    let mut kill_at = Instant::now() + spec.timeout;
+    let mut close_at = far;
+    let mut resume_at = Instant::now();
+    let mut watch_at = far;
+    let (mut timed_out, mut cancelled, mut killed) = (false, false, false);
+    let mut status = None;
+    let mut open = true;
+    while status.is_none() || open {
+        tokio::select! {
+            biased;
+            () = cancel.cancelled(), if !cancelled && status.is_none() => {
+                cancelled = true;
+                reap::signal_all(leader, Signal::TERM);
+                kill_at = Instant::now() + CANCEL_GRACE;
+            }
+            () = sleep_until(kill_at), if !killed && status.is_none() => {
+                if (timed_out || cancelled) && lifeline.take().is_some() {
+                    kill_at = Instant::now() + WRAPPER_GRACE;
+                } else if timed_out || cancelled {
+                    killed = true;
+                    reap::signal_all(leader, Signal::KILL);
+                    close_at = Instant::now() + PIPE_GRACE;
+                } else {
+                    timed_out = true;
+                    reap::signal_all(leader, Signal::TERM);
+                    kill_at = Instant::now() + TIMEOUT_GRACE;
+                }
+            }
+            ended = child.wait(), if status.is_none() => {
+                status = Some(ended?);
+                if timed_out || cancelled {
+                    reap::signal_all(leader, Signal::KILL);
+                    close_at = Instant::now() + DRAIN_GRACE;
+                } else {
+                    close_at = Instant::now() + PIPE_GRACE;
+                }
+            }
+            () = sleep_until(close_at), if open && close_at < far => open = false,
+            () = sleep_until(watch_at), if watch_at < far => {
+                watch(&[]);
+                watch_at = far;
+            }
+            read = async { sleep_until(resume_at).await; pipe.read(&mut buffer).await }, if open => match read {
+                Ok(0) | Err(_) => open = false,
+                Ok(count) => {
+                    watch(&buffer[..count]);
+                    watch_at = watch_at.min(Instant::now() + WATCH_AGAIN);
+                    if !sink.take(&buffer[..count]) {
+                        resume_at = Instant::now() + FLOOD_PAUSE;
+                    }
+                }
+            },
+        }
+        // A process that even the last signal does not end (stuck in the kernel) is left to the system.
+        if killed && status.is_none() && !open {
+            break;
+        }
+    }
+    guard.0 = None;
+    let exit = match status {
+        Some(status) => {
+            use std::os::unix::process::ExitStatusExt;
+            status.code().map_or_else(|| Exit::Signal(status.signal().unwrap_or(0)), Exit::Code)
+        }
+        None => Exit::Signal(Signal::KILL.as_raw()),
+    };
+    let side = if spec.side_fd.is_some() { read_ready(side_reader) } else { Vec::new() };
+    Ok(CommandOutcome { exit, timed_out, cancelled, leader, output: sink.captured, side, lifeline })
+}
+
+/// The command as it is started, the files it finds open, and what keeps a wrapper alive.
+fn prepare(
+    wrapper: Option<LaunchWrapper>,
+    program: &OsString,
+    args: &[OsString],
+) -> (tokio::process::Command, Vec<(i32, OwnedFd)>, Option<OwnedFd>) {
+    let Some(wrapper) = wrapper else {
+        let mut command = tokio::process::Command::new(program);
+        command.args(args);
+        return (command, Vec::new(), None);
+    };
+    let mut command = tokio::process::Command::new(wrapper.program);
+    command.args(wrapper.args).arg(program).args(args);
+    for (name, value) in &wrapper.environment {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    (command, wrapper.descriptors, wrapper.lifeline)
+}
+
+/// What lies ready in the pipe, without waiting: a grandchild may hold its other end for ever.
+fn read_ready(mut pipe: io::PipeReader) -> Vec<u8> {
+    let mut bytes = vec![0; 8192];
+    let ready = rustix::fs::fcntl_setfl(&pipe, rustix::fs::OFlags::NONBLOCK)
+        .map_err(io::Error::from)
+        .and_then(|()| pipe.read(&mut bytes));
+    bytes.truncate(ready.unwrap_or(0));
+    bytes
+}
+
+struct KillOnDrop(Option<i32>);
+
+impl Drop for KillOnDrop {
+    fn drop(&mut self) {
+        if let Some(leader) = self.0 {
+            reap::signal_all(leader, Signal::KILL);
+        }
+    }
+}
+
+/// No keys, no pagers, no prompts, no colors.
+fn clean_environment(command: &mut tokio::process::Command, cwd: &std::path::Path) {
+    for name in secret::credential_variables() {
+        command.env_remove(name);
+    }
+    for (name, value) in [
+        ("PAGER", "cat"),
+        ("GIT_PAGER", "cat"),
+        ("GIT_TERMINAL_PROMPT", "0"),
+        ("TERM", "dumb"),
+        ("GIT_EDITOR", "true"),
+    ] {
+        command.env(name, value);
+    }
+    command.env("PWD", cwd);
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn sink(keep: usize, path: Option<PathBuf>) -> Sink {
+        let name = path.map(|path| -> SpillName { Box::new(move || Ok(path)) });
+        Sink { captured: Captured::default(), keep, name, file: None, written: 0, cap: 100 }
+    }
+
+    #[test]
+    fn memory_keeps_two_ends_and_the_file_everything() {
+        for size in [1, 3, 7, 30] {
+            let dir = tempfile::tempdir().unwrap();
+            let mut sink = sink(4, Some(dir.path().join("out")));
+            let all: Vec<u8> = (b'a'..=b'z').collect();
+            for chunk in all.chunks(size) {
+                sink.take(chunk);
+            }
+            let tail: Vec<u8> = sink.captured.tail.iter().copied().collect();
+            assert_eq!((&sink.captured.head[..], &tail[..]), (&b"abcd"[..], &b"wxyz"[..]));
+            assert!(!sink.captured.is_whole() && !sink.captured.spill_cut);
+            assert_eq!(std::fs::read(sink.captured.spilled.unwrap()).unwrap(), all);
+        }
+    }
+
+    #[test]
+    fn small_output_makes_no_file_and_large_output_a_capped_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut small = sink(4, Some(dir.path().join("small")));
+        small.take(b"abcdefgh");
+        assert!(small.captured.is_whole() && small.captured.spilled.is_none());
+        let mut large = sink(4, Some(dir.path().join("large")));
+        assert!(large.take(&[b'x'; 60]));
+        assert!(!large.take(&[b'y'; 60]));
+        assert!(large.captured.spill_cut);
+        assert_eq!(std::fs::metadata(dir.path().join("large")).unwrap().len(), 100);
+    }
+}

@@ -1,0 +1,89 @@
+//! A limit in time for a helper program that is asked and waited for: a repository may be damaged, or lie on a disk
+//! that does not answer.
+
+use std::io::{Read, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+
+/// Ends a child, and what it started in its own group, when its time is up. Dropping it lets the child go on; that must
+/// come before the child is waited for, so that its number cannot be another's.
+pub struct Timeout {
+    done: Arc<(Mutex<bool>, Condvar)>,
+}
+
+impl Timeout {
+    /// For a child that was started with `process_group(0)`.
+    pub fn new(child: &Child, patience: Duration) -> Self {
+        let done = Arc::new((Mutex::new(false), Condvar::new()));
+        let (watched, pid) = (Arc::clone(&done), Pid::from_child(child));
+        std::thread::spawn(move || {
+            let (done, changed) = &*watched;
+            let lock = done.lock().unwrap_or_else(PoisonError::into_inner);
+            let waited = changed.wait_timeout_while(lock, patience, |done| !*done);
+            let (done, _) = waited.unwrap_or_else(PoisonError::into_inner);
+            if !*done {
+                let _ = kill_process_group(pid, Signal::KILL);
+            }
+        });
+        Self { done }
+    }
+
+    /// Waits for the child's end. One that ran out of patience has ended by a signal.
+    pub fn end(self, mut child: Child) -> Option<ExitStatus> {
+        // A program may close its output and stay: the leash holds until it has ended, but must be off before its number
+        // is free again.
+        let _ = waitid(WaitId::Pid(Pid::from_child(&child)), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT);
+        drop(self);
+        child.wait().ok()
+    }
+}
+
+impl Drop for Timeout {
+    fn drop(&mut self) {
+        let (done, changed) = &*self.done;
+        *done.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        changed.notify_all();
+    }
+}
+
+/// What the program writes when it is given `input`; `None` when it fails or takes longer than `patience`.
+pub fn ask(command: &mut Command, input: &[u8], patience: Duration) -> Option<Vec<u8>> {
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .process_group(0)
+        .spawn()
+        .ok()?;
+    let leash = Timeout::new(&child, patience);
+    let (mut asked, mut answers) = (child.stdin.take()?, child.stdout.take()?);
+    let mut out = Vec::new();
+    std::thread::scope(|scope| {
+        // Asking and listening at once: either pipe alone would fill up.
+        scope.spawn(move || asked.write_all(input));
+        let _ = answers.read_to_end(&mut out);
+    });
+    leash.end(child).filter(ExitStatus::success).map(|_| out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_failures_and_the_end_of_patience_are_told_apart() {
+        let long = Duration::from_secs(60);
+        let input = vec![b'x'; 300_000];
+        assert_eq!(ask(&mut Command::new("cat"), &input, long), Some(input));
+        assert_eq!(ask(&mut Command::new("false"), b"", long), None);
+        assert_eq!(ask(&mut Command::new("/no/such/program"), b"", long), None);
+        // With a grandchild that holds the pipe.
+        let mut stuck = Command::new("sh");
+        stuck.args(["-c", "sleep 600 & sleep 600"]);
+        assert_eq!(ask(&mut stuck, b"", Duration::from_millis(20)), None);
+    }
+}

@@ -1,0 +1,108 @@
+//! `mycode context`: the ledger of a stored session, and the story of one item, printed. Reads the log only, so it also
+//! works while the session is open elsewhere.
+
+use std::sync::Arc;
+
+use crate::agent::build::{self, Setup};
+use crate::base::text;
+use crate::cli::args::{Cli, ContextArgs};
+use crate::cli::report::{self, Failure, FailureKind};
+use crate::cli::setup::open;
+use crate::config::settings::Permission;
+use crate::context::replay::item_history;
+use crate::context::replay::session_replay::SessionReplay;
+use crate::protocol::ledger::{ItemHistory, LedgerView};
+use crate::provider::unconfigured::Unconfigured;
+use crate::session::reader;
+
+/// Prints the ledger, largest items first, or one item's story.
+///
+/// # Errors
+/// When there is no such session or item.
+pub fn run(cli: &Cli, args: &ContextArgs) -> Result<(), Failure> {
+    let log = open::log_of(cli.model.folder.as_deref(), args.session.as_deref())?;
+    let read = reader::read(&log)?;
+    if let Some(wanted) = &args.why {
+        let story = item_history::story(&read.records, wanted)
+            .map_err(|refusal| Failure::new(FailureKind::Usage, refusal, "`mycode context` lists the ids"))?;
+        let out = if args.json { format!("{}\n", serde_json::json!(story)) } else { told(&story) };
+        return report::show(args.json, &out);
+    }
+    let opened = open::open(&cli.model, Permission::ReadOnly)?;
+    let logbook = SessionReplay::of(&read.records);
+    let ledger = if logbook.prefix.requests() > 0 {
+        let model = logbook.prefix.parts().params.model.to_string();
+        let window = cli.model.context_window.is_none().then(|| opened.loaded.context_for(&model, None));
+        let settings = window.transpose()?.unwrap_or(opened.loaded.context);
+        if let Some(encoding) = logbook.encoding() {
+            encoding.load();
+        }
+        logbook.ledger(&settings)
+    } else {
+        // A log of an earlier version holds no prompts and schemas: those of today stand in.
+        let model =
+            opened.loaded.provider.as_ref().map_or_else(|| Arc::from("none"), |s| Arc::clone(&s.model));
+        build::ledger(Setup {
+            loaded: opened.loaded,
+            // Nothing is sent: the model is only needed for its window.
+            provider: Arc::new(Unconfigured),
+            model,
+            workspace: opened.workspace,
+            project_state: opened.project_state,
+            own_folders: Vec::new(),
+            interactive: false,
+            resume: Some(log),
+        })?
+    };
+    let out = if args.json { format!("{}\n", serde_json::json!(ledger)) } else { table(&ledger) };
+    report::show(args.json, &out)
+}
+
+fn table(ledger: &LedgerView) -> String {
+    let mut out = format!(
+        "{} of {} tokens (±{:.0}%; window from {})\n",
+        ledger.total_tokens, ledger.window_tokens, ledger.error_percent, ledger.window_origin
+    );
+    for layer in ["L1", "L2", "L3", "L4", "L5", "L6"] {
+        let tokens: u64 = ledger.rows.iter().filter(|row| row.layer == layer).map(|row| row.tokens).sum();
+        let share = tokens as f64 * 100.0 / ledger.window_tokens.max(1) as f64;
+        if tokens > 0 {
+            out.push_str(&format!("{tokens:>8}  {layer}  {share:>5.1}% of the window\n"));
+        }
+    }
+    for sum in &ledger.breaks {
+        out.push_str(&format!(
+            "cache breaks: {} × {}, {} tokens re-read\n",
+            sum.count,
+            sum.cause.as_str(),
+            sum.tokens_lost
+        ));
+    }
+    out.push('\n');
+    let mut rows: Vec<_> = ledger.rows.iter().collect();
+    rows.sort_by_key(|row| std::cmp::Reverse(row.tokens));
+    for row in rows {
+        let pin = if row.pinned && row.id.starts_with('#') { " pinned" } else { "" };
+        let origin = text::one_line(&row.origin, 80);
+        out.push_str(&format!(
+            "{:>8}  {}  {:<8} {:<10} {origin}{pin}\n",
+            row.tokens, row.layer, row.id, row.form
+        ));
+    }
+    out
+}
+
+fn told(story: &ItemHistory) -> String {
+    let mut out = format!("{}  {}\n", story.id, text::one_line(&story.origin, 200));
+    if let Some(ms) = story.arrived_ms {
+        out.push_str(&format!("  arrived   {}\n", crate::base::clock::local(ms)));
+    }
+    let pinned = if story.pinned { ", pinned" } else { "" };
+    out.push_str(&format!("  original  {} tokens\n", story.full_tokens));
+    out.push_str(&format!("  sent now  {} tokens, {}{pinned}\n", story.tokens, story.form));
+    for deed in &story.deeds {
+        out.push_str(&format!("  after request {}: {} — {}\n", deed.after_requests, deed.what, deed.cause));
+    }
+    out.push_str(&format!("  recall    {}\n", story.recall));
+    out
+}

@@ -1,0 +1,163 @@
+//! `mycode demo`: a real session on a temporary copy of a small sample project with a failing test. Loop, tools, files
+//! and tests are real; only the model is scripted. Needs no key and no network.
+
+use std::fs;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use crate::agent::build::{self, Setup};
+use crate::cli::report::{self, Failure, FailureKind};
+use crate::config::load::{self, Sources};
+use crate::config::paths::Paths;
+use crate::config::raw::Raw;
+use crate::config::settings::{Permission, ProviderKind};
+use crate::exec::run::{self as exec, ExecOptions};
+use crate::provider::scripted::Scripted;
+use crate::tui::run::{self as tui, TuiOptions};
+use crate::tui::terminal::setup;
+
+const TASK: &str = "The test suite fails. Find the cause, fix it and show that all tests pass.";
+const SCRIPT: &str = include_str!("sample/script.jsonl");
+/// What the script says where cargo does not run: nobody may be told of tests that did not pass.
+const WITHOUT_CARGO: [(&str, &str); 4] = [
+    ("One test fails: an order", "The tests don't run here, as cargo does not. By its code, an order"),
+    ("All tests pass now.", "Nothing could be verified."),
+    (r#"Run the tests again", "status": "completed""#, r#"Run the tests again", "status": "pending""#),
+    (
+        "Verified with `cargo test`: all 3 tests pass.",
+        "This was not verified: `cargo` does not run on this machine. With Rust installed, the demo runs the tests too.",
+    ),
+];
+/// What a user who types on after the demo reads.
+const CLOSING: &str = "That was the demo: its model is a script, and the script has ended. The rest is real: try `/context`, \
+                       `/rewind` or `/help`. `/quit` leaves; then `mycode doctor` shows how to set up a model.";
+const FILES: [(&str, &str); 5] = [
+    (".gitignore", include_str!("sample/gitignore.txt")),
+    ("Cargo.toml", include_str!("sample/Cargo.toml.txt")),
+    ("src/lib.rs", include_str!("sample/lib.rs.txt")),
+    ("src/discount.rs", include_str!("sample/discount.rs.txt")),
+    ("tests/basket.rs", include_str!("sample/basket_test.rs.txt")),
+];
+
+/// A folder that goes when the demo ends.
+struct Sample(PathBuf);
+
+impl Drop for Sample {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Plays the demo: in the terminal's screen, or as plain text where there is none.
+///
+/// # Errors
+/// When the sample project cannot be written.
+pub async fn run() -> Result<u8, Failure> {
+    let sample = sample()?;
+    let screen = std::io::stdout().is_terminal() && std::io::stdin().is_terminal() && setup::usable().is_ok();
+    let handle = build::start(setup(&sample.0, screen)?)?;
+    if screen {
+        let options = TuiOptions { initial_prompt: Some(TASK.to_owned()), no_color: false };
+        tui::run(handle.ops, handle.events, options).await?;
+        let _ = handle.task.await;
+        return Ok(0);
+    }
+    report::print(&format!(
+        "A real session on a sample project; only the model is scripted.\n\n› {TASK}\n\n"
+    ))?;
+    let options = ExecOptions { json: false, color: false, one_stream: true };
+    let outcome = exec::run(handle.ops, handle.events, TASK.to_owned(), options).await;
+    Ok(outcome.exit_code)
+}
+
+fn sample() -> Result<Sample, Failure> {
+    let name = format!("mycode-demo-{}-{:08x}", std::process::id(), fastrand::u32(..));
+    let folder = std::env::temp_dir().join(name);
+    let fail = |error: std::io::Error| {
+        Failure::new(
+            FailureKind::Task,
+            format!("the sample project could not be written to {}: {error}", folder.display()),
+            "set TMPDIR to a folder that can be written",
+        )
+    };
+    let project = folder.join("basket");
+    for (name, text) in FILES {
+        let path = project.join(name);
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent).map_err(fail)?;
+        }
+        fs::write(&path, text).map_err(fail)?;
+    }
+    Ok(Sample(folder))
+}
+
+fn setup(folder: &Path, screen: bool) -> Result<Setup, Failure> {
+    let workspace = folder.join("basket").canonicalize()?;
+    let home = folder.join("home");
+    let paths = Paths { config: home.clone(), state: home.join("state") };
+    let flags = Raw {
+        provider: Some(ProviderKind::Scripted),
+        model: Some("demo".to_owned()),
+        script: Some(PathBuf::from("(built in)")),
+        permission: Some(Permission::Auto),
+        ..Raw::default()
+    };
+    let loaded = load::load(Sources {
+        flags,
+        vars: &|_| None,
+        paths: &paths,
+        workspace: &workspace,
+        trust: false,
+        default_permission: Permission::Auto,
+    })?;
+    let script = if cargo_runs(&workspace) { SCRIPT.to_owned() } else { without_cargo(SCRIPT) };
+    let provider = Scripted::from_text(&paced(&script, screen))?.closing_with(CLOSING);
+    let project_state = paths.project(&workspace);
+    Ok(Setup {
+        loaded,
+        provider: Arc::new(provider),
+        model: "demo".into(),
+        workspace,
+        project_state,
+        own_folders: vec![home],
+        interactive: screen,
+        resume: None,
+    })
+}
+
+fn cargo_runs(folder: &Path) -> bool {
+    let asked = Command::new("cargo").arg("--version").current_dir(folder).stdin(Stdio::null()).output();
+    asked.is_ok_and(|output| output.status.success())
+}
+
+fn without_cargo(script: &str) -> String {
+    WITHOUT_CARGO.iter().fold(script.to_owned(), |script, (with, without)| script.replace(with, without))
+}
+
+/// On a screen the text arrives at reading speed; in a pipe there is nobody to wait for.
+fn paced(script: &str, screen: bool) -> String {
+    if !screen {
+        return script.to_owned();
+    }
+    script
+        .lines()
+        .filter_map(|line| line.strip_prefix('{'))
+        .map(|rest| format!("{{\"delay_ms\":60,{rest}\n"))
+        .collect()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_cargo_the_script_claims_nothing() {
+        assert!(WITHOUT_CARGO.iter().all(|(with, _)| SCRIPT.contains(with)));
+        let script = without_cargo(SCRIPT);
+        assert!(!script.contains("pass now") && !script.contains("all 3 tests pass"));
+        Scripted::from_text(&script).unwrap();
+    }
+}

@@ -1,0 +1,114 @@
+//! `mycode doctor`: what is configured, where it came from, and whether the model answers.
+
+use crate::cli::args::{Cli, DoctorArgs};
+use crate::cli::report::{self, Failure};
+use crate::cli::setup::open;
+use crate::cli::setup::test_request;
+use crate::config::paths::{self, Paths};
+use crate::config::settings::{Permission, ProviderKind};
+use crate::provider::probe;
+use crate::provider::unconfigured;
+use crate::sandbox::probe as sandbox;
+
+/// Prints the report; whether a model is set up and answers.
+///
+/// # Errors
+/// Settings that cannot be used.
+pub async fn run(cli: &Cli, args: &DoctorArgs) -> Result<bool, Failure> {
+    if args.config {
+        report::print(include_str!("../../../config.toml"))?;
+        return Ok(true);
+    }
+    let opened = open::open(&cli.model, Permission::Ask)?;
+    let paths = Paths::from_env();
+    let mut out = format!("mycode {}\n", env!("CARGO_PKG_VERSION"));
+    let mut line = |name: &str, value: String| out.push_str(&format!("{name:<14}{value}\n"));
+    line("workspace", opened.workspace.display().to_string());
+    let exists = |path: &std::path::Path| if path.exists() { "" } else { " (not there)" };
+    let user = paths.user_config();
+    line("your config", format!("{}{}", user.display(), exists(&user)));
+    let project = paths::project_config(&opened.workspace);
+    line("project's", format!("{}{}", project.display(), exists(&project)));
+    line("state", opened.project_state.display().to_string());
+    line(
+        "permission",
+        format!("{} (terminal), auto (exec) unless set", opened.loaded.work.permission.as_str()),
+    );
+    if opened.loaded.work.sandbox {
+        let held = sandbox::held();
+        for layer in &held.rows {
+            let state = if layer.available { "available" } else { "missing" };
+            line(&format!("  {}", layer.name), format!("{state}: {}", layer.detail));
+        }
+        let whole = match (held.files, held.network) {
+            (true, true) => {
+                "read-only and auto are held by the kernel (`.env` files in the workspace stay readable)"
+            }
+            (true, false) => {
+                "files are held by the kernel; the network can't be kept off, so auto asks for what is not known"
+            }
+            _ => {
+                "commands can't be confined: auto asks for what is not known to stay in the workspace; exec refuses read-only and auto"
+            }
+        };
+        line("sandbox", whole.to_owned());
+    } else {
+        line("sandbox", "switched off by your settings".to_owned());
+    }
+    let context = &opened.loaded.context;
+    line(
+        "window",
+        format!(
+            "{} tokens ({}), compaction at {:.0} %, down to {:.0} %",
+            context.window_tokens,
+            context.window_origin.as_str(),
+            context.compression_threshold * 100.0,
+            context.low_water * 100.0
+        ),
+    );
+    let mut works = true;
+    match &opened.loaded.provider {
+        Some(provider) => {
+            line("provider", provider.kind.as_str().to_owned());
+            line("address", provider.base_url.clone());
+            line("model", provider.model.to_string());
+            line("key", if provider.api_key.is_some() { "set" } else { "none" }.to_owned());
+            if let Some(window) = probe::context_window(provider).await {
+                line("server window", format!("{} tokens", window.tokens));
+                if let Some(advice) = window.advice {
+                    line("", advice);
+                }
+            }
+            // A script's answers are for its session.
+            if provider.kind != ProviderKind::Scripted {
+                match test_request::greet(provider).await {
+                    Ok(took) => line("answers", format!("yes, after {:.1} s", took.as_secs_f64())),
+                    Err(error) => {
+                        works = false;
+                        line("answers", format!("no: {error}"));
+                        line("", error.hint(false));
+                    }
+                }
+            }
+        }
+        None if opened.loaded.provider_error.is_some() => works = false,
+        None => match probe::find_local().await {
+            Some(server) => {
+                line("provider", format!("{} found at {}", server.name, server.base_url));
+                line("models", server.models.join(", "));
+            }
+            None => {
+                works = false;
+                line("provider", format!("none: {}.", unconfigured::ADVICE));
+            }
+        },
+    }
+    if let Some(error) = &opened.loaded.provider_error {
+        out.push_str(&format!("error: {error}\nhint: {}\n", error.hint));
+    }
+    for notice in &opened.loaded.notices {
+        out.push_str(&format!("note: {notice}\n"));
+    }
+    report::say(&out)?;
+    Ok(works)
+}

@@ -1,0 +1,74 @@
+//! `mycode exec`: one task without the screen.
+
+use std::io::{IsTerminal, Read};
+
+use crate::agent::build;
+use crate::cli::args::{Cli, ExecArgs};
+use crate::cli::report::{Failure, FailureKind};
+use crate::cli::setup::open::{self, Which};
+use crate::config::settings::Permission;
+use crate::exec::run::{self, ExecOptions};
+use crate::sandbox::probe;
+
+/// The most that is read from standard input as a prompt, in bytes.
+const MAX_STDIN: u64 = 10 * 1024 * 1024;
+
+/// Runs the task; gives the exit code.
+///
+/// # Errors
+/// What keeps it from beginning.
+pub async fn run(cli: &Cli, args: &ExecArgs) -> Result<u8, Failure> {
+    let prompt = match args.prompt.as_deref() {
+        Some("-") => from_stdin()?,
+        Some(prompt) => prompt.to_owned(),
+        // At a terminal it would wait for words that nobody was asked for.
+        None if std::io::stdin().is_terminal() => String::new(),
+        None => from_stdin()?,
+    };
+    if prompt.trim().is_empty() {
+        return Err(Failure::new(
+            FailureKind::Usage,
+            "the task is empty",
+            "say what to do: mycode exec \"fix the failing test\"",
+        ));
+    }
+    let which = match (&args.resume, cli.continue_last) {
+        (Some(id), _) => Which::Id(id.clone()),
+        (None, true) => Which::Last,
+        (None, false) => Which::New,
+    };
+    let setup = open::setup(cli, false, &which).await?;
+    let work = &setup.loaded.work;
+    let demanded = work.sandbox && matches!(work.permission, Permission::ReadOnly | Permission::Auto);
+    // Nobody watches here: a level that the kernel can't hold is not run as if it could.
+    if demanded && let Some(why) = probe::held().refusal() {
+        return Err(Failure::new(
+            FailureKind::Config,
+            format!("permission {} can't be held: {why}", work.permission.as_str()),
+            "`mycode doctor` shows each layer; --permission full, or sandbox = false in your config.toml, runs without",
+        ));
+    }
+    let handle = build::start(setup)?;
+    let outcome = run::run(handle.ops, handle.events, prompt, ExecOptions::detect(args.json)).await;
+    match outcome.lost {
+        Some(error) => Err(Failure::new(
+            FailureKind::Task,
+            format!("the output could not be written: {error}"),
+            "what was done is in the session: `mycode resume --last` shows it",
+        )),
+        None => Ok(outcome.exit_code),
+    }
+}
+
+fn from_stdin() -> Result<String, Failure> {
+    let mut bytes = Vec::new();
+    std::io::stdin().lock().take(MAX_STDIN + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_STDIN {
+        return Err(Failure::new(
+            FailureKind::Usage,
+            "standard input holds more than 10 MiB",
+            "put it into a file and name the file in the task",
+        ));
+    }
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}

@@ -1,0 +1,118 @@
+//! `mycode locate`: the files that a task is about, ranked, for people and for scripts.
+
+use std::io::Read;
+
+use serde_json::{Value, json};
+
+use crate::base::path::on_one_line;
+use crate::base::sanitize;
+use crate::cli::args::{Cli, LocateArgs};
+use crate::cli::report::{self, Failure, FailureKind};
+use crate::cli::setup::open;
+use crate::config::settings::Permission;
+use crate::evidence::categorize::Role;
+use crate::evidence::rank::blend;
+use crate::evidence::rank::locate::{Project, RankedFile};
+
+/// Prints the answer.
+///
+/// # Errors
+/// A folder that cannot be used, or an index that cannot be written.
+pub fn run(cli: &Cli, args: &LocateArgs) -> Result<(), Failure> {
+    let opened = open::open(&cli.model, Permission::ReadOnly)?;
+    let mut text = args.query.clone();
+    if text == "-" {
+        let mut bytes = Vec::new();
+        std::io::stdin().read_to_end(&mut bytes)?;
+        text = String::from_utf8_lossy(&bytes).into_owned();
+    }
+    if text.trim().is_empty() {
+        return Err(Failure::new(
+            FailureKind::Usage,
+            "the task text is empty",
+            "mycode locate \"what should change\"",
+        ));
+    }
+    let hits = hits(&opened, &text, args.limit.max(1))?;
+    if args.json {
+        let files: Vec<Value> = hits.iter().map(|(hit, role)| as_json(hit, *role, args.explain)).collect();
+        return report::print(&format!("{}\n", Value::from(files)));
+    }
+    if hits.is_empty() {
+        return report::print("Nothing here fits.\n");
+    }
+    let mut out = String::new();
+    for (number, (hit, role)) in (1..).zip(&hits) {
+        out.push_str(&as_text(number, hit, *role, args.explain));
+    }
+    report::say(&out)
+}
+
+/// A damaged index is built anew once.
+fn hits(opened: &open::Opened, text: &str, limit: usize) -> Result<Vec<(RankedFile, Role)>, Failure> {
+    let problem = |error: String| {
+        let hint = "check that the state folder can be written (`mycode doctor` names it)";
+        Failure::new(FailureKind::Task, format!("the index can't be used: {error}"), hint)
+    };
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        let project = Project::open(&opened.workspace, &opened.project_state)
+            .map_err(|error| problem(error.to_string()))?;
+        if let Some(why) = &project.unkept {
+            eprintln!(
+                "note: the state folder can't be written ({}), so the index was built for this answer only; `mycode doctor` names the folder",
+                sanitize::clean(why)
+            );
+        }
+        match project.locate(text, limit) {
+            Ok(hits) => return Ok(hits),
+            Err(error) if tries > 1 => return Err(problem(error.to_string())),
+            Err(_) => {}
+        }
+    }
+}
+
+fn as_json(hit: &RankedFile, role: Role, explain: bool) -> Value {
+    let lines: Vec<Value> =
+        hit.lines.iter().map(|(number, line)| json!({"line": number, "text": line})).collect();
+    let mut file = json!({
+        "path": hit.path,
+        "score": rounded(hit.score),
+        "role": role.as_str(),
+        "reasons": hit.reasons(),
+        "lines": lines,
+    });
+    if explain {
+        let parts = hit.parts.iter().enumerate().filter(|(_, value)| value.abs() >= 0.001);
+        let parts: serde_json::Map<String, Value> =
+            parts.map(|(number, value)| (blend::word(number).to_owned(), rounded(*value))).collect();
+        file["parts"] = parts.into();
+    }
+    file
+}
+
+fn rounded(value: f32) -> Value {
+    json!((f64::from(value) * 1_000.0).round() / 1_000.0)
+}
+
+fn as_text(number: usize, hit: &RankedFile, role: Role, explain: bool) -> String {
+    use std::fmt::Write as _;
+    let mut out = format!("{number:>2}. {}  {:.2}  {}", on_one_line(&hit.path), hit.score, role.as_str());
+    let reasons = hit.reasons();
+    if !explain && !reasons.is_empty() {
+        let _ = write!(out, "  ({})", reasons.join(", "));
+    }
+    out.push('\n');
+    if explain {
+        let mut order: Vec<usize> = (0..hit.parts.len()).filter(|n| hit.parts[*n].abs() >= 0.005).collect();
+        order.sort_by(|a, b| hit.parts[*b].abs().total_cmp(&hit.parts[*a].abs()));
+        for signal in order {
+            let _ = writeln!(out, "      {:>+6.2}  {}", hit.parts[signal], blend::word(signal));
+        }
+    }
+    for (line, text) in &hit.lines {
+        let _ = writeln!(out, "      {line}: {text}");
+    }
+    out
+}

@@ -1,0 +1,19 @@
+//! One file a subcommand, and the table that lists them.
+
+pub mod chat;
+pub mod context;
+pub mod demo;
+pub mod doctor;
+pub mod exec;
+pub mod locate;
+pub mod notes;
+pub mod notes_args;
+pub mod policy;
+pub mod replay_session;
+pub mod replay_traces;
+pub mod rewind;
+pub mod sandbox;
+pub mod sessions;
+pub mod table;
+pub mod tool;
+pub mod trust;

@@ -1,0 +1,108 @@
+//! `mycode rewind`: what `/rewind` does, without the screen: lists the points of a session, shows what going to one
+//! would do, and does it when told to.
+
+use serde_json::json;
+
+use crate::agent::session::conversation::Conversation;
+use crate::agent::session::rewind::{self, RewindError};
+use crate::base::path::on_one_line;
+use crate::base::text::plural;
+use crate::cli::args::{Cli, RewindArgs};
+use crate::cli::report::{self, Failure, FailureKind};
+use crate::cli::setup::open::{self, Which};
+use crate::config::settings::Permission;
+use crate::protocol::rewind::{RewindDone, RewindPoint, RewindPreview, RewindScope};
+use crate::session::journal::recorder::Journal;
+
+impl From<RewindError> for Failure {
+    fn from(error: RewindError) -> Self {
+        match error {
+            RewindError::Log(error) => error.into(),
+            error => Self::new(FailureKind::Usage, &error, "`mycode rewind` without --to lists the points"),
+        }
+    }
+}
+
+/// Lists, previews or rewinds; whether everything that was asked for was done.
+///
+/// # Errors
+/// No such session or point, a session that is open elsewhere, or a disk that refuses.
+pub fn run(cli: &Cli, args: &RewindArgs) -> Result<bool, Failure> {
+    let opened = open::open(&cli.model, Permission::ReadOnly)?;
+    let which = args.session.clone().map_or(Which::Last, Which::Id);
+    let Some(path) = open::session(&opened.project_state, &which)? else { return Ok(true) };
+    let mut conversation =
+        Conversation::restore(&opened.project_state, &opened.workspace, &path)?.conversation;
+    let journal = Journal::new(&opened.project_state, &opened.workspace);
+    journal.open(&conversation.id);
+    let points = rewind::points(&conversation, &journal);
+    let Some(name) = &args.to else {
+        let out = if args.json { lines(&points) } else { list(&points) };
+        return report::show(args.json, &out).map(|()| true);
+    };
+    let wanted = name.trim_start_matches('#');
+    let point = points.into_iter().find(|point| point.name == wanted).ok_or(RewindError::NoPoint)?;
+    let part = match (args.files, args.conversation, args.both) {
+        (true, false, false) => RewindScope::Files,
+        (false, true, false) => RewindScope::Conversation,
+        _ if args.both || point.conversation => RewindScope::Both,
+        _ => RewindScope::Files,
+    };
+    if args.preview || !args.yes {
+        let items = rewind::items_since(&conversation, &point);
+        let preview = rewind::preview(&journal, point, items);
+        let mut out = if args.json { format!("{}\n", json!(preview)) } else { table(&preview, part) };
+        if !args.preview && !args.json {
+            out.push_str("Nothing was changed: --yes does it.\n");
+        }
+        return report::show(args.json, &out).map(|()| true);
+    }
+    let done = rewind::rewind(&mut conversation, &journal, point.id, part, args.force)?;
+    report::show(args.json, &if args.json { format!("{}\n", json!(done)) } else { said(&done) })?;
+    Ok(done.left.is_empty())
+}
+
+fn lines(points: &[RewindPoint]) -> String {
+    points.iter().map(|point| format!("{}\n", json!(point))).collect()
+}
+
+fn list(points: &[RewindPoint]) -> String {
+    if points.is_empty() {
+        return "There is nothing to go back to in this session.\n".to_owned();
+    }
+    let row = |point: &RewindPoint| {
+        let changed = format!("{} +{} -{}", plural(point.files, "file"), point.plus, point.minus);
+        format!("{:>6}  {changed:<20}  {}\n", point.name, point.title)
+    };
+    points.iter().map(row).collect()
+}
+
+fn table(preview: &RewindPreview, part: RewindScope) -> String {
+    let mut out = format!("Back to before: {}\n", preview.point.title);
+    if part.conversation() && preview.items > 0 {
+        out.push_str(&format!("{} leave the conversation\n", plural(preview.items, "message")));
+    }
+    if part.files() {
+        for row in &preview.rows {
+            let (deed, path) = (row.deed.as_str(), on_one_line(&row.path));
+            out.push_str(&match (&row.impossible, &row.conflict) {
+                (Some(why), _) => format!("  keep      {path}: {why}\n"),
+                (None, Some(why)) => format!("  keep      {path}: {why}; --force would {deed} it\n"),
+                (None, None) => format!("  {deed:<9} {path} +{} -{}\n", row.plus, row.minus),
+            });
+        }
+        for path in preview.outside.iter().map(|path| on_one_line(path)) {
+            out.push_str(&format!("  stays     {path} (outside of the workspace)\n"));
+        }
+        if preview.rows.is_empty() {
+            out.push_str("No file has to change.\n");
+        }
+    }
+    out
+}
+
+fn said(done: &RewindDone) -> String {
+    let mut out = format!("{}\n", rewind::report(done));
+    out.push_str(&format!("`mycode rewind --to {} --yes` undoes it.\n", done.undo));
+    out
+}

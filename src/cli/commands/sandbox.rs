@@ -1,0 +1,124 @@
+//! `mycode sandbox`: one command of the user's own under the walls that the agent's commands run in. This process becomes
+//! the command's guard, so nothing of it waits in between, and its exit code is the command's.
+
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use crate::base::secret;
+use crate::cli::args::{Cli, SandboxArgs};
+use crate::cli::report::{Failure, FailureKind};
+use crate::cli::setup::open;
+use crate::config::settings::Permission;
+use crate::sandbox::launch;
+use crate::sandbox::probe;
+use crate::sandbox::session::Sandbox;
+use crate::sandbox::spec::{Confinement, LaunchMode, SandboxLevel};
+
+/// Runs it; comes back only when it could not be started.
+///
+/// # Errors
+/// A machine that cannot hold the level, or a command that cannot be started.
+pub fn run(cli: &Cli, args: &SandboxArgs) -> Result<u8, Failure> {
+    let opened = open::open(&cli.model, Permission::Auto)?;
+    let words: Vec<OsString> = match &args.command[..] {
+        [line] => vec!["bash".into(), "-c".into(), line.clone()],
+        words => words.to_vec(),
+    };
+    // What may be done after a question is done here without: the user typed it.
+    let level = match opened.loaded.work.permission {
+        Permission::Full => return Err(not_started(&words, &start(&words, &opened.workspace))),
+        Permission::ReadOnly => SandboxLevel::ReadOnly,
+        Permission::Ask | Permission::Auto => SandboxLevel::Workspace,
+    };
+    if let Some(why) = probe::held().refusal() {
+        return Err(Failure::new(
+            FailureKind::Config,
+            why,
+            "`mycode doctor` shows each layer; --permission full runs the command without a sandbox",
+        ));
+    }
+    let sandbox = Sandbox::new(
+        opened.workspace.clone(),
+        opened.own_folders(),
+        vec![opened.project_state.join("tool-output")],
+    );
+    let confinement = Confinement::Confined { level, network: args.network };
+    let error = match enter(&sandbox, confinement, &opened.workspace, &words) {
+        Ok(error) | Err(error) => error,
+    };
+    Err(not_started(&words, &error))
+}
+
+fn not_started(words: &[OsString], error: &std::io::Error) -> Failure {
+    let name = words.first().map_or_else(Default::default, |name| name.to_string_lossy());
+    Failure::new(
+        FailureKind::Task,
+        format!("{name} could not be started: {error}"),
+        "name a program that is there",
+    )
+}
+
+/// Without walls.
+fn start(words: &[OsString], folder: &std::path::Path) -> std::io::Error {
+    let Some((program, rest)) = words.split_first() else { return std::io::ErrorKind::InvalidInput.into() };
+    cleaned(Command::new(program).args(rest).current_dir(folder)).exec()
+}
+
+fn cleaned(command: &mut Command) -> &mut Command {
+    for name in secret::credential_variables() {
+        command.env_remove(name);
+    }
+    command
+}
+
+#[cfg(target_os = "linux")]
+fn enter(
+    sandbox: &Sandbox,
+    confinement: Confinement,
+    folder: &std::path::Path,
+    words: &[OsString],
+) -> std::io::Result<std::io::Error> {
+    use std::os::fd::{FromRawFd, OwnedFd};
+    let Some(mut plan) = sandbox.plan(confinement, folder)? else { return Ok(start(words, folder)) };
+    plan.direct = true;
+    let private = plan.private.0.clone();
+    let file = launch::plan_file(&LaunchMode::Confined(Box::new(plan)))?;
+    let helper = launch::helper().ok_or_else(|| std::io::Error::other("the program cannot find itself"))?;
+    // SAFETY: the number is given to the program that this process becomes; nothing here owns it.
+    let mut slot = unsafe { OwnedFd::from_raw_fd(launch::PLAN_FD) };
+    let placed = rustix::io::dup2(&file, &mut slot);
+    std::mem::forget(slot);
+    placed?;
+    // The helper removes it.
+    sandbox.leave_private()?;
+    let error =
+        cleaned(Command::new(helper).args(launch::arguments(None)).args(words).current_dir(folder)).exec();
+    crate::sandbox::plan::remove_private(&private);
+    Ok(error)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn enter(
+    sandbox: &Sandbox,
+    confinement: Confinement,
+    folder: &std::path::Path,
+    words: &[OsString],
+) -> std::io::Result<std::io::Error> {
+    let Some(plan) = sandbox.plan(confinement, folder)? else { return Ok(start(words, folder)) };
+    let wrapped = crate::sandbox::macos::seatbelt::wrap(&plan, words);
+    sandbox.leave_private()?;
+    let environment = plan.environment;
+    let Some((program, rest)) = wrapped.split_first() else {
+        return Err(std::io::ErrorKind::InvalidInput.into());
+    };
+    let mut command = Command::new(program);
+    cleaned(command.args(rest).current_dir(folder));
+    for (name, value) in environment {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    Ok(command.exec())
+}

@@ -1,0 +1,42 @@
+//! `mycode sessions`: the project's stored sessions, newest first.
+
+use crate::base::text;
+use crate::cli::args::{Cli, SessionsArgs};
+use crate::cli::report::{self, Failure};
+use crate::cli::setup::open;
+use crate::config::settings::Permission;
+use crate::session::list;
+
+/// Prints the list.
+///
+/// # Errors
+/// When the folder or the configuration cannot be used.
+pub fn run(cli: &Cli, args: &SessionsArgs) -> Result<(), Failure> {
+    let opened = open::open(&cli.model, Permission::Ask)?;
+    let rows = list::list(&opened.project_state);
+    let mut out = String::new();
+    for row in &rows {
+        if args.json {
+            out.push_str(&serde_json::to_string(row).unwrap_or_default());
+        } else {
+            let when = i64::try_from(row.updated_ms)
+                .ok()
+                .and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok())
+                .map(|time| {
+                    time.to_zoned(jiff::tz::TimeZone::system()).strftime("%Y-%m-%d %H:%M").to_string()
+                })
+                .unwrap_or_default();
+            out.push_str(&format!(
+                "{}  {when}  {:>8}  {}",
+                row.id,
+                text::plural(row.turns, "turn"),
+                row.title
+            ));
+        }
+        out.push('\n');
+    }
+    if rows.is_empty() && !args.json {
+        out.push_str("This project has no session yet; `mycode` begins one.\n");
+    }
+    report::show(args.json, &out)
+}

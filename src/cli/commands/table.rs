@@ -1,0 +1,65 @@
+//! The list of subcommands: what runs each, and whether it needs a runtime. A new one is one file and one line here.
+
+use clap::CommandFactory;
+
+use super::chat;
+use super::context;
+use super::demo;
+use super::doctor;
+use super::exec;
+use super::locate;
+use super::notes;
+use super::policy;
+use super::replay_traces;
+use super::rewind;
+use super::sandbox;
+use super::sessions;
+use super::tool;
+use super::trust;
+use crate::cli::args::{Cli, Command};
+use crate::cli::report::{self, Failure, FailureKind};
+use crate::cli::setup::open::Which;
+
+/// Runs what needs no runtime, and therefore does not wait for one; `None` for the others.
+pub fn run_at_once(cli: &Cli) -> Option<Result<u8, Failure>> {
+    let done = |result: Result<(), Failure>| Some(result.map(|()| 0));
+    match cli.command.as_ref()? {
+        Command::Completions { shell } => {
+            // Not straight to standard output: clap panics when the reader (`| head`) has gone.
+            let mut script = Vec::new();
+            clap_complete::generate(*shell, &mut Cli::command(), "mycode", &mut script);
+            done(report::print(&String::from_utf8_lossy(&script)))
+        }
+        Command::Context(args) => done(context::run(cli, args)),
+        Command::Sessions(args) => done(sessions::run(cli, args)),
+        Command::Locate(args) => done(locate::run(cli, args)),
+        Command::Notes(args) => done(notes::run(cli, args)),
+        Command::Policy(args) => done(policy::run(cli, args)),
+        Command::Trust(args) => done(trust::run(cli, args)),
+        Command::Replay(args) => done(replay_traces::run(cli, args)),
+        Command::Rewind(args) => Some(rewind::run(cli, args).map(|all| u8::from(!all))),
+        Command::Sandbox(args) => Some(sandbox::run(cli, args)),
+        Command::Resume(_) | Command::Exec(_) | Command::Demo | Command::Tool(_) | Command::Doctor(_) => None,
+    }
+}
+
+/// Runs the others; the exit code.
+///
+/// # Errors
+/// What kept the command from its work.
+pub async fn run(cli: &Cli) -> Result<u8, Failure> {
+    match &cli.command {
+        None => {
+            let which = if cli.continue_last { Which::Last } else { Which::New };
+            chat::chat(cli, cli.prompt.clone(), which, None).await
+        }
+        Some(Command::Resume(args)) => chat::resume(cli, args).await,
+        Some(Command::Exec(args)) => exec::run(cli, args).await,
+        Some(Command::Demo) => demo::run().await,
+        Some(Command::Tool(args)) => Ok(u8::from(!tool::run(cli, args).await?)),
+        Some(Command::Doctor(args)) => {
+            Ok(if doctor::run(cli, args).await? { 0 } else { FailureKind::Config as u8 })
+        }
+        Some(_) => Ok(0),
+    }
+}

@@ -1,0 +1,89 @@
+//! `mycode tool`: runs tools through the real dispatcher and prints the whole envelope, for scripts and for checking a
+//! tool by hand. Several calls on standard input share one process, so that a Read can come before an Edit.
+
+use std::io::BufRead;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::Value;
+use tokio::sync::mpsc;
+
+use crate::agent::build;
+use crate::agent::calls::dispatcher::Dispatcher;
+use crate::agent::control::{Questions, TurnControl};
+use crate::cli::args::{Cli, ToolArgs};
+use crate::cli::report::{self, Failure, FailureKind};
+use crate::cli::setup::open;
+use crate::config::settings::Permission;
+use crate::model::call::ToolCall;
+use crate::model::envelope::{Envelope, ErrorCode, Status};
+
+#[derive(Deserialize)]
+struct CallLine {
+    tool: String,
+    #[serde(default)]
+    args: Value,
+}
+
+/// Runs the call or calls; whether all of them succeeded (or were partial).
+///
+/// # Errors
+/// Arguments that are no JSON, or a folder that cannot be used.
+pub async fn run(cli: &Cli, args: &ToolArgs) -> Result<bool, Failure> {
+    let opened = open::open(&cli.model, Permission::Auto)?;
+    let own_folders = opened.own_folders();
+    let dispatcher =
+        build::tools_alone(&opened.loaded, &opened.workspace, &opened.project_state, own_folders);
+    if args.name != "-" {
+        let input = serde_json::from_str(&args.args).unwrap_or_else(|_| Value::String(args.args.clone()));
+        return one(&dispatcher, &args.name, &args.args, &input).await;
+    }
+    let mut all_good = true;
+    for line in std::io::stdin().lock().lines() {
+        let line = line?;
+        if line.trim().is_empty() {
+            continue;
+        }
+        let call: CallLine = serde_json::from_str(&line).map_err(|error| {
+            Failure::new(
+                FailureKind::Usage,
+                format!("a line is no call: {error}"),
+                r#"write {"tool": "Read", "args": {…}}"#,
+            )
+        })?;
+        all_good &= one(&dispatcher, &call.tool, &call.args.to_string(), &call.args).await?;
+    }
+    Ok(all_good)
+}
+
+async fn one(dispatcher: &Dispatcher, name: &str, args: &str, input: &Value) -> Result<bool, Failure> {
+    let (events, _ignored) = mpsc::unbounded_channel();
+    let control = Arc::new(TurnControl::new(Arc::new(Questions::new(events.clone()))));
+    let interrupt = Arc::clone(&control);
+    let watch = tokio::spawn(async move {
+        if tokio::signal::ctrl_c().await.is_ok() {
+            interrupt.cancel.cancel();
+            // The call cleans up; a second one, or waiting for the next line, ends the program.
+            if tokio::signal::ctrl_c().await.is_ok() {
+                std::process::exit(130);
+            }
+        }
+    });
+    let call = Arc::new(ToolCall { id: "call_1".into(), name: name.into(), args: args.into() });
+    let results = dispatcher.run_group(&[call], &control, &events).await;
+    watch.abort();
+    let envelope = match results {
+        Ok(results) => results.into_iter().next().map(|result| result.envelope),
+        Err(message) => Some(Envelope::error(ErrorCode::InternalError, message)),
+    };
+    let Some(envelope) = envelope else { return Ok(false) };
+    let root = dispatcher.root();
+    let resolved = envelope
+        .data
+        .get("path")
+        .and_then(Value::as_str)
+        .map(|path| root.join(path).to_string_lossy().into_owned());
+    let public = envelope.to_public(&root.to_string_lossy(), input, resolved.as_deref());
+    report::print(&format!("{public}\n"))?;
+    Ok(envelope.status != Status::Error)
+}

@@ -1,0 +1,41 @@
+//! `mycode trust`: lets the folder's own configuration set what it otherwise may not, as it is now and no further.
+
+use crate::base::sanitize;
+use crate::cli::args::{Cli, TrustArgs};
+use crate::cli::report::{self, Failure};
+use crate::cli::setup::open;
+use crate::config::load;
+use crate::config::settings::Permission;
+use crate::config::trust::Trust;
+
+/// Gives or takes the trust, and says what it means.
+///
+/// # Errors
+/// A folder or file that cannot be read, or a state folder that cannot be written.
+pub fn run(cli: &Cli, args: &TrustArgs) -> Result<(), Failure> {
+    let opened = open::open(&cli.model, Permission::Ask)?;
+    let trust = Trust::new(&opened.project_state);
+    let path = crate::config::paths::project_config(&opened.workspace);
+    let path = path.display().to_string();
+    let path = sanitize::reveal(&path);
+    if args.revoke {
+        trust.revoke()?;
+        return report::print(&format!("{path} is no longer trusted.\n"));
+    }
+    let text = match load::project_wishes(&opened.workspace)? {
+        None => return report::print(&format!("There is no {path}: nothing to trust.\n")),
+        Some((_, wishes)) if wishes.is_empty() => {
+            return report::print(&format!("{path} sets nothing that needs trust.\n"));
+        }
+        Some((text, wishes)) => {
+            trust.give(&text)?;
+            let wishes: Vec<String> =
+                wishes.iter().map(|wish| format!("  {}\n", sanitize::reveal(wish))).collect();
+            format!(
+                "{path} is trusted as it is now. It sets:\n{}When it changes it is ignored again.\n",
+                wishes.concat()
+            )
+        }
+    };
+    report::print(&text)
+}

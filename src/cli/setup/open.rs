@@ -1,0 +1,192 @@
+//! From arguments to a running agent: workspace, configuration, provider, session. Shared by every subcommand that
+//! needs one.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::agent::build::Setup;
+use crate::cli::args::{Cli, ModelArgs};
+use crate::cli::report::{Failure, FailureKind};
+use crate::config::load::{self, Loaded, Sources};
+use crate::config::paths::Paths;
+use crate::config::raw::Raw;
+use crate::config::settings::{Origin, Permission};
+use crate::provider::api::Provider;
+use crate::provider::probe;
+use crate::provider::registry;
+use crate::provider::unconfigured::{self, Unconfigured};
+use crate::session::list;
+
+/// Where the program works and what it was told.
+pub struct Opened {
+    pub loaded: Loaded,
+    pub workspace: PathBuf,
+    pub project_state: PathBuf,
+    /// Where our configuration, sessions and rules lie.
+    pub paths: Paths,
+}
+
+impl Opened {
+    /// Our own folders, which no command may see.
+    pub fn own_folders(&self) -> Vec<PathBuf> {
+        vec![self.paths.config.clone(), self.paths.state.clone()]
+    }
+}
+
+/// Which session to work in.
+pub enum Which {
+    New,
+    Last,
+    Id(String),
+}
+
+/// The folder to work in: the named one or the current one, links followed.
+///
+/// # Errors
+/// When it is not there, or no folder.
+pub fn workspace(folder: Option<&Path>) -> Result<PathBuf, Failure> {
+    let folder = match folder {
+        Some(folder) => folder.to_owned(),
+        None => std::env::current_dir().map_err(|error| {
+            Failure::new(
+                FailureKind::Usage,
+                format!("the current folder is gone: {error}"),
+                "go to a folder that exists",
+            )
+        })?,
+    };
+    let workspace = folder.canonicalize().map_err(|error| {
+        Failure::new(
+            FailureKind::Usage,
+            format!("{} can't be opened: {error}", folder.display()),
+            "name a folder that exists",
+        )
+    })?;
+    if !workspace.is_dir() {
+        return Err(Failure::new(
+            FailureKind::Usage,
+            format!("{} is not a folder", folder.display()),
+            "name a folder",
+        ));
+    }
+    Ok(workspace)
+}
+
+/// Reads the configuration.
+///
+/// # Errors
+/// A folder that is not there, or settings that cannot be used.
+pub fn open(model: &ModelArgs, default_permission: Permission) -> Result<Opened, Failure> {
+    let workspace = workspace(model.folder.as_deref())?;
+    let paths = Paths::from_env();
+    let flags = Raw {
+        provider: model.provider,
+        model: model.model.clone(),
+        base_url: model.base_url.clone(),
+        script: model.script.clone(),
+        context_window: model.context_window,
+        headers: load::header_table(&model.header)?,
+        permission: model.permission,
+        max_steps: model.max_steps,
+        ..Raw::default()
+    };
+    let loaded = load::load(Sources {
+        flags,
+        vars: &|name| std::env::var(name).ok(),
+        paths: &paths,
+        workspace: &workspace,
+        trust: model.trust,
+        default_permission,
+    })?;
+    let project_state = paths.project(&workspace);
+    Ok(Opened { loaded, workspace, project_state, paths })
+}
+
+/// The session's log, or `None` for a new session.
+///
+/// # Errors
+/// When there is no such session.
+pub fn session(project_state: &Path, which: &Which) -> Result<Option<PathBuf>, Failure> {
+    match which {
+        Which::New => Ok(None),
+        Which::Last => list::last(project_state).map(Some).ok_or_else(|| {
+            Failure::new(FailureKind::Usage, "this project has no session yet", "begin one with `mycode`")
+        }),
+        Which::Id(id) => list::find(project_state, id)
+            .map(Some)
+            .map_err(|message| Failure::new(FailureKind::Usage, message, "`mycode sessions` lists them")),
+    }
+}
+
+/// The log that `wanted` names: a file, or a session of the project in `folder` (its id or the beginning of it).
+///
+/// # Errors
+/// When there is no such session.
+pub fn log_of(folder: Option<&Path>, wanted: Option<&str>) -> Result<PathBuf, Failure> {
+    if let Some(file) = wanted.map(Path::new).filter(|path| path.is_file()) {
+        return Ok(file.to_owned());
+    }
+    let workspace = folder.unwrap_or(Path::new(".")).canonicalize()?;
+    let project_state = Paths::from_env().project(&workspace);
+    let which = wanted.map_or(Which::Last, |id| Which::Id(id.to_owned()));
+    session(&project_state, &which)?.ok_or_else(|| {
+        Failure::new(FailureKind::Usage, "this project has no session yet", "begin one with `mycode`")
+    })
+}
+
+/// Everything an agent needs. Where nothing is configured, local servers are asked; with none of them an interactive
+/// agent still opens and says what to do.
+///
+/// # Errors
+/// Settings or a session that cannot be used.
+pub async fn setup(cli: &Cli, interactive: bool, which: &Which) -> Result<Setup, Failure> {
+    let default_permission = if interactive { Permission::Ask } else { Permission::Auto };
+    let opened = open(&cli.model, default_permission)?;
+    let own_folders = opened.own_folders();
+    let Opened { mut loaded, workspace, project_state, .. } = opened;
+    if let Some(error) = loaded.provider_error.take() {
+        return Err(error.into());
+    }
+    let resume = session(&project_state, which)?;
+    let provider: Arc<dyn Provider> = match &loaded.provider {
+        Some(settings) => registry::build(settings)?,
+        None => match probe::find_local().await {
+            Some(server) => {
+                let model = server.models.first().cloned().unwrap_or_default();
+                let settings = loaded.local_provider(server.base_url.clone(), &model);
+                loaded
+                    .notices
+                    .push(format!("Using {} at {} ({}).", server.name, server.base_url, settings.model));
+                let window = probe::context_window(&settings).await;
+                if let Some(window) = &window {
+                    loaded.notices.extend(window.advice.clone());
+                }
+                loaded.context = loaded.context_for(&settings.model, window.map(|window| window.tokens))?;
+                let provider = registry::build(&settings)?;
+                loaded.provider = Some(settings);
+                provider
+            }
+            None if interactive => {
+                loaded.notices.push(first_run());
+                Arc::new(Unconfigured)
+            }
+            None => {
+                return Err(Failure::new(FailureKind::Config, "no model is set up", unconfigured::ADVICE));
+            }
+        },
+    };
+    if loaded.context.window_origin != Origin::User
+        && let Some(settings) =
+            loaded.provider.as_ref().filter(|settings| probe::is_usual_local(&settings.base_url))
+        && let Some(window) = probe::context_window(settings).await
+    {
+        loaded.notices.extend(window.advice);
+        loaded.context = loaded.context_for(&settings.model, Some(window.tokens))?;
+    }
+    let model = loaded.provider.as_ref().map_or_else(|| Arc::from("no model"), |s| Arc::clone(&s.model));
+    Ok(Setup { loaded, provider, model, workspace, project_state, own_folders, interactive, resume })
+}
+
+fn first_run() -> String {
+    format!("Welcome. No model is set up yet: {}.", unconfigured::ADVICE)
+}

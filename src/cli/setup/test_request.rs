@@ -1,0 +1,50 @@
+//! One tiny request, so that `mycode doctor` can say whether the model answers: a set key and an open port don't
+//! prove it.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures_util::StreamExt;
+
+use crate::config::settings::ProviderSettings;
+use crate::model::request::{Message, Params, Request};
+use crate::model::stream::StreamEvent;
+use crate::provider::api::ProviderError;
+use crate::provider::registry;
+
+/// A local model may first have to be loaded, in seconds.
+const PATIENCE_S: u64 = 60;
+/// Room for a model that thinks before it says a word.
+const MOST_TOKENS: u32 = 256;
+
+/// How long the model took for a whole answer to a greeting.
+///
+/// # Errors
+/// Why it did not answer; tried once.
+pub async fn greet(settings: &ProviderSettings) -> Result<Duration, ProviderError> {
+    let settings = ProviderSettings {
+        idle_timeout_s: settings.idle_timeout_s.min(PATIENCE_S),
+        answer_timeout_s: settings.answer_timeout_s.min(PATIENCE_S),
+        max_tries: 1,
+        ..settings.clone()
+    };
+    let request = Request {
+        messages: vec![Message::User("Reply with the word ok.".into())],
+        params: Params {
+            model: Arc::clone(&settings.model),
+            max_output_tokens: Some(MOST_TOKENS),
+            temperature: None,
+            reasoning_effort: None,
+        },
+        ..Request::default()
+    };
+    let started = Instant::now();
+    let provider = registry::build(&settings)?;
+    let mut answer = provider.stream(&request);
+    while let Some(event) = answer.next().await {
+        if matches!(event?, StreamEvent::Done { .. }) {
+            return Ok(started.elapsed());
+        }
+    }
+    Err(ProviderError::Broken { message: "the answer ended without an end mark".to_owned() })
+}

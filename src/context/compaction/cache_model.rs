@@ -1,0 +1,154 @@
+//! When rewriting the past pays. A prompt cache serves the unchanged prefix at a fraction of the price; changing an old
+//! message makes everything behind it uncached once. So the past is rewritten in batches, and only when
+//! `gain × cached price × expected requests > tail × (1 − cached price)`.
+
+/// Time after which a provider's prompt cache is taken to be cold, in milliseconds.
+pub const COLD_AFTER_MS: u64 = 300_000;
+
+/// One item that could be sent in a smaller form, in wire order, or one that stays.
+#[derive(Clone, Copy, Debug)]
+pub struct Candidate {
+    /// Tokens as sent now.
+    pub now: u64,
+    /// Tokens in the smaller form; equal to `now` when there is none.
+    pub then: u64,
+    /// For how many requests it could have been sent in the smaller form already.
+    pub overdue: u64,
+}
+
+impl Candidate {
+    /// An item that stays as it is.
+    pub fn stays(tokens: u32) -> Self {
+        Self { now: u64::from(tokens), then: u64::from(tokens), overdue: 0 }
+    }
+}
+
+/// What is known when the decision is made.
+#[derive(Clone, Copy, Debug)]
+pub struct Prices {
+    /// Price of a cached token as a share of an uncached one; 1.0 = no discount.
+    pub cached: f64,
+    /// How many more requests are expected to carry this history.
+    pub expected_requests: f64,
+    /// Whether the cache is cold anyway.
+    pub cold: bool,
+}
+
+/// A batch that is due, with the figures that made it so.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RewriteDecision {
+    /// Index of the first candidate to rewrite.
+    pub cut: usize,
+    /// Tokens that the smaller forms save in each request to come.
+    pub gain: u64,
+    /// Tokens from there on that must be read anew once.
+    pub tail: u64,
+}
+
+impl RewriteDecision {
+    /// The decision in words.
+    pub fn explain(&self, prices: Prices) -> String {
+        let Self { gain, tail, .. } = self;
+        let (cached, requests) = (prices.cached, prices.expected_requests);
+        if prices.cold {
+            return format!("gain {gain} tokens a request, and the cache is cold: nothing is lost");
+        }
+        let (saved, lost) = (self.saved(prices), self.lost(prices));
+        format!(
+            "gain {gain} × price {cached:.2} × R {requests:.0} = {saved:.0} > tail {tail} × {:.2} = {lost:.0}",
+            1.0 - cached
+        )
+    }
+
+    fn saved(&self, prices: Prices) -> f64 {
+        self.gain as f64 * prices.cached * prices.expected_requests
+    }
+
+    fn lost(&self, prices: Prices) -> f64 {
+        if prices.cold { 0.0 } else { self.tail as f64 * (1.0 - prices.cached) }
+    }
+}
+
+/// Expected further requests of a session that has made `so_far`: sessions that went on long tend to go on.
+pub fn expected_requests(so_far: u64) -> f64 {
+    so_far.max(10) as f64
+}
+
+/// The batch of smaller forms that is due, or `None` to leave the past alone. Every cut is weighed: a later
+/// one saves less but breaks less. It must pay in the requests to come (the rule above), and what the
+/// dispensable text has cost so far must have reached what the rewriting breaks: rewriting earlier means rewriting too
+/// often, later means having carried the text for nothing (the rule that hires skis until the hire has cost a pair).
+pub fn due_cut(candidates: &[Candidate], prices: Prices) -> Option<RewriteDecision> {
+    let mut gain = 0u64;
+    let mut tail = 0u64;
+    let mut carried = 0.0;
+    let mut best: Option<(f64, RewriteDecision)> = None;
+    for (index, candidate) in candidates.iter().enumerate().rev() {
+        tail += candidate.then;
+        if candidate.then >= candidate.now {
+            continue;
+        }
+        let less = candidate.now - candidate.then;
+        gain += less;
+        carried += (less * candidate.overdue) as f64 * prices.cached;
+        let this = RewriteDecision { cut: index, gain, tail };
+        let lost = this.lost(prices);
+        let net = this.saved(prices) - lost;
+        let due = prices.cold || carried >= lost;
+        if due && net > 0.0 && best.is_none_or(|(most, _)| net > most) {
+            best = Some((net, this));
+        }
+    }
+    best.map(|(_, due)| due)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WARM: Prices = Prices { cached: 0.1, expected_requests: 10.0, cold: false };
+
+    /// Overdue for so long that what was carried for nothing never stands in the way.
+    const LONG: u64 = 1_000;
+
+    fn cut(candidates: &[Candidate], prices: Prices) -> Option<usize> {
+        due_cut(candidates, prices).map(|due| due.cut)
+    }
+
+    fn stays(now: u64) -> Candidate {
+        Candidate { now, then: now, overdue: 0 }
+    }
+
+    #[test]
+    fn a_small_gain_before_a_long_tail_is_left_alone() {
+        let small = [Candidate { now: 500, then: 100, overdue: LONG }, stays(10_000)];
+        assert_eq!(cut(&small, WARM), None);
+        assert_eq!(cut(&small, Prices { cold: true, ..WARM }), Some(0));
+        assert_eq!(cut(&small, Prices { cached: 1.0, ..WARM }), Some(0));
+    }
+
+    #[test]
+    fn the_cut_lies_where_the_net_is_best() {
+        let items = [
+            Candidate { now: 300, then: 290, overdue: LONG },
+            stays(30_000),
+            Candidate { now: 9_000, then: 500, overdue: LONG },
+            stays(200),
+        ];
+        assert_eq!(cut(&items, WARM), Some(2));
+    }
+
+    #[test]
+    fn nothing_is_rewritten_before_it_has_cost_what_the_rewriting_breaks() {
+        let fresh = |overdue| [Candidate { now: 9_000, then: 500, overdue }, stays(200)];
+        assert_eq!(cut(&fresh(0), WARM), None);
+        assert_eq!(cut(&fresh(1), WARM), Some(0));
+    }
+
+    #[test]
+    fn a_decision_says_its_figures() {
+        let due = due_cut(&[Candidate { now: 9_000, then: 500, overdue: LONG }, stays(200)], WARM);
+        let words = due.map(|due| due.explain(WARM)).unwrap_or_default();
+        assert_eq!(words, "gain 8500 × price 0.10 × R 10 = 8500 > tail 700 × 0.90 = 630");
+    }
+}

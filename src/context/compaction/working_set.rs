@@ -1,0 +1,176 @@
+//! Which observations must stay whole: the newest view of each file being worked on. Measured on real sessions, 92 % of
+//! the old text that edits quote comes from the last 20 requests and 80 % from the last 3 (`shared/CONTEXT.md`).
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::{Map, Value};
+
+use crate::context::history::entry::Entry;
+use crate::model::envelope::Status;
+use crate::model::item::{Item, ItemId};
+use crate::session::record::FormName;
+
+/// The path of a file view: what a Read returned, or a command that only shows one file.
+pub fn viewed_path(item: &Item) -> Option<&str> {
+    view(item)?.get("path").and_then(Value::as_str)
+}
+
+/// The first line that a view shows, where it says.
+pub fn first_line(item: &Item) -> Option<u64> {
+    view(item)?.get("start_line").and_then(Value::as_u64)
+}
+
+/// The content hash of the whole file that a view is of, where it says.
+pub fn content_hash(item: &Item) -> Option<&str> {
+    view(item)?.get("hash").and_then(Value::as_str)
+}
+
+fn view(item: &Item) -> Option<&Map<String, Value>> {
+    let Item::ToolResult(result) = item else { return None };
+    let envelope = &result.envelope;
+    if envelope.error.is_some() || envelope.status == Status::Error {
+        return None;
+    }
+    match &*result.tool {
+        "Read" => Some(&envelope.data),
+        "Bash" => envelope.data.get("view").and_then(Value::as_object),
+        _ => None,
+    }
+}
+
+/// The path of a file that was changed, and whether its whole content was given with the change.
+fn changed_path(item: &Item) -> Option<(&str, bool)> {
+    let Item::ToolResult(result) = item else { return None };
+    let data = &result.envelope.data;
+    let whole = match &*result.tool {
+        "Write" => true,
+        "Edit" | "MultiEdit" => false,
+        _ => return None,
+    };
+    (data.get("applied") == Some(&Value::Bool(true)))
+        .then(|| data.get("path").and_then(Value::as_str))?
+        .map(|path| (path, whole))
+}
+
+/// Ids of the views that stay whole: the newest of each file and range that is at most `age` requests old, up to `size`
+/// tokens of all of them. A view that only tells the difference to an earlier one keeps that one too.
+pub fn protected(entries: &[Entry], requests: u64, age: u64, size: u64) -> HashSet<ItemId> {
+    let mut seen: HashSet<(&str, Option<u64>)> = HashSet::new();
+    let mut leaning: HashSet<(&str, Option<u64>)> = HashSet::new();
+    let mut kept = HashSet::new();
+    let mut tokens = 0;
+    for entry in entries.iter().rev() {
+        let old = requests.saturating_sub(entry.arrived_at) > age;
+        if old && leaning.is_empty() {
+            break;
+        }
+        let Some(path) = viewed_path(&entry.item) else { continue };
+        let view = (path, first_line(&entry.item));
+        let wanted = if leaning.contains(&view) { true } else { !old && !seen.contains(&view) };
+        if !wanted || tokens + u64::from(entry.tokens()) > size {
+            continue;
+        }
+        tokens += u64::from(entry.tokens());
+        kept.insert(entry.id);
+        seen.insert(view);
+        if entry.form() == FormName::Full {
+            leaning.remove(&view);
+        } else if entry.form() == FormName::Filtered {
+            leaning.insert(view);
+        }
+    }
+    kept
+}
+
+/// Views that later ones or changes of the same file have made stale: a later view of the same or a wider range, a file
+/// written anew, or, once the file was changed, a later view of at least half of the range. The newest view and the
+/// changes behind it stay.
+pub fn superseded(entries: &[Entry]) -> HashSet<ItemId> {
+    let range = |item: &Item| {
+        let line = |key: &str| view(item)?.get(key).and_then(Value::as_u64);
+        (line("start_line").unwrap_or(1), line("end_line").unwrap_or(u64::MAX))
+    };
+    let mut later: HashMap<&str, Vec<(u64, u64)>> = HashMap::new();
+    let mut changed: HashMap<&str, bool> = HashMap::new();
+    let mut stale = HashSet::new();
+    for entry in entries.iter().rev() {
+        if let Some((path, whole)) = changed_path(&entry.item) {
+            *changed.entry(path).or_default() |= whole;
+        }
+        // What is sent as less than its own text can neither become stale nor replace anything.
+        if entry.form() > FormName::Filtered {
+            continue;
+        }
+        let Some(path) = viewed_path(&entry.item) else { continue };
+        let (start, end) = range(&entry.item);
+        let views = later.entry(path).or_default();
+        let covers = |&(from, to): &(u64, u64)| {
+            let shared = to.min(end).saturating_add(1).saturating_sub(from.max(start));
+            from <= start && end <= to
+                || changed.contains_key(path) && shared >= (end.saturating_sub(start) / 2).max(1)
+        };
+        // A view that only tells a difference leans on the earlier one and cannot replace it.
+        let whole = entry.form() == FormName::Full;
+        if views.iter().any(covers) || changed.get(path) == Some(&true) {
+            stale.insert(entry.id);
+        } else if whole {
+            // What the new range covers need not be looked at again: the list stays as short as the file has parts.
+            views.retain(|&(from, to)| from < start || end < to);
+            views.push((start, end));
+        }
+    }
+    stale
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::model::envelope::Envelope;
+    use crate::model::item::ToolResult;
+
+    fn entries(results: &[(&str, Envelope)]) -> Vec<Entry> {
+        let item = |tool: &str, envelope: &Envelope| {
+            Arc::new(Item::ToolResult(ToolResult {
+                call_id: "c".into(),
+                tool: tool.into(),
+                envelope: envelope.clone(),
+            }))
+        };
+        let number = |at: usize| ItemId(at as u64 + 1);
+        results
+            .iter()
+            .enumerate()
+            .map(|(at, (tool, envelope))| Entry::new(number(at), item(tool, envelope), None, 0))
+            .collect()
+    }
+
+    fn read(first: u64, last: u64) -> (&'static str, Envelope) {
+        let envelope = Envelope::success("").with("path", "a.rs").with("start_line", first);
+        ("Read", envelope.with("end_line", last).with_body("content", "text"))
+    }
+
+    fn change(tool: &'static str, applied: bool) -> (&'static str, Envelope) {
+        (tool, Envelope::success("done").with("path", "a.rs").with("applied", applied))
+    }
+
+    fn stale(results: &[(&str, Envelope)]) -> Vec<u64> {
+        let mut ids: Vec<u64> = superseded(&entries(results)).into_iter().map(|id| id.0).collect();
+        ids.sort_unstable();
+        ids
+    }
+
+    #[test]
+    fn the_newest_view_and_the_changes_stay() {
+        assert_eq!(stale(&[read(1, 50), read(1, 90)]), [1], "a wider view");
+        assert_eq!(stale(&[read(1, 90), read(60, 140)]), [0u64; 0], "both show something of their own");
+        assert_eq!(stale(&[read(1, 90), change("Edit", true)]), [0u64; 0], "the newest view stays");
+        assert_eq!(stale(&[read(1, 90), change("Edit", true), read(20, 90)]), [1], "half of it is seen anew");
+        assert_eq!(stale(&[read(1, 90), change("Edit", false), read(20, 90)]), [0u64; 0]);
+        assert_eq!(stale(&[read(1, 90), change("Write", true)]), [1], "the whole file was given anew");
+        let shell = Envelope::success("")
+            .with("view", serde_json::json!({"path": "a.rs", "start_line": 1, "end_line": 90}));
+        assert_eq!(stale(&[read(5, 50), ("Bash", shell)]), [1], "a command's view counts");
+    }
+}

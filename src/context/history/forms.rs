@@ -1,0 +1,149 @@
+//! An item as it is sent: whole, compressed, or as a pointer. Pure: the same item and form always give the same bytes,
+//! which is what keeps the prompt cache warm and replay exact.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::base::text;
+use crate::context::compress::tool_result;
+use crate::context::tokens::upper_bound;
+use crate::model::call::ToolCall;
+use crate::model::item::{Item, ItemId};
+use crate::model::request::Message;
+use crate::session::record::FormName;
+
+/// The longest text that a pointer form keeps of a message, and of one string in a call's arguments, in characters.
+const POINTER_TEXT: usize = 1_200;
+/// The same for what the user wrote: it is the last thing to be cut.
+const POINTER_REQUEST: usize = 4_000;
+const POINTER_ARG: usize = 160;
+
+/// The message for `item` in `form`, or `None` when that form is no different from the full one.
+pub fn shortened(id: ItemId, item: &Item, form: FormName) -> Option<Message> {
+    match (item, form) {
+        (_, FormName::Full | FormName::Filtered | FormName::Folded | FormName::Gone) => None,
+        (Item::ToolResult(result), form) => {
+            let text = match form {
+                FormName::Pointer => tool_result::pointer(id, result),
+                _ => tool_result::compress(id, result)?,
+            };
+            let full = result.envelope.wire().len();
+            (text.len() < full).then(|| Message::Result {
+                call_id: Arc::clone(&result.call_id),
+                text: text.into(),
+                error: result.envelope.error.is_some(),
+            })
+        }
+        (_, FormName::Compressed | FormName::Masked) => None,
+        (Item::User(message), FormName::Pointer) => {
+            Some(Message::User(middle_out(id, &message.wire(), POINTER_REQUEST)?.into()))
+        }
+        (Item::Assistant { text }, FormName::Pointer) => {
+            Some(Message::Assistant(middle_out(id, text, POINTER_TEXT)?.into()))
+        }
+        (Item::Summary(summary), FormName::Pointer) => {
+            Some(Message::User(middle_out(id, &summary.text, POINTER_TEXT * 2)?.into()))
+        }
+        (Item::ToolCall(call), FormName::Pointer) => {
+            let mut args = call.parsed_args().unwrap_or_else(|_| {
+                Value::Object(std::iter::once(("unparsable".to_owned(), Value::from(&*call.args))).collect())
+            });
+            if !elide_strings(&mut args, id) {
+                return None;
+            }
+            let mut call = call.clone();
+            call.args = args.to_string().into();
+            Some(Message::Call(Arc::new(call)))
+        }
+        (Item::Reasoning(_), FormName::Pointer) => None,
+    }
+}
+
+/// The message for `item` whose text was decided (and recorded) when the form was adopted.
+pub fn spelled(item: &Item, form: FormName, text: &Arc<str>) -> Message {
+    let text = Arc::clone(text);
+    match item {
+        _ if form == FormName::Folded => Message::Assistant(text),
+        Item::User(_) | Item::Summary(_) => Message::User(text),
+        Item::Assistant { .. } => Message::Assistant(text),
+        Item::Reasoning(reasoning) => Message::Reasoning(Arc::new(reasoning.clone())),
+        Item::ToolCall(call) => Message::Call(Arc::new(ToolCall { args: text, ..call.clone() })),
+        Item::ToolResult(result) => Message::Result {
+            call_id: Arc::clone(&result.call_id),
+            text,
+            error: result.envelope.error.is_some(),
+        },
+    }
+}
+
+/// The message for `item` as it is.
+pub fn full(item: &Item) -> Message {
+    match item {
+        Item::User(message) => Message::User(message.wire()),
+        Item::Assistant { text } => Message::Assistant(Arc::clone(text)),
+        Item::Reasoning(reasoning) => Message::Reasoning(Arc::new(reasoning.clone())),
+        Item::ToolCall(call) => Message::Call(Arc::new(call.clone())),
+        Item::ToolResult(result) => Message::Result {
+            call_id: Arc::clone(&result.call_id),
+            text: result.envelope.wire().into(),
+            error: result.envelope.error.is_some(),
+        },
+        Item::Summary(summary) => Message::User(Arc::clone(&summary.text)),
+    }
+}
+
+/// Head and tail of `whole` with a mark between them; `None` when it is short enough.
+fn middle_out(id: ItemId, whole: &str, max_chars: usize) -> Option<String> {
+    if whole.len() <= max_chars + 100 {
+        return None;
+    }
+    let head = text::floor_boundary(whole, max_chars * 2 / 3);
+    let tail = text::ceil_boundary(whole, whole.len() - max_chars / 3);
+    (head < tail).then(|| {
+        format!(
+            "{}\n[… {} left out; Recall {{\"id\":{}}} gives the original …]\n{}",
+            &whole[..head],
+            text::human_bytes((tail - head) as u64),
+            id.0,
+            &whole[tail..]
+        )
+    })
+}
+
+/// A call's arguments in at most about `most` tokens: long strings are cut, and when that is not enough only the mark stays.
+/// Always one JSON object.
+pub fn short_args(id: ItemId, args: &str, most: u64) -> String {
+    if let Ok(whole) = serde_json::from_str::<Value>(args)
+        && whole.is_object()
+    {
+        for chars in [1_600, 400, POINTER_ARG, 40] {
+            let mut value = whole.clone();
+            if elide_to(&mut value, id, chars) {
+                let short = value.to_string();
+                if u64::from(upper_bound::ceiling(&short)) <= most {
+                    return short;
+                }
+            }
+        }
+    }
+    serde_json::json!({ "left_out": format!("Recall {{\"id\":{}}} gives the arguments", id.0) }).to_string()
+}
+
+fn elide_strings(value: &mut Value, id: ItemId) -> bool {
+    elide_to(value, id, POINTER_ARG)
+}
+
+fn elide_to(value: &mut Value, id: ItemId, chars: usize) -> bool {
+    match value {
+        Value::String(string) if string.len() > chars * 2 => {
+            *string = format!("{} [… left out, see #{}]", text::elide(string, chars), id.0);
+            true
+        }
+        Value::Array(values) => values.iter_mut().fold(false, |cut, value| elide_to(value, id, chars) | cut),
+        Value::Object(values) => {
+            values.values_mut().fold(false, |cut, value| elide_to(value, id, chars) | cut)
+        }
+        _ => false,
+    }
+}

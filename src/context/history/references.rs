@@ -1,0 +1,79 @@
+//! Observations that are told by pointing at an earlier one: the sentences that do so, and who is pointed at. What is
+//! pointed at must stay whole for as long as the pointer is fresh, or the model that looked again would see nothing.
+
+use std::collections::HashSet;
+
+use super::entry::Entry;
+use super::manager::HistoryManager;
+use crate::context::compaction::batch::Batch;
+use crate::model::item::ItemId;
+use crate::session::record::FormName;
+
+/// The whole observation repeats another one; `path` for a file.
+pub fn same(id: ItemId, path: Option<&str>) -> String {
+    match path {
+        Some(path) => format!("[{path} is unchanged since {id}, which shows it]"),
+        None => format!("[the same output as {id}]"),
+    }
+}
+
+/// Some lines of a file repeat what another observation shows.
+pub fn lines(first: u64, last: u64, path: &str, id: ItemId) -> String {
+    format!("[lines {first}-{last} of {path} are unchanged since {id}, which shows them]")
+}
+
+/// The observation `own` is told as changes to another one.
+pub fn changes(id: ItemId, own: ItemId, hunks: &str) -> String {
+    format!("[as {id} showed it, with these changes; Recall {{\"id\":{}}} gives all]\n{hunks}", own.0)
+}
+
+/// What these entries point at, as far as they are at most `age` of `requests` old.
+pub fn pointed_at(entries: &[Entry], requests: u64, age: u64) -> HashSet<ItemId> {
+    let fresh = entries.iter().rev().take_while(|entry| requests.saturating_sub(entry.arrived_at) <= age);
+    fresh.filter(|entry| entry.form() == FormName::Filtered).flat_map(|entry| named(entry.text())).collect()
+}
+
+/// Observations that say nothing but that another one shows them, when that one is no longer in view as it was: they
+/// then say how to get at the original instead.
+pub fn orphans(history: &HistoryManager) -> Option<Batch> {
+    let in_view = |id: ItemId| history.entry(id).is_some_and(|entry| entry.form() <= FormName::Filtered);
+    let orphan = |entry: &&Entry| {
+        entry.form() == FormName::Filtered
+            && !entry.pinned
+            && entry.text().lines().count() == 1
+            && named(entry.text()).any(|id| !in_view(id))
+            && Entry::clone(entry).set_form(FormName::Pointer, None)
+    };
+    let items: Vec<ItemId> = history.entries().iter().filter(orphan).map(|entry| entry.id).collect();
+    (!items.is_empty())
+        .then(|| Batch::plain(items, FormName::Pointer, "batch: what they point at is out of view"))
+}
+
+/// The ids that the sentences above name in `text`.
+fn named(text: &str) -> impl Iterator<Item = ItemId> {
+    text.lines().filter(|line| line.starts_with('[')).filter_map(|line| {
+        let at = ["unchanged since #", "the same output as #", "[as #"]
+            .iter()
+            .find_map(|sign| line.find(sign).map(|at| at + sign.len()))?;
+        let digits = line[at..].find(|c: char| !c.is_ascii_digit()).unwrap_or(line.len() - at);
+        line[at..at + digits].parse().ok().map(ItemId)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_is_found_again() {
+        let (id, own) = (ItemId(31), ItemId(40));
+        for text in [
+            same(id, Some("src/a #2.rs")),
+            same(id, None),
+            format!("12\tx\n{}\n13\ty", lines(1, 9, "a.rs", id)),
+            changes(id, own, "@@ -1 +1 @@\n[#7]\n"),
+        ] {
+            assert_eq!(named(&text).collect::<Vec<_>>(), [id], "{text}");
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! What the user does to single items: pin, drop, restore. Makes plans; the agent applies and logs them. What the user
+//! wrote is never dropped, nor is the summary that stands for all that was archived: without them the request would lose
+//! what it is about, and nothing would say so.
+
+use std::sync::Arc;
+
+use super::entry::Entry;
+use super::manager::HistoryManager;
+use crate::base::text;
+use crate::context::compaction::batch::Batch;
+use crate::context::compress::tool_result;
+use crate::context::tokens::estimate;
+use crate::model::item::{Item, ItemId};
+use crate::protocol::ledger::ContextEdit;
+use crate::session::record::FormName;
+
+/// What to do.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct UserEditPlan {
+    pub batch: Option<Batch>,
+    /// Items to pin (`true`) or to release, after the batch.
+    pub pin: Option<(Vec<ItemId>, bool)>,
+    /// Tokens that the request grows by (estimated, uncalibrated).
+    pub grows_by: u64,
+    /// What was done, for the user.
+    pub said: String,
+}
+
+/// The plan for one item.
+///
+/// # Errors
+/// A sentence for the user: why it cannot be done, and what can.
+pub fn plan(history: &HistoryManager, edit: ContextEdit, id: ItemId) -> Result<UserEditPlan, String> {
+    let Some(at) = history.entries().iter().position(|entry| entry.id == id) else {
+        return Err(format!(
+            "{id} is not in the window (never was, or it was archived or taken back). /context lists what is."
+        ));
+    };
+    let entry = &history.entries()[at];
+    match edit {
+        ContextEdit::Pin if entry.message().is_none() => Err(format!(
+            "Nothing of {id} is sent: a digest stands for it. `restore` brings it back and pins it."
+        )),
+        ContextEdit::Pin => Ok(UserEditPlan {
+            pin: Some((vec![id], true)),
+            said: format!("{id} is pinned: it keeps its form ({}).", entry.form().as_str()),
+            ..UserEditPlan::default()
+        }),
+        ContextEdit::Unpin => Ok(UserEditPlan {
+            pin: Some((vec![id], false)),
+            said: format!("{id} is no longer pinned."),
+            ..UserEditPlan::default()
+        }),
+        ContextEdit::Drop => dropped(entry),
+        ContextEdit::Restore => restored(history, at),
+    }
+}
+
+fn dropped(entry: &Entry) -> Result<UserEditPlan, String> {
+    let id = entry.id;
+    let recall = format!("Recall {{\"id\":{}}} gives it", id.0);
+    let (form, line) = match (&*entry.item, entry.form()) {
+        (_, FormName::Gone) => {
+            return Err(format!("Nothing of {id} is sent: a digest stands for it already."));
+        }
+        // One message for several items: it stays one, so that no call is parted from its result.
+        (_, FormName::Folded) => {
+            (FormName::Folded, format!("[steps from {id} on: left out at the user's wish; {recall}]"))
+        }
+        (Item::User(_), _) => {
+            return Err("What you wrote is never dropped: the request would lose what it is about. A long \
+                        message is better put into a file and named with @."
+                .to_owned());
+        }
+        (Item::Summary(_), _) => {
+            return Err(
+                "The summary stands for everything that was archived; it cannot be dropped.".to_owned()
+            );
+        }
+        (Item::Reasoning(_), _) => {
+            return Err("Thinking goes back to the server as it came; it leaves when its steps are folded."
+                .to_owned());
+        }
+        (Item::Assistant { text }, _) => {
+            let about = text::one_line(text, 40);
+            (FormName::Pointer, format!("[\"{about}\": left out at the user's wish; {recall}]"))
+        }
+        (Item::ToolCall(_), _) => (FormName::Pointer, serde_json::json!({ "left_out": recall }).to_string()),
+        (Item::ToolResult(result), _) => (FormName::Pointer, tool_result::pointer(id, result)),
+    };
+    if entry.text() == line || estimate::estimate(&line) >= estimate::estimate(entry.text()) {
+        return Err(format!("{id} is already as small as the line that would stand for it."));
+    }
+    let saved = estimate::estimate(entry.text()) - estimate::estimate(&line);
+    Ok(UserEditPlan {
+        batch: Some(Batch::with_texts(vec![(id, Arc::from(line))], form, "drop: by the user")),
+        pin: entry.pinned.then(|| (vec![id], false)),
+        grows_by: 0,
+        said: format!(
+            "{id} is dropped: one line stands for it, about {saved} tokens less. `restore` undoes it."
+        ),
+    })
+}
+
+/// The item whole again, and everything that the same digest stands for: calls and results come back together.
+fn restored(history: &HistoryManager, at: usize) -> Result<UserEditPlan, String> {
+    let entries = history.entries();
+    let id = entries[at].id;
+    let folded = |entry: &Entry| matches!(entry.form(), FormName::Folded | FormName::Gone);
+    let range = if folded(&entries[at]) {
+        let start = (0..=at).rev().find(|&index| entries[index].form() == FormName::Folded).unwrap_or(at);
+        let more = entries[at + 1..].iter().take_while(|entry| entry.form() == FormName::Gone).count();
+        start..at + 1 + more
+    } else {
+        at..at + 1
+    };
+    let part = &entries[range];
+    if part.iter().all(|entry| entry.form() == FormName::Full) {
+        return Err(format!("{id} is sent whole already. `pin` keeps it so."));
+    }
+    let ids: Vec<ItemId> = part.iter().map(|entry| entry.id).collect();
+    let sum = |size: fn(&Entry) -> u32| part.iter().map(|entry| u64::from(size(entry))).sum::<u64>();
+    let grows_by = sum(Entry::full_tokens).saturating_sub(sum(Entry::tokens));
+    let what = match ids.len() {
+        1 => format!("{id} is"),
+        count => format!("{id} and what was folded with it ({count} items) are"),
+    };
+    Ok(UserEditPlan {
+        batch: Some(Batch::plain(ids.clone(), FormName::Full, "restore: by the user")),
+        pin: Some((ids, true)),
+        grows_by,
+        said: format!("{what} sent whole again and pinned, about {grows_by} tokens more."),
+    })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::model::call::ToolCall;
+    use crate::model::envelope::Envelope;
+    use crate::model::item::{ToolResult, UserMessage};
+
+    /// A message, then two calls with their results; #2–#5 are folded into one digest.
+    fn folded() -> HistoryManager {
+        let mut history = HistoryManager::default();
+        let long = "a line of some length\n".repeat(30);
+        history.push(ItemId(1), Arc::new(Item::User(UserMessage::new(&long))), None);
+        for number in [2, 4] {
+            let call_id: Arc<str> = format!("c{number}").into();
+            let call = ToolCall { id: Arc::clone(&call_id), name: "LS".into(), args: "{}".into() };
+            history.push(ItemId(number), Arc::new(Item::ToolCall(call)), None);
+            let envelope = Envelope::success("").with_body("entries", long.clone());
+            let result = ToolResult { call_id, tool: "LS".into(), envelope };
+            history.push(ItemId(number + 1), Arc::new(Item::ToolResult(result)), None);
+        }
+        history.set_form(&[ItemId(2)], FormName::Folded, &["two listings ".repeat(30).into()]);
+        history.set_form(&[3, 4, 5].map(ItemId), FormName::Gone, &[]);
+        history
+    }
+
+    #[test]
+    fn a_digest_is_dropped_as_one_and_comes_back_as_a_whole() {
+        let mut history = folded();
+        let full: u64 = history.entries().iter().map(|entry| u64::from(entry.full_tokens())).sum();
+        let dropped = plan(&history, ContextEdit::Drop, ItemId(2)).unwrap();
+        history.adopt(&dropped.batch.unwrap());
+        assert!(history.entries()[1].text().contains("left out at the user's wish"));
+        assert!(plan(&history, ContextEdit::Drop, ItemId(2)).is_err(), "once is enough");
+        assert!(plan(&history, ContextEdit::Pin, ItemId(4)).is_err(), "nothing of it is sent");
+        // Any of the four brings back all of them.
+        let restored = plan(&history, ContextEdit::Restore, ItemId(4)).unwrap();
+        assert_eq!(restored.pin, Some(([2, 3, 4, 5].map(ItemId).to_vec(), true)));
+        let before = history.tokens();
+        history.adopt(&restored.batch.unwrap());
+        assert_eq!((history.tokens(), history.tokens() - before), (full, restored.grows_by));
+    }
+
+    #[test]
+    fn what_the_person_wrote_stays() {
+        let history = folded();
+        assert!(plan(&history, ContextEdit::Drop, ItemId(1)).unwrap_err().contains("never dropped"));
+        assert!(plan(&history, ContextEdit::Restore, ItemId(1)).unwrap_err().contains("whole already"));
+        assert!(plan(&history, ContextEdit::Pin, ItemId(9)).unwrap_err().contains("not in the window"));
+    }
+}

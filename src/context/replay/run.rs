@@ -1,0 +1,104 @@
+//! Makes every request of a session again from its log and checks each against the fingerprints that were recorded when
+//! it was sent. Needs no network, no prompts and no project: the log holds all of it. Decides nothing, prints nothing.
+
+use super::session_replay::SessionReplay;
+use crate::context::builder::Built;
+use crate::context::ledger::{self, Subject};
+use crate::model::fingerprint::Fingerprint;
+use crate::session::record::{BreakRecord, Record, SentRecord};
+
+/// One request of the session.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Replayed {
+    /// From 1.
+    pub number: u64,
+    /// Estimated tokens, uncalibrated.
+    pub tokens: u64,
+    pub verdict: ReplayCheck,
+    pub broken: Option<BreakRecord>,
+    /// Whether an answer to it was recorded.
+    pub answered: bool,
+}
+
+/// Whether the request made again is the one that was sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ReplayCheck {
+    Same,
+    /// Something differs; in words, the first of it.
+    Differs(String),
+    /// An earlier version of the program sent it and recorded no hash.
+    NoHash,
+}
+
+/// Plays the log; `sink` gets each request that could be made again, with its number.
+pub fn play(records: &[Record], mut sink: impl FnMut(u64, &Built)) -> Vec<Replayed> {
+    let mut logbook = SessionReplay::default();
+    let mut requests: Vec<Replayed> = Vec::new();
+    let mut open = false;
+    for record in records {
+        match record {
+            Record::Sent(sent) => {
+                let built = logbook.build();
+                logbook.take(record);
+                let number = requests.len() as u64 + 1;
+                sink(number, &built);
+                requests.push(Replayed {
+                    number,
+                    tokens: built.ledger.total(),
+                    verdict: compare(&built, sent, &logbook),
+                    broken: sent.broken.clone(),
+                    answered: false,
+                });
+                open = true;
+                continue;
+            }
+            Record::Request(request) => match requests.last_mut().filter(|_| open) {
+                Some(last) => last.answered = true,
+                None => requests.push(Replayed {
+                    number: requests.len() as u64 + 1,
+                    tokens: request.estimated,
+                    verdict: ReplayCheck::NoHash,
+                    broken: None,
+                    answered: true,
+                }),
+            },
+            _ => {}
+        }
+        open &= !matches!(record, Record::Request(_));
+        logbook.take(record);
+    }
+    requests
+}
+
+fn compare(built: &Built, sent: &SentRecord, logbook: &SessionReplay) -> ReplayCheck {
+    // Made from the bytes of the request, not from the figures that the builder carried along.
+    let now = crate::model::fingerprint::Parts::of(&built.request);
+    if now.whole() == sent.hash {
+        return ReplayCheck::Same;
+    }
+    let recorded = logbook.prefix.messages();
+    let first = now.messages.iter().zip(recorded).position(|(now, then)| now != then);
+    let at = match first {
+        Some(at) => at,
+        None if now.messages.len() == recorded.len() => {
+            return ReplayCheck::Differs(
+                "the system prompt, the rules, the schemas or the parameters".to_owned(),
+            );
+        }
+        None => now.messages.len().min(recorded.len()),
+    };
+    ReplayCheck::Differs(name(built, at, recorded))
+}
+
+fn name(built: &Built, at: usize, recorded: &[Fingerprint]) -> String {
+    let rows = &built.ledger.rows[built.ledger.rows.len() - built.request.messages.len()..];
+    let Some(row) = rows.get(at) else {
+        return format!("message {} is missing: {} were sent", at + 1, recorded.len());
+    };
+    let what = match row.subject {
+        Subject::Item(id) => format!("{id}, {}", row.form.as_str()),
+        Subject::Part(name) => name.to_owned(),
+    };
+    let surplus = if at >= recorded.len() { " is too much" } else { "" };
+    format!("message {}{surplus} ({} {what})", at + 1, ledger::LayerId::label(row.layer))
+}

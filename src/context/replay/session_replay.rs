@@ -1,0 +1,124 @@
+//! What a session's log alone tells: the history at each point of it, the fixed parts, what was sent. A resume, a replay
+//! and every look at a stored session go this one way, so that what was sent can always be made again from what was
+//! written. Reads no file and sends nothing.
+
+use std::sync::Arc;
+
+use crate::config::settings::ContextSettings;
+use crate::context::builder::{self, Built};
+use crate::context::history::manager::HistoryManager;
+use crate::context::layer::LayerInputs;
+use crate::context::prefix::Prefix;
+use crate::context::tokens::estimate::Calibration;
+use crate::context::tokens::request_size;
+use crate::context::tokens::tokenizer::Encoding;
+use crate::model::item::ItemId;
+use crate::protocol::ledger::LedgerView;
+use crate::session::record::{ItemRecord, Record};
+
+/// A session as far as its records were taken up.
+#[derive(Clone, Debug)]
+pub struct SessionReplay {
+    pub history: HistoryManager,
+    pub prefix: Prefix,
+    pub calibration: Calibration,
+    /// The number that the next item gets.
+    pub next_id: u64,
+    /// The window to which the server must have cut the last answered request, in tokens.
+    pub cut_to: Option<u64>,
+}
+
+impl Default for SessionReplay {
+    fn default() -> Self {
+        Self {
+            history: HistoryManager::default(),
+            prefix: Prefix::default(),
+            calibration: Calibration::default(),
+            next_id: 1,
+            cut_to: None,
+        }
+    }
+}
+
+impl SessionReplay {
+    /// All of a log.
+    pub fn of(records: &[Record]) -> Self {
+        let mut logbook = Self::default();
+        for record in records {
+            logbook.take(record);
+        }
+        logbook
+    }
+
+    /// Takes up one record. Returns whether it counts: a damaged log may repeat or reorder items.
+    pub fn take(&mut self, record: &Record) -> bool {
+        self.prefix.take(record);
+        match record {
+            Record::Item(item) => return self.take_item(item),
+            Record::Forms { items, form, texts, .. } => {
+                self.history.set_form(items, *form, texts);
+            }
+            Record::Archive { before, id, summary, .. } => {
+                let id = id.unwrap_or(ItemId(self.next_id));
+                self.next_id = self.next_id.max(id.0 + 1);
+                self.history.archive(*before, id, summary.clone());
+            }
+            Record::Unarchive {} => self.history.unarchive(),
+            Record::Rewind { to } => self.history.rewind(*to),
+            Record::Revive { rewind } => self.history.revive(*rewind),
+            Record::Pin { items, pinned } => {
+                for id in items {
+                    self.history.pin(*id, *pinned);
+                }
+            }
+            Record::Request(request) => {
+                self.history.count_request();
+                if let Some(usage) = &request.usage {
+                    self.cut_to = self.calibration.report(request.estimated, request.counted, usage.input);
+                }
+            }
+            // What was learned of one model's tokenizer says nothing of another's.
+            Record::Model { .. } => self.calibration = Calibration::default(),
+            Record::TurnEnd { .. } => self.history.end_turn(),
+            Record::Meta(_) | Record::Frame(_) | Record::Sent(_) | Record::Beside { .. } => {}
+        }
+        true
+    }
+
+    fn take_item(&mut self, record: &ItemRecord) -> bool {
+        let counts =
+            record.id.0 >= self.next_id || !self.history.entries().iter().any(|entry| entry.id >= record.id);
+        if counts {
+            self.next_id = self.next_id.max(record.id.0 + 1);
+            self.history.push(record.id, Arc::clone(&record.item), Some(record.tokens));
+        }
+        counts
+    }
+
+    /// The request that these records make.
+    pub fn build(&self) -> Built {
+        builder::build(&LayerInputs { parts: self.prefix.parts(), history: &self.history })
+    }
+
+    /// The ledger of that request as users see it: counted where the model's tokenizer is loaded.
+    pub fn ledger(&self, settings: &ContextSettings) -> LedgerView {
+        let mut parts = self.prefix.parts().clone();
+        let mut history = self.history.clone();
+        if let Some(encoding) = self.encoding() {
+            history.refine(|_, message| request_size::exact_message(message, encoding));
+            parts.schemas.refine(|_, specs| request_size::exact_schemas(specs, encoding));
+            for part in
+                [Some(&mut parts.system), parts.law.as_mut(), parts.recap.as_mut()].into_iter().flatten()
+            {
+                part.refine(|_, text| request_size::exact_block(text, encoding));
+            }
+        }
+        let built = builder::build(&LayerInputs { parts: &parts, history: &history });
+        built.ledger.view(&history, settings, &self.calibration, self.prefix.sums())
+    }
+
+    /// The tokenizer of the model that was asked last, if it is public.
+    pub fn encoding(&self) -> Option<Encoding> {
+        Encoding::of_model(&self.prefix.parts().params.model)
+    }
+}

@@ -1,0 +1,190 @@
+//! What occurred in the log, in a form in which names can be looked up: paths with one kind of slash, arguments as the
+//! strings that they hold, listings joined with the folder that they list. Pure.
+
+use serde_json::Value;
+
+use crate::model::item::Item;
+
+/// What a set of items says. Each text is one item, so that it can be asked whether two names occur together.
+#[derive(Clone, Debug, Default)]
+pub struct Grounding {
+    texts: Vec<String>,
+    /// Absolute, without a slash at the end; what follows it may stand in the log by itself.
+    workspace: Option<String>,
+}
+
+impl Grounding {
+    /// The evidence of `items`, and of `facts` that were recorded about earlier ones.
+    pub fn gather<'a>(items: impl IntoIterator<Item = &'a Item>, facts: &str) -> Self {
+        let mut evidence = Self { texts: vec![plain(facts)], workspace: None };
+        for item in items {
+            evidence.take(item);
+        }
+        evidence
+    }
+
+    fn take(&mut self, item: &Item) {
+        let mut text = String::new();
+        let mut add = |part: &str| {
+            text.push_str(part);
+            text.push('\n');
+        };
+        match item {
+            Item::User(message) => {
+                add(&message.wire());
+                if let Some((_, rest)) = message.wire().split_once("Workspace: ") {
+                    let folder = rest.split(". ").next().unwrap_or_default().trim_end_matches('/');
+                    self.workspace.get_or_insert(plain(folder).trim().to_owned());
+                }
+            }
+            Item::Assistant { text } => add(text),
+            Item::Reasoning(reasoning) => add(&reasoning.text),
+            Item::ToolCall(call) => {
+                add(&call.name);
+                match call.parsed_args() {
+                    Ok(args) => strings(&args, &mut add),
+                    Err(_) => add(&call.args),
+                }
+            }
+            Item::ToolResult(result) => {
+                add(&result.envelope.wire());
+                for (_, value) in &result.envelope.data {
+                    strings(value, &mut add);
+                }
+                for joined in listed(&result.tool, &result.envelope.data, &result.envelope.body) {
+                    add(&joined);
+                }
+            }
+            Item::Summary(summary) => add(&summary.text),
+        }
+        self.texts.push(plain(&text));
+    }
+
+    /// Whether a name (in [`plain`] form) stands somewhere as a whole: not as a part of a longer one.
+    pub fn has(&self, name: &str) -> bool {
+        self.stands(name)
+            || self
+                .workspace
+                .as_deref()
+                .and_then(|folder| name.strip_prefix(folder))
+                .and_then(|rest| rest.strip_prefix('/'))
+                .is_some_and(|rest| !rest.is_empty() && self.stands(rest))
+    }
+
+    fn stands(&self, name: &str) -> bool {
+        self.texts.iter().any(|text| occurs(text, name))
+    }
+
+    /// Whether all `names` stand in one item.
+    pub fn together(&self, names: &[&str]) -> bool {
+        self.texts.iter().any(|text| names.iter().all(|name| occurs(text, name)))
+    }
+}
+
+fn strings(value: &Value, add: &mut impl FnMut(&str)) {
+    match value {
+        Value::String(text) => add(text),
+        Value::Array(values) => values.iter().for_each(|value| strings(value, add)),
+        Value::Object(values) => values.values().for_each(|value| strings(value, add)),
+        _ => {}
+    }
+}
+
+/// Names of a listing with the folder in front that the listing leaves out.
+fn listed(tool: &str, data: &serde_json::Map<String, Value>, body: &str) -> Vec<String> {
+    let text = |key: &str| data.get(key).and_then(Value::as_str);
+    let mut folders: Vec<String> = Vec::new();
+    let mut names: Vec<&str> = Vec::new();
+    match tool {
+        "LS" => {
+            folders.extend(text("path").map(str::to_owned));
+            names.extend(body.lines());
+        }
+        "Bash" => {
+            let command = text("command").unwrap_or_default();
+            let cwd = text("cwd").filter(|cwd| *cwd != ".");
+            let words =
+                || command.split(|c: char| c.is_whitespace() || matches!(c, ';' | '&' | '|' | '"' | '\''));
+            folders.extend(cwd.map(str::to_owned));
+            let lists = words().any(|word| matches!(word, "ls" | "cd"));
+            if lists {
+                folders.extend(
+                    words().filter(|word| word.len() > 1 && !word.starts_with('-')).map(str::to_owned),
+                );
+            }
+            if cwd.is_some() || lists {
+                names.extend(words());
+                names.extend(body.lines().take(2_000));
+            }
+        }
+        _ => {}
+    }
+    let mut joined = Vec::new();
+    for folder in folders.iter().take(8) {
+        let folder = folder.trim_end_matches('/');
+        for name in &names {
+            // The last word of a line is the name in every way of listing.
+            for name in [name.split_whitespace().next(), name.split_whitespace().last()].into_iter().flatten()
+            {
+                if name.len() > 1 && !name.starts_with(['/', '-']) && joined.len() < 10_000 {
+                    joined.push(format!("{folder}/{name}"));
+                }
+            }
+        }
+    }
+    joined
+}
+
+/// A text as names are compared: one kind of slash, no quotes, no line breaks or runs of blanks, no `./`.
+pub fn plain(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push(' ');
+    for c in text.chars() {
+        match c {
+            '\\' => out.push('/'),
+            '"' | '\'' | '`' | '\u{201c}' | '\u{201d}' | '\u{2018}' | '\u{2019}' => {}
+            c if c.is_whitespace() => {
+                if !out.ends_with(' ') {
+                    out.push(' ');
+                }
+            }
+            '/' if out.ends_with(" .") || out.ends_with("/.") => {
+                out.pop();
+            }
+            '/' if out.ends_with('/') => {}
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+fn occurs(text: &str, name: &str) -> bool {
+    let name = name.trim();
+    if name.is_empty() {
+        return true;
+    }
+    let word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
+    let starts_as_word = name.starts_with(|c| word(c) || c == '.');
+    let starts_at_root = name.starts_with('/');
+    let ends_as_word = name.ends_with(word);
+    text.match_indices(name).any(|(at, _)| {
+        let before = text[..at].chars().next_back();
+        let mut behind = text[at + name.len()..].chars();
+        let (next, after) = (behind.next(), behind.next());
+        // Of `a.rs`, `data.rs` says nothing; of `/tmp/a.rs`, `/var/tmp/a.rs` neither.
+        let free_before = match before {
+            Some(c) if starts_at_root => !(word(c) || matches!(c, '/' | '.' | '~' | '}')),
+            Some(c) if starts_as_word => !(word(c) || c == '.' && name.contains('/')),
+            _ => true,
+        };
+        // `src/lib` is not `src/lib.rs`, but may end a sentence.
+        let free_behind = match next {
+            Some('.') if ends_as_word && (name.contains('/') || name.contains('.')) => {
+                !after.is_some_and(word)
+            }
+            Some(c) if ends_as_word => !word(c),
+            _ => true,
+        };
+        free_before && free_behind
+    })
+}

@@ -1,0 +1,7 @@
+//! Old rounds as a summary: written by a model, checked against the log, with the facts beside it.
+
+pub mod compressor;
+pub mod grounding;
+pub mod merge;
+pub mod state_block;
+pub mod verify;

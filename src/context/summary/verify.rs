@@ -1,0 +1,330 @@
+//! Checks a model-written summary against the log: a path, command or test name that never occurred there is struck out.
+//! Everything in code marks or code blocks counts as a name, and so does every word that looks like a path or a test;
+//! letters that only look like others don't deceive it. Plain words stay.
+
+use std::sync::LazyLock;
+
+use regex::{Captures, Regex};
+
+use super::grounding::{Grounding, plain};
+
+/// What a struck-out name is replaced by.
+pub const STRUCK: &str = "[struck out: not in the log]";
+
+/// Code in back-ticks; a command with a flag; any other run of characters that may be a name.
+static PIECES: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(concat!(
+        r"(?P<code>``[^\n]+?``|`[^`\n]+`)",
+        r"|(?P<command>\b(?:cargo|npm|npx|pnpm|yarn|bun|pytest|python3?|pip3?|git|docker|kubectl|make|go|mvn|gradle|node|tox|ruff|mypy|eslint|tsc|jest|vitest|rustc|gcc|clang|bash|sh|uv)(?: [\w:./=@-]+){0,6}? --?[A-Za-z][^\s`,;)]*(?: --?[A-Za-z][^\s`,;)]*)*)",
+        r#"|(?P<word>[^\s`"'<>()\[\]{},;|*“”‘’«»]+)"#,
+    ))
+    .ok()
+});
+
+/// How a place in a file is given behind its path.
+static PLACE: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"(?::\d+(?:[-:]\d+)*|#L\d+(?:-L?\d+)?|\(\d+(?:,\d+)?\)|@\d+)$").ok());
+
+const ENDINGS: &str = " rs py pyi js mjs cjs ts tsx jsx vue svelte go java kt kts scala c h cc cpp cxx hpp hh cs swift rb \
+                       php pl lua ex exs erl hs ml clj dart zig nim jl r m mm md mdx rst txt toml json jsonl yaml yml \
+                       xml html htm css scss sass less sh bash zsh fish ps1 bat cmd cfg conf ini env lock sql proto \
+                       graphql gradle cmake mk tf hcl csv tsv log snap patch diff ipynb svg png jpg gif pdf zip gz tar \
+                       so dll exe whl jar properties plist service ";
+
+const BARE_FILES: [&str; 12] = [
+    "makefile",
+    "dockerfile",
+    "justfile",
+    "rakefile",
+    "gemfile",
+    "procfile",
+    "jenkinsfile",
+    "vagrantfile",
+    "gnumakefile",
+    "containerfile",
+    "pipfile",
+    "brewfile",
+];
+
+/// Two words with a slash that are language and not a path.
+const PAIRS: &str = " and/or read/write i/o input/output client/server yes/no tcp/ip ci/cd on/off true/false pass/fail \
+                     before/after start/stop up/down n/a w/o get/set add/remove request/response key/value left/right \
+                     success/failure start/end open/close enable/disable his/her he/she import/export encode/decode ";
+
+/// `summary` with every name that the evidence does not know struck out, and how many were.
+pub fn strike_unknown(summary: &str, evidence: &Grounding) -> (String, usize) {
+    let mut struck = 0;
+    let mut out = String::with_capacity(summary.len());
+    let mut fence: Option<&str> = None;
+    for line in summary.split_inclusive('\n') {
+        let trimmed = line.trim();
+        let mark = ["```", "~~~"].into_iter().find(|mark| trimmed.starts_with(mark));
+        match (fence, mark) {
+            (None, Some(mark)) => {
+                // Words behind the mark name a language, or a file.
+                let label = trimmed.trim_start_matches(['`', '~']).trim();
+                let known = label.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '#'))
+                    || known_name(label, evidence);
+                if known {
+                    out.push_str(line)
+                } else {
+                    out.push_str(&format!("{mark}\n"))
+                }
+                struck += usize::from(!known);
+                fence = Some(mark);
+            }
+            (Some(open), Some(mark)) if open == mark => {
+                out.push_str(line);
+                fence = None;
+            }
+            (Some(_), _) => {
+                if trimmed.is_empty()
+                    || trimmed.starts_with('#') && !looks_like_name(trimmed)
+                    || known_code(trimmed, evidence)
+                {
+                    out.push_str(line);
+                } else {
+                    struck += 1;
+                    out.push_str(STRUCK);
+                    out.push_str(if line.ends_with('\n') { "\n" } else { "" });
+                }
+            }
+            (None, None) => out.push_str(&strike_line(line, evidence, &mut struck)),
+        }
+    }
+    (out, struck)
+}
+
+fn strike_line(line: &str, evidence: &Grounding, struck: &mut usize) -> String {
+    let Some(pieces) = PIECES.as_ref() else { return line.to_owned() };
+    let clean = pieces.replace_all(line, |found: &Captures<'_>| {
+        let whole = found.get(0).map_or("", |whole| whole.as_str());
+        if let Some(code) = found.name("code") {
+            let inner = code.as_str().trim_matches('`').trim();
+            if known_code(inner, evidence) {
+                return whole.to_owned();
+            }
+        } else if let Some(command) = found.name("command") {
+            let command = command.as_str().trim_end_matches(['.', ':', '!', '?']);
+            if known_code(command, evidence) {
+                return whole.to_owned();
+            }
+        } else {
+            let word = whole.trim_matches(['.', ':', '!', '?', '_', '~', '=', '→', '…', '#', '$', '&']);
+            let word = if whole.starts_with(['.', '~']) {
+                whole.trim_end_matches(['.', ':', '!', '?', '_', '~'])
+            } else {
+                word
+            };
+            if !looks_like_name(word) || known_name(word, evidence) {
+                return whole.to_owned();
+            }
+        }
+        *struck += 1;
+        STRUCK.to_owned()
+    });
+    clean.into_owned()
+}
+
+/// Whether code, a command or a name in code marks occurred.
+fn known_code(code: &str, evidence: &Grounding) -> bool {
+    let code = code.strip_prefix("$ ").or_else(|| code.strip_prefix("> ")).unwrap_or(code).trim();
+    let code = code.trim_end_matches(['.', ',', ';', ':']);
+    if known_name(code, evidence) {
+        return true;
+    }
+    // `a && b` and `a | b` are commands that may have been run one by one.
+    let parts: Vec<&str> =
+        code.split(['|', ';', '&']).map(str::trim).filter(|part| !part.is_empty()).collect();
+    parts.len() > 1 && parts.iter().all(|part| known_name(part, evidence))
+}
+
+/// Whether one name occurred: as it is, without its place, as `path::name` whose parts occur together.
+fn known_name(name: &str, evidence: &Grounding) -> bool {
+    let whole = plain(name);
+    let whole = whole.trim();
+    if whole.is_empty() || evidence.has(whole) {
+        return true;
+    }
+    let bare = PLACE.as_ref().map_or(whole.into(), |place| place.replace(whole, ""));
+    let bare = bare.trim_end_matches("()").trim_end_matches(['/', '.', ',', ';', ':']).trim();
+    if bare.is_empty() {
+        return false;
+    }
+    if evidence.has(bare) {
+        return true;
+    }
+    let parts: Vec<&str> = bare.split("::").filter(|part| !part.is_empty()).collect();
+    parts.len() > 1 && evidence.together(&parts)
+}
+
+/// Whether a word outside of code marks is a path, a file or a test.
+fn looks_like_name(word: &str) -> bool {
+    let shape = skeleton(word);
+    let letters = shape.chars().any(char::is_alphabetic);
+    if !letters || shape.chars().count() < 2 {
+        return false;
+    }
+    let lower = shape.to_ascii_lowercase();
+    if lower.contains('/') || lower.contains('\\') {
+        return !PAIRS.contains(&format!(" {lower} "));
+    }
+    if lower.contains("::") || BARE_FILES.contains(&lower.as_str()) {
+        return true;
+    }
+    let bare = PLACE.as_ref().map_or(lower.as_str().into(), |place| place.replace(&lower, ""));
+    if let Some((stem, ending)) = bare.rsplit_once('.')
+        && !ending.is_empty()
+        && ENDINGS.contains(&format!(" {ending} "))
+        && (stem.is_empty() || stem.chars().any(char::is_alphanumeric))
+        && !matches!(&*bare, "node.js" | "next.js" | "vue.js" | "three.js" | "express.js")
+    {
+        return true;
+    }
+    if bare.starts_with('.') && bare.len() > 3 {
+        return true;
+    }
+    let test = |part: &str| matches!(part, "test" | "tests" | "spec" | "should");
+    let snake: Vec<&str> = bare.split('_').filter(|part| !part.is_empty()).collect();
+    let camel = shape.starts_with("Test") && shape[4..].starts_with(|c: char| c.is_ascii_uppercase())
+        || (shape.ends_with("Test") || shape.ends_with("Tests") || shape.ends_with("Spec"))
+            && shape.len() > 5;
+    snake.len() > 1 && snake.iter().any(|part| test(part)) || camel
+}
+
+/// The word as it looks: letters and signs of other scripts that look like ASCII, as ASCII; invisible ones gone.
+fn skeleton(word: &str) -> String {
+    word.chars()
+        .filter(|c| !matches!(*c, '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{2064}' | '\u{feff}' | '\u{ad}' | '\u{fe00}'..='\u{fe0f}'))
+        .map(|c| match c {
+            '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(c) - 0xfee0).unwrap_or(c),
+            '⁄' | '∕' | '╱' | '⧸' | '⟋' | '⼃' => '/',
+            '∖' | '⧵' | '╲' | '﹨' => '\\',
+            '․' | '‧' | '·' | '。' | '｡' | '٠' | '۰' => '.',
+            '‐' | '‑' | '‒' | '–' | '−' => '-',
+            '∶' | 'ː' | '꞉' => ':',
+            'а' => 'a',
+            'е' => 'e',
+            'о' | 'ο' | 'օ' => 'o',
+            'р' | 'ρ' => 'p',
+            'с' | 'ϲ' => 'c',
+            'у' => 'y',
+            'х' => 'x',
+            'і' | 'ι' | 'ı' => 'i',
+            'ј' => 'j',
+            'ѕ' => 's',
+            'һ' => 'h',
+            'ԁ' => 'd',
+            'ⅼ' | 'ӏ' => 'l',
+            'ɡ' => 'g',
+            'ᴍ' | 'м' => 'm',
+            'т' | 'τ' => 't',
+            'к' | 'κ' => 'k',
+            'п' => 'n',
+            'ν' => 'v',
+            'ѡ' => 'w',
+            c => c,
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::call::ToolCall;
+    use crate::model::envelope::Envelope;
+    use crate::model::item::{Item, ToolResult, UserMessage};
+
+    fn evidence() -> Grounding {
+        let mut first = UserMessage::new("fix src/a.rs, see \"docs/my plan.md\" and 文書/設計.md");
+        first.injected.push("<system-reminder>Workspace: /home/u/proj. linux</system-reminder>".into());
+        let call =
+            |args: &str| Item::ToolCall(ToolCall { id: "c".into(), name: "Bash".into(), args: args.into() });
+        let result = |tool: &str, envelope: Envelope| {
+            Item::ToolResult(ToolResult { call_id: "c".into(), tool: tool.into(), envelope })
+        };
+        let items = [
+            Item::User(first),
+            call(r#"{"command":"cargo test --lib parse_all && grep -n \"foo bar\" src/mylib.rs"}"#),
+            result(
+                "LS",
+                Envelope::success("").with("path", "src/deep").with_body("entries", "one.rs\nMakefile\nsub/"),
+            ),
+            result(
+                "Read",
+                Envelope::success("").with("path", "tests/x.py").with_body("content", "1\tdef test_y():"),
+            ),
+            result(
+                "Bash",
+                Envelope::success("")
+                    .with("command", "cargo test")
+                    .with_body("output", "test parser::tests::works ... ok"),
+            ),
+            call(r#"{"path":"win\\dir\\b.c"}"#),
+        ];
+        Grounding::gather(items.iter(), "Files edited: lib/kept.ts")
+    }
+
+    #[test]
+    fn real_names_are_never_struck() {
+        for text in [
+            "Edited `src/a.rs:10`, ./src/a.rs, \"src/a.rs\", **src/a.rs**, (src/a.rs:3:7) and src/a.rs#L10-L12.",
+            "See /home/u/proj/src/a.rs and `docs/my plan.md`, 文書/設計.md.",
+            "Ran `cargo test --lib parse_all`; `grep -n 'foo bar' src/mylib.rs` and $ cargo test",
+            "Read src/deep/one.rs, `src/deep/Makefile`, tests/x.py::test_y; parser::tests::works passes, test_y too.",
+            "win/dir/b.c and win\\dir\\b.c; lib/kept.ts and/or I/O, 3/5, e.g. Node.js v1.2",
+            "```sh\n$ cargo test --lib parse_all\n# run it\n```\n",
+            "Plain words stay: tests pass, the parser works. `parse_all()` too.",
+        ] {
+            assert_eq!(strike_unknown(text, &evidence()), (text.to_owned(), 0));
+        }
+    }
+
+    #[test]
+    fn planted_names_are_always_struck() {
+        for name in [
+            "`src/ghost.rs`",
+            "src/ghost.rs",
+            "src/ghost.rs:12",
+            "./src/ghost.rs",
+            "/home/u/proj/src/ghost.rs",
+            "/etc/src/a.rs",
+            "src\\ghost.rs",
+            "C:\\work\\ghost.rs",
+            "src/ghost",
+            "ghost/a.rs",
+            "lib.rs",
+            "**ghost.py**",
+            "Ghost.java",
+            "Dockerfile",
+            "`Ghostfile`",
+            "tests/x.py::test_ghost",
+            "tests/ghost.py::test_y",
+            "parser::tests::ghost_case",
+            "test_ghost_case",
+            "TestGhostCase",
+            "`cargo fly`",
+            "``cargo fly``",
+            "cargo fly --fast",
+            "[the file](src/ghost.md)",
+            "\u{201c}src/ghost.rs\u{201d}",
+            "src/\u{0430}.rs",
+            "src\u{2215}ghost.rs",
+            "src/a\u{200b}.rs",
+            "ghost\u{2024}rs",
+            "src/ａ.rs",
+            ".ghostrc",
+        ] {
+            let (clean, struck) = strike_unknown(&format!("We changed {name} today."), &evidence());
+            assert_eq!(struck, 1, "{name}: {clean}");
+            assert!(
+                !clean.contains("ghost") && clean.contains(STRUCK) && clean.ends_with("today."),
+                "{name}: {clean}"
+            );
+        }
+        let (clean, struck) =
+            strike_unknown("```\ncargo fly --fast\ncat src/ghost.rs\ncargo test\n```\nend", &evidence());
+        assert_eq!((clean.matches(STRUCK).count(), struck), (2, 2), "{clean}");
+        assert!(clean.contains("\ncargo test\n"), "{clean}");
+    }
+}

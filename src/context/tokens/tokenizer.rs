@@ -1,0 +1,138 @@
+//! The exact count for models whose tokenizer is public: its tables take a third of a second and some 46 MB to
+//! load, so they are loaded on a thread of their own (`agent/counter.rs`), once per process and only when such a
+//! model is used. Until then, and for all other models, `tokens::estimate` stands in.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::OnceLock;
+
+use tiktoken_rs::CoreBPE;
+
+use crate::base::text;
+
+/// The longest piece that is given to the tokenizer at once, in bytes. Its cost grows faster than linearly in long runs
+/// without a break, and runs of a million blanks overflow the stack of its regex engine.
+const PIECE_BYTES: usize = 4 << 10;
+
+/// Bytes that one count may look at; a longer text is judged by evenly spaced samples of this size in all.
+const COUNTED_BYTES: usize = 256 << 10;
+
+/// A public tokenizer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Encoding {
+    O200k,
+    Cl100k,
+}
+
+impl Encoding {
+    /// The tokenizer of a model by its name, with or without a vendor's prefix; `None` where it is not public.
+    pub fn of_model(model: &str) -> Option<Self> {
+        let name = model.rsplit('/').next().unwrap_or(model).to_ascii_lowercase();
+        let starts = |prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));
+        if starts(&["gpt-4o", "gpt-4.1", "gpt-4.5", "gpt-5", "gpt-oss", "o1", "o3", "o4", "chatgpt", "codex"])
+        {
+            Some(Self::O200k)
+        } else if starts(&["gpt-4", "gpt-3.5"]) {
+            Some(Self::Cl100k)
+        } else {
+            None
+        }
+    }
+
+    fn slot(self) -> &'static OnceLock<Option<CoreBPE>> {
+        static O200K: OnceLock<Option<CoreBPE>> = OnceLock::new();
+        static CL100K: OnceLock<Option<CoreBPE>> = OnceLock::new();
+        match self {
+            Self::O200k => &O200K,
+            Self::Cl100k => &CL100K,
+        }
+    }
+
+    /// Loads the tables; blocks for as long as that takes. Later calls return at once.
+    pub fn load(self) {
+        self.slot().get_or_init(|| {
+            match self {
+                Self::O200k => tiktoken_rs::o200k_base(),
+                Self::Cl100k => tiktoken_rs::cl100k_base(),
+            }
+            .ok()
+        });
+    }
+
+    /// Tokens of `text`; `None` while the tables are not loaded or where the tokenizer fails. Bounded work: a text of
+    /// more than 256 KiB is sampled.
+    pub fn count(self, text: &str) -> Option<u32> {
+        let bpe = self.slot().get()?.as_ref()?;
+        let pieces = pieces(text);
+        let every = text.len().div_ceil(COUNTED_BYTES).max(1);
+        let mut bytes = 0u64;
+        let mut tokens = 0u64;
+        for piece in pieces.iter().step_by(every) {
+            // The tokenizer unwraps the failures of its regex engine.
+            tokens += catch_unwind(AssertUnwindSafe(|| bpe.count_ordinary(piece))).ok()? as u64;
+            bytes += piece.len() as u64;
+        }
+        if every > 1 && bytes > 0 {
+            tokens = (u128::from(tokens) * text.len() as u128 / u128::from(bytes)) as u64;
+        }
+        Some(u32::try_from(tokens).unwrap_or(u32::MAX))
+    }
+}
+
+/// A text in pieces of bounded size, cut in front of a line or a blank where there is one: tokens rarely span those.
+fn pieces(whole: &str) -> Vec<&str> {
+    let mut pieces = Vec::with_capacity(whole.len() / PIECE_BYTES + 1);
+    let mut rest = whole;
+    while rest.len() > PIECE_BYTES {
+        let limit = text::floor_boundary(rest, PIECE_BYTES);
+        let late = text::floor_boundary(rest, PIECE_BYTES / 2);
+        let cut = rest.as_bytes()[late..limit]
+            .iter()
+            .rposition(|byte| *byte == b'\n')
+            .map(|at| late + at + 1)
+            .or_else(|| {
+                rest.as_bytes()[late..limit].iter().rposition(|byte| *byte == b' ').map(|at| late + at)
+            })
+            .unwrap_or(limit);
+        let (piece, tail) = rest.split_at(cut);
+        pieces.push(piece);
+        rest = tail;
+    }
+    pieces.push(rest);
+    pieces
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_public_tokenizers_are_named() {
+        assert_eq!(Encoding::of_model("gpt-5-mini"), Some(Encoding::O200k));
+        assert_eq!(Encoding::of_model("openai/gpt-4o"), Some(Encoding::O200k));
+        assert_eq!(Encoding::of_model("gpt-4-turbo"), Some(Encoding::Cl100k));
+        assert_eq!(Encoding::of_model("claude-sonnet-4-5"), None);
+        assert_eq!(Encoding::of_model("qwen3-coder"), None);
+    }
+
+    #[test]
+    fn pieces_are_the_text() {
+        for text in ["", "short", &"word ".repeat(9_000), &"漢字".repeat(9_000), &"x".repeat(20_000)] {
+            assert_eq!(pieces(text).concat(), text);
+            assert!(pieces(text).iter().all(|piece| piece.len() <= PIECE_BYTES));
+        }
+    }
+
+    #[test]
+    fn adversarial_text_is_counted_in_bounded_pieces() {
+        Encoding::O200k.load();
+        let code = "fn main() { println!(\"hello, {}\", name); }\n".repeat(1_000);
+        let exact = tiktoken_rs::o200k_base().unwrap().count_ordinary(&code) as f64;
+        let counted = f64::from(Encoding::O200k.count(&code).unwrap());
+        assert!((counted / exact - 1.0).abs() < 0.01, "{counted} of {exact}");
+        for letter in [" ", "\t", "a", "漢", "\u{200b}"] {
+            let text = letter.repeat((1 << 20) / letter.len());
+            assert!(Encoding::O200k.count(&text).unwrap() > 1_000, "{letter:?}");
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! The history between runs: read once, kept in the project's state folder, continued where git went on. A damaged
+//! file is read anew from git.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use super::git::{self, LogRead, MAX_COMMITS, Stretch};
+use super::history::{Commit, History};
+use crate::evidence::index::codec::{Cursor, Damaged, put_bytes, put_number};
+use crate::evidence::index::pages::{PageReader, PageWriter};
+
+const FILE: &str = "history.bin";
+/// Changes with every change of the layout or of how words are made.
+const LAYOUT: u64 = 2;
+/// Commits read before they are kept: what an interrupted run has to read again.
+const SLICE: usize = 1_000;
+/// After this much time the rest is left to the next run.
+const PATIENCE: Duration = Duration::from_secs(8);
+
+/// The history of the folder `root`, kept in `folder`. In a large repository the first runs know only the newest part.
+pub fn refreshed(root: &Path, folder: &Path) -> History {
+    let kept = read(&folder.join(FILE)).ok();
+    let Some(head) = git::head(root) else { return History::default() };
+    let older = kept.filter(|kept| kept.head == head || git::is_ancestor(root, &kept.head));
+    let mut history = match older {
+        Some(history) if history.head == head => history,
+        older => match begun(root, &head, older.as_ref()) {
+            Some(history) => keep(folder, history),
+            // Git was interrupted: what is known is better than nothing, and the next run tries again.
+            None => return older.unwrap_or_default(),
+        },
+    };
+    let start = Instant::now();
+    while let Some((from, read)) = history.rest.clone()
+        && let Some(patience) = PATIENCE.checked_sub(start.elapsed())
+    {
+        let stretch = Stretch { from: &from, since: None, skip: read, limit: SLICE };
+        let Some(told) = git::log(root, stretch, patience) else { break };
+        history.extend(&told.entries, MAX_COMMITS);
+        history.rest = rest(&history, from, read, &told);
+        history = keep(folder, history);
+    }
+    history
+}
+
+/// The newest commits, joined to what was known before.
+fn begun(root: &Path, head: &str, older: Option<&History>) -> Option<History> {
+    let since = older.map(|older| older.head.as_str());
+    let told = git::log(root, Stretch { from: head, since, skip: 0, limit: SLICE }, PATIENCE)?;
+    if told.cut && older.is_some() {
+        return None;
+    }
+    // Too much is new: what was known before would leave a gap.
+    let older = older.filter(|_| told.entries.len() < SLICE);
+    let mut history = History::gather(head, &told.entries, older, MAX_COMMITS);
+    if older.is_none() {
+        history.rest = rest(&history, head.to_owned(), 0, &told);
+    }
+    Some(history)
+}
+
+fn rest(history: &History, from: String, read: usize, told: &LogRead) -> Option<(String, usize)> {
+    let more = told.cut || told.entries.len() == SLICE;
+    (more && history.commits.len() < MAX_COMMITS).then_some((from, read + told.entries.len()))
+}
+
+fn keep(folder: &Path, history: History) -> History {
+    // Without the file the next run only reads git again.
+    let _ = write(folder, &history);
+    history
+}
+
+fn write(folder: &Path, history: &History) -> io::Result<()> {
+    fs::create_dir_all(folder)?;
+    let mut bytes = Vec::new();
+    put_number(&mut bytes, LAYOUT);
+    put_bytes(&mut bytes, history.head.as_bytes());
+    for names in [&history.terms, &history.files] {
+        put_number(&mut bytes, names.len() as u64);
+        for name in names {
+            put_bytes(&mut bytes, name.as_bytes());
+        }
+    }
+    put_number(&mut bytes, history.commits.len() as u64);
+    for commit in &history.commits {
+        put_number(&mut bytes, commit.time_s);
+        put_number(&mut bytes, commit.terms.len() as u64);
+        let mut last = 0;
+        for (term, times) in &commit.terms {
+            put_number(&mut bytes, u64::from(term - last));
+            put_number(&mut bytes, u64::from(*times));
+            last = *term;
+        }
+        put_number(&mut bytes, commit.files.len() as u64);
+        for file in &commit.files {
+            put_number(&mut bytes, u64::from(*file));
+        }
+    }
+    put_number(&mut bytes, history.moved.len() as u64);
+    for (old, now) in &history.moved {
+        put_bytes(&mut bytes, old.as_bytes());
+        put_bytes(&mut bytes, now.as_bytes());
+    }
+    let (from, read) = history.rest.as_ref().map_or(("", 0), |(from, read)| (from.as_str(), *read));
+    put_bytes(&mut bytes, from.as_bytes());
+    put_number(&mut bytes, read as u64);
+    let temporary = temporary(folder);
+    let mut pages = PageWriter::create(&temporary)?;
+    pages.write(&bytes)?;
+    pages.finish()?;
+    fs::rename(&temporary, folder.join(FILE)).inspect_err(|_| {
+        let _ = fs::remove_file(&temporary);
+    })
+}
+
+fn temporary(folder: &Path) -> PathBuf {
+    folder.join(format!("{FILE}.{:x}-{:08x}", std::process::id(), fastrand::u32(..)))
+}
+
+fn read(path: &Path) -> Result<History, Damaged> {
+    let pages = PageReader::open(path)?;
+    let bytes = pages.read(0, pages.length())?;
+    let mut cursor = Cursor::new(&bytes);
+    if cursor.number()? != LAYOUT {
+        return Err(Damaged);
+    }
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).map_err(|_| Damaged);
+    let mut history = History { head: text(cursor.bytes()?)?, ..History::default() };
+    for names in [&mut history.terms, &mut history.files] {
+        for _ in 0..cursor.number()? {
+            names.push(text(cursor.bytes()?)?);
+        }
+    }
+    for _ in 0..cursor.number()? {
+        let mut commit = Commit { time_s: cursor.number()?, ..Commit::default() };
+        let mut last = 0_u32;
+        for _ in 0..cursor.number()? {
+            last = last.checked_add(cursor.small()?).ok_or(Damaged)?;
+            commit.terms.push((last, cursor.small()?));
+        }
+        for _ in 0..cursor.number()? {
+            commit.files.push(cursor.small()?);
+        }
+        let files = history.files.len() as u32;
+        if last as usize >= history.terms.len().max(1) || commit.files.iter().any(|file| *file >= files) {
+            return Err(Damaged);
+        }
+        history.commits.push(commit);
+    }
+    for _ in 0..cursor.number()? {
+        let old = text(cursor.bytes()?)?;
+        history.moved.insert(old, text(cursor.bytes()?)?);
+    }
+    let from = text(cursor.bytes()?)?;
+    let read = cursor.small()? as usize;
+    history.rest = (!from.is_empty()).then_some((from, read));
+    Ok(history)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::evidence::commits::git::LogEntry;
+
+    #[test]
+    fn what_is_kept_comes_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let entry = |id: &str, message: &str, files: &[&str]| LogEntry {
+            id: id.into(),
+            time_s: 9,
+            message: message.into(),
+            files: files.iter().map(|file| (*file).to_owned()).collect(),
+            moved: Vec::new(),
+        };
+        let old = History::gather("one", &[entry("one", "Fix basket totals", &["a.rs", "b.rs"])], None, 10);
+        let mut moving = entry("two", "Round totals", &["b.rs"]);
+        moving.moved.push(("a.rs".into(), "c.rs".into()));
+        let mut new = History::gather("two", &[moving], Some(&old), 10);
+        new.rest = Some(("one".into(), 1));
+        assert_eq!(new.commits.len(), 2);
+        assert_eq!(new.files, ["b.rs", "c.rs"]);
+        new.extend(&[entry("zero", "Bake", &["a.rs"])], 10);
+        assert_eq!(new.commits[2].files, [1], "what moved is known by its new path in older commits, too");
+        write(dir.path(), &new).unwrap();
+        assert_eq!(read(&dir.path().join(FILE)).unwrap(), new);
+        assert_eq!(History::gather("three", &[], Some(&new), 1).commits.len(), 1);
+    }
+
+    #[test]
+    fn an_interrupted_reading_goes_on() {
+        let dir = tempfile::tempdir().unwrap();
+        let git = |args: &[&str]| {
+            let mut command = std::process::Command::new("git");
+            command.arg("-C").arg(dir.path()).args(["-c", "user.name=T", "-c", "user.email=t@x.example"]);
+            let output =
+                command.args(["-c", "commit.gpgsign=false"]).args(args).stderr(std::process::Stdio::null());
+            assert!(output.output().unwrap().status.success());
+        };
+        git(&["init", "-q"]);
+        for number in 0..3 {
+            git(&["commit", "-q", "--allow-empty", "-m", &format!("Number {number}")]);
+        }
+        let state = dir.path().join("state");
+        let mut part = refreshed(dir.path(), &state);
+        assert_eq!((part.commits.len(), &part.rest), (3, &None));
+        part.commits.truncate(1);
+        part.rest = Some((part.head.clone(), 1));
+        write(&state, &part).unwrap();
+        git(&["commit", "-q", "--allow-empty", "-m", "Meanwhile"]);
+        let whole = refreshed(dir.path(), &state);
+        assert_eq!((whole.commits.len(), &whole.rest), (4, &None));
+        assert_eq!(refreshed(dir.path(), &state), whole);
+    }
+}

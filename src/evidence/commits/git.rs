@@ -1,0 +1,195 @@
+//! Asking git for the commits of a folder. The repository may be a stranger's: nothing that its configuration names is
+//! run, nothing is fetched, and the time is bounded.
+
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use crate::base::process::timeout::{self, Timeout};
+
+/// One commit as git tells it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogEntry {
+    pub id: String,
+    /// Seconds since 1970.
+    pub time_s: u64,
+    pub message: String,
+    /// Paths relative to the folder.
+    pub files: Vec<String>,
+    /// Files that only got another path: (old, new).
+    pub moved: Vec<(String, String)>,
+}
+
+/// Commits that are read at first; older ones tell little of today's files.
+pub const MAX_COMMITS: usize = 8_000;
+/// Of a longer message only the beginning counts.
+const MAX_MESSAGE_BYTES: usize = 2_000;
+/// Larger commits are sweeps; their file lists are cut here and they weigh little anyway.
+const MAX_FILES: usize = 64;
+/// A folder that was renamed moves many files at once.
+const MAX_MOVED: usize = 5_000;
+/// How long a question with a short answer may take.
+const ANSWER: Duration = Duration::from_secs(5);
+
+fn git(root: &Path) -> Command {
+    let mut command = Command::new("git");
+    command
+        .arg("-C")
+        .arg(root)
+        .args(["-c", "core.fsmonitor=false", "-c", "log.showSignature=false", "-c", "core.quotePath=false"])
+        .args([
+            "-c",
+            "log.mailmap=false",
+            "-c",
+            "diff.renames=false",
+            "-c",
+            "core.hooksPath=/dev/null",
+            "--no-pager",
+        ])
+        .env("GIT_OPTIONAL_LOCKS", "0")
+        .env("GIT_TERMINAL_PROMPT", "0")
+        .env("GIT_NO_LAZY_FETCH", "1")
+        .env("LC_ALL", "C")
+        .stdin(Stdio::null())
+        .stderr(Stdio::null())
+        .stdout(Stdio::piped());
+    for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_EXTERNAL_DIFF"] {
+        command.env_remove(name);
+    }
+    command
+}
+
+/// The commit that is checked out; `None` without git or without commits.
+pub fn head(root: &Path) -> Option<String> {
+    let output = timeout::ask(git(root).args(["rev-parse", "--verify", "--quiet", "HEAD"]), b"", ANSWER)?;
+    let text = String::from_utf8(output).ok()?.trim().to_owned();
+    (text.len() >= 40).then_some(text)
+}
+
+/// Whether `older` is an ancestor of what is checked out.
+pub fn is_ancestor(root: &Path, older: &str) -> bool {
+    timeout::ask(git(root).args(["merge-base", "--is-ancestor", older, "HEAD"]), b"", ANSWER).is_some()
+}
+
+/// A stretch of the history.
+#[derive(Clone, Copy, Debug)]
+pub struct Stretch<'a> {
+    /// Commits that this one reaches; empty for what is checked out.
+    pub from: &'a str,
+    /// Not those that this one reaches.
+    pub since: Option<&'a str>,
+    /// So many of the newest are left out.
+    pub skip: usize,
+    pub limit: usize,
+}
+
+/// What git told of a stretch.
+#[derive(Debug, Default)]
+pub struct LogRead {
+    /// Newest first.
+    pub entries: Vec<LogEntry>,
+    /// Whether git ran out of patience before it was through.
+    pub cut: bool,
+}
+
+/// The commits of the folder, newest first, without merges. `None` when git refuses.
+pub fn log(root: &Path, stretch: Stretch<'_>, patience: Duration) -> Option<LogRead> {
+    let mut command = git(root);
+    command
+        .args(["log", "--no-merges", "--no-ext-diff", "--no-textconv", "--no-color", "--name-status"])
+        // Only what moved unchanged is followed: that needs no look into the files.
+        .arg("--find-renames=100%")
+        .arg("--relative")
+        .arg(format!("--skip={}", stretch.skip))
+        .arg(format!("--max-count={}", stretch.limit))
+        .arg("--format=%x01%H %ct%n%B%x02");
+    let from = if stretch.from.is_empty() { "HEAD" } else { stretch.from };
+    match stretch.since {
+        Some(since) => command.arg(format!("{since}..{from}")),
+        None => command.arg(from),
+    };
+    // At the top the limit to the folder would only cost time.
+    if !root.join(".git").exists() {
+        command.args(["--", "."]);
+    }
+    let mut child = command.process_group(0).spawn().ok()?;
+    // Git may be silent for minutes where only few commits touch the folder, so reading alone can't keep the time.
+    let leash = Timeout::new(&child, patience);
+    let mut entries = child.stdout.take().map(|stdout| parse(BufReader::new(stdout))).unwrap_or_default();
+    let status = leash.end(child)?;
+    let cut = status.signal().is_some();
+    if cut {
+        // Its list of files may not be whole.
+        entries.pop();
+    }
+    (status.success() || cut).then_some(LogRead { entries, cut })
+}
+
+fn parse(mut output: impl BufRead) -> Vec<LogEntry> {
+    let mut entries = Vec::new();
+    let mut record = Vec::new();
+    loop {
+        record.clear();
+        // A record is huge only where somebody checked in a world at once.
+        let read = output.by_ref().take(64 << 20).read_until(1, &mut record);
+        if !matches!(read, Ok(count) if count > 0) {
+            break;
+        }
+        let text = String::from_utf8_lossy(&record);
+        entries.extend(entry(text.trim_end_matches('\u{1}')));
+    }
+    entries
+}
+
+fn entry(record: &str) -> Option<LogEntry> {
+    let (head, files) = record.split_once('\u{2}')?;
+    let (first, message) = head.split_once('\n')?;
+    let (id, time) = first.split_once(' ')?;
+    let cut = crate::base::text::floor_boundary(message, MAX_MESSAGE_BYTES);
+    let mut entry = LogEntry {
+        id: id.to_owned(),
+        time_s: time.parse().ok()?,
+        message: message[..cut].trim().to_owned(),
+        files: Vec::new(),
+        moved: Vec::new(),
+    };
+    for line in files.lines() {
+        let mut fields = line.split('\t').map(|field| field.trim_matches('"'));
+        let (Some(status), Some(path)) = (fields.next(), fields.next()) else { continue };
+        let now = fields.next();
+        if let Some(now) = now.filter(|_| status.starts_with('R') && entry.moved.len() < MAX_MOVED) {
+            entry.moved.push((path.to_owned(), now.to_owned()));
+        }
+        if entry.files.len() < MAX_FILES {
+            entry.files.push(now.unwrap_or(path).to_owned());
+        }
+    }
+    Some(entry)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_are_taken_apart() {
+        let text = "\u{1}abc 17\nTitle\n\nBody\n\u{2}\n\nM\ta.rs\nR100\tb/old.rs\tb/ü.rs\n\u{1}def 16\nNo files\n\u{2}\n\u{1}broken";
+        let entries = parse(text.as_bytes());
+        assert_eq!(entries.len(), 2);
+        assert_eq!(entries[0].message, "Title\n\nBody");
+        assert_eq!(entries[0].files, ["a.rs", "b/ü.rs"]);
+        assert_eq!(entries[0].moved, [("b/old.rs".to_owned(), "b/ü.rs".to_owned())]);
+        assert!(entries[1].files.is_empty() && entries[1].time_s == 16);
+    }
+
+    #[test]
+    fn without_git_there_is_no_past() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(head(dir.path()), None);
+        let stretch = Stretch { from: "", since: None, skip: 0, limit: 9 };
+        assert!(log(dir.path(), stretch, Duration::from_secs(60)).is_none());
+    }
+}

@@ -1,0 +1,143 @@
+//! The commits as they are searched: words of the messages, files by number.
+
+use rustc_hash::FxHashMap;
+
+use super::git::LogEntry;
+use crate::evidence::text::words;
+
+/// One commit.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Commit {
+    /// Seconds since 1970.
+    pub time_s: u64,
+    /// Numbers of the message's words with how often; those of the first line count double.
+    pub terms: Vec<(u32, u32)>,
+    /// Numbers of the files.
+    pub files: Vec<u32>,
+}
+
+/// All commits, newest first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct History {
+    /// The commit that was checked out when this was read; empty without git.
+    pub head: String,
+    pub terms: Vec<String>,
+    pub files: Vec<String>,
+    pub commits: Vec<Commit>,
+    /// Paths of old commits and what they are called now.
+    pub moved: FxHashMap<String, String>,
+    /// Where reading stopped before the history's end: the commit that it began at, and how many were read from there.
+    pub rest: Option<(String, usize)>,
+}
+
+/// Lines of a message that say nothing about the change.
+const TRAILERS: &[&str] = &[
+    "signed-off-by:",
+    "co-authored-by:",
+    "change-id:",
+    "reviewed-by:",
+    "acked-by:",
+    "cc:",
+    "tested-by:",
+    "reviewed-on:",
+    "git-svn-id:",
+    "reported-by:",
+    "approved-by:",
+    "cherry picked from",
+    "(cherry picked from",
+    "differential revision:",
+    "backport of",
+    "release-note",
+];
+
+impl History {
+    /// From git's log, newest first; `older` continues it.
+    pub fn gather(head: &str, log: &[LogEntry], older: Option<&Self>, limit: usize) -> Self {
+        let mut history = Self { head: head.to_owned(), ..Self::default() };
+        let mut numbers = Numbers::default();
+        history.read(&mut numbers, log, limit);
+        let Some(older) = older else { return history };
+        let name = |names: &[String], number: &u32| names.get(*number as usize).cloned().unwrap_or_default();
+        for commit in &older.commits {
+            if history.commits.len() >= limit {
+                break;
+            }
+            let mut kept = Commit { time_s: commit.time_s, ..Commit::default() };
+            for (term, times) in &commit.terms {
+                let term = name(&older.terms, term);
+                kept.terms.push((number_of(&mut numbers.terms, &mut history.terms, &term), *times));
+            }
+            kept.terms.sort_unstable();
+            for file in &commit.files {
+                let file = name(&older.files, file);
+                let file = history.moved.get(&file).cloned().unwrap_or(file);
+                kept.files.push(number_of(&mut numbers.files, &mut history.files, &file));
+            }
+            history.commits.push(kept);
+        }
+        for (old, now) in &older.moved {
+            let now = history.moved.get(now).unwrap_or(now).clone();
+            // A path that was used twice belongs to the newer file.
+            history.moved.entry(old.clone()).or_insert(now);
+        }
+        history.rest.clone_from(&older.rest);
+        history
+    }
+
+    /// Goes on with commits that are older than all that is known.
+    pub fn extend(&mut self, log: &[LogEntry], limit: usize) {
+        let numbered = |names: &[String]| names.iter().cloned().zip(0..).collect();
+        let mut numbers = Numbers { terms: numbered(&self.terms), files: numbered(&self.files) };
+        self.read(&mut numbers, log, limit);
+    }
+
+    fn read(&mut self, numbers: &mut Numbers, log: &[LogEntry], limit: usize) {
+        for entry in log.iter().take(limit.saturating_sub(self.commits.len())) {
+            let mut counts: FxHashMap<u32, u32> = FxHashMap::default();
+            for (number, line) in entry.message.lines().enumerate() {
+                let lower = line.trim_start().to_lowercase();
+                if TRAILERS.iter().any(|trailer| lower.starts_with(trailer)) {
+                    continue;
+                }
+                let times = if number == 0 { 2 } else { 1 };
+                words::raw(line, |word| {
+                    words::terms(word, |term, _| {
+                        *counts.entry(number_of(&mut numbers.terms, &mut self.terms, term)).or_default() +=
+                            times;
+                    });
+                });
+            }
+            let mut counted: Vec<(u32, u32)> = counts.into_iter().collect();
+            counted.sort_unstable();
+            let mut touched = Vec::new();
+            for file in &entry.files {
+                let now = self.moved.get(file).unwrap_or(file);
+                touched.push(number_of(&mut numbers.files, &mut self.files, now));
+            }
+            self.commits.push(Commit { time_s: entry.time_s, terms: counted, files: touched });
+            for (old, now) in &entry.moved {
+                let now = self.moved.get(now).unwrap_or(now).clone();
+                if *old != now {
+                    self.moved.insert(old.clone(), now);
+                }
+            }
+        }
+    }
+}
+
+/// The numbers of the names while they are given.
+#[derive(Default)]
+struct Numbers {
+    terms: FxHashMap<String, u32>,
+    files: FxHashMap<String, u32>,
+}
+
+fn number_of(numbers: &mut FxHashMap<String, u32>, names: &mut Vec<String>, name: &str) -> u32 {
+    if let Some(number) = numbers.get(name) {
+        return *number;
+    }
+    let number = names.len() as u32;
+    names.push(name.to_owned());
+    numbers.insert(name.to_owned(), number);
+    number
+}

@@ -1,0 +1,99 @@
+//! Call ids that pair: every call of an answer gets an id that no other call in the request or the answer has,
+//! because servers leave ids out, repeat them in one answer, or count from zero in each.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use crate::base::text;
+use crate::model::request::{Message, Request};
+
+/// Longest id that is sent back, in bytes.
+const MAX_ID_BYTES: usize = 256;
+/// Longest name of a tool, in bytes.
+const MAX_NAME_BYTES: usize = 200;
+
+/// The ids that are taken in one conversation.
+#[derive(Clone, Debug, Default)]
+pub struct CallIds {
+    taken: HashSet<Arc<str>>,
+    last: usize,
+}
+
+impl CallIds {
+    /// The ids of the calls that `request` already holds.
+    pub fn of(request: &Request) -> Self {
+        let taken: HashSet<Arc<str>> = request
+            .messages
+            .iter()
+            .filter_map(|message| match message {
+                Message::Call(call) => Some(Arc::clone(&call.id)),
+                _ => None,
+            })
+            .collect();
+        Self { last: taken.len(), taken }
+    }
+
+    /// `wanted` when it is free and can be sent; else a new one: `call_<n>`, or `<wanted>_<n>` for a repeated id.
+    pub fn claim(&mut self, wanted: &str) -> Arc<str> {
+        // Longer ones, and those that are no plain text, are refused by servers when they come back.
+        let usable = wanted.len() <= MAX_ID_BYTES && wanted.bytes().all(|byte| byte.is_ascii_graphic());
+        let wanted = if usable { wanted } else { "" };
+        let mut id: Arc<str> = wanted.into();
+        while id.is_empty() || self.taken.contains(&id) {
+            self.last += 1;
+            let stem = if wanted.is_empty() { "call" } else { wanted };
+            id = format!("{stem}_{}", self.last).into();
+        }
+        self.taken.insert(Arc::clone(&id));
+        id
+    }
+}
+
+/// `name` as the model gave it, without what no name of a tool has: a flood of letters.
+pub fn bounded_name(name: &str) -> Arc<str> {
+    name[..text::floor_boundary(name, MAX_NAME_BYTES)].into()
+}
+
+/// `id` as Anthropic accepts it: letters, digits, `_` and `-`. Other servers' ids may hold dots and colons.
+pub fn safe_id(id: &str) -> String {
+    id.chars().map(safe_char).collect()
+}
+
+/// `name` as every server accepts it in a history: letters, digits, `_` and `-`, 1 to 64 of them. A model that
+/// invents a name such as `functions.Read` would otherwise have each later request refused.
+pub fn safe_name(name: &str) -> String {
+    let safe: String = name.chars().take(64).map(safe_char).collect();
+    if safe.is_empty() { "unnamed".to_owned() } else { safe }
+}
+
+fn safe_char(c: char) -> char {
+    if c.is_ascii_alphanumeric() || c == '_' || c == '-' { c } else { '_' }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::call::ToolCall;
+
+    #[test]
+    fn ids_become_unique() {
+        let call = ToolCall { id: "a".into(), name: "Read".into(), args: "{}".into() };
+        let request = Request { messages: vec![Message::Call(Arc::new(call))], ..Request::default() };
+        let mut ids = CallIds::of(&request);
+        assert_eq!(&*ids.claim("b"), "b");
+        assert_eq!(&*ids.claim("b"), "b_2");
+        assert_eq!(&*ids.claim("a"), "a_3");
+        assert_eq!(&*ids.claim(""), "call_4");
+        assert_eq!(&*ids.claim("call_5"), "call_5");
+        assert_eq!(&*ids.claim(""), "call_6");
+        assert_eq!(&*ids.claim(&"x".repeat(10_000)), "call_7");
+        assert_eq!(&*ids.claim("a\u{1b}[31m"), "call_8");
+    }
+
+    #[test]
+    fn names_are_made_acceptable() {
+        assert_eq!(safe_name("Read"), "Read");
+        assert_eq!(safe_name("functions.Read:0"), "functions_Read_0");
+        assert_eq!(safe_name(""), "unnamed");
+    }
+}

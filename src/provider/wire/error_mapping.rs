@@ -1,0 +1,362 @@
+//! What a server's refusal means. Servers say the same few things in many words: OpenAI's and Anthropic's error objects,
+//! FastAPI's `detail`, Ollama's bare string, a proxy's HTML page. Each becomes one `ProviderError` with a message that
+//! fits on one line and never shows the key.
+
+use std::time::{Duration, SystemTime};
+
+use reqwest::header::HeaderMap;
+use serde_json::Value;
+
+use crate::base::secret::Secret;
+use crate::base::text;
+use crate::provider::api::ProviderError;
+
+/// Longest message shown, in characters.
+const MESSAGE_CHARS: usize = 400;
+
+/// A wait that the user should hear of when the server asks for it.
+const LONG_WAIT: Duration = Duration::from_secs(60);
+
+/// How servers say that the request does not fit. In lower case; matched anywhere in the message or code.
+const CONTEXT_WORDS: [&str; 20] = [
+    "context_length_exceeded",
+    "exceed_context_size",
+    "model_context_window_exceeded",
+    "context length",
+    "context size",
+    "context window",
+    "context limit",
+    "prompt is too long",
+    "prompt too long",
+    "prompt exceeds",
+    "maximum prompt length",
+    "input is too long",
+    "input length",
+    "input token count",
+    "too many tokens",
+    "model token limit",
+    "max_new_tokens` must be",
+    "reduce the length",
+    "request_too_large",
+    "maximum number of tokens allowed",
+];
+
+/// How servers say that there is no money left; waiting does not help.
+const QUOTA_WORDS: [&str; 5] = [
+    "insufficient_quota",
+    "insufficient balance",
+    "exceeded your current quota",
+    "credit balance",
+    "billing",
+];
+
+/// The error for an HTTP status that is not a success.
+pub fn from_status(
+    status: u16,
+    headers: &HeaderMap,
+    body: &str,
+    url: &str,
+    key: Option<&Secret>,
+) -> ProviderError {
+    let said = ErrorReply::read(body);
+    let message = presentable(&said.message, key);
+    let message = match (message.is_empty(), headers.get("location").and_then(|value| value.to_str().ok())) {
+        (_, Some(place)) if (300..400).contains(&status) => {
+            let place = place.split(['?', '#']).next().unwrap_or_default();
+            let place = text::one_line(&without_key(place, key), 200);
+            format!("it redirects to {place}; set --base-url to the new place")
+        }
+        (true, _) => "it gave no reason".to_owned(),
+        (false, _) => message,
+    };
+    judge(status, &said, message, retry_after(headers, SystemTime::now()), url)
+}
+
+/// The error for an error object that arrived inside an answer whose status was a success.
+pub fn from_event(error: &Value, key: Option<&Secret>) -> ProviderError {
+    let said = ErrorReply::of(error);
+    let message = match presentable(&said.message, key) {
+        message if message.is_empty() => text::one_line(&error.to_string(), MESSAGE_CHARS),
+        message => message,
+    };
+    let status = said.status.unwrap_or_else(|| {
+        let has = |words: &[&str]| words.iter().any(|word| said.code.contains(word));
+        match () {
+            () if has(&["overloaded"]) => 529,
+            () if has(&["rate_limit", "too_many_requests", "quota"]) => 429,
+            () if has(&["authentication", "invalid_api_key"]) => 401,
+            () if has(&["permission"]) => 403,
+            () if has(&["not_found"]) => 404,
+            () if has(&["request_too_large"]) => 413,
+            () if has(&["invalid_request", "bad_request", "billing"]) => 400,
+            () => 500,
+        }
+    });
+    judge(status, &said, message, None, "the model's address")
+}
+
+fn judge(
+    status: u16,
+    said: &ErrorReply,
+    message: String,
+    wait: Option<Duration>,
+    url: &str,
+) -> ProviderError {
+    let message = match wait.filter(|wait| *wait > LONG_WAIT) {
+        Some(wait) if wait.as_secs() >= 7_200 => {
+            format!("{message} (it asks to wait {} hours)", wait.as_secs().div_ceil(3_600))
+        }
+        Some(wait) => format!("{message} (it asks to wait {} minutes)", wait.as_secs().div_ceil(60)),
+        None => message,
+    };
+    let full = is_full(&said.lower);
+    let mentions =
+        |words: &[&str]| words.iter().any(|word| said.code.contains(word) || said.lower.contains(word));
+    match status {
+        413 => ProviderError::ContextFull { message },
+        // Some llama.cpp and Ollama versions report a full window as a server error.
+        400 | 422 | 500 if mentions(&CONTEXT_WORDS) || (status != 500 && full) => {
+            ProviderError::ContextFull { message }
+        }
+        401 | 403 => ProviderError::Auth { status, message },
+        404 => ProviderError::NotFound { url: url.to_owned(), message },
+        402 => ProviderError::BadRequest { status, message },
+        429 if mentions(&QUOTA_WORDS) => ProviderError::BadRequest { status, message },
+        429 => ProviderError::RateLimited { status, message, retry_after: wait },
+        408 | 409 | 425 | 500.. => ProviderError::Server { status, message, retry_after: wait },
+        _ => ProviderError::BadRequest { status, message },
+    }
+}
+
+/// Whether a message says in words of its own that a prompt has too many tokens, and not that an answer may have no more
+/// of them, or that too many came in a minute.
+fn is_full(lower: &str) -> bool {
+    let any = |words: &[&str]| words.iter().any(|word| lower.contains(word));
+    lower.contains("token")
+        && any(&["prompt", "input", "context", "messages"])
+        && any(&["exceed", "too long", "too large", "too many", "less than", "at most", "larger than"])
+        && !any(&[
+            "per minute",
+            "per day",
+            "rate limit",
+            "tpm",
+            "quota",
+            "output token",
+            "completion token",
+            "credit",
+        ])
+}
+
+/// What a body says, whatever its form.
+struct ErrorReply {
+    message: String,
+    /// The message in lower case.
+    lower: String,
+    /// Error code and type in lower case, joined by a space.
+    code: String,
+    /// A status number inside the body.
+    status: Option<u16>,
+}
+
+impl ErrorReply {
+    fn new(message: String, code: &str, status: Option<u16>) -> Self {
+        Self { lower: message.to_lowercase(), message, code: code.to_lowercase(), status }
+    }
+
+    fn read(body: &str) -> Self {
+        let trimmed = body.trim();
+        match serde_json::from_str::<Value>(trimmed) {
+            Ok(value) if value.is_object() => Self::of(value.get("error").unwrap_or(&value)),
+            // Gemini's compatible endpoint wraps the object in an array.
+            Ok(Value::Array(list)) => match list.first() {
+                Some(first) => Self::of(first.get("error").unwrap_or(first)),
+                None => Self::new(String::new(), "", None),
+            },
+            _ if looks_like_html(trimmed) => Self::new(html_gist(trimmed), "", None),
+            _ => Self::new(trimmed.to_owned(), "", None),
+        }
+    }
+
+    fn of(error: &Value) -> Self {
+        let string = |key: &str| error[key].as_str().unwrap_or_default();
+        let message = match error {
+            Value::String(text) => text.clone(),
+            _ => {
+                let detail = &error["detail"];
+                let own = [string("message"), detail.as_str().unwrap_or_default(), string("error")]
+                    .into_iter()
+                    .chain(detail.as_array().into_iter().flatten().filter_map(|entry| entry["msg"].as_str()))
+                    .find(|text| !text.is_empty())
+                    .unwrap_or_default();
+                // OpenRouter hides the real cause here.
+                match error["metadata"]["raw"].as_str() {
+                    Some(raw) => format!("{own}: {raw}"),
+                    None => own.to_owned(),
+                }
+            }
+        };
+        let status = [&error["code"], &error["status"], &error["status_code"]]
+            .into_iter()
+            .find_map(Value::as_u64)
+            .and_then(|number| u16::try_from(number).ok())
+            .filter(|number| (400..600).contains(number));
+        Self::new(message, &format!("{} {}", string("code"), string("type")), status)
+    }
+}
+
+/// Whether `text` is a web page and not an answer.
+pub fn looks_like_html(text: &str) -> bool {
+    let start = text.trim_start().get(..9).unwrap_or(text).to_ascii_lowercase();
+    start.starts_with("<!doctype") || start.starts_with("<html") || start.starts_with("<head")
+}
+
+/// A web page in a few words: its title, else its first text.
+pub fn html_gist(page: &str) -> String {
+    let lower = page.to_ascii_lowercase();
+    let title = lower.find("<title>").map(|start| start + 7).and_then(|start| {
+        lower[start..].find("</title>").map(|end| page[start..start + end].trim()).filter(|t| !t.is_empty())
+    });
+    match title {
+        Some(title) => format!("a web page titled '{}'", text::one_line(title, 120)),
+        None => {
+            let mut words = String::new();
+            let mut inside = false;
+            for c in page.chars().take(4_000) {
+                match c {
+                    '<' => inside = true,
+                    '>' => {
+                        inside = false;
+                        words.push(' ');
+                    }
+                    _ if !inside => words.push(c),
+                    _ => {}
+                }
+            }
+            format!("a web page: {}", text::one_line(&words, 120))
+        }
+    }
+}
+
+/// `message` on one line of bounded length, without the key.
+fn presentable(message: &str, key: Option<&Secret>) -> String {
+    text::one_line(&without_key(message, key), MESSAGE_CHARS)
+}
+
+/// `message` with the key's text, if it occurs, replaced.
+pub fn without_key(message: &str, key: Option<&Secret>) -> String {
+    match key.map(Secret::expose) {
+        // A key as short as this is a placeholder of a local server; replacing it would garble messages.
+        Some(key) if key.len() >= 6 => message.replace(key, "<key>"),
+        _ => message.to_owned(),
+    }
+}
+
+/// The server's wish in `retry-after-ms` or `retry-after` (seconds or an HTTP date).
+fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
+    let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
+    let seconds = |text: &str, unit: f64| {
+        text.parse::<f64>().ok().and_then(|number| Duration::try_from_secs_f64(number * unit).ok())
+    };
+    if let Some(wait) = header("retry-after-ms").and_then(|text| seconds(text, 0.001)) {
+        return Some(wait);
+    }
+    let text = header("retry-after")?;
+    seconds(text, 1.0).or_else(|| {
+        let date = jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(text).ok()?;
+        Some(SystemTime::from(date).duration_since(now).unwrap_or_default())
+    })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn error(status: u16, body: &str) -> ProviderError {
+        from_status(status, &HeaderMap::new(), body, "http://x/v1", Some(&Secret::new("sk-secret")))
+    }
+
+    #[test]
+    fn a_full_window_is_recognised_in_many_words() {
+        for body in [
+            r#"{"error":{"message":"This model's maximum context length is 8192 tokens.","code":"context_length_exceeded"}}"#,
+            r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 210000 tokens > 200000 maximum"}}"#,
+            r#"{"error":{"code":400,"message":"the request exceeds the available context size","type":"exceed_context_size_error"}}"#,
+            r#"{"object":"error","message":"This model's maximum context length is 4096 tokens"}"#,
+            r#"{"detail":"Input is too long for requested model"}"#,
+            r#"{"error":"input length exceeds maximum context length"}"#,
+            r#"{"error":{"message":"input length and `max_tokens` exceed context limit: 190000 + 21333 > 200000"}}"#,
+            r#"[{"error":{"code":400,"message":"The input token count (2000000) exceeds the maximum"}}]"#,
+            "Your request exceeded model token limit: 131072",
+            r#"{"error":{"message":"`inputs` must have less than 8193 tokens. Given: 10000"}}"#,
+            r#"{"error":{"message":"prompt token count of 130000 exceeds the limit of 128000"}}"#,
+        ] {
+            assert!(matches!(error(400, body), ProviderError::ContextFull { .. }), "{body}");
+        }
+        assert!(matches!(error(413, "<html>"), ProviderError::ContextFull { .. }));
+        let rate = r#"{"error":{"message":"input tokens per minute exceed your limit"}}"#;
+        assert!(matches!(error(400, rate), ProviderError::BadRequest { .. }));
+        let output = r#"{"error":{"message":"max_tokens: 100000 > 8192, the maximum allowed number of output tokens"}}"#;
+        assert!(matches!(error(400, output), ProviderError::BadRequest { .. }));
+    }
+
+    #[test]
+    fn statuses_have_meanings() {
+        assert!(matches!(error(401, "{}"), ProviderError::Auth { .. }));
+        assert!(matches!(error(404, ""), ProviderError::NotFound { .. }));
+        assert!(matches!(error(529, "{}"), ProviderError::Server { .. }));
+        assert!(matches!(error(418, "{}"), ProviderError::BadRequest { .. }));
+        let quota = r#"{"error":{"code":"insufficient_quota","message":"You exceeded your current quota"}}"#;
+        assert!(matches!(error(429, quota), ProviderError::BadRequest { .. }));
+        assert!(matches!(error(429, "slow down"), ProviderError::RateLimited { .. }));
+    }
+
+    #[test]
+    fn messages_are_short_and_keep_the_key() {
+        let body = r#"{"error":{"message":"Incorrect API key provided: sk-secret.\nFind yours."}}"#;
+        assert_eq!(
+            error(401, body).to_string(),
+            "the server refused the key (HTTP 401): Incorrect API key provided: <key>. Find yours."
+        );
+        let page = "<!DOCTYPE html><html><head><title>502 Bad Gateway</title></head></html>";
+        assert_eq!(
+            error(502, page).to_string(),
+            "the server has trouble (HTTP 502): a web page titled '502 Bad Gateway'"
+        );
+        assert!(error(500, &"x".repeat(100_000)).to_string().len() < 600);
+        assert!(error(400, "").to_string().ends_with("it gave no reason"));
+    }
+
+    #[test]
+    fn a_long_wait_is_told() {
+        let mut headers = HeaderMap::new();
+        headers.insert("retry-after", "3601".parse().unwrap());
+        let told = from_status(429, &headers, "slow down", "http://x/v1", None).to_string();
+        assert_eq!(told, "the server limits the rate (HTTP 429): slow down (it asks to wait 61 minutes)");
+    }
+
+    #[test]
+    fn retry_after_in_its_three_forms() {
+        let wait = |name: &'static str, value: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(name, value.parse().unwrap());
+            retry_after(&headers, SystemTime::UNIX_EPOCH + Duration::from_secs(1_445_412_470))
+        };
+        assert_eq!(wait("retry-after", "2.5"), Some(Duration::from_millis(2_500)));
+        assert_eq!(wait("retry-after-ms", "40"), Some(Duration::from_millis(40)));
+        assert_eq!(wait("retry-after", "Wed, 21 Oct 2015 07:28:00 GMT"), Some(Duration::from_secs(10)));
+        assert_eq!(wait("retry-after", "Wed, 21 Oct 2015 07:00:00 GMT"), Some(Duration::ZERO));
+        assert_eq!(wait("retry-after", "-1"), None);
+        assert_eq!(wait("retry-after", "soon"), None);
+    }
+
+    #[test]
+    fn errors_inside_a_stream() {
+        let overloaded = serde_json::json!({"type": "overloaded_error", "message": "Overloaded"});
+        assert!(matches!(from_event(&overloaded, None), ProviderError::Server { status: 529, .. }));
+        let coded = serde_json::json!({"code": 429, "message": "slow"});
+        assert!(matches!(from_event(&coded, None), ProviderError::RateLimited { .. }));
+        let full = serde_json::json!({"message": "context length exceeded"});
+        assert!(matches!(from_event(&full, None), ProviderError::ContextFull { .. }));
+    }
+}

@@ -1,0 +1,11 @@
+//! Namespaces, Landlock, seccomp.
+
+pub mod enter;
+pub mod guard;
+pub mod landlock;
+pub mod mounts;
+pub mod reaper;
+pub mod seccomp;
+pub mod sockets;
+pub mod supervisor;
+pub mod system;

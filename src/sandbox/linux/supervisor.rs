@@ -1,0 +1,119 @@
+//! A command that is not confined, and whose servers may outlive it, but not the agent: between the two stands a keeper that
+//! holds the agent's lifeline for as long as anything of the command runs, however the agent ends.
+#![cfg(target_os = "linux")]
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::{OwnedFd, RawFd};
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{Pid, Signal, WaitOptions, waitpid};
+
+use super::reaper;
+use super::system;
+
+/// As shells say "could not be run".
+const NOT_STARTED: i32 = 127;
+const STDERR: RawFd = 2;
+
+/// Starts the keeper and ends as the command ends, while the keeper may go on.
+pub fn run(command: &[OsString], side: Option<RawFd>, lifeline: Option<OwnedFd>) -> ! {
+    let refuse = |what: &str, error: io::Error| -> ! {
+        let _ = writeln!(io::stderr(), "mycode: the command did not run: {what}: {error}");
+        system::leave(NOT_STARTED)
+    };
+    let (reports, report) = system::pipe().unwrap_or_else(|error| refuse("a pipe", error));
+    let signals = system::take_signals(&[libc::SIGCHLD]).unwrap_or_else(|error| refuse("signals", error));
+    let pid = system::clone_into(0).unwrap_or_else(|error| refuse("fork", error));
+    if pid == 0 {
+        drop(reports);
+        keep(command, side, lifeline, &signals, File::from(report));
+    }
+    drop((report, lifeline, signals));
+    let mut said = [0_u8; 5];
+    match File::from(reports).read_exact(&mut said) {
+        Ok(()) => {
+            let [status @ .., left] = said;
+            if left == 0 {
+                // Whoever looks what is left must not find the keeper.
+                let _ = waitpid(Pid::from_raw(pid), WaitOptions::empty());
+            }
+            reaper::end_like(i32::from_le_bytes(status), false)
+        }
+        // It ended everything, for the agent wanted that.
+        Err(_) => reaper::end_like(libc::SIGKILL, false),
+    }
+}
+
+fn keep(
+    command: &[OsString],
+    side: Option<RawFd>,
+    lifeline: Option<OwnedFd>,
+    signals: &OwnedFd,
+    mut report: File,
+) -> ! {
+    reaper::adopt_orphans();
+    let child = match system::clone_into(0) {
+        Ok(0) => become_command(command, side),
+        Ok(child) => child,
+        Err(_) => system::leave(NOT_STARTED),
+    };
+    // The command's pipes must end when it does.
+    system::let_go_of_files(side);
+    system::let_go_of_files(Some(STDERR));
+    let mut running = true;
+    loop {
+        if !collect(child, &mut running, &mut report) {
+            system::leave(0);
+        }
+        let mut fds = vec![PollFd::new(signals, PollFlags::IN)];
+        fds.extend(lifeline.as_ref().map(|fd| PollFd::new(fd, PollFlags::IN)));
+        if poll(&mut fds, None).is_err() {
+            continue;
+        }
+        if fds.get(1).is_some_and(|fd| !fd.revents().is_empty()) {
+            if running {
+                reaper::kill(child);
+            }
+            reaper::end_all();
+            system::leave(0);
+        }
+        if !fds[0].revents().is_empty() {
+            // Children are looked for above; the agent's other signals go to the command itself.
+            let _ = system::next_signal(signals);
+        }
+    }
+}
+
+/// Collects whoever has ended and reports the command's own end; returns whether anybody is left.
+fn collect(child: i32, running: &mut bool, report: &mut File) -> bool {
+    loop {
+        let (pid, status) = match rustix::process::wait(WaitOptions::NOHANG) {
+            Ok(Some(ended)) => ended,
+            Ok(None) => return true,
+            Err(_) => return false,
+        };
+        if !*running || pid.as_raw_nonzero().get() != child {
+            continue;
+        }
+        *running = false;
+        let left = reaper::someone_is_left();
+        let status = status.as_raw().to_le_bytes();
+        let _ = report.write_all(&[&status[..], &[u8::from(left)]].concat());
+        if !left {
+            return false;
+        }
+    }
+}
+
+fn become_command(command: &[OsString], side: Option<RawFd>) -> ! {
+    let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
+    let _ = rustix::process::setsid();
+    system::reset_signals();
+    system::close_the_rest(side);
+    let error = system::execute(command, &[]);
+    let name = command.first().map_or_else(Default::default, |name| name.to_string_lossy());
+    let _ = writeln!(io::stderr(), "mycode: {name} could not be started: {error}");
+    system::leave(NOT_STARTED)
+}

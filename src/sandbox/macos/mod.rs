@@ -1,0 +1,3 @@
+//! Seatbelt.
+
+pub mod seatbelt;

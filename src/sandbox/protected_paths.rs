@@ -1,0 +1,152 @@
+//! What in a workspace steers other programs: the one list by which commands and edits are judged and which the sandbox
+//! holds, of configuration that a command may read and never change, whether it exists or not. Data only.
+
+use std::path::{Path, PathBuf};
+
+/// Relative to the workspace.
+const IN_WORKSPACE: &[&str] = &[
+    // Ours and other agents'.
+    ".mycode",
+    ".claude",
+    ".codex",
+    ".cursor",
+    ".cursorrules",
+    ".windsurf",
+    ".windsurfrules",
+    ".clinerules",
+    ".gemini",
+    ".aider.conf.yml",
+    ".mcp.json",
+    "mcp_servers.json",
+    ".github/copilot-instructions.md",
+    // Editors and shells.
+    ".vscode",
+    ".idea",
+    ".zed",
+    ".fleet",
+    ".devcontainer",
+    ".devcontainer.json",
+    ".exrc",
+    ".nvimrc",
+    ".nvim.lua",
+    ".vimrc",
+    ".dir-locals.el",
+    ".envrc",
+    ".direnv",
+    ".autoenv.zsh",
+    ".mise.toml",
+    ".rtx.toml",
+    // What runs elsewhere, or when the user works with git.
+    ".github/workflows",
+    ".github/actions",
+    ".gitlab-ci.yml",
+    ".gitlab-ci.yaml",
+    ".circleci",
+    ".travis.yml",
+    ".buildkite",
+    ".drone.yml",
+    ".woodpecker",
+    ".woodpecker.yml",
+    "azure-pipelines.yml",
+    "bitbucket-pipelines.yml",
+    "appveyor.yml",
+    "Jenkinsfile",
+    ".husky",
+    ".githooks",
+    "lefthook.yml",
+    ".pre-commit-config.yaml",
+    // Debuggers and search, started by people and tools.
+    ".gdbinit",
+    ".lldbinit",
+    ".ripgreprc",
+];
+
+/// Relative to a home folder that lies in the workspace: what would run at the next login.
+const IN_HOME: &[&str] = &[
+    ".bashrc",
+    ".bash_profile",
+    ".bash_login",
+    ".bash_logout",
+    ".bash_aliases",
+    ".profile",
+    ".zshrc",
+    ".zshenv",
+    ".zprofile",
+    ".zlogin",
+    ".kshrc",
+    ".cshrc",
+    ".tcshrc",
+    ".login",
+    ".xinitrc",
+    ".xprofile",
+    ".xsession",
+    ".xsessionrc",
+    ".pam_environment",
+    ".inputrc",
+    ".tmux.conf",
+    ".screenrc",
+    ".gitconfig",
+    ".npmrc",
+    ".pythonrc",
+    ".vim",
+    ".vimrc",
+    ".emacs",
+    ".emacs.d",
+    ".ssh",
+    ".gnupg",
+    ".config/autostart",
+    ".config/systemd",
+    ".config/environment.d",
+    ".config/fish",
+    ".config/git",
+    ".config/nvim",
+    ".config/mycode",
+    ".local/bin",
+    ".local/share/applications",
+    ".local/share/systemd",
+    ".cargo/bin",
+    ".cargo/config.toml",
+    ".cargo/config",
+    "Library/LaunchAgents",
+    "bin",
+];
+
+/// In every git folder: what would run programs or lead git elsewhere.
+pub const IN_GIT: &[&str] = &["hooks", "config", "config.worktree", "commondir", "gitdir", "info/attributes"];
+
+/// Rules files, whatever their case.
+const RULES: &[&str] =
+    &["code_law.md", "agents.md", "agents.override.md", "claude.md", "claude.local.md", "gemini.md"];
+
+/// What is protected in `workspace`, git's own apart; `homes` that lie in it bring theirs.
+pub fn paths(workspace: &Path, homes: &[PathBuf]) -> Vec<PathBuf> {
+    let own = IN_WORKSPACE.iter().map(|name| workspace.join(name));
+    let inside = homes.iter().filter(|home| home.starts_with(workspace));
+    own.chain(inside.flat_map(|home| IN_HOME.iter().map(|name| home.join(name)))).collect()
+}
+
+/// Whether a file's name is that of a rules file.
+pub fn is_rules_file(name: &std::ffi::OsStr) -> bool {
+    RULES.contains(&name.to_string_lossy().to_lowercase().as_str())
+}
+
+/// Whether changing a path, relative to the workspace, steers other programs.
+pub fn steers(inside: &Path) -> bool {
+    let first = inside.components().next();
+    // Also that of a repository, a worktree or a submodule in a folder below.
+    let mut parts = inside.components();
+    if parts.by_ref().any(|name| name.as_os_str() == ".git") {
+        let rest = parts.as_path();
+        // `.git` itself may be replaced as a whole; submodules' folders hold what theirs steers.
+        return rest.as_os_str().is_empty()
+            || rest.starts_with("modules")
+            || IN_GIT.iter().any(|name| rest.starts_with(name));
+    }
+    first.is_some_and(|name| is_rules_file(name.as_os_str()))
+        || IN_WORKSPACE.iter().any(|name| inside.starts_with(name))
+}
+
+/// The same for a home folder that lies in the workspace.
+pub fn steers_logins(in_home: &Path) -> bool {
+    IN_HOME.iter().any(|name| in_home.starts_with(name))
+}

@@ -1,0 +1,143 @@
+//! What the child's side is told: plain data that travels from the agent to the helper process as JSON. Decides nothing.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// How a command runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Confinement {
+    /// As in the user's own terminal.
+    #[default]
+    Free,
+    Confined {
+        level: SandboxLevel,
+        /// Whether it may reach the network.
+        network: bool,
+    },
+}
+
+/// What a confined command may change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SandboxLevel {
+    /// Nothing but its private folder for temporary files.
+    ReadOnly,
+    /// The workspace as well, without the parts of it that steer other programs.
+    Workspace,
+}
+
+/// Which layers are put on; the others are missing on this machine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Layers {
+    /// Mount, process, network and IPC namespaces of its own.
+    pub namespaces: bool,
+    /// The namespaces need a user namespace around them.
+    pub user_namespace: bool,
+    /// A fresh `/proc` can be mounted.
+    pub fresh_proc: bool,
+    pub landlock: bool,
+    pub seccomp: bool,
+}
+
+/// Everything the helper needs to know.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SandboxSpec {
+    pub level: SandboxLevel,
+    pub network: bool,
+    pub layers: Layers,
+    pub cwd: RawPath,
+    pub workspace: RawPath,
+    /// The session's own folder: `tmp` and `cache` in it are what the command sees as `/tmp` and writes as caches.
+    pub private: RawPath,
+    /// Folders that stay writable: the workspace and the git folders that belong to it. Empty in read-only.
+    pub writable: Vec<RawPath>,
+    /// Folders that are seen empty: secrets, and where the system keeps its sockets.
+    pub blank: Vec<RawPath>,
+    /// Folders in place of which the private folder for temporary files is seen.
+    pub scratch: Vec<RawPath>,
+    /// Files that are seen empty.
+    pub blank_files: Vec<RawPath>,
+    /// Folders and files that are seen although they lie in an emptied folder.
+    pub kept: Vec<RawPath>,
+    /// Folders that look writable, while what is written goes to `private`.
+    pub caches: Vec<RawPath>,
+    /// Paths in writable folders that must not change, whether they exist or not.
+    pub protected: Vec<RawPath>,
+    /// The `.git` of repositories, worktrees and submodules below the workspace.
+    pub nested: Vec<RawPath>,
+    /// Folders in which rules files, in any case, must not change.
+    pub rules_in: Vec<RawPath>,
+    /// Environment variables to set, or to remove where there is no value.
+    pub environment: Vec<(String, Option<String>)>,
+    /// Root works in a folder of somebody else, and keeps the capability to do that.
+    pub foreign_files: bool,
+    /// Signals to the helper end it, as when a user presses Ctrl-C; else it leaves that to its lifeline.
+    pub direct: bool,
+}
+
+/// What is wrapped around a command.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LaunchMode {
+    Confined(Box<SandboxSpec>),
+    /// Not confined, but ended with everything it started when the agent is gone.
+    Kept,
+    /// The same, but what the command leaves running goes on until the agent is gone.
+    Lingering,
+}
+
+/// A path of any bytes, which JSON text could not hold: each byte travels as the character with its number.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RawPath(pub PathBuf);
+
+impl AsRef<Path> for RawPath {
+    fn as_ref(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl std::ops::Deref for RawPath {
+    type Target = Path;
+
+    fn deref(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl<P: Into<PathBuf>> From<P> for RawPath {
+    fn from(path: P) -> Self {
+        Self(path.into())
+    }
+}
+
+impl Serialize for RawPath {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let text: String = self.0.as_os_str().as_bytes().iter().map(|&byte| char::from(byte)).collect();
+        serializer.serialize_str(&text)
+    }
+}
+
+impl<'de> Deserialize<'de> for RawPath {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let bytes: Result<Vec<u8>, _> = text.chars().map(|c| u8::try_from(u32::from(c))).collect();
+        let bytes = bytes.map_err(serde::de::Error::custom)?;
+        Ok(Self(OsString::from_vec(bytes).into()))
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_of_any_bytes_travel() {
+        let path = RawPath(OsString::from_vec((1..=255).collect()).into());
+        let text = serde_json::to_string(&path).unwrap();
+        assert_eq!(serde_json::from_str::<RawPath>(&text).unwrap(), path);
+    }
+}

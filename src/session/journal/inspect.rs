@@ -1,0 +1,122 @@
+//! Looking at one path on disk for the journal. Follows no link and opens nothing but regular files.
+
+use std::fs::{self, Metadata};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use similar::{ChangeTag, TextDiff};
+
+use super::blobs::Blobs;
+use super::path_state::PathState;
+use crate::base::encoding;
+use crate::base::file::{self, FileError};
+
+/// Larger files are known by size and time only.
+pub const FILE_LIMIT_BYTES: u64 = 32 * 1024 * 1024;
+/// Larger texts are not compared line by line.
+const DIFF_LIMIT_BYTES: usize = 1024 * 1024;
+
+/// Nanoseconds since the epoch of the last change of the content.
+pub fn mtime_ns(meta: &Metadata) -> i64 {
+    meta.mtime().saturating_mul(1_000_000_000).saturating_add(meta.mtime_nsec())
+}
+
+/// What stands at `path`, with a regular file's bytes when it has at most `limit`.
+///
+/// # Errors
+/// What the disk refuses (permission, input/output).
+pub fn look(path: &Path, limit: u64) -> io::Result<(PathState, Option<Vec<u8>>)> {
+    let meta = match fs::symlink_metadata(path) {
+        Ok(meta) => meta,
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Ok((PathState::Absent, None));
+        }
+        Err(error) => return Err(error),
+    };
+    let kind = meta.file_type();
+    if kind.is_symlink() {
+        return Ok((PathState::Link { to: fs::read_link(path)? }, None));
+    }
+    if kind.is_dir() {
+        return Ok((PathState::Folder, None));
+    }
+    if !kind.is_file() {
+        return Ok((PathState::Special, None));
+    }
+    let unkept = |meta: &Metadata| PathState::Unkept { size: meta.len(), mtime_ns: mtime_ns(meta) };
+    match file::read(path, limit) {
+        Ok((bytes, meta)) => {
+            let state = PathState::File {
+                hash: file::hash(&bytes),
+                size: bytes.len() as u64,
+                mode: meta.mode() & 0o7777,
+            };
+            Ok((state, Some(bytes)))
+        }
+        Err(FileError::TooLarge { .. }) => Ok((unkept(&meta), None)),
+        Err(FileError::NotFound) => Ok((PathState::Absent, None)),
+        // Unreadable, but there: what cannot be read cannot be kept either.
+        Err(_) => Ok((unkept(&meta), None)),
+    }
+}
+
+/// Whether a folder between `root` and `relative` is a symbolic link: what is seen there lies elsewhere.
+pub fn behind_link(root: &Path, relative: &Path) -> Option<PathBuf> {
+    let folders = relative.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty());
+    let links = folders.filter(|folder| root.join(folder).is_symlink());
+    links.last().map(Path::to_path_buf)
+}
+
+/// Like [`look`] for a path of the workspace; nothing is seen through a link.
+///
+/// # Errors
+/// As [`look`].
+pub fn look_in(root: &Path, relative: &Path, limit: u64) -> io::Result<(PathState, Option<Vec<u8>>)> {
+    if behind_link(root, relative).is_some() {
+        return Ok((PathState::Absent, None));
+    }
+    look(&root.join(relative), limit)
+}
+
+/// A regular file as it is known without reading it; anything else counts as absent.
+pub fn stamp(root: &Path, relative: &Path) -> PathState {
+    match root.join(relative).symlink_metadata() {
+        Ok(meta) if meta.is_file() => PathState::Unkept { size: meta.len(), mtime_ns: mtime_ns(&meta) },
+        _ => PathState::Absent,
+    }
+}
+
+/// Like [`look_in`], and keeps the bytes in the store.
+///
+/// # Errors
+/// As [`look`]; the store cannot be written.
+pub fn keep(
+    root: &Path,
+    relative: &Path,
+    blobs: &Blobs,
+    limit: u64,
+) -> io::Result<(PathState, Option<Vec<u8>>)> {
+    let (state, bytes) = look_in(root, relative, limit)?;
+    if let Some(bytes) = &bytes {
+        blobs.put(bytes)?;
+    }
+    Ok((state, bytes))
+}
+
+/// Lines added and removed; zeros for what is no text or too large to compare.
+pub fn counts(before: Option<&[u8]>, after: Option<&[u8]>) -> (u32, u32) {
+    let text = |bytes: Option<&[u8]>| match bytes {
+        None => Some(String::new()),
+        Some(bytes) if bytes.len() > DIFF_LIMIT_BYTES => None,
+        Some(bytes) => encoding::decode(bytes).ok().map(|(text, _)| text),
+    };
+    let (Some(before), Some(after)) = (text(before), text(after)) else { return (0, 0) };
+    let diff = TextDiff::configure().timeout(Duration::from_millis(100)).diff_lines(&before, &after);
+    diff.iter_all_changes().fold((0, 0), |(plus, minus), change| match change.tag() {
+        ChangeTag::Insert => (plus + 1, minus),
+        ChangeTag::Delete => (plus, minus + 1),
+        ChangeTag::Equal => (plus, minus),
+    })
+}

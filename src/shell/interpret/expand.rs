@@ -1,0 +1,256 @@
+//! Words into arguments: braces, tildes, variables and splitting, the way bash does it. What stands for a
+//! substitution is asked from the caller.
+
+use super::call::Arg;
+use super::variables::ShellState;
+use crate::shell::syntax::ast::{Word, WordPiece};
+
+/// Arguments that one word may become through its braces.
+const MAX_BRACES: usize = 256;
+/// Braces in one word that are looked at, and how long such a word may be.
+const MAX_OPENED: usize = 24;
+const MAX_BRACED_CHARS: usize = 4_000;
+
+/// One character or part of a word.
+#[derive(Clone, Debug)]
+enum Unit<'a> {
+    Plain(char),
+    Quoted(char),
+    /// Quotes that may be empty: they make a word.
+    Quotes,
+    WordPiece(&'a WordPiece),
+}
+
+/// What a part stands for: `None` when that is not known.
+pub type Value<'v> = &'v mut dyn FnMut(&WordPiece) -> Option<Arg>;
+
+/// The arguments that the word becomes.
+pub fn fields(word: &Word, state: &ShellState, value: Value<'_>) -> Vec<Arg> {
+    let mut units = Vec::new();
+    for part in &word.parts {
+        match part {
+            WordPiece::Text { text, quoted: true } => {
+                units.push(Unit::Quotes);
+                units.extend(text.chars().map(Unit::Quoted));
+            }
+            WordPiece::Text { text, quoted: false } => units.extend(text.chars().map(Unit::Plain)),
+            other => units.push(Unit::WordPiece(other)),
+        }
+    }
+    let mut words = Vec::new();
+    let opened = units.iter().filter(|unit| matches!(unit, Unit::Plain('{'))).count();
+    let too_many = opened > MAX_OPENED || (opened > 0 && units.len() > MAX_BRACED_CHARS);
+    if too_many || !braces(&units, &mut words) {
+        return vec![Arg::open("{…}")];
+    }
+    let mut all = Vec::new();
+    for units in &words {
+        split(units, state, value, &mut all);
+    }
+    all.iter_mut().for_each(Arg::settle);
+    all
+}
+
+/// The word as one argument: in assignments and redirections nothing is split.
+pub fn whole(word: &Word, state: &ShellState, value: Value<'_>) -> Arg {
+    let mut joined = Arg::default();
+    for (at, arg) in fields_unsplit(word, state, value).iter().enumerate() {
+        if at > 0 {
+            joined.text.push(' ');
+        }
+        joined.append(arg);
+    }
+    joined
+}
+
+fn fields_unsplit(word: &Word, state: &ShellState, value: Value<'_>) -> Vec<Arg> {
+    let mut arg = Arg::default();
+    for (at, part) in word.parts.iter().enumerate() {
+        match part {
+            WordPiece::Text { text, quoted } => {
+                let tilde = (at == 0 && !quoted && text.starts_with('~')).then(|| tilde(text, state));
+                match tilde {
+                    Some(expanded) => arg.append(&expanded),
+                    None => {
+                        let glob = text.find(['*', '?', '[']).filter(|_| !quoted);
+                        arg.append(&Arg { text: text.clone(), open_at: None, glob_at: glob });
+                    }
+                }
+            }
+            other => {
+                let found = value(other).unwrap_or_else(|| Arg::open(shown(other)));
+                arg.append(&found);
+            }
+        }
+    }
+    vec![arg]
+}
+
+/// `~` and `~/…` at the front; somebody else's home is not known.
+fn tilde(text: &str, state: &ShellState) -> Arg {
+    let rest = &text[1..];
+    match state.get("HOME") {
+        Some(home) if rest.is_empty() || rest.starts_with('/') => {
+            let glob = rest.find(['*', '?', '[']);
+            let mut made = home;
+            made.append(&Arg { text: rest.to_owned(), open_at: None, glob_at: glob });
+            made
+        }
+        _ => Arg::open(text),
+    }
+}
+
+fn split(units: &[Unit<'_>], state: &ShellState, value: Value<'_>, all: &mut Vec<Arg>) {
+    let mut arg: Option<Arg> = None;
+    let mut units = units;
+    if let Some(Unit::Plain('~')) = units.first() {
+        let end =
+            units.iter().position(|unit| !matches!(unit, Unit::Plain(c) if *c != '/')).unwrap_or(units.len());
+        let ends_plain = matches!(units.get(end), None | Some(Unit::Plain('/')));
+        let prefix: String = units[..end]
+            .iter()
+            .filter_map(|unit| if let Unit::Plain(c) = unit { Some(*c) } else { None })
+            .collect();
+        if ends_plain {
+            arg = Some(tilde(&prefix, state));
+            units = &units[end..];
+        }
+    }
+    let push = |arg: &mut Option<Arg>, c: char, glob: bool| {
+        let arg = arg.get_or_insert_with(Arg::default);
+        if glob && arg.glob_at.is_none() {
+            arg.glob_at = Some(arg.text.len());
+        }
+        arg.text.push(c);
+    };
+    for unit in units {
+        match unit {
+            Unit::Plain(c) => push(&mut arg, *c, matches!(c, '*' | '?' | '[')),
+            Unit::Quoted(c) => push(&mut arg, *c, false),
+            Unit::Quotes => {
+                arg.get_or_insert_with(Arg::default);
+            }
+            Unit::WordPiece(part) => {
+                let found = value(part);
+                let splits = !is_quoted(part);
+                match found {
+                    Some(known) if splits => append_split(&known, &mut arg, all),
+                    Some(known) => arg.get_or_insert_with(Arg::default).append(&known),
+                    None => arg.get_or_insert_with(Arg::default).append(&Arg::open(shown(part))),
+                }
+            }
+        }
+    }
+    all.extend(arg);
+}
+
+/// An unquoted value: its blanks part words, and its patterns match files.
+fn append_split(known: &Arg, arg: &mut Option<Arg>, all: &mut Vec<Arg>) {
+    if known.open_at.is_some() {
+        arg.get_or_insert_with(Arg::default).append(known);
+        return;
+    }
+    for (at, piece) in known.text.split([' ', '\t', '\n']).enumerate() {
+        if at > 0 {
+            all.extend(arg.take());
+        }
+        if !piece.is_empty() {
+            let glob = piece.find(['*', '?', '[']);
+            arg.get_or_insert_with(Arg::default).append(&Arg {
+                text: piece.to_owned(),
+                open_at: None,
+                glob_at: glob,
+            });
+        }
+    }
+}
+
+fn is_quoted(part: &WordPiece) -> bool {
+    match part {
+        WordPiece::Text { quoted, .. }
+        | WordPiece::Variable { quoted, .. }
+        | WordPiece::Expansion { quoted, .. }
+        | WordPiece::Command { quoted, .. }
+        | WordPiece::Arithmetic { quoted, .. } => *quoted,
+        WordPiece::Process(_) => true,
+    }
+}
+
+/// A part that is not known, for people.
+pub fn shown(part: &WordPiece) -> String {
+    match part {
+        WordPiece::Text { text, .. } => text.clone(),
+        WordPiece::Variable { name, .. } => format!("${name}"),
+        WordPiece::Expansion { name, operator, .. } => format!("${{{name}{operator}…}}"),
+        WordPiece::Command { .. } => "$(…)".to_owned(),
+        WordPiece::Arithmetic { .. } => "$((…))".to_owned(),
+        WordPiece::Process(_) => "<(…)".to_owned(),
+    }
+}
+
+/// The words that the braces make; false when they are too many.
+fn braces<'a>(units: &[Unit<'a>], all: &mut Vec<Vec<Unit<'a>>>) -> bool {
+    if all.len() > MAX_BRACES {
+        return false;
+    }
+    let mut from = 0;
+    while let Some(open) = (from..units.len()).find(|at| matches!(units[*at], Unit::Plain('{'))) {
+        if let Some((close, pieces)) = brace_at(units, open) {
+            return pieces.iter().all(|piece| {
+                let mut joined = units[..open].to_vec();
+                joined.extend_from_slice(piece);
+                joined.extend_from_slice(&units[close + 1..]);
+                braces(&joined, all)
+            });
+        }
+        from = open + 1;
+    }
+    all.push(units.to_vec());
+    true
+}
+
+/// Where the brace at `open` closes, and what it stands for; `None` when it is only a character.
+fn brace_at<'a>(units: &[Unit<'a>], open: usize) -> Option<(usize, Vec<Vec<Unit<'a>>>)> {
+    let mut depth = 0;
+    let mut starts = vec![open + 1];
+    for at in open..units.len() {
+        match units[at] {
+            Unit::Plain('{') => depth += 1,
+            Unit::Plain(',') if depth == 1 => starts.push(at + 1),
+            Unit::Plain('}') => {
+                depth -= 1;
+                if depth == 0 {
+                    if starts.len() > 1 {
+                        starts.push(at + 1);
+                        let pieces = starts.windows(2).map(|pair| units[pair[0]..pair[1] - 1].to_vec());
+                        return Some((at, pieces.collect()));
+                    }
+                    return range(&units[open + 1..at]).map(|pieces| (at, pieces));
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// `1..5` and `a..e`.
+fn range<'a>(units: &[Unit<'a>]) -> Option<Vec<Vec<Unit<'a>>>> {
+    let text: Option<String> =
+        units.iter().map(|unit| if let Unit::Plain(c) = unit { Some(*c) } else { None }).collect();
+    let text = text?;
+    let ends: Vec<&str> = text.split("..").collect();
+    let (&[first, last] | &[first, last, _]) = ends.as_slice() else { return None };
+    let word = |text: String| text.chars().map(Unit::Plain).collect::<Vec<_>>();
+    if let (Ok(first), Ok(last)) = (first.parse::<i64>(), last.parse::<i64>()) {
+        let (low, high) = (first.min(last), first.max(last));
+        if high.saturating_sub(low) > 64 {
+            // Its ends stand for all: they are numbers, whatever their count.
+            return Some(vec![word(low.to_string()), word(high.to_string())]);
+        }
+        return Some((low..=high).map(|number| word(number.to_string())).collect());
+    }
+    let one = |text: &str| text.chars().next().filter(|c| text.len() == 1 && c.is_ascii_alphabetic());
+    let (first, last) = (one(first)?, one(last)?);
+    Some((first.min(last)..=first.max(last)).map(|c| word(c.to_string())).collect())
+}

@@ -1,0 +1,137 @@
+//! The bytes that take an old block's place: lines that the edit leaves alone keep their very bytes, new lines get
+//! the line ends and the indentation of the block.
+
+use std::time::{Duration, Instant};
+
+use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
+
+use super::lines::{Lines, is_blank, split_end};
+use super::match_edit::{EditMatch, MatchLevel, Refusal, Shift, TextEdit};
+
+/// Two long texts that have little in common would take minutes to align well; after this time a coarse way must do.
+const ALIGNMENT: Duration = Duration::from_secs(2);
+
+/// Appends the new text of `hit` to `out`.
+///
+/// # Errors
+/// [`Refusal::Unshiftable`] when a line of the new text cannot follow the block's indentation.
+pub fn block(
+    lines: &Lines,
+    hit: EditMatch,
+    edit: TextEdit,
+    rung: MatchLevel,
+    out: &mut String,
+) -> Result<(), Refusal> {
+    if rung == MatchLevel::Exact && means_line_ends(edit) {
+        out.push_str(edit.new);
+        return Ok(());
+    }
+    let real = split(&lines.text()[hit.start..hit.end]);
+    let old = split(edit.old);
+    let new = split(edit.new);
+    let sources = align(&old, &new);
+    let near = lines.ending_near(hit.end.saturating_sub(usize::from(hit.end > hit.start)));
+    // The old text had a line end where the file, at its very end, has none: then the new text gets none either.
+    let bare_end = old.last().is_some_and(|line| !line.1.is_empty())
+        && real.last().is_none_or(|line| line.1.is_empty())
+        && hit.end == lines.text().len();
+    for (index, &(content, ending)) in new.iter().enumerate() {
+        let source = sources[index];
+        let twin = source.map(|(line, _)| line).and_then(|line| real.get(line));
+        match (source, twin) {
+            (Some((_, true)), Some((kept, _))) => out.push_str(kept),
+            _ => push_shifted(content, hit, lines, out)?,
+        }
+        let last = index + 1 == new.len();
+        if ending.is_empty() || last && bare_end {
+            continue;
+        }
+        out.push_str(twin.map(|line| line.1).filter(|ending| !ending.is_empty()).unwrap_or(near));
+    }
+    Ok(())
+}
+
+/// `content` with the line ends that `text` has: line by line those of the lines that stay or make place. Where the ends
+/// are mixed and no line stays there is nothing to go by, and `content` is as it was given.
+pub fn with_ends_of(text: &str, content: &str) -> String {
+    let (old, new) = (split(text), split(content));
+    let crlf = old.iter().filter(|line| line.1 == "\r\n").count();
+    let feeds = old.iter().filter(|line| !line.1.is_empty()).count();
+    let usual = if crlf * 2 > feeds { "\r\n" } else { "\n" };
+    let uniform = crlf == 0 || crlf == feeds;
+    let sources = if uniform { vec![None; new.len()] } else { align(&old, &new) };
+    if !uniform && !sources.iter().flatten().any(|(_, equal)| *equal) {
+        return content.to_owned();
+    }
+    let mut out = String::with_capacity(content.len() + new.len());
+    for (&(line, ending), source) in new.iter().zip(sources) {
+        out.push_str(line);
+        if !ending.is_empty() {
+            let twin = source.and_then(|(index, _)| old.get(index)).map(|line| line.1);
+            out.push_str(twin.filter(|ending| !ending.is_empty()).unwrap_or(usual));
+        }
+    }
+    out
+}
+
+/// Whether the new text is to be taken to the letter, line ends included: it has carriage returns of its own, or
+/// removing them is all that it does.
+fn means_line_ends(edit: TextEdit) -> bool {
+    let lone_return = || edit.old.replace("\r\n", "").contains('\r');
+    let only_ends_differ = || edit.old.replace('\r', "") == edit.new;
+    edit.new.contains('\r') || edit.old.contains('\r') && (lone_return() || only_ends_differ())
+}
+
+fn push_shifted(content: &str, hit: EditMatch, lines: &Lines, out: &mut String) -> Result<(), Refusal> {
+    match hit.shift {
+        Shift::Added(more) if !is_blank(content) => {
+            out.push_str(more);
+            out.push_str(content);
+        }
+        Shift::Removed(less) if !is_blank(content) => match content.strip_prefix(less) {
+            Some(rest) => out.push_str(rest),
+            None => {
+                let line = lines.line_of(hit.start) + 1;
+                return Err(Refusal::Unshiftable { new_line: content.to_owned(), line });
+            }
+        },
+        _ => out.push_str(content),
+    }
+    Ok(())
+}
+
+fn split(text: &str) -> Vec<(&str, &str)> {
+    text.split_inclusive('\n').map(split_end).collect()
+}
+
+/// For each new line the old line whose place it takes, and whether the two are equal.
+fn align(old: &[(&str, &str)], new: &[(&str, &str)]) -> Vec<Option<(usize, bool)>> {
+    fn contents<'a>(lines: &[(&'a str, &'a str)]) -> Vec<&'a str> {
+        lines.iter().map(|line| line.0).collect()
+    }
+    let deadline = Some(Instant::now() + ALIGNMENT);
+    let mut sources = vec![None; new.len()];
+    for op in capture_diff_slices_deadline(Algorithm::Myers, &contents(old), &contents(new), deadline) {
+        match op {
+            DiffOp::Equal { old_index, new_index, len } => {
+                for step in 0..len {
+                    sources[new_index + step] = Some((old_index + step, true));
+                }
+            }
+            DiffOp::Replace { old_index, old_len, new_index, new_len } => {
+                for step in 0..new_len {
+                    // More new lines than old ones: the rest goes with the last old one.
+                    sources[new_index + step] =
+                        Some((old_index + step.min(old_len.saturating_sub(1)), false));
+                }
+            }
+            DiffOp::Insert { old_index, new_index, new_len } => {
+                for step in 0..new_len {
+                    sources[new_index + step] = old_index.checked_sub(1).map(|line| (line, false));
+                }
+            }
+            DiffOp::Delete { .. } => {}
+        }
+    }
+    sources
+}

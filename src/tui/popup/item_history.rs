@@ -1,0 +1,31 @@
+//! One item's story in words (`/context why`), for the popup and for the transcript.
+
+use crate::base::clock;
+use crate::base::sanitize;
+use crate::base::text;
+use crate::protocol::ledger::ItemHistory;
+
+/// Heading.
+pub fn heading(story: &ItemHistory) -> String {
+    format!("{}  {}", story.id, text::one_line(&sanitize::clean(&story.origin), 120))
+}
+
+/// Names and facts, in order.
+pub fn rows(story: &ItemHistory) -> Vec<(String, String)> {
+    let mut rows = Vec::new();
+    if let Some(ms) = story.arrived_ms {
+        rows.push(("arrived".to_owned(), clock::local(ms)));
+    }
+    let pinned = if story.pinned { ", pinned" } else { "" };
+    rows.push(("original".to_owned(), format!("{} tokens", story.full_tokens)));
+    rows.push(("sent now".to_owned(), format!("{} tokens, {}{pinned}", story.tokens, story.form)));
+    if story.deeds.is_empty() {
+        rows.push(("done to it".to_owned(), "nothing: it is sent as it came".to_owned()));
+    }
+    for deed in &story.deeds {
+        let when = format!("after request {}", deed.after_requests);
+        rows.push((when, format!("{} — {}", deed.what, deed.cause)));
+    }
+    rows.push(("recall".to_owned(), story.recall.clone()));
+    rows
+}

@@ -1,0 +1,429 @@
+//! Draws the model's Markdown as wrapped, styled lines.
+
+use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+use ratatui::style::{Modifier, Style};
+use ratatui::text::{Line, Span};
+
+use super::theme::Theme;
+use super::wrap;
+use crate::base::sanitize;
+
+/// `markdown` as lines at most `width` cells wide. The text may be unfinished (still streaming).
+pub fn render(markdown: &str, width: usize, theme: Theme) -> Vec<Line<'static>> {
+    let text = sanitize::clean(markdown);
+    let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
+    let mut writer = Writer {
+        width,
+        theme,
+        lines: Vec::new(),
+        spans: Vec::new(),
+        styles: vec![theme.plain()],
+        lists: Vec::new(),
+        marker: None,
+        quotes: 0,
+        code: None,
+        link: None,
+        table: None,
+        gap: false,
+    };
+    for event in Parser::new_ext(&text, options) {
+        writer.event(event);
+    }
+    writer.end_block();
+    writer.lines
+}
+
+/// A table while its cells arrive.
+#[derive(Default)]
+struct Table {
+    rows: Vec<Vec<String>>,
+}
+
+struct Writer {
+    width: usize,
+    theme: Theme,
+    lines: Vec<Line<'static>>,
+    /// The open paragraph, heading or item text.
+    spans: Vec<Span<'static>>,
+    styles: Vec<Style>,
+    /// The next number of each open list; `None` for bullets.
+    lists: Vec<Option<u64>>,
+    /// The bullet that the next line of an item starts with.
+    marker: Option<String>,
+    quotes: usize,
+    code: Option<String>,
+    link: Option<(String, usize)>,
+    table: Option<Table>,
+    /// Whether a blank line is due before the next block.
+    gap: bool,
+}
+
+impl Writer {
+    fn style(&self) -> Style {
+        self.styles.last().copied().unwrap_or_default()
+    }
+
+    fn push_style(&mut self, change: impl Fn(Style) -> Style) {
+        let style = change(self.style());
+        self.styles.push(style);
+    }
+
+    fn pop_style(&mut self) {
+        if self.styles.len() > 1 {
+            self.styles.pop();
+        }
+    }
+
+    fn text(&mut self, text: &str, style: Style) {
+        if let Some(cell) =
+            self.table.as_mut().and_then(|table| table.rows.last_mut()).and_then(|row| row.last_mut())
+        {
+            cell.push_str(text);
+        } else {
+            self.spans.push(Span::styled(text.to_owned(), style));
+        }
+    }
+
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Start(tag) => self.start(tag),
+            Event::End(tag) => self.end(tag),
+            Event::Text(text) => match self.code.as_mut() {
+                Some(code) => code.push_str(&text),
+                None => self.text(&text, self.style()),
+            },
+            Event::Code(text) => self.text(&text, self.style().patch(self.theme.code())),
+            Event::Html(text) | Event::InlineHtml(text) => {
+                self.text(text.trim_end_matches('\n'), self.style())
+            }
+            Event::InlineMath(text) | Event::DisplayMath(text) => self.text(&text, self.style()),
+            Event::FootnoteReference(name) => self.text(&format!("[{name}]"), self.style()),
+            Event::SoftBreak => self.text(" ", self.style()),
+            Event::HardBreak => self.flush(),
+            Event::Rule => {
+                self.end_block();
+                self.open_block();
+                let rule = "─".repeat(self.width.min(40));
+                self.lines.push(Line::styled(rule, self.theme.dim()));
+                self.gap = true;
+            }
+            Event::TaskListMarker(done) => self.text(if done { "[x] " } else { "[ ] " }, self.style()),
+        }
+    }
+
+    fn start(&mut self, tag: Tag<'_>) {
+        match tag {
+            Tag::Paragraph | Tag::HtmlBlock => self.open_block(),
+            Tag::Heading { level, .. } => {
+                self.end_block();
+                self.open_block();
+                let heading = self.theme.heading();
+                let underlined = level == HeadingLevel::H1;
+                self.push_style(|_| {
+                    if underlined { heading.add_modifier(Modifier::UNDERLINED) } else { heading }
+                });
+            }
+            Tag::BlockQuote(_) => {
+                self.end_block();
+                self.quotes += 1;
+            }
+            Tag::CodeBlock(kind) => {
+                self.end_block();
+                self.open_block();
+                if let CodeBlockKind::Fenced(language) = &kind
+                    && !language.is_empty()
+                {
+                    let label = sanitize::clean(language).into_owned();
+                    self.emit(vec![Span::styled(format!("  {label}"), self.theme.dim())]);
+                }
+                self.code = Some(String::new());
+            }
+            Tag::List(first) => {
+                self.flush();
+                if self.lists.is_empty() {
+                    self.open_block();
+                }
+                self.lists.push(first);
+            }
+            Tag::Item => {
+                self.flush();
+                self.gap = false;
+                let marker = match self.lists.last_mut() {
+                    Some(Some(number)) => {
+                        let marker = format!("{number}. ");
+                        *number += 1;
+                        marker
+                    }
+                    _ => "• ".to_owned(),
+                };
+                self.marker = Some(marker);
+            }
+            Tag::Table(_) => {
+                self.end_block();
+                self.open_block();
+                self.table = Some(Table::default());
+            }
+            Tag::TableHead | Tag::TableRow => {
+                if let Some(table) = &mut self.table {
+                    table.rows.push(Vec::new());
+                }
+            }
+            Tag::TableCell => {
+                if let Some(row) = self.table.as_mut().and_then(|table| table.rows.last_mut()) {
+                    row.push(String::new());
+                }
+            }
+            Tag::Emphasis => self.push_style(|style| style.add_modifier(Modifier::ITALIC)),
+            Tag::Strong => self.push_style(|style| style.add_modifier(Modifier::BOLD)),
+            Tag::Strikethrough => self.push_style(|style| style.add_modifier(Modifier::CROSSED_OUT)),
+            Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. } => {
+                self.link = Some((dest_url.to_string(), self.spans.len()));
+                let link = self.theme.link();
+                self.push_style(|style| style.patch(link));
+            }
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, tag: TagEnd) {
+        match tag {
+            TagEnd::Paragraph | TagEnd::HtmlBlock => self.end_block(),
+            TagEnd::Heading(_) => {
+                self.pop_style();
+                self.end_block();
+            }
+            TagEnd::BlockQuote(_) => {
+                self.end_block();
+                self.quotes = self.quotes.saturating_sub(1);
+            }
+            TagEnd::CodeBlock => self.end_code(),
+            TagEnd::List(_) => {
+                self.flush();
+                self.lists.pop();
+                self.marker = None;
+                self.gap = self.lists.is_empty();
+            }
+            TagEnd::Item => {
+                if self.marker.is_some() && self.spans.is_empty() {
+                    self.emit(Vec::new());
+                }
+                self.flush();
+                self.gap = false;
+            }
+            TagEnd::Table => self.end_table(),
+            TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough => self.pop_style(),
+            TagEnd::Link | TagEnd::Image => {
+                self.pop_style();
+                if let Some((url, from)) = self.link.take() {
+                    let shown: String =
+                        self.spans.iter().skip(from).map(|span| span.content.as_ref()).collect();
+                    let bare = url.strip_prefix("mailto:").unwrap_or(&url);
+                    if !url.is_empty() && shown != bare && self.table.is_none() {
+                        let url = sanitize::clean(&url).into_owned();
+                        self.text(&format!(" ({url})"), self.theme.dim());
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A blank line where the block before asked for one.
+    fn open_block(&mut self) {
+        if self.gap && !self.lines.is_empty() {
+            self.lines.push(Line::default());
+        }
+        self.gap = false;
+    }
+
+    fn end_block(&mut self) {
+        if !self.spans.is_empty() {
+            self.flush();
+            self.gap = true;
+        } else if !self.lines.is_empty() {
+            self.gap = true;
+        }
+    }
+
+    fn flush(&mut self) {
+        if !self.spans.is_empty() {
+            let spans = std::mem::take(&mut self.spans);
+            self.emit(spans);
+        }
+    }
+
+    /// Writes one logical line behind the bars and indents that are open.
+    fn emit(&mut self, spans: Vec<Span<'static>>) {
+        let bars: Vec<Span<'static>> =
+            (0..self.quotes).map(|_| Span::styled("▌ ", self.theme.dim())).collect();
+        let depth = self.lists.len().saturating_sub(1).min(6) * 2;
+        let (mut first, mut rest) = (bars.clone(), bars);
+        if !self.lists.is_empty() {
+            let hang = if self.lists.last().is_some_and(Option::is_some) { 3 } else { 2 };
+            match self.marker.take() {
+                Some(marker) => {
+                    rest.push(Span::raw(" ".repeat(depth + wrap::width(&marker))));
+                    first.push(Span::raw(" ".repeat(depth)));
+                    first.push(Span::styled(marker, self.theme.accent()));
+                }
+                None => {
+                    let indent = Span::raw(" ".repeat(depth + hang));
+                    first.push(indent.clone());
+                    rest.push(indent);
+                }
+            }
+        }
+        self.lines.extend(wrap::wrap_spans(&spans, &first, &rest, self.width));
+    }
+
+    fn end_code(&mut self) {
+        let Some(code) = self.code.take() else { return };
+        let style = self.theme.code();
+        for line in code.strip_suffix('\n').unwrap_or(&code).split('\n') {
+            // Code keeps its own indent, so it is cut at the edge of the screen, not at words.
+            let line = wrap::detab(line).into_owned();
+            let max = self.width.saturating_sub(2 + self.quotes * 2 + self.lists.len() * 2).max(1);
+            for row in hard_rows(&line, max) {
+                let mut spans: Vec<Span<'static>> =
+                    (0..self.quotes).map(|_| Span::styled("▌ ", self.theme.dim())).collect();
+                spans.push(Span::raw(" ".repeat(2 + self.lists.len() * 2)));
+                spans.push(Span::styled(row, style));
+                self.lines.push(Line::from(spans));
+            }
+        }
+        self.gap = true;
+    }
+
+    fn end_table(&mut self) {
+        let Some(table) = self.table.take() else { return };
+        let columns = table.rows.iter().map(Vec::len).max().unwrap_or(0);
+        if columns == 0 {
+            return;
+        }
+        let mut widths = vec![1usize; columns];
+        for row in &table.rows {
+            for (column, cell) in row.iter().enumerate() {
+                widths[column] = widths[column].max(wrap::width(cell));
+            }
+        }
+        // Take from the widest column until the table fits.
+        let room = self.width.saturating_sub(3 * (columns - 1)).max(columns);
+        while widths.iter().sum::<usize>() > room {
+            let Some(widest) = widths.iter_mut().max() else { break };
+            if *widest <= 1 {
+                break;
+            }
+            *widest -= 1;
+        }
+        for (number, row) in table.rows.iter().enumerate() {
+            let cells: Vec<Vec<String>> = (0..columns)
+                .map(|column| {
+                    let cell = row.get(column).map_or("", String::as_str);
+                    wrap::rows(cell, widths[column])
+                        .into_iter()
+                        .map(|range| cell[range].trim().to_owned())
+                        .collect()
+                })
+                .collect();
+            let height = cells.iter().map(Vec::len).max().unwrap_or(1);
+            for line in 0..height {
+                let mut spans = Vec::new();
+                for (column, cell) in cells.iter().enumerate() {
+                    let text = cell.get(line).map_or("", String::as_str);
+                    let pad = widths[column].saturating_sub(wrap::width(text));
+                    let style = if number == 0 { self.theme.strong() } else { self.theme.plain() };
+                    spans.push(Span::styled(format!("{text}{}", " ".repeat(pad)), style));
+                    if column + 1 < columns {
+                        spans.push(Span::styled(" │ ", self.theme.dim()));
+                    }
+                }
+                self.lines.push(Line::from(spans));
+            }
+            if number == 0 {
+                let rule: Vec<String> = widths.iter().map(|width| "─".repeat(*width)).collect();
+                self.lines.push(Line::styled(rule.join("─┼─"), self.theme.dim()));
+            }
+        }
+        self.gap = true;
+    }
+}
+
+/// `line` cut into pieces of at most `max` cells, without regard to words.
+fn hard_rows(line: &str, max: usize) -> Vec<String> {
+    use unicode_segmentation::UnicodeSegmentation as _;
+    let mut rows = vec![String::new()];
+    let mut column = 0;
+    for grapheme in line.graphemes(true) {
+        let cells = wrap::width(grapheme);
+        if column + cells > max && column > 0 {
+            rows.push(String::new());
+            column = 0;
+        }
+        column += cells;
+        if let Some(row) = rows.last_mut() {
+            row.push_str(grapheme);
+        }
+    }
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn shown(markdown: &str, width: usize) -> String {
+        render(markdown, width, Theme::new(false))
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+            .join("\n")
+    }
+
+    #[test]
+    fn the_common_constructs() {
+        let text = "# Title\nSome *text* with `code` and [a link](http://x.y).\n\n- one\n- two\n  - deep\n\n1. a\n2. b\n\n```rust\nfn main() {}\n\n  // x\n```\n\n> quoted\n\nend";
+        insta::assert_snapshot!(shown(text, 60), @r#"
+        Title
+
+        Some text with code and a link (http://x.y).
+
+        • one
+        • two
+          • deep
+
+        1. a
+        2. b
+
+          rust
+          fn main() {}
+          
+            // x
+
+        ▌ quoted
+
+        end
+        "#);
+    }
+
+    #[test]
+    fn tables_shrink_to_the_width() {
+        insta::assert_snapshot!(shown("| name | what it does |\n|---|---|\n| a | a rather long explanation |\n| b | short |\n", 24), @r#"
+        name │ what it does     
+        ─────┼──────────────────
+        a    │ a rather long    
+             │ explanation      
+        b    │ short
+        "#);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_at_any_width_fits(text in "([a-z#*`>|\\-\n 0-9.\\[\\]()!~_]|日|👍){0,120}", width in 8usize..60) {
+            for line in render(&text, width, Theme::new(true)) {
+                // Deep nesting may leave less room than one wide character takes.
+                prop_assert!(wrap::width(&line.to_string()) <= width + 16);
+            }
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! From state to styled lines.
+
+pub mod markdown;
+pub mod status;
+pub mod theme;
+pub mod view;
+pub mod wrap;

@@ -1,0 +1,199 @@
+//! Draws the viewport from the state. First a picture of lines that knows its height, then into a frame; the height
+//! decides how large the viewport is. On a tiny screen the composer stays and everything else gives way.
+
+use ratatui::Frame;
+use ratatui::layout::Position;
+use ratatui::text::{Line, Span};
+
+use super::status;
+use super::wrap;
+use crate::base::sanitize;
+use crate::base::text;
+use crate::tui::app::{App, Completion};
+use crate::tui::transcript::entry::Entry;
+use crate::tui::transcript::live::Piece;
+use crate::tui::transcript::tool;
+
+/// Composer rows at most, as a part of the screen: a third, and at least this many where there is room.
+const COMPOSER_ROWS: usize = 6;
+/// Rows of a completion.
+const COMPLETION_ROWS: usize = 8;
+
+/// The lines of the viewport, and the caret in them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Drawing {
+    pub lines: Vec<Line<'static>>,
+    /// Column and row.
+    pub caret: Option<(u16, u16)>,
+}
+
+impl Drawing {
+    pub fn height(&self) -> u16 {
+        u16::try_from(self.lines.len()).unwrap_or(u16::MAX)
+    }
+
+    /// Paints the picture at the top of the frame.
+    pub fn draw(&self, frame: &mut Frame<'_>) {
+        let area = frame.area();
+        for (row, line) in self.lines.iter().take(usize::from(area.height)).enumerate() {
+            let y = area.y + u16::try_from(row).unwrap_or(u16::MAX);
+            frame.buffer_mut().set_line(area.x, y, line, area.width);
+        }
+        if let Some((column, row)) = self.caret
+            && row < area.height
+        {
+            let x = area.x + column.min(area.width.saturating_sub(1));
+            frame.set_cursor_position(Position::new(x, area.y + row));
+        }
+    }
+}
+
+/// Draws the whole viewport.
+pub fn view(app: &App, frame: &mut Frame<'_>) {
+    let area = frame.area();
+    picture(app, usize::from(area.width), usize::from(area.height)).draw(frame);
+}
+
+/// The viewport for `width` columns within `room` rows.
+pub fn picture(app: &App, width: usize, room: usize) -> Drawing {
+    if width == 0 || room == 0 {
+        return Drawing::default();
+    }
+    let mut picture = foot(app, width, room);
+    let mut left = room - picture.lines.len().min(room);
+    // The rest goes above, the nearest first.
+    for mut part in [queued(app, width), activity(app, width), live(app, width, left)] {
+        let cut = part.len().saturating_sub(left);
+        part.drain(..cut);
+        left -= part.len();
+        let rows = u16::try_from(part.len()).unwrap_or(u16::MAX);
+        picture.caret = picture.caret.map(|(column, row)| (column, row + rows));
+        part.append(&mut picture.lines);
+        picture.lines = part;
+    }
+    picture
+}
+
+/// What is typed into: a question, the list of sessions, or the composer with its completion; then the status line.
+fn foot(app: &App, width: usize, room: usize) -> Drawing {
+    let theme = app.theme;
+    let status_rows = usize::from(room >= 2);
+    let rule_rows = usize::from(room >= 6);
+    let body_room = room - status_rows - rule_rows;
+    let mut picture = Drawing::default();
+    if rule_rows > 0 {
+        picture.lines.push(Line::styled("─".repeat(width), theme.dim()));
+    }
+    let mut caret = None;
+    if let Some(picker) = &app.picker {
+        let mut lines = picker.lines(width, body_room.min(COMPLETION_ROWS + 1), theme);
+        lines.truncate(body_room);
+        picture.lines.extend(lines);
+    } else if let Some(popup) = app.context.as_ref().filter(|_| app.shows_context()) {
+        let mut lines = popup.lines(width, body_room, theme);
+        lines.truncate(body_room);
+        picture.lines.extend(lines);
+    } else if let Some(picker) = &app.rewind {
+        let mut lines = picker.lines(width, body_room.min(2 * COMPLETION_ROWS), theme);
+        lines.truncate(body_room);
+        picture.lines.extend(lines);
+    } else if let Some(question) = app.questions.first().filter(|question| question.armed) {
+        let (lines, at) = question.lines(width, body_room, theme);
+        caret = at.map(|(row, column)| (row + rule_rows, column));
+        picture.lines.extend(lines.into_iter().take(body_room));
+    } else {
+        if let Some(question) = app.questions.first() {
+            let (mut lines, _) = question.lines(width, body_room.saturating_sub(1), theme);
+            let excess = (lines.len() + 1).saturating_sub(body_room);
+            lines.drain(..excess.min(lines.len()));
+            picture.lines.extend(lines);
+        }
+        let composer_room = body_room.saturating_sub(picture.lines.len() - rule_rows).max(1);
+        let (lines, at) = composer(app, width, composer_room, room);
+        caret = Some((picture.lines.len() + at.0, at.1));
+        let left = composer_room.saturating_sub(lines.len());
+        picture.lines.extend(lines);
+        picture.lines.extend(completion(app, width, left.min(COMPLETION_ROWS)));
+    }
+    if status_rows > 0 {
+        picture.lines.push(status::status(app, width));
+    }
+    picture.caret = caret.map(|(row, column)| (cell(column), cell(row)));
+    picture
+}
+
+/// The composer's rows and the caret (row, column) in them.
+fn composer(app: &App, width: usize, room: usize, screen: usize) -> (Vec<Line<'static>>, (usize, usize)) {
+    let theme = app.theme;
+    let drawn = app.composer.draw(width.saturating_sub(3).max(1));
+    let most = COMPOSER_ROWS.max(screen / 3).min(room).max(1);
+    let (row, column) = drawn.caret;
+    let start = (row + 1).saturating_sub(most).min(drawn.rows.len().saturating_sub(most));
+    let mut lines: Vec<Line<'static>> = Vec::new();
+    for (index, text) in drawn.rows.into_iter().enumerate().skip(start).take(most) {
+        let mark = if index == 0 { "› " } else { "  " };
+        lines.push(Line::from(vec![Span::styled(mark, theme.user()), Span::raw(text)]));
+    }
+    if app.composer.is_empty() {
+        let words = if app.turn.is_some() { "steer the running turn" } else { "type a task" };
+        lines = vec![Line::from(vec![
+            Span::styled("› ", theme.user()),
+            Span::styled(wrap::clip(words, width.saturating_sub(3)), theme.dim()),
+        ])];
+    }
+    (lines, (row - start.min(row), (column + 2).min(width.saturating_sub(1))))
+}
+
+fn completion(app: &App, width: usize, room: usize) -> Vec<Line<'static>> {
+    if room == 0 {
+        return Vec::new();
+    }
+    let mut lines = match &app.completion {
+        None => return Vec::new(),
+        Some(Completion::Files(popup)) => popup.lines(width, room, app.theme),
+        Some(Completion::Commands(popup)) => popup.lines(width, room, app.theme),
+    };
+    lines.truncate(room);
+    lines
+}
+
+fn queued(app: &App, width: usize) -> Vec<Line<'static>> {
+    let line = |text: &String| {
+        let text = text::one_line(&sanitize::clean(&text[..text::floor_boundary(text, 1_000)]), 500);
+        Line::styled(wrap::clip(&format!("  queued: {text}"), width), app.theme.dim())
+    };
+    app.queued.iter().map(line).collect()
+}
+
+fn activity(app: &App, width: usize) -> Vec<Line<'static>> {
+    let line = status::activity(app, width);
+    line.map(|line| vec![Line::default(), line]).unwrap_or_default()
+}
+
+/// The live part; only as many rows as fit are kept, from the end.
+fn live(app: &App, width: usize, room: usize) -> Vec<Line<'static>> {
+    if room == 0 {
+        return Vec::new();
+    }
+    let mut lines = Vec::new();
+    let mut before = app.last_printed;
+    for piece in app.live.pieces() {
+        let Some(entry) = piece.entry() else { continue };
+        match (piece, &entry) {
+            (Piece::Tool(view), Entry::Tool(_)) => {
+                let tight = before.is_none_or(|kind| kind == entry.kind());
+                if !tight {
+                    lines.push(Line::default());
+                }
+                lines.extend(tool::render(view, width, status::frame(app), app.theme));
+            }
+            _ => lines.extend(entry.lines(before, width, app.theme)),
+        }
+        before = Some(entry.kind());
+    }
+    lines
+}
+
+fn cell(value: usize) -> u16 {
+    u16::try_from(value).unwrap_or(u16::MAX)
+}

@@ -1,0 +1,216 @@
+//! Breaking text into rows of a given width, by grapheme clusters and their width in cells. The one place that
+//! measures text.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+use unicode_segmentation::UnicodeSegmentation;
+use unicode_width::UnicodeWidthStr;
+
+/// A tab is drawn as so many spaces: a stop that depends on the column would move when lines are wrapped.
+const TAB: &str = "    ";
+
+/// Cells that `text` takes.
+pub fn width(text: &str) -> usize {
+    text.graphemes(true).map(UnicodeWidthStr::width).sum()
+}
+
+/// `text` with tabs as spaces.
+pub fn detab(text: &str) -> Cow<'_, str> {
+    if text.contains('\t') { Cow::Owned(text.replace('\t', TAB)) } else { Cow::Borrowed(text) }
+}
+
+/// Splits one line (without `\n`) into byte ranges that cover it without gaps, each at most `max` cells wide, not
+/// counting one space that may hang at its end. Breaks after white space or beside wide characters where it can. A grapheme wider than `max` stands alone.
+pub fn rows(line: &str, max: usize) -> Vec<Range<usize>> {
+    rows_with(line, max, UnicodeWidthStr::width)
+}
+
+/// [`rows`] with another measure for a grapheme.
+pub fn rows_with(line: &str, max: usize, measure: impl Fn(&str) -> usize) -> Vec<Range<usize>> {
+    let max = max.max(1);
+    let mut rows = Vec::new();
+    let (mut start, mut column) = (0, 0);
+    // Where the current row could end, and the column there.
+    let mut chance: Option<(usize, usize)> = None;
+    for (index, grapheme) in line.grapheme_indices(true) {
+        let cells = measure(grapheme);
+        let space = grapheme.chars().all(char::is_whitespace);
+        if cells == 2 && index > start {
+            chance = Some((index, column));
+        }
+        if space && column + cells > max && index > start {
+            // A space behind a full row hangs there unseen, so that the next row starts with a word.
+            rows.push(start..index + grapheme.len());
+            start = index + grapheme.len();
+            column = 0;
+            chance = None;
+            continue;
+        }
+        if column + cells > max && index > start {
+            match chance {
+                Some((at, column_there)) if at > start => {
+                    rows.push(start..at);
+                    start = at;
+                    column -= column_there;
+                }
+                _ => {
+                    rows.push(start..index);
+                    start = index;
+                    column = 0;
+                }
+            }
+            chance = None;
+            if column + cells > max && index > start {
+                rows.push(start..index);
+                start = index;
+                column = 0;
+            }
+        }
+        column += cells;
+        if space || cells == 2 {
+            chance = Some((index + grapheme.len(), column));
+        }
+    }
+    rows.push(start..line.len());
+    rows
+}
+
+/// Wraps styled text to `max` cells. The first row starts with `first`, the others with `rest`.
+/// A space at which a row was broken is not drawn.
+pub fn wrap_spans(
+    spans: &[Span<'static>],
+    first: &[Span<'static>],
+    rest: &[Span<'static>],
+    max: usize,
+) -> Vec<Line<'static>> {
+    let mut text = String::new();
+    let mut styles: Vec<(usize, Style)> = Vec::new();
+    for span in spans {
+        text.push_str(&detab(&span.content));
+        styles.push((text.len(), span.style));
+    }
+    let indent = spans_width(first).max(spans_width(rest));
+    let mut lines = Vec::new();
+    for (number, row) in rows(&text, max.saturating_sub(indent).max(1)).into_iter().enumerate() {
+        let mut line: Vec<Span<'static>> = if number == 0 { first.to_vec() } else { rest.to_vec() };
+        let slice = text[row.clone()].trim_end();
+        let end = row.start + slice.len();
+        let begin = if number == 0 { row.start } else { end - slice.trim_start().len() };
+        let mut at = begin;
+        for (until, style) in &styles {
+            if at >= end {
+                break;
+            }
+            if *until > at {
+                let stop = (*until).min(end);
+                line.push(Span::styled(text[at..stop].to_owned(), *style));
+                at = stop;
+            }
+        }
+        lines.push(Line::from(line));
+    }
+    lines
+}
+
+/// [`wrap_spans`] for text of one style that may have several lines.
+pub fn wrap_text(text: &str, style: Style, first: &str, rest: &str, max: usize) -> Vec<Line<'static>> {
+    let prefix = |text: &str| vec![Span::styled(text.to_owned(), style)];
+    let (head, tail) = (prefix(first), prefix(rest));
+    let mut lines = Vec::new();
+    for (number, line) in text.split('\n').enumerate() {
+        let first = if number == 0 { &head } else { &tail };
+        lines.extend(wrap_spans(&[Span::styled(line.to_owned(), style)], first, &tail, max));
+    }
+    lines
+}
+
+/// `text` cut to `max` cells, the last of which is `…` when something was cut.
+pub fn clip(text: &str, max: usize) -> String {
+    if width(text) <= max {
+        return text.to_owned();
+    }
+    let mut out = String::new();
+    let mut column = 0;
+    for grapheme in text.graphemes(true) {
+        column += UnicodeWidthStr::width(grapheme);
+        if column + 1 > max {
+            break;
+        }
+        out.push_str(grapheme);
+    }
+    if max > 0 {
+        out.push('…');
+    }
+    out
+}
+
+/// The longest end of `text` that fits into `max` cells.
+pub fn tail(text: &str, max: usize) -> &str {
+    let mut column = 0;
+    let mut from = text.len();
+    for (index, grapheme) in text.grapheme_indices(true).rev() {
+        column += UnicodeWidthStr::width(grapheme);
+        if column > max {
+            break;
+        }
+        from = index;
+    }
+    &text[from..]
+}
+
+fn spans_width(spans: &[Span<'_>]) -> usize {
+    spans.iter().map(|span| width(&span.content)).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn plain(text: &str, max: usize) -> Vec<String> {
+        wrap_text(text, Style::new(), "", "", max).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn breaks_at_words_and_in_long_ones() {
+        assert_eq!(plain("the quick brown fox", 9), ["the quick", "brown fox"]);
+        assert_eq!(plain("abcdefghij", 4), ["abcd", "efgh", "ij"]);
+        assert_eq!(plain("日本語テキスト", 5), ["日本", "語テ", "キス", "ト"]);
+        assert_eq!(plain("", 5), [""]);
+    }
+
+    #[test]
+    fn clipping_counts_cells() {
+        assert_eq!(clip("日本語", 5), "日本…");
+        assert_eq!(clip("日本語", 4), "日…");
+        assert_eq!(clip("abc", 3), "abc");
+        assert_eq!(clip("abc", 0), "");
+    }
+
+    proptest! {
+        #[test]
+        fn rows_cover_the_line_within_the_width(line in "[^\\pC]{0,80}", max in 2usize..40) {
+            let rows = rows(&line, max);
+            let joined: String = rows.iter().map(|row| &line[row.clone()]).collect();
+            prop_assert_eq!(&joined, &line);
+            for row in rows {
+                let text = &line[row];
+                prop_assert!(width(text.trim_end()) <= max || text.graphemes(true).count() == 1, "{:?}", text);
+            }
+        }
+
+        #[test]
+        fn wrapped_text_keeps_every_visible_character(text in "[^\\pC]{0,80}", max in 6usize..40) {
+            let lines = wrap_text(&text, Style::new(), "> ", "  ", max);
+            let visible = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
+            let joined: String = lines.iter().map(|line| line.to_string()[2..].to_owned()).collect();
+            prop_assert_eq!(visible(&joined), visible(&text));
+            for line in lines {
+                prop_assert!(width(&line.to_string()) <= max);
+            }
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! The terminal itself: taken over and given back, its keys, its viewport.
+
+pub mod keymap;
+pub mod paste_detector;
+pub mod screen;
+pub mod setup;

@@ -1,0 +1,199 @@
+//! Keys that arrive together. A terminal without bracketed paste sends a paste as key presses: taken one by one, a
+//! megabyte would need minutes and its first line end would send it. Many plain characters at once are therefore
+//! taken as a paste; a few are typing.
+
+use std::io;
+use std::task::Poll;
+use std::time::{Duration, Instant};
+
+use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use futures_util::{Stream, StreamExt, poll};
+use tokio::time::error::Elapsed;
+
+use super::setup;
+
+/// So many characters at once were not typed.
+const PASTE_CHARS: usize = 200;
+/// The most that is gathered before the screen gets a turn.
+const MOST_CHARS: usize = 64 * 1024;
+/// A paste comes in portions: what follows so soon still belongs to it, and so long a line end waits within it.
+const SAME_PASTE: Duration = Duration::from_millis(150);
+/// How long a line end waits for more of the same paste before it counts as the Enter key.
+const MORE_WITHIN: Duration = Duration::from_millis(15);
+
+/// What a burst comes to: events to be taken in one by one, in order.
+pub struct KeyBurst {
+    pub events: Vec<Event>,
+    /// The reader failed or ended behind them.
+    pub ended: bool,
+}
+
+/// Gathers bursts, and knows whether a paste is going on.
+#[derive(Debug, Default)]
+pub struct PasteDetector {
+    last_paste: Option<Instant>,
+}
+
+impl PasteDetector {
+    /// Gathers what has arrived behind `first`.
+    pub async fn gather(
+        &mut self,
+        first: Event,
+        keys: &mut (impl Stream<Item = io::Result<Event>> + Unpin),
+    ) -> KeyBurst {
+        let goes_on = self.last_paste.is_some_and(|at| at.elapsed() < SAME_PASTE);
+        let burst = gather(first, keys, goes_on).await;
+        if matches!(burst.events.first(), Some(Event::Paste(_))) {
+            self.last_paste = Some(Instant::now());
+        }
+        burst
+    }
+}
+
+/// `pasting` says that a paste is going on.
+async fn gather(
+    first: Event,
+    keys: &mut (impl Stream<Item = io::Result<Event>> + Unpin),
+    mut pasting: bool,
+) -> KeyBurst {
+    let mut text = String::new();
+    let mut count = 0;
+    let mut behind = Vec::new();
+    let mut ended = false;
+    let mut next = Some(first);
+    while let Some(event) = next.take() {
+        match plain(&event) {
+            // A few lines at once were typed, and each line end among them is the Enter key; within a paste it is one only
+            // when nothing, or a command key, comes behind it.
+            Some('\n') if pasting || count >= PASTE_CHARS => match more(keys, pasting).await {
+                Ok(Some(Ok(after))) => match plain(&after) {
+                    Some(c) => {
+                        pasting = true;
+                        text.extend(['\n', c]);
+                        count += 2;
+                    }
+                    None => behind.extend([event, after]),
+                },
+                Ok(_) => {
+                    ended = true;
+                    behind.push(event);
+                }
+                Err(_) => behind.push(event),
+            },
+            Some(c) => {
+                text.push(c);
+                count += 1;
+            }
+            None => behind.push(event),
+        }
+        if !behind.is_empty() || count >= MOST_CHARS {
+            break;
+        }
+        match poll!(keys.next()) {
+            Poll::Ready(Some(Ok(event))) => next = Some(event),
+            Poll::Ready(_) => ended = true,
+            Poll::Pending => {}
+        }
+    }
+    let mut events = events_of(&text, pasting || count >= PASTE_CHARS);
+    events.extend(behind);
+    KeyBurst { events, ended }
+}
+
+/// The event behind a line end, if it comes at once.
+async fn more(
+    keys: &mut (impl Stream<Item = io::Result<Event>> + Unpin),
+    pasting: bool,
+) -> Result<Option<io::Result<Event>>, Elapsed> {
+    setup::rearm_waiting_input();
+    tokio::time::timeout(if pasting { SAME_PASTE } else { MORE_WITHIN }, keys.next()).await
+}
+
+fn events_of(text: &str, pasted: bool) -> Vec<Event> {
+    if pasted && !text.is_empty() {
+        return vec![Event::Paste(text.to_owned())];
+    }
+    text.chars().map(|c| Event::Key(KeyEvent::new(key_of(c), KeyModifiers::NONE))).collect()
+}
+
+/// The character that a key press types without any command key; a line end for Enter, a tab for Tab.
+fn plain(event: &Event) -> Option<char> {
+    let Event::Key(key) = event else { return None };
+    if key.kind == KeyEventKind::Release || !(key.modifiers - KeyModifiers::SHIFT).is_empty() {
+        return None;
+    }
+    match key.code {
+        KeyCode::Char(c) => Some(c),
+        KeyCode::Enter if key.modifiers.is_empty() => Some('\n'),
+        KeyCode::Tab => Some('\t'),
+        _ => None,
+    }
+}
+
+fn key_of(c: char) -> KeyCode {
+    match c {
+        '\n' => KeyCode::Enter,
+        '\t' => KeyCode::Tab,
+        c => KeyCode::Char(c),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::stream;
+
+    use super::*;
+
+    fn press(code: KeyCode) -> Event {
+        Event::Key(KeyEvent::new(code, KeyModifiers::NONE))
+    }
+
+    fn keys(text: &str) -> Vec<Event> {
+        text.chars().map(|c| press(key_of(c))).collect()
+    }
+
+    /// What the events come to when all of them are there at once, and whether the reader ended.
+    async fn gathered(mut events: Vec<Event>, pasting: bool, ends: bool) -> (Vec<Event>, bool) {
+        let rest = events.split_off(1);
+        let rest = stream::iter(rest.into_iter().map(Ok));
+        let first = events.remove(0);
+        let burst = if ends {
+            gather(first, &mut rest.boxed(), pasting).await
+        } else {
+            gather(first, &mut rest.chain(stream::pending()).boxed(), pasting).await
+        };
+        (burst.events, burst.ended)
+    }
+
+    #[tokio::test]
+    async fn a_few_keys_are_keys_and_many_characters_a_paste() {
+        let typed = keys("ls\npwd\n");
+        assert_eq!(gathered(typed.clone(), false, false).await, (typed, false));
+        let long = "word ".repeat(60);
+        let whole = format!("{long}\nsecond line\n\nthird");
+        assert_eq!(gathered(keys(&whole), false, false).await, (vec![Event::Paste(whole)], false));
+        let escape = [keys("ab"), vec![press(KeyCode::Esc)]].concat();
+        assert_eq!(gathered(escape.clone(), false, false).await, (escape, false));
+    }
+
+    #[tokio::test]
+    async fn a_line_end_with_nothing_plain_behind_it_is_the_enter_key() {
+        let long = "word ".repeat(60);
+        let enter = || press(KeyCode::Enter);
+        let pasted = |behind: Vec<Event>| [vec![Event::Paste(long.clone())], behind].concat();
+        assert_eq!(gathered(keys(&format!("{long}\n")), false, false).await, (pasted(vec![enter()]), false));
+        assert_eq!(gathered(keys(&format!("{long}\n")), false, true).await, (pasted(vec![enter()]), true));
+        let up = [keys(&format!("{long}\n")), vec![press(KeyCode::Up)]].concat();
+        assert_eq!(gathered(up, false, false).await, (pasted(vec![enter(), press(KeyCode::Up)]), false));
+    }
+
+    #[tokio::test]
+    async fn a_paste_that_goes_on_may_begin_with_a_line_end() {
+        assert_eq!(gathered(keys("\nab"), true, false).await, (vec![Event::Paste("\nab".to_owned())], false));
+        assert_eq!(gathered(keys("\n"), true, false).await, (keys("\n"), false));
+        assert_eq!(
+            gathered(vec![press(KeyCode::Esc)], true, false).await,
+            (vec![press(KeyCode::Esc)], false)
+        );
+    }
+}

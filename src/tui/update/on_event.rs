@@ -1,0 +1,242 @@
+//! How the agent's events change the screen: one half of the reducer.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::base::sanitize;
+use crate::base::text;
+use crate::model::item::Item;
+use crate::protocol::event::{Event, JobRow, Level, SessionInfo, TurnEnd};
+use crate::tui::app::{App, Completion, Retry, Silent};
+use crate::tui::popup::item_history;
+use crate::tui::popup::question::OpenQuestion;
+use crate::tui::popup::rewind::RewindPicker;
+use crate::tui::popup::sessions::SessionPicker;
+use crate::tui::transcript::entry::Entry;
+use crate::tui::transcript::replay;
+
+/// Takes in one event.
+pub fn apply(app: &mut App, event: Event) {
+    match event {
+        Event::Session(info) => session(app, info),
+        Event::History(items) => {
+            for entry in replay::entries(&items) {
+                app.print(entry);
+            }
+        }
+        Event::TurnStarted { text } => turn_started(app, &text),
+        Event::Steered { text } => {
+            unqueue(app, &text);
+            app.print_finished();
+            app.print(Entry::User(text.into()));
+        }
+        Event::TextDelta(delta) => {
+            going_on(app);
+            let line_ended = delta.contains('\n');
+            app.live.text_delta(&delta);
+            if line_ended {
+                app.print_finished();
+            }
+        }
+        Event::ReasoningDelta(delta) => {
+            going_on(app);
+            app.live.reasoning_delta(&delta);
+        }
+        Event::CallArriving { name, bytes } => {
+            let before = app.turn.as_mut().and_then(|turn| turn.arriving.take());
+            going_on(app);
+            if let Some(turn) = &mut app.turn {
+                // Only the first piece of a call names it.
+                let name =
+                    if name.is_empty() { before.map(|(name, _)| name).unwrap_or_default() } else { name };
+                turn.arriving = Some((name, bytes));
+            }
+        }
+        Event::Retrying { attempt, of, wait_ms, reason } => retrying(app, [attempt, of], wait_ms, reason),
+        Event::Silent { since_ms, left_ms } => {
+            let since = app.now.saturating_sub(Duration::from_millis(since_ms));
+            let until = app.now + Duration::from_millis(left_ms);
+            if let Some(turn) = &mut app.turn {
+                turn.retry = None;
+                turn.silent = Some(Silent { since, until });
+            }
+        }
+        Event::Item { item, .. } => finished_item(app, &item),
+        Event::ToolStarted { call_id, tool, title, .. } => {
+            going_on(app);
+            app.live.tool_started(call_id, tool, title);
+        }
+        Event::ToolProgress { call_id, tail } => app.live.tool_progress(&call_id, tail),
+        Event::ToolDone { result, .. } => {
+            going_on(app);
+            app.live.tool_done(&result);
+            app.print_finished();
+        }
+        Event::Ask { id, question } => {
+            let armed = app.composer.is_empty() && app.context.is_none();
+            app.completion = None;
+            app.questions.push(OpenQuestion::new(id, question, armed));
+        }
+        Event::Permission(permission) => {
+            if let Some(session) = &mut app.session {
+                session.permission = permission;
+            }
+        }
+        Event::AskClosed { id } => app.questions.retain(|question| question.id != id),
+        Event::Window(window) => app.window = Some(window),
+        // Nobody looks at a ledger that comes late.
+        Event::Ledger(ledger) => {
+            if let Some(popup) = &mut app.context {
+                popup.fill(ledger);
+            }
+        }
+        Event::Story(told) => match &mut app.context {
+            Some(popup) => popup.tell(told),
+            None => app.print(Entry::Table {
+                heading: item_history::heading(&told),
+                rows: item_history::rows(&told),
+            }),
+        },
+        Event::Sessions(rows) if rows.is_empty() => {
+            app.notice(Level::Info, "There is no other session to resume. Type a task to go on in this one.");
+        }
+        Event::Sessions(rows) => app.picker = Some(SessionPicker::new(rows)),
+        Event::RewindPoints(points) if points.is_empty() => {
+            app.notice(Level::Info, "There is nothing to go back to yet.");
+        }
+        Event::RewindPoints(points) => app.rewind = Some(RewindPicker::new(points)),
+        Event::RewindPreview(preview) => {
+            if let Some(picker) = &mut app.rewind {
+                picker.show(preview);
+            }
+        }
+        Event::Rewound(done) => {
+            if let Some(text) = done.text.filter(|_| app.composer.is_empty()) {
+                app.composer.restore(&text);
+            }
+        }
+        Event::Files(paths) => {
+            if let Some(Completion::Files(popup)) = &mut app.completion {
+                popup.set_paths(Arc::clone(&paths));
+            }
+            app.files.paths = Some(paths);
+        }
+        Event::Notice { level, text } => app.notice(level, text),
+        Event::Jobs(rows) => jobs(app, rows),
+        Event::SandboxLacks(missing) => app.sandbox_lacks = Some(missing),
+        Event::Compacting { running } => app.compacting = running.then_some(app.now),
+        Event::TurnEnded(end) => turn_ended(app, end),
+    }
+}
+
+/// A job that ended is told once: it may be what the user waits for.
+fn jobs(app: &mut App, rows: Vec<JobRow>) {
+    for row in &rows {
+        let ran = app.jobs.iter().any(|before| before.id == row.id && before.ended.is_none());
+        if let Some(ended) = row.ended.as_deref().filter(|_| ran) {
+            let command = text::one_line(&sanitize::clean(&row.command), 100);
+            app.notice(Level::Info, format!("Job {} {ended}: {command}", row.id));
+        }
+    }
+    app.jobs = rows;
+}
+
+fn session(app: &mut App, info: SessionInfo) {
+    let before = app.session.replace(info.clone());
+    match before {
+        None => app.print(Entry::Welcome(info)),
+        Some(before) if before.id != info.id => {
+            for entry in app.live.take_all() {
+                app.print(entry);
+            }
+            app.turn = None;
+            app.compacting = None;
+            app.window = None;
+            app.questions.clear();
+            app.context = None;
+            app.queued.clear();
+            if before.workspace != info.workspace {
+                app.files = crate::tui::app::Files::default();
+            }
+            app.notice(Level::Info, format!("──── session {} ────", info.id));
+        }
+        Some(before) => {
+            if before.model != info.model {
+                app.notice(Level::Info, format!("The model is now {}.", info.model));
+            }
+            if before.permission != info.permission {
+                app.notice(Level::Info, format!("The permission level is now {}.", info.permission.as_str()));
+            }
+        }
+    }
+}
+
+fn turn_started(app: &mut App, text: &str) {
+    unqueue(app, text);
+    let started = app.turn.as_ref().map_or(app.now, |turn| turn.started);
+    app.begin_turn();
+    if let Some(turn) = &mut app.turn {
+        turn.started = started;
+    }
+    match app.turn_label.take() {
+        Some(label) => app.print(Entry::User(label.into())),
+        None if text.is_empty() => {}
+        None => app.print(Entry::User(text.into())),
+    }
+}
+
+fn unqueue(app: &mut App, text: &str) {
+    let known = app.queued.iter().position(|queued| queued == text);
+    // A message with a secret comes back without it; messages are taken up in order.
+    let redacted = text.contains("<REDACTED") && !app.queued.is_empty();
+    if let Some(index) = known.or_else(|| redacted.then_some(0)) {
+        app.queued.remove(index);
+    }
+}
+
+/// The answer has gone on: nothing is being retried or written any more.
+fn going_on(app: &mut App) {
+    if let Some(turn) = &mut app.turn {
+        turn.retry = None;
+        turn.silent = None;
+        turn.arriving = None;
+    }
+}
+
+fn retrying(app: &mut App, [attempt, of]: [u32; 2], wait_ms: u64, reason: String) {
+    app.print_finished();
+    if app.live.void() {
+        app.notice(Level::Warning, "The connection broke; the answer above begins anew.");
+    }
+    let at = app.now + Duration::from_millis(wait_ms);
+    if let Some(turn) = &mut app.turn {
+        turn.arriving = None;
+        turn.silent = None;
+        turn.retry = Some(Retry { attempt, of, at, reason });
+    }
+}
+
+fn finished_item(app: &mut App, item: &Item) {
+    going_on(app);
+    match item {
+        Item::Assistant { text } => app.live.finish_answer(text),
+        Item::Reasoning(reasoning) => app.live.finish_reasoning(&reasoning.text),
+        _ => return,
+    }
+    app.print_finished();
+}
+
+fn turn_ended(app: &mut App, end: TurnEnd) {
+    for entry in app.live.take_all() {
+        app.print(entry);
+    }
+    app.turn = None;
+    app.turn_label = None;
+    app.questions.clear();
+    if let Some(text) = end.reason.returned()
+        && app.composer.is_empty()
+    {
+        app.composer.restore(text);
+    }
+    app.print(Entry::TurnEnd(end));
+}

@@ -1,0 +1,218 @@
+//! The reducer: one message in, changed state and commands out. No input, no output, no waiting.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
+
+use super::on_event;
+use crate::protocol::op::Op;
+use crate::tui::app::{App, Completion};
+use crate::tui::command::table;
+use crate::tui::msg::{Cmd, Msg};
+use crate::tui::popup::complete;
+use crate::tui::popup::context::Act;
+use crate::tui::popup::rewind::Chosen;
+use crate::tui::popup::sessions::Picked;
+use crate::tui::terminal::keymap;
+
+/// Takes in one message.
+pub fn update(app: &mut App, msg: Msg) -> Vec<Cmd> {
+    match msg {
+        Msg::Key(key) if key.kind != KeyEventKind::Release => on_key(app, key),
+        Msg::Key(_) => {}
+        Msg::Paste(text) => paste(app, &text),
+        Msg::Resize(columns, rows) => {
+            app.size = (columns, rows);
+            app.command(Cmd::Redraw);
+        }
+        Msg::Event(event) => on_event::apply(app, event),
+        Msg::Tick => app.beat = app.beat.wrapping_add(1),
+    }
+    app.take_commands()
+}
+
+fn paste(app: &mut App, text: &str) {
+    app.quit_armed = false;
+    app.hint = None;
+    match app.questions.first_mut().filter(|question| question.armed) {
+        Some(question) => question.paste(text),
+        None if app.picker.is_some() || app.context.is_some() || app.rewind.is_some() => {}
+        None => {
+            app.composer.paste(text);
+            complete::refresh(app);
+        }
+    }
+}
+
+fn on_key(app: &mut App, key: KeyEvent) {
+    app.hint = None;
+    let quit_armed = std::mem::take(&mut app.quit_armed);
+    let escape_armed = std::mem::take(&mut app.escape_armed);
+    if keymap::is_ctrl(key, 'z') {
+        return app.command(Cmd::Suspend);
+    }
+    if keymap::is_ctrl(key, 'l') {
+        return app.command(Cmd::Redraw);
+    }
+    if app.picker.is_some() {
+        return picker_key(app, key);
+    }
+    if app.shows_context() && key.code != KeyCode::Tab {
+        return context_key(app, key);
+    }
+    if app.rewind.is_some() {
+        return rewind_key(app, key);
+    }
+    if keymap::is_ctrl(key, 'c') {
+        return control_c(app, quit_armed);
+    }
+    if question_key(app, key) || completion_key(app, key) {
+        return;
+    }
+    if keymap::is_ctrl(key, 'd') && app.composer.is_empty() {
+        return app.command(Cmd::Quit);
+    }
+    match key.code {
+        KeyCode::Esc => escape(app, escape_armed),
+        KeyCode::Enter if keymap::edit(key).is_none() => enter(app),
+        _ => {
+            if let Some(edit) = keymap::edit(key) {
+                let width = app.composer_width();
+                app.composer.edit(edit, width);
+                complete::refresh(app);
+            }
+        }
+    }
+}
+
+/// Interrupts what runs; else clears the composer; else quits when pressed twice.
+fn control_c(app: &mut App, quit_armed: bool) {
+    if app.turn.is_some() || app.compacting.is_some() {
+        interrupt(app);
+    } else if !app.composer.is_empty() {
+        app.composer.stash();
+        app.completion = None;
+        app.hint = Some("cleared; Up brings it back".to_owned());
+    } else if quit_armed {
+        app.command(Cmd::Quit);
+    } else {
+        app.quit_armed = true;
+        app.hint = Some("press Ctrl-C again to quit".to_owned());
+    }
+}
+
+fn interrupt(app: &mut App) {
+    app.questions.clear();
+    if let Some(turn) = &mut app.turn {
+        turn.interrupting = true;
+    }
+    app.send(Op::Interrupt);
+}
+
+/// Interrupts what runs; else, pressed twice, clears the composer, or opens the list of points to go back to.
+fn escape(app: &mut App, armed: bool) {
+    if app.turn.is_some() || app.compacting.is_some() {
+        interrupt(app);
+    } else if armed && app.composer.is_empty() {
+        app.send(Op::ListPoints);
+    } else if armed {
+        app.composer.stash();
+        app.hint = Some("cleared; Up brings it back".to_owned());
+    } else {
+        app.escape_armed = true;
+        let what = if app.composer.is_empty() { "Esc again: go back" } else { "Esc again: clear" };
+        app.hint = Some(what.to_owned());
+    }
+}
+
+fn enter(app: &mut App) {
+    if app.composer.take_line_continuation() {
+        return;
+    }
+    if app.composer.text().trim().is_empty() {
+        return;
+    }
+    app.completion = None;
+    app.dismissed = None;
+    let text = app.composer.take();
+    if !table::run(app, &text) {
+        app.submit(text);
+    }
+}
+
+fn picker_key(app: &mut App, key: KeyEvent) {
+    let Some(picker) = &mut app.picker else { return };
+    match picker.key(key) {
+        Picked::Nothing => {}
+        Picked::Closed => app.picker = None,
+        Picked::Session(session) => {
+            app.picker = None;
+            app.send(Op::Resume { session });
+        }
+    }
+}
+
+fn context_key(app: &mut App, key: KeyEvent) {
+    let Some(popup) = &mut app.context else { return };
+    match popup.key(key) {
+        Act::Nothing => {}
+        Act::Closed => app.context = None,
+        Act::ContextEdit(edit, id) => app.edit_context(edit, id),
+        Act::Explain(id) => app.send(Op::Explain { id }),
+    }
+}
+
+fn rewind_key(app: &mut App, key: KeyEvent) {
+    let Some(picker) = &mut app.rewind else { return };
+    match picker.key(key) {
+        Chosen::Nothing => {}
+        Chosen::Closed => app.rewind = None,
+        Chosen::Preview(point) => app.send(Op::PreviewRewind { point }),
+        Chosen::Rewind { point, part, force } => {
+            app.rewind = None;
+            app.send(Op::Rewind { point, part, force });
+        }
+    }
+}
+
+/// Whether the key was for the open question.
+fn question_key(app: &mut App, key: KeyEvent) -> bool {
+    let Some(question) = app.questions.first_mut() else { return false };
+    if !question.armed {
+        let turns_to_it = key.code == KeyCode::Tab;
+        question.armed = turns_to_it;
+        // Esc would interrupt the turn; with a question open it belongs to the question.
+        question.armed |= key.code == KeyCode::Esc;
+        return question.armed;
+    }
+    if let Some(answer) = question.key(key) {
+        let id = question.id;
+        app.questions.remove(0);
+        app.send(Op::Answer { id, answer });
+    }
+    true
+}
+
+/// Whether the key was for the open completion.
+fn completion_key(app: &mut App, key: KeyEvent) -> bool {
+    let Some(completion) = &mut app.completion else { return false };
+    match (key.code, completion) {
+        (KeyCode::Esc, _) => complete::dismiss(app),
+        (KeyCode::Up, Completion::Files(popup)) => popup.up(),
+        (KeyCode::Up, Completion::Commands(popup)) => popup.up(),
+        (KeyCode::Down, Completion::Files(popup)) => popup.down(),
+        (KeyCode::Down, Completion::Commands(popup)) => popup.down(),
+        (KeyCode::Tab, _) => return complete::accept(app),
+        (KeyCode::Enter, Completion::Files(_)) if keymap::edit(key).is_none() => {
+            return complete::accept(app);
+        }
+        (KeyCode::Enter, Completion::Commands(_)) if keymap::edit(key).is_none() => {
+            complete::accept(app);
+            enter(app);
+        }
+        _ => return false,
+    }
+    true
+}
+
+#[cfg(test)]
+#[path = "update_tests.rs"]
+mod tests;
