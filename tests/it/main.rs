@@ -41,6 +41,7 @@ mod sandbox;
 mod sessions;
 mod stream_faults;
 mod terminal;
+mod texts;
 mod tools_bash;
 mod tools_edit;
 mod tools_files;
