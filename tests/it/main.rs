@@ -38,6 +38,7 @@ mod readers_props;
 mod redaction;
 mod replays;
 mod sandbox;
+mod session_state;
 mod sessions;
 mod stream_faults;
 mod terminal;

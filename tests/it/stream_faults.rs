@@ -249,18 +249,18 @@ async fn what_came_is_kept_and_what_did_not_come_gives_the_message_back() {
         ),
         (
             vec![answer().into(), answer().into()],
-            "failed: the model answered with nothing; back: Some(\"do it\")",
+            "failed: the model returned an empty response; back: Some(\"do it\")",
             "",
         ),
-        (vec![filtered()], "failed: the server's content filter ended the answer; back: Some(\"do it\")", ""),
+        (vec![filtered()], "failed: the server's content filter ended the reply; back: Some(\"do it\")", ""),
         (
             vec![answer().text("I may not").finish("content_filter").into()],
-            "failed: the server's content filter ended the answer; back: None",
+            "failed: the server's content filter ended the reply; back: None",
             "I may not",
         ),
         (
             vec![cut()],
-            "failed: the model reached its output limit before it said anything; back: Some(\"do it\")",
+            "failed: the model reached its output limit before it replied; back: Some(\"do it\")",
             "",
         ),
         (
@@ -314,7 +314,7 @@ async fn a_full_window_is_made_room_in_and_asked_once_more_but_not_for_ever() {
     let server = FakeServer::start(vec![read(), at_the_end(), at_the_end()]);
     let (_place, mut agent) = start(&server, "context_window = 30000\ncompression_threshold = 0.95\n");
     let end = agent.turn("read").await;
-    assert!(told(&end).starts_with("failed: the answer was cut"), "{}", told(&end));
+    assert!(told(&end).starts_with("failed: the reply was cut off"), "{}", told(&end));
 }
 
 #[tokio::test]

@@ -173,7 +173,7 @@ fn what_others_changed_is_left_alone_unless_forced() {
     assert!(shown.contains("keep      made: it was changed by someone else since"), "{shown}");
     let output = place.command(&["rewind", "--to", &listed[1], "--files", "--yes"]).output().unwrap();
     assert_eq!(output.status.code(), Some(1), "not everything was done");
-    assert!(stdout(&output).contains("left alone: dir: the folder holds other files"), "{}", stdout(&output));
+    assert!(stdout(&output).contains("skipped dir: the folder holds other files"), "{}", stdout(&output));
     assert_eq!(
         (place.text("a"), place.text("b"), place.text("c")),
         ("1\n".into(), "by hand\n3\n".into(), "1\n".into())
@@ -311,7 +311,7 @@ async fn an_open_session_goes_back_and_tells_the_model() {
     assert_eq!((place.text("a"), place.text("b")), ("one\n".to_owned(), "bee\n".to_owned()));
     agent.turn("and now?").await;
     let last = |number: usize| server.requests()[number].body["messages"].to_string();
-    assert!(last(5).contains("went back to an earlier state of these files: a, b, made"), "{}", last(5));
+    assert!(last(5).contains("rewound these files to an earlier state: a, b, made"), "{}", last(5));
     // Both: the message comes back to be changed and sent again.
     agent.send(Op::Rewind { point: points[0].id, part: RewindScope::Both, force: false });
     let back = agent.until(done).await;

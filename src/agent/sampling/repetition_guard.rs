@@ -1,10 +1,7 @@
-//! Answers that do not end well: those that would not end at all (larger than the model could make them, or the
-//! same words over and over, as small models do when they lose the thread), and what counts of one that broke off.
+//! Ends replies that would not end by themselves: larger than the model could make them, or the same words over and over,
+//! as small models do when they lose the thread.
 
 use crate::base::text;
-use crate::model::call::ToolCall;
-use crate::model::item::Item;
-use crate::model::usage::FinishReason;
 
 /// Bytes that a token rarely exceeds on average.
 const MOST_BYTES_PER_TOKEN: u64 = 16;
@@ -17,9 +14,6 @@ const LOOP_BYTES: usize = 32 * 1024;
 const LONGEST_PIECE: usize = 512;
 /// How often it is looked, in bytes.
 const LOOK_EVERY: usize = 4 * 1024;
-
-/// What is kept of an answer that broke off, in characters.
-const KEPT_CHARS: usize = 40_000;
 
 /// Watches one try of an answer.
 pub struct RepetitionGuard {
@@ -70,47 +64,6 @@ impl RepetitionGuard {
             let piece = String::from_utf8_lossy(&tail[LOOP_BYTES - 80..]);
             format!("it repeats the same words over and over: …{}", text::one_line(&piece, 60))
         })
-    }
-}
-
-/// What was said of an answer that broke off, as it is kept.
-pub fn kept(said: &str) -> Item {
-    let text = format!("{}\n[interrupted]", text::elide(said.trim_end(), KEPT_CHARS));
-    Item::Assistant { text: text.into() }
-}
-
-/// The text of an answer that is not finished; `None` when there is none.
-pub fn said(finished: &[Item], partial: &str) -> Option<String> {
-    let whole = finished.iter().filter_map(|item| match item {
-        Item::Assistant { text } => Some(&**text),
-        _ => None,
-    });
-    let texts: Vec<&str> = whole.chain([partial]).filter(|text| !text.trim().is_empty()).collect();
-    (!texts.is_empty()).then(|| texts.join("\n\n"))
-}
-
-/// What of an answer is whole: of one that a filter ended no call is, and of one that was cut at the limit the last call is
-/// not when its arguments had not begun.
-pub fn whole(mut finished: Vec<Item>, finish: &FinishReason) -> Vec<Item> {
-    match finish {
-        FinishReason::ContentFilter => finished.retain(|item| !matches!(item, Item::ToolCall(_))),
-        FinishReason::Length => {
-            let unbegun = |call: &ToolCall| matches!(call.args.trim(), "" | "{}");
-            if matches!(finished.last(), Some(Item::ToolCall(call)) if unbegun(call)) {
-                finished.pop();
-            }
-        }
-        _ => {}
-    }
-    finished
-}
-
-/// Whether an item does or says something.
-pub fn has_substance(item: &Item) -> bool {
-    match item {
-        Item::ToolCall(_) => true,
-        Item::Assistant { text } => !text.trim().is_empty(),
-        _ => false,
     }
 }
 

@@ -1,7 +1,7 @@
-//! An answer as it arrives: deltas go to the eyes, finished items are gathered, and whenever it breaks off what was
-//! said so far is known.
+//! A reply as it arrives: deltas are shown, finished items are gathered, and whenever it breaks off what was said so far
+//! is known.
 
-use super::repetition_guard::{RepetitionGuard, said};
+use super::repetition_guard::RepetitionGuard;
 use crate::agent::control::Events;
 use crate::base::clock;
 use crate::model::item::Item;
@@ -21,12 +21,12 @@ pub struct StreamAccumulator {
     /// What the last try before this one that said anything had said.
     earlier: String,
     tries: u32,
-    watch: RepetitionGuard,
+    guard: RepetitionGuard,
 }
 
 impl StreamAccumulator {
-    pub fn new(watch: RepetitionGuard) -> Self {
-        Self { finished: Vec::new(), partial: String::new(), earlier: String::new(), tries: 1, watch }
+    pub fn new(guard: RepetitionGuard) -> Self {
+        Self { finished: Vec::new(), partial: String::new(), earlier: String::new(), tries: 1, guard }
     }
 
     /// Takes what the provider's stream gives; `Some` when the answer is complete.
@@ -41,12 +41,12 @@ impl StreamAccumulator {
         let broken = || ProviderError::Broken { message: "the stream ended without an end mark".to_owned() };
         let shown = match event.ok_or_else(broken)?? {
             StreamEvent::TextDelta(text) => {
-                self.look_at(&text)?;
+                self.check(&text)?;
                 self.partial.push_str(&text);
                 Event::TextDelta(text)
             }
             StreamEvent::ReasoningDelta(text) => {
-                self.look_at(&text)?;
+                self.check(&text)?;
                 Event::ReasoningDelta(text)
             }
             StreamEvent::CallStarted { name } => Event::CallArriving { name, bytes: 0 },
@@ -71,8 +71,8 @@ impl StreamAccumulator {
         Ok(None)
     }
 
-    fn look_at(&mut self, piece: &str) -> Result<(), ProviderError> {
-        self.watch.take(piece).map_or(Ok(()), |message| Err(ProviderError::TooLarge { message }))
+    fn check(&mut self, piece: &str) -> Result<(), ProviderError> {
+        self.guard.take(piece).map_or(Ok(()), |message| Err(ProviderError::TooLarge { message }))
     }
 
     fn restart(&mut self, attempt: u32) {
@@ -80,12 +80,18 @@ impl StreamAccumulator {
         self.finished.clear();
         self.partial.clear();
         self.tries = attempt;
-        self.watch.restart();
+        self.guard.restart();
     }
 
     /// What was said so far: in this try, or else in the last one that said anything.
     pub fn said(&self) -> String {
-        said(&self.finished, &self.partial).unwrap_or_else(|| self.earlier.clone())
+        let whole = self.finished.iter().filter_map(|item| match item {
+            Item::Assistant { text } => Some(&**text),
+            _ => None,
+        });
+        let texts: Vec<&str> =
+            whole.chain([self.partial.as_str()]).filter(|text| !text.trim().is_empty()).collect();
+        if texts.is_empty() { self.earlier.clone() } else { texts.join("\n\n") }
     }
 
     /// How often it was tried, this time included.
@@ -95,11 +101,7 @@ impl StreamAccumulator {
 
     /// Bytes of text and thinking in this try.
     pub fn bytes(&self) -> u64 {
-        self.watch.bytes()
-    }
-
-    pub fn finished(&self) -> &[Item] {
-        &self.finished
+        self.guard.bytes()
     }
 
     pub fn into_finished(self) -> Vec<Item> {
@@ -136,7 +138,7 @@ mod tests {
         assert_eq!(answer.said(), "other");
         let item = Item::Assistant { text: "another".into() };
         answer.take(Some(Ok(StreamEvent::Item(item))), &events).unwrap();
-        assert_eq!((answer.said().as_str(), answer.finished().len()), ("another", 1));
+        assert_eq!((answer.said().as_str(), answer.finished.len()), ("another", 1));
     }
 
     #[test]
