@@ -296,7 +296,7 @@ impl Conversation {
         }
         self.history.end_turn();
         self.turns += 1;
-        self.write(&Record::TurnEnd { ms: clock::now_ms(), end })
+        self.write(&Record::TurnEnd { ms: clock::now_ms(), end, turn: self.turns })
     }
 
     /// An id for a new call: the model's own unless this session has it already.

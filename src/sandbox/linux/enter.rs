@@ -16,7 +16,7 @@ use rustix::thread::{CapabilitySet, CapabilitySets};
 
 use super::guard::Snapshot;
 use super::landlock;
-use super::mounts;
+use super::mounts::{self, CacheFolder};
 use super::reaper;
 use super::seccomp;
 use super::sockets;
@@ -100,6 +100,7 @@ fn in_namespaces(plan: &SandboxSpec, command: &[OsString], side: Option<RawFd>) 
     let lifeline = lifeline(direct);
     let stock = Snapshot::take(plan, true);
     let sockets = sockets::outside(plan);
+    let caches = CacheFolder::take(&plan.private).filter(|_| !plan.caches.is_empty());
     let (reports, report) = system::pipe().unwrap_or_else(|error| refuse("a pipe", error));
     let (wait, go) = system::pipe().unwrap_or_else(|error| refuse("a pipe", error));
     let mut flags = libc::CLONE_NEWNS | libc::CLONE_NEWPID | libc::CLONE_NEWIPC;
@@ -113,7 +114,7 @@ fn in_namespaces(plan: &SandboxSpec, command: &[OsString], side: Option<RawFd>) 
     let first = system::clone_into(flags).unwrap_or_else(|error| refuse("namespaces", error));
     if first == 0 {
         drop((reports, go, lifeline, signals));
-        first_process(plan, &stock, &sockets, command, side, wait, report);
+        first_process(plan, &stock, &sockets, caches.as_ref(), command, side, wait, report);
     }
     drop((report, wait));
     if plan.layers.user_namespace
@@ -187,6 +188,7 @@ fn first_process(
     plan: &SandboxSpec,
     stock: &Snapshot,
     sockets: &BTreeSet<PathBuf>,
+    caches: Option<&CacheFolder>,
     command: &[OsString],
     side: Option<RawFd>,
     wait: OwnedFd,
@@ -203,7 +205,7 @@ fn first_process(
         system::leave(1);
     }
     system::go_first();
-    if let Err(trouble) = mounts::build(plan, &stock.held, &stock.pinned, sockets) {
+    if let Err(trouble) = mounts::build(plan, &stock.held, &stock.pinned, sockets, caches) {
         refuse(&mut report, trouble.0);
     }
     if !plan.network

@@ -32,6 +32,9 @@ const LINKS: &[(&str, &str)] = &[
 /// In `/proc`: what changes the machine.
 const PROC_READ_ONLY: &[&str] = &["sys", "sysrq-trigger", "irq", "bus", "fs", "acpi", "scsi"];
 
+/// Commands of one session that write to build caches at the same time; in more, caches are read-only.
+const MAX_CACHE_FOLDERS: usize = 64;
+
 /// What could not be done, for people.
 #[derive(Debug)]
 pub struct MountError(pub String);
@@ -69,6 +72,7 @@ pub fn build(
     held: &[PathBuf],
     pinned: &[PathBuf],
     sockets: &BTreeSet<PathBuf>,
+    caches: Option<&CacheFolder>,
 ) -> Result<(), MountError> {
     let top = open(Path::new("/")).map_err(trouble("/"))?;
     system::make_private(top.as_fd()).map_err(io_trouble("mounts cannot be made private"))?;
@@ -86,9 +90,9 @@ pub fn build(
     for RawPath(path) in &plan.scratch {
         steps.push((path.clone(), MountStep::Place(copy(&scratch).map_err(trouble(scratch.display()))?)));
     }
-    for RawPath(path) in &plan.caches {
+    for (RawPath(path), writes) in plan.caches.iter().flat_map(|path| caches.map(|caches| (path, caches))) {
         // A file system that cannot be layered stays read-only.
-        if let Ok(mount) = layered(plan, path) {
+        if let Ok(mount) = layered(plan, path, writes) {
             steps.push((path.clone(), MountStep::Place(mount)));
         }
     }
@@ -155,9 +159,31 @@ fn memory(size: &str, mode: &str) -> Result<OwnedFd, Errno> {
     fsmount(fs.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, attributes)
 }
 
-/// A detached mount that shows `path` and takes what is written to the private folder.
-fn layered(plan: &SandboxSpec, path: &Path) -> io::Result<OwnedFd> {
-    let folder = plan.private.join("cache").join(cache_name(path));
+/// The folder for what a command writes into build caches. Two overlay mounts must never share one, so each of the
+/// commands that run at the same time has its own; the first that is free is taken, so that a command finds what an
+/// earlier one has cached.
+pub struct CacheFolder {
+    path: PathBuf,
+    /// Locked until the command has ended.
+    _lock: fs::File,
+}
+
+impl CacheFolder {
+    /// Takes a free one in the session's private folder; `None` when there is none.
+    pub fn take(private: &Path) -> Option<Self> {
+        (0..MAX_CACHE_FOLDERS).find_map(|number| {
+            let path = private.join("cache").join(number.to_string());
+            fs::create_dir_all(&path).ok()?;
+            let lock = fs::File::create(path.join("lock")).ok()?;
+            lock.try_lock().ok()?;
+            Some(Self { path, _lock: lock })
+        })
+    }
+}
+
+/// A detached mount that shows `path`; what is written to it goes to the private folder.
+fn layered(plan: &SandboxSpec, path: &Path, writes: &CacheFolder) -> io::Result<OwnedFd> {
+    let folder = writes.path.join(cache_name(path));
     let (upper, work) = (folder.join("upper"), folder.join("work"));
     fs::create_dir_all(&upper)?;
     fs::create_dir_all(&work)?;
