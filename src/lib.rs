@@ -18,6 +18,8 @@
 //! The session log is the truth; history is what the agent remembers of it; the context builder is a
 //! pure function from history to request and ledger; front ends see only `Op` in and `Event` out.
 
+#![deny(unsafe_code)]
+
 pub mod agent;
 pub mod base;
 pub mod cli;

@@ -36,7 +36,7 @@ pub fn tell_missing_layers(permission: Permission, desk: &PolicyEngine, events: 
     }
     let events = events.clone();
     tokio::task::spawn_blocking(move || {
-        let held = probe::held();
+        let held = probe::status();
         let Some(missing) = held.missing() else { return };
         let text = held.refusal().map_or_else(
             || format!("The sandbox holds without: {missing}. `mycode doctor` says why."),
