@@ -66,10 +66,14 @@ pub fn wrapper(mode: &LaunchMode, side_fd: Option<i32>) -> io::Result<LaunchWrap
     })
 }
 
-/// What is put before a command that is not confined, so that what it leaves running ends with it, or with the agent where a
-/// `side_fd` says how it ended; `None` where there is no helper.
-pub fn unconfined(mode: LaunchMode, side_fd: Option<i32>) -> Option<LaunchWrapper> {
-    cfg!(target_os = "linux").then(|| wrapper(&mode, side_fd).ok()).flatten()
+/// The helper before an unconfined command, so that what the command leaves running ends with it; `None` where there is none.
+pub fn end_with_command() -> Option<LaunchWrapper> {
+    cfg!(target_os = "linux").then(|| wrapper(&LaunchMode::EndWithCommand, None).ok()).flatten()
+}
+
+/// The same so that what it leaves running ends with the agent.
+pub fn end_with_agent(side_fd: i32) -> Option<LaunchWrapper> {
+    cfg!(target_os = "linux").then(|| wrapper(&LaunchMode::EndWithAgent, Some(side_fd)).ok()).flatten()
 }
 
 /// A file without a name that holds the specification.

@@ -21,7 +21,6 @@ use crate::model::envelope::{Envelope, EnvelopeError, ErrorCode, Status};
 use crate::policy::access::Access;
 use crate::redact::detector::TextSource;
 use crate::sandbox::launch;
-use crate::sandbox::spec::LaunchMode;
 use crate::tool::api::{Preview, ToolError, TypedTool};
 use crate::tool::cx::ToolCx;
 use crate::tool::output::{Ends, Keep, cut};
@@ -148,11 +147,8 @@ async fn background(args: &Args, cx: &ToolCx, cwd: &Path) -> Result<Envelope, To
         ToolError::model(ErrorCode::ExecutionError, format!("the job could not be started: {error}"))
     };
     // Not confined, it needs something else that ends it with us.
-    let wrapper = cx
-        .sandbox
-        .wrap(cx.confinement, cwd, None)
-        .map_err(failed)?
-        .or_else(|| launch::unconfined(LaunchMode::EndWithCommand, None));
+    let wrapper =
+        cx.sandbox.wrap(cx.confinement, cwd, None).map_err(failed)?.or_else(launch::end_with_command);
     let spec = CommandSpec {
         wrapper,
         program: "bash".into(),
@@ -226,7 +222,7 @@ async fn start(
         wrapper: cx
             .sandbox
             .wrap(cx.confinement, cwd, Some(side_fd))?
-            .or_else(|| launch::unconfined(LaunchMode::EndWithAgent, Some(side_fd))),
+            .or_else(|| launch::end_with_agent(side_fd)),
         program: shell.into(),
         args: ["-c", &script, shell, &args.command].map(OsString::from).to_vec(),
         cwd: cwd.to_owned(),
