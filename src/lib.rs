@@ -32,6 +32,8 @@
 //! a pure function from history to request and ledger. So a resume replays the log, `/context` prints the ledger, and
 //! `mycode replay` makes every request again.
 
+#![deny(unsafe_code)]
+
 pub mod agent;
 pub mod base;
 pub mod cli;

@@ -55,7 +55,7 @@ pub fn report_missing_layers(permission: Permission, policy: &PolicyEngine, even
     }
     let events = events.clone();
     tokio::task::spawn_blocking(move || {
-        let held = probe::held();
+        let held = probe::status();
         let Some(missing) = held.missing() else { return };
         let text =
             held.refusal().map_or_else(|| texts::sandbox_degraded(&missing), texts::sandbox_unavailable);

@@ -41,7 +41,7 @@ fn a_yes_to_the_network_hands_over_the_network_and_no_more() {
     let place = Workplace::new();
     let exec = |command: &str| Access::Exec { command: command.to_owned(), cwd: place.project() };
     let auto = desk(Permission::Auto, Rules::default(), &place.project());
-    if !probe::held().files {
+    if !probe::status().files {
         eprintln!("skipped: this machine can't confine");
         return;
     }
@@ -83,7 +83,7 @@ fn attacks_that_pass_the_verdict_are_held_by_the_walls() {
     const ATTACKS: &str = include_str!("../fixtures/attacks.tsv");
     let place = Workplace::new();
     let auto = desk(Permission::Auto, Rules::default(), &place.project());
-    if !probe::held().files {
+    if !probe::status().files {
         eprintln!("skipped: this machine can't confine");
         return;
     }
@@ -143,7 +143,7 @@ fn attacks_that_pass_the_verdict_are_held_by_the_walls() {
 fn a_call_says_what_it_left_running() {
     let place = Workplace::new();
     launch::use_helper(env!("CARGO_BIN_EXE_mycode").into());
-    if !probe::held().files {
+    if !probe::status().files {
         eprintln!("skipped: this machine can't confine");
         return;
     }

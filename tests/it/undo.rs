@@ -228,6 +228,59 @@ fn a_kill_in_the_middle_of_a_command_leaves_a_way_back() {
     assert!(!place.project().join("b").exists());
 }
 
+/// The snapshot before a command asks `git`, which does not answer here until the user has interrupted it.
+#[test]
+fn an_interrupt_during_the_snapshot_keeps_the_command_from_running() {
+    let place = Workplace::new();
+    place.file("a", "before\n");
+    let ago = std::time::SystemTime::now() - std::time::Duration::from_secs(10);
+    fs::File::open(place.project().join("a")).unwrap().set_modified(ago).unwrap();
+    git(&place.project(), &["init", "-q"]);
+    git(&place.project(), &["add", "-A"]);
+    git(&place.project(), &["commit", "-q", "-m", "one"]);
+    let (asked, never) = (place.home().join("asked"), place.home().join("never"));
+    assert!(Command::new("mkfifo").args([&asked, &never]).status().unwrap().success());
+    let bin = place.home().join("bin");
+    fs::create_dir(&bin).unwrap();
+    let fake = format!(
+        "#!/bin/sh\ncase \"$*\" in *cat-file*) echo asked > '{}'; exec cat '{}';; esac\nPATH=${{PATH#*:}} exec git \"$@\"\n",
+        asked.display(),
+        never.display()
+    );
+    fs::write(bin.join("git"), fake).unwrap();
+    fs::set_permissions(bin.join("git"), fs::Permissions::from_mode(0o755)).unwrap();
+    let script = place.home().join("script.jsonl");
+    let lines = format!("{}\n{}\n", json!({"calls": [bash("touch ran")]}), json!({"text": "done"}));
+    fs::write(&script, lines).unwrap();
+    crate::undo_journal::settle(&place.project());
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+    let mut child = place
+        .command(&[
+            "exec",
+            "--provider",
+            "scripted",
+            "-p",
+            "full",
+            "--script",
+            script.to_str().unwrap(),
+            "go",
+        ])
+        .env("PATH", path)
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    assert_eq!(fs::read_to_string(&asked).unwrap(), "asked\n");
+    rustix::process::kill_process(rustix::process::Pid::from_child(&child), rustix::process::Signal::INT)
+        .unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    drop(fs::OpenOptions::new().read(true).write(true).open(&never));
+    assert!(!place.project().join("ran").exists());
+    let mut files = walkdir::WalkDir::new(place.home()).into_iter().flatten().map(|entry| entry.into_path());
+    let recorded = |path: &Path| fs::read_to_string(path).is_ok_and(|text| text.contains("touch ran"));
+    assert!(!files.any(|path| path.iter().any(|part| part == "journal") && recorded(&path)));
+}
+
 #[test]
 fn the_conversation_goes_back_and_comes_again() {
     let server = FakeServer::start(vec![

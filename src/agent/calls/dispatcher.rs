@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
@@ -225,12 +225,10 @@ impl Dispatcher {
         let mut cx = self.cx_for(call, control, events);
         let AdmittedCall { prepared, command, confinement } = admitted;
         (cx.confinement, cx.observation) = (confinement, limits);
-        if let Some(command) = &command {
-            self.watch(control, events, Some(command)).await;
-            // The snapshot may be incomplete then: the command must not change what it does not hold.
-            if control.cancel.is_cancelled() {
-                return Ok(*never_run());
-            }
+        if let Some(command) = &command
+            && !self.before_command(command, control, events).await
+        {
+            return Ok(*never_run());
         }
         let begun = Instant::now();
         let outcome = tokio::select! {
@@ -238,8 +236,11 @@ impl Dispatcher {
             () = after(&control.cancel) => None,
         };
         let took = begun.elapsed();
-        if command.is_some() {
-            self.watch(control, events, None).await;
+        if command.is_some()
+            && let Some(journal) = self.cx.journal.clone()
+        {
+            let _ = tokio::task::spawn_blocking(move || journal.after_command()).await;
+            self.journal_notices(events);
         }
         let Some(outcome) = outcome else { return Ok(*interrupted()) };
         let mut envelope = match outcome {
@@ -251,25 +252,30 @@ impl Dispatcher {
         Ok(envelope)
     }
 
-    /// Has the undo journal look at the files before a command (named) and after it.
-    async fn watch(&self, control: &TurnControl, events: &Events, before: Option<&str>) {
-        let Some(journal) = self.cx.journal.clone() else { return };
-        let command = before.map(str::to_owned);
-        let looking = Arc::clone(&journal);
-        let work = tokio::task::spawn_blocking(move || match command {
-            Some(command) => looking.before_command(&command),
-            None => looking.after_command(),
-        });
-        // Looking before may take a moment in a huge tree; who interrupts does not wait for it.
-        if before.is_some() {
-            tokio::select! {
-                _ = work => {}
-                () = control.cancel.cancelled() => {}
+    /// Has the undo journal look at the files; false when the user interrupts that, and then the command must not run:
+    /// what it would change could not be brought back.
+    async fn before_command(&self, command: &str, control: &TurnControl, events: &Events) -> bool {
+        let Some(journal) = self.cx.journal.clone() else { return true };
+        let stop = Arc::new(AtomicBool::new(false));
+        let (looking, stopped, command) = (Arc::clone(&journal), Arc::clone(&stop), command.to_owned());
+        let work = tokio::task::spawn_blocking(move || looking.before_command(&command, &stopped));
+        tokio::select! {
+            biased;
+            // It may take a moment in a huge tree; who interrupts does not wait for it.
+            () = control.cancel.cancelled() => {
+                stop.store(true, Ordering::Relaxed);
+                tokio::task::spawn_blocking(move || journal.after_command());
+                false
             }
-        } else {
-            let _ = work.await;
+            _ = work => {
+                self.journal_notices(events);
+                true
+            }
         }
-        for text in journal.take_notices() {
+    }
+
+    fn journal_notices(&self, events: &Events) {
+        for text in self.cx.journal.iter().flat_map(|journal| journal.take_notices()) {
             notice(events, Level::Warning, text);
         }
     }

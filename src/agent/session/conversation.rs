@@ -244,7 +244,7 @@ impl Conversation {
         }
         self.history.end_turn();
         self.turns += 1;
-        self.write(&Record::TurnEnd { ms: clock::now_ms(), end })
+        self.write(&Record::TurnEnd { ms: clock::now_ms(), end, turn: self.turns })
     }
 
     /// Removes the log of a session of which nothing is left; the next message begins one from nothing. Returns whether
