@@ -12,7 +12,6 @@ pub mod quality;
 pub mod rank;
 pub mod retriever;
 pub mod reuse;
-pub mod role_view;
 pub mod services;
 pub mod task_context;
 pub mod text;

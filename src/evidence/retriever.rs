@@ -72,7 +72,7 @@ impl ContextRetriever {
         let sources: Vec<&dyn HintSource> = self.sources.iter().map(AsRef::as_ref).collect();
         let context = self
             .with_project(|project| {
-                if project.index.live().nth(FEW_FILES).is_none() {
+                if project.index.files().nth(FEW_FILES).is_none() {
                     return Ok(TaskContext::default());
                 }
                 TaskContext::gather(project, text, &sources, seconds)

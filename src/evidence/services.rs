@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::keywords::Keyword;
 use crate::base::atomic_write::{self, Expect};
 use crate::base::file;
-use crate::evidence::index::reader::Index;
+use crate::evidence::index::store::Index;
 use crate::evidence::rank::names::{folder_of, stem_of};
 use crate::evidence::text::kind::FilePurpose;
 use crate::evidence::text::stem::stem;
@@ -111,7 +111,7 @@ impl ProjectIndex {
 /// The set of paths, as a number.
 fn stamp(index: &Index) -> u64 {
     let mut sum = 0_u64;
-    for (_, doc) in index.live() {
+    for (_, doc) in index.files() {
         sum = sum.wrapping_add(u64::from(crc32fast::hash(&doc.path)).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     }
     sum
@@ -120,7 +120,7 @@ fn stamp(index: &Index) -> u64 {
 fn find(index: &Index) -> Vec<Service> {
     let mut code: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut packages: BTreeSet<String> = BTreeSet::new();
-    for (_, doc) in index.live() {
+    for (_, doc) in index.files() {
         let path = doc.name();
         let folder = folder_of(&path).to_owned();
         let name = path.rsplit('/').next().unwrap_or("").to_lowercase();

@@ -10,7 +10,7 @@ use super::packet::{self, Selection};
 use super::patterns;
 use super::services::ProjectIndex;
 use crate::base::text::floor_boundary;
-use crate::evidence::index::codec::Damaged;
+use crate::evidence::index::format::Damaged;
 use crate::evidence::rank::locate::{Project, RankedFile};
 use crate::evidence::rank::query::Query;
 

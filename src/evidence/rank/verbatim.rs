@@ -12,7 +12,7 @@ use crate::base::file;
 use crate::evidence::text::words;
 
 /// Larger files are looked at in their beginning only.
-const MAX_BYTES: u64 = 256 << 10;
+pub const MAX_BYTES: u64 = 256 << 10;
 const MAX_QUOTED: usize = 40;
 
 /// A file's text, lossy, or nothing.

@@ -3,47 +3,42 @@
 
 use super::language::Language;
 
-/// What was found.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub struct Outline {
-    /// Names of functions, types, constants and the like, in order, not unique.
-    pub symbols: Vec<String>,
-    /// Modules or files, as they are written.
-    pub imports: Vec<String>,
-}
-
 const MAX_SYMBOLS: usize = 4_000;
 const MAX_IMPORTS: usize = 300;
 
-/// Reads `text`.
-pub fn outline(language: Language, text: &str) -> Outline {
-    let mut found = Outline::default();
-    if !language.is_code() {
-        return found;
-    }
+/// Names of functions, types, constants and the like, in order, not unique.
+pub fn symbols(language: Language, text: &str) -> Vec<String> {
+    let names = lines(language, text).filter_map(|line| {
+        let trimmed = line.trim_start();
+        symbol(language, trimmed, trimmed.len() == line.len())
+    });
+    names.take(MAX_SYMBOLS).map(str::to_owned).collect()
+}
+
+/// Modules or files that the text imports, as they are written.
+pub fn imports(language: Language, text: &str) -> Vec<String> {
+    let mut found = Vec::new();
     let mut in_go_imports = false;
-    for line in text.lines() {
-        if found.symbols.len() >= MAX_SYMBOLS {
+    for line in lines(language, text).map(str::trim_start) {
+        if found.len() >= MAX_IMPORTS {
             break;
         }
-        if line.len() > 400 {
-            continue;
-        }
-        let trimmed = line.trim_start();
-        if trimmed.is_empty() || is_comment(language, trimmed) {
-            continue;
-        }
         if language == Language::Go {
-            in_go_imports = go_import(trimmed, in_go_imports, &mut found.imports);
-        } else if found.imports.len() < MAX_IMPORTS {
-            import(language, trimmed, &mut found.imports);
-        }
-        let margin = trimmed.len() == line.len();
-        if let Some(name) = symbol(language, trimmed, margin) {
-            found.symbols.push(name.to_owned());
+            in_go_imports = go_import(line, in_go_imports, &mut found);
+        } else {
+            import(language, line, &mut found);
         }
     }
     found
+}
+
+/// The lines that may be code.
+fn lines(language: Language, text: &str) -> impl Iterator<Item = &str> {
+    let lines = if language.is_code() { text.lines() } else { "".lines() };
+    lines.filter(move |line| {
+        let trimmed = line.trim_start();
+        !trimmed.is_empty() && line.len() <= 400 && !is_comment(language, trimmed)
+    })
 }
 
 fn is_comment(language: Language, line: &str) -> bool {
@@ -380,8 +375,7 @@ mod tests {
     use super::*;
 
     fn read(language: Language, text: &str) -> (String, String) {
-        let found = outline(language, text);
-        (found.symbols.join(" "), found.imports.join(" "))
+        (symbols(language, text).join(" "), imports(language, text).join(" "))
     }
 
     #[test]
