@@ -8,6 +8,7 @@ pub mod file;
 pub mod path;
 pub mod process;
 pub mod quota;
+pub mod repository;
 pub mod sanitize;
 pub mod secret;
 pub mod text;
