@@ -1,6 +1,7 @@
 //! The words of a task by which it is compared with another task and with services (SPEC §7).
 
 use crate::evidence::rank::query::Query;
+use crate::evidence::text::words::listed;
 
 /// A word of the task.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,32 +17,9 @@ const MAX_KEYWORDS: usize = 60;
 const MIN_CHARS: usize = 3;
 
 /// Verbs of every programming task.
-const CODING: &[&str] = &[
-    "add",
-    "fix",
-    "implement",
-    "creat",
-    "updat",
-    "chang",
-    "remov",
-    "delet",
-    "refactor",
-    "writ",
-    "support",
-    "allow",
-    "support",
-    "handl",
-    "modif",
-    "improv",
-    "code",
-    "file",
-    "function",
-    "method",
-    "class",
-    "error",
-    "fail",
-    "test",
-];
+const CODING: &str = "\
+    add fix implement creat updat chang remov delet refactor writ support allow handl modif improv code file \
+    function method class error fail test";
 
 /// The keywords in the order of the text, strong ones first.
 pub fn extract(query: &Query) -> Vec<Keyword> {
@@ -67,7 +45,7 @@ pub fn extract(query: &Query) -> Vec<Keyword> {
     }
     for word in &query.words {
         let long = word.term.chars().count() >= MIN_CHARS || !word.term.is_ascii();
-        if long && !CODING.contains(&word.term.as_str()) {
+        if long && !listed(CODING, &word.term) {
             note(&word.term, false);
         }
     }

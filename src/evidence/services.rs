@@ -27,21 +27,9 @@ const MAX_KEYWORDS: usize = 40;
 const MIN_FILES: usize = 2;
 
 /// Files that make their folder a package.
-const MANIFESTS: &[&str] = &[
-    "cargo.toml",
-    "package.json",
-    "go.mod",
-    "pyproject.toml",
-    "setup.py",
-    "pom.xml",
-    "build.gradle",
-    "cmakelists.txt",
-    "meson.build",
-    "composer.json",
-    "gemspec",
-    "gemfile",
-    "dockerfile",
-];
+const MANIFESTS: &str = "\
+    cargo.toml package.json go.mod pyproject.toml setup.py pom.xml build.gradle cmakelists.txt meson.build \
+    composer.json gemspec gemfile dockerfile";
 
 /// A package or module folder.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -124,7 +112,7 @@ fn find(index: &Index) -> Vec<Service> {
         let path = doc.name();
         let folder = folder_of(&path).to_owned();
         let name = path.rsplit('/').next().unwrap_or("").to_lowercase();
-        if MANIFESTS.contains(&name.as_str()) {
+        if words::listed(MANIFESTS, &name) {
             packages.insert(folder.clone());
         }
         if doc.kind == FilePurpose::Source && doc.language.is_code() {

@@ -2,6 +2,7 @@
 //! and fast enough for a whole project.
 
 use super::language::Language;
+use super::words::listed;
 
 const MAX_SYMBOLS: usize = 4_000;
 const MAX_IMPORTS: usize = 300;
@@ -50,104 +51,27 @@ fn is_comment(language: Language, line: &str) -> bool {
 }
 
 /// Words that may stand before the one that says what is defined.
-const MODIFIERS: &[&str] = &[
-    "pub",
-    "export",
-    "default",
-    "async",
-    "static",
-    "public",
-    "private",
-    "protected",
-    "internal",
-    "abstract",
-    "final",
-    "const",
-    "unsafe",
-    "extern",
-    "inline",
-    "virtual",
-    "constexpr",
-    "explicit",
-    "override",
-    "sealed",
-    "partial",
-    "open",
-    "data",
-    "declare",
-    "readonly",
-    "friend",
-    "typedef",
-    "template",
-    "local",
-    "synchronized",
-    "native",
-    "suspend",
-    "case",
-    "cdef",
-    "cpdef",
-];
+const MODIFIERS: &str = "\
+    pub export default async static public private protected internal abstract final const unsafe extern \
+    inline virtual constexpr explicit override sealed partial open data declare readonly friend typedef \
+    template local synchronized native suspend case cdef cpdef";
 
 /// Words that are followed by the defined name.
 fn defines(language: Language, word: &str) -> bool {
-    let words: &[&str] = match language {
-        Language::Python => &["def", "class", "cdef", "cpdef", "ctypedef"],
-        Language::Rust => {
-            &["fn", "struct", "enum", "trait", "type", "mod", "const", "static", "macro_rules!", "union"]
+    let words = match language {
+        Language::Python => "def class cdef cpdef ctypedef",
+        Language::Rust => "fn struct enum trait type mod const static macro_rules! union",
+        Language::Go => "func type const var",
+        Language::Script => "function function* class interface type enum namespace const let var",
+        Language::Java => "class interface enum record object trait fun def struct namespace val var",
+        Language::C => "struct class enum union namespace concept using",
+        Language::Code => {
+            "def class module function func sub defmodule defp fn type struct enum interface trait protocol \
+             extension message service proc let"
         }
-        Language::Go => &["func", "type", "const", "var"],
-        Language::Script => &[
-            "function",
-            "function*",
-            "class",
-            "interface",
-            "type",
-            "enum",
-            "namespace",
-            "const",
-            "let",
-            "var",
-        ],
-        Language::Java => &[
-            "class",
-            "interface",
-            "enum",
-            "record",
-            "object",
-            "trait",
-            "fun",
-            "def",
-            "struct",
-            "namespace",
-            "val",
-            "var",
-        ],
-        Language::C => &["struct", "class", "enum", "union", "namespace", "concept", "using"],
-        Language::Code => &[
-            "def",
-            "class",
-            "module",
-            "function",
-            "func",
-            "sub",
-            "defmodule",
-            "defp",
-            "fn",
-            "type",
-            "struct",
-            "enum",
-            "interface",
-            "trait",
-            "protocol",
-            "extension",
-            "message",
-            "service",
-            "proc",
-            "let",
-        ],
-        Language::Prose | Language::Data => &[],
+        Language::Prose | Language::Data => "",
     };
-    words.contains(&word)
+    listed(words, word)
 }
 
 fn symbol(language: Language, line: &str, margin: bool) -> Option<&str> {
@@ -181,7 +105,7 @@ fn symbol(language: Language, line: &str, margin: bool) -> Option<&str> {
             }
             return name_at(after);
         }
-        if MODIFIERS.contains(&word) {
+        if listed(MODIFIERS, word) {
             modified = true;
             rest = rest[end..].trim_start();
             // `pub(crate) fn`, `template <class T>`.
@@ -219,37 +143,12 @@ fn c_function(line: &str) -> Option<&str> {
     }
     let start = head.rfind(|c: char| !(c.is_alphanumeric() || c == '_')).map_or(0, |at| at + 1);
     let name = name_at(&head[start..])?;
-    (!CONTROL.contains(&name)).then_some(name)
+    (!listed(CONTROL, name)).then_some(name)
 }
 
-const CONTROL: &[&str] = &[
-    "if",
-    "for",
-    "while",
-    "switch",
-    "catch",
-    "return",
-    "else",
-    "do",
-    "try",
-    "sizeof",
-    "function",
-    "constructor",
-    "super",
-    "await",
-    "throw",
-    "new",
-    "typeof",
-    "using",
-    "lock",
-    "foreach",
-    "synchronized",
-    "assert",
-    "defined",
-    "elif",
-    "match",
-    "with",
-];
+const CONTROL: &str = "\
+    if for while switch catch return else do try sizeof function constructor super await throw new typeof \
+    using lock foreach synchronized assert defined elif match with";
 
 /// `name(…) {` in a class; with `typed`, only behind a type or modifier.
 fn method(line: &str, typed: bool) -> Option<&str> {
@@ -264,10 +163,10 @@ fn method(line: &str, typed: bool) -> Option<&str> {
     }
     let start = head.rfind(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$')).map_or(0, |at| at + 1);
     let first = head.split_whitespace().next()?;
-    if typed && start == 0 || CONTROL.contains(&first) {
+    if typed && start == 0 || listed(CONTROL, first) {
         return None;
     }
-    name_at(&head[start..]).filter(|name| !CONTROL.contains(name))
+    name_at(&head[start..]).filter(|name| !listed(CONTROL, name))
 }
 
 /// A constant or alias of a Python module.
