@@ -55,13 +55,25 @@ pub fn extract(query: &Query) -> Vec<Keyword> {
 }
 
 /// How much of the smaller list stands in the other: 0–1. Strong words count double.
-pub fn overlap(a: &[Keyword], b: &[Keyword]) -> f64 {
+fn overlap(a: &[Keyword], b: &[Keyword]) -> f64 {
     let weight = |keyword: &Keyword| if keyword.strong { 2.0 } else { 1.0 };
     let sum = |words: &[Keyword]| words.iter().map(weight).sum::<f64>();
     let (small, large) = if sum(a) <= sum(b) { (a, b) } else { (b, a) };
     let shared: f64 =
         small.iter().filter(|keyword| large.iter().any(|other| other.text == keyword.text)).map(weight).sum();
     if small.is_empty() { 0.0 } else { shared / sum(small) }
+}
+
+/// More shared words than this: still the same task.
+const SAME_TASK: f64 = 0.5;
+/// Fewer words than this ask for nothing new ("yes", "go on").
+const MIN_NEW_WORDS: usize = 2;
+
+/// Whether a message begins a task of its own, and does not go on with what was asked before or say nothing of files.
+pub fn is_new_task(before: &[Keyword], now: &[Keyword]) -> bool {
+    let fresh = || now.iter().filter(|keyword| !before.iter().any(|known| known.text == keyword.text));
+    let says_much = fresh().count() >= MIN_NEW_WORDS || fresh().any(|keyword| keyword.strong);
+    says_much && overlap(before, now) <= SAME_TASK
 }
 
 #[cfg(test)]
@@ -80,6 +92,16 @@ mod tests {
         assert_eq!(strong, ["src/table.rs", "bad cell", "parse_row"]);
         let has = |text: &str| found.iter().any(|word| word.text == text);
         assert!(has("登录") && has("cell") && !has("fix"));
+    }
+
+    #[test]
+    fn follow_ups_are_told_from_new_tasks() {
+        let first = words("The basket total ignores the voucher");
+        assert!(is_new_task(&[], &first));
+        for follow_up in ["yes, go on", "", "the voucher of the basket is still ignored in the total"] {
+            assert!(!is_new_task(&first, &words(follow_up)), "{follow_up}");
+        }
+        assert!(is_new_task(&first, &words("Login page: session cookie expires early")));
     }
 
     #[test]

@@ -20,7 +20,7 @@ const VERSION: u32 = 1;
 const NAME_SCORE: u32 = 10;
 const KEYWORD_SCORE: u32 = 1;
 /// Services named in an answer.
-pub const MAX_MATCHES: usize = 5;
+const MAX_MATCHES: usize = 5;
 const MAX_SERVICES: usize = 400;
 const MAX_KEYWORDS: usize = 40;
 /// A folder with fewer code files is a service only with a manifest of its own.
@@ -69,7 +69,7 @@ impl ProjectIndex {
     }
 
     /// The services that the keywords name, best first.
-    pub fn matching(&self, keywords: &[Keyword]) -> Vec<(&Service, u32)> {
+    pub fn matching(&self, keywords: &[Keyword]) -> Vec<&Service> {
         let mut found: Vec<(&Service, u32)> = self
             .services
             .iter()
@@ -91,8 +91,7 @@ impl ProjectIndex {
             .filter(|(_, score)| *score > 0)
             .collect();
         found.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.path.cmp(&b.0.path)));
-        found.truncate(MAX_MATCHES);
-        found
+        found.into_iter().take(MAX_MATCHES).map(|(service, _)| service).collect()
     }
 }
 
