@@ -9,6 +9,7 @@ pub mod path;
 pub mod pattern;
 pub mod process;
 pub mod quota;
+pub mod repository;
 pub mod sanitize;
 pub mod secret;
 pub mod text;

@@ -1,10 +1,18 @@
-//! Numbers and strings as bytes, and back with every bound checked: what was damaged on disk must end in an error, not
-//! in a panic or a wrong answer.
+//! Numbers and strings as bytes, and back with every bound checked: damage on disk must end in an error, not in a panic
+//! or a wrong answer.
+
+use std::io;
 
 /// The bytes are not what they should be; the index is thrown away and built anew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the index is damaged")]
 pub struct Damaged;
+
+impl From<Damaged> for io::Error {
+    fn from(damaged: Damaged) -> Self {
+        Self::new(io::ErrorKind::InvalidData, damaged)
+    }
+}
 
 /// Appends `value`, seven bits a byte, lowest first.
 pub fn put_number(out: &mut Vec<u8>, mut value: u64) {
@@ -19,6 +27,22 @@ pub fn put_number(out: &mut Vec<u8>, mut value: u64) {
 pub fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     put_number(out, bytes.len() as u64);
     out.extend_from_slice(bytes);
+}
+
+/// Appends a checksum to a whole file's bytes.
+pub fn seal(mut bytes: Vec<u8>) -> Vec<u8> {
+    let sum = crc32fast::hash(&bytes);
+    bytes.extend_from_slice(&sum.to_le_bytes());
+    bytes
+}
+
+/// The bytes before the checksum of [`seal`].
+///
+/// # Errors
+/// [`Damaged`] when they are not what was sealed.
+pub fn unseal(bytes: &[u8]) -> Result<&[u8], Damaged> {
+    let (bytes, sum) = bytes.split_last_chunk().ok_or(Damaged)?;
+    if crc32fast::hash(bytes) == u32::from_le_bytes(*sum) { Ok(bytes) } else { Err(Damaged) }
 }
 
 /// Reads what the functions above wrote.
@@ -72,7 +96,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// One word's places, as they are gathered: increasing ids, each with how often. Small counts share the id's byte.
+/// Where a word occurs: increasing ids, each with how often. Small counts share the id's byte.
 #[derive(Clone, Debug, Default)]
 pub struct Postings {
     pub bytes: Vec<u8>,
@@ -126,15 +150,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read() {
+    fn written_bytes_are_read_back() {
         let mut list = Postings::default();
-        let places = [(0, 1), (1, 3), (7, 4), (300, 1_000), (301, 2), (70_000, 1)];
-        for (id, times) in places {
+        let occurrences = [(0, 1), (1, 3), (7, 4), (300, 1_000), (301, 2), (70_000, 1)];
+        for (id, times) in occurrences {
             list.push(id, times);
         }
         let mut seen = Vec::new();
         postings(&list.bytes, list.count, 70_001, |id, times| seen.push((id, times))).unwrap();
-        assert_eq!(seen, places);
+        assert_eq!(seen, occurrences);
         assert_eq!(postings(&list.bytes, list.count, 70_000, |_, _| {}), Err(Damaged));
         assert_eq!(postings(&list.bytes, list.count - 1, 70_001, |_, _| {}), Err(Damaged));
         assert_eq!(postings(&list.bytes[1..], list.count, 70_001, |_, _| {}), Err(Damaged));
@@ -146,5 +170,9 @@ mod tests {
         assert_eq!(cursor.number(), Err(Damaged));
         assert_eq!(Cursor::new(&[0xff; 12]).number(), Err(Damaged));
         assert_eq!(Cursor::new(&[9, 1]).bytes(), Err(Damaged));
+        let mut sealed = seal(bytes.clone());
+        assert_eq!(unseal(&sealed), Ok(bytes.as_slice()));
+        sealed[2] ^= 1;
+        assert_eq!((unseal(&sealed), unseal(&[0])), (Err(Damaged), Err(Damaged)));
     }
 }
