@@ -41,8 +41,8 @@ pub struct Dispatcher {
 }
 
 /// A call that passed the gate.
-struct AdmittedCall<'a> {
-    prepared: Box<dyn Prepared + 'a>,
+struct AdmittedCall {
+    prepared: Box<dyn Prepared>,
     /// The title of what runs a program that may change any file.
     command: Option<String>,
     confinement: Confinement,
@@ -136,12 +136,12 @@ impl Dispatcher {
     }
 
     /// Parse, access, decide, ask. `Err` is the envelope for the model.
-    async fn gate<'a>(
-        &'a self,
+    async fn gate(
+        &self,
         call: &ToolCall,
         control: &TurnControl,
         events: &Events,
-    ) -> Result<AdmittedCall<'a>, Box<Envelope>> {
+    ) -> Result<AdmittedCall, Box<Envelope>> {
         let started = |title: String| {
             let _ = events.send(Event::ToolStarted {
                 call_id: Arc::clone(&call.id),
@@ -171,7 +171,7 @@ impl Dispatcher {
             }
         };
         started(prepared.title());
-        let accesses = prepared.access(&self.cx).map_err(|error| envelope_of(&error))?;
+        let accesses = prepared.access(&self.cx_until(control)).await.map_err(|error| envelope_of(&error))?;
         let mut approved = false;
         match self.desk.decide(&accesses) {
             Verdict::Allow => {}
@@ -217,7 +217,8 @@ impl Dispatcher {
                 "{reason}, and nobody can be asked here. Find a way that needs no question, or say what you could not do"
             )));
         }
-        let (detail, is_diff) = match prepared.preview(&self.cx) {
+        let (detail, is_diff) = match prepared.preview(&self.cx_until(control)).await {
+            _ if control.cancel.is_cancelled() => return Err(never_run()),
             Preview::Text(text) => (text, false),
             Preview::Diff(diff) => (diff, true),
             // Nobody is asked for a leave that nothing can come of, unless the answer tells of what may not be read.
@@ -270,7 +271,7 @@ impl Dispatcher {
     async fn run(
         &self,
         call: &ToolCall,
-        admitted: AdmittedCall<'_>,
+        admitted: AdmittedCall,
         control: &Arc<TurnControl>,
         events: &Events,
     ) -> Result<Envelope, String> {
@@ -323,6 +324,11 @@ impl Dispatcher {
         for text in journal.take_notices() {
             let _ = events.send(Event::Notice { level: Level::Warning, text });
         }
+    }
+
+    /// Surroundings for what is abandoned when the turn is interrupted.
+    fn cx_until(&self, control: &TurnControl) -> ToolCx {
+        ToolCx { cancel: control.cancel.clone(), ..self.cx.clone() }
     }
 
     fn cx_for(&self, call: &ToolCall, control: &Arc<TurnControl>, events: &Events) -> ToolCx {
