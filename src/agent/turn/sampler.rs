@@ -134,7 +134,7 @@ impl Core {
     /// as it counts; where that explains nothing, or did not help, the request is made much smaller.
     fn make_room(&mut self, error: &ProviderError, fitting: &Fitting) {
         let size = self.size();
-        let told = error.told_window().filter(|told| fitting.refusals == 1 && *told < fitting.believed.0);
+        let told = error.context_limit().filter(|told| fitting.refusals == 1 && *told < fitting.believed.0);
         let room = told.map_or(size >> fitting.refusals, |told| (told * 9 / 10).min(size * 9 / 10));
         // A server that is wrong about it shall not make us forget what the task is.
         self.context.window_tokens =
