@@ -320,7 +320,7 @@ fn front_ends_and_context_know_no_agent() {
                 &["agent/", "provider/", "tool/", "context/", "session/", "sandbox/", "policy/"]
             }
             Some("context") => &["tool/", "agent/"],
-            Some("tool") => &["agent/", "tui/", "exec/"],
+            Some("tool") => &["agent/", "context/", "tui/", "exec/"],
             Some("agent") => &["tui/", "exec/", "cli/"],
             _ => continue,
         };

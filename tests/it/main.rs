@@ -47,6 +47,7 @@ mod tools_bash;
 mod tools_edit;
 mod tools_files;
 mod tools_find;
+mod tools_interrupt;
 mod tools_props;
 mod tools_read;
 mod traces;

@@ -228,7 +228,7 @@ proptest! {
                 let page = runtime.block_on(bench.call("Recall", json!({"id": id.0, "offset": whole.len()})));
                 prop_assert!(page.body.len() <= 24 * 1024 && page.error.is_none(), "{}", page.wire());
                 whole.push_str(&page.body);
-                if !page.text.contains("go on with") {
+                if !page.text.contains("continue with") {
                     break;
                 }
             }

@@ -25,7 +25,8 @@ pub async fn ask(
     control: &TurnControl,
     events: &Events,
 ) -> Result<(), Box<Envelope>> {
-    let (detail, is_diff) = match prepared.preview(cx) {
+    let (detail, is_diff) = match prepared.preview(cx).await {
+        _ if control.cancel.is_cancelled() => return Err(never_run()),
         Preview::Text(text) => (text, false),
         Preview::Diff(diff) => (diff, true),
         // Nobody is asked for a leave that nothing can come of, unless the answer tells of what may not be read.

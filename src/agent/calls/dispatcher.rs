@@ -42,8 +42,8 @@ pub struct Dispatcher {
 }
 
 /// A call that passed the gate.
-struct AdmittedCall<'a> {
-    prepared: Box<dyn Prepared + 'a>,
+struct AdmittedCall {
+    prepared: Box<dyn Prepared>,
     /// The title of what runs a program that may change any file.
     command: Option<String>,
     confinement: Confinement,
@@ -134,12 +134,12 @@ impl Dispatcher {
     }
 
     /// Parse, access, decide, ask. `Err` is the envelope for the model.
-    async fn gate<'a>(
-        &'a self,
+    async fn gate(
+        &self,
         call: &ToolCall,
         control: &TurnControl,
         events: &Events,
-    ) -> Result<AdmittedCall<'a>, Box<Envelope>> {
+    ) -> Result<AdmittedCall, Box<Envelope>> {
         let started = |title: String| {
             let _ = events.send(Event::ToolStarted {
                 call_id: Arc::clone(&call.id),
@@ -169,7 +169,7 @@ impl Dispatcher {
             }
         };
         started(prepared.title());
-        let accesses = prepared.access(&self.cx).map_err(|error| envelope_of(&error))?;
+        let accesses = prepared.access(&self.cx_until(control)).await.map_err(|error| envelope_of(&error))?;
         let mut approved = false;
         match self.policy.decide(&accesses) {
             Verdict::Allow => {}
@@ -201,7 +201,7 @@ impl Dispatcher {
         events: &Events,
     ) -> Result<(), Box<Envelope>> {
         let asked = if self.interactive {
-            approval::ask(&self.policy, &self.cx, call, prepared, accesses, reason, control, events).await
+            approval::ask(&self.policy, &self.cx_until(control), call, prepared, accesses, reason, control, events).await
         } else {
             Err(approval::nobody_to_ask(&reason))
         };
@@ -214,7 +214,7 @@ impl Dispatcher {
     async fn run(
         &self,
         call: &ToolCall,
-        admitted: AdmittedCall<'_>,
+        admitted: AdmittedCall,
         limits: Limits,
         control: &Arc<TurnControl>,
         events: &Events,
@@ -278,6 +278,11 @@ impl Dispatcher {
         for text in self.cx.journal.iter().flat_map(|journal| journal.take_notices()) {
             notice(events, Level::Warning, text);
         }
+    }
+
+    /// Surroundings for what is abandoned when the turn is interrupted.
+    fn cx_until(&self, control: &TurnControl) -> ToolCx {
+        ToolCx { cancel: control.cancel.clone(), ..self.cx.clone() }
     }
 
     fn cx_for(&self, call: &ToolCall, control: &Arc<TurnControl>, events: &Events) -> ToolCx {

@@ -1,5 +1,5 @@
-//! The window that a server names when it refuses a request as too long. Servers put it into a sentence; which of
-//! the sentence's numbers it is, the words around it say.
+//! The window that a server names when it refuses a request as too long. Servers put it into a sentence; the words around
+//! a number say whether it is the limit.
 
 use std::sync::LazyLock;
 
@@ -19,7 +19,7 @@ static WAYS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
 });
 
 /// The window in tokens, as far as `message` names it.
-pub fn window(message: &str) -> Option<u64> {
+pub fn in_message(message: &str) -> Option<u64> {
     // `200,000` is one number.
     let plain = thousands(&message.to_lowercase());
     WAYS.iter().find_map(|way| way.captures(&plain)?.get(1)?.as_str().parse().ok())
@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn windows_are_found_among_other_numbers() {
+    fn context_limits_among_other_numbers() {
         for (message, expected) in [
             (
                 "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens.",
@@ -60,7 +60,7 @@ mod tests {
             ("Prompt exceeds max length", None),
             ("your 9000 tokens are too many", None),
         ] {
-            assert_eq!(window(message), expected, "{message}");
+            assert_eq!(in_message(message), expected, "{message}");
         }
     }
 }

@@ -1,58 +1,47 @@
-//! A Messages answer, streamed or whole, as `StreamEvent`s. Each content block becomes one item when it ends;
+//! A Messages reply, streamed or whole, as `StreamEvent`s. Each content block becomes one item when it ends;
 //! thinking blocks are kept word for word with their signature.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 
 use serde_json::{Value, json};
 
 use super::body::OPAQUE_KIND;
-use crate::base::secret::Secret;
 use crate::model::call::ToolCall;
 use crate::model::item::{Item, Reasoning};
 use crate::model::stream::StreamEvent;
 use crate::model::usage::{FinishReason, Usage};
 use crate::provider::api::ProviderError;
-use crate::provider::call_ids::{self, CallIds};
-use crate::provider::wire::error_mapping;
-use crate::provider::wire::exchange::{Decoder, Flow};
-use crate::provider::wire::json::{parse, token_count};
+use crate::provider::call_ids;
+use crate::provider::wire::decoder::{Decoder, MAX_REPLY_BYTES, ReplyState, parse, token_count};
 use crate::provider::wire::sse::SseEvent;
 
-/// Largest sum of what the blocks of one answer hold, in bytes.
-const MAX_ANSWER_BYTES: usize = 16 * 1024 * 1024;
-
-/// Most blocks in one answer.
+/// Most blocks in one reply.
 const MAX_BLOCKS: usize = 1_000;
 
 /// A block that is still arriving: its first form, and what the deltas added.
 #[derive(Debug)]
-struct Open {
+struct OpenBlock {
     block: Value,
     /// Text, thinking or the arguments' JSON, whichever the block's type says.
     body: String,
     signature: String,
 }
 
-/// The state of one answer.
-#[derive(Debug)]
+/// The state of one reply.
+#[derive(Debug, Default)]
 pub struct AnthropicDecoder {
-    ids: CallIds,
-    key: Option<Secret>,
-    open: BTreeMap<u64, Open>,
+    state: ReplyState,
+    open: BTreeMap<u64, OpenBlock>,
     bytes: usize,
     blocks: usize,
-    called: bool,
-    finish: Option<FinishReason>,
-    counts: Counts,
-    /// An event of this dialect has come.
-    understood: bool,
-    /// An event of another dialect has come.
-    strange: bool,
+    has_calls: bool,
+    tokens: TokenCounts,
 }
 
 /// Tokens as the dialect counts them: `input` leaves out the cached ones.
 #[derive(Clone, Copy, Debug, Default)]
-struct Counts {
+struct TokenCounts {
     seen: bool,
     input: u64,
     read: u64,
@@ -61,19 +50,8 @@ struct Counts {
 }
 
 impl AnthropicDecoder {
-    pub fn new(ids: CallIds, key: Option<Secret>) -> Self {
-        Self {
-            ids,
-            key,
-            open: BTreeMap::new(),
-            bytes: 0,
-            blocks: 0,
-            understood: false,
-            strange: false,
-            called: false,
-            finish: None,
-            counts: Counts::default(),
-        }
+    pub fn new(state: ReplyState) -> Self {
+        Self { state, ..Self::default() }
     }
 
     fn delta(&mut self, event: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
@@ -88,14 +66,14 @@ impl AnthropicDecoder {
         };
         let piece = delta[field].as_str().unwrap_or_default();
         self.bytes += piece.len();
-        if self.bytes > MAX_ANSWER_BYTES {
+        if self.bytes > MAX_REPLY_BYTES {
             return Err(too_large());
         }
         if piece.is_empty() {
             return Ok(());
         }
         // Some imitators leave the block's start out.
-        let open = self.open.entry(index).or_insert_with(|| Open::new(json!({"type": kind})));
+        let open = self.open.entry(index).or_insert_with(|| OpenBlock::new(json!({"type": kind})));
         if field == "signature" {
             open.signature.push_str(piece);
             return Ok(());
@@ -116,7 +94,7 @@ impl AnthropicDecoder {
         }
         self.bytes += block.to_string().len();
         self.blocks += 1;
-        if self.bytes > MAX_ANSWER_BYTES || self.blocks > MAX_BLOCKS {
+        if self.bytes > MAX_REPLY_BYTES || self.blocks > MAX_BLOCKS {
             return Err(too_large());
         }
         // Whatever text the start already holds has not been shown yet.
@@ -131,14 +109,14 @@ impl AnthropicDecoder {
             _ => {}
         }
         // A block that was never ended is as whole as it will get.
-        if let Some(before) = self.open.insert(index, Open::new(block.clone())) {
+        if let Some(before) = self.open.insert(index, OpenBlock::new(block.clone())) {
             out.extend(self.stop(before).map(StreamEvent::Item));
         }
         Ok(())
     }
 
-    fn stop(&mut self, open: Open) -> Option<Item> {
-        let Open { mut block, body, signature } = open;
+    fn stop(&mut self, open: OpenBlock) -> Option<Item> {
+        let OpenBlock { mut block, body, signature } = open;
         let whole = |key: &str| format!("{}{body}", block[key].as_str().unwrap_or_default());
         match block["type"].as_str()? {
             "text" => {
@@ -154,7 +132,7 @@ impl AnthropicDecoder {
             }
             "redacted_thinking" => Some(reasoning("", block)),
             "tool_use" => {
-                self.called = true;
+                self.has_calls = true;
                 let args = if !body.is_empty() {
                     body
                 } else {
@@ -164,7 +142,7 @@ impl AnthropicDecoder {
                     }
                 };
                 Some(Item::ToolCall(ToolCall {
-                    id: self.ids.claim(block["id"].as_str().unwrap_or_default()),
+                    id: self.state.ids.claim(block["id"].as_str().unwrap_or_default()),
                     name: call_ids::bounded_name(block["name"].as_str().unwrap_or_default()),
                     args: args.into(),
                 }))
@@ -176,31 +154,19 @@ impl AnthropicDecoder {
 
     fn message_delta(&mut self, delta: &Value, usage: &Value) {
         if let Some(reason) = delta["stop_reason"].as_str() {
-            self.finish = Some(finish_reason(reason));
+            self.state.finish = Some(finish_reason(reason));
         }
-        self.counts.read_from(usage);
-    }
-
-    fn close(&mut self, out: &mut Vec<StreamEvent>) {
-        for open in std::mem::take(&mut self.open).into_values() {
-            out.extend(self.stop(open).map(StreamEvent::Item));
-        }
-        let finish = match self.finish.take() {
-            None | Some(FinishReason::Stop) if self.called => FinishReason::ToolCalls,
-            None => FinishReason::Stop,
-            Some(finish) => finish,
-        };
-        out.push(StreamEvent::Done { finish, usage: self.counts.usage() });
+        self.tokens.read_from(usage);
     }
 }
 
-impl Open {
+impl OpenBlock {
     fn new(block: Value) -> Self {
         Self { block, body: String::new(), signature: String::new() }
     }
 }
 
-impl Counts {
+impl TokenCounts {
     /// Takes over what is there: later counts are totals, not additions.
     fn read_from(&mut self, usage: &Value) {
         let counts = [
@@ -229,22 +195,26 @@ impl Counts {
 }
 
 impl Decoder for AnthropicDecoder {
-    fn event(&mut self, event: &SseEvent, out: &mut Vec<StreamEvent>) -> Result<Flow, ProviderError> {
+    fn event(
+        &mut self,
+        event: &SseEvent,
+        out: &mut Vec<StreamEvent>,
+    ) -> Result<ControlFlow<()>, ProviderError> {
         let data = event.data.trim();
         if data.is_empty() || data == "[DONE]" {
-            return Ok(Flow::More);
+            return Ok(ControlFlow::Continue(()));
         }
         let data = parse(data)?;
         let index = data["index"].as_u64().unwrap_or(0);
         let kind = data["type"].as_str().unwrap_or(&event.name);
-        self.understood |= !kind.is_empty();
-        self.strange |= data["choices"].is_array();
+        self.state.understood |= !kind.is_empty();
+        self.state.foreign |= data["choices"].is_array();
         // Proxies put errors of their own into the stream, without a type.
         if kind != "error" && data.get("error").is_some_and(|error| !error.is_null()) {
-            return Err(error_mapping::from_event(&data["error"], self.key.as_ref()));
+            return Err(self.state.error(&data["error"]));
         }
         match kind {
-            "message_start" => self.counts.read_from(&data["message"]["usage"]),
+            "message_start" => self.tokens.read_from(&data["message"]["usage"]),
             "content_block_start" => self.start(index, &data["content_block"], out)?,
             "content_block_delta" => self.delta(&data, out)?,
             "content_block_stop" => {
@@ -255,52 +225,44 @@ impl Decoder for AnthropicDecoder {
             "message_delta" => self.message_delta(&data["delta"], &data["usage"]),
             "message_stop" => {
                 self.close(out);
-                return Ok(Flow::Done);
+                return Ok(ControlFlow::Break(()));
             }
-            "error" => return Err(error_mapping::from_event(&data["error"], self.key.as_ref())),
+            "error" => return Err(self.state.error(&data["error"])),
             // `ping`, and what is yet to be invented.
             _ => {}
         }
-        Ok(Flow::More)
+        Ok(ControlFlow::Continue(()))
     }
 
-    fn whole(&mut self, answer: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
-        let answer = answer.get(0).unwrap_or(answer);
-        if !answer["error"].is_null() {
-            return Err(error_mapping::from_event(&answer["error"], self.key.as_ref()));
+    fn whole(&mut self, reply: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
+        let reply = reply.get(0).unwrap_or(reply);
+        if !reply["error"].is_null() {
+            return Err(self.state.error(&reply["error"]));
         }
-        let Some(blocks) = answer["content"].as_array() else {
-            let message = "it is JSON, but no message".to_owned();
-            return Err(ProviderError::Protocol { message });
+        let Some(blocks) = reply["content"].as_array() else {
+            return Err(ProviderError::Protocol { message: "the JSON is not a message".to_owned() });
         };
         for (index, block) in (0..).zip(blocks) {
             self.start(index, block, out)?;
         }
-        self.message_delta(answer, &answer["usage"]);
-        self.close(out);
+        self.message_delta(reply, &reply["usage"]);
         Ok(())
     }
 
-    fn end(&mut self, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
-        if !self.settled() {
-            return Err(if self.strange && !self.understood {
-                let message = "its events are not those of the Messages dialect".to_owned();
-                ProviderError::Protocol { message }
-            } else {
-                ProviderError::Broken { message: "it ended without a stop reason".to_owned() }
-            });
+    fn close(&mut self, out: &mut Vec<StreamEvent>) {
+        for open in std::mem::take(&mut self.open).into_values() {
+            out.extend(self.stop(open).map(StreamEvent::Item));
         }
-        self.close(out);
-        Ok(())
+        out.push(self.state.done(self.has_calls, self.tokens.usage()));
     }
 
-    fn settled(&self) -> bool {
-        self.finish.is_some()
+    fn state(&self) -> &ReplyState {
+        &self.state
     }
 }
 
 fn too_large() -> ProviderError {
-    let megabytes = MAX_ANSWER_BYTES >> 20;
+    let megabytes = MAX_REPLY_BYTES >> 20;
     ProviderError::TooLarge {
         message: format!("the answer is larger than {megabytes} MiB or has more than {MAX_BLOCKS} blocks"),
     }

@@ -1,76 +1,50 @@
-//! A Chat Completions answer, streamed or whole, as `StreamEvent`s. Lenient in what it takes: the dialect is spoken
+//! A Chat Completions reply, streamed or whole, as `StreamEvent`s. Lenient in what it takes: the dialect is spoken
 //! by dozens of servers. Inline `<think>` text is left as it is.
+
+use std::ops::ControlFlow;
 
 use serde_json::{Value, json};
 
 use super::body::OPAQUE_KIND;
-use super::calls::Calls;
-use crate::base::secret::Secret;
+use super::calls::CallAssembler;
 use crate::model::item::{Item, Reasoning};
 use crate::model::stream::StreamEvent;
 use crate::model::usage::{FinishReason, Usage};
 use crate::provider::api::ProviderError;
-use crate::provider::call_ids::CallIds;
-use crate::provider::wire::error_mapping;
-use crate::provider::wire::exchange::{Decoder, Flow};
-use crate::provider::wire::json::{parse, token_count};
+use crate::provider::wire::decoder::{Decoder, MAX_REPLY_BYTES, ReplyState, parse, token_count};
 use crate::provider::wire::sse::SseEvent;
 
-/// Largest text (visible or thinking) of one answer, in bytes.
-const MAX_TEXT_BYTES: usize = 16 * 1024 * 1024;
-
-/// The state of one answer.
-#[derive(Debug)]
+/// The state of one reply.
+#[derive(Debug, Default)]
 pub struct ChatDecoder {
-    ids: CallIds,
-    key: Option<Secret>,
+    state: ReplyState,
     text: String,
     reasoning: String,
     /// The field in which thinking came.
-    reasoning_field: &'static str,
+    reasoning_field: Option<&'static str>,
     /// OpenRouter's form of thinking, with signatures.
     details: Vec<Value>,
     /// Size of `details` as text.
     details_bytes: usize,
-    calls: Calls,
-    finish: Option<FinishReason>,
+    calls: CallAssembler,
     usage: Option<Usage>,
-    closed: bool,
-    /// An event of this dialect has come.
-    understood: bool,
-    /// An event of another dialect has come.
-    strange: bool,
 }
 
 impl ChatDecoder {
-    pub fn new(ids: CallIds, key: Option<Secret>) -> Self {
-        Self {
-            ids,
-            key,
-            text: String::new(),
-            reasoning: String::new(),
-            reasoning_field: "reasoning_content",
-            details: Vec::new(),
-            details_bytes: 0,
-            calls: Calls::default(),
-            finish: None,
-            usage: None,
-            closed: false,
-            understood: false,
-            strange: false,
-        }
+    pub fn new(state: ReplyState) -> Self {
+        Self { state, ..Self::default() }
     }
 
     fn chunk(&mut self, chunk: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
         if let Some(error) = chunk.get("error").filter(|error| !error.is_null()) {
-            return Err(error_mapping::from_event(error, self.key.as_ref()));
+            return Err(self.state.error(error));
         }
         // vLLM's older way.
         if chunk["object"] == "error" {
-            return Err(error_mapping::from_event(chunk, self.key.as_ref()));
+            return Err(self.state.error(chunk));
         }
-        self.understood |= chunk["choices"].is_array() || chunk["object"].is_string();
-        self.strange |= chunk["type"].is_string();
+        self.state.understood |= chunk["choices"].is_array() || chunk["object"].is_string();
+        self.state.foreign |= chunk["type"].is_string();
         let choice = &chunk["choices"][0];
         for usage in [&chunk["usage"], &choice["usage"], &chunk["x_groq"]["usage"]] {
             self.usage = read_usage(usage).or(self.usage);
@@ -81,13 +55,8 @@ impl ChatDecoder {
         }
         match choice["finish_reason"].as_str() {
             None | Some("") => {}
-            Some("error") => {
-                return Err(error_mapping::from_event(
-                    &json!({"message": "the model's server gave up"}),
-                    None,
-                ));
-            }
-            Some(reason) => self.finish = Some(finish_reason(reason)),
+            Some("error") => return Err(self.state.error(&json!({"message": "the model's server gave up"}))),
+            Some(reason) => self.state.finish = Some(finish_reason(reason)),
         }
         Ok(())
     }
@@ -97,7 +66,7 @@ impl ChatDecoder {
         for field in ["reasoning_content", "reasoning"] {
             let piece = text_of(&message[field]);
             if !piece.is_empty() {
-                self.reasoning_field = field;
+                self.reasoning_field = Some(field);
                 self.reasoning.push_str(&piece);
                 out.push(StreamEvent::ReasoningDelta(piece));
                 break;
@@ -115,29 +84,54 @@ impl ChatDecoder {
             self.text.push_str(&piece);
             out.push(StreamEvent::TextDelta(piece));
         }
-        if self.text.len().max(self.reasoning.len()).max(self.details_bytes) > MAX_TEXT_BYTES {
-            let message = format!("the text is larger than {} MiB", MAX_TEXT_BYTES >> 20);
+        if self.text.len().max(self.reasoning.len()).max(self.details_bytes) > MAX_REPLY_BYTES {
+            let message = format!("the text is larger than {} MiB", MAX_REPLY_BYTES >> 20);
             return Err(ProviderError::TooLarge { message });
         }
         match &message["tool_calls"] {
-            Value::Array(pieces) => pieces.iter().try_for_each(|piece| self.calls.piece(piece, out))?,
-            piece @ Value::Object(_) => self.calls.piece(piece, out)?,
+            Value::Array(pieces) => pieces.iter().try_for_each(|piece| self.calls.push(piece, out))?,
+            piece @ Value::Object(_) => self.calls.push(piece, out)?,
             _ => {}
         }
         if message["function_call"].is_object() {
-            self.calls.piece(&json!({"index": 0, "function": message["function_call"]}), out)?;
+            self.calls.push(&json!({"index": 0, "function": message["function_call"]}), out)?;
         }
         Ok(())
     }
+}
+
+impl Decoder for ChatDecoder {
+    fn event(
+        &mut self,
+        event: &SseEvent,
+        out: &mut Vec<StreamEvent>,
+    ) -> Result<ControlFlow<()>, ProviderError> {
+        match event.data.trim() {
+            "" => {}
+            "[DONE]" => {
+                self.close(out);
+                return Ok(ControlFlow::Break(()));
+            }
+            data => self.chunk(&parse(data)?, out)?,
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    fn whole(&mut self, reply: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
+        // Gemini's compatible endpoint wraps its error in an array.
+        let reply = reply.get(0).unwrap_or(reply);
+        if reply["choices"][0].is_null() && reply["error"].is_null() && reply["object"] != "error" {
+            return Err(ProviderError::Protocol { message: "the JSON is not a chat completion".to_owned() });
+        }
+        self.chunk(reply, out)
+    }
 
     fn close(&mut self, out: &mut Vec<StreamEvent>) {
-        if std::mem::replace(&mut self.closed, true) {
-            return;
-        }
-        let called = !self.calls.is_empty();
-        let (calls, extras) = self.calls.finish(&mut self.ids);
+        let has_calls = !self.calls.is_empty();
+        let (calls, extras) = self.calls.finish(&mut self.state.ids);
         if !self.reasoning.is_empty() || !self.details.is_empty() || !extras.is_empty() {
-            let mut opaque = json!({"kind": OPAQUE_KIND, "field": self.reasoning_field});
+            let field = self.reasoning_field.unwrap_or("reasoning_content");
+            let mut opaque = json!({"kind": OPAQUE_KIND, "field": field});
             if !self.details.is_empty() {
                 opaque["details"] = Value::Array(std::mem::take(&mut self.details));
             }
@@ -152,58 +146,11 @@ impl ChatDecoder {
             out.push(StreamEvent::Item(Item::Assistant { text }));
         }
         out.extend(calls.into_iter().map(StreamEvent::Item));
-        let finish = match self.finish.take() {
-            // Several servers say `stop` where they mean calls.
-            None | Some(FinishReason::Stop) if called => FinishReason::ToolCalls,
-            None => FinishReason::Stop,
-            Some(finish) => finish,
-        };
-        out.push(StreamEvent::Done { finish, usage: self.usage });
-    }
-}
-
-impl Decoder for ChatDecoder {
-    fn event(&mut self, event: &SseEvent, out: &mut Vec<StreamEvent>) -> Result<Flow, ProviderError> {
-        match event.data.trim() {
-            "" => Ok(Flow::More),
-            "[DONE]" => {
-                self.close(out);
-                Ok(Flow::Done)
-            }
-            data => {
-                self.chunk(&parse(data)?, out)?;
-                Ok(Flow::More)
-            }
-        }
+        out.push(self.state.done(has_calls, self.usage));
     }
 
-    fn whole(&mut self, answer: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
-        // Gemini's compatible endpoint wraps its error in an array.
-        let answer = answer.get(0).unwrap_or(answer);
-        if answer["choices"][0].is_null() && answer["error"].is_null() && answer["object"] != "error" {
-            let message = "it is JSON, but no chat completion".to_owned();
-            return Err(ProviderError::Protocol { message });
-        }
-        self.chunk(answer, out)?;
-        self.close(out);
-        Ok(())
-    }
-
-    fn end(&mut self, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
-        if !self.settled() {
-            return Err(if self.strange && !self.understood {
-                let message = "its events are not those of Chat Completions".to_owned();
-                ProviderError::Protocol { message }
-            } else {
-                ProviderError::Broken { message: "it ended without a finish reason".to_owned() }
-            });
-        }
-        self.close(out);
-        Ok(())
-    }
-
-    fn settled(&self) -> bool {
-        self.finish.is_some()
+    fn state(&self) -> &ReplyState {
+        &self.state
     }
 }
 
