@@ -95,3 +95,21 @@ fn agent_notices() {
     }
     page("notices.txt", &text);
 }
+
+/// The help of a command and of all its subcommands.
+fn help(command: &mut clap::Command, text: &mut String) {
+    let name = command.get_bin_name().unwrap_or("mycode").to_owned();
+    let _ = writeln!(text, "{}\n$ {name} --help\n{}", "=".repeat(100), command.render_long_help());
+    for subcommand in command.get_subcommands_mut().filter(|subcommand| subcommand.get_name() != "help") {
+        help(subcommand, text);
+    }
+}
+
+#[test]
+fn help_pages() {
+    let mut command = mycode::cli::args::command().term_width(100);
+    command.build();
+    let mut text = String::new();
+    help(&mut command, &mut text);
+    page("help.txt", &text);
+}

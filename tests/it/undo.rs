@@ -46,7 +46,8 @@ fn turn(place: &Workplace, go_on: bool, task: &str, calls: &[Value]) -> Output {
     let script = place.home().join("script.jsonl");
     let lines: String = calls.iter().map(|call| format!("{}\n", json!({"calls": [call]}))).collect();
     fs::write(&script, format!("{lines}{}\n", json!({"text": "done"}))).unwrap();
-    let mut args = vec!["exec", "--provider", "scripted", "-p", "full", "--script", script.to_str().unwrap()];
+    let mut args =
+        vec!["exec", "--provider", "scripted", "--permission", "full", "--script", script.to_str().unwrap()];
     if go_on {
         args.push("-c");
     }
@@ -205,7 +206,7 @@ fn a_kill_in_the_middle_of_a_command_leaves_a_way_back() {
             "-c",
             "--provider",
             "scripted",
-            "-p",
+            "--permission",
             "full",
             "--script",
             script.to_str().unwrap(),
