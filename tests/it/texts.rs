@@ -6,6 +6,7 @@ use std::path::Path;
 
 use mycode::config::settings::Permission;
 use mycode::model::item::ItemId;
+use mycode::protocol::approval;
 use mycode::protocol::notice;
 use mycode::protocol::rewind::{RewindDone, RewindScope};
 
@@ -69,6 +70,8 @@ fn agent_notices() {
         notice::session_model("gpt-y", "gpt-x"),
         notice::permission_changed(Permission::Auto),
         notice::rule_not_saved("disk full"),
+        approval::denied(""),
+        approval::denied("use ninja"),
         notice::sandbox_degraded("network isolation"),
         notice::sandbox_unavailable("The sandbox is unavailable: no user namespaces"),
         notice::no_such_job(3),

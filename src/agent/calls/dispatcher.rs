@@ -16,7 +16,7 @@ use crate::model::envelope::{Envelope, ErrorCode, Status};
 use crate::model::item::ToolResult;
 use crate::policy::access::Access;
 use crate::policy::verdict::Verdict;
-use crate::protocol::approval::{Answer, ApprovalRequest, Question};
+use crate::protocol::approval::{self, Answer, ApprovalRequest, Question};
 use crate::protocol::event::{Event, Level};
 use crate::redact::detector::TextSource;
 use crate::sandbox::spec::Confinement;
@@ -258,10 +258,12 @@ impl Dispatcher {
             }
             Some(Answer::No { note }) => {
                 self.denied.fetch_add(1, Ordering::Relaxed);
-                Err(denied(&match note.trim() {
+                let for_user = approval::denied(note.trim());
+                let answer = denied(&match note.trim() {
                     "" => "the user said no. Don't try it another way; ask or go on without it".to_owned(),
                     note => format!("the user said no: {note}"),
-                }))
+                });
+                Err(Box::new(answer.with("user_text", for_user)))
             }
             Some(Answer::Replies { .. }) | None => Err(never_run()),
         }

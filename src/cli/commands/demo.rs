@@ -2,7 +2,6 @@
 //! and tests are real; only the model is scripted. Needs no key and no network.
 
 use std::fs;
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -56,7 +55,7 @@ impl Drop for Sample {
 /// When the sample project cannot be written.
 pub async fn run() -> Result<u8, Failure> {
     let sample = sample()?;
-    let screen = std::io::stdout().is_terminal() && std::io::stdin().is_terminal() && setup::usable().is_ok();
+    let screen = setup::usable().is_ok();
     let handle = build::start(setup(&sample.0, screen)?)?;
     if screen {
         let options = TuiOptions { initial_prompt: Some(TASK.to_owned()), no_color: false };
