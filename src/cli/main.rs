@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use super::args::Cli;
-use super::report::{Failure, FailureKind};
+use super::report::Failure;
 use crate::cli::commands::table;
 #[cfg(target_os = "linux")]
 use crate::sandbox::launch::HELPER_NAME;
@@ -24,7 +24,7 @@ pub fn main() -> ExitCode {
     let runtime = match runtime {
         Ok(runtime) => runtime,
         Err(error) => {
-            return Failure::new(FailureKind::Task, format!("can't start: {error}"), "try again").report();
+            return Failure::task(format!("can't start: {error}"), "try again").report();
         }
     };
     let code = match runtime.block_on(table::run(&cli)) {

@@ -29,33 +29,33 @@ pub trait Provider: Send + Sync {
 /// Why no (whole) answer came.
 #[derive(Debug, Error)]
 pub enum ProviderError {
-    #[error("the server refused the key (HTTP {status}): {message}")]
+    #[error("the server rejected the API key (HTTP {status}): {message}")]
     Auth { status: u16, message: String },
-    #[error("nothing answers at this address (HTTP 404 from {url}): {message}")]
+    #[error("endpoint not found (HTTP 404 from {url}): {message}")]
     NotFound { url: String, message: String },
     #[error("the server rejected the request (HTTP {status}): {message}")]
     BadRequest { status: u16, message: String },
-    #[error("the request does not fit the model's window: {message}")]
+    #[error("the request exceeds the context window: {message}")]
     ContextFull { message: String },
-    #[error("the server limits the rate (HTTP {status}): {message}")]
+    #[error("the server's rate limit was reached (HTTP {status}): {message}")]
     RateLimited { status: u16, message: String, retry_after: Option<Duration> },
-    #[error("the server has trouble (HTTP {status}): {message}")]
+    #[error("server error (HTTP {status}): {message}")]
     Server { status: u16, message: String, retry_after: Option<Duration> },
-    #[error("could not connect to {url}: {message}")]
+    #[error("can't connect to {url}: {message}")]
     Connect { url: String, message: String },
-    #[error("no secure connection to {url}: {message}")]
+    #[error("the TLS connection to {url} failed: {message}")]
     Tls { url: String, message: String },
-    #[error("the connection broke in the middle of the answer: {message}")]
+    #[error("the connection was lost during the reply: {message}")]
     Broken { message: String },
-    #[error("the server sent nothing for {seconds} s")]
+    #[error("no data from the server for {seconds} s")]
     Stalled { seconds: u64 },
-    #[error("the answer was not finished within {seconds} s")]
+    #[error("the reply was not finished within {seconds} s")]
     TooLong { seconds: u64 },
-    #[error("the answer has no end: {message}")]
+    #[error("runaway reply: {message}")]
     TooLarge { message: String },
-    #[error("the server's answer makes no sense: {message}")]
+    #[error("invalid server response: {message}")]
     Protocol { message: String },
-    #[error("the script cannot go on: {message}")]
+    #[error("script error: {message}")]
     Script { message: String },
     #[error("{message}")]
     Setup { message: String },
@@ -103,13 +103,13 @@ impl ProviderError {
     /// What the user can do about it. `kept` says that the message stands in the session, so that it can go on from there.
     pub fn hint(&self, kept: bool) -> String {
         let again = if kept {
-            "nothing is lost: say \"go on\" to continue"
+            "nothing was lost; send \"continue\" to retry"
         } else {
-            "send the message again; nothing was lost"
+            "nothing was lost; send the message again"
         };
         let hint: Cow<'static, str> = match self {
             Self::Auth { .. } => {
-                "check the key (OPENAI_API_KEY, ANTHROPIC_API_KEY or MYCODE_API_KEY) and that it belongs to this server".into()
+                "check the API key (OPENAI_API_KEY, ANTHROPIC_API_KEY or MYCODE_API_KEY) and that it belongs to this server".into()
             }
             Self::NotFound { .. } => {
                 "check --base-url (most servers want it to end in /v1) and that the model name exists there".into()
@@ -118,25 +118,25 @@ impl ProviderError {
                 "add credit or raise the limit where the key comes from, or use another model".into()
             }
             Self::BadRequest { .. } => {
-                "the server's message above says what it did not like; check --model".into()
+                "see the server's message above; check --model".into()
             }
             Self::ContextFull { .. } => {
                 "set context_window to the model's real size in config.toml, or run /compact and try again".into()
             }
-            Self::RateLimited { .. } => format!("wait a little, or use another model; then {again}").into(),
-            Self::Server { .. } => format!("the fault is on the server's side; in a while {again}").into(),
+            Self::RateLimited { .. } => format!("wait a moment or use another model; {again}").into(),
+            Self::Server { .. } => format!("the problem is on the server's side, try again later; {again}").into(),
             Self::Connect { .. } => {
-                "check --base-url, that the server runs, and the proxy variables (HTTPS_PROXY, NO_PROXY)".into()
+                "check --base-url, that the server is running, and the proxy variables (HTTPS_PROXY, NO_PROXY)".into()
             }
             Self::Tls { .. } => {
-                "check the address and the clock; a private certificate authority goes into SSL_CERT_FILE".into()
+                "check the address and the system clock; for a private certificate authority set SSL_CERT_FILE".into()
             }
             Self::Broken { .. } => again.into(),
             Self::Stalled { .. } => {
                 format!("{again}; for slow local models raise idle_timeout_s in config.toml").into()
             }
             Self::TooLong { .. } => {
-                "ask for less at once, or raise answer_timeout_s in config.toml if the model needs so long".into()
+                "ask for less at once, or raise answer_timeout_s in config.toml".into()
             }
             Self::TooLarge { .. } => {
                 "ask for less at once; if it happens often, set max_output_tokens or try another model".into()

@@ -69,7 +69,7 @@ fn a_file_of_megabytes_says_how_large_it_is() {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert_eq!(place.text("big.txt"), content);
     let shown = stderr(&output);
-    let more = shown.lines().find_map(|line| line.trim().strip_prefix("… ")?.strip_suffix(" lines more"));
+    let more = shown.lines().find_map(|line| line.trim().strip_prefix("… ")?.strip_suffix(" more lines"));
     let listed = shown.lines().filter(|line| line.starts_with("    +") || line.starts_with("    @@")).count();
     let more: usize = more.unwrap_or_else(|| panic!("{shown}")).parse().unwrap();
     assert_eq!(more + listed, 60_001, "all lines and the hunk's head");
@@ -103,10 +103,12 @@ fn doctor_says_whether_the_model_answers() {
     let doctor = || place.command(&["--base-url", &url, "--model", "m", "doctor"]).output().unwrap();
     let well = doctor();
     assert_eq!(well.status.code(), Some(0), "{}", stdout(&well));
-    assert!(stdout(&well).contains("answers       yes, after"), "{}", stdout(&well));
+    assert!(stdout(&well).contains("answers         yes, in"), "{}", stdout(&well));
     let refused = doctor();
     assert_ne!(refused.status.code(), Some(0));
-    assert!(stdout(&refused).contains("answers       no: ") && stdout(&refused).contains("check the key"));
+    assert!(
+        stdout(&refused).contains("answers         no: ") && stdout(&refused).contains("check the API key")
+    );
 }
 
 #[test]

@@ -48,14 +48,14 @@ async fn refusals_are_final() {
     for (reply, expected) in [
         (
             status(401, r#"{"error":{"message":"bad key sk-very-secret"}}"#),
-            "refused the key (HTTP 401): bad key <key>",
+            "rejected the API key (HTTP 401): bad key <key>",
         ),
         (status(404, r#"{"error":"model 'm' not found"}"#), "model 'm' not found"),
         (
             status(400, r#"{"error":{"message":"unknown field"}}"#),
             "rejected the request (HTTP 400): unknown field",
         ),
-        (status(400, r#"{"error":{"code":"context_length_exceeded","message":"x"}}"#), "does not fit"),
+        (status(400, r#"{"error":{"code":"context_length_exceeded","message":"x"}}"#), "exceeds the context"),
         (status(429, r#"{"error":{"code":"insufficient_quota","message":"pay"}}"#), "(HTTP 429): pay"),
         (status(302, "moved").header("location", "https://elsewhere/"), "redirects to https://elsewhere/"),
         (raw("text/html", "<html><title>Login</title></html>"), "a web page titled 'Login'"),
@@ -82,8 +82,8 @@ async fn passing_troubles_are_tried_again() {
         let told = outcome(kind, quick(), vec![slow_down.clone(), overloaded.clone(), good().into()]).await;
         insta::allow_duplicates! { insta::assert_snapshot!(told, @r"
         Hi.
-        try 2: the server limits the rate (HTTP 429): slow
-        try 3: the server has trouble (HTTP 529): busy
+        try 2: the server's rate limit was reached (HTTP 429): slow
+        try 3: server error (HTTP 529): busy
         text Hi.
         Stop
         "); }
@@ -106,7 +106,7 @@ async fn an_error_inside_the_stream() {
     for kind in BOTH {
         let told =
             outcome(kind, quick(), vec![raw("text/event-stream", event), answer().no_usage().into()]).await;
-        assert!(told.contains("try 2: the server has trouble (HTTP 529): busy"), "{told}");
+        assert!(told.contains("try 2: server error (HTTP 529): busy"), "{told}");
         let told = outcome(kind, quick(), vec![raw("text/event-stream", "data: nonsense\n\n")]).await;
         assert!(told.contains("holds no valid JSON"), "{told}");
     }
@@ -116,11 +116,13 @@ async fn an_error_inside_the_stream() {
 async fn tries_end() {
     let trouble = || status(500, "oops");
     let told = outcome(ProviderKind::Openai, quick(), vec![trouble(), trouble(), trouble()]).await;
-    assert!(told.ends_with("error: the server has trouble (HTTP 500): oops"), "{told}");
+    assert!(told.ends_with("error: server error (HTTP 500): oops"), "{told}");
     let later = status(429, "tomorrow").header("retry-after", "86400");
     let told = outcome(ProviderKind::Openai, quick(), vec![later]).await;
     assert!(
-        told.ends_with("error: the server limits the rate (HTTP 429): tomorrow (it asks to wait 24 hours)"),
+        told.ends_with(
+            "error: the server's rate limit was reached (HTTP 429): tomorrow (it asks to wait 24 hours)"
+        ),
         "{told}"
     );
 }
@@ -133,14 +135,14 @@ async fn silence_is_noticed_wherever_it_falls() {
             [silence(), answer().text("x").stall_after(250).into(), answer().text("x").stall_after(0).into()]
         {
             let told = outcome(kind, pace(), vec![reply]).await;
-            assert!(told.contains("error: the server sent nothing"), "{told}");
+            assert!(told.contains("error: no data from the server"), "{told}");
         }
     }
     // Comments keep an answer alive, but not for ever.
     let pace = RetryPolicy { idle: Duration::from_millis(20), max_tries: 1, ..quick() };
     let drip = steps(vec![Step::Forever(b": keep-alive\n\n".to_vec(), Duration::from_millis(2))]);
     let told = outcome(ProviderKind::Openai, pace, vec![drip]).await;
-    assert!(told.contains("error: the server sent nothing"), "{told}");
+    assert!(told.contains("error: no data from the server"), "{told}");
 }
 
 #[tokio::test]

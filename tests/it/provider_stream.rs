@@ -309,13 +309,13 @@ async fn a_script_plays() {
     "#);
     insta::assert_snapshot!(told(&ask(&scripted).await.unwrap()), @r"
     Done.
-    try 2: the server has trouble (HTTP 500): oops
+    try 2: server error (HTTP 500): oops
     text Done.
     Stop
     ");
-    insta::assert_snapshot!(ask(&scripted).await.unwrap_err(), @"the script cannot go on: it holds 3 answers and the agent asked for one more");
-    insta::assert_snapshot!(Scripted::from_text("{}\n{\"txt\": 1}").err().unwrap(), @"the script cannot go on: line 2: unknown field `txt`, expected one of `text`, `reasoning`, `calls`, `usage`, `finish`, `error`, `delay_ms`, `chunks` at line 1 column 6");
-    insta::assert_snapshot!(Scripted::from_text("{\"error\": {\"kind\": \"odd\"}}").err().unwrap(), @"the script cannot go on: line 1: 'odd' is no kind of error");
+    insta::assert_snapshot!(ask(&scripted).await.unwrap_err(), @"script error: it holds 3 answers and the agent asked for one more");
+    insta::assert_snapshot!(Scripted::from_text("{}\n{\"txt\": 1}").err().unwrap(), @"script error: line 2: unknown field `txt`, expected one of `text`, `reasoning`, `calls`, `usage`, `finish`, `error`, `delay_ms`, `chunks` at line 1 column 6");
+    insta::assert_snapshot!(Scripted::from_text("{\"error\": {\"kind\": \"odd\"}}").err().unwrap(), @"script error: line 1: 'odd' is no kind of error");
 }
 
 #[tokio::test]

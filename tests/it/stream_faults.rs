@@ -76,7 +76,7 @@ async fn a_flood_ends_in_whatever_part_of_an_answer_it_comes() {
     ] {
         let told = outcome(kind, once(), vec![forever(&piece)]).await;
         let told = &told[told.rfind("error:").unwrap_or(0)..];
-        assert!(told.contains("has no end") || told.contains("is larger than"), "{told}");
+        assert!(told.contains("runaway reply") || told.contains("is larger than"), "{told}");
     }
 }
 
@@ -94,7 +94,7 @@ async fn events_with_nothing_in_them_are_a_silence() {
     for event in events {
         for kind in BOTH {
             let told = outcome(kind, pace(), vec![forever(event)]).await;
-            assert!(told.contains("error: the server sent nothing"), "{event}: {told}");
+            assert!(told.contains("error: no data from the server"), "{event}: {told}");
         }
     }
     // An answer that has said why it ended is whole, whatever still comes.
@@ -112,7 +112,7 @@ async fn events_with_nothing_in_them_are_a_silence() {
     let words = "data: {\"choices\":[{\"delta\":{\"content\":\"word \"}}]}\n\n";
     let drip = steps(vec![Step::Forever(words.as_bytes().to_vec(), Duration::from_millis(2))]);
     let told = outcome(ProviderKind::Openai, pace, vec![drip]).await;
-    assert!(told.contains("error: the answer was not finished within"), "{told}");
+    assert!(told.contains("error: the reply was not finished within"), "{told}");
 }
 
 #[tokio::test]
@@ -239,12 +239,12 @@ async fn what_came_is_kept_and_what_did_not_come_gives_the_message_back() {
     for (replies, expected, kept) in [
         (
             vec![half(), status(529, "busy")],
-            "provider: the server has trouble (HTTP 529): busy (tried 2 times); back: None",
+            "provider: server error (HTTP 529): busy (tried 2 times); back: None",
             "[interrupted]",
         ),
         (
             vec![status(529, "busy"), status(529, "busy")],
-            "provider: the server has trouble (HTTP 529): busy (tried 2 times); back: Some(\"do it\")",
+            "provider: server error (HTTP 529): busy (tried 2 times); back: Some(\"do it\")",
             "",
         ),
         (
@@ -268,7 +268,7 @@ async fn what_came_is_kept_and_what_did_not_come_gives_the_message_back() {
                 b"data: {\"choices\":[{\"delta\":{\"content\":\"and on \"}}]}\n\n".repeat(100),
                 Duration::ZERO,
             )])],
-            "provider: the answer has no end: it repeats the same words over and over",
+            "provider: runaway reply: it repeats the same words over and over",
             "and on and on",
         ),
     ] {
@@ -294,11 +294,7 @@ async fn a_full_window_is_made_room_in_and_asked_once_more_but_not_for_ever() {
     assert_eq!(start(&server, "").1.turn("hi").await.reason, EndReason::Done);
     let server = FakeServer::start((0..9).map(|_| full()).collect());
     let end = start(&server, "").1.turn("hi").await;
-    assert!(
-        told(&end).starts_with("provider: the request does not fit the model's window"),
-        "{}",
-        told(&end)
-    );
+    assert!(told(&end).starts_with("provider: the request exceeds the context window"), "{}", told(&end));
     assert_eq!(server.requests().len(), 2);
     // An answer that came to the end of the window is asked for again in a smaller request, once.
     let read = || {
@@ -352,5 +348,5 @@ fn exec_tells_each_try_and_ends_with_the_providers_code() {
     let output = command.env("MYCODE_MAX_TRIES", "2").output().unwrap();
     assert_eq!(output.status.code(), Some(4));
     let told = stderr(&output);
-    assert!(told.contains("try 2 of 2 in") && told.contains("(tried 2 times)"), "{told}");
+    assert!(told.contains("attempt 2 of 2 in") && told.contains("(tried 2 times)"), "{told}");
 }

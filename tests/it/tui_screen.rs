@@ -110,7 +110,7 @@ fn welcome() {
     stage.event(Event::Window(fake::window()));
     insta::assert_snapshot!(stage.shown(), @r#"
     mycode 0.1.0  /home/me/project
-    Type a task, @ for files, / for commands, or /help.
+    @ adds a file, / runs a command, /help lists commands and keys.
     No CODE_LAW.md or AGENTS.md here. /init writes one; /init no hides this message.
     ────────────────────────────────────────────────────────────────────────────────
     › ▏Type a task
@@ -137,7 +137,7 @@ fn streaming_with_tools() {
     stage.take_in(Msg::Tick);
     insta::assert_snapshot!(stage.shown(), @r#"
     mycode 0.1.0  /home/me/project
-    Type a task, @ for files, / for commands, or /help.
+    @ adds a file, / runs a command, /help lists commands and keys.
 
     › why is the sum wrong?
 

@@ -31,8 +31,7 @@ pub async fn resume(cli: &Cli, args: &ResumeArgs) -> Result<u8, Failure> {
 /// No terminal, or what keeps the agent from starting.
 pub async fn chat(cli: &Cli, prompt: Option<String>, which: Which, first: Option<Op>) -> Result<u8, Failure> {
     setup::usable().map_err(|message| {
-        Failure::new(
-            FailureKind::Usage,
+        Failure::usage(
             message,
             "use `mycode exec \"task\"` in scripts and pipes (`-` reads the task from standard input)",
         )

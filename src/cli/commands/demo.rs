@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use crate::agent::build::{self, Setup};
-use crate::cli::report::{self, Failure, FailureKind};
+use crate::cli::report::{self, Failure};
 use crate::config::load::{self, Sources};
 use crate::config::paths::Paths;
 use crate::config::raw::Raw;
@@ -30,8 +30,8 @@ const WITHOUT_CARGO: [(&str, &str); 4] = [
     ),
 ];
 /// What a user who types on after the demo reads.
-const CLOSING: &str = "That was the demo: its model is a script, and the script has ended. The rest is real: try `/context`, \
-                       `/rewind` or `/help`. `/quit` leaves; then `mycode doctor` shows how to set up a model.";
+const CLOSING: &str = "That was the demo: its model is a script, which has ended. The rest is real: try `/context`, `/rewind` or \
+                       `/help`. After `/quit`, `mycode doctor` shows how to set up a model.";
 const FILES: [(&str, &str); 5] = [
     (".gitignore", include_str!("sample/gitignore.txt")),
     ("Cargo.toml", include_str!("sample/Cargo.toml.txt")),
@@ -75,10 +75,9 @@ fn sample() -> Result<Sample, Failure> {
     let name = format!("mycode-demo-{}-{:08x}", std::process::id(), fastrand::u32(..));
     let folder = std::env::temp_dir().join(name);
     let fail = |error: std::io::Error| {
-        Failure::new(
-            FailureKind::Task,
-            format!("the sample project could not be written to {}: {error}", folder.display()),
-            "set TMPDIR to a folder that can be written",
+        Failure::task(
+            format!("can't write the sample project to {}: {error}", folder.display()),
+            "set TMPDIR to a writable folder",
         )
     };
     let project = folder.join("basket");

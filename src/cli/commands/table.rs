@@ -81,8 +81,7 @@ fn refuse_mistyped_command(cli: &Cli) -> Result<(), Failure> {
         Some(name) => format!("did you mean `mycode {name}`? "),
         None => String::new(),
     };
-    Err(Failure::new(
-        FailureKind::Usage,
+    Err(Failure::usage(
         format!("unknown command '{word}'"),
         format!("{meant}`mycode --help` lists all commands; to send it as a prompt: mycode -- {word}"),
     ))

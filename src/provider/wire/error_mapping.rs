@@ -316,12 +316,12 @@ mod tests {
         let body = r#"{"error":{"message":"Incorrect API key provided: sk-secret.\nFind yours."}}"#;
         assert_eq!(
             error(401, body).to_string(),
-            "the server refused the key (HTTP 401): Incorrect API key provided: <key>. Find yours."
+            "the server rejected the API key (HTTP 401): Incorrect API key provided: <key>. Find yours."
         );
         let page = "<!DOCTYPE html><html><head><title>502 Bad Gateway</title></head></html>";
         assert_eq!(
             error(502, page).to_string(),
-            "the server has trouble (HTTP 502): a web page titled '502 Bad Gateway'"
+            "server error (HTTP 502): a web page titled '502 Bad Gateway'"
         );
         assert!(error(500, &"x".repeat(100_000)).to_string().len() < 600);
         assert!(error(400, "").to_string().ends_with("it gave no reason"));
@@ -332,7 +332,10 @@ mod tests {
         let mut headers = HeaderMap::new();
         headers.insert("retry-after", "3601".parse().unwrap());
         let told = from_status(429, &headers, "slow down", "http://x/v1", None).to_string();
-        assert_eq!(told, "the server limits the rate (HTTP 429): slow down (it asks to wait 61 minutes)");
+        assert_eq!(
+            told,
+            "the server's rate limit was reached (HTTP 429): slow down (it asks to wait 61 minutes)"
+        );
     }
 
     #[test]

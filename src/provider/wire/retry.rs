@@ -172,14 +172,14 @@ mod tests {
     #[tokio::test]
     async fn tries_are_bounded() {
         let seen = play(quick(), |_| vec![Err(server())]).await;
-        assert_eq!(seen, ["try 2", "try 3", "try 4", "the server has trouble (HTTP 500): oops"]);
+        assert_eq!(seen, ["try 2", "try 3", "try 4", "server error (HTTP 500): oops"]);
     }
 
     #[tokio::test]
     async fn final_errors_and_long_wishes_end_at_once() {
         let seen =
             play(quick(), |_| vec![Err(ProviderError::Auth { status: 401, message: "no".to_owned() })]);
-        assert_eq!(seen.await, ["the server refused the key (HTTP 401): no"]);
+        assert_eq!(seen.await, ["the server rejected the API key (HTTP 401): no"]);
         let seen = play(quick(), |_| {
             let retry_after = Some(Duration::from_secs(61));
             vec![Err(ProviderError::RateLimited { status: 429, message: "tomorrow".to_owned(), retry_after })]

@@ -92,7 +92,7 @@ fn welcome(info: &SessionInfo, width: usize, theme: Theme) -> Vec<Line<'static>>
         Span::styled(format!(" {}", env!("CARGO_PKG_VERSION")), theme.dim()),
         Span::raw(format!("  {}", wrap::clip(&sanitize::clean(&info.workspace), width.saturating_sub(16)))),
     ])];
-    let help = "Type a task, @ for files, / for commands, or /help.";
+    let help = "@ adds a file, / runs a command, /help lists commands and keys.";
     lines.extend(wrap::wrap_text(help, theme.dim(), "", "", width));
     if info.offer_init {
         let offer = "No CODE_LAW.md or AGENTS.md here. /init writes one; /init no hides this message.";
