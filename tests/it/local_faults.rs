@@ -42,7 +42,8 @@ fn fifo(path: &Path) {
 fn tools(place: &Workplace, calls: &[(&str, Value)]) -> Option<Vec<Value>> {
     let input: String =
         calls.iter().map(|(tool, args)| format!("{}\n", json!({"tool": tool, "args": args}))).collect();
-    let output = timeout::ask(&mut place.command(&["tool", "-", "-p", "full"]), input.as_bytes(), PATIENCE)?;
+    let output =
+        timeout::ask(&mut place.command(&["tool", "-", "--permission", "full"]), input.as_bytes(), PATIENCE)?;
     Some(String::from_utf8(output).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect())
 }
 
@@ -82,7 +83,7 @@ fn no_walker_waits_for_an_ignore_file_or_for_git() {
         let script = place.home().join("script.jsonl");
         let call = json!({"calls": [{"name": "Bash", "args": {"command": "echo more > d.txt"}}]});
         fs::write(&script, format!("{call}\n{}\n", json!({"text": "done"}))).unwrap();
-        let mut args = vec!["exec", "--provider", "scripted", "-p", "full"];
+        let mut args = vec!["exec", "--provider", "scripted", "--permission", "full"];
         args.extend(["--script", script.to_str().unwrap(), "go"]);
         assert!(timeout::ask(&mut place.command(&args), b"", PATIENCE).is_some(), "{name} holds the journal");
         let points = stdout(&place.command(&["rewind", "--json"]).output().unwrap());
@@ -168,7 +169,7 @@ fn a_log_that_is_no_file_is_not_waited_for() {
     fs::remove_file(&log).unwrap();
     fifo(&log);
     let list = timeout::ask(&mut place.command(&["sessions"]), b"", PATIENCE).expect("sessions hangs");
-    assert!(String::from_utf8(list).unwrap().contains("no session yet"));
+    assert!(String::from_utf8(list).unwrap().contains("no sessions yet"));
     for args in [&["context", &id][..], &["replay", &id], &["rewind", &id]] {
         let output = Command::new("timeout")
             .arg("60")
@@ -220,7 +221,7 @@ fn every_point_has_its_time_and_files_that_went_back_are_told_later() {
     ]);
     let url = server.base_url();
     assert!(place.exec(&url, &["just talk"]).status.success());
-    assert!(place.exec(&url, &["-c", "-p", "full", "change a"]).status.success());
+    assert!(place.exec(&url, &["-c", "--permission", "full", "change a"]).status.success());
     let points: Vec<Value> = stdout(&place.command(&["rewind", "--json"]).output().unwrap())
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())

@@ -112,7 +112,7 @@ async fn events_with_nothing_in_them_are_a_silence() {
     let words = "data: {\"choices\":[{\"delta\":{\"content\":\"word \"}}]}\n\n";
     let drip = steps(vec![Step::Forever(words.as_bytes().to_vec(), Duration::from_millis(2))]);
     let told = outcome(ProviderKind::Openai, pace, vec![drip]).await;
-    assert!(told.contains("error: the answer was not finished within"), "{told}");
+    assert!(told.contains("error: the reply was not finished within"), "{told}");
 }
 
 #[tokio::test]
@@ -352,5 +352,5 @@ fn exec_tells_each_try_and_ends_with_the_providers_code() {
     let output = command.env("MYCODE_MAX_TRIES", "2").output().unwrap();
     assert_eq!(output.status.code(), Some(4));
     let told = stderr(&output);
-    assert!(told.contains("try 2 of 2 in") && told.contains("(tried 2 times)"), "{told}");
+    assert!(told.contains("attempt 2 of 2 in") && told.contains("(tried 2 times)"), "{told}");
 }

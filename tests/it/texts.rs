@@ -6,6 +6,7 @@ use std::path::Path;
 
 use mycode::config::settings::Permission;
 use mycode::model::item::ItemId;
+use mycode::protocol::approval;
 use mycode::protocol::notice;
 use mycode::protocol::rewind::{RewindDone, RewindScope};
 
@@ -69,6 +70,8 @@ fn agent_notices() {
         notice::session_model("gpt-y", "gpt-x"),
         notice::permission_changed(Permission::Auto),
         notice::rule_not_saved("disk full"),
+        approval::denied(""),
+        approval::denied("use ninja"),
         notice::sandbox_degraded("network isolation"),
         notice::sandbox_unavailable("The sandbox is unavailable: no user namespaces"),
         notice::no_such_job(3),
@@ -94,4 +97,22 @@ fn agent_notices() {
         let _ = writeln!(text, "error: {message}\nhint: {hint}");
     }
     page("notices.txt", &text);
+}
+
+/// The help of a command and of all its subcommands.
+fn help(command: &mut clap::Command, text: &mut String) {
+    let name = command.get_bin_name().unwrap_or("mycode").to_owned();
+    let _ = writeln!(text, "{}\n$ {name} --help\n{}", "=".repeat(100), command.render_long_help());
+    for subcommand in command.get_subcommands_mut().filter(|subcommand| subcommand.get_name() != "help") {
+        help(subcommand, text);
+    }
+}
+
+#[test]
+fn help_pages() {
+    let mut command = mycode::cli::args::command().term_width(100);
+    command.build();
+    let mut text = String::new();
+    help(&mut command, &mut text);
+    page("help.txt", &text);
 }

@@ -46,7 +46,8 @@ fn turn(place: &Workplace, go_on: bool, task: &str, calls: &[Value]) -> Output {
     let script = place.home().join("script.jsonl");
     let lines: String = calls.iter().map(|call| format!("{}\n", json!({"calls": [call]}))).collect();
     fs::write(&script, format!("{lines}{}\n", json!({"text": "done"}))).unwrap();
-    let mut args = vec!["exec", "--provider", "scripted", "-p", "full", "--script", script.to_str().unwrap()];
+    let mut args =
+        vec!["exec", "--provider", "scripted", "--permission", "full", "--script", script.to_str().unwrap()];
     if go_on {
         args.push("-c");
     }
@@ -133,7 +134,7 @@ fn tools_and_commands_are_undone_and_redone() {
     {
         assert!(shown.contains(part), "{part} in {shown}");
     }
-    assert!(!shown.contains("mine.txt") && !shown.contains("keep"), "{shown}");
+    assert!(!shown.contains("mine.txt") && !shown.contains("skip"), "{shown}");
     let mine = |mut picture: BTreeMap<PathBuf, String>| {
         assert!(picture.remove(Path::new("mine.txt")).is_some());
         picture
@@ -169,8 +170,8 @@ fn what_others_changed_is_left_alone_unless_forced() {
     turn(&place, true, "t2", &[bash("echo 3 > a; echo 3 >> b")]);
     let listed = points(&place);
     let shown = rewind(&place, &["--to", &listed[1], "--preview"]);
-    assert!(shown.contains("keep      b: it was changed by someone else in between"), "{shown}");
-    assert!(shown.contains("keep      made: it was changed by someone else since"), "{shown}");
+    assert!(shown.contains("skip      b: it was changed by someone else in between"), "{shown}");
+    assert!(shown.contains("skip      made: it was changed by someone else since"), "{shown}");
     let output = place.command(&["rewind", "--to", &listed[1], "--files", "--yes"]).output().unwrap();
     assert_eq!(output.status.code(), Some(1), "not everything was done");
     assert!(stdout(&output).contains("skipped dir: the folder holds other files"), "{}", stdout(&output));
@@ -205,7 +206,7 @@ fn a_kill_in_the_middle_of_a_command_leaves_a_way_back() {
             "-c",
             "--provider",
             "scripted",
-            "-p",
+            "--permission",
             "full",
             "--script",
             script.to_str().unwrap(),
@@ -220,7 +221,7 @@ fn a_kill_in_the_middle_of_a_command_leaves_a_way_back() {
     child.wait().unwrap();
     let newest = points(&place).remove(0);
     let shown = rewind(&place, &["--to", &newest, "--preview"]);
-    assert!(shown.contains("keep      a:") && shown.contains("cut off"), "{shown}");
+    assert!(shown.contains("skip      a:") && shown.contains("cut off"), "{shown}");
     rewind(&place, &["--to", &newest, "--files", "--yes"]);
     assert_eq!(place.text("a"), "after\n");
     rewind(&place, &["--to", &newest, "--files", "--yes", "--force"]);

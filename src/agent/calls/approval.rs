@@ -6,7 +6,7 @@ use crate::model::call::ToolCall;
 use crate::model::envelope::{Envelope, ErrorCode};
 use crate::policy::access::Access;
 use crate::policy::verdict::Verdict;
-use crate::protocol::approval::{Answer, ApprovalRequest, Question};
+use crate::protocol::approval::{self, Answer, ApprovalRequest, Question};
 use crate::protocol::event::Level;
 use crate::protocol::notice as texts;
 use crate::redact::detector::TextSource;
@@ -62,10 +62,14 @@ pub async fn ask(
             }
             Ok(())
         }
-        Some(Answer::No { note }) => Err(denied(&match note.trim() {
-            "" => "the user said no. Don't try it another way; ask or go on without it".to_owned(),
-            note => format!("the user said no: {note}"),
-        })),
+        Some(Answer::No { note }) => {
+            let note = note.trim();
+            let answer = denied(&match note {
+                "" => "the user said no. Don't try it another way; ask or go on without it".to_owned(),
+                note => format!("the user said no: {note}"),
+            });
+            Err(Box::new(answer.with("user_text", approval::denied(note))))
+        }
         Some(Answer::Replies { .. }) | None => Err(never_run()),
     }
 }

@@ -201,7 +201,17 @@ impl Dispatcher {
         events: &Events,
     ) -> Result<(), Box<Envelope>> {
         let asked = if self.interactive {
-            approval::ask(&self.policy, &self.cx_until(control), call, prepared, accesses, reason, control, events).await
+            approval::ask(
+                &self.policy,
+                &self.cx_until(control),
+                call,
+                prepared,
+                accesses,
+                reason,
+                control,
+                events,
+            )
+            .await
         } else {
             Err(approval::nobody_to_ask(&reason))
         };

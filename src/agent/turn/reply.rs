@@ -140,7 +140,8 @@ impl ReplyRequest<'_> {
     fn make_room(&mut self, error: &ProviderError, fitting: &Fitting) {
         let sizes = self.window.sizes(self.conversation);
         let (size, smallest) = (sizes.estimated(), sizes.smallest_window());
-        let named = error.context_limit().filter(|named| fitting.refusals == 1 && *named < fitting.configured.0);
+        let named =
+            error.context_limit().filter(|named| fitting.refusals == 1 && *named < fitting.configured.0);
         let room = named.map_or(size >> fitting.refusals, |named| (named * 9 / 10).min(size * 9 / 10));
         let (window, reserve) = self.window.size();
         // A server that is wrong about it must not make the task itself be left out.

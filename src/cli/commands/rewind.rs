@@ -54,7 +54,7 @@ pub fn run(cli: &Cli, args: &RewindArgs) -> Result<bool, Failure> {
         let preview = rewind::preview(&journal, point, items);
         let mut out = if args.json { format!("{}\n", json!(preview)) } else { table(&preview, part) };
         if !args.preview && !args.json {
-            out.push_str("Nothing was changed: --yes does it.\n");
+            out.push_str("This is a preview; add --yes to rewind.\n");
         }
         return report::show(args.json, &out).map(|()| true);
     }
@@ -71,7 +71,7 @@ fn json_lines(points: &[RewindPoint]) -> String {
 
 fn list(points: &[RewindPoint]) -> String {
     if points.is_empty() {
-        return "There is nothing to go back to in this session.\n".to_owned();
+        return "Nothing to rewind in this session.\n".to_owned();
     }
     let row = |point: &RewindPoint| {
         let changed = format!("{} +{} -{}", plural(point.files, "file"), point.plus, point.minus);
@@ -81,24 +81,24 @@ fn list(points: &[RewindPoint]) -> String {
 }
 
 fn table(preview: &RewindPreview, part: RewindScope) -> String {
-    let mut out = format!("Back to before: {}\n", preview.point.title);
+    let mut out = format!("Rewind to before: {}\n", preview.point.title);
     if part.conversation() && preview.items > 0 {
-        out.push_str(&format!("{} leave the conversation\n", plural(preview.items, "message")));
+        out.push_str(&format!("  remove    {} from the conversation\n", plural(preview.items, "message")));
     }
     if part.files() {
         for row in &preview.rows {
             let (deed, path) = (row.deed.as_str(), on_one_line(&row.path));
             out.push_str(&match (&row.impossible, &row.conflict) {
-                (Some(why), _) => format!("  keep      {path}: {why}\n"),
-                (None, Some(why)) => format!("  keep      {path}: {why}; --force would {deed} it\n"),
+                (Some(why), _) => format!("  skip      {path}: {why}\n"),
+                (None, Some(why)) => format!("  skip      {path}: {why}; --force would {deed} it\n"),
                 (None, None) => format!("  {deed:<9} {path} +{} -{}\n", row.plus, row.minus),
             });
         }
         for path in preview.outside.iter().map(|path| on_one_line(path)) {
-            out.push_str(&format!("  stays     {path} (outside of the workspace)\n"));
+            out.push_str(&format!("  skip      {path} (outside the workspace)\n"));
         }
         if preview.rows.is_empty() {
-            out.push_str("No file has to change.\n");
+            out.push_str("No files change.\n");
         }
     }
     out
@@ -106,6 +106,6 @@ fn table(preview: &RewindPreview, part: RewindScope) -> String {
 
 fn said(done: &RewindDone) -> String {
     let mut out = format!("{}\n", notice::rewound(done));
-    out.push_str(&format!("`mycode rewind --to {} --yes` undoes it.\n", done.undo));
+    out.push_str(&format!("`mycode rewind --to {} --yes` undoes this.\n", done.undo));
     out
 }

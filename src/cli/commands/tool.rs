@@ -12,7 +12,7 @@ use crate::agent::build;
 use crate::agent::calls::dispatcher::Dispatcher;
 use crate::agent::control::{Questions, TurnControl};
 use crate::cli::args::{Cli, ToolArgs};
-use crate::cli::report::{self, Failure, FailureKind};
+use crate::cli::report::{self, Failure};
 use crate::cli::setup::open;
 use crate::config::settings::Permission;
 use crate::model::call::ToolCall;
@@ -48,11 +48,7 @@ pub async fn run(cli: &Cli, args: &ToolArgs) -> Result<bool, Failure> {
             continue;
         }
         let call: CallLine = serde_json::from_str(&line).map_err(|error| {
-            Failure::new(
-                FailureKind::Usage,
-                format!("a line is no call: {error}"),
-                r#"write {"tool": "Read", "args": {…}}"#,
-            )
+            Failure::usage(format!("invalid call: {error}"), r#"write {"tool": "Read", "args": {…}}"#)
         })?;
         all_good &= one(&dispatcher, &call.tool, &call.args.to_string(), &call.args).await?;
     }
