@@ -58,7 +58,7 @@ impl Engine {
                 Op::Shutdown => break,
                 Op::Submit { text } => text,
                 Op::Init => {
-                    self.core.dispatcher.desk.want_law(true);
+                    self.core.dispatcher.desk.allow_rules_file_write(true);
                     prompts::INIT.trim().to_owned()
                 }
                 Op::Compact { focus } => {
@@ -73,7 +73,7 @@ impl Engine {
                 }
             };
             let going_on = self.turn(text, &mut ops, &mut deferred).await;
-            self.core.dispatcher.desk.want_law(false);
+            self.core.dispatcher.desk.allow_rules_file_write(false);
             if !going_on {
                 break;
             }

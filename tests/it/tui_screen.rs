@@ -182,7 +182,7 @@ fn approval_with_diff() {
        5          total += value;
        6      }
       y yes, once
-      s yes, for the rest of this session
+      s yes, for this session: changes to files in the workspace
       n no (Esc) · Tab: no, with a note to the model
     ▏  opening the session…
     "#);
@@ -310,6 +310,7 @@ fn a_command_can_hide_nothing_in_its_approval() {
         is_diff: false,
         reason: "commands ask first".to_owned(),
         always_prefix: Some("echo".to_owned()),
+        session_scope: Some("this exact command".to_owned()),
     };
     stage.event(Event::Ask { id: 1, question: Question::Approval(request) });
     insta::assert_snapshot!(stage.shown(), @r#"
@@ -318,7 +319,7 @@ fn a_command_can_hide_nothing_in_its_approval() {
       commands ask first
       echo <U+202E>safe<U+001B>[8m; rm -rf /
       y yes, once
-      s yes, for the rest of this session
+      s yes, for this session: this exact command
       a always here for `echo`
       n no (Esc) · Tab: no, with a note to the model
     ▏  opening the session…

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use futures_util::future::join_all;
 use tokio_util::sync::CancellationToken;
 
-use super::policy_engine::PolicyEngine;
+use super::policy_engine::{AssessedToolCall, PolicyEngine};
 use crate::agent::control::{Events, TurnControl, UserPrompter};
 use crate::model::call::{ToolCall, ToolSpec};
 use crate::model::envelope::{Envelope, ErrorCode, Status};
@@ -172,8 +172,10 @@ impl Dispatcher {
         };
         started(prepared.title());
         let accesses = prepared.access(&self.cx).map_err(|error| envelope_of(&error))?;
+        // Commands are parsed once: what is found goes to all that ask about them.
+        let assessed = self.desk.assess(&accesses);
         let mut approved = false;
-        match self.desk.decide(&accesses) {
+        match self.desk.decide(&assessed) {
             Verdict::Allow => {}
             Verdict::Deny { reason } => {
                 self.denied.fetch_add(1, Ordering::Relaxed);
@@ -182,31 +184,21 @@ impl Dispatcher {
                 )));
             }
             Verdict::Ask { reason } => {
-                self.ask(call, &*prepared, &accesses, reason, control, events).await?;
+                self.ask(call, &*prepared, (&accesses, &assessed), reason, control, events).await?;
                 approved = true;
             }
         }
         // Looking at every file before and after costs time in a large tree: not for what only looks.
-        let command = self.desk.may_change(&accesses);
-        let confinement = self.desk.confinement(&accesses, approved);
+        let command = self.desk.may_change(&assessed);
+        let confinement = self.desk.confinement(&assessed, approved);
         Ok(AdmittedCall { command: command.then(|| prepared.title()), prepared, confinement })
-    }
-
-    /// Whether all that a call would change could be read without a question.
-    fn may_read(&self, accesses: &[Access]) -> bool {
-        accesses.iter().all(|access| match access {
-            Access::Write(path) => {
-                matches!(self.desk.decide(&[Access::Read(path.clone())]), Verdict::Allow)
-            }
-            _ => false,
-        })
     }
 
     async fn ask(
         &self,
         call: &ToolCall,
         prepared: &dyn Prepared,
-        accesses: &[Access],
+        (accesses, assessed): (&[Access], &AssessedToolCall),
         reason: String,
         control: &TurnControl,
         events: &Events,
@@ -221,7 +213,7 @@ impl Dispatcher {
             Preview::Text(text) => (text, false),
             Preview::Diff(diff) => (diff, true),
             // Nobody is asked for a leave that nothing can come of, unless the answer tells of what may not be read.
-            Preview::Vain(answer) if self.may_read(accesses) => {
+            Preview::Vain(answer) if self.desk.may_read(accesses) => {
                 return Err(answer.map_or_else(|error| envelope_of(&error), Box::new));
             }
             Preview::Vain(answer) => {
@@ -229,7 +221,7 @@ impl Dispatcher {
             }
         };
         let clean = |text: &str| self.cx.vault.redact(text, TextSource::of_command(text)).into_owned();
-        let always_prefix = self.desk.always_prefix(accesses);
+        let always_prefix = self.desk.always_prefix(assessed);
         let question = Question::Approval(ApprovalRequest {
             call_id: call.id.to_string(),
             tool: call.name.to_string(),
@@ -238,11 +230,12 @@ impl Dispatcher {
             is_diff,
             reason,
             always_prefix: always_prefix.clone(),
+            session_scope: self.desk.session_scope(assessed),
         });
         match control.questions.ask(question, &control.cancel).await {
             Some(Answer::Once) => Ok(()),
             Some(Answer::Session) => {
-                self.desk.allow_for_session(accesses);
+                self.desk.allow_for_session(assessed);
                 Ok(())
             }
             Some(Answer::Always) => {

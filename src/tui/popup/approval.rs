@@ -41,7 +41,10 @@ pub struct Approval {
 
 impl Approval {
     pub fn new(request: ApprovalRequest) -> Self {
-        let mut choices = vec![Choice::Once, Choice::Session];
+        let mut choices = vec![Choice::Once];
+        if request.session_scope.is_some() {
+            choices.push(Choice::Session);
+        }
         if request.always_prefix.is_some() {
             choices.push(Choice::Always);
         }
@@ -201,7 +204,16 @@ impl Approval {
             .map(|(index, choice)| {
                 let (letter, text) = match choice {
                     Choice::Once => ('y', "yes, once".to_owned()),
-                    Choice::Session => ('s', "yes, for the rest of this session".to_owned()),
+                    Choice::Session => {
+                        let scope = self.request.session_scope.as_deref().unwrap_or_default();
+                        (
+                            's',
+                            format!(
+                                "yes, for this session: {}",
+                                text::one_line(&sanitize::reveal(scope), 200)
+                            ),
+                        )
+                    }
                     Choice::Always => {
                         let prefix = self.request.always_prefix.as_deref().unwrap_or_default();
                         ('a', format!("always here for `{}`", text::one_line(&sanitize::reveal(prefix), 60)))
@@ -242,6 +254,7 @@ mod tests {
             is_diff: false,
             reason: "commands ask first".to_owned(),
             always_prefix: always.map(str::to_owned),
+            session_scope: Some("this exact command".to_owned()),
         })
     }
 
