@@ -264,8 +264,8 @@ fn what_no_walls_hold_is_not_allowed_and_the_day_goes_on() {
     let rules = Rules::default();
     let verdict = |text: &str, permission| {
         let judge =
-            VerdictInputs { permission, rules: &rules, place: &place, readable: &[], confined: false };
-        judge.command(text, &world.project).verdict
+            VerdictInputs { permission, rules: &rules, scope: &place, readable: &[], confined: false };
+        judge.command(&command::assess(text, &world.project, &place)).verdict
     };
     let levels = [Permission::ReadOnly, Permission::Ask, Permission::Auto];
     let mut wrong: Vec<String> = Vec::new();
@@ -289,7 +289,7 @@ fn what_no_walls_hold_is_not_allowed_and_the_day_goes_on() {
 fn no_lasting_yes_for_what_reaches_anywhere() {
     let world = World::new();
     let place = PathScope::at_home(&world.project, &[], &[], Some(world.home.clone()));
-    let offered = |text: &str| command_prefix::general_prefix(&command::judge(text, &world.project, &place));
+    let offered = |text: &str| command_prefix::general_prefix(&command::assess(text, &world.project, &place));
     for text in [
         "telnet host 25",
         "rclone copy a b:c",
