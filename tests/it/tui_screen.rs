@@ -462,7 +462,7 @@ fn going_back_is_chosen_looked_at_and_done() {
         point: points[0].clone(),
         rows: vec![
             row("src/a.rs", FileAction::Restore, None),
-            row("mine.txt", FileAction::Delete, Some("it was changed by someone else since")),
+            row("mine.txt", FileAction::Delete, Some("it was changed by another program since")),
         ],
         outside: vec!["/etc/x".to_owned()],
         items: 7,
