@@ -103,9 +103,9 @@ impl ProviderError {
     /// What the user can do about it. `kept` says that the message stands in the session, so that it can go on from there.
     pub fn hint(&self, kept: bool) -> String {
         let again = if kept {
-            "nothing was lost; send \"continue\" to retry"
+            "send \"continue\" to retry; nothing was lost"
         } else {
-            "nothing was lost; send the message again"
+            "send the message again; nothing was lost"
         };
         let hint: Cow<'static, str> = match self {
             Self::Auth { .. } => {
@@ -123,8 +123,8 @@ impl ProviderError {
             Self::ContextFull { .. } => {
                 "set context_window to the model's real size in config.toml, or run /compact and try again".into()
             }
-            Self::RateLimited { .. } => format!("wait a moment or use another model; {again}").into(),
-            Self::Server { .. } => format!("the problem is on the server's side, try again later; {again}").into(),
+            Self::RateLimited { .. } => format!("wait a moment or use another model, then {again}").into(),
+            Self::Server { .. } => format!("the problem is on the server's side; later, {again}").into(),
             Self::Connect { .. } => {
                 "check --base-url, that the server is running, and the proxy variables (HTTPS_PROXY, NO_PROXY)".into()
             }
@@ -142,7 +142,7 @@ impl ProviderError {
                 "ask for less at once; if it happens often, set max_output_tokens or try another model".into()
             }
             Self::Protocol { .. } => "check that --base-url and --provider name the same kind of server".into(),
-            Self::Script { .. } => "check the script file: one JSON object a line".into(),
+            Self::Script { .. } => "check the script file: one JSON object per line".into(),
             Self::Setup { .. } => "run `mycode doctor`, or see `mycode --help` for the model settings".into(),
         };
         hint.into_owned()
