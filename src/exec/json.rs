@@ -113,7 +113,7 @@ impl<O: Write> Printer for Json<O> {
             }
             Question::Ask { questions } => {
                 let first = questions.first().map_or("", |asked| &asked.question);
-                ("AskUser", first, "no user is available (headless)")
+                ("AskUser", first, "no user is available")
             }
         };
         self.line(json!({"type": "denied", "tool": tool, "title": title, "reason": reason}))

@@ -151,7 +151,7 @@ fn streaming_with_tools() {
            Compiling demo
         running 2 tests
 
-    ⠙ Running 1m 05s · Esc to interrupt
+    ⠙ Running · 1m 05s · Esc to interrupt
     ────────────────────────────────────────────────────────────────────────────────
     › ▏Steer the running turn
       demo-model · ask                                                  Enter steers
@@ -381,7 +381,7 @@ fn a_tiny_screen_keeps_the_composer() {
     stage.type_text("a rather long line that wraps");
     insta::assert_snapshot!(stage.shown(), @r#"
     › x
-    ⠋ Working 0s · Esc
+    ⠋ Working · 0s · Esc
     › a rather long
       line that wraps▏
       ask   Enter steers
@@ -471,7 +471,7 @@ fn going_back_is_chosen_looked_at_and_done() {
     for part in [
         "▸ conversation and files",
         "restore  src/a.rs  +1 -3",
-        "keep     mine.txt  it was changed",
+        "skip     mine.txt  it was changed",
         "7 messages",
         "/etc/x",
     ] {
