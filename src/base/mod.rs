@@ -10,6 +10,7 @@ pub mod path_text;
 pub mod pattern;
 pub mod process;
 pub mod quota;
+pub mod repository;
 pub mod sanitize;
 pub mod secret;
 pub mod text;

@@ -5,13 +5,14 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 
 use super::detector::{self, PREFIX, TextSource};
 use super::patterns::PLACEHOLDER;
 use crate::model::envelope::Envelope;
+use crate::model::item::Item;
 
 /// So many known secrets are searched for by their text, wherever they occur.
 const MAX_SEARCHED: usize = 2_000;
@@ -74,6 +75,28 @@ impl Redactor {
             at = range.end;
         }
         Some((detector::replace(text, spans).into_owned(), numbers))
+    }
+
+    /// Takes secrets out of what the model said or called. Signed thinking stays as it is: it would be refused.
+    pub fn redact_reply(&self, item: &mut Item) {
+        match item {
+            Item::Assistant { text } => self.redact_shared(text),
+            Item::Reasoning(reasoning) if reasoning.opaque.is_none() => {
+                self.redact_shared(&mut reasoning.text)
+            }
+            Item::ToolCall(call) => {
+                if let Cow::Owned(clean) = self.redact_args(&call.args) {
+                    call.args = clean.into();
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn redact_shared(&self, text: &mut Arc<str>) {
+        if let Cow::Owned(clean) = self.redact(text, TextSource::Text) {
+            *text = clean.into();
+        }
     }
 
     /// A call's arguments: every string of the JSON text, or the text itself where it is none.

@@ -262,7 +262,7 @@ impl Front {
     fn take_back(&mut self) -> io::Result<()> {
         setup::enter_again()?;
         self.screen.scroll_away()?;
-        let text = "A part of the program failed; its message is in the scrollback above. Please report it.";
+        let text = "Internal error; its message is in the scrollback above. Please report it.";
         self.app.notice(Level::Error, text);
         let commands = self.app.take_commands();
         self.execute(commands);

@@ -40,7 +40,7 @@ async fn job_lifecycle() {
     assert_eq!((begun.body.as_str(), &begun.data["running"]), ("begun\n", &json!(true)));
     let id = begun.data["job"].clone();
     let nothing = bench.call("Job", json!({"id": id})).await;
-    assert!(nothing.text.contains("running; nothing new"), "{}", nothing.wire());
+    assert!(nothing.text.contains("running; no new output"), "{}", nothing.wire());
     assert_ok(&bench.bash("echo > go").await);
     loop {
         let more = bench.call("Job", json!({"id": id})).await;

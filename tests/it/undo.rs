@@ -46,7 +46,8 @@ fn turn(place: &Workplace, go_on: bool, task: &str, calls: &[Value]) -> Output {
     let script = place.home().join("script.jsonl");
     let lines: String = calls.iter().map(|call| format!("{}\n", json!({"calls": [call]}))).collect();
     fs::write(&script, format!("{lines}{}\n", json!({"text": "done"}))).unwrap();
-    let mut args = vec!["exec", "--provider", "scripted", "-p", "full", "--script", script.to_str().unwrap()];
+    let mut args =
+        vec!["exec", "--provider", "scripted", "--permission", "full", "--script", script.to_str().unwrap()];
     if go_on {
         args.push("-c");
     }
@@ -133,7 +134,7 @@ fn undo_and_redo() {
     {
         assert!(shown.contains(part), "{part} in {shown}");
     }
-    assert!(!shown.contains("mine.txt") && !shown.contains("keep"), "{shown}");
+    assert!(!shown.contains("mine.txt") && !shown.contains("skip"), "{shown}");
     let mine = |mut picture: BTreeMap<PathBuf, String>| {
         assert!(picture.remove(Path::new("mine.txt")).is_some());
         picture
@@ -169,11 +170,11 @@ fn conflicts_and_force() {
     turn(&place, true, "t2", &[bash("echo 3 > a; echo 3 >> b")]);
     let listed = points(&place);
     let shown = rewind(&place, &["--to", &listed[1], "--preview"]);
-    assert!(shown.contains("keep      b: it was changed by another program in between"), "{shown}");
-    assert!(shown.contains("keep      made: it was changed by another program since"), "{shown}");
+    assert!(shown.contains("skip      b: it was changed by another program in between"), "{shown}");
+    assert!(shown.contains("skip      made: it was changed by another program since"), "{shown}");
     let output = place.command(&["rewind", "--to", &listed[1], "--files", "--yes"]).output().unwrap();
     assert_eq!(output.status.code(), Some(1), "not everything was done");
-    assert!(stdout(&output).contains("left alone: dir: the folder holds other files"), "{}", stdout(&output));
+    assert!(stdout(&output).contains("skipped dir: the folder holds other files"), "{}", stdout(&output));
     assert_eq!(
         (place.text("a"), place.text("b"), place.text("c")),
         ("1\n".into(), "by hand\n3\n".into(), "1\n".into())
@@ -205,7 +206,7 @@ fn rewind_after_a_kill() {
             "-c",
             "--provider",
             "scripted",
-            "-p",
+            "--permission",
             "full",
             "--script",
             script.to_str().unwrap(),
@@ -220,7 +221,7 @@ fn rewind_after_a_kill() {
     child.wait().unwrap();
     let newest = points(&place).remove(0);
     let shown = rewind(&place, &["--to", &newest, "--preview"]);
-    assert!(shown.contains("keep      a:") && shown.contains("cut off"), "{shown}");
+    assert!(shown.contains("skip      a:") && shown.contains("cut off"), "{shown}");
     rewind(&place, &["--to", &newest, "--files", "--yes"]);
     assert_eq!(place.text("a"), "after\n");
     rewind(&place, &["--to", &newest, "--files", "--yes", "--force"]);
@@ -364,7 +365,7 @@ async fn rewind_in_an_open_session() {
     assert_eq!((place.text("a"), place.text("b")), ("one\n".to_owned(), "bee\n".to_owned()));
     agent.turn("and now?").await;
     let last = |number: usize| server.requests()[number].body["messages"].to_string();
-    assert!(last(5).contains("went back to an earlier state of these files: a, b, made"), "{}", last(5));
+    assert!(last(5).contains("rewound these files to an earlier state: a, b, made"), "{}", last(5));
     // Both: the message comes back to be changed and sent again.
     agent.send(Op::Rewind { point: points[0].id, part: RewindScope::Both, force: false });
     let back = agent.until(done).await;

@@ -264,8 +264,8 @@ fn verdicts_without_a_sandbox() {
     let rules = Rules::default();
     let verdict = |text: &str, permission| {
         let judge =
-            VerdictInputs { permission, rules: &rules, place: &place, readable: &[], confined: false };
-        judge.command(text, &world.project).verdict
+            VerdictInputs { permission, rules: &rules, scope: &place, readable: &[], confined: false };
+        judge.command(&command::assess(text, &world.project, &place)).verdict
     };
     let levels = [Permission::ReadOnly, Permission::Ask, Permission::Auto];
     let mut wrong: Vec<String> = Vec::new();
@@ -289,7 +289,7 @@ fn verdicts_without_a_sandbox() {
 fn no_always_prefix_for_unbounded_programs() {
     let world = World::new();
     let place = PathScope::at_home(&world.project, &[], &[], Some(world.home.clone()));
-    let offered = |text: &str| command_prefix::general_prefix(&command::judge(text, &world.project, &place));
+    let offered = |text: &str| command_prefix::general_prefix(&command::assess(text, &world.project, &place));
     for text in [
         "telnet host 25",
         "rclone copy a b:c",
