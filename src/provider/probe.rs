@@ -69,7 +69,7 @@ pub fn is_usual_local(base_url: &str) -> bool {
         && (base_url.contains("localhost") || base_url.contains("127.0.0.1"))
 }
 
-/// The window of `settings.model`, where the server tells it. Servers without TLS are taken for local ones and asked in
+/// The window of `settings.model`, where the server reports it. Servers without TLS are taken for local ones and asked in
 /// their own ways too (llama.cpp, LM Studio, Ollama).
 pub async fn context_window(settings: &ProviderSettings) -> Option<ServerWindow> {
     let mut client = ProbeClient::new(&settings.base_url, QUESTION_TIMEOUT)?;

@@ -36,7 +36,7 @@ pub fn builtin() -> Vec<Box<dyn Tool>> {
     ]
 }
 
-/// What the smallest windows are not told of: other tools do the same, or the task gets done without.
+/// Tools that the smallest windows leave out: others do the same, or the task gets done without.
 pub const DISPENSABLE: [&str; 6] = ["MultiEdit", "TodoWrite", "Glob", "AskUser", "Note", "Job"];
 
 /// The tool with this name; upper and lower case, `_` and `-` do not matter.

@@ -13,7 +13,7 @@ const SHOWN_CHARS: usize = 160;
 const COMPARED_OLD: usize = 12;
 const COMPARED_LINES: usize = 60_000;
 /// Larger files are not copied for the sake of a message.
-const SLIP_BYTES: usize = 4 * 1024 * 1024;
+const COPIED_BYTES: usize = 4 * 1024 * 1024;
 /// Below this the nearest text is not near.
 const NEAR: f64 = 0.45;
 
@@ -23,7 +23,7 @@ pub fn not_found(text: &str, old: &str) -> String {
     if text.is_empty() {
         return "the file is empty".to_owned();
     }
-    slip(&lines, old).unwrap_or_else(|| nearest(&lines, old))
+    known_mistake(&lines, old).unwrap_or_else(|| nearest(&lines, old))
 }
 
 /// Whether the text carries line numbers as Read (a tab) or another viewer (an arrow) prints them: every line that says
@@ -33,16 +33,12 @@ pub fn is_numbered(text: &str) -> bool {
 }
 
 fn marked(text: &str, marks: &[char]) -> bool {
-    let mut said = text.lines().filter(|line| !line.is_empty());
-    let mut last = None;
-    let rises = said.by_ref().all(|line| {
-        let number = split_mark(line, marks).and_then(|(number, _)| number.trim_start().parse::<u64>().ok());
-        let follows =
-            number.is_some_and(|number| last.is_none_or(|last: u64| last.checked_add(1) == Some(number)));
-        last = number;
-        follows
-    });
-    rises && last.is_some()
+    let mut last: Option<u64> = None;
+    text.lines().filter(|line| !line.is_empty()).all(|line| {
+        let number = split_mark(line, marks).and_then(|(number, _)| number.trim_start().parse().ok());
+        let before = std::mem::replace(&mut last, number);
+        number.is_some_and(|number| before.is_none_or(|before| before.checked_add(1) == Some(number)))
+    }) && last.is_some()
 }
 
 fn split_mark<'a>(line: &'a str, marks: &[char]) -> Option<(&'a str, &'a str)> {
@@ -53,29 +49,29 @@ fn without_numbers(text: &str, marks: &[char]) -> String {
     text.split_inclusive('\n').map(|line| split_mark(line, marks).map_or(line, |(_, rest)| rest)).collect()
 }
 
-/// The slips that have a name: the text is there but for one systematic difference.
-fn slip(lines: &Lines, old: &str) -> Option<String> {
-    let place = |old: &str| {
+/// The mistakes that have a name: the text is there but for one systematic difference.
+fn known_mistake(lines: &Lines, old: &str) -> Option<String> {
+    let line_with = |old: &str| {
         let (_, matches) = find(lines, old, false)?;
         matches.first().map(|found| lines.line_of(found.start) + 1)
     };
     // Marks that are common in data only count when the text is there without them.
     let foreign = ['|', ':'];
     let read = is_numbered(old);
-    if read || marked(old, &foreign) && place(&without_numbers(old, &foreign)).is_some() {
-        let line = place(&without_numbers(old, if read { &['\t', '→'] } else { &foreign }));
+    if read || marked(old, &foreign) && line_with(&without_numbers(old, &foreign)).is_some() {
+        let line = line_with(&without_numbers(old, if read { &['\t', '→'] } else { &foreign }));
         let where_ = line.map_or(String::new(), |line| format!(" (then it matches at line {line})"));
         return Some(format!("old_string contains Read's line numbers; remove them{where_}"));
     }
     let unescaped = old.replace("\\n", "\n").replace("\\t", "\t").replace("\\\"", "\"").replace("\\\\", "\\");
     if unescaped != old
-        && let Some(line) = place(&unescaped)
+        && let Some(line) = line_with(&unescaped)
     {
         return Some(format!(
             "old_string is double-escaped: with its \\n, \\t, \\\" or \\\\ unescaped it matches at line {line}"
         ));
     }
-    if lines.text().len() > SLIP_BYTES {
+    if lines.text().len() > COPIED_BYTES {
         return None;
     }
     let plain_text = plain(lines.text());
@@ -261,7 +257,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slips_are_named() {
+    fn known_mistakes() {
         let text = "fn a() {\n    let x = “quoted”;\n\tTab();\n}\n";
         let says = |old: &str, part: &str| {
             let said = not_found(text, old);
