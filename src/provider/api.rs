@@ -40,15 +40,15 @@ pub enum ProviderError {
     RateLimited { status: u16, message: String, retry_after: Option<Duration> },
     #[error("server error (HTTP {status}): {message}")]
     Server { status: u16, message: String, retry_after: Option<Duration> },
-    #[error("could not connect to {url}: {message}")]
+    #[error("can't connect to {url}: {message}")]
     Connect { url: String, message: String },
-    #[error("no secure connection to {url}: {message}")]
+    #[error("the TLS connection to {url} failed: {message}")]
     Tls { url: String, message: String },
     #[error("the answer is incomplete: {message}")]
     Broken { message: String },
     #[error("no data from the server for {seconds} s")]
     Stalled { seconds: u64 },
-    #[error("the answer was not finished within {seconds} s")]
+    #[error("the reply was not finished within {seconds} s")]
     TooLong { seconds: u64 },
     #[error("runaway response: {message}")]
     TooLarge { message: String },

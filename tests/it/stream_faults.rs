@@ -112,7 +112,7 @@ async fn empty_events_count_as_silence() {
     let words = "data: {\"choices\":[{\"delta\":{\"content\":\"word \"}}]}\n\n";
     let drip = steps(vec![Step::Forever(words.as_bytes().to_vec(), Duration::from_millis(2))]);
     let told = outcome(ProviderKind::Openai, pace, vec![drip]).await;
-    assert!(told.contains("error: the answer was not finished within"), "{told}");
+    assert!(told.contains("error: the reply was not finished within"), "{told}");
 }
 
 #[tokio::test]
@@ -249,18 +249,18 @@ async fn partial_answers_and_returned_prompts() {
         ),
         (
             vec![answer().into(), answer().into()],
-            "failed: the model answered with nothing; back: Some(\"do it\")",
+            "failed: the model returned an empty response; back: Some(\"do it\")",
             "",
         ),
-        (vec![filtered()], "failed: the server's content filter ended the answer; back: Some(\"do it\")", ""),
+        (vec![filtered()], "failed: the server's content filter ended the reply; back: Some(\"do it\")", ""),
         (
             vec![answer().text("I may not").finish("content_filter").into()],
-            "failed: the server's content filter ended the answer; back: None",
+            "failed: the server's content filter ended the reply; back: None",
             "I may not",
         ),
         (
             vec![cut()],
-            "failed: the model reached its output limit before it said anything; back: Some(\"do it\")",
+            "failed: the model reached its output limit before it replied; back: Some(\"do it\")",
             "",
         ),
         (
@@ -314,7 +314,7 @@ async fn full_window_retries() {
     let server = FakeServer::start(vec![read(), at_the_end(), at_the_end()]);
     let (_place, mut agent) = start(&server, "context_window = 30000\ncompression_threshold = 0.95\n");
     let end = agent.turn("read").await;
-    assert!(told(&end).starts_with("failed: the answer was cut"), "{}", told(&end));
+    assert!(told(&end).starts_with("failed: the reply was cut off"), "{}", told(&end));
 }
 
 #[tokio::test]
@@ -352,5 +352,5 @@ fn exec_shows_retries_and_exit_code() {
     let output = command.env("MYCODE_MAX_TRIES", "2").output().unwrap();
     assert_eq!(output.status.code(), Some(4));
     let told = stderr(&output);
-    assert!(told.contains("try 2 of 2 in") && told.contains("(tried 2 times)"), "{told}");
+    assert!(told.contains("attempt 2 of 2 in") && told.contains("(tried 2 times)"), "{told}");
 }

@@ -20,7 +20,7 @@ use crate::config::prompts;
 use crate::model::envelope::{Envelope, EnvelopeError, ErrorCode, Status};
 use crate::policy::access::Access;
 use crate::redact::detector::TextSource;
-use crate::sandbox::session;
+use crate::sandbox::launch;
 use crate::tool::api::{Preview, ToolError, ToolOutcome, TypedTool, Work, blocking, object};
 use crate::tool::cx::ToolCx;
 use crate::tool::output::{Ends, Keep, cut};
@@ -151,7 +151,8 @@ async fn background(args: &Args, cx: &ToolCx, cwd: &Path) -> ToolOutcome {
         ToolError::model(ErrorCode::ExecutionError, format!("the job could not be started: {error}"))
     };
     // Not confined, it needs something else that ends it with this process.
-    let wrapper = cx.sandbox.wrap(cx.confinement, cwd, None).map_err(failed)?.or_else(session::keep);
+    let wrapper =
+        cx.sandbox.wrap(cx.confinement, cwd, None).map_err(failed)?.or_else(launch::end_with_command);
     let spec = CommandSpec {
         wrapper,
         program: "bash".into(),
@@ -215,7 +216,10 @@ async fn start(
         format!("trap 'command pwd -P >&{side_fd} 2>/dev/null' EXIT; __mycode=$1; shift; eval \"$__mycode\"");
     let spill = Arc::clone(&cx.spill);
     let spec = CommandSpec {
-        wrapper: cx.sandbox.wrap(cx.confinement, cwd, Some(side_fd))?.or_else(|| session::linger(side_fd)),
+        wrapper: cx
+            .sandbox
+            .wrap(cx.confinement, cwd, Some(side_fd))?
+            .or_else(|| launch::end_with_agent(side_fd)),
         program: shell.into(),
         args: ["-c", &script, shell, &args.command].map(OsString::from).to_vec(),
         cwd: cwd.to_owned(),
