@@ -104,7 +104,7 @@ impl ProviderError {
         let again = if kept { "say \"continue\" to resume" } else { "send the message again" };
         match self {
             Self::Auth { .. } => {
-                "check the key (OPENAI_API_KEY, ANTHROPIC_API_KEY or MYCODE_API_KEY) and that it belongs to this server"
+                "check the API key (OPENAI_API_KEY, ANTHROPIC_API_KEY or MYCODE_API_KEY) and that it belongs to this server"
             }
             Self::NotFound { .. } => {
                 "check --base-url (most servers want it to end in /v1) and that the model name exists there"

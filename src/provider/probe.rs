@@ -191,7 +191,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn windows_in_model_lists() {
+    fn listed_windows() {
         let list =
             json!({"data": [{"id": "a", "max_model_len": 8192}, {"id": "b", "context_window": 131072}]});
         assert_eq!(listed_window(&list, "a"), Some(8192));

@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn small_texts_pass() {
+    fn small_texts() {
         let (_dir, spill) = spill();
         let cut = spill.truncate("a\nb\n".to_owned(), Keep::HeadTail, Limits::default());
         assert_eq!((cut.body.as_str(), cut.cut, cut.full_output_path), ("a\nb\n", false, None));
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn many_lines_keep_both_ends_whole() {
+    fn many_lines() {
         let (_dir, spill) = spill();
         let text: String = (1..=5000).map(|n| format!("line {n}\n")).collect();
         let cut = spill.truncate(text.clone(), Keep::HeadTail, Limits::default());
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn one_endless_line_is_cut_inside() {
+    fn endless_line() {
         let (_dir, spill) = spill();
         let cut =
             spill.truncate(format!("START{}END", "é".repeat(100_000)), Keep::HeadTail, Limits::default());
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn old_and_surplus_files_go_newest_stay() {
+    fn spill_quota() {
         let (_dir, spill) = spill();
         let paths: Vec<PathBuf> = (0..4).map(|_| spill.store("x", &[b'x'; 10]).unwrap()).collect();
         let now = SystemTime::now();

@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_found_and_repaired() {
+    fn tool_names() {
         let tools = builtin();
         let name = |name: &str| find(&tools, name).map(|tool| tool.name()).map_err(|error| error.to_string());
         assert_eq!(name("Read"), Ok("Read"));
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn all_that_the_model_is_told_of_tools_is_small() {
+    fn tool_specs_are_small() {
         let told =
             builtin().iter().map(|tool| serde_json::to_string(&tool.spec()).unwrap()).collect::<String>();
         let tokens = tiktoken_rs::o200k_base().unwrap().encode_ordinary(&told).len();

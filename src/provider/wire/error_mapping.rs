@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_are_short_and_keep_the_key() {
+    fn short_messages_without_the_key() {
         let body = r#"{"error":{"message":"Incorrect API key provided: sk-secret.\nFind yours."}}"#;
         assert_eq!(
             error(401, body).to_string(),
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn retry_after_in_its_three_forms() {
+    fn retry_after_forms() {
         let wait = |name: &'static str, value: &str| {
             let mut headers = HeaderMap::new();
             headers.insert(name, value.parse().unwrap());

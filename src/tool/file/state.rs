@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn snapshots_are_bounded_and_hashes_stay() {
+    fn snapshot_limit() {
         let states = FileStates::default();
         let bytes = vec![0; SNAPSHOT_BYTES];
         for n in 0..40 {

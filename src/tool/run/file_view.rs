@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn commands_that_show_one_file() {
+    fn file_views() {
         let of = |command: &str| shown(command).map(|(name, range)| format!("{name} {range:?}"));
         assert_eq!(of("cat src/a.rs").as_deref(), Some("src/a.rs All"));
         assert_eq!(of("cat 'my file.txt'").as_deref(), Some("my file.txt All"));

@@ -101,8 +101,8 @@ fn known_mistake(lines: &Lines, old: &str) -> Option<String> {
     {
         let (first, last) = (found[0].0, found[found.len() - 1].0);
         return Some(format!(
-            "{} only in white space, but not by one uniform indentation. {}",
-            places(first, last, "differs", "differ"),
+            "at {} the text differs only in white space, but not by one uniform indentation. {}",
+            line_range(first, last),
             first_difference(lines, first, last + 1 - first, old)
         ));
     }
@@ -118,12 +118,8 @@ fn known_mistake(lines: &Lines, old: &str) -> Option<String> {
     ))
 }
 
-fn places(first: usize, last: usize, one: &str, many: &str) -> String {
-    if first == last {
-        format!("line {} {one}", first + 1)
-    } else {
-        format!("lines {}-{} {many}", first + 1, last + 1)
-    }
+fn line_range(first: usize, last: usize) -> String {
+    if first == last { format!("line {}", first + 1) } else { format!("lines {}-{}", first + 1, last + 1) }
 }
 
 /// Typographic and invisible characters replaced by their plain forms. Line feeds stay, so line numbers do too.
@@ -149,10 +145,7 @@ fn first_difference(lines: &Lines, first: usize, count: usize, old: &str) -> Str
     let shown = |line: &str| elide(&visible(line), SHOWN_CHARS);
     for (offset, given) in old.iter().enumerate().take(count) {
         let index = first + offset;
-        if index >= lines.count() {
-            break;
-        }
-        let real = lines.content(index);
+        let Some(real) = lines.get(index) else { break };
         // The first line may begin, and the last may end, inside a line of the file.
         let (is_first, is_last) = (offset == 0, offset + 1 == old.len());
         let same = match (is_first, is_last) {
@@ -203,8 +196,7 @@ fn nearest(lines: &Lines, old: &str) -> String {
         let rough: f64 = wanted
             .iter()
             .enumerate()
-            .filter(|(offset, _)| first + offset < lines.count())
-            .map(|(offset, line)| rough_likeness(lines.content(first + offset), line))
+            .filter_map(|(offset, line)| Some(rough_likeness(lines.get(first + offset)?, line)))
             .sum();
         best.push((rough, first));
     }
@@ -215,7 +207,7 @@ fn nearest(lines: &Lines, old: &str) -> String {
             .iter()
             .enumerate()
             .map(|(offset, line)| {
-                let real = if first + offset < lines.count() { lines.content(first + offset) } else { "" };
+                let real = lines.get(first + offset).unwrap_or_default();
                 strsim::normalized_levenshtein(&elide(real.trim(), 240), &elide(line.trim(), 240))
             })
             .sum();
@@ -228,11 +220,7 @@ fn nearest(lines: &Lines, old: &str) -> String {
             let last = (first + count).min(lines.count()) - 1;
             format!(
                 "the most similar text ({}; · space, → tab):\n{}",
-                if first == last {
-                    format!("line {}", first + 1)
-                } else {
-                    format!("lines {}-{}", first + 1, last + 1)
-                },
+                line_range(first, last),
                 quote(lines, first, count)
             )
         }
