@@ -93,6 +93,7 @@ impl From<NoteError> for Failure {
                 (FailureKind::Usage, "`mycode notes list` and `mycode notes list --archived` show the ids")
             }
             NoteError::Invalid(_) => (FailureKind::Usage, "see `mycode notes --help`"),
+            NoteError::FrontMatter { .. } => (FailureKind::Task, "the file lies in .mycode/notes"),
             NoteError::Busy => (FailureKind::Task, "wait for the other mycode process to finish"),
             _ => (FailureKind::Task, "make sure that .mycode/notes is a writable folder in this project"),
         };
@@ -102,7 +103,7 @@ impl From<NoteError> for Failure {
 
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {
-        Self::new(FailureKind::Task, &error, "see the message above")
+        Self::new(FailureKind::Task, &error, "check the file permissions and the disk space")
     }
 }
 

@@ -218,7 +218,7 @@ fn provider(
             if made.script.is_none() {
                 return Err(bad(
                     "the scripted provider has no script",
-                    "add --script FILE (one JSON answer a line)",
+                    "add --script FILE (one JSON reply per line)",
                 ));
             }
             return Ok(Some(made));

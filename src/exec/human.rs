@@ -186,7 +186,7 @@ impl<O: Write, L: Write> Printer for Human<O, L> {
         let (title, reason) = match question {
             Question::Approval(request) => (request.title.as_str(), request.reason.as_str()),
             Question::Ask { questions } => {
-                (questions.first().map_or("", |asked| &asked.question), "no user is available (headless)")
+                (questions.first().map_or("", |asked| &asked.question), "no user is available")
             }
         };
         let line = format!("denied: {} ({reason})", text::one_line(title, LINE_CHARS));

@@ -113,7 +113,7 @@ impl<O: Write> Printer for Json<O> {
             }
             Question::Ask { questions } => {
                 let first = questions.first().map_or("", |asked| &asked.question);
-                ("AskUser", first, "no user is available (headless)")
+                ("AskUser", first, "no user is available")
             }
         };
         self.line(json!({"type": "denied", "tool": tool, "title": title, "reason": reason}))
@@ -184,6 +184,7 @@ mod tests {
             is_diff: false,
             reason: "a command".to_owned(),
             always_prefix: None,
+            session_scope: Some("this exact command".to_owned()),
         });
         assert!(json.denied(&question).is_ok());
         let end = TurnEnd {

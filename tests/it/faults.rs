@@ -98,7 +98,7 @@ fn failed_start_leaves_nothing() {
     // Said once, with what to do; and the next message may begin the session anew.
     assert_eq!(stderr(&output).matches("can't be written").count(), 1, "{}", stderr(&output));
     assert!(stderr(&output).contains("free some disk space"));
-    assert!(stdout(&place.command(&["sessions"]).output().unwrap()).contains("no sessions yet"));
+    assert!(stdout(&place.command(&["sessions"]).output().unwrap()).contains("No sessions in this project"));
 }
 
 #[test]

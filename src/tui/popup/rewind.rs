@@ -155,7 +155,7 @@ impl Page {
             return lines;
         }
         if self.conflicts() > 0 {
-            let (what, key) = if self.force { ("overwritten", "keeps") } else { ("kept", "overwrites") };
+            let (what, key) = if self.force { ("overwritten", "skips") } else { ("skipped", "overwrites") };
             let files = text::plural(self.conflicts(), "file");
             let text = format!("{files} changed outside mycode: {what} · o {key}");
             lines.push(Line::styled(clip(text), theme.warning()));
@@ -185,7 +185,7 @@ impl Page {
         let stays = row.impossible.as_ref().or(row.conflict.as_ref().filter(|_| !self.force));
         let path = text::one_line(&sanitize::clean(&row.path), 300);
         let (word, style) = match stays {
-            Some(_) => ("keep", theme.warning()),
+            Some(_) => ("skip", theme.warning()),
             None => (row.deed.as_str(), theme.plain()),
         };
         let tail = match stays {

@@ -62,9 +62,7 @@ pub fn activity(app: &App, width: usize) -> Option<Line<'static>> {
     };
     let elapsed = duration(app.now.saturating_sub(since).as_secs());
     let stop = if width < 40 { "Esc" } else { "Esc to interrupt" };
-    // Behind a reason the bare time would read as part of it.
-    let gap = if app.turn.as_ref().is_some_and(|turn| turn.retry.is_some()) { " · " } else { " " };
-    let tail = format!("{gap}{elapsed} · {stop}");
+    let tail = format!(" · {elapsed} · {stop}");
     Some(Line::from(vec![
         Span::styled(format!("{} ", frame(app)), theme.accent()),
         Span::styled(wrap::clip(&doing, width.saturating_sub(2 + wrap::width(&tail))), theme.accent()),

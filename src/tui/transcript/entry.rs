@@ -171,9 +171,11 @@ fn turn_end(end: &TurnEnd, width: usize, theme: Theme) -> Vec<Line<'static>> {
             theme.warning(),
         ),
         EndReason::ProviderFailed { message, hint, .. } => {
-            (format!("✗ No answer from the model: {message}"), hint.clone(), theme.bad())
+            (format!("✗ No answer from the model: {message}"), sentence(hint), theme.bad())
         }
-        EndReason::Failed { message, hint, .. } => (format!("✗ {message}"), hint.clone(), theme.bad()),
+        EndReason::Failed { message, hint, .. } => {
+            (format!("✗ {}", sentence(message)), sentence(hint), theme.bad())
+        }
     };
     let head = sanitize::clean(&head).into_owned();
     let spans = [Span::styled(head.replace('\n', " "), style), Span::styled(facts, theme.dim())];
@@ -182,6 +184,12 @@ fn turn_end(end: &TurnEnd, width: usize, theme: Theme) -> Vec<Line<'static>> {
         lines.extend(wrap::wrap_text(&sanitize::clean(&hint), theme.dim(), "  ", "  ", width));
     }
     lines
+}
+
+/// Messages and hints begin in lower case, as they stand behind `error:` elsewhere.
+fn sentence(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
 fn table(heading: &str, rows: &[(String, String)], width: usize, theme: Theme) -> Vec<Line<'static>> {
