@@ -32,7 +32,7 @@ pub struct Store {
 }
 
 /// What is to be set; `None` leaves a thing as it is.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Change {
     pub title: Option<String>,
     pub content: Option<String>,

@@ -1,4 +1,4 @@
-//! The arguments of `mycode notes`, as clap reads them. Dumb data whose doc comments are the help.
+//! The arguments of `mycode notes`, as clap reads them. The doc comments are the help.
 
 use clap::{Args, Subcommand};
 
@@ -18,18 +18,18 @@ pub struct NotesArgs {
 pub enum NotesCommand {
     /// List the notes, newest first
     List {
-        /// What was put away instead
+        /// List archived notes instead
         #[arg(long)]
         archived: bool,
         #[command(flatten)]
         filter: FilterArgs,
     },
-    /// Print a note and what is related to it
+    /// Print a note and related ones
     Show {
-        /// Its id, or the beginning of it
+        /// The note's id, or its beginning
         id: String,
     },
-    /// Find notes by words
+    /// Search notes by words
     Search {
         #[arg(required = true)]
         words: Vec<String>,
@@ -38,7 +38,7 @@ pub enum NotesCommand {
         #[command(flatten)]
         filter: FilterArgs,
     },
-    /// Make a note; its content comes from the argument, or from standard input with `-` or in a pipe
+    /// Create a note; `-` or a pipe reads its content from standard input
     #[command(alias = "add")]
     New {
         title: String,
@@ -46,7 +46,7 @@ pub enum NotesCommand {
         #[command(flatten)]
         fields: FieldArgs,
     },
-    /// Change a note: opens $EDITOR, or sets what is given
+    /// Edit a note: opens $EDITOR, or sets the given fields
     Edit {
         id: String,
         #[arg(long)]
@@ -57,22 +57,22 @@ pub enum NotesCommand {
         #[command(flatten)]
         fields: FieldArgs,
     },
-    /// Put notes away; nothing is deleted
+    /// Archive notes; nothing is deleted
     Archive {
         #[arg(required = true)]
         ids: Vec<String>,
     },
-    /// Take notes back from the archive
+    /// Restore archived notes
     Restore {
         #[arg(required = true)]
         ids: Vec<String>,
     },
-    /// Say how many there are, which blockers are open, what is new
+    /// Show counts by type, open blockers and the latest notes
     Summary,
-    /// Propose what could be put away: faded notes, twins, notes on files that are gone
+    /// Propose notes to archive: faded ones, duplicates, notes on deleted files
     #[command(alias = "forget")]
     Consolidate {
-        /// Put all of it away
+        /// Archive all of them
         #[arg(long)]
         yes: bool,
     },
@@ -83,15 +83,15 @@ pub enum NotesCommand {
 pub struct FilterArgs {
     #[arg(short = 't', long = "type", value_name = "TYPE")]
     pub kind: Option<NoteKind>,
-    /// With all of these tags
+    /// Only with all of these tags
     #[arg(long, value_name = "TAG", value_delimiter = ',')]
     pub tag: Vec<String>,
-    /// On one of these files or folders
+    /// Only about one of these files or folders
     #[arg(long, value_name = "PATH", value_delimiter = ',')]
     pub file: Vec<String>,
 }
 
-/// What a note says beside its text; an empty value clears a list.
+/// What a note has beside its text; an empty value clears a list.
 #[derive(Args, Debug, Default)]
 pub struct FieldArgs {
     /// task_state, conclusion, blocker, action, reference, general, gotcha, pattern or outcome
@@ -104,7 +104,7 @@ pub struct FieldArgs {
     /// Ids of other notes
     #[arg(long, value_name = "ID", value_delimiter = ',')]
     pub link: Option<Vec<String>>,
-    /// 1 (little) to 5 (much); 3 when not given
+    /// 1 (low) to 5 (high); 3 by default
     #[arg(long, value_name = "N")]
     pub importance: Option<u8>,
 }
