@@ -101,9 +101,6 @@ impl Index {
     }
 
     /// Calls `each` with (number of the passage or file, how often) wherever a word occurs.
-    ///
-    /// # Errors
-    /// [`Damaged`].
     pub fn occurrences(
         &self,
         field: Field,
