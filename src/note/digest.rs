@@ -1,4 +1,4 @@
-//! Notes in a few words: one row each, and an overview of all. The same for people and models.
+//! Notes in a few words: one row each, and an overview of all. The same for users and models.
 
 use super::index::Listing;
 use super::record::{Note, NoteKind};

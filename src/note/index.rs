@@ -100,7 +100,7 @@ fn look(folder: &Folder) -> Result<(Listing, Option<Vec<Entry>>), NoteError> {
         };
         match entry {
             Ok(entry) => entries.push(entry),
-            Err(why) => notices.push(format!("{} {why}: left out", seen.file)),
+            Err(why) => notices.push(format!("{} {why}: skipped", seen.file)),
         }
     }
     let notes = named(&entries, &mut notices);
@@ -165,7 +165,7 @@ pub fn facts(folder: &Folder, file: &str, text: &str) -> Facts {
     let value = |key: &str| frontmatter::text_of(head, &map, key);
     let id = value("id");
     if let Some(bad) = id.as_deref().filter(|id| !name::is_id(id)) {
-        oddities.push(format!("'{}' can't be an id", text::one_line(bad, 60)));
+        oddities.push(format!("'{}' is not a valid id", text::one_line(bad, 60)));
     }
     let kind = value("type").map(|kind| kind.parse::<NoteKind>());
     if let Some(Err(why)) = &kind {
@@ -284,7 +284,7 @@ fn named(entries: &[Entry], notices: &mut Vec<String>) -> Vec<Note> {
             }
             if let Some(claimed) = &entry.facts.id {
                 notices.push(format!(
-                    "{} says the id {claimed}, which another note has; it is {id}",
+                    "{} has the id {claimed} of another note; it is listed as {id}",
                     entry.seen.file
                 ));
             }

@@ -58,7 +58,7 @@ pub fn slug(title: &str) -> String {
 pub fn project_path(root: &Path, text: &str) -> Result<String, String> {
     let text = text.trim();
     if text.is_empty() || text.contains(['\0', '\n']) {
-        return Err("a file name is empty or holds a control character".to_owned());
+        return Err("a file name is empty or contains a control character".to_owned());
     }
     let typed = Path::new(text);
     let absolute = path::normalize(&root.join(typed));

@@ -205,9 +205,9 @@ fn files_made_by_hand_count_whatever_they_look_like() {
         "picture.md is a PNG image",
         "huge.md has 1.0 MiB",
         "link.md is a link",
-        "copy.md says the id my-bom",
+        "copy.md has the id my-bom",
         "broken.md: its front matter",
-        "can't be an id",
+        "is not a valid id",
         "'../../x' is not a file",
     ] {
         assert!(said.contains(notice), "{notice:?} is not in\n{said}");
@@ -312,7 +312,7 @@ fn archive_and_restore_lose_nothing() {
     assert!(ids(&place, &["list", "--archived"]).contains(&id));
     assert!(ids(&place, &["search", "rewrite"]).is_empty());
     assert_eq!(place.text(&archived_path), "somebody's file", "no file is ever replaced");
-    assert!(stderr(&run(&place, &["archive", &id])).contains("in the archive already"));
+    assert!(stderr(&run(&place, &["archive", &id])).contains("already archived"));
     good(&place, &["restore", &id]);
     assert_eq!(ids(&place, &["list"]), [id.as_str()]);
     let path = rows(&place, &["list"])[0]["path"].as_str().unwrap().to_owned();
@@ -348,7 +348,7 @@ fn consolidating_only_proposes_until_told() {
     assert_eq!(who, BTreeSet::from(["gone", "stale", "twin-a"]), "{proposed:?}");
     assert_eq!(ids(&place, &["list"]).len(), 5, "nothing was changed");
     let said = good(&place, &["forget", "--yes"]);
-    assert!(said.contains("3 notes archived") && said.contains("says the same as twin-b"), "{said}");
+    assert!(said.contains("3 notes archived") && said.contains("duplicates twin-b"), "{said}");
     assert_eq!(ids(&place, &["list", "--archived"]).len(), 3);
 }
 
@@ -388,7 +388,7 @@ fn nothing_escapes_the_folder() {
     place.file("large.txt", "x".repeat(300_000));
     let large = fs::File::open(place.project().join("large.txt")).unwrap();
     let refused = place.command(&["notes", "new", "Large", "-"]).stdin(large).output().unwrap();
-    assert!(stderr(&refused).contains("more than a note may have"), "{}", stderr(&refused));
+    assert!(stderr(&refused).contains("more than the limit"), "{}", stderr(&refused));
     let odd = tool(
         &place,
         &json!({"action": "create", "title": "../../../etc/cron.d/x\n---\nid: y", "tags": "a, b"}),
