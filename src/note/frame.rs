@@ -1,4 +1,4 @@
-//! How notes stand in a request: as data between their own tags, never as instructions. What a note says cannot end the
+//! How notes appear in a request: as data between their own tags, never as instructions. What a note says cannot end the
 //! block, imitate the program, or pass itself off as another note.
 
 use super::retrieve::{Form, Packet};

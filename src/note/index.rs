@@ -1,5 +1,5 @@
 //! The list of notes, with `notes_index.json` as a memory of what the files said. The files are the truth: the index is
-//! checked against them each time, what changed is read again, and a missing or damaged index is made anew.
+//! checked against them each time, what changed is read again, and a missing or damaged index is rebuilt.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -22,7 +22,7 @@ use crate::base::text;
 /// A larger file is left out: a note is something to read.
 pub const MAX_NOTE_BYTES: u64 = 1024 * 1024;
 const MAX_INDEX_BYTES: u64 = 64 * 1024 * 1024;
-/// Raised when the meaning of the index changes; another number makes it anew.
+/// Raised when the meaning of the index changes; an index with another number is rebuilt.
 const VERSION: u32 = 2;
 /// A file changed so shortly before the index was written may have changed once more within one tick of its clock.
 const TICK_MS: i64 = 2_000;
@@ -247,7 +247,7 @@ fn importance(word: &str) -> u8 {
     }
 }
 
-/// A date or time in the forms that people and other programs write; without a zone it is UTC.
+/// A date or time in the forms that users and other programs write; without a zone it is UTC.
 fn time(text: &str) -> Option<u64> {
     let stamp = text.parse::<jiff::Timestamp>().ok().or_else(|| {
         let plain: jiff::civil::DateTime = text.parse().ok()?;

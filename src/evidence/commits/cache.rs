@@ -1,5 +1,5 @@
 //! The history between runs: read once, kept in the project's state folder, continued where git went on. A damaged
-//! file is read anew from git.
+//! file is read again from git.
 
 use std::fs;
 use std::io;
@@ -157,7 +157,7 @@ mod tests {
     use crate::evidence::commits::git::LogEntry;
 
     #[test]
-    fn what_is_kept_comes_back() {
+    fn history_round_trip() {
         let dir = tempfile::tempdir().unwrap();
         let entry = |id: &str, message: &str, files: &[&str]| LogEntry {
             id: id.into(),
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interrupted_reading_goes_on() {
+    fn interrupted_read_continues() {
         let dir = tempfile::tempdir().unwrap();
         let git = |args: &[&str]| {
             let mut command = std::process::Command::new("git");

@@ -175,7 +175,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn records_are_taken_apart() {
+    fn log_records() {
         let text = "\u{1}abc 17\nTitle\n\nBody\n\u{2}\n\nM\ta.rs\nR100\tb/old.rs\tb/ü.rs\n\u{1}def 16\nNo files\n\u{2}\n\u{1}broken";
         let entries = parse(text.as_bytes());
         assert_eq!(entries.len(), 2);
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn without_git_there_is_no_past() {
+    fn no_git_no_history() {
         let dir = tempfile::tempdir().unwrap();
         assert_eq!(head(dir.path()), None);
         let range = LogRange { from: "", since: None, skip: 0, limit: 9 };

@@ -3,7 +3,7 @@
 
 use std::io;
 
-/// The bytes are not what they should be; the index is thrown away and built anew.
+/// The bytes are not what they should be; the index is dropped and rebuilt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the index is damaged")]
 pub struct Damaged;

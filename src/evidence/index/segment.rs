@@ -373,7 +373,7 @@ mod tests {
         for term in &terms {
             writer.term(&key(Field::Body, term), &list).unwrap();
         }
-        writer.finish(&[doc.clone()]).unwrap();
+        writer.finish(std::slice::from_ref(&doc)).unwrap();
         let find = |wanted: &[String]| {
             let mut found = Vec::new();
             let segment = Segment::open(&path)?;

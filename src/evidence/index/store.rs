@@ -249,7 +249,7 @@ impl Store {
         Ok(Index::new(parts.collect::<Result<_, _>>()?))
     }
 
-    /// Throws the index away; the next use builds it anew.
+    /// Drops the index; the next use rebuilds it.
     pub fn forget(&self) {
         let _ = fs::remove_file(self.folder.join(MANIFEST));
     }

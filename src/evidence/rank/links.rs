@@ -139,7 +139,7 @@ pub fn folders(names: &Names, seeds: &[(u32, f32)], columns: &mut Columns) {
     }
 }
 
-/// A test that fits speaks for the source that it tests.
+/// A test that matches counts for the source that it tests.
 pub fn tested(index: &Index, names: &Names, columns: &mut Columns) {
     let scores = columns.of(Signal::Passage).to_vec();
     let best = scores.iter().copied().fold(0.0_f32, f32::max);

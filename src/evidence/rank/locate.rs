@@ -88,7 +88,7 @@ impl Project {
     /// The `limit` files that fit `text` best, each with its role.
     ///
     /// # Errors
-    /// [`Damaged`]; the index is then forgotten and the next opening builds it anew.
+    /// [`Damaged`]; the index is then dropped and the next opening rebuilds it.
     pub fn locate(&self, text: &str, limit: usize) -> Result<Vec<(RankedFile, Role)>, Damaged> {
         let query = Query::parse(text);
         let columns = gather::gather(&self.root, &self.index, &self.history, &query)

@@ -109,7 +109,7 @@ pub fn terms(word: &str, mut each: impl FnMut(&str, WordPart)) {
     }
 }
 
-/// How a term stands to the word it came from.
+/// How a term relates to the word it came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WordPart {
     /// The word has no parts.
