@@ -20,7 +20,7 @@ use crate::config::prompts;
 use crate::config::settings::TINY_WINDOW_TOKENS;
 use crate::context::parts::{FixedPart, Schemas};
 use crate::context::project_rules::ProjectRules;
-use crate::context::tokens::request_size;
+use crate::context::tokens::request_size::Countable as _;
 use crate::evidence::retriever::ContextRetriever;
 use crate::model::request::Params;
 use crate::policy::rules::Rules;
@@ -71,7 +71,7 @@ pub fn start(setup: Setup) -> Result<Handle, LogError> {
     let (mut engine, chosen_model) = engine(setup, event_sender)?;
     let task = tokio::spawn(async move {
         engine.wiring.originals.follow(engine.core.conversation.log_path());
-        let had_rules = engine.core.conversation.prefix.parts().law.is_some();
+        let had_rules = engine.core.conversation.prefix.parts().rules.is_some();
         engine.core.law.continue_session(had_rules, &engine.wiring.workspace);
         engine.go_on_with(chosen_model).await;
         let spill = Arc::clone(&engine.core.dispatcher.cx.spill);
@@ -199,9 +199,9 @@ fn core(
         temperature: settings.and_then(|s| s.temperature),
         reasoning_effort: settings.and_then(|s| s.reasoning_effort.clone()),
     };
-    let system = FixedPart::new(system_prompt(few_words).into());
+    let system: FixedPart = FixedPart::new(system_prompt(few_words).into());
     let mut core = Core {
-        fixed_ceiling: request_size::fixed_ceiling(&system.text, &schemas.specs),
+        fixed_ceiling: system.content.upper_bound() + schemas.content.upper_bound(),
         conversation,
         provider,
         params,

@@ -56,7 +56,7 @@ impl Core {
         FixedParts {
             system: self.system.clone(),
             schemas: self.schemas.clone(),
-            law: self.law.part().cloned(),
+            rules: self.law.part().cloned(),
             recap: recap.map(|recap| FixedPart::new(l5_todo::reminder(&recap).into())),
             params: self.params(),
         }

@@ -16,7 +16,7 @@ use crate::agent::session::inspect;
 use crate::agent::window::compactor::CompactionOutcome;
 use crate::config::prompts;
 use crate::config::settings::ContextSettings;
-use crate::context::tokens::estimate::Calibration;
+use crate::context::tokens::calibration::Calibration;
 use crate::protocol::event::{Event, Level, SessionInfo};
 use crate::protocol::op::Op;
 use crate::session::list;
@@ -255,7 +255,7 @@ impl Engine {
     async fn open(&mut self, conversation: Conversation) {
         self.core.forget_counts();
         self.core.conversation = conversation;
-        let had_rules = self.core.conversation.prefix.parts().law.is_some();
+        let had_rules = self.core.conversation.prefix.parts().rules.is_some();
         self.core.law.continue_session(had_rules, &self.wiring.workspace);
         self.core.archivist = Default::default();
         self.core.last_estimate = self.core.build().ledger.total();

@@ -85,7 +85,7 @@ impl Prefix {
     }
 
     fn take_frame(&mut self, frame: &FrameRecord) {
-        let before = (self.parts.law.is_some(), self.parts.params.model.clone());
+        let before = (self.parts.rules.is_some(), self.parts.params.model.clone());
         if frame.system.is_some() {
             self.note_head(BreakCause::RulesChanged, "the program's own prompt changed");
         }
@@ -103,7 +103,7 @@ impl Prefix {
         if let Some(params) = frame.params.as_ref().filter(|params| params.model != before.1) {
             self.note_head(BreakCause::ModelSwitch, &format!("from {} to {}", before.1, params.model));
         }
-        self.parts.take(frame);
+        self.parts.apply(frame);
     }
 
     fn note_head(&mut self, kind: BreakCause, reason: &str) {

@@ -129,7 +129,7 @@ impl ProjectRules {
             rendered = Some(short);
             cut = true;
         }
-        if rendered.as_deref() == self.rendered.as_ref().map(|part| &*part.text) {
+        if rendered.as_deref() == self.rendered.as_ref().map(|part| &*part.content) {
             return false;
         }
         self.rendered = rendered.map(|text| FixedPart::new(text.into()));
@@ -162,7 +162,7 @@ impl ProjectRules {
 
 /// The beginning of `text` that takes at most `limit` tokens, with a mark; `None` when all of it does.
 fn beginning(text: &str, limit: u32) -> Option<String> {
-    let ceiling = upper_bound::ceiling(text);
+    let ceiling = upper_bound::upper_bound(text);
     if ceiling <= limit {
         return None;
     }
@@ -170,7 +170,7 @@ fn beginning(text: &str, limit: u32) -> Option<String> {
     let mut takes = ceiling;
     while takes > limit && room > 0 {
         room = (room as u64 * u64::from(limit) / u64::from(takes)) as usize * 9 / 10;
-        takes = upper_bound::ceiling(&text[..text::floor_boundary(text, room)]);
+        takes = upper_bound::upper_bound(&text[..text::floor_boundary(text, room)]);
     }
     let head = &text[..text::floor_boundary(text, room)];
     let head = head.rfind('\n').map_or(head, |end| &head[..end]);
@@ -234,9 +234,9 @@ mod tests {
         for (target, sent) in [("../secret.md", false), (".env", false), ("docs/rules.md", true)] {
             let link = project.join("AGENTS.md");
             symlink(target, &link).unwrap();
-            let mut law = ProjectRules::default();
-            law.refresh(&project);
-            let text = law.part().unwrap().text.to_string();
+            let mut rules = ProjectRules::default();
+            rules.refresh(&project);
+            let text = rules.part().unwrap().content.to_string();
             assert!(!text.contains("hunter2"), "{text}");
             assert_eq!((text.contains("indent by two"), text.contains("left out")), (sent, !sent), "{text}");
             fs::remove_file(&link).unwrap();
@@ -252,14 +252,14 @@ mod tests {
         fs::write(root.path().join("AGENTS.md"), "root rule").unwrap();
         fs::write(root.path().join("CLAUDE.md"), "not read").unwrap();
         fs::write(inner.join("code_law.md"), "inner rule").unwrap();
-        let mut law = ProjectRules::default();
-        assert!(law.refresh(&inner));
-        assert!(!law.refresh(&inner));
-        let text = law.part().unwrap().text.to_string();
+        let mut rules = ProjectRules::default();
+        assert!(rules.refresh(&inner));
+        assert!(!rules.refresh(&inner));
+        let text = rules.part().unwrap().content.to_string();
         assert!(text.find("root rule").unwrap() < text.find("inner rule").unwrap(), "{text}");
         assert!(!text.contains("not read"));
         fs::remove_file(inner.join("code_law.md")).unwrap();
-        assert!(law.refresh(&inner));
-        assert!(law.part().unwrap().text.contains("code_law.md was removed"));
+        assert!(rules.refresh(&inner));
+        assert!(rules.part().unwrap().content.contains("code_law.md was removed"));
     }
 }

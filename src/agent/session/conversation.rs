@@ -13,7 +13,7 @@ use crate::context::compaction::batch::Batch;
 use crate::context::history::manager::HistoryManager;
 use crate::context::parts::FixedParts;
 use crate::context::prefix::Prefix;
-use crate::context::tokens::estimate::Calibration;
+use crate::context::tokens::calibration::Calibration;
 use crate::model::item::{Item, ItemId, Summary};
 use crate::model::usage::Usage;
 use crate::protocol::event::{EndReason, TurnEnd, WindowState};
@@ -111,7 +111,7 @@ impl Conversation {
     /// # Errors
     /// When the log cannot be written.
     pub fn adopt(&mut self, batch: &Batch) -> Result<u64, LogError> {
-        let batch = self.history.spell(batch);
+        let batch = self.history.with_texts(batch);
         if batch.items.is_empty() {
             return Ok(0);
         }

@@ -9,7 +9,6 @@ use super::summary_task::{SummaryTask, finished};
 use crate::agent::control::{Events, TurnControl};
 use crate::agent::core::Core;
 use crate::context::compaction::policy;
-use crate::context::compaction::reductions;
 use crate::context::history::entry::Entry;
 use crate::context::summary::compressor::{self, SummaryCompressor, SummaryOutcome};
 use crate::context::tokens::estimate;
@@ -190,8 +189,7 @@ impl Core {
                 <= policy::low_water(&self.context)
         };
         let retain = (2..=most.max(2)).rev().find(|&retain| fits(retain)).unwrap_or(2);
-        reductions::archive_before(history, retain)
-            .or_else(|| reductions::archive_before(history, 1).filter(|_| wanted || !fits(2)))
+        history.archive_before(retain).or_else(|| history.archive_before(1).filter(|_| wanted || !fits(2)))
     }
 
     fn summarizer(&self) -> SummaryCompressor {

@@ -7,7 +7,7 @@ use crate::agent::control::{Events, TurnControl};
 use crate::agent::core::Core;
 use crate::context::compaction::cache_model::COLD_AFTER_MS;
 use crate::context::compaction::policy::{self, Situation};
-use crate::context::compaction::stages::{CompactionStage, CompactionStages, Room};
+use crate::context::compaction::stages::{CompactionStage, CompactionStages, SizeTarget};
 use crate::session::log::LogError;
 
 /// What the todo recap is taken to need, in tokens.
@@ -44,7 +44,7 @@ impl Core {
     /// everything before the first answer, is taken at its ceiling.
     fn most(&self) -> u64 {
         let history = &self.conversation.history;
-        let ceiling = self.most_fixed() + history.ceiling();
+        let ceiling = self.most_fixed() + history.upper_bound();
         let Some(ratio) = self.conversation.calibration.learned() else { return ceiling };
         let now = history.requests();
         let unsure: u64 = history
@@ -52,7 +52,7 @@ impl Core {
             .iter()
             .rev()
             .take_while(|entry| entry.arrived_at + 1 >= now)
-            .map(|entry| u64::from(entry.ceiling().saturating_sub(entry.tokens())))
+            .map(|entry| u64::from(entry.upper_bound().saturating_sub(entry.tokens())))
             .sum();
         let estimated = (self.fixed_tokens() + history.tokens()) as f64;
         let known = (estimated * ratio.max(0.5) * 1.1) as u64 + unsure;
@@ -114,10 +114,10 @@ impl Core {
         if self.size() >= policy::limit(&self.context) {
             let low_water = policy::low_water(&self.context);
             let landing = low_water.saturating_sub(self.fixed_tokens()).max(low_water / 4);
-            let mut ladder = CompactionStages::gentle();
+            let mut stages = CompactionStages::gentle();
             while self.size() > low_water
                 && let Some(measure) =
-                    ladder.climb(&self.conversation.history, Room { most: landing, landing })
+                    stages.next(&self.conversation.history, SizeTarget { most: landing, landing })
             {
                 match measure {
                     CompactionStage::Summarize => {
@@ -133,16 +133,16 @@ impl Core {
     /// The last guard: a request over the window is never sent.
     fn must_fit(&mut self) -> Result<(), FitError> {
         let window = self.context.room_tokens();
-        let mut ladder = CompactionStages::hard();
+        let mut stages = CompactionStages::hard();
         loop {
             let most = self.most();
             if most <= window {
                 return Ok(());
             }
             let history = &self.conversation.history;
-            let fixed = most.saturating_sub(history.ceiling());
+            let fixed = most.saturating_sub(history.upper_bound());
             let room = window.saturating_sub(fixed);
-            match ladder.climb(history, Room { most: room, landing: room * 7 / 10 }) {
+            match stages.next(history, SizeTarget { most: room, landing: room * 7 / 10 }) {
                 Some(measure) => self.take(measure)?,
                 None => {
                     return Err(FitError::TooSmall {

@@ -7,7 +7,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread;
 
-use crate::context::tokens::request_size;
+use crate::context::tokens::request_size::Countable as _;
 use crate::context::tokens::tokenizer::Encoding;
 use crate::model::call::ToolSpec;
 use crate::model::fingerprint::Fingerprint;
@@ -26,9 +26,9 @@ enum Countable {
 impl Countable {
     fn count(&self, encoding: Encoding) -> Option<u32> {
         match self {
-            Self::Block(text) => request_size::exact_block(text, encoding),
-            Self::Schemas(specs) => request_size::exact_schemas(specs, encoding),
-            Self::Message(message) => request_size::exact_message(message, encoding),
+            Self::Block(text) => text.exact(encoding),
+            Self::Schemas(specs) => specs.exact(encoding),
+            Self::Message(message) => message.exact(encoding),
         }
     }
 }
@@ -113,7 +113,7 @@ mod tests {
                 None => thread::yield_now(),
             }
         };
-        assert_eq!(Some(tokens), request_size::exact_block(&text, Encoding::O200k));
+        assert_eq!(Some(tokens), text.exact(Encoding::O200k));
         assert_eq!(
             counter.block(of, &"something else, by mistake".into()),
             Some(tokens),

@@ -1,9 +1,10 @@
-//! One remembered item: its full message, the form in which it is sent now, and what each form takes.
+//! One item of the history: the form in which it is sent now, that message, and its size.
 
+use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
 
 use crate::context::history::forms;
-use crate::context::tokens::request_size::{message_ceiling, message_tokens};
+use crate::context::tokens::request_size::Countable;
 use crate::model::fingerprint::Fingerprint;
 use crate::model::item::{Item, ItemId};
 use crate::model::request::Message;
@@ -28,14 +29,14 @@ pub struct Entry {
     /// Of the message; made when it is first sent, and again only when the form changes.
     fingerprint: OnceLock<Fingerprint>,
     /// Counted when it is first asked for: only a window that is filling up needs it.
-    ceiling: OnceLock<u32>,
+    upper_bound: OnceLock<u32>,
 }
 
 impl Entry {
     /// An item in full form. `tokens` is its cached size; `None` counts it.
     pub fn new(id: ItemId, item: Arc<Item>, tokens: Option<u32>, arrived_at: u64) -> Self {
         let message = forms::full(&item);
-        let tokens = tokens.unwrap_or_else(|| message_tokens(&message));
+        let tokens = tokens.unwrap_or_else(|| message.estimated());
         Self {
             id,
             item,
@@ -48,7 +49,7 @@ impl Entry {
             counted: false,
             full_counted: false,
             fingerprint: OnceLock::new(),
-            ceiling: OnceLock::new(),
+            upper_bound: OnceLock::new(),
         }
     }
 
@@ -61,7 +62,7 @@ impl Entry {
         self.message.as_ref()
     }
 
-    /// The text as it is sent now: what is said, returned, or the arguments of a call.
+    /// The text as it is sent now: the words, the result, or the arguments of a call.
     pub fn text(&self) -> &str {
         match &self.message {
             Some(Message::User(text) | Message::Assistant(text) | Message::Result { text, .. }) => text,
@@ -96,21 +97,30 @@ impl Entry {
     /// Goes back to estimates: another tokenizer counts from here on.
     pub fn forget_count(&mut self) {
         if self.full_counted {
-            self.full_tokens = message_tokens(&forms::full(&self.item));
+            self.full_tokens = forms::full(&self.item).estimated();
         }
         if self.counted {
             self.tokens = match &self.message {
                 None => 0,
                 Some(_) if self.form == FormName::Full => self.full_tokens,
-                Some(message) => message_tokens(message),
+                Some(message) => message.estimated(),
             };
         }
         (self.counted, self.full_counted) = (false, false);
     }
 
     /// The most tokens that it may take as sent now.
-    pub fn ceiling(&self) -> u32 {
-        *self.ceiling.get_or_init(|| self.message.as_ref().map_or(0, message_ceiling))
+    pub fn upper_bound(&self) -> u32 {
+        *self.upper_bound.get_or_init(|| self.message.as_ref().map_or(0, Countable::upper_bound))
+    }
+
+    /// The id of the call that this is, or that it answers.
+    pub fn call_id(&self) -> Option<&Arc<str>> {
+        match &*self.item {
+            Item::ToolCall(call) => Some(&call.id),
+            Item::ToolResult(result) => Some(&result.call_id),
+            _ => None,
+        }
     }
 
     /// Tokens in full form.
@@ -124,7 +134,7 @@ impl Entry {
             return None;
         }
         let message = forms::shortened(self.id, &self.item, form)?;
-        let tokens = message_tokens(&message);
+        let tokens = message.estimated();
         (tokens < self.tokens).then_some(tokens)
     }
 
@@ -136,7 +146,7 @@ impl Entry {
         self.message = match (form, text) {
             (FormName::Gone, _) => None,
             (FormName::Full, _) => Some(forms::full(&self.item)),
-            (_, Some(text)) => Some(forms::spelled(&self.item, form, text)),
+            (_, Some(text)) => Some(forms::with_text(&self.item, form, text)),
             (_, None) => match forms::shortened(self.id, &self.item, form) {
                 Some(message) => Some(message),
                 None => return false,
@@ -144,12 +154,27 @@ impl Entry {
         };
         self.form = form;
         self.fingerprint = OnceLock::new();
-        self.ceiling = OnceLock::new();
+        self.upper_bound = OnceLock::new();
         (self.tokens, self.counted) = match &self.message {
             None => (0, false),
             Some(_) if form == FormName::Full => (self.full_tokens, self.full_counted),
-            Some(message) => (message_tokens(message), false),
+            Some(message) => (message.estimated(), false),
         };
         true
     }
+}
+
+/// Tokens of these entries as sent now.
+pub fn tokens_of(entries: &[Entry]) -> u64 {
+    entries.iter().map(|entry| u64::from(entry.tokens())).sum()
+}
+
+/// The most tokens that these entries may take as sent now.
+pub fn upper_bound_of(entries: &[Entry]) -> u64 {
+    entries.iter().map(|entry| u64::from(entry.upper_bound())).sum()
+}
+
+/// The ids of calls that are pinned, or whose result is: the two stay together.
+pub fn pinned_calls(entries: &[Entry]) -> HashSet<Arc<str>> {
+    entries.iter().filter(|entry| entry.pinned).filter_map(|entry| entry.call_id().cloned()).collect()
 }

@@ -12,10 +12,10 @@ use super::manager::HistoryManager;
 use super::references;
 use crate::config::settings::Profile;
 use crate::context::compaction::batch::Batch;
-use crate::context::compaction::profile::Thresholds;
+use crate::context::compaction::thresholds::Thresholds;
 use crate::context::compaction::working_set;
 use crate::context::compress::filters::apply::{self, OutputKind};
-use crate::context::tokens::estimate;
+use crate::context::tokens::estimate::{MESSAGE_OVERHEAD, estimate};
 use crate::model::item::{Item, ItemId, ToolResult};
 use crate::session::record::FormName;
 
@@ -46,7 +46,7 @@ pub fn on_arrival(history: &HistoryManager, profile: Profile, window: u64) -> Op
         };
         apply::apply(entry.id, entry.text(), OutputKind { command, max_tokens })
     })?;
-    (estimate::estimate(&text) + estimate::MESSAGE_OVERHEAD < entry.tokens()).then(|| {
+    (estimate(&text) + MESSAGE_OVERHEAD < entry.tokens()).then(|| {
         Batch::with_texts(vec![(entry.id, Arc::from(text))], FormName::Filtered, "filtered on arrival")
     })
 }
@@ -148,6 +148,6 @@ fn changed(id: ItemId, base: &Entry, now: &str) -> Option<String> {
     for hunk in diff.unified_diff().context_radius(2).iter_hunks() {
         hunks.push_str(&hunk.to_string());
     }
-    let small = f64::from(estimate::estimate(&hunks)) < f64::from(estimate::estimate(now)) * DIFF_SHARE;
+    let small = f64::from(estimate(&hunks)) < f64::from(estimate(now)) * DIFF_SHARE;
     small.then(|| references::changes(base.id, id, &hunks))
 }

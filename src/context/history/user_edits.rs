@@ -9,7 +9,7 @@ use super::manager::HistoryManager;
 use crate::base::text;
 use crate::context::compaction::batch::Batch;
 use crate::context::compress::tool_result;
-use crate::context::tokens::estimate;
+use crate::context::tokens::estimate::estimate;
 use crate::model::item::{Item, ItemId};
 use crate::protocol::ledger::ContextEdit;
 use crate::session::record::FormName;
@@ -88,10 +88,10 @@ fn dropped(entry: &Entry) -> Result<UserEditPlan, String> {
         (Item::ToolCall(_), _) => (FormName::Pointer, serde_json::json!({ "left_out": recall }).to_string()),
         (Item::ToolResult(result), _) => (FormName::Pointer, tool_result::pointer(id, result)),
     };
-    if entry.text() == line || estimate::estimate(&line) >= estimate::estimate(entry.text()) {
+    if entry.text() == line || estimate(&line) >= estimate(entry.text()) {
         return Err(format!("{id} is already as small as the line that would stand for it."));
     }
-    let saved = estimate::estimate(entry.text()) - estimate::estimate(&line);
+    let saved = estimate(entry.text()) - estimate(&line);
     Ok(UserEditPlan {
         batch: Some(Batch::with_texts(vec![(id, Arc::from(line))], form, "drop: by the user")),
         pin: entry.pinned.then(|| (vec![id], false)),

@@ -103,7 +103,7 @@ fn of_part(records: &[Record], name: &str) -> Result<ItemHistory, String> {
     let (layer, origin, pick): (LayerId, &str, Pick) = match name {
         "system" => (LayerId::System, "system prompt of the program", |frame| frame.system.is_some()),
         "tool" => (LayerId::System, "schemas of the tools", |frame| frame.tools.is_some()),
-        "rules" => (LayerId::Law, "rules files of the project", |frame| frame.law.is_some()),
+        "rules" => (LayerId::Rules, "rules files of the project", |frame| frame.law.is_some()),
         "todo" => {
             (LayerId::Todo, "recap of the todo list, made anew at each step", |frame| frame.recap.is_some())
         }

@@ -9,8 +9,8 @@ use crate::context::builder::{self, Built};
 use crate::context::history::manager::HistoryManager;
 use crate::context::layer::LayerInputs;
 use crate::context::prefix::Prefix;
-use crate::context::tokens::estimate::Calibration;
-use crate::context::tokens::request_size;
+use crate::context::tokens::calibration::Calibration;
+use crate::context::tokens::request_size::Countable;
 use crate::context::tokens::tokenizer::Encoding;
 use crate::model::item::ItemId;
 use crate::protocol::ledger::LedgerView;
@@ -105,12 +105,12 @@ impl SessionReplay {
         let mut parts = self.prefix.parts().clone();
         let mut history = self.history.clone();
         if let Some(encoding) = self.encoding() {
-            history.refine(|_, message| request_size::exact_message(message, encoding));
-            parts.schemas.refine(|_, specs| request_size::exact_schemas(specs, encoding));
+            history.refine(|_, message| message.exact(encoding));
+            parts.schemas.refine(|_, specs| specs.exact(encoding));
             for part in
-                [Some(&mut parts.system), parts.law.as_mut(), parts.recap.as_mut()].into_iter().flatten()
+                [Some(&mut parts.system), parts.rules.as_mut(), parts.recap.as_mut()].into_iter().flatten()
             {
-                part.refine(|_, text| request_size::exact_block(text, encoding));
+                part.refine(|_, text| text.exact(encoding));
             }
         }
         let built = builder::build(&LayerInputs { parts: &parts, history: &history });

@@ -14,7 +14,7 @@ use crate::base::text;
 use crate::config::prompts;
 use crate::context::compress::tool_result;
 use crate::context::history::entry::Entry;
-use crate::context::tokens::estimate;
+use crate::context::tokens::estimate::estimate;
 use crate::model::item::{Item, Summary};
 use crate::model::request::{Block, Message, Params, Request};
 use crate::model::stream::StreamEvent;
@@ -64,7 +64,7 @@ impl SummaryCompressor {
                 let newest = state.levels.len();
                 state.levels.push(clean);
                 let whole = finish(self.window_tokens, state.clone());
-                if u64::from(estimate::estimate(&whole.text)) < before {
+                if u64::from(estimate(&whole.text)) < before {
                     return SummaryOutcome { summary: whole, fallback: None, struck, usage };
                 }
                 state.levels.truncate(newest);
@@ -148,7 +148,7 @@ fn judged(said: String, before: u64) -> Result<String, String> {
         Err("the model's summary is empty".to_owned())
     } else if !headings.map(str::to_lowercase).any(|heading| lower.contains(&heading)) {
         Err("the model's answer is no summary".to_owned())
-    } else if u64::from(estimate::estimate(&said)) >= before {
+    } else if u64::from(estimate(&said)) >= before {
         Err("the model's summary is longer than what it sums up".to_owned())
     } else {
         Ok(said)

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::base::text;
-use crate::context::tokens::estimate;
+use crate::context::tokens::estimate::estimate;
 use crate::model::envelope::Status;
 use crate::model::item::{Item, ItemId, ToolResult};
 
@@ -175,7 +175,7 @@ impl StateBlock {
         let mut rendered = String::new();
         for cut in &CUTS {
             rendered = self.render_cut(cut);
-            if u64::from(estimate::estimate(&rendered)) <= max_tokens {
+            if u64::from(estimate(&rendered)) <= max_tokens {
                 break;
             }
         }

@@ -2,13 +2,13 @@
 
 use std::collections::HashSet;
 
-use super::cap;
+use super::head_tail;
 use super::json_shape;
 use super::repeats;
 use super::runner;
 use super::terminal;
-use crate::context::compress::identifier_index;
-use crate::context::tokens::estimate;
+use crate::context::compress::identifiers;
+use crate::context::tokens::estimate::estimate;
 use crate::model::item::ItemId;
 
 /// The index of names in what a cap left out takes up to one part in so many of the cap.
@@ -38,15 +38,14 @@ pub fn apply(id: ItemId, text: &str, kind: OutputKind) -> Option<String> {
             cut = true;
         }
     }
-    if estimate::estimate(&out) > kind.max_tokens {
+    if estimate(&out) > kind.max_tokens {
         if let Some(shorter) = json_shape::outline(&out) {
             out = shorter;
             cut = true;
         }
-        if let Some(mut shorter) = cap::head_tail(&out, kind.max_tokens) {
+        if let Some(mut shorter) = head_tail::head_tail(&out, kind.max_tokens) {
             let budget = u64::from(kind.max_tokens / NAMES_PART);
-            let names =
-                identifier_index::names([out.as_str()].into_iter(), &shorter, &HashSet::new(), budget);
+            let names = identifiers::index([out.as_str()].into_iter(), &shorter, &HashSet::new(), budget);
             if !names.is_empty() {
                 shorter.push_str("\n[names in what is left out: ");
                 shorter.push_str(&names);
@@ -81,6 +80,6 @@ mod tests {
         let short =
             apply(ItemId(7), &text, OutputKind { command: false, max_tokens: 200 }).unwrap_or_default();
         assert!(short.contains("Recall {\"id\":7}"), "{short}");
-        assert!(estimate::estimate(&short) < 300, "{short}");
+        assert!(estimate(&short) < 300, "{short}");
     }
 }

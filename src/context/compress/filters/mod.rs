@@ -2,9 +2,9 @@
 //! the prompt cache, and they are near-lossless: noise and repetition go, errors and places stay.
 
 pub mod apply;
-pub mod cap;
+pub mod error_lines;
+pub mod head_tail;
 pub mod json_shape;
 pub mod repeats;
 pub mod runner;
-pub mod signs;
 pub mod terminal;

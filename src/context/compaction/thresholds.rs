@@ -30,8 +30,8 @@ pub struct Thresholds {
     pub fold_turns: usize,
     /// Steps older than this are folded even inside the running turn.
     pub fold_steps: u64,
-    /// Characters that a digest keeps of each thing the agent said.
-    pub said_chars: usize,
+    /// Characters that a digest keeps of each of the agent's messages.
+    pub words_chars: usize,
     /// Above this size a batch is made whether or not it pays, and it lands under the second.
     pub soft_cap: u64,
     pub landing: u64,
@@ -52,7 +52,7 @@ const ECO: Thresholds = Thresholds {
     args_after: 15,
     fold_turns: 2,
     fold_steps: 40,
-    said_chars: 600,
+    words_chars: 600,
     soft_cap: 52_000,
     landing: 36_000,
 };
@@ -72,7 +72,7 @@ const DEFAULT: Thresholds = Thresholds {
     args_after: 25,
     fold_turns: 4,
     fold_steps: 60,
-    said_chars: 1000,
+    words_chars: 1000,
     soft_cap: 60_000,
     landing: 48_000,
 };
@@ -92,7 +92,7 @@ const HIGH: Thresholds = Thresholds {
     args_after: 200,
     fold_turns: 16,
     fold_steps: 200,
-    said_chars: 8000,
+    words_chars: 8000,
     soft_cap: 82_000,
     landing: 74_000,
 };
@@ -130,7 +130,7 @@ impl Thresholds {
             args_after: self.args_after / 2,
             fold_turns: self.fold_turns.saturating_sub(1),
             fold_steps: (self.fold_steps / 2).max(4),
-            said_chars: (self.said_chars * 2 / 3).max(160),
+            words_chars: (self.words_chars * 2 / 3).max(160),
             ..self
         }
     }
