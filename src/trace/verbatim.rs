@@ -36,14 +36,14 @@ impl Need {
 
 /// For each request, what the calls of its answer used of earlier text. Each thing counts where a call uses it first: from
 /// then on it stands in the agent's own words too, and counting it again would only flatter every policy alike.
-pub fn needs(beats: &[ReplayEvent]) -> Vec<Vec<Need>> {
+pub fn needs(events: &[ReplayEvent]) -> Vec<Vec<Need>> {
     let mut all: Vec<Vec<Need>> = Vec::new();
     let mut earlier = View::default();
     let mut counted: HashSet<Need> = HashSet::new();
     // What the present answer says becomes earlier text only with the next request.
     let mut fresh: Vec<String> = Vec::new();
-    for beat in beats {
-        match beat {
+    for event in events {
+        match event {
             ReplayEvent::Request { .. } => {
                 fresh.drain(..).for_each(|text| earlier.add_text(&text));
                 all.push(Vec::new());

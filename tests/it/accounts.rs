@@ -211,7 +211,7 @@ async fn the_ledger_is_shown_and_edits_wait_while_a_turn_runs() {
     assert!(after.form == "pointer" && after.tokens * 10 < before.tokens, "{after:?}");
     agent.end().await;
     let refused =
-        |event: &Event| matches!(event, Event::Notice { text, .. } if text.contains("never dropped"));
+        |event: &Event| matches!(event, Event::Notice { text, .. } if text.contains("can't be dropped"));
     assert!(agent.seen.iter().any(refused));
     let last = &server.requests()[2];
     assert!(last.raw.contains("result left out") && last.raw.contains("work"), "{}", last.raw);

@@ -97,7 +97,7 @@ fn work(conversation: &mut Conversation, tool: &str, envelope: Envelope) {
 }
 
 fn facts(conversation: &Conversation) -> StateBlock {
-    StateBlock::gather_numbered(conversation.history.entries().iter().map(|entry| (entry.id, &*entry.item)))
+    StateBlock::gather(conversation.history.entries().iter().map(|entry| (entry.id, &*entry.item)))
 }
 
 proptest! {

@@ -113,7 +113,7 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-fn beats(ops: Vec<Op>) -> Vec<ReplayEvent> {
+fn events(ops: Vec<Op>) -> Vec<ReplayEvent> {
     let item = |item: Item| ReplayEvent::Item(Arc::new(item));
     let mut out = vec![item(Item::User(UserMessage::new("begin")))];
     let (mut n, mut ts, mut number) = (0, 0.0, 0);
@@ -176,7 +176,7 @@ proptest! {
     ) {
         let settings = ContextSettings::for_window(window, Origin::User);
         let mut counter = Counter::default();
-        simulate::play(&beats(ops), Policy::Ours(profile), &settings, |n, _, messages| {
+        simulate::play(&events(ops), Policy::Ours(profile), &settings, |n, _, messages| {
             check_sound(messages);
             let size = counter.messages(messages) as u64;
             let room = window - settings.output_reserve_tokens.min(window / 8);

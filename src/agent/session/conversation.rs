@@ -208,7 +208,7 @@ impl Conversation {
         if let Some(frame) = parts.since(self.prefix.parts()) {
             self.write(&Record::Frame(frame))?;
         }
-        let sent = self.prefix.account(built);
+        let sent = self.prefix.sent_record(built);
         self.write(&Record::Sent(sent))
     }
 
@@ -388,7 +388,7 @@ impl Conversation {
             log.append(&model)?;
         }
         log.append(record)?;
-        self.prefix.take(record);
+        self.prefix.apply(record);
         Ok(())
     }
 }

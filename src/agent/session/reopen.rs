@@ -42,7 +42,7 @@ impl Conversation {
         let mut notices = Vec::new();
         let mut logbook = SessionReplay::default();
         for record in &read.records {
-            if !logbook.take(record) {
+            if !logbook.apply(record) {
                 continue;
             }
             match record {
@@ -64,7 +64,7 @@ impl Conversation {
                 Record::Model { provider, model } => chosen_model = Some((provider.clone(), model.clone())),
                 Record::Request(request) => {
                     conversation.take_request(request);
-                    conversation.note_report(logbook.cut_to.take());
+                    conversation.note_report(logbook.truncated_to.take());
                 }
                 Record::Beside { model, usage, .. } => conversation.add_usage(model, usage),
                 Record::TurnEnd { .. } => conversation.turns += 1,

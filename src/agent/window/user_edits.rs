@@ -49,7 +49,7 @@ impl Core {
         if let Some((ids, pinned)) = &plan.pin {
             self.conversation.pin(ids, *pinned)?;
         }
-        notice(events, Level::Info, plan.said);
+        notice(events, Level::Info, plan.message);
         Ok(true)
     }
 

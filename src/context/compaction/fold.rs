@@ -3,7 +3,7 @@
 //! be folded: the work of finished turns that lie far enough back, and old steps of the running turn. What the user wrote
 //! and a turn's closing answer are never part of one, and no call is parted from its result. Pure.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::ops::Range;
 
 use serde_json::Value;
@@ -35,58 +35,44 @@ pub fn foldable(history: &HistoryManager, limits: &Thresholds) -> Vec<FoldRange>
         // The running turn and the `fold_turns` before it keep their steps, unless these are old.
         let later = rounds.len() - 1 - number;
         let finished_long_ago = later > limits.fold_turns;
-        let closing = if later > 0 { closing_answer(entries, round) } else { round.end };
-        let mut start = None;
-        let mut open = 0usize;
-        // Behind which entry the run may end: no call there waits for its result.
-        let mut end = round.start;
-        for index in round.start..round.end {
-            let entry = &entries[index];
-            let stays = matches!(&*entry.item, Item::User(_) | Item::Summary(_))
-                || matches!(entry.form(), FormName::Folded | FormName::Gone)
-                || index >= closing
-                || !(finished_long_ago || now.saturating_sub(entry.arrived_at) >= limits.fold_steps);
-            if stays {
-                push(&mut found, entries, start.take(), end, now, limits);
-                open = 0;
-                if index >= closing {
-                    break;
-                }
-                continue;
-            }
-            start.get_or_insert(index);
-            match &*entry.item {
-                Item::ToolCall(_) => open += 1,
-                Item::ToolResult(_) => open = open.saturating_sub(1),
-                _ => {}
-            }
-            if open == 0 {
-                end = index + 1;
+        let end = if later > 0 { closing_answer(entries, round) } else { round.end };
+        let folds = |index: &usize| {
+            let entry = &entries[*index];
+            !matches!(&*entry.item, Item::User(_) | Item::Summary(_))
+                && !matches!(entry.form(), FormName::Folded | FormName::Gone)
+                && (finished_long_ago || now.saturating_sub(entry.arrived_at) >= limits.fold_steps)
+        };
+        let indices: Vec<usize> = (round.start..end).filter(folds).collect();
+        for run in indices.chunk_by(|a, b| a + 1 == *b) {
+            let range = complete(entries, run[0]..run[0] + run.len());
+            let part = &entries[range.clone()];
+            if part.iter().any(|entry| matches!(&*entry.item, Item::ToolResult(_))) {
+                let age = now.saturating_sub(part[part.len() - 1].arrived_at);
+                found.push(FoldRange { range, overdue: age.saturating_sub(limits.fresh) });
             }
         }
-        push(&mut found, entries, start, end, now, limits);
     }
     found
 }
 
-fn push(
-    found: &mut Vec<FoldRange>,
-    entries: &[Entry],
-    start: Option<usize>,
-    end: usize,
-    now: u64,
-    limits: &Thresholds,
-) {
-    let Some(start) = start else { return };
-    let works = |entry: &Entry| matches!(&*entry.item, Item::ToolResult(_));
-    if end <= start || !entries[start..end].iter().any(works) {
-        return;
+/// `run` without what follows the last entry behind which no call waits for its result.
+fn complete(entries: &[Entry], run: Range<usize>) -> Range<usize> {
+    let mut open = 0usize;
+    let mut end = run.start;
+    for index in run.clone() {
+        match &*entries[index].item {
+            Item::ToolCall(_) => open += 1,
+            Item::ToolResult(_) => open = open.saturating_sub(1),
+            _ => {}
+        }
+        if open == 0 {
+            end = index + 1;
+        }
     }
-    let age = now.saturating_sub(entries[end - 1].arrived_at);
-    found.push(FoldRange { range: start..end, overdue: age.saturating_sub(limits.fresh) });
+    run.start..end
 }
 
-/// Index of the last thing the agent said in a round, if nothing was called behind it; else the round's end.
+/// Index of a round's last assistant message, if nothing was called behind it; else the round's end.
 fn closing_answer(entries: &[Entry], round: &Range<usize>) -> usize {
     let mut at = round.end;
     while at > round.start && matches!(&*entries[at - 1].item, Item::Assistant { .. }) {
@@ -117,16 +103,17 @@ pub fn names_budget(part: &[Entry], limits: &Thresholds) -> u64 {
 /// Characters kept of one command.
 const COMMAND_CHARS: usize = 160;
 
-/// The digest of `entries`. `used` are the names used since: they stand in later words anyway; `said_chars` is kept of each thing the agent said.
-pub fn digest(entries: &[Entry], used: &HashSet<&str>, said_chars: usize, names_tokens: u64) -> String {
-    let mut said: Vec<String> = Vec::new();
-    let mut files: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-    let mut order: Vec<&str> = Vec::new();
+/// The digest of `entries`. `used` are the names used since: they stand in later words anyway; `words_chars` is kept of
+/// each of the agent's messages.
+pub fn digest(entries: &[Entry], used: &HashSet<&str>, words_chars: usize, names_tokens: u64) -> String {
+    let mut out = String::new();
+    let mut files: Vec<(&str, Vec<String>)> = Vec::new();
     let mut ran: Vec<String> = Vec::new();
     for entry in entries {
         match &*entry.item {
             Item::Assistant { text: words } => {
-                said.push(text::elide(words.trim(), said_chars));
+                out.push_str(&text::elide(words.trim(), words_chars));
+                out.push('\n');
             }
             Item::ToolResult(result) => {
                 let data = &result.envelope.data;
@@ -136,54 +123,39 @@ pub fn digest(entries: &[Entry], used: &HashSet<&str>, said_chars: usize, names_
                     (_, Status::Error) => " failed".to_owned(),
                     _ => String::new(),
                 };
-                let id = entry.id;
+                let (id, tool) = (entry.id, &result.tool);
                 match (get("path"), get("command"), get("pattern")) {
-                    (_, _, Some(pattern)) => {
-                        let place = get("path").map(|path| format!(" in {path}")).unwrap_or_default();
-                        ran.push(format!(
-                            "{id} {} {}{place}{failed}",
-                            result.tool,
-                            text::one_line(pattern, COMMAND_CHARS)
-                        ));
+                    (path, _, Some(pattern)) => {
+                        let place = path.map(|path| format!(" in {path}")).unwrap_or_default();
+                        let pattern = text::one_line(pattern, COMMAND_CHARS);
+                        ran.push(format!("{id} {tool} {pattern}{place}{failed}"));
                     }
                     (Some(path), ..) => {
-                        let done = files.entry(path).or_insert_with(|| {
-                            order.push(path);
-                            Vec::new()
-                        });
-                        let verb = match &*result.tool {
+                        let verb = match &**tool {
                             "Read" => "read",
                             "Write" => "written",
                             _ => "edited",
                         };
-                        done.push(format!("{verb} {id}{failed}"));
+                        let done = format!("{verb} {id}{failed}");
+                        match files.iter_mut().find(|(known, _)| *known == path) {
+                            Some((_, all)) => all.push(done),
+                            None => files.push((path, vec![done])),
+                        }
                     }
                     (None, Some(command), None) => {
                         ran.push(format!("{id} `{}`{failed}", text::one_line(command, COMMAND_CHARS)));
                     }
-                    _ => ran.push(format!("{id} {}{failed}", result.tool)),
+                    _ => ran.push(format!("{id} {tool}{failed}")),
                 }
             }
             _ => {}
         }
     }
-    let mut out = String::new();
-    for words in said {
-        out.push_str(&words);
-        out.push('\n');
-    }
     out.push_str("[Earlier steps, folded; Recall {\"id\":n} opens #n]\n");
-    if !order.is_empty() {
-        out.push_str("files:\n");
-        for path in order {
-            let done = files.get(path).map(|done| done.join(", ")).unwrap_or_default();
-            out.push_str(&format!("  {path}: {done}\n"));
-        }
-    }
-    if !ran.is_empty() {
-        out.push_str("ran:\n");
-        for line in ran {
-            out.push_str(&format!("  {line}\n"));
+    let files = files.iter().map(|(path, done)| format!("{path}: {}", done.join(", ")));
+    for (heading, lines) in [("files:", files.collect()), ("ran:", ran)] {
+        if !lines.is_empty() {
+            out.push_str(&format!("{heading}\n  {}\n", lines.join("\n  ")));
         }
     }
     let sources = entries.iter().map(|entry| match &*entry.item {

@@ -268,13 +268,9 @@ impl HistoryManager {
     }
 
     /// Pins or unpins an item: a pinned one keeps its form through compaction.
-    pub fn pin(&mut self, id: ItemId, pinned: bool) -> bool {
-        match self.position(id) {
-            Some(index) => {
-                self.entries[index].pinned = pinned;
-                true
-            }
-            None => false,
+    pub fn pin(&mut self, id: ItemId, pinned: bool) {
+        if let Some(index) = self.position(id) {
+            self.entries[index].pinned = pinned;
         }
     }
 
