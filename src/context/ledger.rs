@@ -1,8 +1,6 @@
 //! The account of one request: a row for everything in it, whose sum is the request's size. Rows are cheap; where a row
 //! came from is looked up only when the ledger is shown.
 
-use serde_json::Value;
-
 use super::parts::FixedPart;
 use crate::base::text;
 use crate::config::settings::ContextSettings;
@@ -150,15 +148,12 @@ impl Ledger {
 pub fn origin(item: &Item) -> String {
     match item {
         Item::User(message) => format!("user: {}", text::one_line(&message.text, ORIGIN_CHARS)),
-        Item::Assistant { text: said } => format!("assistant: {}", text::one_line(said, ORIGIN_CHARS)),
+        Item::Assistant { text: words } => format!("assistant: {}", text::one_line(words, ORIGIN_CHARS)),
         Item::Reasoning(_) => "reasoning".to_owned(),
         Item::ToolCall(call) => format!("call {} {}", call.name, text::one_line(&call.args, ORIGIN_CHARS)),
         Item::ToolResult(result) => {
             let data = &result.envelope.data;
-            let subject = ["path", "command", "pattern", "query"]
-                .iter()
-                .find_map(|key| data.get(*key).and_then(Value::as_str))
-                .unwrap_or_default();
+            let subject = result.subject().unwrap_or_default();
             let range = match (data.get("start_line"), data.get("end_line")) {
                 (Some(start), Some(end)) => format!(":{start}-{end}"),
                 _ => String::new(),

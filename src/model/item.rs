@@ -71,6 +71,14 @@ pub struct ToolResult {
     pub envelope: Envelope,
 }
 
+impl ToolResult {
+    /// What the call was about: its path, command, pattern or query.
+    pub fn subject(&self) -> Option<&str> {
+        let data = &self.envelope.data;
+        ["path", "command", "pattern", "query"].iter().find_map(|key| data.get(*key)?.as_str())
+    }
+}
+
 /// What replaced older rounds: the archived history, and the facts that no model had to write.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {

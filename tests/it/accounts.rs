@@ -142,7 +142,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_ledger_adds_up_to_what_is_sent(
+    fn ledger_sum_is_the_request_size(
         things in proptest::collection::vec((thing(), form()), 0..40),
         archive in proptest::option::of(0usize..40),
         rules in any::<bool>(),
@@ -178,7 +178,7 @@ proptest! {
 }
 
 #[tokio::test]
-async fn the_ledger_is_shown_and_edits_wait_while_a_turn_runs() {
+async fn ledger_and_edits_during_a_turn() {
     let place = Workplace::new();
     place.file("a.txt", passage(1, 200));
     let wait = "until test -e go; do sleep 0.01; done";

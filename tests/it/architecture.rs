@@ -274,7 +274,7 @@ fn front_ends_and_context_know_no_agent() {
             }
             Some("context") => &["tool/", "agent/"],
             Some("tool") => &["agent/", "tui/", "exec/"],
-            Some("agent") => &["tui/", "exec/", "cli/"],
+            Some("agent") => &["tui/", "exec/", "cli/", "trace/"],
             _ => continue,
         };
         for import in &source.imports {

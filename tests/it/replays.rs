@@ -43,7 +43,7 @@ fn session(place: &Workplace) -> FakeServer {
 }
 
 #[test]
-fn a_replay_gives_the_bytes_that_were_sent_and_needs_nothing_but_the_log() {
+fn replay_is_byte_exact() {
     let place = place();
     let server = session(&place);
     let log = place.log();
@@ -70,7 +70,7 @@ fn a_replay_gives_the_bytes_that_were_sent_and_needs_nothing_but_the_log() {
 }
 
 #[test]
-fn a_changed_log_is_found_out_and_an_old_one_is_still_read() {
+fn replay_of_changed_and_old_logs() {
     let place = place();
     drop(session(&place));
     let text = fs::read_to_string(place.log()).unwrap();
@@ -109,7 +109,7 @@ fn a_changed_log_is_found_out_and_an_old_one_is_still_read() {
 }
 
 #[test]
-fn the_ledger_and_the_story_of_an_item_are_printed() {
+fn context_command_output() {
     let place = place();
     drop(session(&place));
     let ledger = place.command(&["context", "--json"]).output().unwrap();
@@ -129,7 +129,7 @@ fn the_ledger_and_the_story_of_an_item_are_printed() {
 }
 
 #[test]
-fn a_session_goes_on_with_the_model_that_was_chosen_in_it() {
+fn resume_keeps_the_chosen_model() {
     let place = place();
     let server = FakeServer::start((0..3).map(|n| answer().text(&format!("Answer {n}.")).into()).collect());
     let config = format!("provider = \"openai\"\nbase_url = \"{}\"\nmodel = \"first\"\n", server.base_url());

@@ -110,10 +110,10 @@ impl Conversation {
     ///
     /// # Errors
     /// When the log cannot be written.
-    pub fn adopt(&mut self, batch: &Batch) -> Result<u64, LogError> {
+    pub fn adopt(&mut self, batch: &Batch) -> Result<(), LogError> {
         let batch = self.history.with_texts(batch);
         if batch.items.is_empty() {
-            return Ok(0);
+            return Ok(());
         }
         self.write(&Record::Forms {
             items: batch.items.clone(),
@@ -122,7 +122,8 @@ impl Conversation {
             texts: batch.texts.clone(),
         })?;
         self.last_reported = None;
-        Ok(self.history.adopt(&batch))
+        self.history.adopt(&batch);
+        Ok(())
     }
 
     /// Replaces everything before `before` by the summary.

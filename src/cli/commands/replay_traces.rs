@@ -84,7 +84,7 @@ pub fn run(cli: &Cli, args: &ReplayArgs) -> Result<(), Failure> {
             let mut meter = Meter::new(&needs, args.window);
             let mut failed = None;
             simulate::play(&events, row.policy, &settings, |n, ts, messages| {
-                let sent = meter.take(n, ts, messages);
+                let sent = meter.record(n, ts, messages);
                 if let Some(out) = &mut dump {
                     let messages: Vec<&Value> = sent.iter().map(|sent| &sent.value).collect();
                     if let Err(error) = writeln!(out, "{}", json!({"n": n, "messages": messages})) {
@@ -104,7 +104,7 @@ pub fn run(cli: &Cli, args: &ReplayArgs) -> Result<(), Failure> {
         raw_cost += raw.unwrap_or_else(|| {
             let mut meter = Meter::new(&[], args.window);
             simulate::play(&events, Policy::Raw, &settings, |n, ts, messages| {
-                meter.take(n, ts, messages);
+                meter.record(n, ts, messages);
             });
             meter.finish().cost(settings.cached_price)
         });

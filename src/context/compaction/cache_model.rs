@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn no_rewrite_before_the_carried_cost_reaches_the_break() {
+    fn no_rewrite_before_it_is_paid_for() {
         let fresh = |overdue| [Candidate { now: 9_000, then: 500, overdue }, stays(200)];
         assert_eq!(cut(&fresh(0), WARM), None);
         assert_eq!(cut(&fresh(1), WARM), Some(0));

@@ -67,8 +67,9 @@ fn due_batches(history: &HistoryManager, situation: &Situation<'_>) -> Vec<Batch
     if settings.window_tokens < NARROW_WINDOW_TOKENS {
         limits.landing = limits.landing.min(limits.soft_cap / 2);
     }
+    let tokens = history.tokens();
     let size = |saved: u64| {
-        ((situation.fixed_tokens + history.tokens().saturating_sub(saved)) as f64 * situation.scale) as u64
+        ((situation.fixed_tokens + tokens.saturating_sub(saved)) as f64 * situation.scale) as u64
     };
     let plan = RewritePlan::of(history, &limits);
     let prices = Prices {

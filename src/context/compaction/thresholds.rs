@@ -1,12 +1,12 @@
-//! What `eco`, `default` and `high` mean: one row of thresholds each. They differ in how much of the past stays word for
-//! word, not in the rules. Found on recorded sessions with `mycode replay --trace` (`shared/CONTEXT.md` has the findings).
+//! What `eco`, `default` and `high` mean: thresholds. They differ in how much of the past stays word for word, not in the
+//! rules. Found on recorded sessions with `mycode replay --trace` (`shared/CONTEXT.md` has the findings).
 
 use crate::config::settings::Profile;
 
 /// The thresholds of one profile. Ages are in requests, sizes in estimated tokens.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Thresholds {
-    /// The largest command output, file view, search result and other result that is taken up whole.
+    /// The largest command output, file view, search result and other result that is sent whole.
     pub run_tokens: u32,
     pub view_tokens: u32,
     pub search_tokens: u32,
@@ -37,84 +37,36 @@ pub struct Thresholds {
     pub landing: u64,
 }
 
-const ECO: Thresholds = Thresholds {
-    run_tokens: 4_000,
-    view_tokens: 12_000,
-    search_tokens: 3_000,
-    other_tokens: 4_000,
-    fresh: 5,
-    set_requests: 15,
-    set_tokens: 24_000,
-    mask_share: 0.2,
-    mask_from_tokens: 120,
-    mask_after: 20,
-    names_share: 0.2,
-    args_after: 15,
-    fold_turns: 2,
-    fold_steps: 40,
-    words_chars: 600,
-    soft_cap: 52_000,
-    landing: 36_000,
-};
-
-const DEFAULT: Thresholds = Thresholds {
-    run_tokens: 6_000,
-    view_tokens: 16_000,
-    search_tokens: 5_000,
-    other_tokens: 6_000,
-    fresh: 5,
-    set_requests: 15,
-    set_tokens: 24_000,
-    mask_share: 0.35,
-    mask_from_tokens: 150,
-    mask_after: 50,
-    names_share: 0.25,
-    args_after: 25,
-    fold_turns: 4,
-    fold_steps: 60,
-    words_chars: 1000,
-    soft_cap: 60_000,
-    landing: 48_000,
-};
-
-const HIGH: Thresholds = Thresholds {
-    run_tokens: 16_000,
-    view_tokens: 32_000,
-    search_tokens: 16_000,
-    other_tokens: 16_000,
-    fresh: 15,
-    set_requests: 25,
-    set_tokens: 32_000,
-    mask_share: 0.35,
-    mask_from_tokens: 250,
-    mask_after: 150,
-    names_share: 0.7,
-    args_after: 200,
-    fold_turns: 16,
-    fold_steps: 200,
-    words_chars: 8000,
-    soft_cap: 82_000,
-    landing: 74_000,
-};
-
 impl Thresholds {
     /// The thresholds of `profile` in a window of `window` tokens: in a small one the sizes shrink with it.
     pub fn of(profile: Profile, window: u64) -> Self {
-        let row = match profile {
-            Profile::Eco => ECO,
-            Profile::Default => DEFAULT,
-            Profile::High => HIGH,
+        let column = match profile {
+            Profile::Eco => 0,
+            Profile::Default => 1,
+            Profile::High => 2,
         };
-        let small = |tokens: u32, share: u64| tokens.min(u32::try_from(window / share).unwrap_or(u32::MAX));
+        let small = |tokens: [u32; 3], share: u64| {
+            tokens[column].min(u32::try_from(window / share).unwrap_or(u32::MAX))
+        };
+        // Each as eco, default, high.
         Self {
-            run_tokens: small(row.run_tokens, 8),
-            view_tokens: small(row.view_tokens, 6),
-            search_tokens: small(row.search_tokens, 8),
-            other_tokens: small(row.other_tokens, 8),
-            set_tokens: row.set_tokens.min(window / 4),
-            soft_cap: row.soft_cap.min(window * 7 / 10),
-            landing: row.landing.min(window * 4 / 10),
-            ..row
+            run_tokens: small([4_000, 6_000, 16_000], 8),
+            view_tokens: small([12_000, 16_000, 32_000], 6),
+            search_tokens: small([3_000, 5_000, 16_000], 8),
+            other_tokens: small([4_000, 6_000, 16_000], 8),
+            fresh: [5, 5, 15][column],
+            set_requests: [15, 15, 25][column],
+            set_tokens: [24_000, 24_000, 32_000][column].min(window / 4),
+            mask_share: [0.2, 0.35, 0.35][column],
+            mask_from_tokens: [120, 150, 250][column],
+            mask_after: [20, 50, 150][column],
+            names_share: [0.2, 0.25, 0.7][column],
+            args_after: [15, 25, 200][column],
+            fold_turns: [2, 4, 16][column],
+            fold_steps: [40, 60, 200][column],
+            words_chars: [600, 1_000, 8_000][column],
+            soft_cap: [52_000, 60_000, 82_000][column].min(window * 7 / 10),
+            landing: [36_000, 48_000, 74_000][column].min(window * 4 / 10),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Smaller forms of what happened: of one result, of one item, of many rounds.
+//! Smaller texts for one item: filtered on arrival, compressed, masked, or a pointer. Pure.
 
 pub mod cut;
 pub mod filters;

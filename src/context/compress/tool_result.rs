@@ -61,12 +61,8 @@ pub fn compress(id: ItemId, result: &ToolResult) -> Option<String> {
 
 /// The line that stands for a result of which nothing but its existence is kept.
 pub fn pointer(id: ItemId, result: &ToolResult) -> String {
-    let data = &result.envelope.data;
-    let subject = ["path", "command", "pattern", "query"]
-        .iter()
-        .find_map(|key| data.get(*key).and_then(Value::as_str))
-        .map(|subject| format!(" {}", text::one_line(subject, 80)))
-        .unwrap_or_default();
+    let subject = result.subject().map(|subject| format!(" {}", text::one_line(subject, 80)));
+    let subject = subject.unwrap_or_default();
     let status = match result.envelope.status {
         Status::Success => "ok",
         Status::Partial => "partial",

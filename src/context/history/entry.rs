@@ -10,6 +10,13 @@ use crate::model::item::{Item, ItemId};
 use crate::model::request::Message;
 use crate::session::record::FormName;
 
+/// Tokens of a message, and whether the model's own tokenizer has counted them; otherwise they are estimated.
+#[derive(Clone, Copy, Debug, Default)]
+struct MessageSize {
+    tokens: u32,
+    counted: bool,
+}
+
 /// One item in the history.
 #[derive(Clone, Debug)]
 pub struct Entry {
@@ -21,11 +28,9 @@ pub struct Entry {
     form: FormName,
     /// `None` when nothing of it is sent.
     message: Option<Message>,
-    tokens: u32,
-    full_tokens: u32,
-    /// Whether the model's own tokenizer has counted what is sent now, and the full form; otherwise they are estimated.
-    counted: bool,
-    full_counted: bool,
+    /// As sent now, and in full form.
+    size: MessageSize,
+    full_size: MessageSize,
     /// Of the message; made when it is first sent, and again only when the form changes.
     fingerprint: OnceLock<Fingerprint>,
     /// Counted when it is first asked for: only a window that is filling up needs it.
@@ -33,10 +38,10 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// An item in full form. `tokens` is its cached size; `None` counts it.
+    /// An item in full form. `tokens` is its cached size; `None` estimates it.
     pub fn new(id: ItemId, item: Arc<Item>, tokens: Option<u32>, arrived_at: u64) -> Self {
         let message = forms::full(&item);
-        let tokens = tokens.unwrap_or_else(|| message.estimated());
+        let size = MessageSize { tokens: tokens.unwrap_or_else(|| message.estimated()), counted: false };
         Self {
             id,
             item,
@@ -44,10 +49,8 @@ impl Entry {
             pinned: false,
             form: FormName::Full,
             message: Some(message),
-            tokens,
-            full_tokens: tokens,
-            counted: false,
-            full_counted: false,
+            size,
+            full_size: size,
             fingerprint: OnceLock::new(),
             upper_bound: OnceLock::new(),
         }
@@ -78,35 +81,39 @@ impl Entry {
 
     /// Tokens as sent now.
     pub fn tokens(&self) -> u32 {
-        self.tokens
+        self.size.tokens
     }
 
     /// Whether [`Self::tokens`] is the model's own tokenizer's count; otherwise it is an estimate.
     pub fn is_counted(&self) -> bool {
-        self.counted
+        self.size.counted
     }
 
     /// Takes the exact count of what is sent now.
     pub fn refine(&mut self, tokens: u32) {
-        (self.tokens, self.counted) = (tokens, true);
+        self.size = MessageSize { tokens, counted: true };
         if self.form == FormName::Full {
-            (self.full_tokens, self.full_counted) = (tokens, true);
+            self.full_size = self.size;
         }
     }
 
     /// Goes back to estimates: another tokenizer counts from here on.
     pub fn forget_count(&mut self) {
-        if self.full_counted {
-            self.full_tokens = forms::full(&self.item).estimated();
+        if self.full_size.counted {
+            self.full_size = MessageSize { tokens: forms::full(&self.item).estimated(), counted: false };
         }
-        if self.counted {
-            self.tokens = match &self.message {
-                None => 0,
-                Some(_) if self.form == FormName::Full => self.full_tokens,
-                Some(message) => message.estimated(),
-            };
+        if self.size.counted {
+            self.size = self.known_size();
         }
-        (self.counted, self.full_counted) = (false, false);
+    }
+
+    /// The size of what is sent now, as far as it is known without counting.
+    fn known_size(&self) -> MessageSize {
+        match &self.message {
+            None => MessageSize::default(),
+            Some(_) if self.form == FormName::Full => self.full_size,
+            Some(message) => MessageSize { tokens: message.estimated(), counted: false },
+        }
     }
 
     /// The most tokens that it may take as sent now.
@@ -125,7 +132,7 @@ impl Entry {
 
     /// Tokens in full form.
     pub fn full_tokens(&self) -> u32 {
-        self.full_tokens
+        self.full_size.tokens
     }
 
     /// Estimated tokens in `form`; `None` when that form is not smaller than the present one.
@@ -133,9 +140,8 @@ impl Entry {
         if form <= self.form {
             return None;
         }
-        let message = forms::shortened(self.id, &self.item, form)?;
-        let tokens = message.estimated();
-        (tokens < self.tokens).then_some(tokens)
+        let tokens = forms::shortened(self.id, &self.item, form)?.estimated();
+        (tokens < self.size.tokens).then_some(tokens)
     }
 
     /// Sends the item in `form` from now on, as `text` where the form needs one. Returns whether anything changed.
@@ -155,11 +161,7 @@ impl Entry {
         self.form = form;
         self.fingerprint = OnceLock::new();
         self.upper_bound = OnceLock::new();
-        (self.tokens, self.counted) = match &self.message {
-            None => (0, false),
-            Some(_) if form == FormName::Full => (self.full_tokens, self.full_counted),
-            Some(message) => (message.estimated(), false),
-        };
+        self.size = self.known_size();
         true
     }
 }

@@ -1,6 +1,5 @@
 //! `HistoryManager`: the ordered entries, the running turn, and the only operations that change them. The log keeps
-//! everything; this is what is *sent* of it. Each operation keeps a running token sum, so that no request counts
-//! anything twice. Does no input or output.
+//! everything; this is what is *sent* of it. Does no input or output.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -16,7 +15,6 @@ use crate::session::record::FormName;
 #[derive(Clone, Debug, Default)]
 pub struct HistoryManager {
     entries: Vec<Entry>,
-    tokens: u64,
     /// Index of the running turn's first entry; `entries.len()` when no turn runs.
     turn_start: usize,
     /// Requests answered so far; the clock by which entries age.
@@ -45,9 +43,7 @@ impl HistoryManager {
         if item.begins_round() {
             self.turn_start = self.entries.len();
         }
-        let entry = Entry::new(id, item, tokens, self.requests);
-        self.tokens += u64::from(entry.tokens());
-        self.entries.push(entry);
+        self.entries.push(Entry::new(id, item, tokens, self.requests));
         &self.entries[self.entries.len() - 1]
     }
 
@@ -77,7 +73,7 @@ impl HistoryManager {
 
     /// Tokens of all entries as sent: counted where [`Self::refine`] brought a count, estimated elsewhere.
     pub fn tokens(&self) -> u64 {
-        self.tokens
+        entry::tokens_of(&self.entries)
     }
 
     /// What of [`Self::tokens`] the model's own tokenizer has counted.
@@ -90,7 +86,6 @@ impl HistoryManager {
         for entry in self.entries.iter_mut().filter(|entry| !entry.is_counted()) {
             let exact = entry.message().and_then(|message| count(entry.fingerprint(), message));
             if let Some(exact) = exact {
-                self.tokens = self.tokens - u64::from(entry.tokens()) + u64::from(exact);
                 entry.refine(exact);
             }
         }
@@ -101,7 +96,6 @@ impl HistoryManager {
         let archived = self.archived.iter_mut().flatten();
         let invalidated = self.invalidated.iter_mut().flat_map(|invalidated| &mut invalidated.entries);
         self.entries.iter_mut().chain(archived).chain(invalidated).for_each(Entry::forget_count);
-        self.recount();
     }
 
     /// The most tokens that all entries as sent may take; each one's figure is counted once for each form.
@@ -125,19 +119,13 @@ impl HistoryManager {
         rounds.get(first_kept).map(|round| self.entries[round.start].id)
     }
 
-    /// Sends these items in `form` from now on, with these texts where the form needs them; returns how many tokens that
-    /// saved (0 when nothing changed).
-    pub fn set_form(&mut self, ids: &[ItemId], form: FormName, texts: &[Arc<str>]) -> u64 {
-        let before = self.tokens;
+    /// Sends these items in `form` from now on, with these texts where the form needs them.
+    pub fn set_form(&mut self, ids: &[ItemId], form: FormName, texts: &[Arc<str>]) {
         for (number, id) in ids.iter().enumerate() {
             if let Some(index) = self.position(*id) {
-                let entry = &mut self.entries[index];
-                self.tokens -= u64::from(entry.tokens());
-                entry.set_form(form, texts.get(number));
-                self.tokens += u64::from(entry.tokens());
+                self.entries[index].set_form(form, texts.get(number));
             }
         }
-        before.saturating_sub(self.tokens)
     }
 
     /// `batch` with the text of each item that it changes, where the form has one: a later version of the program, whose
@@ -153,9 +141,9 @@ impl HistoryManager {
         Batch::with_texts(texts.collect(), batch.form, batch.cause.clone())
     }
 
-    /// Adopts a batch; returns the tokens saved.
-    pub fn adopt(&mut self, batch: &Batch) -> u64 {
-        self.set_form(&batch.items, batch.form, &batch.texts)
+    /// Sends the items of a batch in its form from now on.
+    pub fn adopt(&mut self, batch: &Batch) {
+        self.set_form(&batch.items, batch.form, &batch.texts);
     }
 
     /// The entry of an item.
@@ -182,7 +170,6 @@ impl HistoryManager {
             self.beyond_undo = newest(&self.archived.remove(0)).or(self.beyond_undo);
         }
         self.archived.push(old);
-        self.recount();
     }
 
     /// By how many estimated tokens undoing the last archive would grow the history; `None` when there is none.
@@ -202,16 +189,12 @@ impl HistoryManager {
         let replaced = self.replacement_len(&taken);
         self.turn_start = self.turn_start() - replaced + taken.len();
         self.entries.splice(..replaced, taken);
-        self.recount();
     }
 
     /// How many entries stand in front instead of those that an archive took: the summary, and what was pinned.
     fn replacement_len(&self, taken: &[Entry]) -> usize {
         let newest = newest(taken);
-        1 + self.entries[1..]
-            .iter()
-            .take_while(|entry| newest.is_some_and(|newest| entry.id <= newest))
-            .count()
+        1 + self.entries[1..].iter().take_while(|entry| Some(entry.id) <= newest).count()
     }
 
     /// Whether the history can go back to `to`: nothing from there on was summarized.
@@ -251,7 +234,6 @@ impl HistoryManager {
         }
         self.invalidated.push(InvalidatedItems { to, entries: gone });
         self.turn_start = self.entries.len();
-        self.recount();
     }
 
     /// How many rewinds and revivals there were.
@@ -263,7 +245,6 @@ impl HistoryManager {
         let goes = |entry: &mut Entry| entry.id >= to && !is_summary(entry);
         let gone = self.entries.extract_if(.., goes).collect();
         self.turn_start = self.entries.len();
-        self.recount();
         gone
     }
 
@@ -289,15 +270,11 @@ impl HistoryManager {
 
     fn position(&self, id: ItemId) -> Option<usize> {
         // Ids ascend except for a summary at the front, which is younger than what follows it.
-        if self.entries.first().is_some_and(|first| first.id == id) {
+        let (first, rest) = self.entries.split_first()?;
+        if first.id == id {
             return Some(0);
         }
-        let start = usize::from(self.entries.first().is_some_and(is_summary));
-        self.entries[start..].binary_search_by_key(&id, |entry| entry.id).ok().map(|index| index + start)
-    }
-
-    fn recount(&mut self) {
-        self.tokens = entry::tokens_of(&self.entries);
+        rest.binary_search_by_key(&id, |entry| entry.id).ok().map(|index| index + 1)
     }
 }
 

@@ -181,35 +181,18 @@ fn skeleton(word: &str) -> String {
         .filter(|c| !matches!(*c, '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{2064}' | '\u{feff}' | '\u{ad}' | '\u{fe00}'..='\u{fe0f}'))
         .map(|c| match c {
             '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(c) - 0xfee0).unwrap_or(c),
-            '⁄' | '∕' | '╱' | '⧸' | '⟋' | '⼃' => '/',
-            '∖' | '⧵' | '╲' | '﹨' => '\\',
-            '․' | '‧' | '·' | '。' | '｡' | '٠' | '۰' => '.',
-            '‐' | '‑' | '‒' | '–' | '−' => '-',
-            '∶' | 'ː' | '꞉' => ':',
-            'а' => 'a',
-            'е' => 'e',
-            'о' | 'ο' | 'օ' => 'o',
-            'р' | 'ρ' => 'p',
-            'с' | 'ϲ' => 'c',
-            'у' => 'y',
-            'х' => 'x',
-            'і' | 'ι' | 'ı' => 'i',
-            'ј' => 'j',
-            'ѕ' => 's',
-            'һ' => 'h',
-            'ԁ' => 'd',
-            'ⅼ' | 'ӏ' => 'l',
-            'ɡ' => 'g',
-            'ᴍ' | 'м' => 'm',
-            'т' | 'τ' => 't',
-            'к' | 'κ' => 'k',
-            'п' => 'n',
-            'ν' => 'v',
-            'ѡ' => 'w',
-            c => c,
+            c if c.is_ascii() => c,
+            c => LOOK_ALIKES
+                .split_whitespace()
+                .find_map(|pair| pair.strip_prefix(c)?.chars().next())
+                .unwrap_or(c),
         })
         .collect()
 }
+
+/// Characters that look like ASCII, each with what it looks like.
+const LOOK_ALIKES: &str = "⁄/ ∕/ ╱/ ⧸/ ⟋/ ⼃/ ∖\\ ⧵\\ ╲\\ ﹨\\ ․. ‧. ·. 。. ｡. ٠. ۰. ‐- ‑- ‒- –- −- ∶: ː: ꞉: \
+                           аa еe оo οo օo рp ρp сc ϲc уy хx іi ιi ıi јj ѕs һh ԁd ⅼl ӏl ɡg ᴍm мm тt τt кk κk пn νv ѡw";
 
 #[cfg(test)]
 mod tests {

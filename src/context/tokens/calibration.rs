@@ -19,7 +19,7 @@ const SHARE: f64 = 0.55;
 /// Windows come in such steps, in tokens.
 const STEP: u64 = 1_024;
 
-/// What reports told of one kind of figure.
+/// What was learned of one kind of figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct LearnedRatio {
     ratio: f64,
@@ -88,7 +88,7 @@ impl Calibration {
         self.counted = if total == 0 { 0.0 } else { (counted as f64 / total as f64).min(1.0) };
     }
 
-    /// Takes up what a server reported of a request of `total` tokens (uncalibrated), `counted` of them by the tokenizer:
+    /// Takes what a server reported of a request of `total` tokens (uncalibrated), `counted` of them by the tokenizer:
     /// learns from it, unless the server must have cut the prompt. Then it is the window, in tokens, that the server
     /// evidently has.
     pub fn report(&mut self, total: u64, counted: u64, reported: u64) -> Option<u64> {
@@ -100,9 +100,9 @@ impl Calibration {
         cut
     }
 
-    /// Takes up that a request of `total` tokens (uncalibrated), `counted` of them by the tokenizer, was reported as
+    /// Learns that a request of `total` tokens (uncalibrated), `counted` of them by the tokenizer, was reported as
     /// `reported` tokens. Small requests say little; mixed ones do not say which of the two was off.
-    pub fn learn(&mut self, total: u64, counted: u64, reported: u64) {
+    fn learn(&mut self, total: u64, counted: u64, reported: u64) {
         if total < 200 || reported == 0 {
             return;
         }
@@ -144,7 +144,7 @@ struct TruncationDetector {
 }
 
 impl TruncationDetector {
-    /// Takes up that a prompt of about `expected` tokens (calibrated) was reported as `reported`. Returns the window, in
+    /// Takes a report that a prompt of about `expected` tokens (calibrated) took `reported`. Returns the window, in
     /// tokens, that the server evidently has, when it must have cut the prompt.
     fn check(&mut self, expected: u64, reported: u64) -> Option<u64> {
         let added = expected.saturating_sub(self.last_expected);
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn the_error_band_narrows_with_what_is_learned_and_widens_with_surprise() {
+    fn error_band() {
         let mut calibration = Calibration::default();
         let unknown = calibration.error_percent();
         for _ in 0..10 {
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn truncation_is_not_confused_with_another_tokenizer_or_a_cache() {
+    fn truncation_detector() {
         let mut detector = TruncationDetector::default();
         assert_eq!(detector.check(3_600, 3_300), None);
         assert_eq!(detector.check(20_000, 14_000), None, "another tokenizer");

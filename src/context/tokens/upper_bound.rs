@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn ordinary_text_is_not_counted_far_too_high() {
+    fn ordinary_text_stays_close() {
         for text in [
             include_str!("upper_bound.rs"),
             include_str!("../compaction/policy.rs"),
