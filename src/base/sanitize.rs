@@ -5,19 +5,16 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::iter::Peekable;
 use std::str::Chars;
-use std::sync::LazyLock;
 
-use regex::Regex;
+use super::pattern::Pattern;
 
 /// Tags that only the program may write into a request.
-static TAGS: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"(?i)<(\s*/?\s*(?:system-reminder|project-notes|task-context))").ok());
+static TAGS: Pattern = Pattern::new(r"(?i)<(\s*/?\s*(?:system-reminder|project-notes|task-context))");
 
 /// Text of the project for a block of the program's own in a request: [`clean`], and unable to end that block or to
 /// imitate another one.
 pub fn as_data(text: &str) -> String {
-    let clean = clean(text);
-    TAGS.as_ref().map_or_else(|| clean.replace('<', "‹"), |tags| tags.replace_all(&clean, "‹$1").into_owned())
+    TAGS.replace_all(&clean(text), "‹$1").into_owned()
 }
 
 /// `text` without escape sequences and control characters (only `\n` and `\t` stay; `\r\n` and a lone `\r` become

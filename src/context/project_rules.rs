@@ -8,6 +8,7 @@ use std::time::SystemTime;
 use super::parts::FixedPart;
 use crate::base::file;
 use crate::base::path::leads_out;
+use crate::base::repository;
 use crate::base::text;
 use crate::context::tokens::upper_bound::upper_bound;
 use crate::redact::detector;
@@ -58,10 +59,10 @@ impl ProjectRules {
     }
 
     /// A session is continued in which rules were sent, or not: if they are gone now the model must be told.
-    pub fn continue_session(&mut self, had_rules: bool, workspace: &Path) {
+    /// The caller refreshes them next.
+    pub fn continue_session(&mut self, had_rules: bool) {
         self.sent_earlier = had_rules;
         self.removed.clear();
-        self.refresh(workspace);
     }
 
     /// Tokens of the text.
@@ -174,12 +175,7 @@ fn beginning(text: &str, limit: u32) -> Option<String> {
 
 /// Folders from the repository's root (or the workspace itself, outside a repository) down to the workspace.
 fn folders_to(workspace: &Path) -> Vec<PathBuf> {
-    // An empty `.git` is no repository: someone may have made one in `/tmp`.
-    let is_root = |folder: &&Path| {
-        let git = folder.join(".git");
-        git.is_file() || git.join("HEAD").exists()
-    };
-    let Some(root) = workspace.ancestors().find(is_root) else { return vec![workspace.to_owned()] };
+    let root = repository::root(workspace).unwrap_or(workspace);
     let mut folders: Vec<PathBuf> =
         workspace.ancestors().take_while(|folder| folder.starts_with(root)).map(Path::to_owned).collect();
     folders.reverse();
@@ -221,6 +217,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let project = dir.path().join("project");
         fs::create_dir_all(project.join("docs")).unwrap();
+        // A repository around the temporary folder is none of this test's.
+        fs::create_dir(project.join(".git")).unwrap();
+        fs::write(project.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
         fs::write(dir.path().join("secret.md"), "hunter2").unwrap();
         fs::write(project.join(".env"), "PIN=hunter2").unwrap();
         fs::write(project.join("docs/rules.md"), "indent by two").unwrap();
@@ -242,10 +241,9 @@ mod tests {
         let inner = root.path().join("a/b");
         fs::create_dir_all(&inner).unwrap();
         fs::create_dir(root.path().join(".git")).unwrap();
-        fs::write(root.path().join("CODE_LAW.md"), "of no repository").unwrap();
-        assert!(!ProjectRules::default().refresh(&inner), "an empty .git is no repository");
-        fs::remove_file(root.path().join("CODE_LAW.md")).unwrap();
         fs::write(root.path().join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
+        // No repository, so not where the rules begin.
+        fs::create_dir(root.path().join("a/.git")).unwrap();
         fs::write(root.path().join("AGENTS.md"), "root rule").unwrap();
         fs::write(root.path().join("CLAUDE.md"), "not read").unwrap();
         fs::write(inner.join("code_law.md"), "inner rule").unwrap();

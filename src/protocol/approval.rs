@@ -56,3 +56,8 @@ pub enum Answer {
     /// Answers to an `Ask`, one for each question.
     Replies { replies: Vec<String> },
 }
+
+/// What the user sees of a call that they refused; the model is told more.
+pub fn denied(note: &str) -> String {
+    if note.is_empty() { "Denied".to_owned() } else { format!("Denied: {note}") }
+}

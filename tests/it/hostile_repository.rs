@@ -190,7 +190,7 @@ fn the_screen_opens_on_a_hostile_checkout() {
     let mut screen = Screen::start(&hostile.place, &flags, 100, 30);
     screen.wait("[y] yes");
     screen.keys("n\r");
-    screen.wait("type a task");
+    screen.wait("Type a task");
     screen.keys("look at @pay");
     screen.wait("payment.rs");
     let raw = screen.raw();

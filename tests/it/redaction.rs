@@ -50,9 +50,9 @@ async fn a_placeholder_is_never_written_as_text() {
     assert_error(&elsewhere, "INVALID_PARAM", "not in this file");
     for unknown in ["<REDACTED:api-key-77>", "<REDACTED>"] {
         let error = bench.edit("b.txt", "nothing", unknown, false).await;
-        assert_error(&error, "INVALID_PARAM", "no secret known");
+        assert_error(&error, "INVALID_PARAM", "no known secret");
         let error = bench.call("Write", json!({"path": "new.txt", "content": unknown})).await;
-        assert_error(&error, "INVALID_PARAM", "no secret known");
+        assert_error(&error, "INVALID_PARAM", "no known secret");
     }
     assert_eq!(bench.text("b.txt"), "nothing\n");
     assert!(!bench.path("new.txt").exists());
@@ -140,7 +140,7 @@ async fn after_a_resume_only_a_new_read_tells_what_a_placeholder_means() {
     let output = place.command(&again).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let last = server.requests().pop().unwrap().raw;
-    assert!(last.contains("no secret known here"), "{last}");
+    assert!(last.contains("no known secret"), "{last}");
     assert_eq!(place.text("a.txt"), format!("1 {KEY}\ntwo\n"));
 }
 

@@ -41,7 +41,7 @@ fn a_yes_to_the_network_hands_over_the_network_and_no_more() {
     let place = Workplace::new();
     let exec = |command: &str| Access::Exec { command: command.to_owned(), cwd: place.project() };
     let auto = desk(Permission::Auto, Rules::default(), &place.project());
-    if !probe::held().files {
+    if !probe::status().files {
         eprintln!("skipped: this machine can't confine");
         return;
     }
@@ -83,7 +83,7 @@ fn attacks_that_pass_the_verdict_are_held_by_the_walls() {
     const ATTACKS: &str = include_str!("../fixtures/attacks.tsv");
     let place = Workplace::new();
     let auto = desk(Permission::Auto, Rules::default(), &place.project());
-    if !probe::held().files {
+    if !probe::status().files {
         eprintln!("skipped: this machine can't confine");
         return;
     }
@@ -143,7 +143,7 @@ fn attacks_that_pass_the_verdict_are_held_by_the_walls() {
 fn a_call_says_what_it_left_running() {
     let place = Workplace::new();
     launch::use_helper(env!("CARGO_BIN_EXE_mycode").into());
-    if !probe::held().files {
+    if !probe::status().files {
         eprintln!("skipped: this machine can't confine");
         return;
     }
@@ -194,11 +194,11 @@ fn a_folder_that_wants_more_is_asked_about_before_the_screen() {
         screen.end();
         let mut again = Screen::start(&place, &flags, 100, 30);
         let shown = again
-            .wait_for("the question or the screen", |s| s.contains("[y] yes") || s.contains("type a task"));
+            .wait_for("the question or the screen", |s| s.contains("[y] yes") || s.contains("Type a task"));
         assert_eq!(shown.contains("[y] yes"), asked_again, "{shown}");
         if asked_again {
             again.keys("\r");
-            again.wait("type a task");
+            again.wait("Type a task");
         }
         again.keys("\u{4}");
         again.end();
@@ -245,7 +245,7 @@ fn exec_refuses_a_level_that_cannot_be_held() {
     for level in ["auto", "read-only"] {
         let (code, said, requests) = run(&["--permission", level]);
         assert_eq!((code, requests), (Some(3), 0), "{said}");
-        assert!(said.contains("can't be held") && said.contains("mycode doctor"), "{said}");
+        assert!(said.contains("can't be enforced") && said.contains("mycode doctor"), "{said}");
     }
     assert_eq!(run(&["--permission", "full"]).0, Some(0));
 }
@@ -301,6 +301,6 @@ fn jobs_are_listed_and_stopped_from_the_screen() {
     screen.wait("Job 1 stopped: sleep 724302");
     screen.wait_for("no job in the status line", |screen| !screen.contains("1 job "));
     screen.keys("/jobs\r");
-    screen.wait("/jobs stop N ends one");
+    screen.wait("/jobs stop N stops one");
     screen.wait("· 1 stopped: sleep 724302");
 }

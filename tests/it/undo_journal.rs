@@ -5,6 +5,7 @@ use std::fs::{self, Permissions};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
 use mycode::model::item::ItemId;
 use mycode::protocol::rewind::PointId;
@@ -38,7 +39,7 @@ impl Plain {
     fn turn(&mut self, command: impl FnOnce(&Path)) -> PointId {
         self.turns += 1;
         self.journal.begin_turn(self.turns, "t");
-        self.journal.before_command("command");
+        self.journal.before_command("command", &AtomicBool::new(false));
         command(&self.root);
         self.journal.after_command();
         PointId::Turn(ItemId(self.turns))
@@ -65,7 +66,7 @@ impl Plain {
 }
 
 /// Waits until the newest change is old enough to be told from one that comes now: the one time that cannot be forged.
-fn settle(root: &Path) {
+pub fn settle(root: &Path) {
     let newest = || {
         let entries = walkdir::WalkDir::new(root).into_iter().flatten();
         let changed =
@@ -137,6 +138,23 @@ fn tracked_files_come_from_git_and_need_no_copy() {
     let done = plain.go(point, false);
     assert!(done.left.is_empty(), "{done:?}");
     assert_eq!(picture(&root), before);
+}
+
+#[test]
+fn a_stopped_snapshot_records_nothing_and_the_next_is_complete() {
+    let mut plain = Plain::new();
+    fs::write(plain.root.join("a"), "1").unwrap();
+    plain.turn(|root| fs::write(root.join("b"), "1").unwrap());
+    let (lines, before) = (plain.journal.lines(), picture(&plain.root));
+    plain.journal.before_command("never runs", &AtomicBool::new(true));
+    plain.journal.after_command();
+    assert_eq!(plain.journal.lines(), lines);
+    let point = plain.turn(|root| {
+        fs::write(root.join("a"), "2").unwrap();
+        fs::remove_file(root.join("b")).unwrap();
+    });
+    plain.go(point, false);
+    assert_eq!(picture(&plain.root), before);
 }
 
 #[test]

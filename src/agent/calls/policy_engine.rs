@@ -205,7 +205,7 @@ impl PolicyEngine {
         if !self.confines(permission) {
             return SandboxSupport::Nothing;
         }
-        let held = probe::held();
+        let held = probe::status();
         match (held.files, held.network) {
             (true, true) => SandboxSupport::Sandbox,
             (true, false) => SandboxSupport::FilesOnly,

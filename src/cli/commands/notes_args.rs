@@ -1,4 +1,4 @@
-//! The arguments of `mycode notes`, as clap reads them. Dumb data whose doc comments are the help.
+//! The arguments of `mycode notes`, as clap reads them. Plain data whose doc comments are the help.
 
 use clap::{Args, Subcommand};
 
@@ -9,7 +9,7 @@ pub struct NotesArgs {
     #[command(subcommand)]
     pub command: Option<NotesCommand>,
 
-    /// JSON instead of text
+    /// Print JSON instead of text
     #[arg(long, global = true)]
     pub json: bool,
 }
@@ -18,61 +18,69 @@ pub struct NotesArgs {
 pub enum NotesCommand {
     /// List the notes, newest first
     List {
-        /// What was put away instead
+        /// List archived notes instead
         #[arg(long)]
         archived: bool,
         #[command(flatten)]
         filter: FilterArgs,
     },
-    /// Print a note and what is related to it
+    /// Print a note and related notes
     Show {
-        /// Its id, or the beginning of it
+        /// The note's id, or the beginning of it
         id: String,
     },
     /// Find notes by words
     Search {
+        /// The words to look for
         #[arg(required = true)]
         words: Vec<String>,
+        /// Maximum number of notes
         #[arg(short = 'n', long, default_value_t = 20)]
         limit: usize,
         #[command(flatten)]
         filter: FilterArgs,
     },
-    /// Make a note; its content comes from the argument, or from standard input with `-` or in a pipe
+    /// Create a note; the content is the argument, or standard input with `-` or in a pipe
     #[command(alias = "add")]
     New {
+        /// The title, one line
         title: String,
+        /// The text
         content: Option<String>,
         #[command(flatten)]
         fields: FieldArgs,
     },
-    /// Change a note: opens $EDITOR, or sets what is given
+    /// Change a note: sets the given fields, or opens $EDITOR without any
     Edit {
+        /// The note's id, or the beginning of it
         id: String,
+        /// The new title
         #[arg(long)]
         title: Option<String>,
-        /// `-` reads standard input
+        /// The new text; `-` reads standard input
         #[arg(long)]
         content: Option<String>,
         #[command(flatten)]
         fields: FieldArgs,
     },
-    /// Put notes away; nothing is deleted
+    /// Archive notes; nothing is deleted
     Archive {
+        /// The notes' ids, or the beginnings of them
         #[arg(required = true)]
         ids: Vec<String>,
     },
-    /// Take notes back from the archive
+    /// Restore notes from the archive
     Restore {
+        /// The notes' ids, or the beginnings of them
         #[arg(required = true)]
         ids: Vec<String>,
     },
-    /// Say how many there are, which blockers are open, what is new
+    /// Count the notes, and list open blockers and recent notes
     Summary,
-    /// Propose what could be put away: faded notes, twins, notes on files that are gone
+    /// Suggest notes to archive: stale ones, duplicates, and notes on deleted files
     #[command(alias = "forget")]
     Consolidate {
-        /// Put all of it away
+        /// Archive all suggestions
         #[arg(long)]
         yes: bool,
     },
@@ -81,30 +89,33 @@ pub enum NotesCommand {
 /// Which notes.
 #[derive(Args, Debug, Default)]
 pub struct FilterArgs {
+    /// Of this type: task_state, conclusion, blocker, action, reference, general, gotcha, pattern or outcome
     #[arg(short = 't', long = "type", value_name = "TYPE")]
     pub kind: Option<NoteKind>,
     /// With all of these tags
     #[arg(long, value_name = "TAG", value_delimiter = ',')]
     pub tag: Vec<String>,
-    /// On one of these files or folders
+    /// About one of these files or folders
     #[arg(long, value_name = "PATH", value_delimiter = ',')]
     pub file: Vec<String>,
 }
 
-/// What a note says beside its text; an empty value clears a list.
+/// The fields of a note; an empty value clears a list.
 #[derive(Args, Debug, Default)]
 pub struct FieldArgs {
-    /// task_state, conclusion, blocker, action, reference, general, gotcha, pattern or outcome
+    /// The type: task_state, conclusion, blocker, action, reference, general, gotcha, pattern or outcome
     #[arg(short = 't', long = "type", value_name = "TYPE")]
     pub kind: Option<NoteKind>,
+    /// Tags, separated by commas
     #[arg(long, value_name = "TAG", value_delimiter = ',')]
     pub tag: Option<Vec<String>>,
+    /// Related files, separated by commas
     #[arg(long, value_name = "PATH", value_delimiter = ',')]
     pub file: Option<Vec<String>>,
-    /// Ids of other notes
+    /// Ids of related notes
     #[arg(long, value_name = "ID", value_delimiter = ',')]
     pub link: Option<Vec<String>>,
-    /// 1 (little) to 5 (much); 3 when not given
+    /// 1 (low) to 5 (high) [default: 3]
     #[arg(long, value_name = "N")]
     pub importance: Option<u8>,
 }

@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use crate::base::file::{self, FileError};
 use crate::base::process::timeout;
+use crate::base::repository;
 
 /// Larger index files are not read.
 const INDEX_LIMIT_BYTES: u64 = 256 * 1024 * 1024;
@@ -52,7 +53,7 @@ pub struct GitIndex {
 impl GitIndex {
     /// The index of the repository that `root` lies in, if it can be used; `known` again if it has not been written since.
     pub fn load(root: &Path, known: Option<Arc<Self>>) -> Option<Arc<Self>> {
-        let top = root.ancestors().find(|folder| folder.join(".git").exists())?;
+        let top = repository::root(root)?;
         let folder = git_folder(top)?;
         let path = folder.join("index");
         let meta = fs::metadata(&path).ok()?;

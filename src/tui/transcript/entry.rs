@@ -92,11 +92,10 @@ fn welcome(info: &SessionInfo, width: usize, theme: Theme) -> Vec<Line<'static>>
         Span::styled(format!(" {}", env!("CARGO_PKG_VERSION")), theme.dim()),
         Span::raw(format!("  {}", wrap::clip(&sanitize::clean(&info.workspace), width.saturating_sub(16)))),
     ])];
-    let help = "Type a task. @ names a file, / a command, /help lists them.";
+    let help = "@ adds a file, / runs a command, /help lists commands and keys.";
     lines.extend(wrap::wrap_text(help, theme.dim(), "", "", width));
     if info.offer_init {
-        let offer =
-            "There is no CODE_LAW.md or AGENTS.md here. /init writes one for you, /init no stops this offer.";
+        let offer = "No CODE_LAW.md or AGENTS.md here. /init writes one; /init no hides this message.";
         lines.extend(wrap::wrap_text(offer, theme.warning(), "", "", width));
     }
     lines
@@ -158,17 +157,17 @@ fn turn_end(end: &TurnEnd, width: usize, theme: Theme) -> Vec<Line<'static>> {
         EndReason::Done => ("✓ Done".to_owned(), String::new(), theme.good()),
         EndReason::Interrupted { prompt_returned: Some(_) } => (
             "■ Interrupted".to_owned(),
-            "Nothing had come yet: the message is out of the session and yours to change.".to_owned(),
+            "No reply had arrived yet; your message was removed from the session.".to_owned(),
             theme.warning(),
         ),
         EndReason::Interrupted { prompt_returned: None } => (
             "■ Interrupted".to_owned(),
-            "What was finished is kept. Type what to do instead.".to_owned(),
+            "Finished work is kept. Type what to do instead.".to_owned(),
             theme.warning(),
         ),
         EndReason::StepLimit { limit } => (
             format!("■ Stopped after {limit} steps"),
-            "Type \"continue\" to go on.".to_owned(),
+            "Send \"continue\" to keep going.".to_owned(),
             theme.warning(),
         ),
         EndReason::ProviderFailed { message, hint, .. } => {
