@@ -83,7 +83,7 @@ impl FixedParts {
                 .then(|| Arc::clone(&self.system.content)),
             tools: (self.schemas.fingerprint != before.schemas.fingerprint)
                 .then(|| Arc::clone(&self.schemas.content)),
-            law: changed(&self.rules, &before.rules),
+            rules: changed(&self.rules, &before.rules),
             recap: changed(&self.recap, &before.recap),
             params: (self.params != before.params).then(|| self.params.clone()),
         };
@@ -99,7 +99,7 @@ impl FixedParts {
         if let Some(specs) = &frame.tools {
             self.schemas = Schemas::new(Arc::clone(specs));
         }
-        if let Some(text) = &frame.law {
+        if let Some(text) = &frame.rules {
             self.rules = part(text);
         }
         if let Some(text) = &frame.recap {

@@ -88,7 +88,7 @@ impl Prefix {
         if frame.system.is_some() {
             self.note_head(BreakCause::RulesChanged, "system prompt changed");
         }
-        if let Some(rules) = &frame.law {
+        if let Some(rules) = &frame.rules {
             let what = match (had_rules, rules.is_empty()) {
                 (false, _) => "project rules added",
                 (true, true) => "project rules removed",

@@ -38,12 +38,8 @@ const MAX_LINES: usize = 500;
 const MAX_IMPORTS: usize = 15;
 /// The wiring is the one place that knows every part, and the list of tools names each; everything else keeps to the
 /// limit.
-const WIRING: &[&str] = &[
-    "agent/build.rs",
-    "tool/registry.rs",
-    "cli/commands/table.rs",
-    "tui/command/table.rs",
-];
+const WIRING: &[&str] =
+    &["agent/build.rs", "tool/registry.rs", "cli/commands/table.rs", "tui/command/table.rs"];
 const TOP_LEVEL: &[&str] = &[
     "Cargo.toml",
     "Cargo.lock",

@@ -47,6 +47,7 @@ fn replay_is_byte_exact() {
     let place = place();
     let server = session(&place);
     let log = place.log();
+    assert!(fs::read_to_string(&log).unwrap().contains("\"law\":\""), "the format's own name of the rules");
     // Somewhere else, with nothing of the project.
     let elsewhere = Workplace::new();
     let copy = elsewhere.project().join("copy.jsonl");

@@ -108,7 +108,7 @@ mod tests {
 
     const WARM: Prices = Prices { cached: 0.1, expected_requests: 10.0, cold: false };
 
-    /// Overdue for so long that what was carried for nothing never stands in the way.
+    /// Overdue for so long that the cost carried so far is always enough.
     const LONG: u64 = 1_000;
 
     fn cut(candidates: &[Candidate], prices: Prices) -> Option<usize> {

@@ -103,7 +103,7 @@ pub fn names_budget(part: &[Entry], limits: &Thresholds) -> u64 {
 /// Characters kept of one command.
 const COMMAND_CHARS: usize = 160;
 
-/// The digest of `entries`. `used` are the names used since: they stand in later words anyway; `words_chars` is kept of
+/// The digest of `entries`. `used` are the names used since: later messages contain them anyway; `words_chars` is kept of
 /// each of the agent's messages.
 pub fn digest(entries: &[Entry], used: &HashSet<&str>, words_chars: usize, names_tokens: u64) -> String {
     let mut out = String::new();

@@ -73,7 +73,7 @@ const GENTLE: &[StageKind] = &[
     FoldFinished { percent: 25 },
 ];
 
-/// The window itself is at stake.
+/// For a request that would not fit into the window.
 const HARD: &[StageKind] = &[
     FoldSteps { keep: 4, percent: 25 },
     FoldFinished { percent: 25 },

@@ -71,12 +71,8 @@ pub fn pointer(id: ItemId, result: &ToolResult) -> String {
     format!("[{}{subject}: {status}; result left out, Recall {{\"id\":{}}} gives it]", result.tool, id.0)
 }
 
-fn number(envelope: &Envelope, key: &str) -> Option<u64> {
-    envelope.data.get(key).and_then(Value::as_u64)
-}
-
 fn total(envelope: &Envelope, key: &str, noun: &str) -> String {
-    number(envelope, key).map_or_else(String::new, |count| {
+    envelope.data.get(key).and_then(Value::as_u64).map_or_else(String::new, |count| {
         format!("{} in all", text::plural(usize::try_from(count).unwrap_or(usize::MAX), noun))
     })
 }

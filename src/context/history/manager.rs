@@ -191,7 +191,7 @@ impl HistoryManager {
         self.entries.splice(..replaced, taken);
     }
 
-    /// How many entries stand in front instead of those that an archive took: the summary, and what was pinned.
+    /// How many entries took the place of those that an archive removed: the summary, and what was pinned.
     fn replacement_len(&self, taken: &[Entry]) -> usize {
         let newest = newest(taken);
         1 + self.entries[1..].iter().take_while(|entry| Some(entry.id) <= newest).count()

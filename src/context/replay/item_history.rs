@@ -82,7 +82,7 @@ fn of_part(records: &[Record], name: &str) -> Result<ItemHistory, String> {
     let (origin, changed): (&str, Changed) = match name {
         "system" => ("system prompt", |frame| frame.system.is_some()),
         "tool" => ("tool schemas", |frame| frame.tools.is_some()),
-        "rules" => ("project rules files", |frame| frame.law.is_some()),
+        "rules" => ("project rules files", |frame| frame.rules.is_some()),
         "todo" => ("recap of the todo list, made anew at each step", |frame| frame.recap.is_some()),
         "lost" => ("stands for the result of a call that was cut off", |_| false),
         _ => {

@@ -9,7 +9,7 @@ use crate::model::item::Item;
 #[derive(Clone, Debug, Default)]
 pub struct Grounding {
     texts: Vec<String>,
-    /// Absolute, without a slash at the end; what follows it may stand in the log by itself.
+    /// Absolute, without a slash at the end; the log may hold what follows it by itself.
     workspace: Option<String>,
 }
 
@@ -66,7 +66,7 @@ impl Grounding {
         self.texts.iter().any(|text| occurs(text, name))
     }
 
-    /// Whether all `names` stand in one item.
+    /// Whether all `names` occur in one item.
     pub fn together(&self, names: &[&str]) -> bool {
         self.texts.iter().any(|text| names.iter().all(|name| occurs(text, name)))
     }

@@ -96,7 +96,7 @@ impl StateBlock {
         let done = result.envelope.status != Status::Error;
         match (&*result.tool, path) {
             ("Read", Some(path)) if done => self.file(path, data).read = true,
-            // A change that was not made has no effect to remember.
+            // A change that was not applied.
             ("Edit" | "MultiEdit" | "Write", Some(_)) if data.get("applied") == Some(&Value::Bool(false)) => {
             }
             ("Edit" | "MultiEdit", Some(path)) if done => self.file(path, data).edited += 1,
