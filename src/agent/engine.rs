@@ -59,9 +59,9 @@ impl Engine {
                 Op::Submit { text } => self.turn(text, &mut ops).await,
                 Op::Init => {
                     let policy = Arc::clone(&self.agent.dispatcher.policy);
-                    policy.want_law(true);
+                    policy.allow_rules_file_write(true);
                     let running = self.turn(prompts::INIT.trim().to_owned(), &mut ops).await;
-                    policy.want_law(false);
+                    policy.allow_rules_file_write(false);
                     running
                 }
                 Op::Compact { focus } => self.compact(focus, &mut ops).await,

@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_are_found() {
+    fn secrets() {
         for text in [
             "OPENAI_API_KEY=«sk-a1B2a1B2a1B2a1B2a1B2»\n",
             "key «sk-ant-api03-Zx9Zx9Zx9Zx9Zx9Zx9-AA» end",
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn code_and_checksums_stay() {
+    fn code_and_checksums_are_no_secrets() {
         for text in [
             "password = os.environ[\"DB_PASSWORD\"]",
             "password = get_password()",
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dotenv_file_keeps_only_what_everybody_may_see() {
+    fn dotenv_values() {
         check("PORT=8080\nNODE_ENV=production\nDEBUG=true\nGREETING=hello\n", TextSource::Dotenv);
         check(
             "export APP=«Kx7-plain Words» \nB='«abc DEF»' # why\nSECRET_WORD=«tiger»\n",
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn a_private_key_goes_even_when_cut() {
+    fn cut_private_keys() {
         assert_eq!(redact("x\n-----BEGIN RSA PRIVATE KEY-----\nMIIE\n"), "x\n<REDACTED>");
         let whole =
             "a\n-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkq\nhkiG9w0BAQ==\n-----END PRIVATE KEY-----\nb";

@@ -320,7 +320,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_secret_has_one_placeholder_and_comes_back_only_into_its_file() {
+    fn placeholders_are_restored_only_in_their_file() {
         let redactor = Redactor::default();
         let file = "API_KEY=sk-a1B2a1B2a1B2a1B2a1B2\nx=1\n";
         let shown = redactor.redact(file, TextSource::Text);
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_of_an_earlier_process_are_not_given_out_again() {
+    fn reserved_numbers_are_skipped() {
         let redactor = Redactor::default();
         redactor.reserve("{\"text\":\"<REDACTED:password-3> <REDACTED:password-1>\"}");
         assert_eq!(
@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_and_its_value_belong_together_in_json() {
+    fn names_and_values_in_json() {
         let redactor = Redactor::default();
         let clean = redactor.redact_args(r#"{"password":"hunter2hunter2","n":1,"path":"a.rs"}"#).into_owned();
         assert_eq!(clean, r#"{"password":"<REDACTED:password-1>","n":1,"path":"a.rs"}"#);

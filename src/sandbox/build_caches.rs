@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn existing_caches_are_layered_and_missing_ones_sent_away() {
+    fn existing_and_missing_caches() {
         let dir = tempfile::tempdir().unwrap();
         let home = dir.path().canonicalize().unwrap();
         std::fs::create_dir_all(home.join(".cache/go-build")).unwrap();

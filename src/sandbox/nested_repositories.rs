@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn repositories_submodules_and_worktrees_are_found() {
+    fn nested_repositories_are_found() {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().canonicalize().unwrap();
         for folder in [".git/worktrees/w", "a/b/c/.git", "node_modules/x/.git", "lib", "node_modules/deep"] {

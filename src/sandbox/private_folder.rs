@@ -43,7 +43,7 @@ impl PrivateFolder {
             fs::rename(&unready, path.join(LOCK))?;
             return Ok(Self { path, lock });
         }
-        Err(io::Error::other("no free name for a temporary folder"))
+        Err(io::Error::other("could not create a temporary folder: no free name"))
     }
 
     /// Whether it is still there: a cleaner of temporary files may have taken it.

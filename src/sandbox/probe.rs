@@ -13,7 +13,7 @@ use super::spec::Layers;
 /// The argument that makes the helper try instead of confining.
 pub const PROBE: &str = "--probe";
 
-/// One layer, for people.
+/// One layer, for users.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SandboxLayer {
     /// Such as `namespaces`.

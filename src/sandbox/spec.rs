@@ -1,10 +1,10 @@
 //! The specification of a sandbox: plain data that travels from the agent to the helper process as JSON.
 
-use std::ffi::OsString;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
+
+use crate::base::path_text;
 
 /// How a command runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub enum Confinement {
 pub enum SandboxLevel {
     /// Nothing but its private folder for temporary files.
     ReadOnly,
-    /// The workspace as well, without the parts of it that steer other programs.
+    /// The workspace as well, without its protected paths.
     Workspace,
 }
 
@@ -89,9 +89,9 @@ pub enum LaunchMode {
     EndWithAgent,
 }
 
-/// A path of any bytes, which JSON text could not hold: each byte travels as the character with its number.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct RawPath(pub PathBuf);
+/// A path of any bytes that travels as JSON.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct RawPath(#[serde(with = "path_text")] pub PathBuf);
 
 impl AsRef<Path> for RawPath {
     fn as_ref(&self) -> &Path {
@@ -110,34 +110,5 @@ impl std::ops::Deref for RawPath {
 impl<P: Into<PathBuf>> From<P> for RawPath {
     fn from(path: P) -> Self {
         Self(path.into())
-    }
-}
-
-impl Serialize for RawPath {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let text: String = self.0.as_os_str().as_bytes().iter().map(|&byte| char::from(byte)).collect();
-        serializer.serialize_str(&text)
-    }
-}
-
-impl<'de> Deserialize<'de> for RawPath {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        let bytes: Result<Vec<u8>, _> = text.chars().map(|c| u8::try_from(u32::from(c))).collect();
-        let bytes = bytes.map_err(serde::de::Error::custom)?;
-        Ok(Self(OsString::from_vec(bytes).into()))
-    }
-}
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn paths_of_any_bytes_travel() {
-        let path = RawPath(OsString::from_vec((1..=255).collect()).into());
-        let text = serde_json::to_string(&path).unwrap();
-        assert_eq!(serde_json::from_str::<RawPath>(&text).unwrap(), path);
     }
 }

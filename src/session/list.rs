@@ -50,9 +50,9 @@ pub fn find(project_state: &Path, wanted: &str) -> Result<PathBuf, String> {
     hits.retain(|path| stem(path).starts_with(wanted) && !wanted.is_empty());
     match hits.as_slice() {
         [one] => Ok(one.clone()),
-        [] => Err(format!("there is no session '{wanted}' in this project; `mycode sessions` lists them")),
+        [] => Err(format!("no session '{wanted}' in this project; run `mycode sessions` to list them")),
         several => Err(format!(
-            "'{wanted}' fits {} sessions ({}); give more of the id",
+            "'{wanted}' matches {} sessions ({}); type more of the ID",
             several.len(),
             several.iter().take(4).map(stem).collect::<Vec<_>>().join(", ")
         )),
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_huge_log_only_its_ends_are_read() {
+    fn huge_logs_are_read_at_their_ends() {
         let dir = tempfile::tempdir().unwrap();
         let path = stored(dir.path(), "a", &[user(&"word ".repeat(40_000))]);
         let file = fs::OpenOptions::new().write(true).open(&path).unwrap();

@@ -21,9 +21,9 @@ pub const VERSION: u32 = 1;
 pub enum Record {
     /// The first line.
     Meta(Meta),
-    /// Something was said, called or returned.
+    /// A message, a call or a result.
     Item(ItemRecord),
-    /// From here on these items are sent in another form; the cause is for people.
+    /// From here on these items are sent in another form; the cause is for users.
     Forms {
         items: Vec<ItemId>,
         form: FormName,

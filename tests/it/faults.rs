@@ -98,7 +98,7 @@ fn a_session_that_could_not_be_begun_leaves_nothing_behind() {
     // Said once, with what to do; and the next message may begin the session anew.
     assert_eq!(stderr(&output).matches("can't be written").count(), 1, "{}", stderr(&output));
     assert!(stderr(&output).contains("free some disk space"));
-    assert!(stdout(&place.command(&["sessions"]).output().unwrap()).contains("no sessions yet"));
+    assert!(stdout(&place.command(&["sessions"]).output().unwrap()).contains("No sessions in this project"));
 }
 
 #[test]

@@ -31,7 +31,7 @@ async fn gone(command: &str) {
 }
 
 #[tokio::test]
-async fn a_job_is_started_read_and_stopped() {
+async fn job_lifecycle() {
     let bench = bench();
     let line = "echo begun; read x < go; echo went on; setsid sleep 724201 & sleep 724201";
     assert_ok(&bench.bash("mkfifo go").await);
@@ -62,7 +62,7 @@ async fn a_job_is_started_read_and_stopped() {
 }
 
 #[tokio::test]
-async fn an_end_is_told_once_and_the_file_has_it_all() {
+async fn job_end_and_output_file() {
     let bench = bench();
     let begun = bench.call("Bash", json!({"command": "seq 1 40000; exit 3", "background": true})).await;
     let id = u32::try_from(begun.data["job"].as_u64().unwrap()).unwrap();
@@ -80,7 +80,7 @@ async fn an_end_is_told_once_and_the_file_has_it_all() {
 
 /// Two overlay mounts that share their folders for writing are undefined in the kernel: each running command has its own.
 #[test]
-fn commands_at_the_same_time_share_no_cache_folder() {
+fn concurrent_commands_share_no_cache_folder() {
     // Not in `/tmp`, of which the sandbox has its own.
     let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let home = dir.path().canonicalize().unwrap().join("home");

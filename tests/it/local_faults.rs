@@ -169,7 +169,7 @@ fn a_log_that_is_no_file_is_not_waited_for() {
     fs::remove_file(&log).unwrap();
     fifo(&log);
     let list = timeout::ask(&mut place.command(&["sessions"]), b"", PATIENCE).expect("sessions hangs");
-    assert!(String::from_utf8(list).unwrap().contains("no sessions yet"));
+    assert!(String::from_utf8(list).unwrap().contains("No sessions in this project"));
     for args in [&["context", &id][..], &["replay", &id], &["rewind", &id]] {
         let output = Command::new("timeout")
             .arg("60")

@@ -181,7 +181,7 @@ fn approval_with_diff() {
        5          total += value;
        6      }
       y Yes, once
-      s Yes, for the rest of this session
+      s Yes, for this session: changes to files in the workspace
       n No (Esc) · Tab: no, and tell the model why
     ▏  Starting…
     "#);
@@ -309,6 +309,7 @@ fn a_command_can_hide_nothing_in_its_approval() {
         is_diff: false,
         reason: "commands ask first".to_owned(),
         always_prefix: Some("echo".to_owned()),
+        session_scope: Some("this exact command".to_owned()),
     };
     stage.event(Event::Ask { id: 1, question: Question::Approval(request) });
     insta::assert_snapshot!(stage.shown(), @r#"
@@ -317,7 +318,7 @@ fn a_command_can_hide_nothing_in_its_approval() {
       commands ask first
       echo <U+202E>safe<U+001B>[8m; rm -rf /
       y Yes, once
-      s Yes, for the rest of this session
+      s Yes, for this session: this exact command
       a Always allow `echo` in this project
       n No (Esc) · Tab: no, and tell the model why
     ▏  Starting…
@@ -461,7 +462,7 @@ fn going_back_is_chosen_looked_at_and_done() {
         point: points[0].clone(),
         rows: vec![
             row("src/a.rs", FileAction::Restore, None),
-            row("mine.txt", FileAction::Delete, Some("it was changed by someone else since")),
+            row("mine.txt", FileAction::Delete, Some("it was changed by another program since")),
         ],
         outside: vec!["/etc/x".to_owned()],
         items: 7,

@@ -92,7 +92,7 @@ pub fn git(root: &Path, args: &[&str]) {
 }
 
 #[test]
-fn tools_and_commands_are_undone_and_redone() {
+fn undo_and_redo() {
     let place = Workplace::new();
     place
         .file("a.txt", "one\ntwo\n")
@@ -157,7 +157,7 @@ fn tools_and_commands_are_undone_and_redone() {
 }
 
 #[test]
-fn what_others_changed_is_left_alone_unless_forced() {
+fn conflicts_and_force() {
     let place = Workplace::new();
     place.file("a", "1\n").file("b", "1\n").file("c", "1\n");
     turn(
@@ -170,8 +170,8 @@ fn what_others_changed_is_left_alone_unless_forced() {
     turn(&place, true, "t2", &[bash("echo 3 > a; echo 3 >> b")]);
     let listed = points(&place);
     let shown = rewind(&place, &["--to", &listed[1], "--preview"]);
-    assert!(shown.contains("skip      b: it was changed by someone else in between"), "{shown}");
-    assert!(shown.contains("skip      made: it was changed by someone else since"), "{shown}");
+    assert!(shown.contains("skip      b: it was changed by another program in between"), "{shown}");
+    assert!(shown.contains("skip      made: it was changed by another program since"), "{shown}");
     let output = place.command(&["rewind", "--to", &listed[1], "--files", "--yes"]).output().unwrap();
     assert_eq!(output.status.code(), Some(1), "not everything was done");
     assert!(stdout(&output).contains("skipped dir: the folder holds other files"), "{}", stdout(&output));
@@ -190,7 +190,7 @@ fn what_others_changed_is_left_alone_unless_forced() {
 }
 
 #[test]
-fn a_kill_in_the_middle_of_a_command_leaves_a_way_back() {
+fn rewind_after_a_kill() {
     let place = Workplace::new();
     place.file("a", "before\n");
     turn(&place, false, "harmless", &[bash("true")]);
@@ -231,7 +231,7 @@ fn a_kill_in_the_middle_of_a_command_leaves_a_way_back() {
 
 /// The snapshot before a command asks `git`, which does not answer here until the user has interrupted it.
 #[test]
-fn an_interrupt_during_the_snapshot_keeps_the_command_from_running() {
+fn interrupted_snapshot_runs_no_command() {
     let place = Workplace::new();
     place.file("a", "before\n");
     let ago = std::time::SystemTime::now() - std::time::Duration::from_secs(10);
@@ -283,7 +283,7 @@ fn an_interrupt_during_the_snapshot_keeps_the_command_from_running() {
 }
 
 #[test]
-fn the_conversation_goes_back_and_comes_again() {
+fn conversation_rewind_and_revive() {
     let server = FakeServer::start(vec![
         answer().text("one").into(),
         answer().text("two").into(),
@@ -320,7 +320,7 @@ fn the_conversation_goes_back_and_comes_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_open_session_goes_back_and_tells_the_model() {
+async fn rewind_in_an_open_session() {
     let server = FakeServer::start(vec![
         answer().text("hello").into(),
         answer().call("Read", json!({"path": "a"})).into(),

@@ -1,11 +1,9 @@
 //! Asking the user whether a call may run, and what the model is told when it may not.
 
-use super::policy_engine::PolicyEngine;
+use super::policy_engine::{AssessedToolCall, PolicyEngine};
 use crate::agent::control::{Events, TurnControl, notice};
 use crate::model::call::ToolCall;
 use crate::model::envelope::{Envelope, ErrorCode};
-use crate::policy::access::Access;
-use crate::policy::verdict::Verdict;
 use crate::protocol::approval::{self, Answer, ApprovalRequest, Question};
 use crate::protocol::event::Level;
 use crate::protocol::notice as texts;
@@ -20,7 +18,7 @@ pub async fn ask(
     cx: &ToolCx,
     call: &ToolCall,
     prepared: &dyn Prepared,
-    accesses: &[Access],
+    assessed: &AssessedToolCall,
     reason: String,
     control: &TurnControl,
     events: &Events,
@@ -30,7 +28,7 @@ pub async fn ask(
         Preview::Text(text) => (text, false),
         Preview::Diff(diff) => (diff, true),
         // Nobody is asked for a leave that nothing can come of, unless the answer tells of what may not be read.
-        Preview::Vain(answer) if may_read(policy, accesses) => {
+        Preview::Vain(answer) if policy.may_read(assessed) => {
             return Err(answer.map_or_else(|error| envelope_of(&error), Box::new));
         }
         Preview::Vain(answer) => {
@@ -38,7 +36,7 @@ pub async fn ask(
         }
     };
     let clean = |text: &str| cx.vault.redact(text, TextSource::of_command(text)).into_owned();
-    let always_prefix = policy.always_prefix(accesses);
+    let always_prefix = policy.always_prefix(assessed);
     let question = Question::Approval(ApprovalRequest {
         call_id: call.id.to_string(),
         tool: call.name.to_string(),
@@ -47,11 +45,12 @@ pub async fn ask(
         is_diff,
         reason,
         always_prefix: always_prefix.clone(),
+        session_scope: policy.session_scope(assessed),
     });
     match control.questions.ask(question, &control.cancel).await {
         Some(Answer::Once) => Ok(()),
         Some(Answer::Session) => {
-            policy.allow_for_session(accesses);
+            policy.allow_for_session(assessed);
             Ok(())
         }
         Some(Answer::Always) => {
@@ -72,14 +71,6 @@ pub async fn ask(
         }
         Some(Answer::Replies { .. }) | None => Err(never_run()),
     }
-}
-
-/// Whether all that a call would change could be read without a question.
-fn may_read(policy: &PolicyEngine, accesses: &[Access]) -> bool {
-    accesses.iter().all(|access| match access {
-        Access::Write(path) => matches!(policy.decide(&[Access::Read(path.clone())]), Verdict::Allow),
-        _ => false,
-    })
 }
 
 /// No user is there to be asked.

@@ -10,12 +10,11 @@ use futures_util::future::join_all;
 use tokio_util::sync::CancellationToken;
 
 use super::approval::{self, denied, envelope_of, never_run};
-use super::policy_engine::PolicyEngine;
+use super::policy_engine::{AssessedToolCall, PolicyEngine};
 use crate::agent::control::{Events, TurnControl, UserPrompter, notice};
 use crate::model::call::{ToolCall, ToolSpec};
 use crate::model::envelope::{Envelope, ErrorCode, Status};
 use crate::model::item::ToolResult;
-use crate::policy::access::Access;
 use crate::policy::verdict::Verdict;
 use crate::protocol::event::{Event, Level};
 use crate::redact::detector::TextSource;
@@ -170,8 +169,10 @@ impl Dispatcher {
         };
         started(prepared.title());
         let accesses = prepared.access(&self.cx_until(control)).await.map_err(|error| envelope_of(&error))?;
+        // Commands are parsed once: what is found goes to all that ask about them.
+        let assessed = self.policy.assess(&accesses);
         let mut approved = false;
-        match self.policy.decide(&accesses) {
+        match self.policy.decide(&assessed) {
             Verdict::Allow => {}
             Verdict::Deny { reason } => {
                 self.denied.fetch_add(1, Ordering::Relaxed);
@@ -180,13 +181,13 @@ impl Dispatcher {
                 )));
             }
             Verdict::Ask { reason } => {
-                self.approve(call, &*prepared, &accesses, reason, control, events).await?;
+                self.approve(call, &*prepared, &assessed, reason, control, events).await?;
                 approved = true;
             }
         }
         // Looking at every file before and after costs time in a large tree: not for what only looks.
-        let command = self.policy.may_change(&accesses);
-        let confinement = self.policy.confinement(&accesses, approved);
+        let command = self.policy.may_change(&assessed);
+        let confinement = self.policy.confinement(&assessed, approved);
         Ok(AdmittedCall { command: command.then(|| prepared.title()), prepared, confinement })
     }
 
@@ -195,7 +196,7 @@ impl Dispatcher {
         &self,
         call: &ToolCall,
         prepared: &dyn Prepared,
-        accesses: &[Access],
+        assessed: &AssessedToolCall,
         reason: String,
         control: &TurnControl,
         events: &Events,
@@ -206,7 +207,7 @@ impl Dispatcher {
                 &self.cx_until(control),
                 call,
                 prepared,
-                accesses,
+                assessed,
                 reason,
                 control,
                 events,

@@ -31,7 +31,7 @@ const PIPE_GRACE: Duration = Duration::from_millis(120);
 const DRAIN_GRACE: Duration = Duration::from_millis(30);
 /// Reading pauses so long after each chunk once the file is full: endless output must not burn a core.
 const FLOOD_PAUSE: Duration = Duration::from_millis(2);
-/// So long after output the watcher is called once more, with nothing, to show what it held back.
+/// So long after output the watcher is called once more, with nothing, to show what it has not shown yet.
 const WATCH_AGAIN: Duration = Duration::from_millis(110);
 const CHUNK_BYTES: usize = 64 * 1024;
 
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_keeps_two_ends_and_the_file_everything() {
+    fn head_tail_and_spill_file() {
         for size in [1, 3, 7, 30] {
             let dir = tempfile::tempdir().unwrap();
             let mut sink = sink(4, Some(dir.path().join("out")));
@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn small_output_makes_no_file_and_large_output_a_capped_one() {
+    fn spill_file_only_for_large_output() {
         let dir = tempfile::tempdir().unwrap();
         let mut small = sink(4, Some(dir.path().join("small")));
         small.take(b"abcdefgh");

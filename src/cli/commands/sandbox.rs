@@ -1,5 +1,5 @@
-//! `mycode sandbox`: one command of the user's own under the walls that the agent's commands run in. This process becomes
-//! the command's guard, so nothing of it waits in between, and its exit code is the command's.
+//! `mycode sandbox`: a command of the user's own in the sandbox of the agent's commands. This process becomes the helper, so
+//! nothing waits in between, and its exit code is the command's.
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
@@ -57,11 +57,11 @@ fn not_started(words: &[OsString], error: &std::io::Error) -> Failure {
     Failure::new(
         FailureKind::Task,
         format!("{name} could not be started: {error}"),
-        "name a program that is there",
+        "check the program's name and PATH",
     )
 }
 
-/// Without walls.
+/// Without a sandbox.
 fn start(words: &[OsString], folder: &std::path::Path) -> std::io::Error {
     let Some((program, rest)) = words.split_first() else { return std::io::ErrorKind::InvalidInput.into() };
     cleaned(Command::new(program).args(rest).current_dir(folder)).exec()

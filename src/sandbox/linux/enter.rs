@@ -269,7 +269,7 @@ fn in_place(spec: Option<&SandboxSpec>, command: &[OsString], side: Option<RawFd
     if child == 0 {
         let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
         if spec.is_some() {
-            // Root without namespaces keeps what it has; what it may touch is held by Landlock.
+            // Root without namespaces keeps what it has; Landlock limits what it may touch.
             let _ = rustix::thread::set_no_new_privs(true);
         }
         let why = become_command(spec, command, side);
@@ -313,11 +313,7 @@ fn become_command(spec: Option<&SandboxSpec>, command: &[OsString], side: Option
     if let Some(spec) = spec {
         let cwd: &Path = &spec.cwd;
         if let Err(error) = rustix::process::chdir(cwd) {
-            return format!(
-                "the folder {} cannot be entered there: {}",
-                cwd.display(),
-                io::Error::from(error)
-            );
+            return format!("can't change to {} in the sandbox: {}", cwd.display(), io::Error::from(error));
         }
         if spec.layers.landlock
             && let Err(error) = landlock::restrict(spec)

@@ -108,7 +108,7 @@ impl Snapshot {
         for step in steps.into_iter().rev() {
             let Ok(meta) = fs::symlink_metadata(step) else { return PriorState::Absent(step.to_owned()) };
             if meta.is_symlink() {
-                // The link itself can be replaced; what it leads to can be held.
+                // The link itself can be replaced; what it leads to can be mounted read-only.
                 let target =
                     fs::canonicalize(path).ok().filter(|real| real.starts_with(root) && real != root);
                 if let Some(real) = target.filter(|_| mounts) {
@@ -311,7 +311,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_only_looks_the_same_is_put_right() {
+    fn lookalikes_are_restored() {
         let dir = tempfile::tempdir().unwrap();
         let (hooks, aside) = (dir.path().join("hooks"), dir.path().join("aside"));
         fs::create_dir(&hooks).unwrap();
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn untouched_links_and_files_without_room_stay() {
+    fn links_and_large_files() {
         let dir = tempfile::tempdir().unwrap();
         let hooks = dir.path().join("hooks");
         fs::create_dir(&hooks).unwrap();

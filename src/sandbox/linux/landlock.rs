@@ -1,5 +1,5 @@
-//! Landlock: rules on paths that hold without any mount. On top of mounts they are a second wall; alone they are the only
-//! one, and then secrets are left out of what may be read, name by name.
+//! Landlock: rules on paths that need no mount. On top of mounts they are a second layer; alone they are the only one, and then
+//! secrets are left out of what may be read, name by name.
 #![cfg(target_os = "linux")]
 
 use std::collections::BTreeSet;
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_around_a_hole() {
+    fn around_a_hole() {
         let dir = tempfile::tempdir().unwrap();
         for name in ["a/deep", "b/keys", "b/other"] {
             std::fs::create_dir_all(dir.path().join(name)).unwrap();

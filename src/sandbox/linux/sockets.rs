@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_kernels_table_is_read() {
+    fn kernel_socket_table() {
         let table = b"Num       RefCount Protocol Flags    Type St Inode Path\n\
             0000000000000000: 00000002 00000000 00010000 0001 01 23044 /run/a socket\n\
             0000000000000000: 00000003 00000000 00000000 0001 03 31337\n\

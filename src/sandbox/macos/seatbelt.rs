@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn later_rules_take_back_what_earlier_ones_gave() {
+    fn rule_order() {
         let text = profile(&sample());
         let write = place(&text, "(allow file-write* (subpath \"/w\"))");
         assert!(place(&text, "(deny default)") < write);

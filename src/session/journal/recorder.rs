@@ -1,5 +1,5 @@
-//! The journal of the running session: takes up what tools are about to change and what commands have changed. A fault
-//! of its own never stops the work; it is said once, and what could not be kept is named when somebody wants it back.
+//! The undo journal of the running session: records what tools are about to change and what commands have changed. An error of
+//! its own never stops the work; the user is told once, and a rewind names what could not be kept.
 
 use std::fs;
 use std::io::{self, Write};
@@ -205,7 +205,7 @@ impl Journal {
     fn fail(&self, inner: &mut Inner, error: &io::Error) {
         if !std::mem::replace(&mut inner.broken, true) {
             inner.notices.push(format!(
-                "The undo journal in {} can't be written ({error}): /rewind won't bring back everything from here on.",
+                "The undo journal in {} can't be written ({error}). /rewind can't restore files that change from now on.",
                 self.folder.display()
             ));
         }

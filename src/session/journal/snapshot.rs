@@ -15,7 +15,8 @@ use serde::{Deserialize, Serialize};
 use super::blobs::Blobs;
 use super::git::GitIndex;
 use super::inspect;
-use super::path_state::{PathState, path_text};
+use super::path_state::PathState;
+use crate::base::path_text;
 use crate::search::walk::Walk;
 
 /// A command may change any file; copying a larger one in advance costs too much.

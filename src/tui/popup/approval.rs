@@ -41,7 +41,10 @@ pub struct Approval {
 
 impl Approval {
     pub fn new(request: ApprovalRequest) -> Self {
-        let mut choices = vec![Choice::Once, Choice::Session];
+        let mut choices = vec![Choice::Once];
+        if request.session_scope.is_some() {
+            choices.push(Choice::Session);
+        }
         if request.always_prefix.is_some() {
             choices.push(Choice::Always);
         }
@@ -206,7 +209,11 @@ impl Approval {
             .map(|(index, choice)| {
                 let (letter, text) = match choice {
                     Choice::Once => ('y', "Yes, once".to_owned()),
-                    Choice::Session => ('s', "Yes, for the rest of this session".to_owned()),
+                    Choice::Session => {
+                        let scope = self.request.session_scope.as_deref().unwrap_or_default();
+                        let scope = text::one_line(&sanitize::reveal(scope), 200);
+                        ('s', format!("Yes, for this session: {scope}"))
+                    }
                     Choice::Always => {
                         let prefix = self.request.always_prefix.as_deref().unwrap_or_default();
                         (
@@ -252,6 +259,7 @@ mod tests {
             is_diff: false,
             reason: "commands ask first".to_owned(),
             always_prefix: always.map(str::to_owned),
+            session_scope: Some("this exact command".to_owned()),
         })
     }
 

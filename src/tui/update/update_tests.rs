@@ -73,6 +73,7 @@ fn approval() -> Question {
         is_diff: false,
         reason: "commands ask".to_owned(),
         always_prefix: Some("rm".to_owned()),
+        session_scope: Some("this exact command".to_owned()),
     })
 }
 
