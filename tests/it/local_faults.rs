@@ -188,9 +188,9 @@ fn unreadable_rules() {
     let place = Workplace::new();
     let root = place.project();
     let text = || {
-        let mut law = ProjectRules::default();
-        law.refresh(&root);
-        law.part().map(|part| part.text.to_string()).unwrap_or_default()
+        let mut rules = ProjectRules::default();
+        rules.refresh(&root);
+        rules.part().map(|part| part.content.to_string()).unwrap_or_default()
     };
     fs::create_dir(root.join("code_law.md")).unwrap();
     place.file("AGENTS.md", "a real rule");

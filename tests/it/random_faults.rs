@@ -158,7 +158,7 @@ async fn session(seed: u64, kind: ProviderKind) {
     }
     let records = reader::read(&place.log()).unwrap().records;
     for request in run::play(&records, |_, _| {}) {
-        assert_eq!(request.verdict, ReplayCheck::Same, "{seed} {kind:?}: request {}", request.number);
+        assert_eq!(request.check, ReplayCheck::Same, "{seed} {kind:?}: request {}", request.number);
     }
 }
 
