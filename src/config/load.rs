@@ -319,10 +319,9 @@ fn context(raw: &Raw, model: &str, server_window: Option<u64>) -> Result<Context
     let share = |name: &str, value: Option<f64>, default: f64| match value {
         None => Ok(default),
         Some(value) if value > 0.0 && value <= 1.0 => Ok(value),
-        Some(value) => Err(bad(
-            format!("{name} = {value} is out of range"),
-            format!("set it to a share between 0 and 1"),
-        )),
+        Some(value) => {
+            Err(bad(format!("{name} = {value} is out of range"), "set it to a share between 0 and 1"))
+        }
     };
     made.compression_threshold =
         share("compression_threshold", raw.compression_threshold, made.compression_threshold)?;

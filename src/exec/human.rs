@@ -22,15 +22,12 @@ const OUTPUT_LINES: usize = 3;
 /// Diff lines shown of one change.
 const DIFF_LINES: usize = 24;
 
-/// Paints for standard error (ANSI codes); plain when color is off.
-#[derive(Clone, Copy)]
-enum Paint {
-    Dim,
-    Red,
-    Green,
-    Yellow,
-    Bold,
-}
+/// ANSI codes.
+const BOLD: Option<u8> = Some(1);
+const DIM: Option<u8> = Some(2);
+const RED: Option<u8> = Some(31);
+const GREEN: Option<u8> = Some(32);
+const YELLOW: Option<u8> = Some(33);
 
 /// The printer for people. `out` gets the answer, `log` the progress.
 pub struct Human<O, L> {
@@ -62,20 +59,11 @@ impl<O: Write, L: Write> Human<O, L> {
     }
 
     /// A closed standard error is no reason to stop: the answer may still be wanted.
-    fn line(&mut self, paint: Option<Paint>, line: &str) {
+    fn line(&mut self, color: Option<u8>, line: &str) {
         let line = clean(line);
-        let code = match paint.filter(|_| self.color) {
-            Some(Paint::Dim) => "2",
-            Some(Paint::Red) => "31",
-            Some(Paint::Green) => "32",
-            Some(Paint::Yellow) => "33",
-            Some(Paint::Bold) => "1",
-            None => "",
-        };
-        let _ = if code.is_empty() {
-            writeln!(self.log, "{line}")
-        } else {
-            writeln!(self.log, "\u{1b}[{code}m{line}\u{1b}[0m")
+        let _ = match color.filter(|_| self.color) {
+            Some(code) => writeln!(self.log, "\u{1b}[{code}m{line}\u{1b}[0m"),
+            None => writeln!(self.log, "{line}"),
         };
         self.last_started = None;
     }
@@ -90,7 +78,7 @@ impl<O: Write, L: Write> Human<O, L> {
     fn started(&mut self, call_id: &Arc<str>, title: &str) {
         self.release();
         let title = text::one_line(&clean(title), LINE_CHARS);
-        self.line(Some(Paint::Bold), &format!("> {title}"));
+        self.line(BOLD, &format!("> {title}"));
         self.titles.insert(Arc::clone(call_id), title);
         self.last_started = Some(Arc::clone(call_id));
     }
@@ -103,12 +91,12 @@ impl<O: Write, L: Write> Human<O, L> {
         } else {
             format!("  {title}: {result}")
         };
-        let paint = if envelope.status == Status::Error { Paint::Red } else { Paint::Dim };
-        self.line(Some(paint), &line);
+        let paint = if envelope.status == Status::Error { RED } else { DIM };
+        self.line(paint, &line);
         if envelope.data.contains_key("exit_code") {
             let lines: Vec<&str> = envelope.body.lines().filter(|line| !line.trim().is_empty()).collect();
             for line in &lines[lines.len().saturating_sub(OUTPUT_LINES)..] {
-                self.line(Some(Paint::Dim), &format!("    {}", text::elide(line, LINE_CHARS)));
+                self.line(DIM, &format!("    {}", text::elide(line, LINE_CHARS)));
             }
         }
         if let Some(diff) = envelope.data.get("diff").and_then(Value::as_str) {
@@ -130,16 +118,16 @@ impl<O: Write, L: Write> Human<O, L> {
         }
         for line in lines.iter().take(DIFF_LINES) {
             let paint = match line.as_bytes().first() {
-                Some(b'+') => Some(Paint::Green),
-                Some(b'-') => Some(Paint::Red),
-                _ => Some(Paint::Dim),
+                Some(b'+') => GREEN,
+                Some(b'-') => RED,
+                _ => DIM,
             };
             self.line(paint, &format!("    {}", text::elide(line, LINE_CHARS)));
         }
         let hidden = lines.len().saturating_sub(DIFF_LINES) + cut;
         if hidden > 0 {
             let more = text::plural(hidden, "more line");
-            self.line(Some(Paint::Dim), &format!("    … {more}"));
+            self.line(DIM, &format!("    … {more}"));
         }
     }
 }
@@ -159,23 +147,23 @@ impl<O: Write, L: Write> Printer for Human<O, L> {
             Event::ToolDone { result, .. } => self.done(&result.call_id, &result.tool, &result.envelope),
             Event::Notice { level, text } => {
                 let (word, paint) = match level {
-                    Level::Info => ("note", Paint::Dim),
-                    Level::Warning => ("warning", Paint::Yellow),
-                    Level::Error => ("error", Paint::Red),
+                    Level::Info => ("note", DIM),
+                    Level::Warning => ("warning", YELLOW),
+                    Level::Error => ("error", RED),
                 };
-                self.line(Some(paint), &format!("{word}: {text}"));
+                self.line(paint, &format!("{word}: {text}"));
             }
             Event::Retrying { attempt, of, wait_ms, reason } => {
                 self.partial.clear();
                 let wait = seconds(*wait_ms);
-                self.line(Some(Paint::Yellow), &format!("attempt {attempt} of {of} in {wait}: {reason}"));
+                self.line(YELLOW, &format!("attempt {attempt} of {of} in {wait}: {reason}"));
             }
             Event::Silent { since_ms, left_ms } => {
                 let (since, left) = (seconds(*since_ms), seconds(*left_ms));
                 let text = format!("no data from the server for {since}; giving up in {left}");
-                self.line(Some(Paint::Dim), &text);
+                self.line(DIM, &text);
             }
-            Event::Compacting { running: true } => self.line(Some(Paint::Dim), "compacting older turns"),
+            Event::Compacting { running: true } => self.line(DIM, "compacting older turns"),
             Event::Window(window) => self.cost_usd = window.cost_usd.or(self.cost_usd),
             _ => {}
         }
@@ -190,7 +178,7 @@ impl<O: Write, L: Write> Printer for Human<O, L> {
             }
         };
         let line = format!("denied: {} ({reason})", text::one_line(title, LINE_CHARS));
-        self.line(Some(Paint::Yellow), &line);
+        self.line(YELLOW, &line);
         Ok(())
     }
 
@@ -211,17 +199,14 @@ impl<O: Write, L: Write> Printer for Human<O, L> {
         .and_then(|()| self.out.flush());
         let (_, message, hint) = end_words(&end.reason);
         if let Some(message) = message {
-            self.line(Some(Paint::Red), &format!("error: {message}"));
+            self.line(RED, &format!("error: {message}"));
         }
         if let Some(hint) = hint {
             self.line(None, &format!("hint: {hint}"));
         }
         if end.denied > 0 {
             let calls = text::plural(end.denied as usize, "call");
-            self.line(
-                Some(Paint::Yellow),
-                &format!("{calls} denied; allow more with --permission auto or full"),
-            );
+            self.line(YELLOW, &format!("{calls} denied; allow more with --permission auto or full"));
         }
         let usage = &end.usage;
         let mut summary = text::plural(end.steps as usize, "step");
@@ -237,7 +222,7 @@ impl<O: Write, L: Write> Printer for Human<O, L> {
             summary.push_str(&format!(", session ${cost:.4}"));
         }
         summary.push_str(&format!(", {}", seconds(end.elapsed_ms)));
-        self.line(Some(Paint::Dim), &summary);
+        self.line(DIM, &summary);
         written
     }
 }

@@ -63,7 +63,7 @@ pub struct Files {
 }
 
 /// Everything that the screen shows.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct App {
     pub theme: Theme,
     /// Columns and rows of the terminal.
@@ -106,32 +106,7 @@ pub struct App {
 
 impl App {
     pub fn new(theme: Theme, size: (u16, u16)) -> Self {
-        Self {
-            theme,
-            size,
-            now: Duration::ZERO,
-            beat: 0,
-            session: None,
-            window: None,
-            composer: Composer::default(),
-            completion: None,
-            dismissed: None,
-            questions: Vec::new(),
-            popup: None,
-            files: Files::default(),
-            live: Live::default(),
-            turn: None,
-            jobs: Vec::new(),
-            sandbox_lacks: None,
-            compacting: None,
-            queued: Vec::new(),
-            turn_label: None,
-            quit_armed: false,
-            escape_armed: false,
-            hint: None,
-            last_printed: None,
-            outbox: Vec::new(),
-        }
+        Self { theme, size, ..Self::default() }
     }
 
     /// Width of the composer's text; one cell stays free for the caret behind a full row.

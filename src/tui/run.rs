@@ -37,15 +37,6 @@ const KEPT: usize = 200;
 /// Events that are taken in before keys get their turn again.
 const BATCH: usize = 64;
 
-/// What the caller decides.
-#[derive(Clone, Debug, Default)]
-pub struct TuiOptions {
-    /// Sent as the first message.
-    pub initial_prompt: Option<String>,
-    /// No colors (`NO_COLOR` is honored in any case).
-    pub no_color: bool,
-}
-
 /// Why the interface ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TuiOutcome {
@@ -65,14 +56,14 @@ pub enum TuiOutcome {
 pub async fn run(
     ops: UnboundedSender<Op>,
     events: UnboundedReceiver<Event>,
-    options: TuiOptions,
+    initial_prompt: Option<String>,
 ) -> io::Result<TuiOutcome> {
     // Before the size is asked for: the key reader would hear only of changes after its first key wait.
     let resized = signal(SignalKind::window_change())?;
     let greeting = setup::enter()?;
     let _restore = Restore;
     let (columns, rows) = crossterm::terminal::size()?;
-    let no_color = options.no_color || std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let mut app = App::new(Theme::new(!no_color), (columns, rows));
     if !greeting.typed.is_empty() {
         app.composer.paste(&greeting.typed);
@@ -80,9 +71,9 @@ pub async fn run(
     let output = Output::default();
     let size = Size::new(columns, rows);
     let screen = Screen::new(CrosstermBackend::new(output.clone()), size, greeting.row.unwrap_or(rows))?;
-    let mut front = Front { app, screen, output, ops, start: Instant::now(), printed: Printed::default() };
+    let mut front = FrontEnd { app, screen, output, ops, start: Instant::now(), printed: Printed::default() };
     front.draw()?;
-    if let Some(text) = options.initial_prompt.filter(|text| !text.trim().is_empty()) {
+    if let Some(text) = initial_prompt.filter(|text| !text.trim().is_empty()) {
         front.app.submit(text);
         let commands = front.app.take_commands();
         front.execute(commands);
@@ -113,7 +104,7 @@ struct Printed {
     last: Option<EntryKind>,
 }
 
-struct Front {
+struct FrontEnd {
     app: App,
     screen: Screen<CrosstermBackend<Output>>,
     output: Output,
@@ -122,16 +113,16 @@ struct Front {
     printed: Printed,
 }
 
-/// What the loop must do after a message.
-#[derive(Clone, Copy, PartialEq, Eq)]
+/// What the loop must do after a message; the later wins.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Next {
-    GoOn,
+    Continue,
     Suspend,
     Redraw,
     Quit,
 }
 
-impl Front {
+impl FrontEnd {
     async fn run(
         &mut self,
         mut events: UnboundedReceiver<Event>,
@@ -142,10 +133,10 @@ impl Front {
         let mut hangup = signal(SignalKind::hangup())?;
         let mut interrupt = signal(SignalKind::interrupt())?;
         let mut stop = signal(SignalKind::from_raw(Signal::TSTP.as_raw()))?;
-        let mut go_on = signal(SignalKind::from_raw(Signal::CONT.as_raw()))?;
+        let mut continued = signal(SignalKind::from_raw(Signal::CONT.as_raw()))?;
         let gone = hung_up();
         tokio::pin!(gone);
-        let mut gatherer = PasteDetector::default();
+        let mut paste_detector = PasteDetector::default();
         let mut batch = Vec::with_capacity(BATCH);
         let mut last_frame = Instant::now();
         let mut next_beat = Instant::now();
@@ -161,15 +152,15 @@ impl Front {
                 last_frame = Instant::now();
                 dirty = false;
             }
-            let mut next = Next::GoOn;
+            let mut next = Next::Continue;
             // In this order: keys before frames before events, so that no flood of text makes typing wait.
             tokio::select! {
                 biased;
                 key = keys.next() => match key {
                     Some(Ok(event)) => {
-                        let burst = gatherer.gather(event, &mut keys).await;
+                        let burst = paste_detector.gather(event, &mut keys).await;
                         for msg in burst.events.into_iter().filter_map(message) {
-                            next = next.max(self.take_in(msg));
+                            next = next.max(self.handle(msg));
                         }
                         setup::rearm_waiting_input();
                         if burst.ended {
@@ -181,25 +172,25 @@ impl Front {
                 _ = resized.recv() => {
                     setup::rearm_input();
                     let (columns, rows) = crossterm::terminal::size()?;
-                    next = self.take_in(Msg::Resize(columns, rows));
+                    next = self.handle(Msg::Resize(columns, rows));
                 }
                 // Only wakes the loop; the frame is drawn at its top.
                 () = tokio::time::sleep_until(frame_at), if dirty => continue,
                 _ = tokio::time::sleep_until(next_beat), if ticking => {
                     next_beat = Instant::now() + BEAT;
-                    next = self.take_in(Msg::Tick);
+                    next = self.handle(Msg::Tick);
                 }
                 _ = terminate.recv() => return Ok(TuiOutcome::Signal(Signal::TERM.as_raw())),
                 _ = hangup.recv() => return Ok(TuiOutcome::Signal(Signal::HUP.as_raw())),
                 _ = interrupt.recv() => return Ok(TuiOutcome::Signal(Signal::INT.as_raw())),
                 () = &mut gone => return Ok(TuiOutcome::Signal(Signal::HUP.as_raw())),
-                () = setup::given_back() => self.take_back()?,
+                () = setup::given_back() => self.recover()?,
                 _ = stop.recv() => {
                     if !std::mem::take(&mut own_stop) {
                         next = Next::Suspend;
                     }
                 }
-                _ = go_on.recv() => {
+                _ = continued.recv() => {
                     setup::enter_again()?;
                     next = Next::Redraw;
                 }
@@ -209,12 +200,12 @@ impl Front {
                         return Ok(TuiOutcome::AgentGone);
                     }
                     for event in batch.drain(..) {
-                        next = next.max(self.take_in(Msg::Event(event)));
+                        next = next.max(self.handle(Msg::Event(event)));
                     }
                 }
             }
             match next {
-                Next::GoOn => {}
+                Next::Continue => {}
                 Next::Quit => return Ok(TuiOutcome::Quit),
                 Next::Suspend => {
                     own_stop = true;
@@ -227,14 +218,14 @@ impl Front {
         }
     }
 
-    fn take_in(&mut self, msg: Msg) -> Next {
+    fn handle(&mut self, msg: Msg) -> Next {
         self.app.now = self.start.elapsed();
         let commands = update(&mut self.app, msg);
         self.execute(commands)
     }
 
     fn execute(&mut self, commands: Vec<Cmd>) -> Next {
-        let mut next = Next::GoOn;
+        let mut next = Next::Continue;
         for command in commands {
             match command {
                 // Without an engine the loop ends at the closed event channel.
@@ -259,7 +250,7 @@ impl Front {
     }
 
     /// Takes the terminal again after a panic elsewhere; its message has been printed and stays in the scrollback.
-    fn take_back(&mut self) -> io::Result<()> {
+    fn recover(&mut self) -> io::Result<()> {
         setup::enter_again()?;
         self.screen.scroll_away()?;
         let text = "Internal error; its message is in the scrollback above. Please report it.";
@@ -315,12 +306,6 @@ impl Front {
         let _ = kill_process(getpid(), Signal::STOP);
         setup::enter_again()?;
         self.screen.scroll_away()
-    }
-}
-
-impl Next {
-    fn max(self, other: Self) -> Self {
-        if (self as u8) < (other as u8) { other } else { self }
     }
 }
 

@@ -6,7 +6,7 @@ use crate::cli::report::{Failure, FailureKind};
 use crate::cli::setup::ask_trust;
 use crate::cli::setup::open::{self, Which};
 use crate::protocol::op::Op;
-use crate::tui::run::{self as tui, TuiOptions, TuiOutcome};
+use crate::tui::run::{self as tui, TuiOutcome};
 use crate::tui::terminal::setup;
 
 /// Without an id the screen opens with the list to choose from.
@@ -44,8 +44,7 @@ pub async fn chat(cli: &Cli, prompt: Option<String>, which: Which, first: Option
     if let Some(op) = first {
         let _ = handle.ops.send(op);
     }
-    let options = TuiOptions { initial_prompt: prompt, no_color: false };
-    let outcome = tui::run(handle.ops, handle.events, options).await?;
+    let outcome = tui::run(handle.ops, handle.events, prompt).await?;
     let _ = tokio::time::timeout(std::time::Duration::from_secs(2), handle.task).await;
     Ok(match outcome {
         TuiOutcome::Quit => 0,

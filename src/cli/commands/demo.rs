@@ -14,7 +14,7 @@ use crate::config::raw::Raw;
 use crate::config::settings::{Permission, ProviderKind};
 use crate::exec::run::{self as exec, ExecOptions};
 use crate::provider::scripted::Scripted;
-use crate::tui::run::{self as tui, TuiOptions};
+use crate::tui::run as tui;
 use crate::tui::terminal::setup;
 
 const TASK: &str = "The test suite fails. Find the cause, fix it and show that all tests pass.";
@@ -58,8 +58,7 @@ pub async fn run() -> Result<u8, Failure> {
     let screen = setup::usable().is_ok();
     let handle = build::start(setup(&sample.0, screen)?)?;
     if screen {
-        let options = TuiOptions { initial_prompt: Some(TASK.to_owned()), no_color: false };
-        tui::run(handle.ops, handle.events, options).await?;
+        tui::run(handle.ops, handle.events, Some(TASK.to_owned())).await?;
         let _ = handle.task.await;
         return Ok(0);
     }

@@ -3,6 +3,9 @@
 
 use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation};
 
+use super::paste;
+use crate::tui::terminal::keymap::EditCommand;
+
 /// Undo steps that are kept.
 const UNDO_STEPS: usize = 200;
 
@@ -71,63 +74,39 @@ impl Buffer {
         self.cursor = self.snap(from + text.len());
     }
 
-    pub fn left(&mut self) {
-        self.move_to(self.previous(self.cursor));
-    }
-
-    pub fn right(&mut self) {
-        self.move_to(self.next(self.cursor));
-    }
-
-    pub fn word_left(&mut self) {
-        self.move_to(self.word_start());
-    }
-
-    pub fn word_right(&mut self) {
-        self.move_to(self.word_end());
-    }
-
-    /// To the start of the line (not of the soft-wrapped row).
-    pub fn home(&mut self) {
-        self.move_to(self.line_start());
-    }
-
-    pub fn end(&mut self) {
-        self.move_to(self.line_end());
-    }
-
-    pub fn backspace(&mut self) {
-        self.delete(self.previous(self.cursor), self.cursor);
-    }
-
-    pub fn delete_forward(&mut self) {
-        self.delete(self.cursor, self.next(self.cursor));
-    }
-
-    pub fn delete_word_back(&mut self) {
-        self.delete(self.word_start(), self.cursor);
-    }
-
-    pub fn delete_word_forward(&mut self) {
-        self.delete(self.cursor, self.word_end());
-    }
-
-    /// To the end of the line; at its end, the line break.
-    pub fn kill_to_end(&mut self) {
-        let end = self.line_end();
-        let end = if end == self.cursor { self.next(end) } else { end };
-        self.delete(self.cursor, end);
-    }
-
-    /// To the start of the line; at its start, the line break before it.
-    pub fn kill_to_start(&mut self) {
-        let start = self.line_start();
-        let start = if start == self.cursor { self.previous(start) } else { start };
-        self.delete(start, self.cursor);
+    /// One editing key. Up and Down depend on the rows on screen: they do nothing here.
+    pub fn edit(&mut self, command: EditCommand) {
+        let cursor = self.cursor;
+        match command {
+            EditCommand::Insert(c) => self.insert(&paste::printable(c.encode_utf8(&mut [0; 4]))),
+            EditCommand::Newline => self.insert("\n"),
+            EditCommand::Left => self.move_to(self.previous(cursor)),
+            EditCommand::Right => self.move_to(self.next(cursor)),
+            EditCommand::WordLeft => self.move_to(self.word_start()),
+            EditCommand::WordRight => self.move_to(self.word_end()),
+            // Of the line, not of the soft-wrapped row.
+            EditCommand::Home => self.move_to(self.line_start()),
+            EditCommand::End => self.move_to(self.line_end()),
+            EditCommand::Backspace => self.delete(self.previous(cursor), cursor),
+            EditCommand::Delete => self.delete(cursor, self.next(cursor)),
+            EditCommand::DeleteWordBack => self.delete(self.word_start(), cursor),
+            EditCommand::DeleteWordForward => self.delete(cursor, self.word_end()),
+            EditCommand::KillToEnd => {
+                // At the end of the line, the line break.
+                let end = self.line_end();
+                self.delete(cursor, if end == cursor { self.next(end) } else { end });
+            }
+            EditCommand::KillToStart => {
+                let start = self.line_start();
+                self.delete(if start == cursor { self.previous(start) } else { start }, cursor);
+            }
+            EditCommand::Undo => self.undo(),
+            EditCommand::Up | EditCommand::Down => {}
+        }
     }
 
     /// Takes back the last change.
-    pub fn undo(&mut self) {
+    fn undo(&mut self) {
         if let Some((text, cursor)) = self.undo.pop() {
             self.text = text;
             self.cursor = self.snap(cursor);
@@ -211,10 +190,10 @@ mod tests {
     fn movement_keeps_clusters_whole() {
         let mut buffer = Buffer::default();
         buffer.insert("a👩‍👩‍👧e\u{301}");
-        buffer.left();
-        buffer.left();
+        buffer.edit(EditCommand::Left);
+        buffer.edit(EditCommand::Left);
         assert_eq!(buffer.cursor(), 1);
-        buffer.delete_forward();
+        buffer.edit(EditCommand::Delete);
         assert_eq!(buffer.text(), "ae\u{301}");
     }
 
@@ -222,14 +201,14 @@ mod tests {
     fn words_and_lines() {
         let mut buffer = Buffer::default();
         buffer.insert("one two\nthree");
-        buffer.delete_word_back();
+        buffer.edit(EditCommand::DeleteWordBack);
         assert_eq!(buffer.text(), "one two\n");
-        buffer.kill_to_start();
+        buffer.edit(EditCommand::KillToStart);
         assert_eq!(buffer.text(), "one two");
-        buffer.word_left();
-        buffer.kill_to_end();
+        buffer.edit(EditCommand::WordLeft);
+        buffer.edit(EditCommand::KillToEnd);
         assert_eq!(buffer.text(), "one ");
-        buffer.undo();
+        buffer.edit(EditCommand::Undo);
         assert_eq!(buffer.text(), "one two");
     }
 
@@ -239,11 +218,11 @@ mod tests {
         for c in ["a", "b", " ", "c", "d"] {
             buffer.insert(c);
         }
-        buffer.undo();
+        buffer.edit(EditCommand::Undo);
         assert_eq!(buffer.text(), "ab ");
-        buffer.undo();
+        buffer.edit(EditCommand::Undo);
         assert_eq!(buffer.text(), "ab");
-        buffer.undo();
+        buffer.edit(EditCommand::Undo);
         assert_eq!(buffer.text(), "");
     }
 
@@ -256,17 +235,17 @@ mod tests {
             for (kind, text) in edits {
                 match kind {
                     0..4 => buffer.insert(&text),
-                    4 => buffer.left(),
-                    5 => buffer.right(),
-                    6 => buffer.word_left(),
-                    7 => buffer.word_right(),
-                    8 => buffer.backspace(),
-                    9 => buffer.delete_forward(),
-                    10 => buffer.delete_word_back(),
-                    11 => buffer.kill_to_end(),
-                    12 => buffer.kill_to_start(),
-                    13 => buffer.undo(),
-                    _ => buffer.delete_word_forward(),
+                    4 => buffer.edit(EditCommand::Left),
+                    5 => buffer.edit(EditCommand::Right),
+                    6 => buffer.edit(EditCommand::WordLeft),
+                    7 => buffer.edit(EditCommand::WordRight),
+                    8 => buffer.edit(EditCommand::Backspace),
+                    9 => buffer.edit(EditCommand::Delete),
+                    10 => buffer.edit(EditCommand::DeleteWordBack),
+                    11 => buffer.edit(EditCommand::KillToEnd),
+                    12 => buffer.edit(EditCommand::KillToStart),
+                    13 => buffer.edit(EditCommand::Undo),
+                    _ => buffer.edit(EditCommand::DeleteWordForward),
                 }
                 let at_boundary = buffer.cursor() == buffer.text().len()
                     || buffer.text().grapheme_indices(true).any(|(index, _)| index == buffer.cursor());

@@ -53,25 +53,10 @@ impl Composer {
         if !matches!(edit, EditCommand::Up | EditCommand::Down) {
             self.goal = None;
         }
-        let buffer = &mut self.buffer;
         match edit {
-            EditCommand::Insert(c) => buffer.insert(&paste::printable(c.encode_utf8(&mut [0; 4]))),
-            EditCommand::Newline => buffer.insert("\n"),
-            EditCommand::Backspace => buffer.backspace(),
-            EditCommand::Delete => buffer.delete_forward(),
-            EditCommand::DeleteWordBack => buffer.delete_word_back(),
-            EditCommand::DeleteWordForward => buffer.delete_word_forward(),
-            EditCommand::KillToEnd => buffer.kill_to_end(),
-            EditCommand::KillToStart => buffer.kill_to_start(),
-            EditCommand::Left => buffer.left(),
-            EditCommand::Right => buffer.right(),
-            EditCommand::WordLeft => buffer.word_left(),
-            EditCommand::WordRight => buffer.word_right(),
-            EditCommand::Home => buffer.home(),
-            EditCommand::End => buffer.end(),
-            EditCommand::Undo => buffer.undo(),
             EditCommand::Up => self.vertical(-1, width),
             EditCommand::Down => self.vertical(1, width),
+            edit => self.buffer.edit(edit),
         }
     }
 

@@ -11,7 +11,7 @@ use crate::tui::composer::buffer::Buffer;
 use crate::tui::composer::paste;
 use crate::tui::render::theme::Theme;
 use crate::tui::render::wrap;
-use crate::tui::terminal::keymap;
+use crate::tui::terminal::keymap::{self, EditCommand};
 use crate::tui::transcript::diff;
 
 /// Detail lines that are shown before the user asks for all.
@@ -111,12 +111,9 @@ impl Approval {
         match key.code {
             KeyCode::Enter => return Some(Answer::No { note: note.text().trim().to_owned() }),
             KeyCode::Esc | KeyCode::Tab => self.note = None,
-            KeyCode::Backspace => note.backspace(),
-            KeyCode::Left => note.left(),
-            KeyCode::Right => note.right(),
             _ => {
-                if let Some(c) = keymap::plain_char(key) {
-                    note.insert(&paste::printable(c.encode_utf8(&mut [0; 4])));
+                if let Some(edit) = keymap::edit(key).filter(|edit| *edit != EditCommand::Newline) {
+                    note.edit(edit);
                 }
             }
         }

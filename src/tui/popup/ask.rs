@@ -10,7 +10,7 @@ use crate::tui::composer::buffer::Buffer;
 use crate::tui::composer::paste;
 use crate::tui::render::theme::Theme;
 use crate::tui::render::wrap;
-use crate::tui::terminal::keymap;
+use crate::tui::terminal::keymap::{self, EditCommand};
 
 /// The open questions.
 #[derive(Clone, Debug)]
@@ -42,20 +42,11 @@ impl Ask {
             KeyCode::Up if options > 0 => {
                 self.chosen = Some(self.chosen.map_or(options - 1, |at| (at + options - 1) % options));
             }
-            KeyCode::Backspace => self.own.backspace(),
-            KeyCode::Left => self.own.left(),
-            KeyCode::Right => self.own.right(),
-            _ => {
-                let c = keymap::plain_char(key)?;
-                let number = c.to_digit(10).map(|digit| digit as usize).filter(|n| (1..=options).contains(n));
-                match number {
-                    Some(number) if self.own.is_empty() => {
-                        self.chosen = Some(number - 1);
-                        return self.enter();
-                    }
-                    _ => self.own.insert(&paste::printable(c.encode_utf8(&mut [0; 4]))),
-                }
+            KeyCode::Char(c @ '1'..='9') if self.own.is_empty() && c as usize - '0' as usize <= options => {
+                self.chosen = Some(c as usize - '1' as usize);
+                return self.enter();
             }
+            _ => self.own.edit(keymap::edit(key).filter(|edit| *edit != EditCommand::Newline)?),
         }
         None
     }

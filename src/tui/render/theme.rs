@@ -4,7 +4,7 @@
 use ratatui::style::{Color, Modifier, Style};
 
 /// Styles by meaning.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Theme {
     color: bool,
 }
