@@ -6,6 +6,8 @@ pub mod diff_cut;
 pub mod encoding;
 pub mod file;
 pub mod path;
+pub mod path_text;
+pub mod pattern;
 pub mod process;
 pub mod quota;
 pub mod repository;

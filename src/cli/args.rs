@@ -1,37 +1,75 @@
-//! The arguments, as clap reads them: dumb data whose doc comments are the help. Turning them into settings happens in
+//! The arguments, as clap reads them: plain data whose doc comments are the help. Turning them into settings happens in
 //! `open`.
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::cli::commands::notes_args::NotesArgs;
 use crate::config::settings::{Permission, ProviderKind};
 
-/// A coding agent in your terminal that accounts for every token in the window.
+/// A coding agent in your terminal that accounts for every token in the context window.
 ///
-/// Without a subcommand it opens the chat; a prompt given here is sent at once.
+/// Without a command it opens the interactive chat and sends PROMPT, if given, as the first message.
 #[derive(Debug, Parser)]
-#[command(name = "mycode", version, disable_help_subcommand = true)]
+#[command(name = "mycode", version)]
 pub struct Cli {
     #[command(flatten)]
     pub model: ModelArgs,
 
-    /// Continue this project's last session
+    /// Continue the last session of this project
     #[arg(short = 'c', long = "continue", global = true)]
     pub continue_last: bool,
 
-    /// What to do first
+    /// Run PROMPT without the chat and print the answer, as `mycode exec` does
+    #[arg(short = 'p', long)]
+    pub print: bool,
+
+    /// The first message
     pub prompt: Option<String>,
 
     #[command(subcommand)]
     pub command: Option<Command>,
 }
 
-/// Which model, and what it may do.
+impl Cli {
+    /// Reads the program's arguments; wrong ones, `--help` and `--version` end the program.
+    pub fn from_env() -> Self {
+        let matches = command().get_matches();
+        Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+    }
+}
+
+/// The command line as clap parses it. Every command accepts the shared options, so that they can stand anywhere, but its
+/// help shows only those that act there.
+pub fn command() -> clap::Command {
+    let command = Cli::command();
+    let shared: Vec<clap::Arg> = command.get_arguments().filter(|arg| arg.is_global_set()).cloned().collect();
+    command.mut_subcommands(|subcommand| {
+        let name = subcommand.get_name().to_owned();
+        subcommand.args(shared.iter().map(|arg| arg.clone().hide(!acts(&name, arg.get_id().as_str()))))
+    })
+}
+
+/// Whether a shared option changes what the subcommand does.
+fn acts(subcommand: &str, option: &str) -> bool {
+    let permission = matches!(option, "permission" | "trust");
+    match subcommand {
+        "demo" | "completions" => false,
+        _ if option == "folder" => true,
+        "exec" => true,
+        "resume" => option != "continue_last",
+        "doctor" => !matches!(option, "continue_last" | "max_steps"),
+        "tool" | "policy" | "sandbox" => permission,
+        "context" => option == "context_window",
+        _ => false,
+    }
+}
+
+/// The options that all commands share: which model, and what it may do.
 #[derive(Args, Clone, Debug, Default)]
 pub struct ModelArgs {
-    /// openai (and everything compatible), anthropic or scripted
+    /// openai (and compatible servers), anthropic or scripted
     #[arg(long, global = true, help_heading = "Model")]
     pub provider: Option<ProviderKind>,
 
@@ -43,64 +81,64 @@ pub struct ModelArgs {
     #[arg(long, global = true, help_heading = "Model", value_name = "URL")]
     pub base_url: Option<String>,
 
-    /// Answers for the scripted provider, one JSON object a line
+    /// Replies for the scripted provider, one JSON object per line
     #[arg(long, global = true, help_heading = "Model", value_name = "FILE")]
     pub script: Option<PathBuf>,
 
-    /// Size of the model's window in tokens
+    /// Size of the model's context window in tokens
     #[arg(long, global = true, help_heading = "Model", value_name = "TOKENS")]
     pub context_window: Option<u64>,
 
-    /// Extra request header "Name: value"
+    /// Extra request header, as "Name: value"; can be repeated
     #[arg(long, global = true, help_heading = "Model", value_name = "HEADER")]
     pub header: Vec<String>,
 
-    /// read-only, ask, auto or full
-    #[arg(short, long, global = true, help_heading = "Work", value_name = "LEVEL")]
+    /// What may run without asking: read-only, ask, auto or full
+    #[arg(long, global = true, help_heading = "Session", value_name = "LEVEL")]
     pub permission: Option<Permission>,
 
-    /// Model replies per turn
-    #[arg(long, global = true, help_heading = "Work", value_name = "N")]
+    /// Maximum number of model replies per turn
+    #[arg(long, global = true, help_heading = "Session", value_name = "N")]
     pub max_steps: Option<u32>,
 
-    /// Trust this folder's own configuration, this once
-    #[arg(long, global = true, help_heading = "Work")]
+    /// Trust this folder's own configuration for this run
+    #[arg(long, global = true, help_heading = "Session")]
     pub trust: bool,
 
     /// Work in this folder
-    #[arg(short = 'C', long = "cd", global = true, help_heading = "Work", value_name = "DIR")]
+    #[arg(short = 'C', long = "cd", global = true, help_heading = "Session", value_name = "DIR")]
     pub folder: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Run one task without the screen and print the answer
+    /// Run one task without the chat and print the answer
     Exec(ExecArgs),
     /// Continue a session of this project
     Resume(ResumeArgs),
     /// List this project's sessions
     Sessions(SessionsArgs),
-    /// Undo turns of a session: its files, its conversation, or both
+    /// Undo turns of a session: files, conversation, or both
     Rewind(RewindArgs),
-    /// Show what a session's next request would hold, and what each part costs
+    /// Show what fills a session's context window, item by item
     Context(ContextArgs),
-    /// What the project should remember: list, search, write and put away notes
+    /// List, search, write and archive the project's notes
     Notes(NotesArgs),
-    /// Play a real session on a sample project: no key, no network
+    /// Play a session on a sample project, without a key or network
     Demo,
-    /// Run one tool here and print its envelope
+    /// Run one tool and print its result as JSON
     Tool(ToolArgs),
-    /// Rank the files that a task is about
+    /// Find the files that matter for a task
     Locate(LocateArgs),
-    /// Run a command in the sandbox that the agent's commands run in
+    /// Run a command in the sandbox that the agent uses
     Sandbox(SandboxArgs),
-    /// Make a session's requests again and check them, or compare context policies on recordings
+    /// Rebuild a session's requests and verify them, or compare context policies on recorded sessions
     Replay(ReplayArgs),
-    /// Say whether a command may run, and why
+    /// Check whether a shell command may run, and why
     Policy(PolicyArgs),
-    /// Let this folder's own configuration redirect the model and set the permission
+    /// Trust this folder's own configuration (model, server, permission level)
     Trust(TrustArgs),
-    /// Show what is configured and whether it works
+    /// Show the configuration and test the model, sandbox and server
     Doctor(DoctorArgs),
     /// Print a shell completion script
     Completions {
@@ -111,93 +149,93 @@ pub enum Command {
 
 #[derive(Args, Debug)]
 pub struct ExecArgs {
-    /// The task; `-`, or none in a pipe, reads it from standard input
+    /// The task; `-`, or no argument in a pipe, reads standard input
     pub prompt: Option<String>,
 
-    /// One JSON event a line on standard output
+    /// Print one JSON event per line
     #[arg(long)]
     pub json: bool,
 
-    /// Continue this session
+    /// Continue this session (its id, or the beginning of it)
     #[arg(long, value_name = "ID")]
     pub resume: Option<String>,
 }
 
 #[derive(Args, Debug)]
 pub struct ResumeArgs {
-    /// The session, or the beginning of its id
+    /// The session's id, or the beginning of it; without one, choose from a list
     pub id: Option<String>,
 
-    /// The session that was changed last; what follows is then the prompt
+    /// Continue the last session; the argument is then the prompt
     #[arg(long)]
     pub last: bool,
 
-    /// What to do next
+    /// The next message
     pub prompt: Option<String>,
 }
 
 #[derive(Args, Debug)]
 pub struct SessionsArgs {
-    /// One JSON object a line
+    /// Print one JSON object per line
     #[arg(long)]
     pub json: bool,
 }
 
 #[derive(Args, Debug)]
 pub struct RewindArgs {
-    /// The session, or the beginning of its id; the last one when left out
+    /// The session's id, or the beginning of it [default: the last session]
     pub session: Option<String>,
 
-    /// Go back to before this point, as the list names it (12, u1); without it the points are listed
+    /// Rewind to before this point, as listed (12, u1); without it, list the points
     #[arg(long, value_name = "POINT")]
     pub to: Option<String>,
 
-    /// Only the files
+    /// Rewind files only
     #[arg(long, conflicts_with_all = ["conversation", "both"])]
     pub files: bool,
 
-    /// Only the conversation
+    /// Rewind the conversation only
     #[arg(long, conflicts_with = "both")]
     pub conversation: bool,
 
-    /// Conversation and files (what is done when nothing else is said)
+    /// Rewind files and conversation [default]
     #[arg(long)]
     pub both: bool,
 
-    /// Show what would be done and do nothing
+    /// Show what would change, without changing it
     #[arg(long)]
     pub preview: bool,
 
-    /// Do it
+    /// Rewind; without it, only a preview is shown
     #[arg(long)]
     pub yes: bool,
 
-    /// Also overwrite what somebody else changed since
+    /// Also overwrite files that were changed outside of mycode since
     #[arg(long)]
     pub force: bool,
 
-    /// JSON instead of text
+    /// Print JSON instead of text
     #[arg(long)]
     pub json: bool,
 }
 
 #[derive(Args, Debug)]
 pub struct ContextArgs {
-    /// The session, the beginning of its id, or its file; the last one when left out
+    /// The session's id (or the beginning of it) or log file [default: the last session]
     pub session: Option<String>,
 
-    /// Where an item came from and what was done to it (an id of the list, such as 12 or rules)
+    /// Show the history of one item, by its id in the list (such as 12 or rules)
     #[arg(long, value_name = "ID")]
     pub why: Option<String>,
 
-    /// One JSON object
+    /// Print one JSON object
     #[arg(long)]
     pub json: bool,
 }
 
 #[derive(Args, Debug)]
 pub struct ToolArgs {
-    /// The tool, such as Read; `-` reads calls {"tool","args"} from standard input, one a line
+    /// The tool, such as Read; `-` reads one call {"tool", "args"} per line from standard input
     pub name: String,
 
     /// The arguments as a JSON object
@@ -207,14 +245,14 @@ pub struct ToolArgs {
 
 #[derive(Args, Debug)]
 pub struct LocateArgs {
-    /// What should change; `-` reads it from standard input
+    /// The task in words; `-` reads standard input
     pub query: String,
 
-    /// One JSON array
+    /// Print one JSON array
     #[arg(long)]
     pub json: bool,
 
-    /// How many files
+    /// Maximum number of files
     #[arg(short = 'k', long, value_name = "N", default_value_t = 10)]
     pub limit: usize,
 
@@ -225,11 +263,11 @@ pub struct LocateArgs {
 
 #[derive(Args, Debug)]
 pub struct SandboxArgs {
-    /// Let it reach the network
+    /// Allow network access
     #[arg(long)]
     pub network: bool,
 
-    /// The command: one word is a line for bash, several are a program and its arguments
+    /// The command: one argument is run by bash, several are a program and its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub command: Vec<std::ffi::OsString>,
 }
@@ -242,26 +280,26 @@ pub struct PolicyArgs {
 
 #[derive(Debug, Subcommand)]
 pub enum PolicyCommand {
-    /// Print the verdict over a command: allow, ask or deny
+    /// Print the verdict for a command: allow, ask or deny
     Check(CheckArgs),
 }
 
 #[derive(Args, Debug)]
 pub struct CheckArgs {
-    /// One JSON object
+    /// Print one JSON object
     #[arg(long)]
     pub json: bool,
 
-    /// Whether the command would run in a sandbox; `auto`: as it would here
+    /// Assume that the command runs in a sandbox; auto: as on this machine
     #[arg(long, value_name = "AUTO|YES|NO", default_value = "auto")]
     pub confined: Confined,
 
-    /// The command, behind `--`; several words are joined with spaces
+    /// The command, after `--`; several words are joined with spaces
     #[arg(last = true, required = true)]
     pub words: Vec<String>,
 }
 
-/// Whether a sandbox holds the run.
+/// Whether a sandbox is assumed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Confined {
     Auto,
@@ -271,7 +309,7 @@ pub enum Confined {
 
 #[derive(Args, Debug)]
 pub struct TrustArgs {
-    /// Take the trust back
+    /// Revoke the trust
     #[arg(long)]
     pub revoke: bool,
 }
@@ -285,31 +323,31 @@ pub struct DoctorArgs {
 
 #[derive(Args, Debug)]
 pub struct ReplayArgs {
-    /// A session of this project (or its file): every request is made again from the log and checked
+    /// A session's id or log file: every request is rebuilt from the log and verified
     #[arg(required_unless_present = "trace", conflicts_with = "trace")]
     pub session: Option<String>,
 
-    /// Recorded sessions (.jsonl or .jsonl.gz), or folders of them
+    /// Recorded sessions (.jsonl or .jsonl.gz), or folders with them
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub trace: Vec<PathBuf>,
 
-    /// raw, last5, seed, eco, default, high or all (the default for traces): what each would have cost and kept
+    /// Compare policies by cost and retention: raw, last5, seed, eco, default, high or all [default for traces: all]
     #[arg(long)]
     pub policy: Option<String>,
 
-    /// Size of the model's window in tokens
+    /// Size of the model's context window in tokens
     #[arg(long, value_name = "TOKENS", default_value_t = 128_000)]
     pub window: u64,
 
-    /// Price of a cached input token as a share of an uncached one
+    /// Price of a cached input token relative to an uncached one
     #[arg(long, value_name = "SHARE", default_value_t = 0.1)]
     pub cached_price: f64,
 
-    /// One JSON object instead of a table
+    /// Print one JSON object instead of a table
     #[arg(long)]
     pub json: bool,
 
-    /// Write every request as it would have been sent, one a line (one session, or one trace and one policy)
+    /// Write every request to FILE, one per line (needs one session, or one trace and one policy)
     #[arg(long, value_name = "FILE")]
     pub dump: Option<PathBuf>,
 }

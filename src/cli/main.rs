@@ -2,10 +2,8 @@
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 use super::args::Cli;
-use super::report::{Failure, FailureKind};
+use super::report::Failure;
 use crate::cli::commands::table;
 #[cfg(target_os = "linux")]
 use crate::sandbox::launch::HELPER_NAME;
@@ -18,7 +16,7 @@ pub fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|first| first == HELPER_NAME) {
         enter::run(std::env::args_os().skip(2).collect());
     }
-    let cli = Cli::parse();
+    let cli = Cli::from_env();
     if let Some(done) = table::run_at_once(&cli) {
         return done.map_or_else(|failure| failure.report(), ExitCode::from);
     }
@@ -26,12 +24,7 @@ pub fn main() -> ExitCode {
     let runtime = match runtime {
         Ok(runtime) => runtime,
         Err(error) => {
-            return Failure::new(
-                FailureKind::Task,
-                format!("the program could not start: {error}"),
-                "try again",
-            )
-            .report();
+            return Failure::task(format!("can't start: {error}"), "try again").report();
         }
     };
     let code = match runtime.block_on(table::run(&cli)) {

@@ -1,4 +1,4 @@
-//! How failures reach the user: `error:`, `caused by:`, `hint:`, and an exit code for each kind (SPEC §11).
+//! How failures reach the user: `error:`, `hint:`, and an exit code for each kind (SPEC §11).
 
 use std::fmt::Display;
 use std::io::Write;
@@ -25,26 +25,36 @@ pub enum FailureKind {
 pub struct Failure {
     pub kind: FailureKind,
     pub message: String,
-    pub causes: Vec<String>,
-    pub hints: Vec<String>,
+    pub hint: String,
 }
 
 impl Failure {
     pub fn new(kind: FailureKind, message: impl Display, hint: impl Display) -> Self {
-        Self { kind, message: message.to_string(), causes: Vec::new(), hints: vec![hint.to_string()] }
+        Self { kind, message: message.to_string(), hint: hint.to_string() }
+    }
+
+    pub fn usage(message: impl Display, hint: impl Display) -> Self {
+        Self::new(FailureKind::Usage, message, hint)
+    }
+
+    pub fn task(message: impl Display, hint: impl Display) -> Self {
+        Self::new(FailureKind::Task, message, hint)
+    }
+
+    pub fn config(message: impl Display, hint: impl Display) -> Self {
+        Self::new(FailureKind::Config, message, hint)
     }
 
     /// Prints it to standard error and gives its exit code.
     pub fn report(&self) -> ExitCode {
-        let mut out = std::io::stderr().lock();
-        let _ = writeln!(out, "error: {}", reveal(&self.message));
-        for cause in &self.causes {
-            let _ = writeln!(out, "caused by: {}", reveal(cause));
-        }
-        for hint in &self.hints {
-            let _ = writeln!(out, "hint: {}", reveal(hint));
-        }
+        let _ = write!(std::io::stderr().lock(), "{self}");
         ExitCode::from(self.kind as u8)
+    }
+}
+
+impl Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "error: {}\nhint: {}\n", reveal(&self.message), reveal(&self.hint))
     }
 }
 
@@ -67,9 +77,9 @@ impl From<ProviderError> for Failure {
 impl From<LogError> for Failure {
     fn from(error: LogError) -> Self {
         let hint = match &error {
-            LogError::Busy { .. } => "close the other mycode, or begin a new session",
+            LogError::Busy { .. } => "close the other mycode, or start a new session",
             LogError::Io { .. } => {
-                "check the disk space and that the state folder is yours, or set MYCODE_HOME"
+                "check the disk space and the permissions of the state folder, or set MYCODE_HOME"
             }
         };
         Self::new(FailureKind::Task, &error, hint)
@@ -82,9 +92,10 @@ impl From<NoteError> for Failure {
             NoteError::NoSuch { .. } | NoteError::Ambiguous { .. } => {
                 (FailureKind::Usage, "`mycode notes list` and `mycode notes list --archived` show the ids")
             }
-            NoteError::Invalid(_) => (FailureKind::Usage, "`mycode notes --help` says what can be given"),
-            NoteError::Busy => (FailureKind::Task, "wait for the other mycode process to end"),
-            _ => (FailureKind::Task, "see that .mycode/notes is a folder of this project that you may write"),
+            NoteError::Invalid(_) => (FailureKind::Usage, "see `mycode notes --help`"),
+            NoteError::FrontMatter { .. } => (FailureKind::Task, "the file lies in .mycode/notes"),
+            NoteError::Busy => (FailureKind::Task, "wait for the other mycode process to finish"),
+            _ => (FailureKind::Task, "make sure that .mycode/notes is a writable folder in this project"),
         };
         Self::new(kind, &error, hint)
     }
@@ -92,7 +103,7 @@ impl From<NoteError> for Failure {
 
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {
-        Self::new(FailureKind::Task, &error, "see the message above; nothing was changed")
+        Self::new(FailureKind::Task, &error, "check the file permissions and the disk space")
     }
 }
 
@@ -123,7 +134,7 @@ pub fn print(text: &str) -> Result<(), Failure> {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::new(
             FailureKind::Task,
             format!("the output could not be written: {error}"),
-            "write it to a place with room",
+            "write it to a disk with free space",
         )),
         _ => Ok(()),
     }

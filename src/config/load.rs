@@ -1,5 +1,5 @@
 //! Joins all sources of configuration into validated sections. First wins: flags, `MYCODE_*`, the project's file, the
-//! person's file, then the usual `OPENAI_*` / `ANTHROPIC_*` variables, then the compiled-in `config.toml`.
+//! user's file, then the usual `OPENAI_*` / `ANTHROPIC_*` variables, then the compiled-in `config.toml`.
 //! Opens no network: that nothing is configured is an answer (`provider: None`), not an error.
 
 use std::collections::BTreeMap;
@@ -72,13 +72,14 @@ pub struct Sources<'a> {
 pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
     let mut notices = Vec::new();
     let model_flag = sources.flags.model.is_some();
-    let vars = Raw::from_vars(sources.vars)
-        .map_err(|what| bad(what, "correct or unset the variable; `mycode --help` lists the values"))?;
+    let vars = Raw::from_vars(sources.vars).map_err(|what| {
+        bad(what, "correct or unset the variable; `mycode doctor --config` describes all settings")
+    })?;
     let project_path = paths::project_config(sources.workspace);
     let project = match read_project(sources.workspace)? {
         None if leads_out(&project_path, sources.workspace) => {
             let path = project_path.display();
-            notices.push(format!("{path} is a link that leads out of the project: ignored."));
+            notices.push(format!("Ignored {path}: it is a link that leads out of the project."));
             Raw::default()
         }
         None => Raw::default(),
@@ -91,9 +92,9 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
                 let keys = personal.join(", ");
                 let path = project_path.display();
                 notices.push(if trusted {
-                    format!("{path} is trusted and sets {keys}. `mycode trust --revoke` takes that back.")
+                    format!("{path} is trusted and sets {keys}. `mycode trust --revoke` revokes the trust.")
                 } else {
-                    format!("{path} wants to set {keys}: ignored. If you trust it, run `mycode trust` here.")
+                    format!("{path} wants to set {keys}. Ignored, because it is not trusted; `mycode trust` trusts it.")
                 });
             }
             raw
@@ -105,7 +106,7 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
         Some(text) => Raw::parse(&text).map_err(|what| unparsable(&user_path, &what))?,
     };
     let defaults =
-        Raw::parse(DEFAULTS).map_err(|what| bad(what, "this is a fault of the build; please report it"))?;
+        Raw::parse(DEFAULTS).map_err(|what| bad(what, "this is a bug in mycode; please report it"))?;
     let raw = sources.flags.over(vars).over(project).over(user).over(defaults);
     let (provider, provider_error) = match provider(&raw, sources.vars) {
         Ok(provider) => (provider, None),
@@ -182,7 +183,7 @@ fn read(path: &Path) -> Result<Option<String>, ConfigError> {
 fn unparsable(path: &Path, what: &str) -> ConfigError {
     bad(
         format!("{} is not a valid configuration:\n{what}", path.display()),
-        "compare with the annotated config.toml: `mycode doctor --config` prints it",
+        "`mycode doctor --config` prints an annotated example",
     )
 }
 
@@ -217,7 +218,7 @@ fn provider(
             if made.script.is_none() {
                 return Err(bad(
                     "the scripted provider has no script",
-                    "add --script FILE (one JSON answer a line)",
+                    "add --script FILE (one JSON reply per line)",
                 ));
             }
             return Ok(Some(made));
@@ -231,8 +232,8 @@ fn provider(
     let base_url = base_url.trim().trim_end_matches('/').to_owned();
     if !base_url.starts_with("http://") && !base_url.starts_with("https://") {
         return Err(bad(
-            format!("the base URL '{base_url}' is not a web address"),
-            "it must begin with http:// or https://, such as http://localhost:11434/v1",
+            format!("invalid base URL '{base_url}'"),
+            "it must start with http:// or https://, such as http://localhost:11434/v1",
         ));
     }
     let key_name = raw.api_key_env.clone();
@@ -252,8 +253,8 @@ fn provider(
     };
     if key.is_none() && base_url == standard_url {
         return Err(bad(
-            format!("there is no key for {standard_url}"),
-            format!("export {prefix}_API_KEY=…, or point --base-url at a server that needs none"),
+            format!("no API key for {standard_url}"),
+            format!("export {prefix}_API_KEY=…, or use --base-url with a server that needs no key"),
         ));
     }
     let model = raw.model.clone().or_else(|| var(&format!("{prefix}_MODEL")));
@@ -264,7 +265,7 @@ fn provider(
         })
     }) else {
         return Err(bad(
-            format!("no model is named for {base_url}"),
+            format!("no model is set for {base_url}"),
             format!("add --model NAME, or set MYCODE_MODEL or {prefix}_MODEL"),
         ));
     };
@@ -310,17 +311,18 @@ fn context(raw: &Raw, model: &str, server_window: Option<u64>) -> Result<Context
     };
     if window < MIN_WINDOW_TOKENS {
         return Err(bad(
-            format!("context_window is {window} tokens, too small to work in"),
-            format!("set it to {MIN_WINDOW_TOKENS} or more; with a local server raise its own limit too"),
+            format!("context_window = {window} is too small"),
+            format!("set it to {MIN_WINDOW_TOKENS} or more; for a local server, raise its own limit too"),
         ));
     }
     let mut made = ContextSettings::for_window(window.min(MAX_WINDOW_TOKENS), origin);
     let share = |name: &str, value: Option<f64>, default: f64| match value {
         None => Ok(default),
         Some(value) if value > 0.0 && value <= 1.0 => Ok(value),
-        Some(value) => {
-            Err(bad(format!("{name} is {value}"), format!("set {name} to a share between 0 and 1")))
-        }
+        Some(value) => Err(bad(
+            format!("{name} = {value} is out of range"),
+            format!("set it to a share between 0 and 1"),
+        )),
     };
     made.compression_threshold =
         share("compression_threshold", raw.compression_threshold, made.compression_threshold)?;
@@ -343,7 +345,7 @@ pub fn header_table(lines: &[String]) -> Result<Option<BTreeMap<String, String>>
     let mut table = BTreeMap::new();
     for line in lines {
         let Some((name, value)) = line.split_once(':') else {
-            return Err(bad(format!("'{line}' is no header"), "write it as --header \"Name: value\""));
+            return Err(bad(format!("invalid header '{line}'"), "write it as --header \"Name: value\""));
         };
         table.insert(name.trim().to_owned(), value.trim().to_owned());
     }

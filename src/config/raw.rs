@@ -4,14 +4,15 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::settings::{Permission, Profile, ProviderKind};
 use crate::base::sanitize;
 use crate::base::text::one_line;
 
 /// One source's values. Unknown keys are refused, so that a misspelt key is noticed.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Raw {
     pub provider: Option<ProviderKind>,
@@ -90,35 +91,27 @@ impl Raw {
         Ok((raw, personal))
     }
 
-    /// Reads `MYCODE_<KEY>` through `var`. Values are TOML scalars; what does not parse as one is a string.
+    /// Reads `MYCODE_<KEY>` through `var`, for every key but the header table. Values are TOML scalars; what is none, or
+    /// not of the key's type, is taken as a string.
     ///
     /// # Errors
     /// A sentence that names the variable.
     pub fn from_vars(var: impl Fn(&str) -> Option<String>) -> Result<Self, String> {
+        let keys = serde_json::to_value(Self::default()).unwrap_or_default();
+        let keys = keys.as_object().into_iter().flat_map(|keys| keys.keys());
         let mut table = toml::Table::new();
-        for key in KEYS {
+        for key in keys.filter(|key| *key != "headers") {
             let name = format!("MYCODE_{}", key.to_ascii_uppercase());
             let Some(text) = var(&name).filter(|text| !text.is_empty()) else { continue };
-            let string_only = matches!(
-                *key,
-                "model"
-                    | "base_url"
-                    | "light_model"
-                    | "api_key_env"
-                    | "reasoning_effort"
-                    | "script"
-                    | "provider"
-            );
-            let value = match text.parse::<toml::Value>() {
-                Ok(value) if !string_only && !matches!(value, toml::Value::String(_)) => value,
-                _ => toml::Value::String(text),
+            let fits = |value: &toml::Value| {
+                toml::Table::from_iter([(key.clone(), value.clone())]).try_into::<Self>().map(drop)
             };
-            let mut one = toml::Table::new();
-            one.insert((*key).to_owned(), value.clone());
-            if let Err(error) = one.try_into::<Self>() {
-                return Err(format!("{name} is not usable: {}", error.message()));
-            }
-            table.insert((*key).to_owned(), value);
+            let string = toml::Value::String(text.clone());
+            let scalar = text.parse().ok().filter(|value| !matches!(value, toml::Value::String(_)));
+            let value =
+                scalar.filter(|value| fits(value).is_ok() || fits(&string).is_err()).unwrap_or(string);
+            fits(&value).map_err(|error| format!("invalid {name}: {}", error.message()))?;
+            table.insert(key.clone(), value);
         }
         table.try_into().map_err(|error: toml::de::Error| error.to_string())
     }
@@ -131,68 +124,12 @@ impl Raw {
         if named.is_some() {
             (lower.base_url, lower.api_key_env, lower.headers, lower.model) = (None, None, None, None);
         }
-        macro_rules! pick {
-            ($($field:ident),* $(,)?) => { Self { $($field: self.$field.or(lower.$field)),* } };
-        }
-        pick!(
-            provider,
-            model,
-            base_url,
-            api_key_env,
-            script,
-            headers,
-            light_model,
-            max_output_tokens,
-            temperature,
-            reasoning_effort,
-            idle_timeout_s,
-            answer_timeout_s,
-            max_tries,
-            context_window,
-            compression_threshold,
-            low_water,
-            min_retain_rounds,
-            summary_timeout_s,
-            profile,
-            cached_price,
-            permission,
-            sandbox,
-            max_steps,
-            inject_notes,
-            task_context,
-            task_context_wait_ms,
-        )
+        let (mine, joined) = (serde_json::to_value(&self), serde_json::to_value(&lower));
+        let (Ok(Value::Object(mine)), Ok(Value::Object(mut joined))) = (mine, joined) else { return self };
+        joined.extend(mine.into_iter().filter(|(_, value)| !value.is_null()));
+        serde_json::from_value(Value::Object(joined)).unwrap_or(self)
     }
 }
-
-/// Every key that a variable can set (all but the header table).
-const KEYS: &[&str] = &[
-    "provider",
-    "model",
-    "base_url",
-    "api_key_env",
-    "script",
-    "light_model",
-    "max_output_tokens",
-    "temperature",
-    "reasoning_effort",
-    "idle_timeout_s",
-    "answer_timeout_s",
-    "max_tries",
-    "context_window",
-    "compression_threshold",
-    "low_water",
-    "min_retain_rounds",
-    "summary_timeout_s",
-    "profile",
-    "cached_price",
-    "permission",
-    "sandbox",
-    "max_steps",
-    "inject_notes",
-    "task_context",
-    "task_context_wait_ms",
-];
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
@@ -213,7 +150,7 @@ mod tests {
         assert_eq!(raw.permission, Some(Permission::ReadOnly));
         let error =
             Raw::from_vars(|name| (name == "MYCODE_MAX_STEPS").then(|| "many".to_owned())).unwrap_err();
-        assert!(error.starts_with("MYCODE_MAX_STEPS is not usable"), "{error}");
+        assert!(error.starts_with("invalid MYCODE_MAX_STEPS"), "{error}");
     }
 
     #[test]

@@ -36,12 +36,9 @@ impl FromStr for ProviderKind {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text {
-            "openai" => Ok(Self::Openai),
-            "anthropic" => Ok(Self::Anthropic),
-            "scripted" => Ok(Self::Scripted),
-            other => Err(format!("'{other}' is no provider; use openai, anthropic or scripted")),
-        }
+        let kinds = [Self::Openai, Self::Anthropic, Self::Scripted];
+        let found = kinds.into_iter().find(|kind| kind.as_str() == text);
+        found.ok_or_else(|| format!("'{text}' is not a provider (openai, anthropic, scripted)"))
     }
 }
 
@@ -94,13 +91,9 @@ impl FromStr for Permission {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text {
-            "read-only" => Ok(Self::ReadOnly),
-            "ask" => Ok(Self::Ask),
-            "auto" => Ok(Self::Auto),
-            "full" => Ok(Self::Full),
-            other => Err(format!("'{other}' is no permission level; use read-only, ask, auto or full")),
-        }
+        let levels = [Self::ReadOnly, Self::Ask, Self::Auto, Self::Full];
+        let found = levels.into_iter().find(|level| level.as_str() == text);
+        found.ok_or_else(|| format!("'{text}' is not a permission level (read-only, ask, auto, full)"))
     }
 }
 
@@ -182,9 +175,7 @@ impl ContextSettings {
             cached_price: 0.1,
         }
     }
-}
 
-impl ContextSettings {
     /// What a request may take at most: the window without what an answer needs at least.
     pub fn room_tokens(&self) -> u64 {
         self.window_tokens - self.output_reserve_tokens.min(self.window_tokens / 8)

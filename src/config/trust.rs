@@ -26,7 +26,7 @@ impl Trust {
 
     /// Whether exactly this text was trusted.
     pub fn holds(&self, text: &str) -> bool {
-        file::read(&self.path, MAX_BYTES).is_ok_and(|(bytes, _)| bytes == hash(text).as_bytes())
+        holds_hash(&self.path, text)
     }
 
     /// Trusts this text, and no other any more.
@@ -34,27 +34,21 @@ impl Trust {
     /// # Errors
     /// When the state folder cannot be written.
     pub fn give(&self, text: &str) -> io::Result<()> {
-        if let Some(folder) = self.path.parent() {
-            std::fs::create_dir_all(folder)?;
-        }
         self.revoke()?;
-        atomic_write::write(&self.path, hash(text).as_bytes(), Expect::Missing).map_err(io::Error::other)
+        write_hash(&self.path, text)
     }
 
-    /// Whether the user said no to exactly this text.
+    /// Whether the user refused to trust exactly this text.
     pub fn refused(&self, text: &str) -> bool {
-        file::read(&self.refusal(), MAX_BYTES).is_ok_and(|(bytes, _)| bytes == hash(text).as_bytes())
+        holds_hash(&self.refusal(), text)
     }
 
-    /// Remembers the no to this text, so that it is not asked about again.
+    /// Remembers the refusal of this text, so that it is not asked about again.
     ///
     /// # Errors
     /// When the state folder cannot be written.
     pub fn refuse(&self, text: &str) -> io::Result<()> {
-        if let Some(folder) = self.path.parent() {
-            std::fs::create_dir_all(folder)?;
-        }
-        std::fs::write(self.refusal(), hash(text))
+        write_hash(&self.refusal(), text)
     }
 
     fn refusal(&self) -> PathBuf {
@@ -71,6 +65,17 @@ impl Trust {
             _ => Ok(()),
         }
     }
+}
+
+fn holds_hash(path: &Path, text: &str) -> bool {
+    file::read(path, MAX_BYTES).is_ok_and(|(bytes, _)| bytes == hash(text).as_bytes())
+}
+
+fn write_hash(path: &Path, text: &str) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    atomic_write::write(path, hash(text).as_bytes(), Expect::Anything).map_err(io::Error::other)
 }
 
 fn hash(text: &str) -> String {

@@ -55,10 +55,10 @@ impl ProjectRules {
     }
 
     /// A session is continued in which rules were sent, or not: if they are gone now the model must hear it.
-    pub fn continue_session(&mut self, had_rules: bool, workspace: &Path) {
+    /// The caller refreshes them next.
+    pub fn continue_session(&mut self, had_rules: bool) {
         self.sent_earlier = had_rules;
         self.removed.clear();
-        self.refresh(workspace);
     }
 
     /// Tokens of the text.

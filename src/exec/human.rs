@@ -138,8 +138,8 @@ impl<O: Write, L: Write> Human<O, L> {
         }
         let hidden = lines.len().saturating_sub(DIFF_LINES) + cut;
         if hidden > 0 {
-            let more = text::plural(hidden, "line");
-            self.line(Some(Paint::Dim), &format!("    … {more} more"));
+            let more = text::plural(hidden, "more line");
+            self.line(Some(Paint::Dim), &format!("    … {more}"));
         }
     }
 }
@@ -168,14 +168,14 @@ impl<O: Write, L: Write> Printer for Human<O, L> {
             Event::Retrying { attempt, of, wait_ms, reason } => {
                 self.partial.clear();
                 let wait = seconds(*wait_ms);
-                self.line(Some(Paint::Yellow), &format!("try {attempt} of {of} in {wait}: {reason}"));
+                self.line(Some(Paint::Yellow), &format!("attempt {attempt} of {of} in {wait}: {reason}"));
             }
             Event::Silent { since_ms, left_ms } => {
                 let (since, left) = (seconds(*since_ms), seconds(*left_ms));
-                let text = format!("nothing from the server for {since}; giving up in {left}");
+                let text = format!("no data from the server for {since}; giving up in {left}");
                 self.line(Some(Paint::Dim), &text);
             }
-            Event::Compacting { running: true } => self.line(Some(Paint::Dim), "compacting the history"),
+            Event::Compacting { running: true } => self.line(Some(Paint::Dim), "compacting older turns"),
             Event::Window(window) => self.cost_usd = window.cost_usd.or(self.cost_usd),
             _ => {}
         }
@@ -186,7 +186,7 @@ impl<O: Write, L: Write> Printer for Human<O, L> {
         let (title, reason) = match question {
             Question::Approval(request) => (request.title.as_str(), request.reason.as_str()),
             Question::Ask { questions } => {
-                (questions.first().map_or("", |asked| &asked.question), "nobody can answer")
+                (questions.first().map_or("", |asked| &asked.question), "no user is available")
             }
         };
         let line = format!("denied: {} ({reason})", text::one_line(title, LINE_CHARS));
@@ -319,7 +319,7 @@ mod tests {
             Event::TextDelta("half an".to_owned()),
         ];
         let reason = EndReason::ProviderFailed {
-            message: "the server has trouble".to_owned(),
+            message: "server error".to_owned(),
             hint: "try later".to_owned(),
             prompt_returned: None,
         };
@@ -329,9 +329,9 @@ mod tests {
         Trying.
         > LS
           ok
-        try 2 of 6 in 0.5 s: busy
+        attempt 2 of 6 in 0.5 s: busy
         half an
-        error: the server has trouble
+        error: server error
         hint: try later
         2 steps, 12.3k tokens in (10.0k cached), 99 out, 1.2 s
         ");

@@ -113,7 +113,7 @@ impl<O: Write> Printer for Json<O> {
             }
             Question::Ask { questions } => {
                 let first = questions.first().map_or("", |asked| &asked.question);
-                ("AskUser", first, "nobody can answer")
+                ("AskUser", first, "no user is available")
             }
         };
         self.line(json!({"type": "denied", "tool": tool, "title": title, "reason": reason}))
@@ -184,6 +184,7 @@ mod tests {
             is_diff: false,
             reason: "a command".to_owned(),
             always_prefix: None,
+            session_scope: Some("this exact command".to_owned()),
         });
         assert!(json.denied(&question).is_ok());
         let end = TurnEnd {
@@ -207,7 +208,7 @@ mod tests {
         {"type":"usage","used_tokens":9,"window_tokens":100,"estimated":false,"total":{"input":0,"cached":0,"cache_write":0,"output":0,"reasoning":0}}
         {"type":"text","id":5,"text":"Done."}
         {"type":"denied","tool":"Bash","title":"rm -r x","reason":"a command"}
-        {"type":"turn_ended","reason":"step_limit","message":"the task was not finished within 5 steps","hint":"go on with `mycode resume --last`, or raise max_steps in config.toml","steps":5,"denied":1,"usage":{"input":9,"cached":0,"cache_write":0,"output":0,"reasoning":0},"elapsed_ms":12,"exit_code":1}
+        {"type":"turn_ended","reason":"step_limit","message":"stopped after 5 steps (max_steps); the task is not finished","hint":"continue with `mycode exec -c continue`, or raise max_steps in config.toml","steps":5,"denied":1,"usage":{"input":9,"cached":0,"cache_write":0,"output":0,"reasoning":0},"elapsed_ms":12,"exit_code":1}
         "#);
     }
 }

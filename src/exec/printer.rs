@@ -39,8 +39,8 @@ pub fn end_words(reason: &EndReason) -> (&'static str, Option<String>, Option<St
         EndReason::Interrupted { .. } => ("interrupted", Some("the task was interrupted".to_owned()), None),
         EndReason::StepLimit { limit } => (
             "step_limit",
-            Some(format!("the task was not finished within {limit} steps")),
-            Some("go on with `mycode resume --last`, or raise max_steps in config.toml".to_owned()),
+            Some(format!("stopped after {limit} steps (max_steps); the task is not finished")),
+            Some("continue with `mycode exec -c continue`, or raise max_steps in config.toml".to_owned()),
         ),
         EndReason::ProviderFailed { message, hint, .. } => ("provider_failed", given(message), given(hint)),
         EndReason::Failed { message, hint, .. } => ("failed", given(message), given(hint)),

@@ -17,8 +17,8 @@ use crate::protocol::event::{EndReason, Event, TurnEnd};
 use crate::protocol::op::Op;
 
 /// What the model is told when its call would need a user's consent.
-const DENIAL: &str = "Nobody can be asked here (exec). Do without this call; if the task is impossible without it, say \
-                      so. The user can allow it with --permission auto or full.";
+const DENIAL: &str = "No user is available (headless). Continue without this call; if the task is impossible without it, \
+                      say so. The user can allow it with --permission auto or full.";
 /// How long the agent may take for its last writes.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -161,7 +161,7 @@ fn exit_code(end: &TurnEnd) -> u8 {
 fn note(question: &Question) -> &'static str {
     match question {
         Question::Approval(_) => DENIAL,
-        Question::Ask { .. } => "Nobody can answer here (exec). Decide yourself, and say what you assumed.",
+        Question::Ask { .. } => "No user is available (headless). Decide yourself and say what you assumed.",
     }
 }
 
@@ -176,7 +176,7 @@ fn gone(interrupted: bool) -> EndReason {
     }
     EndReason::Failed {
         message: "the agent stopped before the task was done".to_owned(),
-        hint: "nothing that it finished is lost: go on with `mycode resume --last`".to_owned(),
+        hint: "finished work is kept; continue with `mycode resume --last`".to_owned(),
         prompt_returned: None,
     }
 }

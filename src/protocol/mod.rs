@@ -3,5 +3,6 @@
 pub mod approval;
 pub mod event;
 pub mod ledger;
+pub mod notice;
 pub mod op;
 pub mod rewind;

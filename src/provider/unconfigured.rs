@@ -15,8 +15,10 @@ pub struct Unconfigured;
 
 impl Provider for Unconfigured {
     fn stream(&self, _: &Request) -> ReplyStream {
-        stream::once(async { Err(ProviderError::Setup { message: format!("no model is set up; {ADVICE}") }) })
-            .boxed()
+        stream::once(async {
+            Err(ProviderError::Setup { message: format!("no model is configured; {ADVICE}") })
+        })
+        .boxed()
     }
 
     fn body(&self, _: &Request) -> String {

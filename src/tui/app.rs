@@ -10,11 +10,9 @@ use crate::protocol::ledger::ContextEdit;
 use crate::protocol::op::Op;
 use crate::tui::composer::editor::Composer;
 use crate::tui::popup::commands::CommandsPopup;
-use crate::tui::popup::context::ContextPopup;
 use crate::tui::popup::files::FilesPopup;
+use crate::tui::popup::open::Popup;
 use crate::tui::popup::question::OpenQuestion;
-use crate::tui::popup::rewind::RewindPicker;
-use crate::tui::popup::sessions::SessionPicker;
 use crate::tui::render::theme::Theme;
 use crate::tui::transcript::entry::{Entry, EntryKind};
 use crate::tui::transcript::live::Live;
@@ -81,9 +79,7 @@ pub struct App {
     /// The token whose popup was closed with Esc, by its start.
     pub dismissed: Option<usize>,
     pub questions: Vec<OpenQuestion>,
-    pub picker: Option<SessionPicker>,
-    pub context: Option<ContextPopup>,
-    pub rewind: Option<RewindPicker>,
+    pub popup: Option<Popup>,
     pub files: Files,
     pub live: Live,
     pub turn: Option<Turn>,
@@ -121,9 +117,7 @@ impl App {
             completion: None,
             dismissed: None,
             questions: Vec::new(),
-            picker: None,
-            context: None,
-            rewind: None,
+            popup: None,
             files: Files::default(),
             live: Live::default(),
             turn: None,
@@ -166,7 +160,7 @@ impl App {
 
     pub fn notice(&mut self, level: Level, text: impl Into<String>) {
         let text = text.into();
-        if let Some(popup) = &mut self.context {
+        if let Some(Popup::Context(popup)) = &mut self.popup {
             popup.say(&text);
         }
         self.print(Entry::Notice { level, text });
@@ -189,16 +183,17 @@ impl App {
         self.send(Op::Submit { text });
     }
 
-    /// Whether the open context popup has the keys: a question that the user has turned to comes first.
-    pub fn shows_context(&self) -> bool {
-        self.context.is_some() && !self.questions.first().is_some_and(|question| question.armed)
+    /// The open popup, unless it is the context while the user answers a question.
+    pub fn shown_popup(&self) -> Option<&Popup> {
+        let answering = self.questions.first().is_some_and(|question| question.armed);
+        self.popup.as_ref().filter(|popup| !(answering && matches!(popup, Popup::Context(_))))
     }
 
     /// Asks for an edit of the context, and says so where it must wait.
     pub fn edit_context(&mut self, edit: ContextEdit, id: ItemId) {
         self.send(Op::EditContext { edit, id });
         if self.turn.is_some() {
-            self.notice(Level::Info, format!("{} {id}: done before the next request.", edit.as_str()));
+            self.notice(Level::Info, format!("{} {id} takes effect before the next request.", edit.as_str()));
         }
     }
 

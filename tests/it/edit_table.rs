@@ -63,7 +63,7 @@ pub fn run(cases: &[Case]) {
         }
     }
     let mut child = place
-        .command(&["tool", "-", "-p", "full"])
+        .command(&["tool", "-", "--permission", "full"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::inherit())

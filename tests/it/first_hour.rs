@@ -69,7 +69,7 @@ fn a_file_of_megabytes_says_how_large_it_is() {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert_eq!(place.text("big.txt"), content);
     let shown = stderr(&output);
-    let more = shown.lines().find_map(|line| line.trim().strip_prefix("… ")?.strip_suffix(" lines more"));
+    let more = shown.lines().find_map(|line| line.trim().strip_prefix("… ")?.strip_suffix(" more lines"));
     let listed = shown.lines().filter(|line| line.starts_with("    +") || line.starts_with("    @@")).count();
     let more: usize = more.unwrap_or_else(|| panic!("{shown}")).parse().unwrap();
     assert_eq!(more + listed, 60_001, "all lines and the hunk's head");
@@ -103,8 +103,70 @@ fn doctor_says_whether_the_model_answers() {
     let doctor = || place.command(&["--base-url", &url, "--model", "m", "doctor"]).output().unwrap();
     let well = doctor();
     assert_eq!(well.status.code(), Some(0), "{}", stdout(&well));
-    assert!(stdout(&well).contains("answers       yes, after"), "{}", stdout(&well));
+    assert!(stdout(&well).contains("answers         yes, in"), "{}", stdout(&well));
     let refused = doctor();
     assert_ne!(refused.status.code(), Some(0));
-    assert!(stdout(&refused).contains("answers       no: ") && stdout(&refused).contains("check the key"));
+    assert!(
+        stdout(&refused).contains("answers         no: ") && stdout(&refused).contains("check the API key")
+    );
+}
+
+#[test]
+fn help_shows_only_the_options_that_act() {
+    let place = Workplace::new();
+    let help = |args: &[&str]| {
+        let output = place.command(args).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{args:?}: {}", stderr(&output));
+        stdout(&output)
+    };
+    let exec = help(&["help", "exec"]);
+    assert_eq!(exec, help(&["exec", "--help"]));
+    for option in ["--model", "--continue", "--max-steps", "--permission", "--json"] {
+        assert!(exec.contains(option), "{option}: {exec}");
+    }
+    for command in [&["sessions"][..], &["trust"], &["locate"], &["notes", "list"], &["rewind"]] {
+        let text = help(&[command, &["--help"]].concat());
+        assert!(text.contains("--cd") && !text.contains("--model") && !text.contains("--continue"), "{text}");
+    }
+    let demo = help(&["demo", "--help"]);
+    assert!(!demo.contains("--cd") && !demo.contains("Model"), "{demo}");
+    // What does not act is still accepted, in front and behind.
+    help(&["--model", "m", "sessions", "--max-steps", "3"]);
+}
+
+#[test]
+fn a_mistyped_command_is_not_sent_to_a_model() {
+    let server = FakeServer::start(vec![answer().text("You are in.").into()]);
+    let place = Workplace::new();
+    let url = server.base_url();
+    let run = |args: &[&str]| {
+        place.command(&[&["--base-url", &url, "--model", "m"][..], args].concat()).output().unwrap()
+    };
+    let output = run(&["login"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("unknown command 'login'"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("mycode -- login"), "{}", stderr(&output));
+    assert!(stderr(&run(&["sesions"])).contains("did you mean `mycode sessions`?"));
+    for prompt in [&["--", "login"][..], &["log in"], &["-c", "continue"], &["Login"], &["src/a.rs"]] {
+        let said = stderr(&run(prompt));
+        assert!(said.contains("needs a terminal"), "{prompt:?}: {said}");
+    }
+    assert!(server.requests().is_empty());
+    let sent = run(&["exec", "login"]);
+    assert_eq!(stdout(&sent).trim(), "You are in.");
+}
+
+#[test]
+fn p_prints_the_answer_as_exec_does() {
+    let server = FakeServer::start(vec![answer().text("Headless.").into(), answer().text("Piped.").into()]);
+    let place = Workplace::new();
+    let url = server.base_url();
+    let output = place.command(&["--base-url", &url, "--model", "m", "-p", "say it"]).output().unwrap();
+    assert_eq!((output.status.code(), stdout(&output).trim()), (Some(0), "Headless."), "{}", stderr(&output));
+    place.file("task.txt", "from a pipe\n");
+    let task = std::fs::File::open(place.project().join("task.txt")).unwrap();
+    let output = place.command(&["-p", "--base-url", &url, "--model", "m"]).stdin(task).output().unwrap();
+    assert_eq!((output.status.code(), stdout(&output).trim()), (Some(0), "Piped."), "{}", stderr(&output));
+    let old = place.command(&["exec", "-p", "full", "task"]).output().unwrap();
+    assert_eq!(old.status.code(), Some(2), "-p no longer means --permission");
 }

@@ -423,11 +423,14 @@ fn linked_notes_folder_is_refused() {
 fn write_permissions() {
     let place = Workplace::new();
     let create = json!({"action": "create", "title": "Found it"});
-    assert_eq!(tool(&place, &create, &["-p", "read-only"])["error"]["code"], "PERMISSION_DENIED");
-    assert_eq!(tool(&place, &json!({"action": "summary"}), &["-p", "read-only"])["status"], "success");
+    assert_eq!(tool(&place, &create, &["--permission", "read-only"])["error"]["code"], "PERMISSION_DENIED");
+    assert_eq!(
+        tool(&place, &json!({"action": "summary"}), &["--permission", "read-only"])["status"],
+        "success"
+    );
     assert!(!place.project().join(".mycode").exists(), "looking makes no folder");
-    assert_eq!(tool(&place, &create, &["-p", "ask"])["status"], "success");
-    assert_eq!(tool(&place, &create, &["-p", "auto"])["status"], "success");
+    assert_eq!(tool(&place, &create, &["--permission", "ask"])["status"], "success");
+    assert_eq!(tool(&place, &create, &["--permission", "auto"])["status"], "success");
 }
 
 #[test]

@@ -131,15 +131,15 @@ fn a_session_goes_on_with_the_model_that_was_chosen_in_it() {
     let server = FakeServer::start((0..3).map(|n| answer().text(&format!("Answer {n}.")).into()).collect());
     let config = format!("provider = \"openai\"\nbase_url = \"{}\"\nmodel = \"first\"\n", server.base_url());
     fs::write(place.home().join("config.toml"), config).unwrap();
-    let mut screen = Screen::start(&place, &["hello"], 80, 24);
+    let mut screen = Screen::start(&place, &["say hello"], 80, 24);
     screen.wait("Answer 0.");
     screen.keys("/model second\r");
-    screen.wait("The model is now second");
+    screen.wait("Model: second.");
     screen.keys("\u{4}");
     screen.end();
     let output = place.command(&["exec", "-c", "go on"]).output().unwrap();
     assert!(output.status.success(), "{}", stderr(&output));
-    assert!(stderr(&output).contains("switched to second and goes on with it"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("Using second, as chosen in this session"), "{}", stderr(&output));
     // A model that is named for the run wins.
     place.command(&["exec", "-c", "--model", "third", "go on"]).output().unwrap();
     let models: Vec<Value> = server.requests().iter().map(|request| request.body["model"].clone()).collect();
@@ -191,7 +191,7 @@ fn context_on_a_screen(columns: u16, rows: u16) {
     screen.keys(ESC);
     screen.wait("p pin");
     screen.keys(ESC);
-    screen.wait("type a task");
+    screen.wait("Type a task");
     screen.keys("look again\r");
     screen.wait("I see less.");
     screen.keys("/context restore 3\r");

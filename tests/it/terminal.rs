@@ -103,7 +103,7 @@ fn nothing_configured_opens_and_says_what_to_do() {
     screen.keys("hello\r");
     // The text comes back into the composer.
     screen.wait_for("the text is back", |screen| {
-        screen.contains("› hello") && screen.contains("no model is set up")
+        screen.contains("› hello") && screen.contains("no model is configured")
     });
     screen.keys("\u{3}\u{4}");
     assert_eq!(screen.end(), 0);

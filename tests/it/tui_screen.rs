@@ -99,7 +99,7 @@ fn before_the_first_event_the_composer_is_there() {
     insta::assert_snapshot!(stage.shown(), @r#"
     ────────────────────────────────────────────────────────────────────────────────
     › early▏
-      opening the session…                                                     /help
+      Starting…                                                                /help
     "#);
 }
 
@@ -110,11 +110,10 @@ fn welcome() {
     stage.event(Event::Window(fake::window()));
     insta::assert_snapshot!(stage.shown(), @r#"
     mycode 0.1.0  /home/me/project
-    Type a task. @ names a file, / a command, /help lists them.
-    There is no CODE_LAW.md or AGENTS.md here. /init writes one for you, /init no
-    stops this offer.
+    @ adds a file, / runs a command, /help lists commands and keys.
+    No CODE_LAW.md or AGENTS.md here. /init writes one; /init no hides this message.
     ────────────────────────────────────────────────────────────────────────────────
-    › ▏type a task
+    › ▏Type a task
       demo-model · ~11% 15.3k/128k · $0.04 · ask                               /help
     "#);
 }
@@ -138,7 +137,7 @@ fn streaming_with_tools() {
     stage.take_in(Msg::Tick);
     insta::assert_snapshot!(stage.shown(), @r#"
     mycode 0.1.0  /home/me/project
-    Type a task. @ names a file, / a command, /help lists them.
+    @ adds a file, / runs a command, /help lists commands and keys.
 
     › why is the sum wrong?
 
@@ -152,10 +151,10 @@ fn streaming_with_tools() {
            Compiling demo
         running 2 tests
 
-    ⠙ Running 1m 05s · esc to interrupt
+    ⠙ Running · 1m 05s · Esc to interrupt
     ────────────────────────────────────────────────────────────────────────────────
-    › ▏steer the running turn
-      demo-model · ask                                                  enter steers
+    › ▏Steer the running turn
+      demo-model · ask                                                  Enter steers
     "#);
 }
 
@@ -181,10 +180,10 @@ fn approval_with_diff() {
        4      for value in values {
        5          total += value;
        6      }
-      y yes, once
-      s yes, for the rest of this session
-      n no (Esc) · Tab: no, with a note to the model
-    ▏  opening the session…
+      y Yes, once
+      s Yes, for this session: changes to files in the workspace
+      n No (Esc) · Tab: no, and tell the model why
+    ▏  Starting…
     "#);
 }
 
@@ -200,7 +199,7 @@ fn file_popup() {
     ▸ src/sum.rs
       tests/sum.rs
       docs/a summary.md
-      opening the session…                                                     /help
+      Starting…                                                                /help
     "#);
 }
 
@@ -235,8 +234,8 @@ fn context() {
          122  L3 #22    pointer    Grep pattern22
          121  L3 #21    pointer    Grep pattern21
          120  L3 #20    pointer    Grep pattern20
-      ↑↓ move · Enter why · p pin · d drop · r restore · Esc close
-    ▏  opening the session…                                                     /help
+      ↑↓ select · Enter why · p pin · d drop · r restore · Esc close
+    ▏  Starting…                                                                /help
     "#);
     stage.press(KeyCode::Enter);
     stage.event(Event::Story(ItemHistory {
@@ -276,12 +275,12 @@ fn context() {
 
 
 
-      Esc back to the list
-    ▏  opening the session…                                                     /help
+      Esc back
+    ▏  Starting…                                                                /help
     "#);
     stage.press(KeyCode::Esc);
     stage.press(KeyCode::Esc);
-    assert!(stage.shown().contains("type a task"));
+    assert!(stage.shown().contains("Type a task"));
 }
 
 #[test]
@@ -292,10 +291,10 @@ fn command_popup() {
     insta::assert_snapshot!(stage.shown(), @r#"
     ────────────────────────────────────────────────────────────────────────────────
     › /c▏
-      /context [verb id]   what fills the window; why, pin, drop, restore
-    ▸ /compact [focus]     summarize old rounds now; `auto on|off`
-      /clear               begin a new, empty session
-      opening the session…                                                     /help
+      /context [verb id]   show what fills the window; why, pin, drop, restore
+    ▸ /compact [focus]     summarize older turns now; `auto on|off`
+      /clear               start a new session
+      Starting…                                                                /help
     "#);
 }
 
@@ -310,6 +309,7 @@ fn a_command_can_hide_nothing_in_its_approval() {
         is_diff: false,
         reason: "commands ask first".to_owned(),
         always_prefix: Some("echo".to_owned()),
+        session_scope: Some("this exact command".to_owned()),
     };
     stage.event(Event::Ask { id: 1, question: Question::Approval(request) });
     insta::assert_snapshot!(stage.shown(), @r#"
@@ -317,11 +317,11 @@ fn a_command_can_hide_nothing_in_its_approval() {
     ? Allow Bash echo <U+202E>safe<U+001B>[8m; rm -rf /
       commands ask first
       echo <U+202E>safe<U+001B>[8m; rm -rf /
-      y yes, once
-      s yes, for the rest of this session
-      a always here for `echo`
-      n no (Esc) · Tab: no, with a note to the model
-    ▏  opening the session…
+      y Yes, once
+      s Yes, for this session: this exact command
+      a Always allow `echo` in this project
+      n No (Esc) · Tab: no, and tell the model why
+    ▏  Starting…
     "#);
 }
 
@@ -338,8 +338,8 @@ fn a_question_of_the_model() {
       1. PostgreSQL
       2. SQLite
     › ▏
-      number or ↑↓ Enter · or type an answer · Esc declines
-      opening the session…
+      Number, or ↑↓ and Enter · or type an answer · Esc declines
+      Starting…
     "#);
 }
 
@@ -369,7 +369,7 @@ fn the_cursor_stands_behind_wide_characters() {
     ──────────────────────────────
     › 日本語 👩‍👩‍👧 テキストは長いの
       で折り返▏す
-      opening the session…   /help
+      Starting…              /help
     "#);
 }
 
@@ -381,10 +381,10 @@ fn a_tiny_screen_keeps_the_composer() {
     stage.type_text("a rather long line that wraps");
     insta::assert_snapshot!(stage.shown(), @r#"
     › x
-    ⠋ Working 0s · esc
+    ⠋ Working · 0s · Esc
     › a rather long
       line that wraps▏
-      ask   enter steers
+      ask   Enter steers
     "#);
 }
 
@@ -462,7 +462,7 @@ fn going_back_is_chosen_looked_at_and_done() {
         point: points[0].clone(),
         rows: vec![
             row("src/a.rs", FileAction::Restore, None),
-            row("mine.txt", FileAction::Delete, Some("it was changed by someone else since")),
+            row("mine.txt", FileAction::Delete, Some("it was changed by another program since")),
         ],
         outside: vec!["/etc/x".to_owned()],
         items: 7,
@@ -471,7 +471,7 @@ fn going_back_is_chosen_looked_at_and_done() {
     for part in [
         "▸ conversation and files",
         "restore  src/a.rs  +1 -3",
-        "keep     mine.txt  it was changed",
+        "skip     mine.txt  it was changed",
         "7 messages",
         "/etc/x",
     ] {

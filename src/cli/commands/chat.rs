@@ -1,7 +1,5 @@
 //! The chat in the terminal: joins agent and screen.
 
-use std::io::IsTerminal;
-
 use crate::agent::build;
 use crate::cli::args::{Cli, ResumeArgs};
 use crate::cli::report::{Failure, FailureKind};
@@ -32,16 +30,12 @@ pub async fn resume(cli: &Cli, args: &ResumeArgs) -> Result<u8, Failure> {
 /// # Errors
 /// No terminal, or what keeps the agent from starting.
 pub async fn chat(cli: &Cli, prompt: Option<String>, which: Which, first: Option<Op>) -> Result<u8, Failure> {
-    if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
-        return Err(Failure::new(
-            FailureKind::Usage,
-            "the chat needs a terminal",
+    setup::usable().map_err(|message| {
+        Failure::usage(
+            message,
             "use `mycode exec \"task\"` in scripts and pipes (`-` reads the task from standard input)",
-        ));
-    }
-    if let Err(message) = setup::usable() {
-        return Err(Failure::new(FailureKind::Usage, message, "use `mycode exec \"task\"` here"));
-    }
+        )
+    })?;
     if !cli.model.trust {
         ask_trust::ask(&open::workspace(cli.model.folder.as_deref())?)?;
     }

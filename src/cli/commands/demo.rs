@@ -2,13 +2,12 @@
 //! and tests are real; only the model is scripted. Needs no key and no network.
 
 use std::fs;
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use crate::agent::build::{self, Setup};
-use crate::cli::report::{self, Failure, FailureKind};
+use crate::cli::report::{self, Failure};
 use crate::config::load::{self, Sources};
 use crate::config::paths::Paths;
 use crate::config::raw::Raw;
@@ -31,8 +30,8 @@ const WITHOUT_CARGO: [(&str, &str); 4] = [
     ),
 ];
 /// What a user who types on after the demo reads.
-const CLOSING: &str = "That was the demo: its model is a script, and the script has ended. The rest is real: try `/context`, \
-                       `/rewind` or `/help`. `/quit` leaves; then `mycode doctor` shows how to set up a model.";
+const CLOSING: &str = "That was the demo: its model is a script, which has ended. The rest is real: try `/context`, `/rewind` or \
+                       `/help`. After `/quit`, `mycode doctor` shows how to set up a model.";
 const FILES: [(&str, &str); 5] = [
     (".gitignore", include_str!("sample/gitignore.txt")),
     ("Cargo.toml", include_str!("sample/Cargo.toml.txt")),
@@ -56,7 +55,7 @@ impl Drop for Sample {
 /// When the sample project cannot be written.
 pub async fn run() -> Result<u8, Failure> {
     let sample = sample()?;
-    let screen = std::io::stdout().is_terminal() && std::io::stdin().is_terminal() && setup::usable().is_ok();
+    let screen = setup::usable().is_ok();
     let handle = build::start(setup(&sample.0, screen)?)?;
     if screen {
         let options = TuiOptions { initial_prompt: Some(TASK.to_owned()), no_color: false };
@@ -76,10 +75,9 @@ fn sample() -> Result<Sample, Failure> {
     let name = format!("mycode-demo-{}-{:08x}", std::process::id(), fastrand::u32(..));
     let folder = std::env::temp_dir().join(name);
     let fail = |error: std::io::Error| {
-        Failure::new(
-            FailureKind::Task,
-            format!("the sample project could not be written to {}: {error}", folder.display()),
-            "set TMPDIR to a folder that can be written",
+        Failure::task(
+            format!("can't write the sample project to {}: {error}", folder.display()),
+            "set TMPDIR to a writable folder",
         )
     };
     let project = folder.join("basket");

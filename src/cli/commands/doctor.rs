@@ -22,38 +22,38 @@ pub async fn run(cli: &Cli, args: &DoctorArgs) -> Result<bool, Failure> {
     let opened = open::open(&cli.model, Permission::Ask)?;
     let paths = Paths::from_env();
     let mut out = format!("mycode {}\n", env!("CARGO_PKG_VERSION"));
-    let mut line = |name: &str, value: String| out.push_str(&format!("{name:<14}{value}\n"));
+    let mut line = |name: &str, value: String| out.push_str(&format!("{name:<16}{value}\n"));
     line("workspace", opened.workspace.display().to_string());
-    let exists = |path: &std::path::Path| if path.exists() { "" } else { " (not there)" };
+    let exists = |path: &std::path::Path| if path.exists() { "" } else { " (not found)" };
     let user = paths.user_config();
-    line("your config", format!("{}{}", user.display(), exists(&user)));
+    line("user config", format!("{}{}", user.display(), exists(&user)));
     let project = paths::project_config(&opened.workspace);
-    line("project's", format!("{}{}", project.display(), exists(&project)));
+    line("project config", format!("{}{}", project.display(), exists(&project)));
     line("state", opened.project_state.display().to_string());
     line(
         "permission",
-        format!("{} (terminal), auto (exec) unless set", opened.loaded.work.permission.as_str()),
+        format!("{} in the chat, auto in exec unless set", opened.loaded.work.permission.as_str()),
     );
     if opened.loaded.work.sandbox {
-        let held = sandbox::held();
+        let held = sandbox::status();
         for layer in &held.rows {
             let state = if layer.available { "available" } else { "missing" };
             line(&format!("  {}", layer.name), format!("{state}: {}", layer.detail));
         }
         let whole = match (held.files, held.network) {
             (true, true) => {
-                "read-only and auto are held by the kernel (`.env` files in the workspace stay readable)"
+                "read-only and auto are enforced by the kernel (`.env` files in the workspace stay readable)"
             }
             (true, false) => {
-                "files are held by the kernel; the network can't be kept off, so auto asks for what is not known"
+                "file access is enforced by the kernel, network access is not: auto asks before unknown commands"
             }
             _ => {
-                "commands can't be confined: auto asks for what is not known to stay in the workspace; exec refuses read-only and auto"
+                "unavailable: auto asks before commands that may leave the workspace; exec refuses read-only and auto"
             }
         };
         line("sandbox", whole.to_owned());
     } else {
-        line("sandbox", "switched off by your settings".to_owned());
+        line("sandbox", "off (sandbox = false)".to_owned());
     }
     let context = &opened.loaded.context;
     line(
@@ -82,7 +82,7 @@ pub async fn run(cli: &Cli, args: &DoctorArgs) -> Result<bool, Failure> {
             // A script's answers are for its session.
             if provider.kind != ProviderKind::Scripted {
                 match test_request::greet(provider).await {
-                    Ok(took) => line("answers", format!("yes, after {:.1} s", took.as_secs_f64())),
+                    Ok(took) => line("answers", format!("yes, in {:.1} s", took.as_secs_f64())),
                     Err(error) => {
                         works = false;
                         line("answers", format!("no: {error}"));

@@ -4,7 +4,7 @@ use std::io::{IsTerminal, Read};
 
 use crate::agent::build;
 use crate::cli::args::{Cli, ExecArgs};
-use crate::cli::report::{Failure, FailureKind};
+use crate::cli::report::Failure;
 use crate::cli::setup::open::{self, Which};
 use crate::config::settings::Permission;
 use crate::exec::run::{self, ExecOptions};
@@ -26,10 +26,9 @@ pub async fn run(cli: &Cli, args: &ExecArgs) -> Result<u8, Failure> {
         None => from_stdin()?,
     };
     if prompt.trim().is_empty() {
-        return Err(Failure::new(
-            FailureKind::Usage,
+        return Err(Failure::usage(
             "the task is empty",
-            "say what to do: mycode exec \"fix the failing test\"",
+            "describe the task: mycode exec \"fix the failing test\"",
         ));
     }
     let which = match (&args.resume, cli.continue_last) {
@@ -41,20 +40,18 @@ pub async fn run(cli: &Cli, args: &ExecArgs) -> Result<u8, Failure> {
     let work = &setup.loaded.work;
     let demanded = work.sandbox && matches!(work.permission, Permission::ReadOnly | Permission::Auto);
     // Nobody watches here: a level that the kernel can't hold is not run as if it could.
-    if demanded && let Some(why) = probe::held().refusal() {
-        return Err(Failure::new(
-            FailureKind::Config,
-            format!("permission {} can't be held: {why}", work.permission.as_str()),
-            "`mycode doctor` shows each layer; --permission full, or sandbox = false in your config.toml, runs without",
+    if demanded && let Some(why) = probe::status().refusal() {
+        return Err(Failure::config(
+            format!("permission level {} can't be enforced: {why}", work.permission.as_str()),
+            "`mycode doctor` shows what is missing; --permission full, or sandbox = false in your config.toml, runs without a sandbox",
         ));
     }
     let handle = build::start(setup)?;
     let outcome = run::run(handle.ops, handle.events, prompt, ExecOptions::detect(args.json)).await;
     match outcome.lost {
-        Some(error) => Err(Failure::new(
-            FailureKind::Task,
+        Some(error) => Err(Failure::task(
             format!("the output could not be written: {error}"),
-            "what was done is in the session: `mycode resume --last` shows it",
+            "the work is in the session; `mycode resume --last` shows it",
         )),
         None => Ok(outcome.exit_code),
     }
@@ -64,10 +61,9 @@ fn from_stdin() -> Result<String, Failure> {
     let mut bytes = Vec::new();
     std::io::stdin().lock().take(MAX_STDIN + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MAX_STDIN {
-        return Err(Failure::new(
-            FailureKind::Usage,
-            "standard input holds more than 10 MiB",
-            "put it into a file and name the file in the task",
+        return Err(Failure::usage(
+            "standard input is larger than 10 MiB",
+            "put the text into a file and name the file in the task",
         ));
     }
     Ok(String::from_utf8_lossy(&bytes).into_owned())

@@ -1,4 +1,4 @@
-//! The arguments of `mycode notes`, as clap reads them. The doc comments are the help.
+//! The arguments of `mycode notes`, as clap reads them. Plain data whose doc comments are the help.
 
 use clap::{Args, Subcommand};
 
@@ -9,7 +9,7 @@ pub struct NotesArgs {
     #[command(subcommand)]
     pub command: Option<NotesCommand>,
 
-    /// JSON instead of text
+    /// Print JSON instead of text
     #[arg(long, global = true)]
     pub json: bool,
 }
@@ -24,34 +24,40 @@ pub enum NotesCommand {
         #[command(flatten)]
         filter: FilterArgs,
     },
-    /// Print a note and related ones
+    /// Print a note and related notes
     Show {
-        /// The note's id, or its beginning
+        /// The note's id, or the beginning of it
         id: String,
     },
-    /// Search notes by words
+    /// Find notes by words
     Search {
+        /// The words to look for
         #[arg(required = true)]
         words: Vec<String>,
+        /// Maximum number of notes
         #[arg(short = 'n', long, default_value_t = 20)]
         limit: usize,
         #[command(flatten)]
         filter: FilterArgs,
     },
-    /// Create a note; `-` or a pipe reads its content from standard input
+    /// Create a note; the content is the argument, or standard input with `-` or in a pipe
     #[command(alias = "add")]
     New {
+        /// The title, one line
         title: String,
+        /// The text
         content: Option<String>,
         #[command(flatten)]
         fields: FieldArgs,
     },
-    /// Edit a note: opens $EDITOR, or sets the given fields
+    /// Change a note: sets the given fields, or opens $EDITOR without any
     Edit {
+        /// The note's id, or the beginning of it
         id: String,
+        /// The new title
         #[arg(long)]
         title: Option<String>,
-        /// `-` reads standard input
+        /// The new text; `-` reads standard input
         #[arg(long)]
         content: Option<String>,
         #[command(flatten)]
@@ -59,20 +65,22 @@ pub enum NotesCommand {
     },
     /// Archive notes; nothing is deleted
     Archive {
+        /// The notes' ids, or the beginnings of them
         #[arg(required = true)]
         ids: Vec<String>,
     },
-    /// Restore archived notes
+    /// Restore notes from the archive
     Restore {
+        /// The notes' ids, or the beginnings of them
         #[arg(required = true)]
         ids: Vec<String>,
     },
-    /// Show counts by type, open blockers and the latest notes
+    /// Count the notes, and list open blockers and recent notes
     Summary,
-    /// Propose notes to archive: faded ones, duplicates, notes on deleted files
+    /// Suggest notes to archive: stale ones, duplicates, and notes on deleted files
     #[command(alias = "forget")]
     Consolidate {
-        /// Archive all of them
+        /// Archive all suggestions
         #[arg(long)]
         yes: bool,
     },
@@ -81,30 +89,33 @@ pub enum NotesCommand {
 /// Which notes.
 #[derive(Args, Debug, Default)]
 pub struct FilterArgs {
+    /// Of this type: task_state, conclusion, blocker, action, reference, general, gotcha, pattern or outcome
     #[arg(short = 't', long = "type", value_name = "TYPE")]
     pub kind: Option<NoteKind>,
-    /// Only with all of these tags
+    /// With all of these tags
     #[arg(long, value_name = "TAG", value_delimiter = ',')]
     pub tag: Vec<String>,
-    /// Only about one of these files or folders
+    /// About one of these files or folders
     #[arg(long, value_name = "PATH", value_delimiter = ',')]
     pub file: Vec<String>,
 }
 
-/// What a note has beside its text; an empty value clears a list.
+/// The fields of a note; an empty value clears a list.
 #[derive(Args, Debug, Default)]
 pub struct FieldArgs {
-    /// task_state, conclusion, blocker, action, reference, general, gotcha, pattern or outcome
+    /// The type: task_state, conclusion, blocker, action, reference, general, gotcha, pattern or outcome
     #[arg(short = 't', long = "type", value_name = "TYPE")]
     pub kind: Option<NoteKind>,
+    /// Tags, separated by commas
     #[arg(long, value_name = "TAG", value_delimiter = ',')]
     pub tag: Option<Vec<String>>,
+    /// Related files, separated by commas
     #[arg(long, value_name = "PATH", value_delimiter = ',')]
     pub file: Option<Vec<String>>,
-    /// Ids of other notes
+    /// Ids of related notes
     #[arg(long, value_name = "ID", value_delimiter = ',')]
     pub link: Option<Vec<String>>,
-    /// 1 (low) to 5 (high); 3 by default
+    /// 1 (low) to 5 (high) [default: 3]
     #[arg(long, value_name = "N")]
     pub importance: Option<u8>,
 }

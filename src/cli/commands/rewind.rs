@@ -3,14 +3,15 @@
 
 use serde_json::json;
 
-use crate::agent::session::conversation::Conversation;
-use crate::agent::session::rewind::{self, RewindError};
+use crate::agent::session::reopen;
+use crate::agent::session::rewind::{self, RewindError, RewindTask};
 use crate::base::path::on_one_line;
 use crate::base::text::plural;
 use crate::cli::args::{Cli, RewindArgs};
 use crate::cli::report::{self, Failure, FailureKind};
 use crate::cli::setup::open::{self, Which};
 use crate::config::settings::Permission;
+use crate::protocol::notice;
 use crate::protocol::rewind::{RewindDone, RewindPoint, RewindPreview, RewindScope};
 use crate::session::journal::recorder::Journal;
 
@@ -31,13 +32,13 @@ pub fn run(cli: &Cli, args: &RewindArgs) -> Result<bool, Failure> {
     let opened = open::open(&cli.model, Permission::ReadOnly)?;
     let which = args.session.clone().map_or(Which::Last, Which::Id);
     let Some(path) = open::session(&opened.project_state, &which)? else { return Ok(true) };
-    let mut conversation =
-        Conversation::restore(&opened.project_state, &opened.workspace, &path)?.conversation;
+    let mut conversation = reopen::restore(&opened.project_state, &opened.workspace, &path)?.conversation;
     let journal = Journal::new(&opened.project_state, &opened.workspace);
     journal.open(&conversation.id);
-    let points = rewind::points(&conversation, &journal);
+    let lines = journal.lines();
+    let points = rewind::points(&conversation, &lines);
     let Some(name) = &args.to else {
-        let out = if args.json { lines(&points) } else { list(&points) };
+        let out = if args.json { json_lines(&points) } else { list(&points) };
         return report::show(args.json, &out).map(|()| true);
     };
     let wanted = name.trim_start_matches('#');
@@ -53,22 +54,24 @@ pub fn run(cli: &Cli, args: &RewindArgs) -> Result<bool, Failure> {
         let preview = rewind::preview(&journal, point, items);
         let mut out = if args.json { format!("{}\n", json!(preview)) } else { table(&preview, part) };
         if !args.preview && !args.json {
-            out.push_str("Nothing was changed: --yes does it.\n");
+            out.push_str("This is a preview; add --yes to rewind.\n");
         }
         return report::show(args.json, &out).map(|()| true);
     }
-    let done = rewind::rewind(&mut conversation, &journal, point.id, part, args.force)?;
+    let task = RewindTask::new(&conversation, &lines, point.id, part, args.force)?;
+    let files = task.restore_files(&journal)?;
+    let done = task.finish(&mut conversation, files)?;
     report::show(args.json, &if args.json { format!("{}\n", json!(done)) } else { said(&done) })?;
     Ok(done.left.is_empty())
 }
 
-fn lines(points: &[RewindPoint]) -> String {
+fn json_lines(points: &[RewindPoint]) -> String {
     points.iter().map(|point| format!("{}\n", json!(point))).collect()
 }
 
 fn list(points: &[RewindPoint]) -> String {
     if points.is_empty() {
-        return "There is nothing to go back to in this session.\n".to_owned();
+        return "Nothing to rewind in this session.\n".to_owned();
     }
     let row = |point: &RewindPoint| {
         let changed = format!("{} +{} -{}", plural(point.files, "file"), point.plus, point.minus);
@@ -78,31 +81,31 @@ fn list(points: &[RewindPoint]) -> String {
 }
 
 fn table(preview: &RewindPreview, part: RewindScope) -> String {
-    let mut out = format!("Back to before: {}\n", preview.point.title);
+    let mut out = format!("Rewind to before: {}\n", preview.point.title);
     if part.conversation() && preview.items > 0 {
-        out.push_str(&format!("{} leave the conversation\n", plural(preview.items, "message")));
+        out.push_str(&format!("  remove    {} from the conversation\n", plural(preview.items, "message")));
     }
     if part.files() {
         for row in &preview.rows {
             let (deed, path) = (row.deed.as_str(), on_one_line(&row.path));
             out.push_str(&match (&row.impossible, &row.conflict) {
-                (Some(why), _) => format!("  keep      {path}: {why}\n"),
-                (None, Some(why)) => format!("  keep      {path}: {why}; --force would {deed} it\n"),
+                (Some(why), _) => format!("  skip      {path}: {why}\n"),
+                (None, Some(why)) => format!("  skip      {path}: {why}; --force would {deed} it\n"),
                 (None, None) => format!("  {deed:<9} {path} +{} -{}\n", row.plus, row.minus),
             });
         }
         for path in preview.outside.iter().map(|path| on_one_line(path)) {
-            out.push_str(&format!("  stays     {path} (outside of the workspace)\n"));
+            out.push_str(&format!("  skip      {path} (outside the workspace)\n"));
         }
         if preview.rows.is_empty() {
-            out.push_str("No file has to change.\n");
+            out.push_str("No files change.\n");
         }
     }
     out
 }
 
 fn said(done: &RewindDone) -> String {
-    let mut out = format!("{}\n", rewind::report(done));
-    out.push_str(&format!("`mycode rewind --to {} --yes` undoes it.\n", done.undo));
+    let mut out = format!("{}\n", notice::rewound(done));
+    out.push_str(&format!("`mycode rewind --to {} --yes` undoes this.\n", done.undo));
     out
 }

@@ -1,7 +1,5 @@
 //! The list of subcommands: what runs each, and whether it needs a runtime. A new one is one file and one line here.
 
-use clap::CommandFactory;
-
 use super::chat;
 use super::context;
 use super::demo;
@@ -16,9 +14,10 @@ use super::sandbox;
 use super::sessions;
 use super::tool;
 use super::trust;
-use crate::cli::args::{Cli, Command};
+use crate::cli::args::{self, Cli, Command, ExecArgs};
 use crate::cli::report::{self, Failure, FailureKind};
 use crate::cli::setup::open::Which;
+use crate::search::fuzzy;
 
 /// Runs what needs no runtime, and therefore does not wait for one; `None` for the others.
 pub fn run_at_once(cli: &Cli) -> Option<Result<u8, Failure>> {
@@ -27,7 +26,7 @@ pub fn run_at_once(cli: &Cli) -> Option<Result<u8, Failure>> {
         Command::Completions { shell } => {
             // Not straight to standard output: clap panics when the reader (`| head`) has gone.
             let mut script = Vec::new();
-            clap_complete::generate(*shell, &mut Cli::command(), "mycode", &mut script);
+            clap_complete::generate(*shell, &mut args::command(), "mycode", &mut script);
             done(report::print(&String::from_utf8_lossy(&script)))
         }
         Command::Context(args) => done(context::run(cli, args)),
@@ -49,7 +48,11 @@ pub fn run_at_once(cli: &Cli) -> Option<Result<u8, Failure>> {
 /// What kept the command from its work.
 pub async fn run(cli: &Cli) -> Result<u8, Failure> {
     match &cli.command {
+        None if cli.print => {
+            exec::run(cli, &ExecArgs { prompt: cli.prompt.clone(), json: false, resume: None }).await
+        }
         None => {
+            refuse_mistyped_command(cli)?;
             let which = if cli.continue_last { Which::Last } else { Which::New };
             chat::chat(cli, cli.prompt.clone(), which, None).await
         }
@@ -62,4 +65,24 @@ pub async fn run(cli: &Cli) -> Result<u8, Failure> {
         }
         Some(_) => Ok(0),
     }
+}
+
+/// One lowercase word is more likely a mistyped command than a prompt; it costs nothing to ask. `--` in front, or a session
+/// to continue, says that it is a prompt.
+fn refuse_mistyped_command(cli: &Cli) -> Result<(), Failure> {
+    let word = cli.prompt.as_deref().unwrap_or_default();
+    let is_word = !word.is_empty() && word.bytes().all(|b| b.is_ascii_lowercase() || b == b'-' || b == b'_');
+    if !is_word || cli.continue_last || std::env::args_os().any(|arg| arg == "--") {
+        return Ok(());
+    }
+    let command = args::command();
+    let names = command.get_subcommands().map(clap::Command::get_name);
+    let meant = match fuzzy::nearest_name(word, names) {
+        Some(name) => format!("did you mean `mycode {name}`? "),
+        None => String::new(),
+    };
+    Err(Failure::usage(
+        format!("unknown command '{word}'"),
+        format!("{meant}`mycode --help` lists all commands; to send it as a prompt: mycode -- {word}"),
+    ))
 }

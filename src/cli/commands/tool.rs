@@ -12,7 +12,7 @@ use crate::agent::build;
 use crate::agent::calls::dispatcher::Dispatcher;
 use crate::agent::control::{Questions, TurnControl};
 use crate::cli::args::{Cli, ToolArgs};
-use crate::cli::report::{self, Failure, FailureKind};
+use crate::cli::report::{self, Failure};
 use crate::cli::setup::open;
 use crate::config::settings::Permission;
 use crate::model::call::ToolCall;
@@ -24,6 +24,9 @@ struct CallLine {
     #[serde(default)]
     args: Value,
 }
+
+/// Results are as large as a large window takes them.
+const WINDOW_TOKENS: u64 = 1_000_000;
 
 /// Runs the call or calls; whether all of them succeeded (or were partial).
 ///
@@ -45,11 +48,7 @@ pub async fn run(cli: &Cli, args: &ToolArgs) -> Result<bool, Failure> {
             continue;
         }
         let call: CallLine = serde_json::from_str(&line).map_err(|error| {
-            Failure::new(
-                FailureKind::Usage,
-                format!("a line is no call: {error}"),
-                r#"write {"tool": "Read", "args": {…}}"#,
-            )
+            Failure::usage(format!("invalid call: {error}"), r#"write {"tool": "Read", "args": {…}}"#)
         })?;
         all_good &= one(&dispatcher, &call.tool, &call.args.to_string(), &call.args).await?;
     }
@@ -70,7 +69,7 @@ async fn one(dispatcher: &Dispatcher, name: &str, args: &str, input: &Value) -> 
         }
     });
     let call = Arc::new(ToolCall { id: "call_1".into(), name: name.into(), args: args.into() });
-    let results = dispatcher.run_group(&[call], &control, &events).await;
+    let results = dispatcher.run_group(&[call], WINDOW_TOKENS, &control, &events).await;
     watch.abort();
     let envelope = match results {
         Ok(results) => results.into_iter().next().map(|result| result.envelope),

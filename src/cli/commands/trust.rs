@@ -23,16 +23,16 @@ pub fn run(cli: &Cli, args: &TrustArgs) -> Result<(), Failure> {
         return report::print(&format!("{path} is no longer trusted.\n"));
     }
     let text = match load::project_wishes(&opened.workspace)? {
-        None => return report::print(&format!("There is no {path}: nothing to trust.\n")),
+        None => return report::print(&format!("Nothing to trust: there is no {path}.\n")),
         Some((_, wishes)) if wishes.is_empty() => {
-            return report::print(&format!("{path} sets nothing that needs trust.\n"));
+            return report::print(&format!("Nothing to trust: {path} sets nothing that needs it.\n"));
         }
         Some((text, wishes)) => {
             trust.give(&text)?;
             let wishes: Vec<String> =
                 wishes.iter().map(|wish| format!("  {}\n", sanitize::reveal(wish))).collect();
             format!(
-                "{path} is trusted as it is now. It sets:\n{}When it changes it is ignored again.\n",
+                "Trusted {path} as it is now. It sets:\n{}If it changes, it is ignored until you trust it again.\n",
                 wishes.concat()
             )
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::agent::build::Setup;
 use crate::cli::args::{Cli, ModelArgs};
-use crate::cli::report::{Failure, FailureKind};
+use crate::cli::report::Failure;
 use crate::config::load::{self, Loaded, Sources};
 use crate::config::paths::Paths;
 use crate::config::raw::Raw;
@@ -45,31 +45,15 @@ pub enum Which {
 /// # Errors
 /// When it is not there, or no folder.
 pub fn workspace(folder: Option<&Path>) -> Result<PathBuf, Failure> {
-    let folder = match folder {
-        Some(folder) => folder.to_owned(),
-        None => std::env::current_dir().map_err(|error| {
-            Failure::new(
-                FailureKind::Usage,
-                format!("the current folder is gone: {error}"),
-                "go to a folder that exists",
-            )
-        })?,
-    };
-    let workspace = folder.canonicalize().map_err(|error| {
-        Failure::new(
-            FailureKind::Usage,
-            format!("{} can't be opened: {error}", folder.display()),
-            "name a folder that exists",
-        )
-    })?;
-    if !workspace.is_dir() {
-        return Err(Failure::new(
-            FailureKind::Usage,
-            format!("{} is not a folder", folder.display()),
-            "name a folder",
-        ));
+    let folder = folder.unwrap_or(Path::new("."));
+    match folder.canonicalize() {
+        Ok(workspace) if workspace.is_dir() => Ok(workspace),
+        Ok(_) => Err(Failure::usage(format!("{} is not a folder", folder.display()), "name a folder")),
+        Err(error) => Err(Failure::usage(
+            format!("can't open {}: {error}", folder.display()),
+            "change to a folder that exists, or name one with --cd",
+        )),
     }
-    Ok(workspace)
 }
 
 /// Reads the configuration.
@@ -109,13 +93,16 @@ pub fn open(model: &ModelArgs, default_permission: Permission) -> Result<Opened,
 pub fn session(project_state: &Path, which: &Which) -> Result<Option<PathBuf>, Failure> {
     match which {
         Which::New => Ok(None),
-        Which::Last => list::last(project_state).map(Some).ok_or_else(|| {
-            Failure::new(FailureKind::Usage, "this project has no session yet", "begin one with `mycode`")
-        }),
+        Which::Last => last(project_state).map(Some),
         Which::Id(id) => list::find(project_state, id)
             .map(Some)
-            .map_err(|message| Failure::new(FailureKind::Usage, message, "`mycode sessions` lists them")),
+            .map_err(|message| Failure::usage(message, "`mycode sessions` lists all sessions")),
     }
+}
+
+fn last(project_state: &Path) -> Result<PathBuf, Failure> {
+    list::last(project_state)
+        .ok_or_else(|| Failure::usage("this project has no sessions yet", "start one with `mycode`"))
 }
 
 /// The log that `wanted` names: a file, or a session of the project in `folder` (its id or the beginning of it).
@@ -126,12 +113,9 @@ pub fn log_of(folder: Option<&Path>, wanted: Option<&str>) -> Result<PathBuf, Fa
     if let Some(file) = wanted.map(Path::new).filter(|path| path.is_file()) {
         return Ok(file.to_owned());
     }
-    let workspace = folder.unwrap_or(Path::new(".")).canonicalize()?;
-    let project_state = Paths::from_env().project(&workspace);
+    let project_state = Paths::from_env().project(&workspace(folder)?);
     let which = wanted.map_or(Which::Last, |id| Which::Id(id.to_owned()));
-    session(&project_state, &which)?.ok_or_else(|| {
-        Failure::new(FailureKind::Usage, "this project has no session yet", "begin one with `mycode`")
-    })
+    session(&project_state, &which)?.map_or_else(|| last(&project_state), Ok)
 }
 
 /// Everything an agent needs. Where nothing is configured, local servers are asked; with none of them an interactive
@@ -167,11 +151,13 @@ pub async fn setup(cli: &Cli, interactive: bool, which: &Which) -> Result<Setup,
                 provider
             }
             None if interactive => {
-                loaded.notices.push(first_run());
+                loaded
+                    .notices
+                    .push(format!("Welcome. No model is configured yet: {}.", unconfigured::ADVICE));
                 Arc::new(Unconfigured)
             }
             None => {
-                return Err(Failure::new(FailureKind::Config, "no model is set up", unconfigured::ADVICE));
+                return Err(Failure::config("no model is configured", unconfigured::ADVICE));
             }
         },
     };
@@ -185,8 +171,4 @@ pub async fn setup(cli: &Cli, interactive: bool, which: &Which) -> Result<Setup,
     }
     let model = loaded.provider.as_ref().map_or_else(|| Arc::from("no model"), |s| Arc::clone(&s.model));
     Ok(Setup { loaded, provider, model, workspace, project_state, own_folders, interactive, resume })
-}
-
-fn first_run() -> String {
-    format!("Welcome. No model is set up yet: {}.", unconfigured::ADVICE)
 }

@@ -13,9 +13,9 @@ use crate::provider::api::ProviderError;
 use crate::provider::registry;
 
 /// A local model may first have to be loaded, in seconds.
-const PATIENCE_S: u64 = 60;
+const TIMEOUT_S: u64 = 60;
 /// Room for a model that thinks before it says a word.
-const MOST_TOKENS: u32 = 256;
+const MAX_OUTPUT_TOKENS: u32 = 256;
 
 /// How long the model took for a whole answer to a greeting.
 ///
@@ -23,8 +23,8 @@ const MOST_TOKENS: u32 = 256;
 /// Why it did not answer; tried once.
 pub async fn greet(settings: &ProviderSettings) -> Result<Duration, ProviderError> {
     let settings = ProviderSettings {
-        idle_timeout_s: settings.idle_timeout_s.min(PATIENCE_S),
-        answer_timeout_s: settings.answer_timeout_s.min(PATIENCE_S),
+        idle_timeout_s: settings.idle_timeout_s.min(TIMEOUT_S),
+        answer_timeout_s: settings.answer_timeout_s.min(TIMEOUT_S),
         max_tries: 1,
         ..settings.clone()
     };
@@ -32,7 +32,7 @@ pub async fn greet(settings: &ProviderSettings) -> Result<Duration, ProviderErro
         messages: vec![Message::User("Reply with the word ok.".into())],
         params: Params {
             model: Arc::clone(&settings.model),
-            max_output_tokens: Some(MOST_TOKENS),
+            max_output_tokens: Some(MAX_OUTPUT_TOKENS),
             temperature: None,
             reasoning_effort: None,
         },

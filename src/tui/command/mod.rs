@@ -1,16 +1,4 @@
-//! The slash commands: one table, one file for each command that has logic.
+//! The slash commands: the list of them, and what each does.
 
-pub mod api;
-pub mod compact;
-pub mod context;
-pub mod help;
-pub mod init;
-pub mod jobs;
-pub mod model;
-pub mod permission;
-pub mod recall;
-pub mod resume;
-pub mod rewind;
-pub mod session;
+pub mod run;
 pub mod table;
-pub mod uncompact;

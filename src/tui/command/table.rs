@@ -1,61 +1,39 @@
-//! The list of slash commands, and which text is one. A new command is one file and one line here.
+//! The list of slash commands and of the keys worth knowing. A new command is one row here and one arm in `run`.
 
-use super::api::Command;
-use super::compact;
-use super::context;
-use super::help;
-use super::init;
-use super::jobs;
-use super::model;
-use super::permission;
-use super::recall;
-use super::resume;
-use super::rewind;
-use super::session;
-use super::uncompact;
-use crate::protocol::event::Level;
-use crate::search::fuzzy;
-use crate::tui::app::App;
+/// One command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Command {
+    /// Without the slash.
+    pub name: &'static str,
+    /// As shown, such as `[name]`; empty when there are none.
+    pub args: &'static str,
+    /// One line.
+    pub help: &'static str,
+}
+
+const fn row(name: &'static str, args: &'static str, help: &'static str) -> Command {
+    Command { name, args, help }
+}
 
 /// All commands, in the order in which they are shown.
-pub static COMMANDS: &[Command] = &[
-    Command { name: "help", args: "", help: "commands and keys", run: help::run },
-    Command { name: "model", args: "[name]", help: "show or change the model", run: model::run },
-    Command {
-        name: "permission",
-        args: "[level]",
-        help: "read-only, ask, auto or full",
-        run: permission::run,
-    },
-    Command {
-        name: "context",
-        args: "[verb id]",
-        help: "what fills the window; why, pin, drop, restore",
-        run: context::run,
-    },
-    Command { name: "jobs", args: "[stop N]", help: "background jobs", run: jobs::run },
-    Command {
-        name: "compact",
-        args: "[focus]",
-        help: "summarize old rounds now; `auto on|off`",
-        run: compact::run,
-    },
-    Command { name: "uncompact", args: "", help: "take the last compaction back", run: uncompact::run },
-    Command {
-        name: "recall",
-        args: "ID|QUERY",
-        help: "an original, or a search in this session",
-        run: recall::run,
-    },
-    Command { name: "init", args: "[no]", help: "write CODE_LAW.md; `no` stops the offer", run: init::run },
-    Command { name: "resume", args: "[id]", help: "continue another session", run: resume::run },
-    Command { name: "rewind", args: "", help: "undo turns: files, conversation, both", run: rewind::run },
-    Command { name: "clear", args: "", help: "begin a new, empty session", run: session::clear },
-    Command { name: "quit", args: "", help: "leave (also Ctrl-D)", run: session::quit },
+pub const COMMANDS: [Command; 13] = [
+    row("help", "", "list commands and keys"),
+    row("model", "[name]", "show or switch the model"),
+    row("permission", "[level]", "show or set the level: read-only, ask, auto, full"),
+    row("context", "[verb id]", "show what fills the window; why, pin, drop, restore"),
+    row("jobs", "[stop N]", "list or stop background jobs"),
+    row("compact", "[focus]", "summarize older turns now; `auto on|off`"),
+    row("uncompact", "", "undo the last compaction"),
+    row("recall", "ID|WORDS", "show an item in full, or search this session"),
+    row("init", "[no]", "write CODE_LAW.md; `no` stops the offer"),
+    row("resume", "[id]", "continue another session"),
+    row("rewind", "", "undo turns: files, conversation, or both"),
+    row("clear", "", "start a new session"),
+    row("quit", "", "quit (also Ctrl-D)"),
 ];
 
-/// What the same commands are called elsewhere: fingers know these words.
-const ALIASES: [(&str, &str); 6] = [
+/// What other agents call the same commands.
+pub const ALIASES: [(&str, &str); 6] = [
     ("exit", "quit"),
     ("new", "clear"),
     ("undo", "rewind"),
@@ -64,47 +42,15 @@ const ALIASES: [(&str, &str); 6] = [
     ("permissions", "permission"),
 ];
 
-/// Runs `text` if it is a command. A text such as `/etc/hosts is wrong` is none: only a known first word, or a single
-/// word without further slashes, counts.
-pub fn run(app: &mut App, text: &str) -> bool {
-    let Some(rest) = text.trim().strip_prefix('/') else { return false };
-    let (name, args) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-    let name = ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, name)| *name);
-    if let Some(command) = COMMANDS.iter().find(|command| command.name == name) {
-        (command.run)(app, args.trim(), COMMANDS);
-        return true;
-    }
-    let single_word =
-        args.is_empty() && !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '-');
-    if single_word {
-        let meant = match nearest(name) {
-            Some(nearest) => format!(" Did you mean /{nearest}?"),
-            None => String::new(),
-        };
-        app.notice(Level::Warning, format!("There is no command /{name}.{meant} /help lists all commands."));
-    }
-    single_word
-}
-
-fn nearest(name: &str) -> Option<&'static str> {
-    fuzzy::nearest_name(name, COMMANDS.iter().map(|command| command.name))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::tui::render::theme::Theme;
-
-    #[test]
-    fn paths_are_not_commands() {
-        let mut app = App::new(Theme::new(false), (80, 24));
-        assert!(!run(&mut app, "/etc/hosts is wrong"));
-        assert!(!run(&mut app, "/etc/hosts"));
-        assert!(!run(&mut app, "/ what"));
-        assert!(run(&mut app, "/help"));
-        assert!(run(&mut app, "/hlep"));
-        assert_eq!(nearest("hlep"), Some("help"));
-        assert_eq!(nearest("contxt"), Some("context"));
-        assert_eq!(nearest("foo"), None);
-    }
-}
+/// Keys worth knowing.
+pub const KEYS: [(&str, &str); 9] = [
+    ("Enter", "send; during a turn: steer it"),
+    ("Shift+Enter", "new line (also Alt+Enter, Ctrl-J, or \\ before Enter)"),
+    ("Esc, Ctrl-C", "interrupt the turn"),
+    ("Esc Esc", "clear the input; if it is empty: rewind"),
+    ("@", "complete a file name"),
+    ("Up, Down", "move between lines, then through earlier prompts"),
+    ("Ctrl-_", "undo typing"),
+    ("Ctrl-A E K U W", "line start, line end, cut to end, cut to start, cut word"),
+    ("Ctrl-C, Ctrl-D", "with empty input: quit (Ctrl-C twice)"),
+];

@@ -41,7 +41,10 @@ pub struct Approval {
 
 impl Approval {
     pub fn new(request: ApprovalRequest) -> Self {
-        let mut choices = vec![Choice::Once, Choice::Session];
+        let mut choices = vec![Choice::Once];
+        if request.session_scope.is_some() {
+            choices.push(Choice::Session);
+        }
         if request.always_prefix.is_some() {
             choices.push(Choice::Always);
         }
@@ -161,7 +164,7 @@ impl Approval {
         if cut < whole.len() {
             let rest = text::human_bytes((whole.len() - cut) as u64);
             all.push(Line::styled(
-                format!("  … {rest} more are not shown; say no if you must see them"),
+                format!("  … {rest} more not shown; answer no if you need to see all of it"),
                 theme.warning(),
             ));
         }
@@ -172,8 +175,13 @@ impl Approval {
         let start = self.scroll.min(all.len().saturating_sub(body));
         let below = all.len().saturating_sub(start + body);
         let mut shown: Vec<Line<'static>> = all.into_iter().skip(start).take(body).collect();
-        let unfold = if self.unfolded { "v less" } else { "v more" };
-        let more = format!("  … {start} above, {below} below · PgUp/PgDn · {unfold}");
+        let hidden = match (start, below) {
+            (0, below) => text::plural(below, "more line"),
+            (start, 0) => format!("{} above", text::plural(start, "line")),
+            _ => format!("{} above, {below} below", text::plural(start, "line")),
+        };
+        let unfold = if self.unfolded { "v collapse" } else { "v expand" };
+        let more = format!("  … {hidden} · PgUp/PgDn · {unfold}");
         shown.push(Line::styled(wrap::clip(&more, width), theme.dim()));
         shown.truncate(limit);
         shown
@@ -191,7 +199,7 @@ impl Approval {
                 Span::styled(label, theme.warning()),
                 Span::raw(wrap::clip(&shown, room + 1)),
             ]);
-            let help = Line::styled("  Enter tells the model · Esc back", theme.dim());
+            let help = Line::styled("  Enter sends · Esc back", theme.dim());
             return (vec![line, help], Some((0, column)));
         }
         let lines: Vec<Line<'static>> = self
@@ -200,16 +208,25 @@ impl Approval {
             .enumerate()
             .map(|(index, choice)| {
                 let (letter, text) = match choice {
-                    Choice::Once => ('y', "yes, once".to_owned()),
-                    Choice::Session => ('s', "yes, for the rest of this session".to_owned()),
+                    Choice::Once => ('y', "Yes, once".to_owned()),
+                    Choice::Session => {
+                        let scope = self.request.session_scope.as_deref().unwrap_or_default();
+                        let scope = text::one_line(&sanitize::reveal(scope), 200);
+                        ('s', format!("Yes, for this session: {scope}"))
+                    }
                     Choice::Always => {
                         let prefix = self.request.always_prefix.as_deref().unwrap_or_default();
-                        ('a', format!("always here for `{}`", text::one_line(&sanitize::reveal(prefix), 60)))
+                        (
+                            'a',
+                            format!(
+                                "Always allow `{}` in this project",
+                                text::one_line(&sanitize::reveal(prefix), 60)
+                            ),
+                        )
                     }
-                    Choice::No => ('n', "no (Esc) · Tab: no, with a note to the model".to_owned()),
+                    Choice::No => ('n', "No (Esc) · Tab: no, and tell the model why".to_owned()),
                 };
-                let chosen = self.chosen == Some(index);
-                let (mark, style) = if chosen { ("▸ ", theme.selected()) } else { ("  ", theme.plain()) };
+                let (mark, style) = theme.row(self.chosen == Some(index));
                 Line::from(vec![
                     Span::styled(mark, style),
                     Span::styled(
@@ -242,6 +259,7 @@ mod tests {
             is_diff: false,
             reason: "commands ask first".to_owned(),
             always_prefix: always.map(str::to_owned),
+            session_scope: Some("this exact command".to_owned()),
         })
     }
 

@@ -92,8 +92,7 @@ impl Ask {
         let asked = sanitize::clean(&question.question);
         let mut lines = wrap::wrap_text(asked.trim(), theme.strong(), &mark, "  ", width);
         for (index, option) in question.options.iter().enumerate() {
-            let chosen = self.chosen == Some(index);
-            let (mark, style) = if chosen { ("▸ ", theme.selected()) } else { ("  ", theme.plain()) };
+            let (mark, style) = theme.row(self.chosen == Some(index));
             let option = text::one_line(&sanitize::clean(option), 300);
             lines.extend(wrap::wrap_text(&option, style, &format!("{mark}{}. ", index + 1), "     ", width));
         }
@@ -112,9 +111,9 @@ impl Ask {
         }
         if before == 0 {
             let help = if question.options.is_empty() {
-                "type an answer · Enter sends · Esc declines"
+                "Type an answer · Enter sends · Esc declines"
             } else {
-                "number or ↑↓ Enter · or type an answer · Esc declines"
+                "Number, or ↑↓ and Enter · or type an answer · Esc declines"
             };
             lines.push(Line::styled(wrap::clip(&format!("  {help}"), width), theme.dim()));
         }

@@ -1,31 +1,25 @@
-//! The `/` popup: the commands whose name begins with what was typed. Gets the commands as rows; runs none.
+//! The `/` popup: the commands whose name begins with what was typed. Runs none.
 
 use ratatui::text::{Line, Span};
 
 use super::list::Selection;
+use crate::tui::command::table::{COMMANDS, Command};
 use crate::tui::render::theme::Theme;
 use crate::tui::render::wrap;
-
-/// One offered command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Offer {
-    pub name: &'static str,
-    pub args: &'static str,
-    pub help: &'static str,
-}
 
 /// The open popup.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandsPopup {
-    offers: Vec<Offer>,
-    selection: Selection,
+    offers: Vec<Command>,
+    pub selection: Selection,
 }
 
 impl CommandsPopup {
-    /// The commands among `all` that begin with `typed` (without the slash); `None` when there is none.
-    pub fn new(typed: &str, all: impl Iterator<Item = Offer>) -> Option<Self> {
-        let offers: Vec<Offer> = all.filter(|offer| offer.name.starts_with(typed)).collect();
-        (!offers.is_empty()).then_some(Self { offers, selection: Selection::default() })
+    /// The commands that begin with `typed` (without the slash); `None` when there is none.
+    pub fn new(typed: &str) -> Option<Self> {
+        let offers: Vec<Command> =
+            COMMANDS.into_iter().filter(|command| command.name.starts_with(typed)).collect();
+        (!offers.is_empty()).then(|| Self { selection: Selection::new(offers.len()), offers })
     }
 
     /// Takes over new offers and keeps the choice where the list is the same.
@@ -35,27 +29,18 @@ impl CommandsPopup {
         }
     }
 
-    pub fn up(&mut self) {
-        self.selection.up(self.offers.len());
-    }
-
-    pub fn down(&mut self) {
-        self.selection.down(self.offers.len());
-    }
-
-    pub fn chosen(&self) -> Option<Offer> {
+    pub fn chosen(&self) -> Option<Command> {
         self.offers.get(self.selection.index).copied()
     }
 
     pub fn lines(&self, width: usize, room: usize, theme: Theme) -> Vec<Line<'static>> {
-        let window = self.selection.window(self.offers.len(), room);
+        let window = self.selection.window(room);
         let below = self.offers.len() - window.end;
         let last = window.end.saturating_sub(1);
         window
             .map(|row| {
                 let offer = self.offers[row];
-                let chosen = row == self.selection.index;
-                let (mark, style) = if chosen { ("▸ ", theme.selected()) } else { ("  ", theme.plain()) };
+                let (mark, style) = theme.row(row == self.selection.index);
                 let usage = format!("/{} {}", offer.name, offer.args);
                 // A list that goes on says so in its last row.
                 let more =

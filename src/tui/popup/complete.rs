@@ -1,10 +1,9 @@
 //! Opens, refreshes, accepts and closes completions as the composer changes. The one popup file that knows the app.
 
-use super::commands::{CommandsPopup, Offer};
+use super::commands::CommandsPopup;
 use super::files::{self, FilesPopup};
 use crate::protocol::op::Op;
 use crate::tui::app::{App, Completion};
-use crate::tui::command::table;
 
 /// Fits the open completion to the composer's text, opens or closes it.
 pub fn refresh(app: &mut App) {
@@ -74,10 +73,5 @@ fn command_popup(app: &App) -> Option<CommandsPopup> {
     if app.composer.cursor() != text.len() || typed.contains(char::is_whitespace) {
         return None;
     }
-    let offers = table::COMMANDS.iter().map(|command| Offer {
-        name: command.name,
-        args: command.args,
-        help: command.help,
-    });
-    CommandsPopup::new(typed, offers)
+    CommandsPopup::new(typed)
 }

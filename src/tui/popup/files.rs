@@ -51,7 +51,7 @@ pub struct FilesPopup {
     candidates: Vec<u32>,
     /// Indices of the best ones, best first.
     best: Vec<u32>,
-    selection: Selection,
+    pub selection: Selection,
 }
 
 impl FilesPopup {
@@ -79,14 +79,6 @@ impl FilesPopup {
         if narrowed { self.rank() } else { self.start() }
     }
 
-    pub fn up(&mut self) {
-        self.selection.up(self.best.len());
-    }
-
-    pub fn down(&mut self) {
-        self.selection.down(self.best.len());
-    }
-
     /// The chosen path.
     pub fn chosen(&self) -> Option<&str> {
         let index = *self.best.get(self.selection.index)?;
@@ -106,18 +98,17 @@ impl FilesPopup {
 
     pub fn lines(&self, width: usize, room: usize, theme: Theme) -> Vec<Line<'static>> {
         let Some(paths) = &self.paths else {
-            return vec![Line::styled("  listing files…", theme.dim())];
+            return vec![Line::styled("  Listing files…", theme.dim())];
         };
         if self.best.is_empty() {
-            return vec![Line::styled("  no file matches; Esc closes", theme.dim())];
+            return vec![Line::styled("  No matching files · Esc closes", theme.dim())];
         }
-        let window = self.selection.window(self.best.len(), room);
+        let window = self.selection.window(room);
         window
             .filter_map(|row| {
                 let path = paths.get(self.best[row] as usize)?;
                 let path = wrap::clip(&sanitize::clean(path).replace('\n', " "), width.saturating_sub(4));
-                let chosen = row == self.selection.index;
-                let (mark, style) = if chosen { ("▸ ", theme.selected()) } else { ("  ", theme.plain()) };
+                let (mark, style) = theme.row(row == self.selection.index);
                 Some(Line::from(vec![Span::styled(mark, style), Span::styled(path, style)]))
             })
             .collect()
@@ -130,7 +121,12 @@ impl FilesPopup {
     }
 
     fn rank(&mut self) {
-        self.selection = Selection::default();
+        self.best.clear();
+        self.rank_candidates();
+        self.selection = Selection::new(self.best.len());
+    }
+
+    fn rank_candidates(&mut self) {
         let Some(paths) = &self.paths else { return };
         if self.token.query.is_empty() {
             self.best = self.candidates.iter().copied().take(OFFERED).collect();

@@ -1,10 +1,12 @@
-//! Draws the ledger (`/context`): how the window is filled, a bar a layer, what broke the cache, one line an item.
+//! Draws the ledger (`/context`): how full the window is, a bar per layer, what broke the cache, one line per item; and
+//! the history of one item (`/context why`).
 
 use ratatui::text::{Line, Span};
 
+use crate::base::clock;
 use crate::base::sanitize;
 use crate::base::text;
-use crate::protocol::ledger::{BreakSum, LedgerRow, LedgerView};
+use crate::protocol::ledger::{BreakSum, ItemHistory, LedgerRow, LedgerView};
 use crate::tui::render::theme::Theme;
 use crate::tui::render::wrap;
 
@@ -35,9 +37,12 @@ pub fn head(ledger: &LedgerView, width: usize, theme: Theme) -> Vec<Line<'static
         Span::styled(wrap::clip(&origin, room), theme.dim()),
     ])];
     let bar_width = width.saturating_sub(36).clamp(4, 100);
-    for (id, name) in layers(ledger) {
-        let tokens: u64 = ledger.rows.iter().filter(|row| row.layer == id).map(|row| row.tokens).sum();
-        lines.push(layer_line(&id, &name, tokens, ledger, bar_width, theme));
+    for (id, name) in LAYERS {
+        let rows = ledger.rows.iter().filter(|row| row.layer == id);
+        let tokens: u64 = rows.map(|row| row.tokens).sum();
+        if tokens > 0 {
+            lines.push(layer_line(id, name, tokens, ledger, bar_width, theme));
+        }
     }
     let free = ledger.window_tokens.saturating_sub(ledger.total_tokens);
     let share = percent(free, window);
@@ -47,10 +52,10 @@ pub fn head(ledger: &LedgerView, width: usize, theme: Theme) -> Vec<Line<'static
     lines
 }
 
-/// The breaks in one line, the dearest first.
+/// The breaks in one line, the most expensive first.
 fn breaks(sums: &[BreakSum]) -> String {
     if sums.is_empty() {
-        return "   cache breaks   none: every request began with the one before it".to_owned();
+        return "   cache breaks   none: every request extended the one before".to_owned();
     }
     let mut sums: Vec<&BreakSum> = sums.iter().collect();
     sums.sort_by_key(|sum| std::cmp::Reverse(sum.tokens_lost));
@@ -59,21 +64,6 @@ fn breaks(sums: &[BreakSum]) -> String {
         .map(|sum| format!("{}× {} ({})", sum.count, sum.cause.as_str(), text::human_tokens(sum.tokens_lost)))
         .collect();
     format!("   cache breaks (tokens re-read)  {}", causes.join(", "))
-}
-
-/// The known layers that hold something, then unknown ones, so that the sum is always whole.
-fn layers(ledger: &LedgerView) -> Vec<(String, String)> {
-    let mut layers: Vec<(String, String)> = LAYERS
-        .iter()
-        .filter(|(id, _)| ledger.rows.iter().any(|row| row.layer == *id))
-        .map(|(id, name)| ((*id).to_owned(), (*name).to_owned()))
-        .collect();
-    for row in &ledger.rows {
-        if !layers.iter().any(|(id, _)| *id == row.layer) {
-            layers.push((row.layer.clone(), String::new()));
-        }
-    }
-    layers
 }
 
 fn layer_line(
@@ -85,8 +75,7 @@ fn layer_line(
     theme: Theme,
 ) -> Line<'static> {
     let total = ledger.total_tokens.max(1);
-    let filled = usize::try_from(tokens.saturating_mul(bar as u64) / total).unwrap_or(bar).min(bar);
-    let filled = if tokens > 0 { filled.max(1) } else { 0 };
+    let filled = usize::try_from(tokens.saturating_mul(bar as u64) / total).unwrap_or(bar).clamp(1, bar);
     Line::from(vec![
         Span::styled(format!("{id:<3}"), theme.accent()),
         Span::raw(format!("{name:<15}{:>7}  ", text::human_tokens(tokens))),
@@ -115,4 +104,29 @@ pub fn item_line(row: &LedgerRow, chosen: bool, width: usize, theme: Theme) -> L
 fn percent(part: u64, whole: u64) -> String {
     let share = part as f64 * 100.0 / whole.max(1) as f64;
     if part > 0 && share < 9.95 { format!("{share:.1}%") } else { format!("{share:.0}%") }
+}
+
+/// The heading of an item's history.
+pub fn history_heading(story: &ItemHistory) -> String {
+    format!("{}  {}", story.id, text::one_line(&sanitize::clean(&story.origin), 120))
+}
+
+/// Names and facts of an item's history, in order.
+pub fn history_rows(story: &ItemHistory) -> Vec<(String, String)> {
+    let mut rows = Vec::new();
+    if let Some(ms) = story.arrived_ms {
+        rows.push(("arrived".to_owned(), clock::local(ms)));
+    }
+    let pinned = if story.pinned { ", pinned" } else { "" };
+    rows.push(("original".to_owned(), format!("{} tokens", story.full_tokens)));
+    rows.push(("sent now".to_owned(), format!("{} tokens, {}{pinned}", story.tokens, story.form)));
+    if story.deeds.is_empty() {
+        rows.push(("changes".to_owned(), "none".to_owned()));
+    }
+    for deed in &story.deeds {
+        let when = format!("after request {}", deed.after_requests);
+        rows.push((when, format!("{} — {}", deed.what, deed.cause)));
+    }
+    rows.push(("recall".to_owned(), story.recall.clone()));
+    rows
 }

@@ -1,41 +1,80 @@
-//! A list with one chosen row, of which a window is shown. Shared by all popups that choose.
+//! What popups share: a list with one chosen row, of which a window is shown, and what a key asks for.
+
+use crossterm::event::{KeyCode, KeyEvent};
+
+use crate::protocol::op::Op;
+use crate::tui::terminal::keymap;
+
+/// Rows that PgUp and PgDn move by.
+const PAGE: usize = 8;
 
 /// The chosen index among `len` rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
     pub index: usize,
+    len: usize,
 }
 
 impl Selection {
-    /// One up, from the top to the bottom.
-    pub fn up(&mut self, len: usize) {
-        self.index = if self.index == 0 { len.saturating_sub(1) } else { self.index - 1 };
+    pub fn new(len: usize) -> Self {
+        Self { index: 0, len }
     }
 
-    /// One down, from the bottom to the top.
-    pub fn down(&mut self, len: usize) {
-        self.index = if self.index + 1 >= len { 0 } else { self.index + 1 };
+    /// Moves the choice, round at the ends; whether the key does that.
+    pub fn key(&mut self, key: KeyEvent) -> bool {
+        let last = self.len.saturating_sub(1);
+        self.index = match key.code {
+            KeyCode::Up if self.index == 0 => last,
+            KeyCode::Up => self.index - 1,
+            KeyCode::Down if self.index >= last => 0,
+            KeyCode::Down => self.index + 1,
+            KeyCode::PageUp => self.index.saturating_sub(PAGE),
+            KeyCode::PageDown => (self.index + PAGE).min(last),
+            KeyCode::Home => 0,
+            KeyCode::End => last,
+            _ => return false,
+        };
+        true
     }
 
     /// The rows to show when there is room for `room`.
-    pub fn window(&self, len: usize, room: usize) -> std::ops::Range<usize> {
+    pub fn window(&self, room: usize) -> std::ops::Range<usize> {
         let room = room.max(1);
-        let start = (self.index + 1).saturating_sub(room).min(len.saturating_sub(room));
-        start..(start + room).min(len)
+        let start = (self.index + 1).saturating_sub(room).min(self.len.saturating_sub(room));
+        start..(start + room).min(self.len)
     }
+}
+
+/// What a key in a popup asks for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PopupAction {
+    Nothing,
+    Close,
+    Send(Op),
+    CloseAndSend(Op),
+}
+
+/// Whether the key closes a popup.
+pub fn closes(key: KeyEvent) -> bool {
+    key.code == KeyCode::Esc || keymap::is_ctrl(key, 'c') || keymap::is_ctrl(key, 'd')
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crossterm::event::KeyModifiers;
 
     #[test]
     fn the_chosen_row_is_always_in_the_window() {
-        let mut selection = Selection::default();
-        selection.up(10);
-        assert_eq!(selection.window(10, 4), 6..10);
-        selection.down(10);
-        assert_eq!(selection.window(10, 4), 0..4);
-        assert_eq!(selection.window(0, 4), 0..0);
+        let mut selection = Selection::new(10);
+        let mut press = |code| {
+            assert!(selection.key(KeyEvent::new(code, KeyModifiers::NONE)));
+            selection.window(4)
+        };
+        assert_eq!(press(KeyCode::Up), 6..10);
+        assert_eq!(press(KeyCode::Down), 0..4);
+        assert_eq!(press(KeyCode::PageDown), 5..9);
+        assert_eq!(press(KeyCode::End), 6..10);
+        assert_eq!(Selection::new(0).window(4), 0..0);
     }
 }

@@ -1,6 +1,5 @@
-//! What opens above the composer: completions, questions of the agent, the list of sessions, the
-//! context. Each keeps its own state,
-//! takes its own keys and draws its own lines; none knows the app, except `complete`, which opens and closes them.
+//! What opens above the composer: completions, questions of the agent, the list of sessions, the context, the points of a
+//! rewind. Each keeps its own state, takes its own keys and draws its own lines; none knows the app, except `complete`.
 
 pub mod approval;
 pub mod ask;
@@ -8,9 +7,9 @@ pub mod commands;
 pub mod complete;
 pub mod context;
 pub mod files;
-pub mod item_history;
 pub mod ledger;
 pub mod list;
+pub mod open;
 pub mod question;
 pub mod rewind;
 pub mod sessions;

@@ -14,11 +14,11 @@ use crate::tui::render::theme::Theme;
 pub struct OpenQuestion {
     pub id: QuestionId,
     pub armed: bool,
-    form: Form,
+    form: QuestionForm,
 }
 
 #[derive(Clone, Debug)]
-enum Form {
+enum QuestionForm {
     Approval(Approval),
     Ask(Ask),
 }
@@ -26,23 +26,23 @@ enum Form {
 impl OpenQuestion {
     pub fn new(id: QuestionId, question: Question, armed: bool) -> Self {
         let form = match question {
-            Question::Approval(request) => Form::Approval(Approval::new(request)),
-            Question::Ask { questions } => Form::Ask(Ask::new(questions)),
+            Question::Approval(request) => QuestionForm::Approval(Approval::new(request)),
+            Question::Ask { questions } => QuestionForm::Ask(Ask::new(questions)),
         };
         Self { id, armed, form }
     }
 
     pub fn key(&mut self, key: KeyEvent) -> Option<Answer> {
         match &mut self.form {
-            Form::Approval(form) => form.key(key),
-            Form::Ask(form) => form.key(key),
+            QuestionForm::Approval(form) => form.key(key),
+            QuestionForm::Ask(form) => form.key(key),
         }
     }
 
     pub fn paste(&mut self, text: &str) {
         match &mut self.form {
-            Form::Approval(form) => form.paste(text),
-            Form::Ask(form) => form.paste(text),
+            QuestionForm::Approval(form) => form.paste(text),
+            QuestionForm::Ask(form) => form.paste(text),
         }
     }
 
@@ -55,14 +55,11 @@ impl OpenQuestion {
     ) -> (Vec<Line<'static>>, Option<(usize, usize)>) {
         let own_room = if self.armed { room } else { room.saturating_sub(1) };
         let (mut lines, caret) = match &self.form {
-            Form::Approval(form) => form.lines(width, own_room, theme),
-            Form::Ask(form) => form.lines(width, own_room, theme),
+            QuestionForm::Approval(form) => form.lines(width, own_room, theme),
+            QuestionForm::Ask(form) => form.lines(width, own_room, theme),
         };
         if !self.armed {
-            lines.push(Line::styled(
-                "  press Tab to answer; until then you keep typing below",
-                theme.warning(),
-            ));
+            lines.push(Line::styled("  Press Tab to answer, or keep typing below", theme.warning()));
         }
         (lines, caret.filter(|_| self.armed))
     }

@@ -1,18 +1,18 @@
-//! Going back (`/rewind`): first the list of points, then what one of them would do and the choice of what goes
-//! back. Nothing happens before the user has seen the second page.
+//! Rewinding (`/rewind`): first the list of points, then a preview of one and the choice of what to rewind. Nothing
+//! happens before the user has seen the preview.
 
 use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::text::{Line, Span};
 
-use super::list::Selection;
+use super::list::{self, PopupAction, Selection};
 use super::sessions::age;
 use crate::base::clock;
 use crate::base::sanitize;
 use crate::base::text;
-use crate::protocol::rewind::{PointId, RewindPoint, RewindPreview, RewindRow, RewindScope};
+use crate::protocol::op::Op;
+use crate::protocol::rewind::{RewindPoint, RewindPreview, RewindRow, RewindScope};
 use crate::tui::render::theme::Theme;
 use crate::tui::render::wrap;
-use crate::tui::terminal::keymap;
 
 /// The open popup.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,21 +32,12 @@ struct Page {
     top: usize,
 }
 
-/// What a key did.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Chosen {
-    Nothing,
-    Closed,
-    Preview(PointId),
-    Rewind { point: PointId, part: RewindScope, force: bool },
-}
-
 impl RewindPicker {
     pub fn new(points: Vec<RewindPoint>) -> Self {
-        Self { points, selection: Selection::default(), page: None }
+        Self { selection: Selection::new(points.len()), points, page: None }
     }
 
-    /// The answer to `Chosen::Preview`.
+    /// The answer to `Op::PreviewRewind`.
     pub fn show(&mut self, preview: RewindPreview) {
         let part = match (preview.point.conversation, preview.rows.is_empty()) {
             (true, true) => RewindScope::Conversation,
@@ -56,37 +47,20 @@ impl RewindPicker {
         self.page = Some(Page { preview, part, force: false, top: 0 });
     }
 
-    pub fn key(&mut self, key: KeyEvent) -> Chosen {
-        if keymap::is_ctrl(key, 'c') || keymap::is_ctrl(key, 'd') {
-            return Chosen::Closed;
-        }
-        if let Some(page) = &mut self.page {
-            match key.code {
-                KeyCode::Esc => self.page = None,
-                KeyCode::Left | KeyCode::BackTab => page.turn(2),
-                KeyCode::Right | KeyCode::Tab => page.turn(1),
-                KeyCode::Up => page.top = page.top.saturating_sub(1),
-                KeyCode::Down => page.top = (page.top + 1).min(page.preview.rows.len().saturating_sub(1)),
-                KeyCode::Char('o') if page.conflicts() > 0 => page.force = !page.force,
-                KeyCode::Enter => {
-                    let Page { preview, part, force, .. } = page;
-                    return Chosen::Rewind { point: preview.point.id, part: *part, force: *force };
-                }
-                _ => {}
-            }
-            return Chosen::Nothing;
-        }
-        match key.code {
-            KeyCode::Up => self.selection.up(self.points.len()),
-            KeyCode::Down => self.selection.down(self.points.len()),
-            KeyCode::Enter => {
+    pub fn key(&mut self, key: KeyEvent) -> PopupAction {
+        match &mut self.page {
+            Some(_) if key.code == KeyCode::Esc => self.page = None,
+            _ if list::closes(key) => return PopupAction::Close,
+            Some(page) => return page.key(key),
+            None if key.code == KeyCode::Enter => {
                 let point = self.points.get(self.selection.index);
-                return point.map_or(Chosen::Closed, |point| Chosen::Preview(point.id));
+                return point.map_or(PopupAction::Close, |point| {
+                    PopupAction::Send(Op::PreviewRewind { point: point.id })
+                });
             }
-            KeyCode::Esc => return Chosen::Closed,
-            _ => {}
+            None => drop(self.selection.key(key)),
         }
-        Chosen::Nothing
+        PopupAction::Nothing
     }
 
     pub fn lines(&self, width: usize, room: usize, theme: Theme) -> Vec<Line<'static>> {
@@ -98,17 +72,16 @@ impl RewindPicker {
 
     fn list(&self, width: usize, room: usize, theme: Theme) -> Vec<Line<'static>> {
         let mut lines = vec![Line::from(vec![
-            Span::styled("Go back to before…", theme.strong()),
+            Span::styled("Rewind to before…", theme.strong()),
             Span::styled(
-                wrap::clip("  ↑↓ choose · Enter look · Esc stay here", width.saturating_sub(18)),
+                wrap::clip("  ↑↓ select · Enter preview · Esc cancel", width.saturating_sub(17)),
                 theme.dim(),
             ),
         ])];
         let now = clock::now_ms();
-        for index in self.selection.window(self.points.len(), room.saturating_sub(1)) {
+        for index in self.selection.window(room.saturating_sub(1)) {
             let point = &self.points[index];
-            let chosen = index == self.selection.index;
-            let (mark, style) = if chosen { ("▸ ", theme.selected()) } else { ("  ", theme.plain()) };
+            let (mark, style) = theme.row(index == self.selection.index);
             let when = if point.ms == 0 { String::new() } else { age(now, point.ms) };
             let changed = match point.files {
                 0 => "no files".to_owned(),
@@ -127,6 +100,22 @@ impl RewindPicker {
 }
 
 impl Page {
+    fn key(&mut self, key: KeyEvent) -> PopupAction {
+        match key.code {
+            KeyCode::Left | KeyCode::BackTab => self.turn(2),
+            KeyCode::Right | KeyCode::Tab => self.turn(1),
+            KeyCode::Up => self.top = self.top.saturating_sub(1),
+            KeyCode::Down => self.top = (self.top + 1).min(self.preview.rows.len().saturating_sub(1)),
+            KeyCode::Char('o') if self.conflicts() > 0 => self.force = !self.force,
+            KeyCode::Enter => {
+                let point = self.preview.point.id;
+                return PopupAction::CloseAndSend(Op::Rewind { point, part: self.part, force: self.force });
+            }
+            _ => {}
+        }
+        PopupAction::Nothing
+    }
+
     /// The next choice that is possible.
     fn turn(&mut self, steps: usize) {
         const PARTS: [RewindScope; 3] = [RewindScope::Both, RewindScope::Files, RewindScope::Conversation];
@@ -157,26 +146,29 @@ impl Page {
             choice.push(Span::styled(format!("{} {name}  ", if chosen { "▸" } else { " " }), style));
         }
         lines.push(Line::from(choice));
-        lines.push(Line::styled(clip("←→ what · Enter go back · Esc the list".to_owned()), theme.dim()));
+        lines.push(Line::styled(clip("←→ scope · Enter rewind · Esc back".to_owned()), theme.dim()));
         if self.part.conversation() && self.preview.items > 0 {
             let said = text::plural(self.preview.items, "message");
-            lines.push(Line::styled(clip(format!("{said} leave the conversation")), theme.plain()));
+            lines.push(Line::styled(clip(format!("Removes {said} from the conversation")), theme.plain()));
         }
         if !self.part.files() {
             return lines;
         }
         if self.conflicts() > 0 {
-            let what = if self.force { "are overwritten" } else { "are left alone" };
-            let text =
-                format!("{} that others changed {what} · o switches", text::plural(self.conflicts(), "file"));
+            let (what, key) = if self.force { ("overwritten", "skips") } else { ("skipped", "overwrites") };
+            let files = text::plural(self.conflicts(), "file");
+            let text = format!("{files} changed outside mycode: {what} · o {key}");
             lines.push(Line::styled(clip(text), theme.warning()));
         }
         for path in self.preview.outside.iter().take(2) {
             let path = text::one_line(&sanitize::clean(path), 300);
-            lines.push(Line::styled(clip(format!("stays: {path} (outside of the workspace)")), theme.dim()));
+            lines.push(Line::styled(
+                clip(format!("not restored: {path} (outside the workspace)")),
+                theme.dim(),
+            ));
         }
         if self.preview.rows.is_empty() {
-            lines.push(Line::styled("no file has to change", theme.dim()));
+            lines.push(Line::styled("No files change", theme.dim()));
         }
         let left = room.saturating_sub(lines.len()).max(1);
         let rows = &self.preview.rows[self.top.min(self.preview.rows.len())..];
@@ -184,7 +176,7 @@ impl Page {
         if rows.len() > left {
             lines.pop();
             let hidden = rows.len() - (left - 1);
-            lines.push(Line::styled(format!("  ↓ {}", text::plural(hidden, "more path")), theme.dim()));
+            lines.push(Line::styled(format!("  … {}", text::plural(hidden, "more file")), theme.dim()));
         }
         lines
     }
@@ -193,7 +185,7 @@ impl Page {
         let stays = row.impossible.as_ref().or(row.conflict.as_ref().filter(|_| !self.force));
         let path = text::one_line(&sanitize::clean(&row.path), 300);
         let (word, style) = match stays {
-            Some(_) => ("keep", theme.warning()),
+            Some(_) => ("skip", theme.warning()),
             None => (row.deed.as_str(), theme.plain()),
         };
         let tail = match stays {

@@ -3,14 +3,14 @@
 use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::text::{Line, Span};
 
-use super::list::Selection;
+use super::list::{self, PopupAction, Selection};
 use crate::base::clock;
 use crate::base::sanitize;
 use crate::base::text;
 use crate::protocol::event::SessionRow;
+use crate::protocol::op::Op;
 use crate::tui::render::theme::Theme;
 use crate::tui::render::wrap;
-use crate::tui::terminal::keymap;
 
 /// The open list.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,44 +19,31 @@ pub struct SessionPicker {
     selection: Selection,
 }
 
-/// What a key did.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Picked {
-    Nothing,
-    Closed,
-    Session(String),
-}
-
 impl SessionPicker {
     pub fn new(rows: Vec<SessionRow>) -> Self {
-        Self { rows, selection: Selection::default() }
+        Self { selection: Selection::new(rows.len()), rows }
     }
 
-    pub fn key(&mut self, key: KeyEvent) -> Picked {
-        match key.code {
-            KeyCode::Up => self.selection.up(self.rows.len()),
-            KeyCode::Down => self.selection.down(self.rows.len()),
-            KeyCode::Enter => {
-                let row = self.rows.get(self.selection.index);
-                return row.map_or(Picked::Closed, |row| Picked::Session(row.id.clone()));
-            }
-            KeyCode::Esc => return Picked::Closed,
-            _ if keymap::is_ctrl(key, 'c') || keymap::is_ctrl(key, 'd') => return Picked::Closed,
-            _ => {}
+    pub fn key(&mut self, key: KeyEvent) -> PopupAction {
+        if key.code == KeyCode::Enter {
+            let chosen = self.rows.get(self.selection.index);
+            return chosen.map_or(PopupAction::Close, |row| {
+                PopupAction::CloseAndSend(Op::Resume { session: row.id.clone() })
+            });
         }
-        Picked::Nothing
+        self.selection.key(key);
+        if list::closes(key) { PopupAction::Close } else { PopupAction::Nothing }
     }
 
     pub fn lines(&self, width: usize, room: usize, theme: Theme) -> Vec<Line<'static>> {
         let mut lines = vec![Line::from(vec![
             Span::styled("Resume a session", theme.strong()),
-            Span::styled("  ↑↓ choose · Enter resume · Esc stay here", theme.dim()),
+            Span::styled("  ↑↓ select · Enter resume · Esc cancel", theme.dim()),
         ])];
         let now = clock::now_ms();
-        for row in self.selection.window(self.rows.len(), room.saturating_sub(1)) {
+        for row in self.selection.window(room.saturating_sub(1)) {
             let session = &self.rows[row];
-            let chosen = row == self.selection.index;
-            let (mark, style) = if chosen { ("▸ ", theme.selected()) } else { ("  ", theme.plain()) };
+            let (mark, style) = theme.row(row == self.selection.index);
             let facts =
                 format!("{:<8} {:<10} ", age(now, session.updated_ms), text::plural(session.turns, "turn"));
             let room = width.saturating_sub(2 + facts.len());

@@ -34,16 +34,16 @@ pub fn activity(app: &App, width: usize) -> Option<Line<'static>> {
                 let left = retry.at.saturating_sub(app.now).as_millis().div_ceil(1000);
                 let (attempt, of) = (retry.attempt, retry.of);
                 if left > 0 {
-                    format!("Try {attempt} of {of} in {left}s: {reason}")
+                    format!("Attempt {attempt} of {of} in {left}s: {reason}")
                 } else {
-                    format!("Try {attempt} of {of}: {reason}")
+                    format!("Attempt {attempt} of {of}: {reason}")
                 }
             } else if let Some(silent) = &turn.silent {
                 let seconds = app.now.saturating_sub(silent.since).as_secs();
                 let left = silent.until.saturating_sub(app.now).as_secs();
-                format!("Nothing from the server for {seconds}s; giving up in {left}s")
+                format!("No data from the server for {seconds}s; giving up in {left}s")
             } else if compacting.is_some() {
-                "Summarizing old rounds".to_owned()
+                "Summarizing older turns".to_owned()
             } else if let Some((name, bytes)) = &turn.arriving {
                 let what = if name.is_empty() { "tool" } else { name };
                 format!("Writing a {} call ({})", sanitize::clean(what), text::human_bytes(*bytes as u64))
@@ -57,14 +57,12 @@ pub fn activity(app: &App, width: usize) -> Option<Line<'static>> {
             };
             (doing, turn.started)
         }
-        (None, Some(since)) => ("Summarizing old rounds".to_owned(), since),
+        (None, Some(since)) => ("Summarizing older turns".to_owned(), since),
         (None, None) => return None,
     };
     let elapsed = duration(app.now.saturating_sub(since).as_secs());
-    let stop = if width < 40 { "esc" } else { "esc to interrupt" };
-    // Behind a reason the bare time would read as part of it.
-    let gap = if app.turn.as_ref().is_some_and(|turn| turn.retry.is_some()) { " · " } else { " " };
-    let tail = format!("{gap}{elapsed} · {stop}");
+    let stop = if width < 40 { "Esc" } else { "Esc to interrupt" };
+    let tail = format!(" · {elapsed} · {stop}");
     Some(Line::from(vec![
         Span::styled(format!("{} ", frame(app)), theme.accent()),
         Span::styled(wrap::clip(&doing, width.saturating_sub(2 + wrap::width(&tail))), theme.accent()),
@@ -80,7 +78,7 @@ pub fn status(app: &App, width: usize) -> Line<'static> {
     let hint = match &app.hint {
         Some(hint) => hint.clone(),
         None if !app.questions.is_empty() => String::new(),
-        None if app.turn.is_some() => "enter steers".to_owned(),
+        None if app.turn.is_some() => "Enter steers".to_owned(),
         None => "/help".to_owned(),
     };
     // The hint matters more than the facts where it says what a key has just done.
@@ -98,7 +96,7 @@ pub fn status(app: &App, width: usize) -> Line<'static> {
 
 /// The facts that fit into `room` cells: cost, then token counts, then the model give way.
 fn facts(app: &App, room: usize) -> String {
-    let Some(info) = &app.session else { return "opening the session…".to_owned() };
+    let Some(info) = &app.session else { return "Starting…".to_owned() };
     let model = text::one_line(&sanitize::clean(&info.model), 40);
     let (share, counts) = app.window.as_ref().and_then(window).unzip();
     let cost = app.window.as_ref().and_then(|window| window.cost_usd).map(|cost| format!("${cost:.2}"));

@@ -67,4 +67,9 @@ impl Theme {
     pub fn selected(self) -> Style {
         self.fg(Color::Cyan).add_modifier(Modifier::BOLD)
     }
+
+    /// The mark and style of a list's row.
+    pub fn row(self, chosen: bool) -> (&'static str, Style) {
+        if chosen { ("▸ ", self.selected()) } else { ("  ", self.plain()) }
+    }
 }

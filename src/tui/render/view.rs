@@ -48,12 +48,6 @@ impl Drawing {
     }
 }
 
-/// Draws the whole viewport.
-pub fn view(app: &App, frame: &mut Frame<'_>) {
-    let area = frame.area();
-    picture(app, usize::from(area.width), usize::from(area.height)).draw(frame);
-}
-
 /// The viewport for `width` columns within `room` rows.
 pub fn picture(app: &App, width: usize, room: usize) -> Drawing {
     if width == 0 || room == 0 {
@@ -85,18 +79,8 @@ fn foot(app: &App, width: usize, room: usize) -> Drawing {
         picture.lines.push(Line::styled("─".repeat(width), theme.dim()));
     }
     let mut caret = None;
-    if let Some(picker) = &app.picker {
-        let mut lines = picker.lines(width, body_room.min(COMPLETION_ROWS + 1), theme);
-        lines.truncate(body_room);
-        picture.lines.extend(lines);
-    } else if let Some(popup) = app.context.as_ref().filter(|_| app.shows_context()) {
-        let mut lines = popup.lines(width, body_room, theme);
-        lines.truncate(body_room);
-        picture.lines.extend(lines);
-    } else if let Some(picker) = &app.rewind {
-        let mut lines = picker.lines(width, body_room.min(2 * COMPLETION_ROWS), theme);
-        lines.truncate(body_room);
-        picture.lines.extend(lines);
+    if let Some(popup) = app.shown_popup() {
+        picture.lines.extend(popup.lines(width, body_room, theme));
     } else if let Some(question) = app.questions.first().filter(|question| question.armed) {
         let (lines, at) = question.lines(width, body_room, theme);
         caret = at.map(|(row, column)| (row + rule_rows, column));
@@ -135,7 +119,7 @@ fn composer(app: &App, width: usize, room: usize, screen: usize) -> (Vec<Line<'s
         lines.push(Line::from(vec![Span::styled(mark, theme.user()), Span::raw(text)]));
     }
     if app.composer.is_empty() {
-        let words = if app.turn.is_some() { "steer the running turn" } else { "type a task" };
+        let words = if app.turn.is_some() { "Steer the running turn" } else { "Type a task" };
         lines = vec![Line::from(vec![
             Span::styled("› ", theme.user()),
             Span::styled(wrap::clip(words, width.saturating_sub(3)), theme.dim()),

@@ -31,18 +31,15 @@ static KEYS: AtomicBool = AtomicBool::new(false);
 /// Whether the terminal can show the interface.
 ///
 /// # Errors
-/// What is missing and what to do instead, in a sentence.
-pub fn usable() -> Result<(), String> {
-    let instead = "use `mycode exec \"task\"` instead";
+/// What is missing.
+pub fn usable() -> Result<(), &'static str> {
     if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
-        return Err(format!("the terminal interface needs a terminal for input and output; {instead}"));
+        return Err("the chat needs a terminal for input and output");
     }
-    match std::env::var("TERM") {
-        Ok(term) if term == "dumb" => {
-            Err(format!("the terminal calls itself 'dumb' and can't move its cursor; set TERM, or {instead}"))
-        }
-        _ => Ok(()),
+    if std::env::var_os("TERM").is_some_and(|term| term == "dumb") {
+        return Err("the terminal can't move its cursor (TERM is 'dumb')");
     }
+    Ok(())
 }
 
 /// What the terminal said at the start.

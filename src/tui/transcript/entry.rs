@@ -92,11 +92,10 @@ fn welcome(info: &SessionInfo, width: usize, theme: Theme) -> Vec<Line<'static>>
         Span::styled(format!(" {}", env!("CARGO_PKG_VERSION")), theme.dim()),
         Span::raw(format!("  {}", wrap::clip(&sanitize::clean(&info.workspace), width.saturating_sub(16)))),
     ])];
-    let help = "Type a task. @ names a file, / a command, /help lists them.";
+    let help = "@ adds a file, / runs a command, /help lists commands and keys.";
     lines.extend(wrap::wrap_text(help, theme.dim(), "", "", width));
     if info.offer_init {
-        let offer =
-            "There is no CODE_LAW.md or AGENTS.md here. /init writes one for you, /init no stops this offer.";
+        let offer = "No CODE_LAW.md or AGENTS.md here. /init writes one; /init no hides this message.";
         lines.extend(wrap::wrap_text(offer, theme.warning(), "", "", width));
     }
     lines
@@ -158,23 +157,25 @@ fn turn_end(end: &TurnEnd, width: usize, theme: Theme) -> Vec<Line<'static>> {
         EndReason::Done => ("✓ Done".to_owned(), String::new(), theme.good()),
         EndReason::Interrupted { prompt_returned: Some(_) } => (
             "■ Interrupted".to_owned(),
-            "Nothing had come yet: the message is out of the session and yours to change.".to_owned(),
+            "No reply had arrived yet; your message was removed from the session.".to_owned(),
             theme.warning(),
         ),
         EndReason::Interrupted { prompt_returned: None } => (
             "■ Interrupted".to_owned(),
-            "What was finished is kept. Type what to do instead.".to_owned(),
+            "Finished work is kept. Type what to do instead.".to_owned(),
             theme.warning(),
         ),
         EndReason::StepLimit { limit } => (
             format!("■ Stopped after {limit} steps"),
-            "Type \"continue\" to go on.".to_owned(),
+            "Send \"continue\" to keep going.".to_owned(),
             theme.warning(),
         ),
         EndReason::ProviderFailed { message, hint, .. } => {
-            (format!("✗ No answer from the model: {message}"), hint.clone(), theme.bad())
+            (format!("✗ No answer from the model: {message}"), sentence(hint), theme.bad())
         }
-        EndReason::Failed { message, hint, .. } => (format!("✗ {message}"), hint.clone(), theme.bad()),
+        EndReason::Failed { message, hint, .. } => {
+            (format!("✗ {}", sentence(message)), sentence(hint), theme.bad())
+        }
     };
     let head = sanitize::clean(&head).into_owned();
     let spans = [Span::styled(head.replace('\n', " "), style), Span::styled(facts, theme.dim())];
@@ -183,6 +184,12 @@ fn turn_end(end: &TurnEnd, width: usize, theme: Theme) -> Vec<Line<'static>> {
         lines.extend(wrap::wrap_text(&sanitize::clean(&hint), theme.dim(), "  ", "  ", width));
     }
     lines
+}
+
+/// Messages and hints begin in lower case, as they stand behind `error:` elsewhere.
+fn sentence(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
 fn table(heading: &str, rows: &[(String, String)], width: usize, theme: Theme) -> Vec<Line<'static>> {

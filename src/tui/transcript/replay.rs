@@ -39,7 +39,7 @@ pub fn entries(items: &[Arc<Item>]) -> Vec<Entry> {
                 tail: String::new(),
                 outcome: Some(tool::outcome(&result.tool, &result.envelope)),
             })),
-            Item::Summary(_) => entries.push(note("Earlier rounds were summarized here.".to_owned())),
+            Item::Summary(_) => entries.push(note("Earlier turns were summarized here.".to_owned())),
             Item::Reasoning(_) | Item::ToolCall(_) => {}
         }
     }

@@ -31,7 +31,7 @@ pub struct ToolView {
     pub outcome: Option<ToolOutcome>,
 }
 
-/// What is kept of a result for the eyes.
+/// What is kept of a result to show it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToolOutcome {
     pub failed: bool,
@@ -50,7 +50,9 @@ pub fn outcome(tool: &str, envelope: &Envelope) -> ToolOutcome {
     if envelope.status == Status::Error {
         let message = envelope.error.as_ref().map_or(envelope.text.as_str(), |error| error.message.as_str());
         outcome.failed = true;
-        outcome.summary = first_line(message);
+        // What the model is told may be longer than what the user needs to read.
+        let for_user = envelope.data.get("user_text").and_then(Value::as_str);
+        outcome.summary = first_line(for_user.unwrap_or(message));
         return outcome;
     }
     let data = &envelope.data;
@@ -270,6 +272,9 @@ mod tests {
         );
         assert_eq!(of("Edit", Envelope::success("").with("diff", "@@ -1 +1 @@\n-a\n+b\n+c\n")), "+2 -1");
         assert_eq!(of("Edit", Envelope::error(ErrorCode::NotFound, "no a.rs\nlong story")), "no a.rs");
+        let denied =
+            Envelope::error(ErrorCode::PermissionDenied, "the user said no. Do not try it another way");
+        assert_eq!(of("Bash", denied.with("user_text", "Denied")), "Denied");
         assert_eq!(of("AskUser", Envelope::success("").with("replies", vec!["red", "no"])), "red · no");
         assert_eq!(of("Other", Envelope::success("did it")), "did it");
         assert_eq!(title("Bash", r#"{"command":"cargo test"}"#), "Bash cargo test");

@@ -8,7 +8,8 @@ use crate::base::text;
 use crate::model::item::Item;
 use crate::protocol::event::{Event, JobRow, Level, SessionInfo, TurnEnd};
 use crate::tui::app::{App, Completion, Retry, Silent};
-use crate::tui::popup::item_history;
+use crate::tui::popup::ledger;
+use crate::tui::popup::open::Popup;
 use crate::tui::popup::question::OpenQuestion;
 use crate::tui::popup::rewind::RewindPicker;
 use crate::tui::popup::sessions::SessionPicker;
@@ -73,7 +74,7 @@ pub fn apply(app: &mut App, event: Event) {
             app.print_finished();
         }
         Event::Ask { id, question } => {
-            let armed = app.composer.is_empty() && app.context.is_none();
+            let armed = app.composer.is_empty() && app.popup.is_none();
             app.completion = None;
             app.questions.push(OpenQuestion::new(id, question, armed));
         }
@@ -86,27 +87,27 @@ pub fn apply(app: &mut App, event: Event) {
         Event::Window(window) => app.window = Some(window),
         // Nobody looks at a ledger that comes late.
         Event::Ledger(ledger) => {
-            if let Some(popup) = &mut app.context {
+            if let Some(Popup::Context(popup)) = &mut app.popup {
                 popup.fill(ledger);
             }
         }
-        Event::Story(told) => match &mut app.context {
-            Some(popup) => popup.tell(told),
-            None => app.print(Entry::Table {
-                heading: item_history::heading(&told),
-                rows: item_history::rows(&told),
+        Event::Story(history) => match &mut app.popup {
+            Some(Popup::Context(popup)) => popup.tell(history),
+            _ => app.print(Entry::Table {
+                heading: ledger::history_heading(&history),
+                rows: ledger::history_rows(&history),
             }),
         },
         Event::Sessions(rows) if rows.is_empty() => {
-            app.notice(Level::Info, "There is no other session to resume. Type a task to go on in this one.");
+            app.notice(Level::Info, "No other session to resume in this project.");
         }
-        Event::Sessions(rows) => app.picker = Some(SessionPicker::new(rows)),
+        Event::Sessions(rows) => app.popup = Some(Popup::Sessions(SessionPicker::new(rows))),
         Event::RewindPoints(points) if points.is_empty() => {
-            app.notice(Level::Info, "There is nothing to go back to yet.");
+            app.notice(Level::Info, "Nothing to rewind yet.");
         }
-        Event::RewindPoints(points) => app.rewind = Some(RewindPicker::new(points)),
+        Event::RewindPoints(points) => app.popup = Some(Popup::Rewind(RewindPicker::new(points))),
         Event::RewindPreview(preview) => {
-            if let Some(picker) = &mut app.rewind {
+            if let Some(Popup::Rewind(picker)) = &mut app.popup {
                 picker.show(preview);
             }
         }
@@ -129,7 +130,7 @@ pub fn apply(app: &mut App, event: Event) {
     }
 }
 
-/// A job that ended is told once: it may be what the user waits for.
+/// A job that ended is announced once: the user may be waiting for it.
 fn jobs(app: &mut App, rows: Vec<JobRow>) {
     for row in &rows {
         let ran = app.jobs.iter().any(|before| before.id == row.id && before.ended.is_none());
@@ -153,7 +154,7 @@ fn session(app: &mut App, info: SessionInfo) {
             app.compacting = None;
             app.window = None;
             app.questions.clear();
-            app.context = None;
+            app.popup = None;
             app.queued.clear();
             if before.workspace != info.workspace {
                 app.files = crate::tui::app::Files::default();
@@ -162,10 +163,10 @@ fn session(app: &mut App, info: SessionInfo) {
         }
         Some(before) => {
             if before.model != info.model {
-                app.notice(Level::Info, format!("The model is now {}.", info.model));
+                app.notice(Level::Info, format!("Model: {}.", info.model));
             }
             if before.permission != info.permission {
-                app.notice(Level::Info, format!("The permission level is now {}.", info.permission.as_str()));
+                app.notice(Level::Info, format!("Permission level: {}.", info.permission.as_str()));
             }
         }
     }
@@ -206,7 +207,7 @@ fn going_on(app: &mut App) {
 fn retrying(app: &mut App, [attempt, of]: [u32; 2], wait_ms: u64, reason: String) {
     app.print_finished();
     if app.live.void() {
-        app.notice(Level::Warning, "The connection broke; the answer above begins anew.");
+        app.notice(Level::Warning, "Connection lost; discarding the partial reply and retrying.");
     }
     let at = app.now + Duration::from_millis(wait_ms);
     if let Some(turn) = &mut app.turn {

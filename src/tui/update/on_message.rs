@@ -5,12 +5,11 @@ use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
 use super::on_event;
 use crate::protocol::op::Op;
 use crate::tui::app::{App, Completion};
-use crate::tui::command::table;
+use crate::tui::command::run;
 use crate::tui::msg::{Cmd, Msg};
 use crate::tui::popup::complete;
-use crate::tui::popup::context::Act;
-use crate::tui::popup::rewind::Chosen;
-use crate::tui::popup::sessions::Picked;
+use crate::tui::popup::list::PopupAction;
+use crate::tui::popup::open::Popup;
 use crate::tui::terminal::keymap;
 
 /// Takes in one message.
@@ -34,7 +33,7 @@ fn paste(app: &mut App, text: &str) {
     app.hint = None;
     match app.questions.first_mut().filter(|question| question.armed) {
         Some(question) => question.paste(text),
-        None if app.picker.is_some() || app.context.is_some() || app.rewind.is_some() => {}
+        None if app.popup.is_some() => {}
         None => {
             app.composer.paste(text);
             complete::refresh(app);
@@ -52,14 +51,10 @@ fn on_key(app: &mut App, key: KeyEvent) {
     if keymap::is_ctrl(key, 'l') {
         return app.command(Cmd::Redraw);
     }
-    if app.picker.is_some() {
-        return picker_key(app, key);
-    }
-    if app.shows_context() && key.code != KeyCode::Tab {
-        return context_key(app, key);
-    }
-    if app.rewind.is_some() {
-        return rewind_key(app, key);
+    // Tab turns from the context to an open question.
+    let turns = key.code == KeyCode::Tab && matches!(app.popup, Some(Popup::Context(_)));
+    if app.shown_popup().is_some() && !turns {
+        return popup_key(app, key);
     }
     if keymap::is_ctrl(key, 'c') {
         return control_c(app, quit_armed);
@@ -90,12 +85,12 @@ fn control_c(app: &mut App, quit_armed: bool) {
     } else if !app.composer.is_empty() {
         app.composer.stash();
         app.completion = None;
-        app.hint = Some("cleared; Up brings it back".to_owned());
+        app.hint = Some("cleared; Up restores it".to_owned());
     } else if quit_armed {
         app.command(Cmd::Quit);
     } else {
         app.quit_armed = true;
-        app.hint = Some("press Ctrl-C again to quit".to_owned());
+        app.hint = Some("Ctrl-C again to quit".to_owned());
     }
 }
 
@@ -115,10 +110,10 @@ fn escape(app: &mut App, armed: bool) {
         app.send(Op::ListPoints);
     } else if armed {
         app.composer.stash();
-        app.hint = Some("cleared; Up brings it back".to_owned());
+        app.hint = Some("cleared; Up restores it".to_owned());
     } else {
         app.escape_armed = true;
-        let what = if app.composer.is_empty() { "Esc again: go back" } else { "Esc again: clear" };
+        let what = if app.composer.is_empty() { "Esc again to rewind" } else { "Esc again to clear" };
         app.hint = Some(what.to_owned());
     }
 }
@@ -133,42 +128,21 @@ fn enter(app: &mut App) {
     app.completion = None;
     app.dismissed = None;
     let text = app.composer.take();
-    if !table::run(app, &text) {
+    if !run::run(app, &text) {
         app.submit(text);
     }
 }
 
-fn picker_key(app: &mut App, key: KeyEvent) {
-    let Some(picker) = &mut app.picker else { return };
-    match picker.key(key) {
-        Picked::Nothing => {}
-        Picked::Closed => app.picker = None,
-        Picked::Session(session) => {
-            app.picker = None;
-            app.send(Op::Resume { session });
-        }
-    }
-}
-
-fn context_key(app: &mut App, key: KeyEvent) {
-    let Some(popup) = &mut app.context else { return };
+fn popup_key(app: &mut App, key: KeyEvent) {
+    let Some(popup) = &mut app.popup else { return };
     match popup.key(key) {
-        Act::Nothing => {}
-        Act::Closed => app.context = None,
-        Act::ContextEdit(edit, id) => app.edit_context(edit, id),
-        Act::Explain(id) => app.send(Op::Explain { id }),
-    }
-}
-
-fn rewind_key(app: &mut App, key: KeyEvent) {
-    let Some(picker) = &mut app.rewind else { return };
-    match picker.key(key) {
-        Chosen::Nothing => {}
-        Chosen::Closed => app.rewind = None,
-        Chosen::Preview(point) => app.send(Op::PreviewRewind { point }),
-        Chosen::Rewind { point, part, force } => {
-            app.rewind = None;
-            app.send(Op::Rewind { point, part, force });
+        PopupAction::Nothing => {}
+        PopupAction::Close => app.popup = None,
+        PopupAction::Send(Op::EditContext { edit, id }) => app.edit_context(edit, id),
+        PopupAction::Send(op) => app.send(op),
+        PopupAction::CloseAndSend(op) => {
+            app.popup = None;
+            app.send(op);
         }
     }
 }
@@ -196,10 +170,8 @@ fn completion_key(app: &mut App, key: KeyEvent) -> bool {
     let Some(completion) = &mut app.completion else { return false };
     match (key.code, completion) {
         (KeyCode::Esc, _) => complete::dismiss(app),
-        (KeyCode::Up, Completion::Files(popup)) => popup.up(),
-        (KeyCode::Up, Completion::Commands(popup)) => popup.up(),
-        (KeyCode::Down, Completion::Files(popup)) => popup.down(),
-        (KeyCode::Down, Completion::Commands(popup)) => popup.down(),
+        (KeyCode::Up | KeyCode::Down, Completion::Files(popup)) => drop(popup.selection.key(key)),
+        (KeyCode::Up | KeyCode::Down, Completion::Commands(popup)) => drop(popup.selection.key(key)),
         (KeyCode::Tab, _) => return complete::accept(app),
         (KeyCode::Enter, Completion::Files(_)) if keymap::edit(key).is_none() => {
             return complete::accept(app);

@@ -73,6 +73,7 @@ fn approval() -> Question {
         is_diff: false,
         reason: "commands ask".to_owned(),
         always_prefix: Some("rm".to_owned()),
+        session_scope: Some("this exact command".to_owned()),
     })
 }
 
@@ -289,10 +290,10 @@ fn a_silence_and_a_retry_are_told_with_what_is_left() {
     event(&mut app, Event::Silent { since_ms: 10_000, left_ms: 290_000 });
     app.now = Duration::from_secs(25);
     let told = doing(&app);
-    assert!(told.contains("Nothing from the server for 15s; giving up in 285s"), "{told}");
+    assert!(told.contains("No data from the server for 15s; giving up in 285s"), "{told}");
     let reason = "busy".to_owned();
     event(&mut app, Event::Retrying { attempt: 2, of: 6, wait_ms: 1_500, reason });
-    assert!(doing(&app).contains("Try 2 of 6 in 2s: busy · 25s"), "{}", doing(&app));
+    assert!(doing(&app).contains("Attempt 2 of 6 in 2s: busy · 25s"), "{}", doing(&app));
     event(&mut app, Event::TextDelta("again".to_owned()));
     assert!(doing(&app).contains("Answering"), "{}", doing(&app));
 }
@@ -398,7 +399,12 @@ proptest! {
             }
             let picture = view::picture(&app, usize::from(columns), usize::from(rows));
             prop_assert!(picture.height() <= rows);
-            terminal.draw(|frame| view::view(&app, frame)).unwrap();
+            terminal
+                .draw(|frame| {
+                    let area = frame.area();
+                    view::picture(&app, usize::from(area.width), usize::from(area.height)).draw(frame);
+                })
+                .unwrap();
         }
     }
 }

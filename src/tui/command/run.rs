@@ -1,0 +1,218 @@
+//! Which text is a slash command, and what each command does.
+
+use super::table::{ALIASES, COMMANDS, KEYS};
+use crate::base::sanitize;
+use crate::config::settings::Permission;
+use crate::protocol::event::Level;
+use crate::protocol::ledger::{self, ContextEdit};
+use crate::protocol::op::Op;
+use crate::search::fuzzy;
+use crate::tui::app::App;
+use crate::tui::msg::Cmd;
+use crate::tui::popup::context::ContextPopup;
+use crate::tui::popup::open::Popup;
+use crate::tui::transcript::entry::Entry;
+
+/// Runs `text` if it is a command. A text such as `/etc/hosts is wrong` is none: only a known first word, or a single
+/// word without further slashes, counts.
+pub fn run(app: &mut App, text: &str) -> bool {
+    let Some(rest) = text.trim().strip_prefix('/') else { return false };
+    let (name, args) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+    let name = ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, name)| *name);
+    let args = args.trim();
+    match name {
+        "help" => help(app),
+        "model" => model(app, args),
+        "permission" => permission(app, args),
+        "context" => context(app, args),
+        "jobs" => jobs(app, args),
+        "compact" => compact(app, args),
+        "uncompact" => app.send(Op::Uncompact),
+        "recall" if args.is_empty() => {
+            app.notice(
+                Level::Info,
+                "/recall 12 shows item #12 in full; /recall WORDS searches this session.",
+            );
+        }
+        "recall" => app.send(Op::Recall { what: args.to_owned() }),
+        "init" => init(app, args),
+        "resume" if args.is_empty() => between_turns(app, name, Op::ListSessions),
+        "resume" => between_turns(app, name, Op::Resume { session: args.to_owned() }),
+        "rewind" => between_turns(app, name, Op::ListPoints),
+        "clear" => between_turns(app, name, Op::Clear),
+        "quit" => app.command(Cmd::Quit),
+        _ => return unknown(app, name, args),
+    }
+    true
+}
+
+/// Whether the text was meant as a command; says that there is none of this name.
+fn unknown(app: &mut App, name: &str, args: &str) -> bool {
+    let single_word =
+        args.is_empty() && !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '-');
+    if single_word {
+        let meant = match nearest(name) {
+            Some(nearest) => format!(" Did you mean /{nearest}?"),
+            None => String::new(),
+        };
+        app.notice(Level::Warning, format!("Unknown command: /{name}.{meant} /help lists all commands."));
+    }
+    single_word
+}
+
+fn nearest(name: &str) -> Option<&'static str> {
+    fuzzy::nearest_name(name, COMMANDS.iter().map(|command| command.name))
+}
+
+/// Sends what would pull the session from under a running turn only when none runs; whether it did.
+fn between_turns(app: &mut App, name: &str, op: Op) {
+    if !refuses_during_turn(app, name) {
+        app.send(op);
+    }
+}
+
+fn refuses_during_turn(app: &mut App, name: &str) -> bool {
+    if app.turn.is_some() {
+        app.notice(
+            Level::Warning,
+            format!("A turn is running. Press Esc to stop it, then try /{name} again."),
+        );
+    }
+    app.turn.is_some()
+}
+
+fn help(app: &mut App) {
+    let commands = COMMANDS.map(|command| {
+        (format!("/{} {}", command.name, command.args).trim_end().to_owned(), command.help.to_owned())
+    });
+    let keys = KEYS.map(|(key, text)| (key.to_owned(), text.to_owned()));
+    app.print(Entry::Table { heading: "Commands".to_owned(), rows: commands.into() });
+    app.print(Entry::Table { heading: "Keys".to_owned(), rows: keys.into() });
+}
+
+fn model(app: &mut App, args: &str) {
+    if !args.is_empty() {
+        return app.send(Op::SetModel { model: args.to_owned() });
+    }
+    let text = match &app.session {
+        Some(info) => format!("Model: {} ({}). /model NAME switches.", info.model, info.provider),
+        None => STARTING.to_owned(),
+    };
+    app.notice(Level::Info, text);
+}
+
+fn permission(app: &mut App, args: &str) {
+    if !args.is_empty() {
+        return match args.parse::<Permission>() {
+            Ok(permission) => app.send(Op::SetPermission { permission }),
+            Err(message) => app.notice(Level::Warning, format!("{message}.")),
+        };
+    }
+    let text = match &app.session {
+        Some(info) => format!(
+            "Permission level: {}. /permission read-only, ask, auto or full changes it.",
+            info.permission.as_str()
+        ),
+        None => STARTING.to_owned(),
+    };
+    app.notice(Level::Info, text);
+}
+
+const STARTING: &str = "The session is still starting. Try again in a moment.";
+
+fn context(app: &mut App, args: &str) {
+    if args.is_empty() {
+        app.popup = Some(Popup::Context(ContextPopup::default()));
+        return app.send(Op::ShowContext);
+    }
+    let (verb, id) = args.split_once(char::is_whitespace).unwrap_or((args, ""));
+    let id = id.trim();
+    if verb == "why" && !id.is_empty() {
+        return app.send(Op::Explain { id: id.to_owned() });
+    }
+    let edit = [ContextEdit::Pin, ContextEdit::Unpin, ContextEdit::Drop, ContextEdit::Restore]
+        .into_iter()
+        .find(|edit| edit.as_str() == verb);
+    match (edit, ledger::item_id(id)) {
+        (Some(edit), Some(id)) => app.edit_context(edit, id),
+        _ => app.notice(
+            Level::Warning,
+            "Usage: /context, or /context why|pin|unpin|drop|restore ID, such as /context why 12.",
+        ),
+    }
+}
+
+fn jobs(app: &mut App, args: &str) {
+    let id = args.strip_prefix("stop").map(str::trim).map(str::parse::<u32>);
+    match id {
+        Some(Ok(id)) => app.send(Op::StopJob { id }),
+        Some(Err(_)) => app.notice(Level::Warning, "Usage: /jobs stop N, such as /jobs stop 1."),
+        None if app.jobs.is_empty() => app.notice(Level::Info, "No background jobs."),
+        None => {
+            let lines = app.jobs.iter().map(|job| {
+                let state = job.ended.as_deref().unwrap_or("running");
+                format!("{} {state}: {}", job.id, sanitize::clean(&job.command))
+            });
+            let list = lines.collect::<Vec<_>>().join("\n");
+            app.notice(Level::Info, format!("{list}\n/jobs stop N stops one."));
+        }
+    }
+}
+
+fn compact(app: &mut App, args: &str) {
+    let words: Vec<&str> = args.split_whitespace().collect();
+    app.send(match words.as_slice() {
+        ["auto", "on"] => Op::AutoCompact { on: true },
+        ["auto", "off"] => Op::AutoCompact { on: false },
+        _ => Op::Compact { focus: (!args.is_empty()).then(|| args.to_owned()) },
+    });
+}
+
+fn init(app: &mut App, args: &str) {
+    match args {
+        "" => {
+            if !refuses_during_turn(app, "init") {
+                app.turn_label = Some("/init");
+                app.begin_turn();
+                app.send(Op::Init);
+            }
+        }
+        "no" => {
+            app.send(Op::DeclineInit);
+            app.notice(
+                Level::Info,
+                "mycode won't offer a rules file in this project again. /init still writes one.",
+            );
+        }
+        _ => app.notice(Level::Warning, "Usage: /init writes CODE_LAW.md; /init no stops the offer."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tui::render::theme::Theme;
+
+    #[test]
+    fn paths_are_not_commands() {
+        let mut app = App::new(Theme::new(false), (80, 24));
+        assert!(!run(&mut app, "/etc/hosts is wrong"));
+        assert!(!run(&mut app, "/etc/hosts"));
+        assert!(!run(&mut app, "/ what"));
+        assert!(run(&mut app, "/help"));
+        assert!(run(&mut app, "/hlep"));
+        assert_eq!(nearest("hlep"), Some("help"));
+        assert_eq!(nearest("contxt"), Some("context"));
+        assert_eq!(nearest("foo"), None);
+    }
+
+    #[test]
+    fn every_listed_command_runs() {
+        for name in COMMANDS.map(|command| command.name).into_iter().chain(ALIASES.map(|(alias, _)| alias)) {
+            let mut app = App::new(Theme::new(false), (80, 24));
+            assert!(run(&mut app, &format!("/{name}")));
+            let commands = app.take_commands();
+            assert!(!format!("{commands:?}").contains("Unknown"), "{name}: {commands:?}");
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! The popup that stands in the composer's place and takes the keys; one at a time.
+
+use crossterm::event::KeyEvent;
+use ratatui::text::Line;
+
+use super::context::ContextPopup;
+use super::list::PopupAction;
+use super::rewind::RewindPicker;
+use super::sessions::SessionPicker;
+use crate::tui::render::theme::Theme;
+
+/// Rows of a list of sessions, and of the pages of a rewind.
+const SESSION_ROWS: usize = 9;
+const REWIND_ROWS: usize = 16;
+
+#[derive(Clone, Debug)]
+pub enum Popup {
+    Sessions(SessionPicker),
+    Context(ContextPopup),
+    Rewind(RewindPicker),
+}
+
+impl Popup {
+    pub fn key(&mut self, key: KeyEvent) -> PopupAction {
+        match self {
+            Self::Sessions(popup) => popup.key(key),
+            Self::Context(popup) => popup.key(key),
+            Self::Rewind(popup) => popup.key(key),
+        }
+    }
+
+    pub fn lines(&self, width: usize, room: usize, theme: Theme) -> Vec<Line<'static>> {
+        let mut lines = match self {
+            Self::Sessions(popup) => popup.lines(width, room.min(SESSION_ROWS), theme),
+            Self::Context(popup) => popup.lines(width, room, theme),
+            Self::Rewind(popup) => popup.lines(width, room.min(REWIND_ROWS), theme),
+        };
+        lines.truncate(room);
+        lines
+    }
+}
