@@ -29,7 +29,7 @@ pub enum NotesCommand {
         /// The note's id, or the beginning of it
         id: String,
     },
-    /// Search notes by words
+    /// Find notes by words
     Search {
         /// The words to look for
         #[arg(required = true)]
@@ -92,7 +92,7 @@ pub struct FilterArgs {
     /// Of this type: task_state, conclusion, blocker, action, reference, general, gotcha, pattern or outcome
     #[arg(short = 't', long = "type", value_name = "TYPE")]
     pub kind: Option<NoteKind>,
-    /// Only with all of these tags
+    /// With all of these tags
     #[arg(long, value_name = "TAG", value_delimiter = ',')]
     pub tag: Vec<String>,
     /// About one of these files or folders
