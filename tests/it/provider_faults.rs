@@ -55,7 +55,7 @@ async fn final_errors() {
             status(400, r#"{"error":{"message":"unknown field"}}"#),
             "request rejected (HTTP 400): unknown field",
         ),
-        (status(400, r#"{"error":{"code":"context_length_exceeded","message":"x"}}"#), "exceeds the context"),
+        (status(400, r#"{"error":{"code":"context_length_exceeded","message":"x"}}"#), "does not fit"),
         (status(429, r#"{"error":{"code":"insufficient_quota","message":"pay"}}"#), "(HTTP 429): pay"),
         (status(302, "moved").header("location", "https://elsewhere/"), "redirects to https://elsewhere/"),
         (raw("text/html", "<html><title>Login</title></html>"), "a web page titled 'Login'"),
