@@ -1,22 +1,38 @@
 //! MyCodeAgent (`mycode`), a terminal coding agent whose core is context engineering.
 //!
-//! The folders are the floors of the house. A file imports only from lower floors, or from its own
-//! folder without a cycle; `tests/it/architecture.rs` enforces it and `CODE_LAW.md` states it.
+//! The folders are floors. A file imports only from lower floors, or from its own folder without a cycle, and the methods
+//! of a type stand beside it; `tests/it/architecture.rs` enforces both and `CODE_LAW.md` states them.
 //!
 //! ```text
-//! 0 base                                      text, paths, files, processes, clock, secrets
-//! 1 model · search · config                   plain data; ignore-aware search; settings
-//! 2 protocol · session · provider             what front ends know; the log; model servers
-//! 2 note · evidence                           the project's notes; the right files for a task
-//! 3 policy · context · tui · exec             may it run; what is sent; the two front ends
-//! 4 tool                                      what the model can do
-//! 5 trace                                     policies judged on recorded sessions
-//! 6 agent                                     the ReAct loop and its wiring
-//! 7 cli                                       arguments, subcommands, exit codes
+//! 7 cli         arguments, subcommands, exit codes
+//! 6 agent       the ReAct loop (turn/run.rs), the window, calls, the session, one engine for all front ends
+//! 5 trace       context policies judged on recorded sessions
+//! 4 tool        what the model can do: files, search, commands, plans, notes, recall
+//! 3 policy      may this call run?                 context   what is sent: history, compaction, layers, ledger
+//!   tui, exec   the two front ends
+//! 2 protocol    what front ends know (Op, Event)   session   the log on disk and the undo journal
+//!   provider    model servers                      sandbox   commands confined by the kernel
+//!   redact      secrets found and replaced         note, evidence   the project's notes; the right files for a task
+//! 1 model       items, requests, replies: data     shell     what a bash script would run
+//!   search      ignore-aware search                config    settings, models, prompts, trust
+//! 0 base        text, paths, files, processes, clock, secrets
 //! ```
 //!
-//! The session log is the truth; history is what the agent remembers of it; the context builder is a
-//! pure function from history to request and ledger; front ends see only `Op` in and `Event` out.
+//! **What a typed line becomes.** `tui` or `exec` sends `Op::Submit`; `agent/engine.rs` starts a `Turn`; `turn/input.rs` makes
+//! the message with what belongs behind it; `session/conversation.rs` writes it to the log and the history;
+//! `window/context_window.rs` makes a request that fits (`context/builder.rs` stacks the layers); `sampling/sampler.rs` streams
+//! the reply from the `provider`, whose dialect puts it on the wire.
+//!
+//! **What a call becomes.** `turn/run.rs` hands it to `calls/dispatcher.rs`: arguments are parsed, the tool says what it would
+//! touch, `policy` decides or the user is asked, the tool runs (commands in the `sandbox`), secrets leave the result, it is cut
+//! to size, logged whole, and sent in the form that `context/history/ingest.rs` chooses. Later requests send smaller forms of
+//! it when `context/compaction` says that this pays or the window demands it; `Recall` brings the original back.
+//!
+//! The session log is the truth and only ever appended to; history is what the agent remembers of it; the context builder is
+//! a pure function from history to request and ledger. So a resume replays the log, `/context` prints the ledger, and
+//! `mycode replay` makes every request again.
+
+#![deny(unsafe_code)]
 
 pub mod agent;
 pub mod base;

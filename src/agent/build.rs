@@ -1,31 +1,32 @@
-//! Wiring: makes the parts of an agent from validated settings and starts its engine. The only place that knows all of
-//! them.
+//! Makes the parts of an agent from validated settings and starts its engine. The only place that knows all of them.
 
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
 
+use super::calls::dispatcher::Dispatcher;
+use super::calls::policy_engine::PolicyEngine;
 use super::control::Questions;
-use super::core::Core;
 use super::engine::Engine;
+use super::parts::Agent;
 use super::quick_ops::EngineDeps;
-use crate::agent::calls::dispatcher::Dispatcher;
-use crate::agent::calls::policy_engine::PolicyEngine;
-use crate::agent::session::conversation::Conversation;
-use crate::agent::session::recall::LogOriginals;
-use crate::agent::turn::note_hints::NoteHints;
+use super::sampling::sampler::Sampler;
+use super::session::conversation::Conversation;
+use super::session::recall::LogOriginals;
+use super::session::reopen;
+use super::turn::input::TurnInput;
+use super::turn::notes::NoteHints;
+use super::window::context_window::ContextWindow;
+use super::window::fixed_prompt::FixedPrompt;
 use crate::config::load::Loaded;
 use crate::config::prompts;
 use crate::config::settings::TINY_WINDOW_TOKENS;
-use crate::context::parts::{FixedPart, Schemas};
-use crate::context::project_rules::ProjectRules;
-use crate::context::tokens::request_size;
 use crate::evidence::retriever::ContextRetriever;
 use crate::model::request::Params;
 use crate::policy::rules::Rules;
 use crate::protocol::event::{Event, Level};
-use crate::protocol::ledger::LedgerView;
 use crate::protocol::op::Op;
 use crate::provider::api::Provider;
 use crate::sandbox::session::Sandbox;
@@ -53,7 +54,9 @@ pub struct Setup {
     pub resume: Option<PathBuf>,
 }
 
-/// The two queues of a running agent.
+/// The two queues of a running agent. They have no bound: operations come no faster than a user's keys, and the engine
+/// must never wait for a slow terminal; what piles up while one is stopped is the text of a single reply, which has a
+/// limit of its own (`turn/repetition_guard.rs`).
 pub struct Handle {
     pub ops: mpsc::UnboundedSender<Op>,
     pub events: mpsc::UnboundedReceiver<Event>,
@@ -68,130 +71,62 @@ pub struct Handle {
 pub fn start(setup: Setup) -> Result<Handle, LogError> {
     let (op_sender, op_receiver) = mpsc::unbounded_channel();
     let (event_sender, event_receiver) = mpsc::unbounded_channel();
-    let (mut engine, chosen_model) = engine(setup, event_sender)?;
+    let mut engine = engine(setup, event_sender)?;
     let task = tokio::spawn(async move {
-        engine.wiring.originals.follow(engine.core.conversation.log_path());
-        let had_rules = engine.core.conversation.prefix.parts().law.is_some();
-        engine.core.law.continue_session(had_rules, &engine.wiring.workspace);
-        engine.go_on_with(chosen_model).await;
-        let spill = Arc::clone(&engine.core.dispatcher.cx.spill);
-        let journal = engine.core.dispatcher.cx.journal.clone();
+        engine.deps.originals.follow(engine.agent.conversation.log_path());
+        engine.agent.restore_tools().await;
+        engine.agent.begin_session().await;
+        let chosen = engine.agent.conversation.chosen_model().cloned();
+        engine.use_chosen_model(chosen).await;
+        let cx = engine.agent.dispatcher.cx.clone();
         tokio::task::spawn_blocking(move || {
-            spill.clean();
-            if let Some(journal) = journal {
+            cx.spill.clean();
+            if let Some(journal) = cx.journal {
                 blobs::clean(journal.folder());
             }
         });
-        engine.open_journal().await;
-        // A user still types; the index may be ready before the first task is.
-        let wanted = engine.wiring.interactive && engine.core.task_context.is_some();
-        if let Some(desk) = engine.core.dispatcher.cx.evidence.clone().filter(|_| wanted) {
-            tokio::task::spawn_blocking(move || desk.warm());
+        // While the user types, the index may get ready for the first task.
+        let wanted = engine.deps.interactive && engine.agent.input.task_context.is_some();
+        if let Some(retriever) = engine.agent.dispatcher.cx.evidence.clone().filter(|_| wanted) {
+            tokio::task::spawn_blocking(move || retriever.warm());
         }
         engine.run(op_receiver).await;
     });
     Ok(Handle { ops: op_sender, events: event_receiver, task })
 }
 
-/// What the next request of a session would hold.
-///
-/// # Errors
-/// When the session cannot be opened.
-pub fn ledger(setup: Setup) -> Result<LedgerView, LogError> {
-    let (events, _nobody) = mpsc::unbounded_channel();
-    let mut core = engine(setup, events)?.0.core;
-    core.law.refresh(core.dispatcher.root());
-    Ok(core.ledger_view(&core.build().ledger))
-}
-
-/// The engine, and the model that the user chose in the session that is continued.
-fn engine(
-    setup: Setup,
-    events: mpsc::UnboundedSender<Event>,
-) -> Result<(Engine, Option<(String, String)>), LogError> {
+fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, LogError> {
     let Setup { loaded, provider, model, workspace, project_state, own_folders, interactive, resume } = setup;
+    let mut notices = loaded.notices.clone();
     let mut backlog = Vec::new();
-    let mut todos = None;
-    let mut chosen_model = None;
     let conversation = match &resume {
         None => Conversation::new(&project_state, &workspace),
         Some(path) => {
-            let restored = Conversation::restore(&project_state, &workspace, path)?;
-            todos = restored.todos;
-            chosen_model = restored.chosen_model;
-            backlog = restored.notices;
-            restored.conversation
+            let reopened = reopen::restore(&project_state, &workspace, path)?;
+            notices.extend(reopened.notices);
+            let entries = reopened.conversation.history.entries();
+            backlog.push(Event::History(entries.iter().map(|entry| Arc::clone(&entry.item)).collect()));
+            reopened.conversation
         }
     };
     let originals = Arc::new(LogOriginals::default());
-    let mut core = core(
-        &loaded,
-        provider,
-        model,
-        &workspace,
-        &project_state,
-        &own_folders,
-        interactive,
-        conversation,
-        &originals,
-    );
-    let readable = vec![core.dispatcher.cx.spill.folder().to_owned()];
-    core.dispatcher.cx.sandbox = Arc::new(Sandbox::new(workspace.clone(), own_folders, readable));
-    core.restore_working_state(todos);
-    let questions = Arc::new(Questions::new(events.clone()));
-    let mut waiting = Vec::new();
-    if resume.is_some() {
-        let items = core.conversation.history.entries().iter().map(|entry| Arc::clone(&entry.item)).collect();
-        waiting.push(Event::History(items));
-    }
-    let damage = core.dispatcher.desk.damage();
-    for text in loaded.notices.iter().cloned().chain(backlog).chain(damage) {
-        waiting.push(Event::Notice { level: Level::Warning, text });
-    }
-    let model_is_wanted = loaded.model_flag;
-    let jobs = Arc::clone(&core.dispatcher.cx.shell.jobs);
-    let wiring =
-        EngineDeps { loaded, workspace, project_state, interactive, originals, model_is_wanted, jobs };
-    core.last_estimate = core.build().ledger.total();
-    Ok((Engine { core, wiring, events, questions, backlog: waiting }, chosen_model))
-}
-
-#[allow(clippy::too_many_arguments)]
-fn core(
-    loaded: &Loaded,
-    provider: Arc<dyn Provider>,
-    model: Arc<str>,
-    workspace: &Path,
-    project_state: &Path,
-    own_folders: &[PathBuf],
-    interactive: bool,
-    conversation: Conversation,
-    originals: &Arc<LogOriginals>,
-) -> Core {
-    let spill = Arc::new(Spill::new(project_state.join("tool-output")));
     // Chosen once: L1 never changes within a session.
-    let few_words = loaded.context.window_tokens < TINY_WINDOW_TOKENS;
-    let mut cx = ToolCx::new(workspace.to_owned(), Arc::clone(&spill));
-    cx.originals = Some(Arc::clone(originals) as _);
-    let mut desk = ContextRetriever::new(workspace, project_state);
+    let small_window = loaded.context.window_tokens < TINY_WINDOW_TOKENS;
+    let mut retriever = ContextRetriever::new(&workspace, &project_state);
     if loaded.work.inject_notes {
-        desk = desk.with_hints(Arc::new(NoteHints { root: workspace.to_owned() }));
+        retriever = retriever.with_hints(Arc::new(NoteHints { root: workspace.clone() }));
     }
-    cx.evidence = Some(Arc::new(desk));
-    cx.journal = Some(Arc::new(Journal::new(project_state, workspace)));
+    let mut cx = tool_context(&workspace, &project_state, own_folders.clone(), retriever, &originals);
+    cx.journal = Some(Arc::new(Journal::new(&project_state, &workspace)));
     // Our own key is a secret wherever it turns up.
     if let Some(key) = loaded.provider.as_ref().and_then(|settings| settings.api_key.as_ref()) {
         cx.vault.know(key.expose());
     }
-    let policy = Arc::new(PolicyEngine::new(
-        &loaded.work,
-        Rules::load(project_state),
-        workspace,
-        vec![spill.folder().to_owned()],
-        own_folders,
-    ));
-    let dispatcher = Dispatcher::new(cx, policy, spill, interactive, few_words);
-    let schemas = Schemas::new(Arc::clone(dispatcher.specs()));
+    let dispatcher = dispatcher(cx, &loaded, &project_state, &own_folders, interactive, small_window);
+    notices.extend(dispatcher.policy.damage());
+    backlog.extend(notices.into_iter().map(|text| Event::Notice { level: Level::Warning, text }));
+    let system = system_prompt(small_window).into();
+    let prompt = FixedPrompt::new(system, dispatcher.specs(), Arc::clone(&dispatcher.cx.todos));
     let settings = loaded.provider.as_ref();
     let params = Params {
         model,
@@ -199,30 +134,55 @@ fn core(
         temperature: settings.and_then(|s| s.temperature),
         reasoning_effort: settings.and_then(|s| s.reasoning_effort.clone()),
     };
-    let system = FixedPart::new(system_prompt(few_words).into());
-    let mut core = Core {
-        fixed_ceiling: request_size::fixed_ceiling(&system.text, &schemas.specs),
+    let jobs = Arc::clone(&dispatcher.cx.shell.jobs);
+    let agent = Agent {
         conversation,
-        provider,
-        params,
-        light_model: loaded.work.light_model.clone(),
-        context: loaded.context.clone(),
-        law: ProjectRules::default(),
+        window: ContextWindow::new(loaded.context.clone(), prompt),
+        sampler: Sampler { provider, params, light_model: loaded.work.light_model.clone() },
         dispatcher,
+        input: TurnInput {
+            inject_notes: loaded.work.inject_notes,
+            task_context: loaded.work.task_context,
+            ..TurnInput::default()
+        },
         max_steps: loaded.work.max_steps,
-        inject_notes: loaded.work.inject_notes,
-        system,
-        schemas,
-        archivist: Default::default(),
-        last_estimate: 0,
-        last_counted: 0,
-        counter: None,
-        typed: Vec::new(),
-        reminder: None,
-        task_context: loaded.work.task_context,
     };
-    core.window_changed();
-    core
+    let model_from_flag = loaded.model_flag;
+    let deps = EngineDeps { loaded, workspace, project_state, interactive, originals, model_from_flag, jobs };
+    let questions = Arc::new(Questions::new(events.clone()));
+    Ok(Engine { agent, deps, events, questions, backlog, deferred: VecDeque::new() })
+}
+
+/// What tools work with, without a journal.
+fn tool_context(
+    workspace: &Path,
+    project_state: &Path,
+    own_folders: Vec<PathBuf>,
+    retriever: ContextRetriever,
+    originals: &Arc<LogOriginals>,
+) -> ToolCx {
+    let spill = Arc::new(Spill::new(project_state.join("tool-output")));
+    let readable = vec![spill.folder().to_owned()];
+    let mut cx = ToolCx::new(workspace.to_owned(), spill);
+    cx.sandbox = Arc::new(Sandbox::new(workspace.to_owned(), own_folders, readable));
+    cx.originals = Some(Arc::clone(originals) as _);
+    cx.evidence = Some(Arc::new(retriever));
+    cx
+}
+
+fn dispatcher(
+    cx: ToolCx,
+    loaded: &Loaded,
+    project_state: &Path,
+    own_folders: &[PathBuf],
+    interactive: bool,
+    small_window: bool,
+) -> Dispatcher {
+    let readable = vec![cx.spill.folder().to_owned()];
+    let rules = Rules::load(project_state);
+    let policy = PolicyEngine::new(&loaded.work, rules, &cx.root, readable, own_folders);
+    let spill = Arc::clone(&cx.spill);
+    Dispatcher::new(cx, Arc::new(policy), spill, interactive, small_window)
 }
 
 /// The tools without a session, for `mycode tool`: originals come from the project's last session.
@@ -232,25 +192,19 @@ pub fn tools_alone(
     project_state: &Path,
     own_folders: Vec<PathBuf>,
 ) -> Dispatcher {
-    let spill = Arc::new(Spill::new(project_state.join("tool-output")));
-    let readable = vec![spill.folder().to_owned()];
-    let mut cx = ToolCx::new(workspace.to_owned(), Arc::clone(&spill));
-    cx.sandbox = Arc::new(Sandbox::new(workspace.to_owned(), own_folders.clone(), readable.clone()));
-    let originals = LogOriginals::default();
+    let originals = Arc::new(LogOriginals::default());
     if let Some(path) = list::last(project_state) {
         originals.follow(path);
     }
-    cx.originals = Some(Arc::new(originals));
-    cx.evidence = Some(Arc::new(ContextRetriever::new(workspace, project_state)));
-    let policy =
-        PolicyEngine::new(&loaded.work, Rules::load(project_state), workspace, readable, &own_folders);
-    Dispatcher::new(cx, Arc::new(policy), spill, false, false)
+    let retriever = ContextRetriever::new(workspace, project_state);
+    let cx = tool_context(workspace, project_state, own_folders.clone(), retriever, &originals);
+    dispatcher(cx, loaded, project_state, &own_folders, false, false)
 }
 
-/// The system prompt; with `few_words` without the advice on tools that the model is not told of.
-fn system_prompt(few_words: bool) -> String {
-    let told = |line: &&str| {
-        !few_words || !["TodoWrite", "MultiEdit", "AskUser"].iter().any(|name| line.contains(name))
+/// The system prompt; in a small window without the advice on tools that the model is not told of.
+fn system_prompt(small_window: bool) -> String {
+    let kept = |line: &&str| {
+        !small_window || !["TodoWrite", "MultiEdit", "AskUser"].iter().any(|name| line.contains(name))
     };
-    prompts::SYSTEM.trim().lines().filter(told).collect::<Vec<_>>().join("\n")
+    prompts::SYSTEM.trim().lines().filter(kept).collect::<Vec<_>>().join("\n")
 }

@@ -1,364 +1,325 @@
-//! The engine: takes operations in order, runs turns, and keeps listening while one runs. Nothing is shared but the
-//! turn's control; the conversation belongs to whoever runs.
+//! The engine: takes operations in order, runs turns, and keeps listening while one runs. Nothing is shared with the
+//! running turn but its control; the agent belongs to whoever runs.
 
 use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::Arc;
 
-use tokio::sync::mpsc;
-
-use super::control::{Events, Questions, TurnControl};
-use super::core::Core;
-use super::quick_ops::{EngineDeps, quick_op, tell_missing_layers};
-use crate::agent::calls::policy_engine::PolicyEngine;
-use crate::agent::session::conversation::Conversation;
-use crate::agent::session::inspect;
-use crate::agent::window::compactor::CompactionOutcome;
+use super::control::{Events, Questions, TurnControl, notice};
+use super::listener::{Listener, Ops};
+use super::parts::Agent;
+use super::quick_ops::{EngineDeps, quick_op, report_missing_layers};
+use super::session::conversation::Conversation;
+use super::session::{reopen, rewind};
+use super::turn::run::Turn;
+use super::window::compactor::CompactionOutcome;
 use crate::config::prompts;
-use crate::config::settings::ContextSettings;
-use crate::context::tokens::estimate::Calibration;
 use crate::protocol::event::{Event, Level, SessionInfo};
+use crate::protocol::notice as texts;
 use crate::protocol::op::Op;
+use crate::protocol::rewind::{PointId, RewindScope};
 use crate::session::list;
 
 /// The engine of one front end.
 pub struct Engine {
-    pub core: Core,
-    pub wiring: EngineDeps,
+    pub agent: Agent,
+    pub deps: EngineDeps,
     pub events: Events,
     pub questions: Arc<Questions>,
     /// What a front end is told once the session is announced: the items of a resumed session, notices.
     pub backlog: Vec<Event>,
+    /// Operations that came while a turn ran and wait for its end.
+    pub deferred: VecDeque<Op>,
 }
 
 impl Engine {
     /// Runs until `Shutdown` or until the front end is gone.
-    pub async fn run(mut self, mut ops: mpsc::UnboundedReceiver<Op>) {
+    pub async fn run(mut self, mut ops: Ops) {
         self.announce();
         for event in std::mem::take(&mut self.backlog) {
             let _ = self.events.send(event);
         }
-        self.core.mind_truncation(&self.events);
+        self.agent.window.mind_truncation(&mut self.agent.conversation, &self.events);
         let events = self.events.clone();
-        self.wiring.jobs.watch(Box::new(move |rows| {
+        self.deps.jobs.watch(Box::new(move |rows| {
             let _ = events.send(Event::Jobs(rows));
         }));
-        let desk = &self.core.dispatcher.desk;
-        tell_missing_layers(desk.permission(), desk, &self.events);
-        let mut deferred: VecDeque<Op> = VecDeque::new();
+        let policy = &self.agent.dispatcher.policy;
+        report_missing_layers(policy.permission(), policy, &self.events);
         loop {
-            let op = match deferred.pop_front() {
+            let op = match self.deferred.pop_front() {
                 Some(op) => op,
                 None => match ops.recv().await {
                     Some(op) => op,
                     None => break,
                 },
             };
-            let text = match op {
-                Op::Shutdown => break,
-                Op::Submit { text } => text,
+            let running = match op {
+                Op::Shutdown => false,
+                Op::Submit { text } => self.turn(text, &mut ops).await,
                 Op::Init => {
-                    self.core.dispatcher.desk.want_law(true);
-                    prompts::INIT.trim().to_owned()
+                    let policy = Arc::clone(&self.agent.dispatcher.policy);
+                    policy.allow_rules_file_write(true);
+                    let running = self.turn(prompts::INIT.trim().to_owned(), &mut ops).await;
+                    policy.allow_rules_file_write(false);
+                    running
                 }
-                Op::Compact { focus } => {
-                    if !self.compact(focus, &mut ops, &mut deferred).await {
-                        break;
-                    }
-                    continue;
-                }
+                Op::Compact { focus } => self.compact(focus, &mut ops).await,
                 other => {
                     self.idle_op(other).await;
-                    continue;
+                    true
                 }
             };
-            let going_on = self.turn(text, &mut ops, &mut deferred).await;
-            self.core.dispatcher.desk.want_law(false);
-            if !going_on {
+            if !running {
                 break;
             }
         }
-        self.wiring.jobs.stop_all().await;
+        self.deps.jobs.stop_all().await;
     }
 
     /// Runs one turn while listening; `false` when the program is to end.
-    async fn turn(
-        &mut self,
-        text: String,
-        ops: &mut mpsc::UnboundedReceiver<Op>,
-        deferred: &mut VecDeque<Op>,
-    ) -> bool {
+    async fn turn(&mut self, text: String, ops: &mut Ops) -> bool {
         let control = Arc::new(TurnControl::new(Arc::clone(&self.questions)));
-        let desk = Arc::clone(&self.core.dispatcher.desk);
-        let context = self.core.context.clone();
-        let beside =
-            RunningTurn { desk: &desk, wiring: &self.wiring, events: &self.events, context: &context };
-        let going_on = {
-            let turn = self.core.run_turn(text, &control, &self.events);
-            listen(turn, ops, deferred, &control, beside).await
+        let running = {
+            let policy = Arc::clone(&self.agent.dispatcher.policy);
+            let settings = self.agent.window.settings().clone();
+            let work = Turn::new(&mut self.agent, &control, &self.events).run(text);
+            let listener =
+                Listener { policy: &policy, deps: &self.deps, events: &self.events, settings: &settings };
+            listener.drive(work, ops, &mut self.deferred, &control).await
         };
-        self.wiring.originals.follow(self.core.conversation.log_path());
-        self.after(&control, deferred);
-        going_on
+        self.deps.originals.follow(self.agent.conversation.log_path());
+        self.after(&control);
+        running
     }
 
-    /// What came too late for the work that has just ended is not lost: a message begins the next turn.
-    fn after(&mut self, control: &TurnControl, deferred: &mut VecDeque<Op>) {
-        deferred.extend(control.take_steering().into_iter().map(|text| Op::Submit { text }));
-        if let Err(error) = self.core.take_edits(control, &self.events) {
-            self.notice(Level::Error, error.to_string());
+    /// What came too late for the work that has just ended is not lost: a message begins the next turn, before what was
+    /// asked for after it.
+    fn after(&mut self, control: &TurnControl) {
+        for text in control.take_steering().into_iter().rev() {
+            self.deferred.push_front(Op::Submit { text });
+        }
+        self.apply_edits(control);
+    }
+
+    fn apply_edits(&mut self, control: &TurnControl) {
+        let Agent { conversation, window, sampler, .. } = &mut self.agent;
+        match window.apply_queued_edits(conversation, &sampler.params, control, &self.events) {
+            Ok(true) => self.send_window(),
+            Ok(false) => {}
+            Err(error) => self.notice(Level::Error, error.to_string()),
         }
     }
 
-    async fn compact(
-        &mut self,
-        focus: Option<String>,
-        ops: &mut mpsc::UnboundedReceiver<Op>,
-        deferred: &mut VecDeque<Op>,
-    ) -> bool {
+    async fn compact(&mut self, focus: Option<String>, ops: &mut Ops) -> bool {
         let control = Arc::new(TurnControl::new(Arc::clone(&self.questions)));
-        let desk = Arc::clone(&self.core.dispatcher.desk);
-        let context = self.core.context.clone();
-        let beside =
-            RunningTurn { desk: &desk, wiring: &self.wiring, events: &self.events, context: &context };
-        let before = self.core.size();
-        self.core.archivist.forgive();
-        let (done, going_on) = {
-            let (core, events) = (&mut self.core, &self.events);
+        let policy = Arc::clone(&self.agent.dispatcher.policy);
+        let Agent { conversation, window, sampler, .. } = &mut self.agent;
+        let before = window.sizes(conversation).estimated();
+        let settings = window.settings().clone();
+        window.compactor.reset_failures();
+        let mut outcome = Ok(CompactionOutcome::Interrupted);
+        let running = {
+            let (outcome, events, focus) = (&mut outcome, &self.events, focus.unwrap_or_default());
             let work = async {
-                let focus = Some(focus.unwrap_or_default());
-                core.archive_rounds(&control, events, focus).await
+                *outcome = window.compact(conversation, sampler, &control, events, focus).await;
             };
-            let mut outcome = Ok(CompactionOutcome::Stopped);
-            let work = async { outcome = work.await };
-            let going_on = listen(work, ops, deferred, &control, beside).await;
-            (outcome, going_on)
+            let listener =
+                Listener { policy: &policy, deps: &self.deps, events: &self.events, settings: &settings };
+            listener.drive(work, ops, &mut self.deferred, &control).await
         };
-        let now = self.core.size();
-        let (level, text) = match done {
-            Ok(CompactionOutcome::Done) => (
-                Level::Info,
-                format!(
-                    "Compacted: about {} → {} tokens.",
-                    crate::base::text::human_tokens(before),
-                    crate::base::text::human_tokens(now)
-                ),
-            ),
-            Ok(CompactionOutcome::Nothing) => {
-                (Level::Info, "There is nothing to compact yet: the recent rounds always stay.".to_owned())
-            }
-            Ok(CompactionOutcome::Stopped) => (Level::Info, "Stopped; nothing was compacted.".to_owned()),
-            Ok(CompactionOutcome::NotSmaller) => (
-                Level::Info,
-                "A summary would be no smaller than the rounds; nothing was changed.".to_owned(),
-            ),
+        let after = self.agent.window.sizes(&self.agent.conversation).estimated();
+        let (level, text) = match outcome {
+            Ok(CompactionOutcome::Done) => (Level::Info, texts::compacted(before, after)),
+            Ok(CompactionOutcome::Nothing) => (Level::Info, texts::nothing_to_compact()),
+            Ok(CompactionOutcome::Interrupted) => (Level::Info, texts::compaction_stopped()),
+            Ok(CompactionOutcome::NotSmaller) => (Level::Info, texts::summary_not_smaller()),
             Err(error) => (Level::Error, error.to_string()),
         };
         self.notice(level, text);
-        self.core.last_estimate = self.core.build().ledger.total();
         self.send_window();
-        self.after(&control, deferred);
-        going_on
+        self.after(&control);
+        running
     }
 
     fn uncompact(&mut self) {
-        let (level, text) = match self.core.unarchive() {
-            Ok(Ok(size)) => (
-                Level::Info,
-                format!(
-                    "The last archive is back: about {} tokens now.",
-                    crate::base::text::human_tokens(size)
-                ),
-            ),
+        let Agent { conversation, window, .. } = &mut self.agent;
+        let (level, text) = match window.uncompact(conversation) {
+            Ok(Ok(size)) => (Level::Info, texts::uncompacted(size)),
             Ok(Err(why)) => (Level::Warning, why),
             Err(error) => (Level::Error, error.to_string()),
         };
         self.notice(level, text);
-        self.core.last_estimate = self.core.build().ledger.total();
         self.send_window();
     }
 
+    /// Operations that have the agent to themselves.
     async fn idle_op(&mut self, op: Op) {
         match op {
             Op::SetModel { model } => {
                 if self.switch_model(&model).await {
+                    let Agent { conversation, sampler, .. } = &mut self.agent;
                     // What was learned of one model's tokenizer says nothing of another's.
-                    self.core.conversation.calibration = Calibration::default();
-                    let provider = self.core.provider.name();
-                    if let Err(error) = self.core.conversation.note_model(provider, &model) {
+                    conversation.usage.calibration = Default::default();
+                    if let Err(error) = conversation.choose_model(sampler.provider.name(), &model) {
                         self.notice(Level::Error, error.to_string());
                     }
                     self.announce();
                 }
             }
-            Op::EditContext { edit, id } => match self.core.edit_context(edit, id, &self.events) {
-                Ok(changed) => {
-                    if changed {
-                        self.core.last_estimate = self.core.build().ledger.total();
-                        self.send_window();
-                    }
-                    self.send_ledger();
-                }
-                Err(error) => self.notice(Level::Error, error.to_string()),
-            },
+            Op::EditContext { edit, id } => {
+                let control = TurnControl::new(Arc::clone(&self.questions));
+                control.edit(edit, id);
+                self.apply_edits(&control);
+            }
             Op::Clear => {
-                self.open(Conversation::new(&self.wiring.project_state, &self.wiring.workspace)).await;
+                let mut new = Conversation::new(&self.deps.project_state, &self.deps.workspace);
+                if let Some((provider, model)) = self.agent.conversation.chosen_model()
+                    && let Err(error) = new.choose_model(provider, model)
+                {
+                    self.notice(Level::Error, error.to_string());
+                }
+                self.open(new).await;
                 self.announce();
             }
-            Op::Resume { session } => match list::find(&self.wiring.project_state, &session) {
+            Op::Resume { session } => match list::find(&self.deps.project_state, &session) {
                 Ok(path) => self.resume(&path).await,
                 Err(message) => self.notice(Level::Error, format!("{message}.")),
             },
             Op::Uncompact => self.uncompact(),
             Op::AutoCompact { on } => {
-                self.core.archivist.set_auto(on);
-                let text = if on {
-                    "Old rounds are summarized by themselves when the window gets full."
-                } else {
-                    "No summaries by themselves any more: when the window gets full, recorded facts take the place of \
-                     old rounds. /compact makes a summary."
-                };
-                self.notice(Level::Info, text.to_owned());
+                self.agent.window.compactor.set_auto(on);
+                self.notice(Level::Info, texts::auto_compact(on));
             }
             Op::ShowContext => self.send_ledger(),
-            Op::ListPoints => self.list_points(),
+            Op::ListPoints => self.list_points().await,
             Op::PreviewRewind { point } => self.preview_rewind(point).await,
             Op::Rewind { point, part, force } => self.rewind(point, part, force).await,
             Op::Submit { .. } | Op::Init | Op::Compact { .. } | Op::Shutdown | Op::Interrupt => {}
-            quick => quick_op(quick, &self.core.dispatcher.desk, &self.wiring, &self.events),
+            quick => quick_op(quick, &self.agent.dispatcher.policy, &self.deps, &self.events),
         }
     }
 
     /// Continues another session.
-    pub async fn resume(&mut self, path: &Path) {
-        match Conversation::restore(&self.wiring.project_state, &self.wiring.workspace, path) {
-            Ok(restored) => {
-                self.open(restored.conversation).await;
-                self.core.restore_working_state(restored.todos);
-                self.go_on_with(restored.chosen_model).await;
-                self.announce();
-                let items =
-                    self.core.conversation.history.entries().iter().map(|e| Arc::clone(&e.item)).collect();
-                let _ = self.events.send(Event::History(items));
-                for text in restored.notices {
-                    self.notice(Level::Warning, text);
-                }
-                self.core.mind_truncation(&self.events);
-            }
-            Err(error) => self.notice(
-                Level::Error,
-                format!("{error}. Close the other one, or begin a new session with /clear."),
-            ),
+    async fn resume(&mut self, path: &Path) {
+        let (state, workspace) = (self.deps.project_state.clone(), self.deps.workspace.clone());
+        let path = path.to_owned();
+        let read = tokio::task::spawn_blocking(move || reopen::restore(&state, &workspace, &path)).await;
+        let reopened = match read {
+            Ok(Ok(reopened)) => reopened,
+            Ok(Err(error)) => return self.notice(Level::Error, texts::session_busy(error)),
+            Err(error) => return self.notice(Level::Error, texts::session_not_opened(error)),
+        };
+        let chosen = reopened.conversation.chosen_model().cloned();
+        self.open(reopened.conversation).await;
+        self.use_chosen_model(chosen).await;
+        self.announce();
+        let entries = self.agent.conversation.history.entries();
+        let items = entries.iter().map(|entry| Arc::clone(&entry.item)).collect();
+        let _ = self.events.send(Event::History(items));
+        for text in reopened.notices {
+            self.notice(Level::Warning, text);
         }
+        self.agent.window.mind_truncation(&mut self.agent.conversation, &self.events);
     }
 
     async fn open(&mut self, conversation: Conversation) {
-        self.core.forget_counts();
-        self.core.conversation = conversation;
-        let had_rules = self.core.conversation.prefix.parts().law.is_some();
-        self.core.law.continue_session(had_rules, &self.wiring.workspace);
-        self.core.archivist = Default::default();
-        self.core.last_estimate = self.core.build().ledger.total();
-        let cx = &self.core.dispatcher.cx;
-        cx.todos.set(Vec::new());
-        cx.files.clear();
-        cx.vault.clear();
-        self.core.dispatcher.desk.forget_session();
-        cx.shell.set_cwd(cx.root.to_path_buf());
-        self.wiring.originals.follow(self.core.conversation.log_path());
-        self.core.reminder = None;
-        self.open_journal().await;
+        self.agent.open(conversation).await;
+        self.deps.originals.follow(self.agent.conversation.log_path());
+    }
+
+    /// Another model answers from here on; `false` when its settings cannot be used.
+    async fn switch_model(&mut self, model: &str) -> bool {
+        match self.deps.settings_for(model).await {
+            Ok(settings) => {
+                self.agent.window.set_settings(settings);
+                self.agent.sampler.params.model = model.into();
+                self.agent.measure();
+                true
+            }
+            Err(error) => {
+                self.notice(Level::Error, texts::model_failed(&error, &error.hint));
+                false
+            }
+        }
+    }
+
+    /// A session continues with the model that the user chose in it, where this provider has it.
+    pub async fn use_chosen_model(&mut self, chosen: Option<(String, String)>) {
+        let Some((provider, model)) = chosen else { return };
+        let now = self.agent.sampler.params.model.to_string();
+        if provider != self.agent.sampler.provider.name() {
+            self.notice(Level::Warning, texts::session_model_unavailable(&model, &provider, &now));
+        } else if model != now && !self.deps.model_from_flag && self.switch_model(&model).await {
+            self.notice(Level::Info, texts::session_model(&model, &now));
+        }
+    }
+
+    /// Answers `Op::ListPoints`.
+    async fn list_points(&self) {
+        let Some(journal) = &self.agent.dispatcher.cx.journal else { return };
+        let lines = rewind::journal_lines(journal).await;
+        let _ = self.events.send(Event::RewindPoints(rewind::points(&self.agent.conversation, &lines)));
+    }
+
+    /// Answers `Op::PreviewRewind`.
+    async fn preview_rewind(&self, id: PointId) {
+        let Some(journal) = &self.agent.dispatcher.cx.journal else { return };
+        match rewind::preview_of(&self.agent.conversation, journal, id).await {
+            Ok(preview) => drop(self.events.send(Event::RewindPreview(preview))),
+            Err(error) => self.notice(Level::Error, texts::rewind_failed(error)),
+        }
+    }
+
+    /// Answers `Op::Rewind`.
+    async fn rewind(&mut self, id: PointId, scope: RewindScope, force: bool) {
+        let Agent { conversation, dispatcher, .. } = &mut self.agent;
+        let Some(journal) = &dispatcher.cx.journal else { return };
+        match rewind::carry_out(conversation, journal, id, scope, force).await {
+            Ok(done) => {
+                self.agent.input.reminder = rewind::reminder(&done).or(self.agent.input.reminder.take());
+                if done.part.conversation() {
+                    self.agent.restore_tools().await;
+                }
+                self.agent.measure();
+                self.announce();
+                let level = if done.left.is_empty() { Level::Info } else { Level::Warning };
+                self.notice(level, texts::rewound(&done));
+                let _ = self.events.send(Event::Rewound(done));
+            }
+            Err(error) => self.notice(Level::Error, texts::rewind_failed(error)),
+        }
     }
 
     /// Tells the front end what is open.
-    pub fn announce(&mut self) {
-        let rules_file = self.core.law.exists();
+    fn announce(&mut self) {
+        let Agent { conversation, window, sampler, dispatcher, .. } = &self.agent;
         let info = SessionInfo {
-            id: self.core.conversation.id.clone(),
-            model: self.core.params.model.to_string(),
-            provider: self.core.provider.name().to_owned(),
-            permission: self.core.dispatcher.desk.permission(),
-            workspace: self.wiring.workspace.to_string_lossy().into_owned(),
-            turns: self.core.conversation.turns(),
-            offer_init: self.wiring.interactive && !rules_file && self.core.dispatcher.desk.offers_init(),
+            id: conversation.id.clone(),
+            model: sampler.params.model.to_string(),
+            provider: sampler.provider.name().to_owned(),
+            permission: dispatcher.policy.permission(),
+            workspace: self.deps.workspace.to_string_lossy().into_owned(),
+            turns: conversation.turns(),
+            offer_init: self.deps.interactive
+                && !window.prompt.rules.exists()
+                && dispatcher.policy.offers_init(),
         };
         let _ = self.events.send(Event::Session(info));
-        self.send_window();
+        let _ = self.events.send(Event::Window(window.state(conversation)));
     }
 
-    fn send_window(&self) {
-        let window = self.core.conversation.window(self.core.last_estimate, self.core.context.window_tokens);
-        let _ = self.events.send(Event::Window(window));
+    fn send_window(&mut self) {
+        self.agent.measure();
+        let _ = self.events.send(Event::Window(self.agent.window.state(&self.agent.conversation)));
     }
 
     fn send_ledger(&mut self) {
-        self.core.take_counts();
-        let ledger = self.core.build().ledger;
-        let _ = self.events.send(Event::Ledger(self.core.ledger_view(&ledger)));
+        let _ = self.events.send(Event::Ledger(self.agent.ledger()));
     }
 
     /// Tells the user something.
-    pub fn notice(&self, level: Level, text: String) {
-        let _ = self.events.send(Event::Notice { level, text });
-    }
-}
-
-/// What operations need that are done beside a running turn.
-#[derive(Clone, Copy)]
-struct RunningTurn<'a> {
-    desk: &'a PolicyEngine,
-    wiring: &'a EngineDeps,
-    events: &'a Events,
-    context: &'a ContextSettings,
-}
-
-/// Drives `work` while taking operations; `false` when the program is to end.
-async fn listen(
-    work: impl Future,
-    ops: &mut mpsc::UnboundedReceiver<Op>,
-    deferred: &mut VecDeque<Op>,
-    control: &TurnControl,
-    beside: RunningTurn<'_>,
-) -> bool {
-    tokio::pin!(work);
-    let mut going_on = true;
-    loop {
-        let op = tokio::select! {
-            biased;
-            op = ops.recv(), if going_on => op,
-            _ = &mut work => return going_on,
-        };
-        match op {
-            None | Some(Op::Shutdown) => {
-                control.cancel.cancel();
-                going_on = false;
-            }
-            Some(Op::Submit { text }) => control.steer(text),
-            Some(Op::Interrupt) => control.cancel.cancel(),
-            Some(Op::Answer { id, answer }) => control.questions.answer(id, answer),
-            Some(Op::EditContext { edit, id }) => control.edit(edit, id),
-            Some(Op::ShowContext) => {
-                inspect::ledger(
-                    beside.wiring.originals.path(),
-                    beside.context.clone(),
-                    beside.events.clone(),
-                );
-            }
-            Some(
-                later @ (Op::Compact { .. }
-                | Op::Uncompact
-                | Op::AutoCompact { .. }
-                | Op::SetModel { .. }
-                | Op::Clear
-                | Op::Resume { .. }
-                | Op::ListPoints
-                | Op::PreviewRewind { .. }
-                | Op::Rewind { .. }
-                | Op::Init),
-            ) => {
-                deferred.push_back(later);
-            }
-            Some(quick) => quick_op(quick, beside.desk, beside.wiring, beside.events),
-        }
+    fn notice(&self, level: Level, text: String) {
+        notice(&self.events, level, text);
     }
 }

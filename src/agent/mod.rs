@@ -1,13 +1,14 @@
 //! The agent: a loop that asks the model, runs its calls and records what happened. Front ends reach it through
-//! `protocol` only. Start reading at `turn/run.rs`.
+//! `protocol` only. Start reading at `turn/run.rs`; `parts.rs` lists what it works with, `engine.rs` calls it.
 
 pub mod build;
 pub mod calls;
 pub mod control;
-pub mod core;
 pub mod engine;
-pub mod model_switch;
+pub mod listener;
+pub mod parts;
 pub mod quick_ops;
+pub mod sampling;
 pub mod session;
 pub mod turn;
 pub mod window;

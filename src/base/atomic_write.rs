@@ -14,9 +14,9 @@ use super::path;
 /// What must be on disk right before the new content takes its place.
 #[derive(Clone, Copy, Debug)]
 pub enum Expect<'a> {
-    /// Nothing: somebody else's file is never overwritten.
+    /// Nothing: a file that another program made is never overwritten.
     Missing,
-    /// Exactly these bytes: somebody else's change is never lost.
+    /// Exactly these bytes: a change by another program is never lost.
     Bytes(&'a [u8]),
     /// Whatever; for files that belong to the program itself.
     Anything,

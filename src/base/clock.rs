@@ -17,7 +17,7 @@ pub fn milliseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// The local date and time for people: `2026-03-01 14:05:09`.
+/// The local date and time for users: `2026-03-01 14:05:09`.
 pub fn local(ms: u64) -> String {
     let moment = i64::try_from(ms).ok().and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
     let here = moment.map(|moment| moment.to_zoned(jiff::tz::TimeZone::system()));

@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read() {
+    fn diff_cut_round_trip() {
         let cut = DiffCut::of("+a\n-b\n c\n+d\n");
         assert_eq!(cut, DiffCut { lines: 4, added: 2, removed: 1 });
         assert_eq!(cut.line(), "… 4 more lines not shown (+2 -1)");

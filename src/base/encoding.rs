@@ -242,7 +242,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_decodes_encodes_to_the_same_bytes(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        fn decoding_round_trip(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
             if let Ok((text, encoding)) = decode(&bytes) {
                 prop_assert_eq!(encode(&text, encoding), Ok(bytes));
             }

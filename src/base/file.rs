@@ -28,9 +28,9 @@ pub enum FileError {
     Unable(String),
     #[error("has {}, more than the limit of {}", text::human_bytes(*size), text::human_bytes(*limit))]
     TooLarge { size: u64, limit: u64 },
-    #[error("was changed by someone else at this very moment")]
+    #[error("was just changed by another program")]
     Changed,
-    #[error("came into being at this very moment")]
+    #[error("was just created by another program")]
     Exists,
     #[error("{0}")]
     Io(io::Error),
@@ -166,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kinds_are_told_apart_without_blocking() {
+    fn special_files_are_refused() {
         let dir = tempfile::tempdir().unwrap();
         assert!(matches!(open(dir.path()), Err(FileError::IsDirectory)));
         assert!(matches!(open(Path::new("/dev/zero")), Err(FileError::Special("character device"))));

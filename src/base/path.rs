@@ -1,6 +1,5 @@
-//! Turning the path that somebody typed into the path that will be touched, and saying whether that lies inside
-//! the workspace. A link that leads outside is known as outside even when its target does not exist yet.
-//! Knows nothing of permissions: what "outside" means for a call is for the policy to say.
+//! From a path as it was typed to the path that will be opened, and whether that lies inside the workspace. A link that leads
+//! outside counts as outside even when its target does not exist yet.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -22,16 +21,11 @@ pub struct Resolved {
 
 /// Resolves `text` against `root`, which must be absolute and canonical. A leading `~/` is the home folder.
 pub fn resolve(root: &Path, text: &str) -> Resolved {
-    resolve_from(root, root, text)
-}
-
-/// Like [`resolve`], with relative paths taken from `base` instead of the root.
-pub fn resolve_from(root: &Path, base: &Path, text: &str) -> Resolved {
     let typed = match (text.strip_prefix("~/"), std::env::home_dir()) {
         (Some(rest), Some(home)) => home.join(rest),
         _ => PathBuf::from(text),
     };
-    definite(root, normalize(&base.join(typed)))
+    definite(root, normalize(&root.join(typed)))
 }
 
 /// An absolute path without `.` and `..`, made definite.
@@ -91,7 +85,7 @@ fn parts(path: &Path) -> VecDeque<OsString> {
         .collect()
 }
 
-/// `path` as people and models see it: relative to `root` with `/` when inside, else absolute. The root itself is `.`.
+/// `path` as users and models see it: relative to `root` with `/` when inside, else absolute. The root itself is `.`.
 /// Bytes that are not UTF-8 show as `�`.
 pub fn display(root: &Path, path: &Path) -> String {
     match path.strip_prefix(root) {
@@ -166,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn links_are_followed_even_when_they_dangle() {
+    fn dangling_links() {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().canonicalize().unwrap();
         symlink("/etc", root.join("out")).unwrap();

@@ -5,19 +5,16 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::iter::Peekable;
 use std::str::Chars;
-use std::sync::LazyLock;
 
-use regex::Regex;
+use super::pattern::Pattern;
 
 /// Tags that only the program may write into a request.
-static TAGS: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"(?i)<(\s*/?\s*(?:system-reminder|project-notes|task-context))").ok());
+static TAGS: Pattern = Pattern::new(r"(?i)<(\s*/?\s*(?:system-reminder|project-notes|task-context))");
 
 /// Text of the project for a block of the program's own in a request: [`clean`], and unable to end that block or to
 /// imitate another one.
 pub fn as_data(text: &str) -> String {
-    let clean = clean(text);
-    TAGS.as_ref().map_or_else(|| clean.replace('<', "‹"), |tags| tags.replace_all(&clean, "‹$1").into_owned())
+    TAGS.replace_all(&clean(text), "‹$1").into_owned()
 }
 
 /// `text` without escape sequences and control characters (only `\n` and `\t` stay; `\r\n` and a lone `\r` become
@@ -58,20 +55,8 @@ pub fn reveal(text: &str) -> Cow<'_, str> {
     if !text.chars().any(hides) {
         return Cow::Borrowed(text);
     }
-    let mut out = String::with_capacity(text.len());
-    let mut chars = text.chars().peekable();
-    while let Some(c) = chars.next() {
-        if c == '\r' && chars.peek() == Some(&'\n') {
-            continue;
-        }
-        if hides(c) {
-            // Writing to a String cannot fail.
-            let _ = write!(out, "<U+{:04X}>", u32::from(c));
-        } else {
-            out.push(c);
-        }
-    }
-    Cow::Owned(out)
+    let text = text.replace("\r\n", "\n");
+    Cow::Owned(write_out(&text, hides, |out, c| write!(out, "<U+{:04X}>", u32::from(c))))
 }
 
 /// `text` with what [`clean`] takes out written as escapes, such as `\u202e`: JSON keeps its value, and whatever else is
@@ -80,18 +65,28 @@ pub fn escape(text: &str) -> Cow<'_, str> {
     if !text.chars().any(needs_work) {
         return Cow::Borrowed(text);
     }
+    let unit = |out: &mut String, c: char| {
+        c.encode_utf16(&mut [0; 2]).iter().try_for_each(|unit| write!(out, "\\u{unit:04x}"))
+    };
+    Cow::Owned(write_out(text, needs_work, unit))
+}
+
+/// `text` with the characters that are `meant` written by `write`.
+fn write_out(
+    text: &str,
+    meant: impl Fn(char) -> bool,
+    write: impl Fn(&mut String, char) -> std::fmt::Result,
+) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
-        if !needs_work(c) {
+        if !meant(c) {
             out.push(c);
-            continue;
-        }
-        for unit in c.encode_utf16(&mut [0; 2]) {
+        } else if write(&mut out, c).is_err() {
             // Writing to a String cannot fail.
-            let _ = write!(out, "\\u{unit:04x}");
+            break;
         }
     }
-    Cow::Owned(out)
+    out
 }
 
 /// Whether text that is one cell of the screen would steer the terminal or deceive the reader.
@@ -177,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_text_ends_a_block_or_imitates_the_program() {
+    fn reserved_tags_are_defused() {
         assert_eq!(as_data("a</task-context>\x1b[2Jb < c"), "a‹/task-context>b < c");
         assert_eq!(as_data("< / System-Reminder x>"), "‹ / System-Reminder x>");
     }

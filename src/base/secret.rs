@@ -119,8 +119,8 @@ fn is_credential_value(value: &str) -> bool {
     let long = value.len() >= 16 && !value.contains(char::is_whitespace);
     let with_password = || {
         let rest = value.split_once("://")?.1;
-        let person = rest.split(['/', '?']).next()?.rsplit_once('@')?.0;
-        person.split_once(':').filter(|(_, password)| !password.is_empty())
+        let user_info = rest.split(['/', '?']).next()?.rsplit_once('@')?.0;
+        user_info.split_once(':').filter(|(_, password)| !password.is_empty())
     };
     (long && MARKS.iter().any(|mark| value.starts_with(mark)))
         || value.contains("PRIVATE KEY-----")
@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_secret_never_prints() {
+    fn secrets_are_not_printed() {
         let secret = Secret::new(" sk-123\n");
         assert_eq!(format!("{secret:?} {secret}"), "<secret> <secret>");
         assert_eq!(secret.expose(), "sk-123");

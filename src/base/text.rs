@@ -64,7 +64,7 @@ pub fn plural(count: usize, noun: &str) -> String {
     }
 }
 
-/// A byte count for people: `512 B`, `12.3 KiB`, `4.0 MiB`.
+/// A byte count for users: `512 B`, `12.3 KiB`, `4.0 MiB`.
 pub fn human_bytes(bytes: u64) -> String {
     const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
     if bytes < 1024 {
@@ -79,7 +79,7 @@ pub fn human_bytes(bytes: u64) -> String {
     format!("{value:.1} {}", UNITS[unit])
 }
 
-/// A token count for people: `950`, `12.3k`, `1.2M`.
+/// A token count for users: `950`, `12.3k`, `1.2M`.
 pub fn human_tokens(tokens: u64) -> String {
     match tokens {
         0..1_000 => tokens.to_string(),

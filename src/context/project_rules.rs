@@ -9,6 +9,7 @@ use std::time::SystemTime;
 use super::parts::FixedPart;
 use crate::base::file;
 use crate::base::path::leads_out;
+use crate::base::repository;
 use crate::base::text;
 use crate::context::tokens::upper_bound;
 use crate::redact::detector;
@@ -54,10 +55,10 @@ impl ProjectRules {
     }
 
     /// A session is continued in which rules were sent, or not: if they are gone now the model must hear it.
-    pub fn continue_session(&mut self, had_rules: bool, workspace: &Path) {
+    /// The caller refreshes them next.
+    pub fn continue_session(&mut self, had_rules: bool) {
         self.sent_earlier = had_rules;
         self.removed.clear();
-        self.refresh(workspace);
     }
 
     /// Tokens of the text.
@@ -182,15 +183,11 @@ fn beginning(text: &str, limit: u32) -> Option<String> {
 
 /// Folders from the repository's root (or the workspace itself, outside a repository) down to the workspace.
 fn chain(workspace: &Path) -> Vec<PathBuf> {
-    let mut folders = Vec::new();
-    for folder in workspace.ancestors() {
-        folders.push(folder.to_owned());
-        if folder.join(".git").exists() {
-            folders.reverse();
-            return folders;
-        }
-    }
-    vec![workspace.to_owned()]
+    let root = repository::root(workspace).unwrap_or(workspace);
+    let mut folders: Vec<PathBuf> =
+        workspace.ancestors().take_while(|folder| folder.starts_with(root)).map(Path::to_owned).collect();
+    folders.reverse();
+    folders
 }
 
 /// Whether the file is a link to what a checkout must not send off: anything outside of it, or that is no text for reading.
@@ -228,6 +225,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let project = dir.path().join("project");
         fs::create_dir_all(project.join("docs")).unwrap();
+        // A repository around the temporary folder is none of this test's.
+        fs::create_dir(project.join(".git")).unwrap();
+        fs::write(project.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
         fs::write(dir.path().join("secret.md"), "hunter2").unwrap();
         fs::write(project.join(".env"), "PIN=hunter2").unwrap();
         fs::write(project.join("docs/rules.md"), "indent by two").unwrap();
@@ -249,6 +249,9 @@ mod tests {
         let inner = root.path().join("a/b");
         fs::create_dir_all(&inner).unwrap();
         fs::create_dir(root.path().join(".git")).unwrap();
+        fs::write(root.path().join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
+        // No repository, so not where the rules begin.
+        fs::create_dir(root.path().join("a/.git")).unwrap();
         fs::write(root.path().join("AGENTS.md"), "root rule").unwrap();
         fs::write(root.path().join("CLAUDE.md"), "not read").unwrap();
         fs::write(inner.join("code_law.md"), "inner rule").unwrap();

@@ -1,11 +1,30 @@
-//! The port through which what was learned on other days (notes) comes into a task's context. Who keeps notes implements
-//! it; nothing here knows how they are kept.
+//! What was learned on other days (notes), on its way into a task's context: the port through which it comes, and the choice
+//! by relevance and age into a budget (SPEC §7). Who keeps notes implements the port; nothing here knows how they are kept.
 
 use super::keywords::Keyword;
-use super::packet::ContextPacket;
 
 /// Hints in one task context, at most.
-pub const MAX_HINTS: usize = 10;
+const MAX_HINTS: usize = 10;
+/// Tokens for them.
+const BUDGET_TOKENS: u32 = 300;
+/// Less relevant ones are left out even where there is room; 0–1.
+const MIN_RELEVANCE: f64 = 0.3;
+const RELEVANCE_SHARE: f64 = 0.7;
+/// After so many days a packet has lost 63 % of its freshness.
+const FADE_DAYS: f64 = 7.0;
+const DAY_S: f64 = 86_400.0;
+
+/// A candidate piece of evidence.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ContextPacket {
+    pub content: String,
+    /// Seconds since 1970.
+    pub timestamp_s: u64,
+    pub tokens: u32,
+    /// 0–1.
+    pub relevance: f64,
+    pub source: String,
+}
 
 /// Somebody who may know something about the task.
 pub trait HintSource: Send + Sync {
@@ -17,4 +36,48 @@ pub trait HintSource: Send + Sync {
     /// # Errors
     /// A sentence; the source is then left out and the user told.
     fn hints(&self, keywords: &[Keyword], files: &[String]) -> Result<Vec<ContextPacket>, String>;
+}
+
+/// The packets that go in, best first: by 0.7 relevance + 0.3 freshness.
+pub fn select(mut packets: Vec<ContextPacket>, now_s: u64) -> Vec<ContextPacket> {
+    let score = |packet: &ContextPacket| {
+        let age_days = now_s.saturating_sub(packet.timestamp_s) as f64 / DAY_S;
+        RELEVANCE_SHARE * packet.relevance + (1.0 - RELEVANCE_SHARE) * (-age_days / FADE_DAYS).exp()
+    };
+    packets.retain(|packet| packet.relevance >= MIN_RELEVANCE);
+    packets.sort_by(|a, b| score(b).total_cmp(&score(a)).then_with(|| a.content.cmp(&b.content)));
+    let mut left = BUDGET_TOKENS;
+    packets.retain(|packet| {
+        let fits = packet.tokens <= left;
+        left -= if fits { packet.tokens } else { 0 };
+        fits
+    });
+    packets.truncate(MAX_HINTS);
+    packets
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn relevance_leads_and_freshness_breaks_ties() {
+        let packet = |content: &str, relevance: f64, age_days: u64, tokens: u32| ContextPacket {
+            content: content.into(),
+            timestamp_s: (100 - age_days) * 86_400,
+            tokens,
+            relevance,
+            source: "test".into(),
+        };
+        let packets = vec![
+            packet("old", 0.8, 60, 110),
+            packet("new", 0.8, 0, 110),
+            packet("vague", 0.2, 0, 1),
+            packet("large", 0.9, 0, 310),
+            packet("small", 0.4, 0, 80),
+        ];
+        let names: Vec<String> =
+            select(packets, 100 * 86_400).into_iter().map(|packet| packet.content).collect();
+        assert_eq!(names, ["new", "small", "old"]);
+    }
 }

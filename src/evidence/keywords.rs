@@ -1,6 +1,7 @@
 //! The words of a task by which it is compared with another task and with services (SPEC §7).
 
 use crate::evidence::rank::query::Query;
+use crate::evidence::text::words::listed;
 
 /// A word of the task.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,32 +17,9 @@ const MAX_KEYWORDS: usize = 60;
 const MIN_CHARS: usize = 3;
 
 /// Verbs of every programming task.
-const CODING: &[&str] = &[
-    "add",
-    "fix",
-    "implement",
-    "creat",
-    "updat",
-    "chang",
-    "remov",
-    "delet",
-    "refactor",
-    "writ",
-    "support",
-    "allow",
-    "support",
-    "handl",
-    "modif",
-    "improv",
-    "code",
-    "file",
-    "function",
-    "method",
-    "class",
-    "error",
-    "fail",
-    "test",
-];
+const CODING: &str = "\
+    add fix implement creat updat chang remov delet refactor writ support allow handl modif improv code file \
+    function method class error fail test";
 
 /// The keywords in the order of the text, strong ones first.
 pub fn extract(query: &Query) -> Vec<Keyword> {
@@ -67,7 +45,7 @@ pub fn extract(query: &Query) -> Vec<Keyword> {
     }
     for word in &query.words {
         let long = word.term.chars().count() >= MIN_CHARS || !word.term.is_ascii();
-        if long && !CODING.contains(&word.term.as_str()) {
+        if long && !listed(CODING, &word.term) {
             note(&word.term, false);
         }
     }
@@ -77,13 +55,25 @@ pub fn extract(query: &Query) -> Vec<Keyword> {
 }
 
 /// How much of the smaller list stands in the other: 0–1. Strong words count double.
-pub fn overlap(a: &[Keyword], b: &[Keyword]) -> f64 {
+fn overlap(a: &[Keyword], b: &[Keyword]) -> f64 {
     let weight = |keyword: &Keyword| if keyword.strong { 2.0 } else { 1.0 };
     let sum = |words: &[Keyword]| words.iter().map(weight).sum::<f64>();
     let (small, large) = if sum(a) <= sum(b) { (a, b) } else { (b, a) };
     let shared: f64 =
         small.iter().filter(|keyword| large.iter().any(|other| other.text == keyword.text)).map(weight).sum();
     if small.is_empty() { 0.0 } else { shared / sum(small) }
+}
+
+/// More shared words than this: still the same task.
+const SAME_TASK: f64 = 0.5;
+/// Fewer words than this ask for nothing new ("yes", "go on").
+const MIN_NEW_WORDS: usize = 2;
+
+/// Whether a message begins a task of its own, and does not go on with what was asked before or say nothing of files.
+pub fn is_new_task(before: &[Keyword], now: &[Keyword]) -> bool {
+    let fresh = || now.iter().filter(|keyword| !before.iter().any(|known| known.text == keyword.text));
+    let says_much = fresh().count() >= MIN_NEW_WORDS || fresh().any(|keyword| keyword.strong);
+    says_much && overlap(before, now) <= SAME_TASK
 }
 
 #[cfg(test)]
@@ -102,6 +92,16 @@ mod tests {
         assert_eq!(strong, ["src/table.rs", "bad cell", "parse_row"]);
         let has = |text: &str| found.iter().any(|word| word.text == text);
         assert!(has("登录") && has("cell") && !has("fix"));
+    }
+
+    #[test]
+    fn follow_ups_are_told_from_new_tasks() {
+        let first = words("The basket total ignores the voucher");
+        assert!(is_new_task(&[], &first));
+        for follow_up in ["yes, go on", "", "the voucher of the basket is still ignored in the total"] {
+            assert!(!is_new_task(&first, &words(follow_up)), "{follow_up}");
+        }
+        assert!(is_new_task(&first, &words("Login page: session cookie expires early")));
     }
 
     #[test]

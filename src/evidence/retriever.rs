@@ -8,9 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use super::categorize::Role;
 use super::hints::HintSource;
 use super::keywords::{self, Keyword};
-use super::quality;
-use super::reuse::{self, Turn};
-use super::task_context::TaskContext;
+use super::task_context::{TaskContext, WORTH_SHOWING};
 use crate::evidence::rank::locate::{Project, RankedFile};
 use crate::evidence::rank::query::Query;
 
@@ -57,7 +55,7 @@ impl ContextRetriever {
     pub fn is_new_task(&self, text: &str) -> bool {
         let now = keywords::extract(&Query::parse(text));
         let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
-        reuse::judge(&asked, &now) == Turn::NewTask
+        keywords::is_new_task(&asked, &now)
     }
 
     /// Makes `text` the task at hand.
@@ -72,14 +70,13 @@ impl ContextRetriever {
         let sources: Vec<&dyn HintSource> = self.sources.iter().map(AsRef::as_ref).collect();
         let context = self
             .with_project(|project| {
-                if project.index.live().nth(FEW_FILES).is_none() {
+                if project.index.files().nth(FEW_FILES).is_none() {
                     return Ok(TaskContext::default());
                 }
                 TaskContext::gather(project, text, &sources, seconds)
             })
             .ok()?;
-        (quality::evaluate_context(&context) >= quality::WORTH_SHOWING || !context.hints.is_empty())
-            .then_some(context)
+        (context.quality() >= WORTH_SHOWING || !context.hints.is_empty()).then_some(context)
     }
 
     /// A damaged index is built anew once.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::keywords::Keyword;
 use crate::base::atomic_write::{self, Expect};
 use crate::base::file;
-use crate::evidence::index::reader::Index;
+use crate::evidence::index::store::Index;
 use crate::evidence::rank::names::{folder_of, stem_of};
 use crate::evidence::text::kind::FilePurpose;
 use crate::evidence::text::stem::stem;
@@ -20,28 +20,16 @@ const VERSION: u32 = 1;
 const NAME_SCORE: u32 = 10;
 const KEYWORD_SCORE: u32 = 1;
 /// Services named in an answer.
-pub const MAX_MATCHES: usize = 5;
+const MAX_MATCHES: usize = 5;
 const MAX_SERVICES: usize = 400;
 const MAX_KEYWORDS: usize = 40;
 /// A folder with fewer code files is a service only with a manifest of its own.
 const MIN_FILES: usize = 2;
 
 /// Files that make their folder a package.
-const MANIFESTS: &[&str] = &[
-    "cargo.toml",
-    "package.json",
-    "go.mod",
-    "pyproject.toml",
-    "setup.py",
-    "pom.xml",
-    "build.gradle",
-    "cmakelists.txt",
-    "meson.build",
-    "composer.json",
-    "gemspec",
-    "gemfile",
-    "dockerfile",
-];
+const MANIFESTS: &str = "\
+    cargo.toml package.json go.mod pyproject.toml setup.py pom.xml build.gradle cmakelists.txt meson.build \
+    composer.json gemspec gemfile dockerfile";
 
 /// A package or module folder.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -81,7 +69,7 @@ impl ProjectIndex {
     }
 
     /// The services that the keywords name, best first.
-    pub fn matching(&self, keywords: &[Keyword]) -> Vec<(&Service, u32)> {
+    pub fn matching(&self, keywords: &[Keyword]) -> Vec<&Service> {
         let mut found: Vec<(&Service, u32)> = self
             .services
             .iter()
@@ -103,15 +91,14 @@ impl ProjectIndex {
             .filter(|(_, score)| *score > 0)
             .collect();
         found.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.path.cmp(&b.0.path)));
-        found.truncate(MAX_MATCHES);
-        found
+        found.into_iter().take(MAX_MATCHES).map(|(service, _)| service).collect()
     }
 }
 
 /// The set of paths, as a number.
 fn stamp(index: &Index) -> u64 {
     let mut sum = 0_u64;
-    for (_, doc) in index.live() {
+    for (_, doc) in index.files() {
         sum = sum.wrapping_add(u64::from(crc32fast::hash(&doc.path)).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     }
     sum
@@ -120,11 +107,11 @@ fn stamp(index: &Index) -> u64 {
 fn find(index: &Index) -> Vec<Service> {
     let mut code: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut packages: BTreeSet<String> = BTreeSet::new();
-    for (_, doc) in index.live() {
+    for (_, doc) in index.files() {
         let path = doc.name();
         let folder = folder_of(&path).to_owned();
         let name = path.rsplit('/').next().unwrap_or("").to_lowercase();
-        if MANIFESTS.contains(&name.as_str()) {
+        if words::listed(MANIFESTS, &name) {
             packages.insert(folder.clone());
         }
         if doc.kind == FilePurpose::Source && doc.language.is_code() {

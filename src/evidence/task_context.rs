@@ -4,21 +4,22 @@
 use std::fmt::Write as _;
 
 use super::categorize::{MAX_MODIFY, MAX_REFERENCE, Role};
-use super::hints::{HintSource, MAX_HINTS};
+use super::hints::{self, HintSource};
 use super::keywords::{self, Keyword};
-use super::packet::{self, Selection};
 use super::patterns;
 use super::services::ProjectIndex;
 use crate::base::text::floor_boundary;
-use crate::evidence::index::codec::Damaged;
+use crate::evidence::index::format::Damaged;
 use crate::evidence::rank::locate::{Project, RankedFile};
 use crate::evidence::rank::query::Query;
 
 /// The hard cap of the text, in characters, where nothing else is said.
 pub const DEFAULT_MAX_CHARS: usize = 3_000;
 const CUT_MARK: &str = "...[truncated]";
-/// Tokens for hints.
-const HINT_TOKENS: u32 = 300;
+/// Under this quality a context is not worth its tokens.
+pub const WORTH_SHOWING: f64 = 0.35;
+/// A best file with this score is surely right.
+const SURE_SCORE: f32 = 4.0;
 
 /// A file of the context.
 #[derive(Clone, Debug, PartialEq)]
@@ -67,11 +68,7 @@ impl TaskContext {
         context.services = services
             .matching(&keywords)
             .into_iter()
-            .map(
-                |(service, _)| {
-                    if service.path.is_empty() { service.name.clone() } else { service.path.clone() }
-                },
-            )
+            .map(|service| if service.path.is_empty() { &service.name } else { &service.path }.clone())
             .collect();
         let texts: Vec<String> = context.modify.iter().map(|file| project.text(&file.path)).collect();
         context.patterns = patterns::discover(&texts);
@@ -84,9 +81,7 @@ impl TaskContext {
                 Err(problem) => context.notices.push(format!("{}: {problem}", source.name())),
             }
         }
-        let choice = Selection { budget_tokens: HINT_TOKENS, min_relevance: 0.3, reserve_ratio: 0.0 };
-        let chosen = packet::select(packets, &choice, now_s).into_iter().take(MAX_HINTS);
-        context.hints = chosen.map(|packet| packet.content).collect();
+        context.hints = hints::select(packets, now_s).into_iter().map(|packet| packet.content).collect();
         context.keywords = keywords;
         Ok(context)
     }
@@ -94,6 +89,19 @@ impl TaskContext {
     /// Whether it says anything about the project.
     pub fn is_empty(&self) -> bool {
         self.modify.is_empty() && self.reference.is_empty() && self.hints.is_empty()
+    }
+
+    /// How good it is, before it costs anything: from 0 (useless) to 1.
+    pub fn quality(&self) -> f64 {
+        let Some(best) = self.modify.first() else { return 0.0 };
+        let sure = f64::from((best.score / SURE_SCORE).clamp(0.0, 1.0));
+        // A clear winner is worth more than ten equals.
+        let second = self.modify.get(1).map_or(0.0, |file| file.score);
+        let clear = f64::from((1.0 - second / best.score.max(f32::MIN_POSITIVE)).clamp(0.0, 1.0));
+        let strong = self.keywords.iter().filter(|keyword| keyword.strong).count().min(3) as f64 / 3.0;
+        let enough = self.keywords.len().min(4) as f64 / 4.0;
+        let around = if self.reference.is_empty() { 0.0 } else { 1.0 };
+        (0.45 * sure + 0.1 * clear + 0.2 * strong + 0.2 * enough + 0.05 * around).clamp(0.0, 1.0)
     }
 
     /// The text, at most `max_chars` characters: what is known from before, files to change, files to read, habits.
@@ -123,7 +131,7 @@ impl TaskContext {
             let _ = writeln!(text, "Parts of the project: {}", self.services.join(", "));
         }
         if !self.patterns.is_empty() {
-            let _ = writeln!(text, "Habits there: {}", self.patterns.join("; "));
+            let _ = writeln!(text, "Patterns there: {}", self.patterns.join("; "));
         }
         capped(text.trim_end(), max_chars)
     }
@@ -137,7 +145,7 @@ impl From<RankedFile> for FileNote {
 }
 
 /// Whole lines up to the cap, with a mark when something is missing.
-pub fn capped(text: &str, max_chars: usize) -> String {
+fn capped(text: &str, max_chars: usize) -> String {
     if text.chars().count() <= max_chars {
         return text.to_owned();
     }

@@ -184,6 +184,7 @@ mod tests {
             is_diff: false,
             reason: "a command".to_owned(),
             always_prefix: None,
+            session_scope: Some("this exact command".to_owned()),
         });
         assert!(json.denied(&question).is_ok());
         let end = TurnEnd {

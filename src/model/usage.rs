@@ -38,6 +38,17 @@ impl Usage {
             *sum = sum.saturating_add(more);
         }
     }
+
+    /// What was added to `before`.
+    pub fn since(&self, before: Self) -> Self {
+        Self {
+            input: self.input - before.input,
+            cached: self.cached - before.cached,
+            cache_write: self.cache_write - before.cache_write,
+            output: self.output - before.output,
+            reasoning: self.reasoning - before.reasoning,
+        }
+    }
 }
 
 /// Why the model stopped.

@@ -7,6 +7,8 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use super::error::NoteError;
 use crate::base::path;
 
@@ -31,12 +33,12 @@ pub struct Folder {
 }
 
 /// A file that may be a note, as the folder lists it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FolderEntry {
     /// Relative to the notes folder.
     pub file: String,
     pub bytes: u64,
-    pub modified_ns: i128,
+    pub modified_ns: i64,
 }
 
 /// Held while the folder is changed; given back when dropped.
@@ -166,7 +168,7 @@ fn list(
         if meta.is_symlink() {
             left_out.push(format!("{file} is a link: left out"));
         } else if meta.is_file() {
-            let modified_ns = i128::from(meta.mtime()) * 1_000_000_000 + i128::from(meta.mtime_nsec());
+            let modified_ns = meta.mtime().saturating_mul(1_000_000_000).saturating_add(meta.mtime_nsec());
             found.push(FolderEntry { file, bytes: meta.len(), modified_ns });
         }
     }

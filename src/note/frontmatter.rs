@@ -2,6 +2,8 @@
 //! the program does not know, comments and a user's own formatting stay byte for byte. Every change is read again
 //! before it counts.
 
+use std::ops::Range;
+
 use serde_json::{Map, Value};
 
 /// A larger front matter is a body.
@@ -17,26 +19,17 @@ pub struct Parts<'a> {
     pub head: Option<&'a str>,
     /// Behind the closing fence.
     pub body: &'a str,
-    /// Where the head begins and where the body does, in bytes.
-    head_at: usize,
-    head_end: usize,
 }
 
 /// Takes a text apart. A `---` that nothing closes is a line like any other.
 pub fn split(text: &str) -> Parts<'_> {
-    let none = Parts { head: None, body: text, head_at: 0, head_end: 0 };
+    let none = Parts { head: None, body: text };
     let mut lines = text.split_inclusive('\n');
     let Some(first) = lines.next().filter(|line| line.trim_end() == "---") else { return none };
     let mut at = first.len();
     for line in lines {
         if matches!(line.trim_end(), "---" | "...") {
-            let head = &text[first.len()..at];
-            return Parts {
-                head: Some(head),
-                body: &text[at + line.len()..],
-                head_at: first.len(),
-                head_end: at,
-            };
+            return Parts { head: Some(&text[first.len()..at]), body: &text[at + line.len()..] };
         }
         at += line.len();
         if at > MAX_HEAD_BYTES {
@@ -120,7 +113,8 @@ pub fn set(text: &str, changes: &[(&str, Value)]) -> Result<String, String> {
     };
     let parts = split(text);
     let Some(head) = parts.head else {
-        let lines: String = changes.iter().map(|(key, value)| line_of(key, value, "", end)).collect();
+        let lines: String =
+            changes.iter().map(|(key, value)| format!("{}{end}", line_of(key, value))).collect();
         let gap = if text.is_empty() || text.starts_with(['\r', '\n']) { "" } else { end };
         return Ok(format!("---{end}{lines}---{end}{gap}{text}"));
     };
@@ -128,63 +122,57 @@ pub fn set(text: &str, changes: &[(&str, Value)]) -> Result<String, String> {
     let mut new_head = head.to_owned();
     for (key, value) in changes {
         if before.get(*key) != Some(value) {
-            new_head = set_one(&new_head, key, value, end);
+            set_one(&mut new_head, key, value, end);
         }
     }
-    let after = read(&new_head).map_err(|why| format!("it is written in an unusual way: {why}"))?;
+    let after = read(&new_head).map_err(|why| format!("its form is unusual: {why}"))?;
     let mut wanted = before;
     for (key, value) in changes {
         wanted.insert((*key).to_owned(), value.clone());
     }
     let same = after.len() == wanted.len() && wanted.iter().all(|(key, value)| after.get(key) == Some(value));
     if !same {
-        return Err("it is written in an unusual way".to_owned());
+        return Err("its form is unusual".to_owned());
     }
-    Ok(format!("{}{new_head}{}", &text[..parts.head_at], &text[parts.head_end..]))
+    let head_at = text.find('\n').map_or(0, |at| at + 1);
+    Ok(format!("{}{new_head}{}", &text[..head_at], &text[head_at + head.len()..]))
 }
 
-fn set_one(head: &str, key: &str, value: &Value, end: &str) -> String {
-    let lines: Vec<&str> = head.split_inclusive('\n').collect();
-    let mut out = String::with_capacity(head.len() + 64);
-    let mut written = false;
-    let mut at = 0;
-    while at < lines.len() {
-        if key_of(lines[at]) != Some(key) {
-            out.push_str(lines[at]);
-            at += 1;
-            continue;
+fn set_one(head: &mut String, key: &str, value: &Value, end: &str) {
+    match entry(head, key) {
+        Some(place) => {
+            let comment = comment_of(&head[place.clone()]);
+            let line = format!("{}{comment}{end}", line_of(key, value));
+            head.replace_range(place, &line);
         }
-        let block_end = block_end(&lines, at);
-        if !written {
-            let comment = if block_end == at + 1 { comment_of(lines[at]) } else { "" };
-            out.push_str(&line_of(key, value, comment, end));
-            written = true;
+        None => {
+            if !head.is_empty() && !head.ends_with('\n') {
+                head.push_str(end);
+            }
+            head.push_str(&line_of(key, value));
+            head.push_str(end);
         }
-        at = block_end;
     }
-    if !written {
-        if !out.is_empty() && !out.ends_with('\n') {
-            out.push_str(end);
-        }
-        out.push_str(&line_of(key, value, "", end));
-    }
-    out
 }
 
-/// The line behind the last one that belongs to the key at `at`; blank lines and comments at the end don't.
-fn block_end(lines: &[&str], at: usize) -> usize {
-    let mut block_end = at + 1;
-    for (offset, line) in lines[at + 1..].iter().enumerate() {
-        let blank = line.trim().is_empty();
-        if blank {
-            continue;
+/// Where a key stands: its line and the lines below that belong to it. Of repeated keys the last one counts.
+fn entry(head: &str, key: &str) -> Option<Range<usize>> {
+    let mut found: Option<Range<usize>> = None;
+    let (mut at, mut open) = (0, false);
+    for line in head.split_inclusive('\n') {
+        let start = at;
+        at += line.len();
+        if key_of(line) == Some(key) {
+            found = Some(start..at);
+            open = true;
+        } else if !line.trim().is_empty() {
+            open &= line.starts_with([' ', '\t', '-', ']', '}']);
+            if let Some(place) = found.as_mut().filter(|_| open) {
+                place.end = at;
+            }
         }
-        if !line.starts_with([' ', '\t', '-', ']', '}']) {
-            break;
-        }
-        block_end = at + offset + 2;
     }
-    block_end
+    found
 }
 
 /// The key that a line of the outermost map begins.
@@ -203,43 +191,39 @@ fn key_of(line: &str) -> Option<&str> {
 }
 
 /// The comment at the end of a plain `key: value # comment` line, with the blanks before it.
-fn comment_of(line: &str) -> &str {
-    let line = line.trim_end();
-    if line.contains(['"', '\'']) {
-        return "";
+fn comment_of(entry: &str) -> String {
+    let line = entry.trim_end();
+    match line.split_once(" #") {
+        Some((value, comment)) if !line.contains(['"', '\'', '\n']) => {
+            format!("{} #{comment}", &value[value.trim_end().len()..])
+        }
+        _ => String::new(),
     }
-    line.find(" #").map_or("", |at| {
-        let blanks = line[..at].len() - line[..at].trim_end().len();
-        &line[at - blanks..]
-    })
 }
 
-fn line_of(key: &str, value: &Value, comment: &str, end: &str) -> String {
+fn line_of(key: &str, value: &Value) -> String {
     let value = match value {
         Value::Array(values) => {
-            let values: Vec<String> = values.iter().map(|value| scalar(value, true)).collect();
+            let values: Vec<String> = values.iter().map(|value| scalar(value, "[", "]")).collect();
             format!("[{}]", values.join(", "))
         }
-        value => scalar(value, false),
+        value => scalar(value, "", ""),
     };
-    format!("{key}: {value}{comment}{end}")
+    format!("{key}: {value}")
 }
 
-/// A scalar: plain where no parser could take it for something else, else in JSON's quotes, which are YAML's too.
-fn scalar(value: &Value, in_list: bool) -> String {
+/// A scalar: plain where the parser reads it back as it is, else in JSON's quotes, which are YAML's too.
+fn scalar(value: &Value, open: &str, close: &str) -> String {
     let Value::String(text) = value else { return value.to_string() };
-    let plain_sign =
-        |c: char| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_' | '.' | '/' | '(' | ')' | '+' | '\'');
-    let words = ["true", "false", "null", "yes", "no", "on", "off", "y", "n", "inf", "nan"];
-    let plain = text.starts_with(char::is_alphabetic)
-        && text.chars().all(|c| plain_sign(c) || (!in_list && c == ','))
-        && !text.ends_with(' ')
-        && !words.contains(&text.to_lowercase().as_str());
-    if plain || is_timestamp(text) { text.clone() } else { value.to_string() }
-}
-
-fn is_timestamp(text: &str) -> bool {
-    text.len() == 20 && text.ends_with('Z') && text.parse::<jiff::Timestamp>().is_ok()
+    // Older parsers take these for true and false.
+    let truth = ["yes", "no", "on", "off", "y", "n"].contains(&text.to_lowercase().as_str());
+    let list = if open.is_empty() { value.clone() } else { Value::from([value.clone()]) };
+    let read_back = read(&format!("x: {open}{text}{close}\n"));
+    if !truth && read_back.is_ok_and(|map| map.get("x") == Some(&list) && map.len() == 1) {
+        text.clone()
+    } else {
+        value.to_string()
+    }
 }
 
 #[cfg(test)]

@@ -23,17 +23,16 @@ use crate::base::text;
 pub const MAX_NOTE_BYTES: u64 = 1024 * 1024;
 const MAX_INDEX_BYTES: u64 = 64 * 1024 * 1024;
 /// Raised when the meaning of the index changes; another number makes it anew.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// A file changed so shortly before the index was written may have changed once more within one tick of its clock.
-const TICK_NS: i128 = 2_000_000_000;
+const TICK_MS: i64 = 2_000;
 const MAX_TITLE_CHARS: usize = 200;
 const MAX_GIST_CHARS: usize = 300;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Entry {
-    file: String,
-    bytes: u64,
-    modified_ns: i128,
+    #[serde(flatten)]
+    seen: FolderEntry,
     hash: String,
     facts: Facts,
 }
@@ -56,26 +55,16 @@ pub struct Listing {
     pub notices: Vec<String>,
 }
 
-struct Looked {
-    listing: Listing,
-    entries: Vec<Entry>,
-    /// Whether the index on disk says the same.
-    in_step: bool,
-}
-
 /// The notes of a folder. Brings the index up to date when it can; a folder that cannot be written is read all the same.
 ///
 /// # Errors
 /// When the folder leads out of the project or cannot be listed.
 pub fn load(folder: &Folder) -> Result<Listing, NoteError> {
-    let looked = look(folder)?;
-    if looked.in_step {
-        return Ok(looked.listing);
-    }
-    match folder.lock_if_free() {
+    let (listing, outdated) = look(folder)?;
+    match outdated.is_some().then(|| folder.lock_if_free()).flatten() {
         Some(lock) => load_locked(folder, &lock),
-        // Somebody is writing, or nobody can: either way the list is right.
-        None => Ok(looked.listing),
+        // Up to date; or somebody is writing, or nobody can: either way the list is right.
+        None => Ok(listing),
     }
 }
 
@@ -84,48 +73,39 @@ pub fn load(folder: &Folder) -> Result<Listing, NoteError> {
 /// # Errors
 /// As [`load`].
 pub fn load_locked(folder: &Folder, _lock: &Lock) -> Result<Listing, NoteError> {
-    let mut looked = look(folder)?;
-    if !looked.in_step
-        && let Err(why) = write(folder, looked.entries)
-    {
-        looked.listing.notices.push(format!("{INDEX_FILE} can't be written: it {why}"));
+    let (mut listing, outdated) = look(folder)?;
+    if let Some(Err(why)) = outdated.map(|entries| write(folder, entries)) {
+        listing.notices.push(format!("{INDEX_FILE} can't be written: it {why}"));
     }
-    Ok(looked.listing)
+    Ok(listing)
 }
 
-fn look(folder: &Folder) -> Result<Looked, NoteError> {
-    let (seen, mut notices) = folder.files()?;
-    let known = stored(folder);
-    let written_ns = known.as_ref().map_or(0, |index| i128::from(index.written_ms) * 1_000_000);
-    let now_ns = i128::from(clock::now_ms()) * 1_000_000;
-    let stored_count = known.as_ref().map(|index| index.notes.len());
-    let mut by_file: HashMap<String, Entry> = known
-        .map(|index| index.notes.into_iter().map(|entry| (entry.file.clone(), entry)).collect())
-        .unwrap_or_default();
-    let mut entries = Vec::with_capacity(seen.len());
-    let mut in_step = stored_count.is_some() || seen.is_empty();
-    for seen in seen {
-        let stored = by_file.remove(&seen.file);
-        let fresh = stored.as_ref().is_some_and(|entry| {
-            (entry.bytes, entry.modified_ns) == (seen.bytes, seen.modified_ns)
-                && seen.modified_ns + TICK_NS < written_ns
-        });
-        if let (true, Some(entry)) = (fresh, stored.clone()) {
-            entries.push(entry);
-            continue;
-        }
-        match read(folder, &seen) {
-            Ok(entry) => {
-                // Once its tick is over, an index that is written again vouches for the file without another look.
-                in_step &= stored.as_ref() == Some(&entry) && now_ns < seen.modified_ns + TICK_NS;
-                entries.push(entry);
-            }
+/// The notes, and what the index should say when it does not.
+fn look(folder: &Folder) -> Result<(Listing, Option<Vec<Entry>>), NoteError> {
+    let (files, mut notices) = folder.files()?;
+    let stored = stored(folder).unwrap_or_default();
+    let known: HashMap<&str, &Entry> =
+        stored.notes.iter().map(|entry| (entry.seen.file.as_str(), entry)).collect();
+    let settled = |seen: &FolderEntry, at_ms: u64| seen.modified_ns / 1_000_000 + TICK_MS < at_ms as i64;
+    let now_ms = clock::now_ms();
+    let mut entries = Vec::with_capacity(files.len());
+    let mut in_step = true;
+    for seen in files {
+        let trusted = settled(&seen, stored.written_ms);
+        // Once its tick is over, an index that is written again vouches for the file without another look.
+        in_step &= trusted || !settled(&seen, now_ms);
+        let entry = match known.get(seen.file.as_str()) {
+            Some(entry) if trusted && entry.seen == seen => Ok((*entry).clone()),
+            _ => read(folder, &seen),
+        };
+        match entry {
+            Ok(entry) => entries.push(entry),
             Err(why) => notices.push(format!("{} {why}: left out", seen.file)),
         }
     }
-    in_step &= stored_count.is_none_or(|count| count == entries.len());
     let notes = named(&entries, &mut notices);
-    Ok(Looked { listing: Listing { notes, notices }, entries, in_step })
+    let outdated = (!in_step || stored.notes != entries).then_some(entries);
+    Ok((Listing { notes, notices }, outdated))
 }
 
 /// The index as it is on disk, if it is whole.
@@ -167,13 +147,7 @@ fn read(folder: &Folder, seen: &FolderEntry) -> Result<Entry, String> {
     let Ok((text, _)) = encoding::decode(&bytes) else {
         return Err(format!("is a {}, not text", file::binary_kind(&bytes)));
     };
-    Ok(Entry {
-        file: seen.file.clone(),
-        bytes: seen.bytes,
-        modified_ns: seen.modified_ns,
-        hash: file::hash(&bytes),
-        facts: facts(folder, &seen.file, &text),
-    })
+    Ok(Entry { seen: seen.clone(), hash: file::hash(&bytes), facts: facts(folder, &seen.file, &text) })
 }
 
 static WIKI_LINK: LazyLock<Option<Regex>> =
@@ -285,7 +259,7 @@ fn time(text: &str) -> Option<u64> {
 /// Gives every file an id of its own: what it says itself, unless an earlier file says the same (a copy made by hand).
 fn named(entries: &[Entry], notices: &mut Vec<String>) -> Vec<Note> {
     // The file that carries its id in its name is the original of a copy.
-    let is_home = |entry: &Entry, id: &str| name::id_of_file(&entry.file).ends_with(id);
+    let is_home = |entry: &Entry, id: &str| name::id_of_file(&entry.seen.file).ends_with(id);
     let mut owner: HashMap<&str, usize> = HashMap::new();
     for (at, entry) in entries.iter().enumerate() {
         let Some(id) = entry.facts.id.as_deref() else { continue };
@@ -301,7 +275,7 @@ fn named(entries: &[Entry], notices: &mut Vec<String>) -> Vec<Note> {
     for (at, entry) in entries.iter().enumerate() {
         let own = entry.facts.id.clone().filter(|id| owner.get(id.as_str()) == Some(&at));
         let id = own.unwrap_or_else(|| {
-            let base = name::id_of_file(&entry.file);
+            let base = name::id_of_file(&entry.seen.file);
             let mut id = base.clone();
             let mut number = 2;
             while !taken.insert(id.clone()) {
@@ -311,21 +285,21 @@ fn named(entries: &[Entry], notices: &mut Vec<String>) -> Vec<Note> {
             if let Some(claimed) = &entry.facts.id {
                 notices.push(format!(
                     "{} says the id {claimed}, which another note has; it is {id}",
-                    entry.file
+                    entry.seen.file
                 ));
             }
             id
         });
         if let Some(oddity) = &entry.facts.oddity {
-            notices.push(format!("{}: {oddity}", entry.file));
+            notices.push(format!("{}: {oddity}", entry.seen.file));
         }
-        let modified_ms = u64::try_from(entry.modified_ns / 1_000_000).unwrap_or(0);
+        let modified_ms = u64::try_from(entry.seen.modified_ns / 1_000_000).unwrap_or(0);
         notes.push(Note {
             id,
-            file: entry.file.clone(),
-            archived: entry.file.starts_with(&format!("{ARCHIVE}/")),
+            file: entry.seen.file.clone(),
+            archived: entry.seen.file.starts_with(&format!("{ARCHIVE}/")),
             hash: entry.hash.clone(),
-            bytes: entry.bytes,
+            bytes: entry.seen.bytes,
             changed_ms: entry.facts.updated_ms.or(entry.facts.created_ms).unwrap_or(modified_ms),
             facts: entry.facts.clone(),
         });

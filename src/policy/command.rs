@@ -1,9 +1,11 @@
-//! A whole command line, judged: its segments with what each does, or why it could not be judged.
+//! A command line, assessed: its calls with what each does, or why it is not understood. This happens once for each
+//! tool call; verdict, rules, confinement and the lasting yes all use the result.
 
 use std::path::Path;
 
+use super::access::Access;
 use super::path_scope::PathScope;
-use crate::policy::programs::assess::assess;
+use crate::policy::programs::assess as program;
 use crate::policy::programs::assessment::{Assessment, Risk};
 use crate::shell::interpret::call::Call;
 use crate::shell::interpret::interpreter;
@@ -13,41 +15,56 @@ use crate::shell::interpret::walk;
 #[derive(Clone, Debug)]
 pub struct AssessedCall {
     pub call: Call,
-    pub finding: Assessment,
+    pub assessment: Assessment,
 }
 
 /// What is known of a line.
 #[derive(Clone, Debug)]
-pub enum AssessedCommand {
-    Segments(Vec<AssessedCall>),
-    /// Why it could not be parsed.
-    Unparsed(String),
+pub struct AssessedCommand {
+    /// The line as it was written.
+    pub text: String,
+    /// Its programs, or why it is not understood.
+    pub calls: Result<Vec<AssessedCall>, String>,
 }
 
-/// Judges a line that starts in `folder`.
-pub fn judge(text: &str, folder: &Path, place: &PathScope) -> AssessedCommand {
-    let calls = match walk::calls(text, folder, place.home.as_deref()) {
-        Ok(calls) => calls,
-        Err(why) => return AssessedCommand::Unparsed(why.0),
-    };
-    let written: Vec<String> = calls
+/// An access, and what is known of its command.
+#[derive(Clone, Debug)]
+pub struct AssessedAccess {
+    pub access: Access,
+    pub command: Option<AssessedCommand>,
+}
+
+impl AssessedAccess {
+    pub fn new(access: &Access, scope: &PathScope) -> Self {
+        let command = match access {
+            Access::Exec { command, cwd } => Some(assess(command, cwd, scope)),
+            _ => None,
+        };
+        Self { access: access.clone(), command }
+    }
+}
+
+/// Assesses a line that starts in `folder`.
+pub fn assess(text: &str, folder: &Path, scope: &PathScope) -> AssessedCommand {
+    let calls = walk::calls(text, folder, scope.home.as_deref()).map_err(|why| why.0).map(|calls| {
+        let written = written(&calls);
+        let assessed = calls.into_iter().map(|call| {
+            let assessment = program::assess(&call, scope, &written);
+            AssessedCall { call, assessment }
+        });
+        assessed.collect()
+    });
+    AssessedCommand { text: text.to_owned(), calls }
+}
+
+/// The files that the script may write.
+fn written(calls: &[Call]) -> Vec<String> {
+    let redirected = calls.iter().flat_map(|call| &call.files).filter(|file| file.writes);
+    let copied = calls
         .iter()
-        .flat_map(|call| call.files.iter().filter(|file| file.writes).map(|file| file.target.text.clone()))
-        .chain(
-            calls
-                .iter()
-                .filter(|call| matches!(call.name(), "tee" | "cp" | "mv" | "curl" | "wget"))
-                .flat_map(|call| call.args().iter().map(|arg| arg.text.clone())),
-        )
-        .collect();
-    let segments = calls
-        .into_iter()
-        .map(|call| {
-            let finding = assess(&call, place, &written);
-            AssessedCall { call, finding }
-        })
-        .collect();
-    AssessedCommand::Segments(segments)
+        .filter(|call| matches!(call.name(), "tee" | "cp" | "mv" | "curl" | "wget"))
+        .flat_map(|call| call.args());
+    redirected.map(|file| file.target.text.clone()).chain(copied.map(|arg| arg.text.clone())).collect()
 }
 
 impl AssessedCall {
@@ -62,13 +79,9 @@ impl AssessedCall {
 }
 
 impl AssessedCommand {
-    /// The grade of what reaches furthest; `None` when it could not be judged.
-    pub fn grade(&self) -> Option<Risk> {
-        match self {
-            Self::Segments(segments) => {
-                Some(segments.iter().map(|segment| segment.finding.grade).max().unwrap_or(Risk::Looks))
-            }
-            Self::Unparsed(_) => None,
-        }
+    /// The risk of what reaches furthest; `None` when the line is not understood.
+    pub fn risk(&self) -> Option<Risk> {
+        let calls = self.calls.as_ref().ok()?;
+        Some(calls.iter().map(|call| call.assessment.risk).max().unwrap_or(Risk::Reads))
     }
 }

@@ -7,4 +7,5 @@ pub mod path_scope;
 pub mod programs;
 pub mod protected_variables;
 pub mod rules;
+pub mod session_grant;
 pub mod verdict;

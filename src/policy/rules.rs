@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::command::{AssessedCall, AssessedCommand};
 use super::command_prefix;
+use super::path_scope::PathScope;
+use super::session_grant::SessionGrant;
 use crate::base::atomic_write::{self, Expect};
 use crate::base::file::{self, FileError};
 use crate::policy::programs::assessment::Risk;
@@ -32,11 +34,7 @@ struct Stored {
 pub struct Rules {
     path: PathBuf,
     stored: Stored,
-    /// Whole commands: what has no safe prefix is allowed only as it was asked.
-    session_commands: Vec<String>,
-    session_prefixes: Vec<String>,
-    session_writes: bool,
-    session_reads: Vec<PathBuf>,
+    session: Vec<SessionGrant>,
     damage: Option<String>,
 }
 
@@ -61,7 +59,8 @@ impl Rules {
         let why = self.damage.as_ref()?;
         let path = self.path.display();
         Some(format!(
-            "{path} can't be read ({why}). What was always allowed is asked again; correct the file or delete it."
+            "{path} can't be read ({why}). You will be asked again about commands that were always allowed. \
+             Correct the file or delete it."
         ))
     }
 
@@ -70,64 +69,54 @@ impl Rules {
     /// # Errors
     /// When the rules file cannot be written; the prefix holds for the session anyway.
     pub fn always(&mut self, prefix: String) -> io::Result<()> {
-        self.session_prefixes.push(prefix.clone());
+        self.grant(SessionGrant::Prefix(prefix.clone()));
         if !self.stored.commands.contains(&prefix) {
             self.stored.commands.push(prefix);
         }
         self.save()
     }
 
-    /// Allows what was asked for the rest of the session: the prefix, or this very command when there is none.
-    pub fn for_session_command(&mut self, command: &str, prefix: Option<String>) {
-        match prefix {
-            Some(prefix) => self.session_prefixes.push(prefix),
-            None => self.session_commands.push(command.to_owned()),
+    /// Allows it for the rest of the session.
+    pub fn grant(&mut self, grant: SessionGrant) {
+        if !self.session.contains(&grant) {
+            self.session.push(grant);
         }
-    }
-
-    /// Allows changes inside the workspace for the rest of the session.
-    pub fn for_session_writes(&mut self) {
-        self.session_writes = true;
-    }
-
-    /// Allows reading below `folder` for the rest of the session.
-    pub fn for_session_reads(&mut self, folder: PathBuf) {
-        self.session_reads.push(folder);
-    }
-
-    pub fn writes_allowed(&self) -> bool {
-        self.session_writes
-    }
-
-    pub fn read_allowed(&self, path: &Path) -> bool {
-        self.session_reads.iter().any(|folder| path.starts_with(folder))
     }
 
     /// Forgets what was allowed for the session only.
     pub fn forget_session(&mut self) {
-        self.session_commands.clear();
-        self.session_prefixes.clear();
-        self.session_reads.clear();
-        self.session_writes = false;
+        self.session.clear();
+    }
+
+    pub fn writes_allowed(&self) -> bool {
+        self.session.contains(&SessionGrant::Writes)
+    }
+
+    pub fn read_allowed(&self, path: &Path, scope: &PathScope) -> bool {
+        self.session.iter().any(|grant| grant.reads(path, scope))
     }
 
     /// Whether this very command was allowed for the session. What could destroy everything never is.
-    pub fn command_allowed(&self, text: &str, judged: &AssessedCommand) -> bool {
-        judged.grade() != Some(Risk::Never) && self.session_commands.iter().any(|allowed| allowed == text)
+    pub fn command_allowed(&self, command: &AssessedCommand) -> bool {
+        let is_it =
+            |grant: &SessionGrant| matches!(grant, SessionGrant::Command(text) if *text == command.text);
+        command.risk() != Some(Risk::Destroys) && self.session.iter().any(is_it)
     }
 
-    /// Whether a segment runs without a question by rule.
-    pub fn segment_allowed(&self, segment: &AssessedCall) -> bool {
-        let prefixes = self.stored.commands.iter().chain(&self.session_prefixes).map(String::as_str);
-        command_prefix::covers(segment, prefixes)
+    /// Whether a call runs without a question by rule.
+    pub fn call_allowed(&self, call: &AssessedCall) -> bool {
+        let session = self.session.iter().filter_map(|grant| match grant {
+            SessionGrant::Prefix(prefix) => Some(prefix.as_str()),
+            _ => None,
+        });
+        command_prefix::covers(call, self.stored.commands.iter().map(String::as_str).chain(session))
     }
 
-    /// Whether all that the line does beyond looking was allowed by a rule, or the very line.
-    pub fn covers(&self, text: &str, judged: &AssessedCommand) -> bool {
-        let AssessedCommand::Segments(segments) = judged else { return self.command_allowed(text, judged) };
-        let mut beyond = segments.iter().filter(|one| one.finding.grade != Risk::Looks).peekable();
-        self.command_allowed(text, judged)
-            || beyond.peek().is_some() && beyond.all(|segment| self.segment_allowed(segment))
+    /// Whether all that the command does beyond reading was allowed by a rule, or the very command.
+    pub fn covers(&self, command: &AssessedCommand) -> bool {
+        let calls = command.calls.as_deref().unwrap_or_default();
+        let mut beyond = calls.iter().filter(|call| call.assessment.risk != Risk::Reads).peekable();
+        self.command_allowed(command) || beyond.peek().is_some() && beyond.all(|call| self.call_allowed(call))
     }
 
     pub fn offers_init(&self) -> bool {
@@ -182,7 +171,7 @@ impl Rules {
                 Err(error) => return Err(io::Error::other(error)),
             }
         }
-        Err(io::Error::other("it was changed by someone else again and again"))
+        Err(io::Error::other("other processes keep changing it"))
     }
 
     /// A file that cannot be read may be a user's work with a slip in it: it is kept beside.

@@ -1,14 +1,15 @@
-//! The verdict over one call: from what it touches, the permission level, the user's rules, and whether a sandbox will
-//! hold the run. Changes nothing, but follows links on the disk where a command names files.
+//! The verdict over a tool call: from what it touches, the permission level, the user's rules, and whether a sandbox will
+//! confine it. Changes nothing, but follows links on the disk where a command names files.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::access::Access;
-use super::command::{self, AssessedCall, AssessedCommand};
+use super::command::{AssessedAccess, AssessedCall, AssessedCommand};
 use super::path_scope::PathScope;
 use super::rules::Rules;
+use crate::base::text;
 use crate::config::settings::Permission;
-use crate::policy::programs::assessment::Risk;
+use crate::policy::programs::assessment::{Assessment, Risk};
 use crate::sandbox::protected_paths;
 
 /// What happens with a call.
@@ -55,119 +56,109 @@ impl Verdict {
 pub struct VerdictInputs<'a> {
     pub permission: Permission,
     pub rules: &'a Rules,
-    pub place: &'a PathScope,
+    pub scope: &'a PathScope,
     /// Folders outside the workspace that tools may read without a question (spilled outputs).
     pub readable: &'a [PathBuf],
-    /// Whether commands will run in a sandbox that holds the file system and the network.
+    /// Whether commands will run in a sandbox that confines them to the workspace, without a network.
     pub confined: bool,
 }
 
-/// A command's verdict with that of each of its segments.
+/// A command's verdict with that of each of its calls.
 pub struct CommandVerdict {
     pub verdict: Verdict,
-    pub judged: AssessedCommand,
-    /// One for each segment.
-    pub segments: Vec<Verdict>,
+    pub calls: Vec<Verdict>,
 }
 
 impl VerdictInputs<'_> {
     /// The strictest verdict over all accesses.
-    pub fn decide(&self, accesses: &[Access]) -> Verdict {
-        accesses.iter().map(|access| self.one(access)).fold(Verdict::Allow, stricter)
+    pub fn decide<'a>(&self, accesses: impl IntoIterator<Item = &'a AssessedAccess>) -> Verdict {
+        accesses.into_iter().map(|access| self.one(access)).fold(Verdict::Allow, stricter)
     }
 
-    fn one(&self, access: &Access) -> Verdict {
-        let workspace = self.place.workspace.as_path();
-        match access {
-            Access::Exec { command, cwd } => self.command(command, cwd).verdict,
+    fn one(&self, assessed: &AssessedAccess) -> Verdict {
+        let workspace = self.scope.workspace.as_path();
+        let read_only = self.permission == Permission::ReadOnly;
+        if let Some(command) = &assessed.command {
+            return self.command(command).verdict;
+        }
+        match &assessed.access {
             _ if self.permission == Permission::Full => Verdict::Allow,
             Access::Read(path) => {
                 let free = path.starts_with(workspace)
                     || self.readable.iter().any(|folder| path.starts_with(folder))
-                    || self.rules.read_allowed(path);
+                    || self.rules.read_allowed(path, self.scope);
                 if free {
                     Verdict::Allow
                 } else {
-                    ask(format!("it reads {} outside the workspace", path.display()))
+                    ask(format!("it reads {}, outside the workspace", path.display()))
                 }
             }
+            Access::Write(_) | Access::WriteOwn(_) if read_only => {
+                deny("the permission level is read-only: nothing may be changed".to_owned())
+            }
+            Access::Write(path) | Access::WriteOwn(path) if !path.starts_with(workspace) => {
+                ask(format!("it changes {}, outside the workspace", path.display()))
+            }
+            Access::WriteOwn(_) => Verdict::Allow,
             Access::Write(path) => {
-                if self.permission == Permission::ReadOnly {
-                    return deny("the permission is read-only: nothing may be changed");
-                }
-                let Ok(inside) = path.strip_prefix(workspace) else {
-                    return ask(format!("it changes {} outside the workspace", path.display()));
-                };
-                if inside.starts_with(".git")
-                    || inside.starts_with(".mycode")
-                    || protected_paths::steers(inside)
-                {
-                    return ask(format!("it changes {}, which steers other programs", inside.display()));
-                }
-                if self.permission == Permission::Auto || self.rules.writes_allowed() {
+                let inside = path.strip_prefix(workspace).unwrap_or(path);
+                if inside.starts_with(".git") || protected_paths::steers(inside) {
+                    ask(format!("it changes {}, which controls what other programs do", inside.display()))
+                } else if self.permission == Permission::Auto || self.rules.writes_allowed() {
                     Verdict::Allow
                 } else {
                     ask("it changes a file".to_owned())
                 }
             }
-            Access::WriteOwn(path) => match self.permission {
-                Permission::ReadOnly => deny("the permission is read-only: nothing may be changed"),
-                _ if path.starts_with(workspace) => Verdict::Allow,
-                _ => ask(format!("it changes {} outside the workspace", path.display())),
-            },
-            Access::Network if self.permission == Permission::ReadOnly => {
-                deny("the permission is read-only: commands don't reach the network")
+            Access::Network if read_only => {
+                deny("the permission level is read-only: commands have no network".to_owned())
             }
-            Access::Network => ask("it reaches the network".to_owned()),
+            Access::Network => ask("it needs the network".to_owned()),
+            // Every command is assessed.
+            Access::Exec { .. } => ask("the command is not understood".to_owned()),
         }
     }
 
-    /// The verdict over a command line that starts in `cwd`.
-    pub fn command(&self, text: &str, cwd: &Path) -> CommandVerdict {
-        let judged = command::judge(text, cwd, self.place);
-        let AssessedCommand::Segments(all) = &judged else {
-            let AssessedCommand::Unparsed(why) = &judged else {
-                return CommandVerdict { verdict: Verdict::Allow, judged, segments: Vec::new() };
-            };
-            let verdict = match self.permission {
-                Permission::Full => Verdict::Allow,
-                Permission::ReadOnly => {
-                    deny(&format!("the permission is read-only, and the command is not understood: {why}"))
-                }
-                _ if self.rules.command_allowed(text, &judged) => Verdict::Allow,
-                _ => ask(format!("the command is not understood: {why}")),
-            };
-            return CommandVerdict { verdict, judged, segments: Vec::new() };
+    /// The verdict over a command.
+    pub fn command(&self, command: &AssessedCommand) -> CommandVerdict {
+        let (verdict, calls) = match &command.calls {
+            Ok(all) => {
+                let calls: Vec<Verdict> = all.iter().map(|call| self.call(call)).collect();
+                (calls.iter().cloned().fold(Verdict::Allow, stricter), calls)
+            }
+            Err(why) => {
+                let verdict = match self.permission {
+                    Permission::Full => Verdict::Allow,
+                    Permission::ReadOnly => deny(format!(
+                        "the permission level is read-only, and the command is not understood: {why}"
+                    )),
+                    _ => ask(format!("the command is not understood: {why}")),
+                };
+                (verdict, Vec::new())
+            }
         };
-        let segments: Vec<Verdict> = all.iter().map(|segment| self.segment(segment)).collect();
-        let mut verdict = segments.iter().cloned().fold(Verdict::Allow, stricter);
-        if matches!(verdict, Verdict::Ask { .. }) && self.rules.command_allowed(text, &judged) {
-            verdict = Verdict::Allow;
-        }
-        CommandVerdict { verdict, judged, segments }
+        let by_rule = matches!(verdict, Verdict::Ask { .. }) && self.rules.command_allowed(command);
+        CommandVerdict { verdict: if by_rule { Verdict::Allow } else { verdict }, calls }
     }
 
-    fn segment(&self, segment: &AssessedCall) -> Verdict {
-        let finding = &segment.finding;
-        let reason = || finding.reason.clone();
-        if finding.grade == Risk::Never {
-            return deny(&format!("{}; if you really want that, do it yourself", finding.reason));
+    fn call(&self, call: &AssessedCall) -> Verdict {
+        let Assessment { risk, reason, .. } = &call.assessment;
+        if *risk == Risk::Destroys {
+            return deny(format!("{reason}. If you really want that, run it yourself"));
         }
         match self.permission {
             Permission::Full => Verdict::Allow,
-            _ if finding.grade == Risk::Looks => Verdict::Allow,
+            _ if *risk == Risk::Reads => Verdict::Allow,
             // No rule is stronger than read-only: nothing may change.
-            Permission::ReadOnly => deny(&format!(
-                "the permission is read-only, and `{}` is not known to only look: {}",
-                crate::base::text::one_line(&segment.shown(), 80),
-                finding.reason
+            Permission::ReadOnly => deny(format!(
+                "the permission level is read-only, and `{}` may do more than read: {reason}",
+                text::one_line(&call.shown(), 80),
             )),
-            _ if self.rules.segment_allowed(segment) => Verdict::Allow,
-            Permission::Ask => ask(reason()),
-            Permission::Auto => {
-                let most = if self.confined { Risk::Unsure } else { Risk::Works };
-                if finding.grade <= most { Verdict::Allow } else { ask(reason()) }
+            _ if self.rules.call_allowed(call) => Verdict::Allow,
+            Permission::Auto if *risk <= Risk::Workspace || self.confined && *risk == Risk::Unknown => {
+                Verdict::Allow
             }
+            Permission::Ask | Permission::Auto => ask(reason.clone()),
         }
     }
 }
@@ -181,6 +172,6 @@ fn ask(reason: String) -> Verdict {
     Verdict::Ask { reason }
 }
 
-fn deny(reason: &str) -> Verdict {
-    Verdict::Deny { reason: reason.to_owned() }
+fn deny(reason: String) -> Verdict {
+    Verdict::Deny { reason }
 }

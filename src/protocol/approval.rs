@@ -31,6 +31,9 @@ pub struct ApprovalRequest {
     /// What "always" would allow from now on in this project, such as `cargo test`; `None` when there is no safe
     /// generalisation.
     pub always_prefix: Option<String>,
+    /// What "for this session" would open, such as `reading /etc/hosts`; `None` when a yes holds for this call only.
+    #[serde(default)]
+    pub session_scope: Option<String>,
 }
 
 /// One question of the AskUser tool.

@@ -279,3 +279,12 @@ pub fn request_too_large(needed: u64, window: u64, rules: u64) -> Problem {
         "set a larger context_window, shorten the project rules, or unpin items in /context",
     )
 }
+
+pub fn window_filled() -> Problem {
+    problem("the reply filled the context window", "run /compact, then say \"continue\"")
+}
+
+/// A tool could not go on; the message says why.
+pub fn tool_failed(message: impl Into<String>) -> Problem {
+    problem(message, "fix the cause, then send the message again")
+}

@@ -1,6 +1,5 @@
 //! The contract between the agent and a model server, and every way in which it can fail.
 
-use std::borrow::Cow;
 use std::time::Duration;
 
 use futures_util::stream::BoxStream;
@@ -8,7 +7,7 @@ use thiserror::Error;
 
 use crate::model::request::Request;
 use crate::model::stream::StreamEvent;
-use crate::provider::wire::context_limit_hint;
+use crate::provider::context_limit;
 
 /// A running answer. Dropping it cancels the request.
 pub type ReplyStream = BoxStream<'static, Result<StreamEvent, ProviderError>>;
@@ -22,22 +21,22 @@ pub trait Provider: Send + Sync {
     /// The exact bytes of the request body, for replay, hashing and size accounting.
     fn body(&self, request: &Request) -> String;
 
-    /// Short name for people and records, such as `openai`.
+    /// Short name for the user and for records, such as `openai`.
     fn name(&self) -> &'static str;
 }
 
 /// Why no (whole) answer came.
 #[derive(Debug, Error)]
 pub enum ProviderError {
-    #[error("the server rejected the API key (HTTP {status}): {message}")]
+    #[error("API key rejected (HTTP {status}): {message}")]
     Auth { status: u16, message: String },
-    #[error("endpoint not found (HTTP 404 from {url}): {message}")]
+    #[error("endpoint or model not found (HTTP 404 from {url}): {message}")]
     NotFound { url: String, message: String },
-    #[error("the server rejected the request (HTTP {status}): {message}")]
+    #[error("request rejected (HTTP {status}): {message}")]
     BadRequest { status: u16, message: String },
-    #[error("the request exceeds the context window: {message}")]
+    #[error("the request does not fit the model's context window: {message}")]
     ContextFull { message: String },
-    #[error("the server's rate limit was reached (HTTP {status}): {message}")]
+    #[error("rate limit reached (HTTP {status}): {message}")]
     RateLimited { status: u16, message: String, retry_after: Option<Duration> },
     #[error("server error (HTTP {status}): {message}")]
     Server { status: u16, message: String, retry_after: Option<Duration> },
@@ -45,13 +44,13 @@ pub enum ProviderError {
     Connect { url: String, message: String },
     #[error("the TLS connection to {url} failed: {message}")]
     Tls { url: String, message: String },
-    #[error("the connection was lost during the reply: {message}")]
+    #[error("the answer is incomplete: {message}")]
     Broken { message: String },
     #[error("no data from the server for {seconds} s")]
     Stalled { seconds: u64 },
     #[error("the reply was not finished within {seconds} s")]
     TooLong { seconds: u64 },
-    #[error("runaway reply: {message}")]
+    #[error("runaway response: {message}")]
     TooLarge { message: String },
     #[error("invalid server response: {message}")]
     Protocol { message: String },
@@ -67,7 +66,7 @@ pub enum Retry {
     Never,
     /// After the usual backoff.
     Backoff,
-    /// Not before the server's own wish.
+    /// Not before the time that the server asks for.
     After(Duration),
 }
 
@@ -93,58 +92,56 @@ impl ProviderError {
     }
 
     /// The window in tokens that a server names when it says that the request does not fit.
-    pub fn told_window(&self) -> Option<u64> {
+    pub fn context_limit(&self) -> Option<u64> {
         match self {
-            Self::ContextFull { message } => context_limit_hint::window(message),
+            Self::ContextFull { message } => context_limit::in_message(message),
             _ => None,
         }
     }
 
-    /// What the user can do about it. `kept` says that the message stands in the session, so that it can go on from there.
+    /// What the user can do about it. `kept` says that the message is in the session, so that it can continue from there.
     pub fn hint(&self, kept: bool) -> String {
-        let again = if kept {
-            "send \"continue\" to retry; nothing was lost"
-        } else {
-            "send the message again; nothing was lost"
-        };
-        let hint: Cow<'static, str> = match self {
+        let again = if kept { "say \"continue\" to go on" } else { "send the message again" };
+        match self {
             Self::Auth { .. } => {
-                "check the API key (OPENAI_API_KEY, ANTHROPIC_API_KEY or MYCODE_API_KEY) and that it belongs to this server".into()
+                "check the key (OPENAI_API_KEY, ANTHROPIC_API_KEY or MYCODE_API_KEY) and that it belongs to this server"
             }
             Self::NotFound { .. } => {
-                "check --base-url (most servers want it to end in /v1) and that the model name exists there".into()
+                "check --base-url (most servers want it to end in /v1) and that the model name exists there"
             }
             Self::BadRequest { status: 402 | 429, .. } => {
-                "add credit or raise the limit where the key comes from, or use another model".into()
+                "add credit or raise the limit with the key's provider, or use another model"
             }
-            Self::BadRequest { .. } => {
-                "see the server's message above; check --model".into()
-            }
+            Self::BadRequest { .. } => "the server's message says what it did not accept; check --model",
             Self::ContextFull { .. } => {
-                "set context_window to the model's real size in config.toml, or run /compact and try again".into()
+                "set context_window to the model's real size in config.toml, or run /compact and try again"
             }
-            Self::RateLimited { .. } => format!("wait a moment or use another model, then {again}").into(),
-            Self::Server { .. } => format!("the problem is on the server's side; later, {again}").into(),
+            Self::RateLimited { .. } => {
+                return format!("nothing was lost. Wait a little or use another model, then {again}");
+            }
+            Self::Server { .. } => return format!("nothing was lost. Try again later: {again}"),
             Self::Connect { .. } => {
-                "check --base-url, that the server is running, and the proxy variables (HTTPS_PROXY, NO_PROXY)".into()
+                "check --base-url, that the server runs, and the proxy variables (HTTPS_PROXY, NO_PROXY)"
             }
             Self::Tls { .. } => {
-                "check the address and the system clock; for a private certificate authority set SSL_CERT_FILE".into()
+                "check the address and the clock; a private certificate authority goes into SSL_CERT_FILE"
             }
-            Self::Broken { .. } => again.into(),
+            Self::Broken { .. } => return format!("nothing was lost: {again}"),
             Self::Stalled { .. } => {
-                format!("{again}; for slow local models raise idle_timeout_s in config.toml").into()
+                return format!(
+                    "nothing was lost: {again}. For slow local models raise idle_timeout_s in config.toml"
+                );
             }
             Self::TooLong { .. } => {
-                "ask for less at once, or raise answer_timeout_s in config.toml".into()
+                "ask for less at once, or raise answer_timeout_s in config.toml if the model needs so long"
             }
             Self::TooLarge { .. } => {
-                "ask for less at once; if it happens often, set max_output_tokens or try another model".into()
+                "ask for less at once; if it happens often, set max_output_tokens or try another model"
             }
-            Self::Protocol { .. } => "check that --base-url and --provider name the same kind of server".into(),
-            Self::Script { .. } => "check the script file: one JSON object per line".into(),
-            Self::Setup { .. } => "run `mycode doctor`, or see `mycode --help` for the model settings".into(),
-        };
-        hint.into_owned()
+            Self::Protocol { .. } => "check that --base-url and --provider name the same kind of server",
+            Self::Script { .. } => "check the script file: one JSON object a line",
+            Self::Setup { .. } => "run `mycode doctor`, or see `mycode --help` for the model settings",
+        }
+        .to_owned()
     }
 }

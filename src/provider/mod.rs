@@ -5,6 +5,7 @@ pub mod anthropic;
 pub mod api;
 pub mod call_ids;
 pub mod chat;
+pub mod context_limit;
 pub mod probe;
 pub mod registry;
 pub mod scripted;

@@ -18,7 +18,7 @@ const ANSWER_BYTES: usize = 8 * 1024 * 1024;
 /// What Ollama gives a model that it has not loaded and that names no `num_ctx`.
 const OLLAMA_DEFAULT_TOKENS: u64 = 4_096;
 
-/// The usual places of local servers, most wanted first.
+/// The default addresses of local servers, most common first.
 pub const LOCAL_SERVERS: [(&str, &str); 3] = [
     ("Ollama", "http://127.0.0.1:11434/v1"),
     ("LM Studio", "http://127.0.0.1:1234/v1"),
@@ -51,8 +51,8 @@ pub async fn find_local() -> Option<LocalServer> {
 /// The first of `places` (name, base address) that answers with a list of models; all are asked at once.
 pub async fn find_among(places: &[(&str, &str)]) -> Option<LocalServer> {
     let asked = places.iter().map(|&(name, base_url)| async move {
-        let asker = Asker::new(base_url, LOCAL_TIMEOUT)?;
-        let models = model_names(&asker.get("models").await?);
+        let client = ProbeClient::new(base_url, LOCAL_TIMEOUT)?;
+        let models = model_names(&client.get("models").await?);
         (!models.is_empty()).then(|| LocalServer {
             name: name.to_owned(),
             base_url: base_url.to_owned(),
@@ -72,17 +72,17 @@ pub fn is_usual_local(base_url: &str) -> bool {
 /// The window of `settings.model`, where the server tells it. Servers without TLS are taken for local ones and asked in
 /// their own ways too (llama.cpp, LM Studio, Ollama).
 pub async fn context_window(settings: &ProviderSettings) -> Option<ServerWindow> {
-    let mut asker = Asker::new(&settings.base_url, QUESTION_TIMEOUT)?;
-    asker.bearer = settings.api_key.as_ref().map(|key| key.expose().to_owned());
+    let mut client = ProbeClient::new(&settings.base_url, QUESTION_TIMEOUT)?;
+    client.bearer = settings.api_key.as_ref().map(|key| key.expose().to_owned());
     let model = &*settings.model;
     let plain = |tokens| ServerWindow { tokens, advice: None };
-    if asker.base.scheme() != "http" {
-        return listed_window(&asker.get("models").await?, model).map(plain);
+    if client.base.scheme() != "http" {
+        return listed_window(&client.get("models").await?, model).map(plain);
     }
     // What is in force now comes before what the model could do.
     let ((props, studio), (list, ollama)) = join(
-        join(asker.get("/props"), asker.get("/api/v0/models")),
-        join(asker.get("models"), ollama_window(&asker, model)),
+        join(client.get("/props"), client.get("/api/v0/models")),
+        join(client.get("models"), ollama_window(&client, model)),
     )
     .await;
     props
@@ -94,9 +94,9 @@ pub async fn context_window(settings: &ProviderSettings) -> Option<ServerWindow>
         .filter(|window| window.tokens > 0)
 }
 
-async fn ollama_window(asker: &Asker, model: &str) -> Option<ServerWindow> {
+async fn ollama_window(client: &ProbeClient, model: &str) -> Option<ServerWindow> {
     let body = json!({"model": model});
-    let (running, shown) = join(asker.get("/api/ps"), asker.post("/api/show", &body)).await;
+    let (running, shown) = join(client.get("/api/ps"), client.post("/api/show", &body)).await;
     let shown = shown?;
     let trained = shown["model_info"]
         .as_object()?
@@ -115,7 +115,7 @@ async fn ollama_window(asker: &Asker, model: &str) -> Option<ServerWindow> {
     let tokens = loaded.or_else(configured).unwrap_or(OLLAMA_DEFAULT_TOKENS).min(trained);
     let advice = (tokens < trained).then(|| {
         format!(
-            "Ollama gives {model} {tokens} of its {trained} tokens and silently drops what is beyond; start it with \
+            "Ollama runs {model} with {tokens} of its {trained} tokens and silently drops the rest; start it with \
              OLLAMA_CONTEXT_LENGTH={} for more",
             trained.min(32_768)
         )
@@ -123,9 +123,9 @@ async fn ollama_window(asker: &Asker, model: &str) -> Option<ServerWindow> {
     Some(ServerWindow { tokens, advice })
 }
 
-/// The window in a model list: vLLM, OpenRouter, Groq, Mistral, LM Studio and llama.cpp each have a word for it.
+/// The window in a model list: vLLM, OpenRouter, Groq, Mistral, LM Studio and llama.cpp each name it differently.
 fn listed_window(list: &Value, model: &str) -> Option<u64> {
-    const WORDS: [&str; 6] = [
+    const KEYS: [&str; 6] = [
         "loaded_context_length",
         "max_model_len",
         "context_length",
@@ -139,7 +139,7 @@ fn listed_window(list: &Value, model: &str) -> Option<u64> {
         .iter()
         .find(|entry| entry["id"] == model)
         .or_else(|| models.first().filter(|_| models.len() == 1))?;
-    WORDS.iter().find_map(|word| entry[word].as_u64()).filter(|&tokens| tokens > 0)
+    KEYS.iter().find_map(|key| entry[key].as_u64()).filter(|&tokens| tokens > 0)
 }
 
 fn model_names(list: &Value) -> Vec<String> {
@@ -147,14 +147,14 @@ fn model_names(list: &Value) -> Vec<String> {
     models.into_iter().flatten().filter_map(|entry| entry["id"].as_str().map(str::to_owned)).collect()
 }
 
-struct Asker {
+struct ProbeClient {
     client: Client,
     base: Url,
     bearer: Option<String>,
     timeout: Duration,
 }
 
-impl Asker {
+impl ProbeClient {
     fn new(base_url: &str, timeout: Duration) -> Option<Self> {
         let base = http::parse(&format!("{}/", base_url.trim_end_matches('/'))).ok()?;
         Some(Self { client: http::build_client(&base).ok()?, base, bearer: None, timeout })

@@ -42,13 +42,13 @@ use crate::provider::wire::retry::{RetryPolicy, with_retries};
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-struct Line {
+struct ScriptLine {
     text: String,
     reasoning: String,
     calls: Vec<Call>,
     usage: Option<Usage>,
     finish: Option<FinishReason>,
-    error: Option<Failure>,
+    error: Option<ScriptError>,
     delay_ms: u64,
     chunks: Option<usize>,
 }
@@ -65,7 +65,7 @@ struct Call {
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Failure {
+struct ScriptError {
     kind: String,
     #[serde(default)]
     message: String,
@@ -73,10 +73,10 @@ struct Failure {
 
 /// The provider that plays a script.
 pub struct Scripted {
-    lines: Arc<Mutex<VecDeque<Line>>>,
+    lines: Arc<Mutex<VecDeque<ScriptLine>>>,
     total: usize,
-    pace: RetryPolicy,
-    /// Said to whoever asks on after the end; without it that is an error.
+    retry: RetryPolicy,
+    /// The answer to every request after the end; without it such a request is an error.
     closing: Option<Arc<str>>,
 }
 
@@ -87,14 +87,12 @@ impl Scripted {
     /// `Script` when there is none, it cannot be read, or a line is wrong.
     pub fn new(settings: &ProviderSettings) -> Result<Self, ProviderError> {
         let fault = |message| ProviderError::Script { message };
-        let path = settings
-            .script
-            .as_ref()
-            .ok_or_else(|| fault("no script is named; add --script FILE".to_owned()))?;
+        let path =
+            settings.script.as_ref().ok_or_else(|| fault("no script given; add --script FILE".to_owned()))?;
         let script = std::fs::read_to_string(path)
             .map_err(|error| fault(format!("{} cannot be read: {error}", path.display())))?;
         let mut scripted = Self::from_text(&script)?;
-        scripted.pace.max_tries = settings.max_tries.max(1);
+        scripted.retry.max_tries = settings.max_tries.max(1);
         Ok(scripted)
     }
 
@@ -109,17 +107,17 @@ impl Scripted {
             if line.is_empty() || line.starts_with('#') {
                 continue;
             }
-            let parsed: Line = serde_json::from_str(line)
+            let parsed: ScriptLine = serde_json::from_str(line)
                 .map_err(|error| ProviderError::Script { message: format!("line {number}: {error}") })?;
             if let Some(failure) = &parsed.error {
                 failure.to_error().map_err(|kind| ProviderError::Script {
-                    message: format!("line {number}: '{kind}' is no kind of error"),
+                    message: format!("line {number}: '{kind}' is not a kind of error"),
                 })?;
             }
             lines.push_back(parsed);
         }
-        let pace = RetryPolicy { first_wait: Duration::from_millis(5), ..RetryPolicy::new(60, 4) };
-        Ok(Self { total: lines.len(), lines: Arc::new(Mutex::new(lines)), pace, closing: None })
+        let retry = RetryPolicy { first_wait: Duration::from_millis(5), ..RetryPolicy::new(60, 4) };
+        Ok(Self { total: lines.len(), lines: Arc::new(Mutex::new(lines)), retry, closing: None })
     }
 
     /// Answers with `text` whatever is asked after the script's end.
@@ -138,9 +136,9 @@ impl Provider for Scripted {
     fn stream(&self, request: &Request) -> ReplyStream {
         let (lines, total, ids) = (Arc::clone(&self.lines), self.total, CallIds::of(request));
         let closing = self.closing.clone();
-        with_retries(self.pace.clone(), move || {
+        with_retries(self.retry.clone(), move || {
             let line = lines.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
-            let line = line.or_else(|| closing.as_ref().map(|text| Line::saying(text)));
+            let line = line.or_else(|| closing.as_ref().map(|text| ScriptLine::text(text)));
             play(line, total, ids.clone())
         })
     }
@@ -154,16 +152,16 @@ impl Provider for Scripted {
     }
 }
 
-impl Line {
-    fn saying(text: &str) -> Self {
+impl ScriptLine {
+    fn text(text: &str) -> Self {
         Self { text: text.to_owned(), ..Self::default() }
     }
 }
 
-fn play(line: Option<Line>, total: usize, mut ids: CallIds) -> ReplyStream {
+fn play(line: Option<ScriptLine>, total: usize, mut ids: CallIds) -> ReplyStream {
     Box::pin(try_stream! {
         let line = line.ok_or_else(|| ProviderError::Script {
-            message: format!("it holds {} and the agent asked for one more", text::plural(total, "answer")),
+            message: format!("it has {}, and the agent asked for one more", text::plural(total, "answer")),
         })?;
         let delay = Duration::from_millis(line.delay_ms);
         let chunks = line.chunks.unwrap_or(1);
@@ -223,7 +221,7 @@ fn pieces(text: &str, count: usize) -> impl Iterator<Item = &str> {
     })
 }
 
-impl Failure {
+impl ScriptError {
     /// The error that is meant; the kind itself when there is no such.
     fn to_error(&self) -> Result<ProviderError, String> {
         let message = self.message.clone();

@@ -1,4 +1,6 @@
-//! Secrets in text: found, and replaced by placeholders before a provider, the log or the screen sees them.
+//! Redaction: secrets are found (`patterns`, `value`, `detector`) and replaced by placeholders (`redactor`).
 
 pub mod detector;
+pub mod patterns;
 pub mod redactor;
+pub mod value;

@@ -1,22 +1,22 @@
 //! Where build tools keep what they can make again. A confined command sees these folders as they are and can write
 //! to them, but what it writes goes to the session's private folder: builds work, and nothing reaches the next
-//! person's build.
+//! build of anybody else.
 
 use std::path::{Path, PathBuf};
 
 /// A tool's cache.
-struct Cache {
+struct BuildCache {
     /// In the home folder.
     folder: &'static str,
     /// The variable that moves it, and that is set where the folder does not exist.
     variable: Option<&'static str>,
 }
 
-const fn cache(folder: &'static str, variable: Option<&'static str>) -> Cache {
-    Cache { folder, variable }
+const fn cache(folder: &'static str, variable: Option<&'static str>) -> BuildCache {
+    BuildCache { folder, variable }
 }
 
-const CACHES: &[Cache] = &[
+const CACHES: &[BuildCache] = &[
     cache(".cache", Some("XDG_CACHE_HOME")),
     cache(".cargo", Some("CARGO_HOME")),
     cache(".npm", Some("npm_config_cache")),
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn existing_caches_are_layered_and_missing_ones_sent_away() {
+    fn existing_and_missing_caches() {
         let dir = tempfile::tempdir().unwrap();
         let home = dir.path().canonicalize().unwrap();
         std::fs::create_dir_all(home.join(".cache/go-build")).unwrap();

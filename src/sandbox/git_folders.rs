@@ -1,5 +1,6 @@
 //! Which git folders belong to a workspace, so that local commits work, also where the workspace is a subfolder, a
-//! worktree or a submodule. A folder outside is believed only when it points back: a checkout could name another's.
+//! worktree or a submodule. A folder outside counts only when it points back: a checkout could name
+//! any repository.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -166,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_worktree_is_believed_when_it_points_back() {
+    fn worktrees_must_point_back() {
         let (_dir, root) = folder();
         let (main, tree) = (root.join("main"), root.join("tree"));
         let own = main.join(".git/worktrees/tree");
@@ -181,14 +182,14 @@ mod tests {
         for name in ["config", "hooks", "worktrees/tree/commondir", "worktrees/tree/config.worktree"] {
             assert!(found.protected.contains(&main.join(".git").join(name)), "{name}");
         }
-        // A checkout that names somebody else's folder gets nothing.
+        // A checkout that names another repository gets nothing.
         fs::create_dir(root.join("evil")).unwrap();
         fs::write(root.join("evil/.git"), format!("gitdir: {}\n", main.join(".git").display())).unwrap();
         assert!(find(&root.join("evil")).outside.is_empty());
     }
 
     #[test]
-    fn a_subfolder_commits_to_the_repository_around_it() {
+    fn subfolder_of_a_repository() {
         let (_dir, root) = folder();
         fs::create_dir_all(root.join("repo/.git")).unwrap();
         fs::create_dir_all(root.join("repo/packages/one")).unwrap();
@@ -199,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn what_git_init_writes_is_plain() {
+    fn plain_config() {
         assert!(is_plain_config(
             "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n"
         ));

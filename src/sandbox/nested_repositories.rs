@@ -11,36 +11,32 @@ use crate::base::file;
 
 /// Folders that are opened in the search, nearest to the workspace first.
 const MAX_FOLDERS: usize = 2_000;
-/// Repositories that are held; each costs some mounts for every command.
+/// Repositories that are protected; each costs some mounts for every command.
 const MAX_FOUND: usize = 64;
 /// A list of submodules, or a pointer, is not larger than this, in bytes.
 const MAX_BYTES: u64 = 256 * 1024;
 /// Folders of things that are installed or built.
-const PASSED: &[&str] =
+const SKIPPED: &[&str] =
     &[".git", "node_modules", "target", "__pycache__", ".venv", "venv", ".tox", ".gradle"];
 
 /// The repositories that were there when a session began. What its commands make themselves they may also change and
-/// remove; these stay held wherever they are moved.
+/// remove; these stay protected wherever they are moved.
 #[derive(Debug)]
-pub struct Known(Vec<(PathBuf, u64)>);
+pub struct NestedRepositories(Vec<(PathBuf, u64)>);
 
-impl Known {
+impl NestedRepositories {
     /// Looks for those below `workspace` (canonical).
-    pub fn look(workspace: &Path) -> Self {
-        let numbered = find(workspace).into_iter().filter_map(|git| {
-            let number = number(&git)?;
-            Some((git, number))
-        });
-        Self(numbered.collect())
+    pub fn find(workspace: &Path) -> Self {
+        Self(search(workspace).into_iter().filter_map(|git| Some((git.clone(), number(&git)?))).collect())
     }
 
     /// Where they are now. Searches again only when one is not where it was.
-    pub fn now(&mut self, workspace: &Path) -> Vec<PathBuf> {
+    pub fn locate(&mut self, workspace: &Path) -> Vec<PathBuf> {
         let moved = |(git, known): &(PathBuf, u64)| number(git) != Some(*known);
         if self.0.iter().any(moved) {
             let numbers: BTreeSet<u64> = self.0.iter().map(|(_, number)| *number).collect();
             self.0 =
-                Self::look(workspace).0.into_iter().filter(|(_, number)| numbers.contains(number)).collect();
+                Self::find(workspace).0.into_iter().filter(|(_, number)| numbers.contains(number)).collect();
         }
         self.0.iter().map(|(git, _)| git.clone()).collect()
     }
@@ -52,8 +48,8 @@ fn number(path: &Path) -> Option<u64> {
 }
 
 /// The `.git` folders and files below `workspace` (canonical), but not its own.
-fn find(workspace: &Path) -> Vec<PathBuf> {
-    let mut found: BTreeSet<PathBuf> = named(workspace).into_iter().collect();
+fn search(workspace: &Path) -> Vec<PathBuf> {
+    let mut found: BTreeSet<PathBuf> = listed(workspace).into_iter().collect();
     let mut waiting = VecDeque::from([workspace.to_owned()]);
     let mut left = MAX_FOLDERS;
     while let Some(folder) = waiting.pop_front() {
@@ -66,7 +62,7 @@ fn find(workspace: &Path) -> Vec<PathBuf> {
             let name = entry.file_name();
             if name == ".git" && !kind.is_symlink() && folder != workspace {
                 found.insert(entry.path());
-            } else if kind.is_dir() && !PASSED.iter().any(|passed| name == *passed) {
+            } else if kind.is_dir() && !SKIPPED.iter().any(|skipped| name == *skipped) {
                 waiting.push_back(entry.path());
             }
         }
@@ -75,7 +71,7 @@ fn find(workspace: &Path) -> Vec<PathBuf> {
 }
 
 /// What git's own lists name, however deep it lies.
-fn named(workspace: &Path) -> Vec<PathBuf> {
+fn listed(workspace: &Path) -> Vec<PathBuf> {
     let modules = file::small_text(&workspace.join(".gitmodules"), MAX_BYTES).unwrap_or_default();
     let modules = modules.lines().filter_map(|line| {
         let (key, value) = line.split_once('=')?;
@@ -100,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn repositories_submodules_and_worktrees_are_found() {
+    fn nested_repositories_are_found() {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().canonicalize().unwrap();
         for folder in [".git/worktrees/w", "a/b/c/.git", "node_modules/x/.git", "lib", "node_modules/deep"] {
@@ -115,12 +111,12 @@ mod tests {
         .unwrap();
         std::os::unix::fs::symlink("/etc", root.join("out")).unwrap();
         let expected = ["a/b/c/.git", "lib/.git", "node_modules/deep/.git"].map(|name| root.join(name));
-        assert_eq!(find(&root), expected);
-        let mut known = Known::look(&root);
+        assert_eq!(search(&root), expected);
+        let mut known = NestedRepositories::find(&root);
         fs::rename(root.join("a"), root.join("moved")).unwrap();
         fs::create_dir_all(root.join("own/.git")).unwrap();
         assert_eq!(
-            known.now(&root),
+            known.locate(&root),
             ["lib/.git", "moved/b/c/.git", "node_modules/deep/.git"].map(|n| root.join(n))
         );
     }

@@ -1,17 +1,19 @@
 //! Which layers this machine can hold, found out by trying each in the helper, once per process and only when
 //! something asks.
 
+use std::path::Path;
 use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
 
 use super::launch;
+use super::macos::seatbelt;
 use super::spec::Layers;
 
 /// The argument that makes the helper try instead of confining.
 pub const PROBE: &str = "--probe";
 
-/// One layer, for people.
+/// One layer, for users.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SandboxLayer {
     /// Such as `namespaces`.
@@ -51,43 +53,38 @@ impl SandboxStatus {
         (!self.files)
             .then(|| format!("commands can't be confined on this machine; missing: {}", why.join("; ")))
     }
-
-    fn unknown(why: &str) -> Self {
-        let row = SandboxLayer { name: "sandbox".to_owned(), available: false, detail: why.to_owned() };
-        Self { rows: vec![row], ..Self::default() }
-    }
 }
 
-/// What this machine holds. The first call tries it, in some milliseconds.
-pub fn held() -> &'static SandboxStatus {
-    static HELD: OnceLock<SandboxStatus> = OnceLock::new();
-    HELD.get_or_init(|| match ask_helper() {
-        Ok(held) => held,
-        Err(why) => SandboxStatus::unknown(&why),
+/// What this machine can do. The first call tries it, in some milliseconds.
+pub fn status() -> &'static SandboxStatus {
+    static STATUS: OnceLock<SandboxStatus> = OnceLock::new();
+    STATUS.get_or_init(|| match () {
+        () if cfg!(target_os = "linux") => {
+            ask_helper().unwrap_or_else(|why| of_system("sandbox", false, why))
+        }
+        () if cfg!(target_os = "macos") && Path::new(seatbelt::PROGRAM).exists() => {
+            of_system("seatbelt", true, seatbelt::PROGRAM.to_owned())
+        }
+        () if cfg!(target_os = "macos") => {
+            of_system("seatbelt", false, format!("{} is missing", seatbelt::PROGRAM))
+        }
+        () => of_system("sandbox", false, "not supported on this system".to_owned()),
     })
 }
 
+/// One layer that does all or nothing.
+fn of_system(name: &str, available: bool, detail: String) -> SandboxStatus {
+    let row = SandboxLayer { name: name.to_owned(), available, detail };
+    SandboxStatus { files: available, network: available, layers: Layers::default(), rows: vec![row] }
+}
+
 fn ask_helper() -> Result<SandboxStatus, String> {
-    if cfg!(target_os = "macos") {
-        let there = std::path::Path::new("/usr/bin/sandbox-exec").exists();
-        let detail = if there { "sandbox-exec" } else { "/usr/bin/sandbox-exec is not there" };
-        let row = SandboxLayer { name: "seatbelt".to_owned(), available: there, detail: detail.to_owned() };
-        return Ok(SandboxStatus {
-            files: there,
-            network: there,
-            layers: Layers::default(),
-            rows: vec![row],
-        });
-    }
-    if !cfg!(target_os = "linux") {
-        return Err("there is no sandbox for this system".to_owned());
-    }
-    let helper = launch::helper().ok_or("the program cannot find itself to start the helper")?;
-    let output = std::process::Command::new(helper)
-        .args([launch::HELPER_NAME, PROBE])
-        .stdin(std::process::Stdio::null())
-        .output()
+    let output = launch::helper()
+        .and_then(|helper| {
+            let mut command = std::process::Command::new(helper);
+            command.args([launch::HELPER_NAME, PROBE]).stdin(std::process::Stdio::null()).output()
+        })
         .map_err(|error| format!("the helper could not be started: {error}"))?;
     serde_json::from_slice(&output.stdout)
-        .map_err(|_| format!("the helper said nothing: {}", String::from_utf8_lossy(&output.stderr).trim()))
+        .map_err(|_| format!("the helper gave no answer: {}", String::from_utf8_lossy(&output.stderr).trim()))
 }

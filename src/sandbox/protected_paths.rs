@@ -1,5 +1,5 @@
-//! What in a workspace steers other programs: the one list by which commands and edits are judged and which the sandbox
-//! holds, of configuration that a command may read and never change, whether it exists or not. Data only.
+//! Protected paths: configuration in a workspace that makes other programs do things. A command may read it and never change
+//! it, whether it exists or not. The policy judges commands and edits by this list, and the sandbox protects it.
 
 use std::path::{Path, PathBuf};
 
@@ -55,7 +55,7 @@ const IN_WORKSPACE: &[&str] = &[
     ".githooks",
     "lefthook.yml",
     ".pre-commit-config.yaml",
-    // Debuggers and search, started by people and tools.
+    // Debuggers and search, started by users and tools.
     ".gdbinit",
     ".lldbinit",
     ".ripgreprc",
@@ -130,14 +130,14 @@ pub fn is_rules_file(name: &std::ffi::OsStr) -> bool {
     RULES.contains(&name.to_string_lossy().to_lowercase().as_str())
 }
 
-/// Whether changing a path, relative to the workspace, steers other programs.
+/// Whether a path, relative to the workspace, is protected.
 pub fn steers(inside: &Path) -> bool {
     let first = inside.components().next();
     // Also that of a repository, a worktree or a submodule in a folder below.
     let mut parts = inside.components();
     if parts.by_ref().any(|name| name.as_os_str() == ".git") {
         let rest = parts.as_path();
-        // `.git` itself may be replaced as a whole; submodules' folders hold what theirs steers.
+        // `.git` itself may be replaced as a whole; submodules have protected paths of their own in it.
         return rest.as_os_str().is_empty()
             || rest.starts_with("modules")
             || IN_GIT.iter().any(|name| rest.starts_with(name));

@@ -1,5 +1,5 @@
-//! Where people and programs keep secrets, relative to a home folder or absolute: the one list by which commands are
-//! judged and which the sandbox hides, and the search for what of it exists here. Reads names, never contents.
+//! Where users and programs keep secrets, relative to a home folder or absolute. The policy judges commands by this list, and
+//! the sandbox hides what of it exists. Reads names, never contents.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -268,7 +268,7 @@ const JUDGED_ONLY_IN_HOME: &[&str] = &[".m2/settings.xml"];
 /// Parts of `/proc/PID` that show another program's memory or variables.
 const PROC: &[&str] = &["environ", "mem", "maps", "root", "cwd", "fd", "task", "auxv", "map_files"];
 
-/// Text in code that can only mean such a place.
+/// Text in code that can only mean such a path.
 const MARKS: &[&str] = &[
     "/.ssh/",
     ".ssh/id_",
@@ -331,7 +331,7 @@ pub fn homes(own: Option<&Path>) -> Vec<PathBuf> {
     homes.into_iter().collect()
 }
 
-/// Every place of a secret, whether it exists or not.
+/// Every path of a secret, whether it exists or not.
 fn all(homes: &[PathBuf], variable: impl Fn(&str) -> Option<PathBuf>) -> impl Iterator<Item = PathBuf> {
     let in_homes = homes.iter().flat_map(|home| IN_HOME.iter().map(|name| home.join(name)));
     let absolute = ABSOLUTE.iter().map(PathBuf::from);
@@ -347,7 +347,7 @@ fn all(homes: &[PathBuf], variable: impl Fn(&str) -> Option<PathBuf>) -> impl It
     in_homes.chain(absolute).chain(host_keys).chain(named)
 }
 
-/// Every secret of this machine that exists, links followed: what hides the real place hides the link as well.
+/// Every secret of this machine that exists, links followed: what hides the real path hides the link as well.
 pub fn existing(homes: &[PathBuf], variable: impl Fn(&str) -> Option<PathBuf>) -> BTreeSet<PathBuf> {
     all(homes, variable)
         // Most are not there, and one look tells.
@@ -358,7 +358,7 @@ pub fn existing(homes: &[PathBuf], variable: impl Fn(&str) -> Option<PathBuf>) -
         .collect()
 }
 
-/// The secret places by which a command is judged, for a user whose home is `home`. `own` are the program's folders.
+/// The secret paths by which a command is judged, for a user whose home is `home`. `own` are the program's folders.
 pub fn places(home: Option<&Path>, own: &[&Path]) -> Vec<PathBuf> {
     let mut homes = homes(home);
     homes.extend(home.map(Path::to_owned));
@@ -394,7 +394,7 @@ pub fn is_disk(path: &Path) -> bool {
     path.starts_with("/dev") && std::fs::metadata(path).is_ok_and(|meta| meta.file_type().is_block_device())
 }
 
-/// Whether code names a secret place.
+/// Whether code names a secret path.
 pub fn named_in(code: &str) -> Option<&'static str> {
     MARKS.iter().copied().find(|mark| code.contains(mark))
 }
@@ -405,7 +405,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn links_and_variables_lead_to_the_real_place() {
+    fn links_and_variables_are_resolved() {
         let dir = tempfile::tempdir().unwrap();
         let home = dir.path().canonicalize().unwrap().join("home");
         let keys = home.join("elsewhere/keys");

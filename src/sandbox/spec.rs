@@ -1,10 +1,10 @@
-//! What the child's side is told: plain data that travels from the agent to the helper process as JSON. Decides nothing.
+//! The specification of a sandbox: plain data that travels from the agent to the helper process as JSON.
 
-use std::ffi::OsString;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
+
+use crate::base::path_text;
 
 /// How a command runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub enum Confinement {
 pub enum SandboxLevel {
     /// Nothing but its private folder for temporary files.
     ReadOnly,
-    /// The workspace as well, without the parts of it that steer other programs.
+    /// The workspace as well, without its protected paths.
     Workspace,
 }
 
@@ -42,7 +42,7 @@ pub struct Layers {
     pub seccomp: bool,
 }
 
-/// Everything the helper needs to know.
+/// Everything that the helper needs to know: what the command may see, change and reach.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SandboxSpec {
     pub level: SandboxLevel,
@@ -50,48 +50,48 @@ pub struct SandboxSpec {
     pub layers: Layers,
     pub cwd: RawPath,
     pub workspace: RawPath,
-    /// The session's own folder: `tmp` and `cache` in it are what the command sees as `/tmp` and writes as caches.
+    /// The session's own folder: `tmp` in it is what the command sees as `/tmp`, `cache` takes what it writes to caches.
     pub private: RawPath,
     /// Folders that stay writable: the workspace and the git folders that belong to it. Empty in read-only.
     pub writable: Vec<RawPath>,
     /// Folders that are seen empty: secrets, and where the system keeps its sockets.
-    pub blank: Vec<RawPath>,
-    /// Folders in place of which the private folder for temporary files is seen.
-    pub scratch: Vec<RawPath>,
+    pub hidden_folders: Vec<RawPath>,
     /// Files that are seen empty.
-    pub blank_files: Vec<RawPath>,
-    /// Folders and files that are seen although they lie in an emptied folder.
-    pub kept: Vec<RawPath>,
-    /// Folders that look writable, while what is written goes to `private`.
+    pub hidden_files: Vec<RawPath>,
+    /// Folders and files that are seen although they lie in a hidden folder.
+    pub visible: Vec<RawPath>,
+    /// Folders in place of which the private `tmp` is seen.
+    pub temporary: Vec<RawPath>,
+    /// Folders that look writable, while what is written goes to the private `cache`.
     pub caches: Vec<RawPath>,
     /// Paths in writable folders that must not change, whether they exist or not.
     pub protected: Vec<RawPath>,
     /// The `.git` of repositories, worktrees and submodules below the workspace.
     pub nested: Vec<RawPath>,
     /// Folders in which rules files, in any case, must not change.
-    pub rules_in: Vec<RawPath>,
+    pub rules_folders: Vec<RawPath>,
     /// Environment variables to set, or to remove where there is no value.
     pub environment: Vec<(String, Option<String>)>,
-    /// Root works in a folder of somebody else, and keeps the capability to do that.
-    pub foreign_files: bool,
-    /// Signals to the helper end it, as when a user presses Ctrl-C; else it leaves that to its lifeline.
-    pub direct: bool,
+    /// Root works in another user's folder, and keeps the capability to do that.
+    pub foreign_owner: bool,
+    /// A user's own call: signals to the helper end it, as Ctrl-C does. Else it ends by its lifeline.
+    pub foreground: bool,
 }
 
-/// What is wrapped around a command.
+/// How the helper runs a command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LaunchMode {
     Confined(Box<SandboxSpec>),
-    /// Not confined, but ended with everything it started when the agent is gone.
-    Kept,
-    /// The same, but what the command leaves running goes on until the agent is gone.
-    Lingering,
+    /// Not confined. What it leaves running ends with it.
+    EndWithCommand,
+    /// Not confined. What it leaves running ends with the agent.
+    EndWithAgent,
 }
 
-/// A path of any bytes, which JSON text could not hold: each byte travels as the character with its number.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct RawPath(pub PathBuf);
+/// A path of any bytes that travels as JSON.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct RawPath(#[serde(with = "path_text")] pub PathBuf);
 
 impl AsRef<Path> for RawPath {
     fn as_ref(&self) -> &Path {
@@ -110,34 +110,5 @@ impl std::ops::Deref for RawPath {
 impl<P: Into<PathBuf>> From<P> for RawPath {
     fn from(path: P) -> Self {
         Self(path.into())
-    }
-}
-
-impl Serialize for RawPath {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let text: String = self.0.as_os_str().as_bytes().iter().map(|&byte| char::from(byte)).collect();
-        serializer.serialize_str(&text)
-    }
-}
-
-impl<'de> Deserialize<'de> for RawPath {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        let bytes: Result<Vec<u8>, _> = text.chars().map(|c| u8::try_from(u32::from(c))).collect();
-        let bytes = bytes.map_err(serde::de::Error::custom)?;
-        Ok(Self(OsString::from_vec(bytes).into()))
-    }
-}
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn paths_of_any_bytes_travel() {
-        let path = RawPath(OsString::from_vec((1..=255).collect()).into());
-        let text = serde_json::to_string(&path).unwrap();
-        assert_eq!(serde_json::from_str::<RawPath>(&text).unwrap(), path);
     }
 }

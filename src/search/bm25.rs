@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rare_terms_and_strong_fields_win() {
+    fn rare_terms_and_strong_fields() {
         let mut corpus = Corpus::default();
         corpus.add(&[(3.0, "cache"), (1.0, "notes about the server and its cache")]);
         corpus.add(&[(3.0, "server"), (1.0, "the server restarts; clear the cache of the proxy")]);
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn text_without_spaces_is_found() {
+    fn text_without_spaces() {
         let mut corpus = Corpus::default();
         corpus.add(&[(1.0, "数据库连接超时")]);
         corpus.add(&[(1.0, "缓存设计")]);

@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranking_prefers_the_better_match() {
+    fn ranking() {
         let names: Vec<String> =
             ["src/config/load.rs", "README.md", "src/tool/read.rs"].map(str::to_owned).to_vec();
         assert_eq!(rank("tolread", &names, 2)[0], 2);
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_paths_find_the_real_one() {
+    fn nearest_paths() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(dir.path().join("src/app")).unwrap();
         for name in ["src/app/main.rs", "src/lib.rs", "README.md", "src/app/config_loader.py"] {

@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn the_answer_is_ordered_counted_and_bounded() {
+    fn ordered_counted_and_bounded() {
         let dir = tempfile::tempdir().unwrap();
         for n in 0..40 {
             std::fs::write(dir.path().join(format!("f{n:02}.txt")), "x\ny\nx\n").unwrap();
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn long_lines_show_the_part_around_the_match() {
+    fn long_lines_are_cut_around_the_match() {
         let line = format!("{}needle{}\r\n", "é".repeat(500), "b".repeat(500));
         let shown = elide_around(line.as_bytes(), 1000);
         assert!(shown.contains("éneedleb") && shown.chars().count() <= LINE_CHARS + 2);

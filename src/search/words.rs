@@ -1,231 +1,29 @@
 //! Text as terms that can be looked up: words, identifiers whole and in parts, paths whole and by segment, and pairs of
 //! characters where a script writes no spaces. Pure; knows no corpus and no ranking.
 
+use std::collections::{HashMap, HashSet};
+use std::sync::LazyLock;
+
 /// Terms longer than this are data (hashes, base64), not words.
 const MAX_TERM_BYTES: usize = 120;
 
 /// Words that say nothing of a subject: English glue and the verbs of every coding task.
-const STOP_WORDS: &[&str] = &[
-    "about",
-    "above",
-    "add",
-    "added",
-    "adding",
-    "after",
-    "again",
-    "all",
-    "also",
-    "always",
-    "and",
-    "another",
-    "any",
-    "anything",
-    "are",
-    "been",
-    "before",
-    "being",
-    "below",
-    "both",
-    "but",
-    "can",
-    "cannot",
-    "change",
-    "changed",
-    "code",
-    "correct",
-    "correctly",
-    "could",
-    "create",
-    "currently",
-    "did",
-    "different",
-    "does",
-    "doesn",
-    "doing",
-    "don",
-    "done",
-    "each",
-    "easy",
-    "ensure",
-    "etc",
-    "even",
-    "every",
-    "example",
-    "existing",
-    "expected",
-    "few",
-    "file",
-    "find",
-    "first",
-    "fix",
-    "fixed",
-    "following",
-    "for",
-    "found",
-    "from",
-    "get",
-    "gets",
-    "give",
-    "given",
-    "gives",
-    "going",
-    "good",
-    "had",
-    "has",
-    "have",
-    "having",
-    "help",
-    "here",
-    "how",
-    "however",
-    "implement",
-    "instead",
-    "into",
-    "isn",
-    "issue",
-    "its",
-    "just",
-    "keep",
-    "know",
-    "last",
-    "let",
-    "like",
-    "look",
-    "made",
-    "make",
-    "makes",
-    "making",
-    "many",
-    "may",
-    "might",
-    "more",
-    "most",
-    "much",
-    "must",
-    "need",
-    "needs",
-    "never",
-    "new",
-    "next",
-    "not",
-    "nothing",
-    "now",
-    "off",
-    "old",
-    "one",
-    "only",
-    "other",
-    "our",
-    "out",
-    "over",
-    "own",
-    "please",
-    "possible",
-    "problem",
-    "project",
-    "really",
-    "refactor",
-    "remove",
-    "run",
-    "running",
-    "same",
-    "see",
-    "seem",
-    "seems",
-    "should",
-    "show",
-    "simple",
-    "since",
-    "some",
-    "something",
-    "still",
-    "such",
-    "sure",
-    "take",
-    "task",
-    "than",
-    "thank",
-    "thanks",
-    "that",
-    "the",
-    "their",
-    "them",
-    "then",
-    "there",
-    "these",
-    "they",
-    "thing",
-    "things",
-    "think",
-    "this",
-    "those",
-    "through",
-    "too",
-    "tried",
-    "try",
-    "trying",
-    "two",
-    "under",
-    "update",
-    "use",
-    "used",
-    "user",
-    "uses",
-    "using",
-    "very",
-    "want",
-    "wants",
-    "was",
-    "way",
-    "well",
-    "were",
-    "what",
-    "when",
-    "where",
-    "whether",
-    "which",
-    "while",
-    "who",
-    "why",
-    "will",
-    "with",
-    "within",
-    "without",
-    "work",
-    "working",
-    "works",
-    "would",
-    "write",
-    "wrong",
-    "yes",
-    "yet",
-    "you",
-    "your",
-    "an",
-    "as",
-    "at",
-    "be",
-    "by",
-    "do",
-    "go",
-    "he",
-    "if",
-    "in",
-    "is",
-    "it",
-    "me",
-    "my",
-    "no",
-    "of",
-    "ok",
-    "on",
-    "or",
-    "so",
-    "to",
-    "up",
-    "us",
-    "we",
-];
+static STOP_WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+    "about above add added adding after again all also always and another any anything are been before being \
+     below both but can cannot change changed code correct correctly could create currently did different does \
+     doesn doing don done each easy ensure etc even every example existing expected few file find first fix fixed \
+     following for found from get gets give given gives going good had has have having help here how however \
+     implement instead into isn issue its just keep know last let like look made make makes making many may might \
+     more most much must need needs never new next not nothing now off old one only other our out over own please \
+     possible problem project really refactor remove run running same see seem seems should show simple since \
+     some something still such sure take task than thank thanks that the their them then there these they thing \
+     things think this those through too tried try trying two under update use used user uses using very want \
+     wants was way well were what when where whether which while who why will with within without work working \
+     works would write wrong yes yet you your an as at be by do go he if in is it me my no of ok on or so to up \
+     us we"
+        .split(' ')
+        .collect()
+});
 
 /// What a term was in its text; a whole identifier or path says more than one of its parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -304,30 +102,20 @@ impl Out<'_> {
 /// The terms of `text` that say something: no stop words, no single letters, each once with its strongest kind.
 pub fn telling(text: &str) -> Vec<Term> {
     let mut found: Vec<Term> = Vec::new();
-    let mut places = std::collections::HashMap::new();
+    let mut indices: HashMap<String, usize> = HashMap::new();
     for term in terms(text) {
-        let tiny =
-            term.text.len() < 2 || term.text.bytes().all(|b| b.is_ascii_digit()) && term.text.len() < 3;
-        if tiny || is_stop_word(&term.text) {
+        let is_number = term.text.bytes().all(|b| b.is_ascii_digit());
+        let shortest = if is_number { 3 } else { 2 };
+        if term.text.len() < shortest || STOP_WORDS.contains(&*term.text) {
             continue;
         }
-        match places.get(&term.text) {
-            None => {
-                places.insert(term.text.clone(), found.len());
-                found.push(term);
-            }
-            Some(&at) => {
-                let known: &mut Term = &mut found[at];
-                known.kind = known.kind.max(term.kind);
-            }
+        let index = *indices.entry(term.text.clone()).or_insert(found.len());
+        match found.get_mut(index) {
+            Some(known) => known.kind = known.kind.max(term.kind),
+            None => found.push(term),
         }
     }
     found
-}
-
-/// Whether the word says nothing of a subject.
-pub fn is_stop_word(word: &str) -> bool {
-    STOP_WORDS.contains(&word)
 }
 
 /// Scripts that are written without spaces between words.
@@ -397,7 +185,7 @@ fn singular(word: &mut String) {
 }
 
 /// `HTTPServer_v2` as `HTTP`, `Server`, `v2`.
-pub fn identifier_parts(identifier: &str) -> Vec<&str> {
+fn identifier_parts(identifier: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     for piece in identifier.split('_').filter(|piece| !piece.is_empty()) {
         let chars: Vec<(usize, char)> = piece.char_indices().collect();
@@ -428,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn identifiers_come_whole_and_in_parts() {
+    fn identifiers_and_parts() {
         assert_eq!(words("call readFile twice"), ["call", "readfile", "read", "file", "twice"]);
         assert_eq!(words("HTTPServer_v2"), ["httpserver_v2", "http", "server", "v2"]);
         assert_eq!(
@@ -450,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn glue_is_left_out() {
+    fn stop_words_are_left_out() {
         let telling: Vec<String> =
             telling("please fix the login of the login_page").into_iter().map(|term| term.text).collect();
         assert_eq!(telling, ["login", "login_page", "page"]);
@@ -459,7 +247,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
         #[test]
-        fn any_text_is_taken(text in "\\PC{0,80}") {
+        fn any_text(text in "\\PC{0,80}") {
             for term in terms(&text) {
                 prop_assert!(!term.text.is_empty());
             }

@@ -39,7 +39,7 @@ pub fn path_of(project_state: &Path, id: &str) -> PathBuf {
     project_state.join("sessions").join(format!("{id}.jsonl"))
 }
 
-/// A new session id: the local time for people, random letters against collisions.
+/// A new session id: the local time for users, random letters against collisions.
 pub fn new_id() -> String {
     let now = jiff::Zoned::now();
     let letters: String = (0..4).map(|_| fastrand::lowercase()).collect();
@@ -84,7 +84,7 @@ impl SessionLog {
         let fail = |source| LogError::Io { path: path.to_owned(), action: "opened", source };
         let file = OpenOptions::new().read(true).append(true).open(path).map_err(fail)?;
         let mut log = Self::locked(&id, path.to_owned(), file)?;
-        log.torn = !log.ends_with_line_end().map_err(fail)?;
+        log.torn = !ends_with_line_end(&mut log.file).map_err(fail)?;
         Ok(log)
     }
 
@@ -103,16 +103,6 @@ impl SessionLog {
             }
         }
         Ok(Self { id: id.to_owned(), path, file, torn: false })
-    }
-
-    fn ends_with_line_end(&mut self) -> io::Result<bool> {
-        if self.file.seek(SeekFrom::End(0))? == 0 {
-            return Ok(true);
-        }
-        self.file.seek(SeekFrom::End(-1))?;
-        let mut last = [0];
-        self.file.read_exact(&mut last)?;
-        Ok(last[0] == b'\n')
     }
 
     /// Appends one line.
@@ -139,6 +129,20 @@ impl SessionLog {
     pub fn path(&self) -> &Path {
         &self.path
     }
+}
+
+/// Whether the next line can begin where the file ends; after a torn write it cannot.
+///
+/// # Errors
+/// When the file cannot be read.
+pub fn ends_with_line_end(file: &mut File) -> io::Result<bool> {
+    if file.seek(SeekFrom::End(0))? == 0 {
+        return Ok(true);
+    }
+    file.seek(SeekFrom::End(-1))?;
+    let mut last = [0];
+    file.read_exact(&mut last)?;
+    Ok(last == [b'\n'])
 }
 
 /// Makes a folder (and its parents) that only the user can read.

@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_torn_line_glued_to_a_good_one_loses_only_itself() {
+    fn torn_lines_are_skipped() {
         let good = serde_json::to_string(&Record::Rewind { to: ItemId(3) }).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("s.jsonl");

@@ -21,9 +21,9 @@ pub const VERSION: u32 = 1;
 pub enum Record {
     /// The first line.
     Meta(Meta),
-    /// Something was said, called or returned.
+    /// A message, a call or a result.
     Item(ItemRecord),
-    /// From here on these items are sent in another form; the cause is for people.
+    /// From here on these items are sent in another form; the cause is for users.
     Forms {
         items: Vec<ItemId>,
         form: FormName,
@@ -52,7 +52,13 @@ pub enum Record {
     /// A request was answered.
     Request(RequestRecord),
     /// A turn ended.
-    TurnEnd { ms: u64, end: TurnEnd },
+    TurnEnd {
+        ms: u64,
+        end: TurnEnd,
+        /// How many have ended with this one; 0 in logs of older versions.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        turn: usize,
+    },
     /// Another model answers from here on: the user chose it.
     Model { provider: String, model: String },
     /// These items keep their form through compaction from here on, or no longer.

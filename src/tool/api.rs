@@ -1,11 +1,14 @@
-//! The contract of a tool, and the adapter from its typed form to the one that the dispatcher can hold in a list.
+//! The contract of a tool, and the adapter from its typed form to the one that the dispatcher can hold in a list. The
+//! adapter is also the one place that moves blocking work off the async threads: the task that runs a turn also takes the
+//! user's operations, and an interrupt must not wait for the disk.
 
-use std::future::Future;
+use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Value, json};
 use thiserror::Error;
+use tokio::task::spawn_blocking;
 
 use super::cx::ToolCx;
 use crate::model::call::ToolSpec;
@@ -33,7 +36,15 @@ impl ToolError {
     pub fn invalid(message: impl Into<String>) -> Self {
         Self::model(ErrorCode::InvalidParam, message)
     }
+
+    /// The user pressed Esc.
+    pub fn interrupted() -> Self {
+        Self::model(ErrorCode::Interrupted, "the user interrupted this call; it changed nothing")
+    }
 }
+
+/// What a tool gives back: its observation, or why there is none.
+pub type ToolOutcome = Result<Envelope, ToolError>;
 
 /// What an approval shows before the call runs.
 #[derive(Debug)]
@@ -42,60 +53,77 @@ pub enum Preview {
     /// A unified diff.
     Diff(String),
     /// The call can change nothing, whatever the user says: what it would answer.
-    Vain(Result<Envelope, ToolError>),
+    Vain(ToolOutcome),
 }
 
-/// A tool with typed arguments: what a tool's file implements.
+/// How a tool does its work.
+pub enum Work<A> {
+    /// On the blocking pool: disk and computation. An interrupted call is left to finish there unobserved, so that no write
+    /// stops half way; a long search looks at [`ToolCx::cancel`].
+    Blocking(fn(&A, &ToolCx) -> ToolOutcome),
+    /// On the async threads: waits for a process or for the user. Dropping it ends it.
+    Async(for<'a> fn(Arc<A>, &'a ToolCx) -> BoxFuture<'a, ToolOutcome>),
+}
+
+/// A tool with typed arguments: what a tool's file implements. All of it but `title` may block.
 pub trait TypedTool: Send + Sync + 'static {
     /// The arguments object. Optional ones are `Option` or have a default; unknown ones are ignored.
-    type Args: DeserializeOwned + Send + Sync;
+    type Args: DeserializeOwned + Send + Sync + 'static;
 
     /// The name the model calls.
     const NAME: &'static str;
 
+    /// What the model is told: from `prompts/tools/<name>.md`.
+    const DESCRIPTION: &'static str;
+
     /// Whether several calls of this tool may run at the same time (it changes nothing).
     const READ_ONLY: bool = false;
 
-    /// What the model is told: from `prompts/tools/<name>.md`.
-    fn description(&self) -> &'static str;
+    /// Does it.
+    const WORK: Work<Self::Args>;
 
-    /// JSON Schema of the arguments, as small as it can be.
-    fn schema(&self) -> Value;
+    /// JSON Schema of the arguments, as small as it can be: see [`object`].
+    fn schema() -> Value;
 
-    /// What the call will touch. Paths are absolute and normalized.
+    /// What the call will touch; nothing that anybody must allow unless it says so. Paths are absolute and normalized.
     ///
     /// # Errors
     /// When the arguments name something that cannot be resolved.
-    fn access(&self, args: &Self::Args, cx: &ToolCx) -> Result<Vec<Access>, ToolError>;
-
-    /// One line for people: the tool and its most telling argument, such as `Read src/a.rs:10-40`.
-    fn title(&self, args: &Self::Args) -> String;
-
-    /// What an approval shows before the call runs. Must change nothing.
-    fn preview(&self, args: &Self::Args, cx: &ToolCx) -> Preview {
-        let _ = cx;
-        Preview::Text(self.title(args))
+    fn access(_: &Self::Args, _: &ToolCx) -> Result<Vec<Access>, ToolError> {
+        Ok(Vec::new())
     }
 
-    /// Does it.
-    fn run(&self, args: Self::Args, cx: &ToolCx) -> impl Future<Output = Result<Envelope, ToolError>> + Send;
+    /// One line for the user: the tool and its most telling argument, such as `Read src/a.rs:10-40`.
+    fn title(args: &Self::Args) -> String;
+
+    /// What an approval shows before the call runs. Must change nothing.
+    fn preview(args: &Self::Args, _: &ToolCx) -> Preview {
+        Preview::Text(Self::title(args))
+    }
+}
+
+/// A JSON Schema for an object with these properties.
+pub fn object(required: &[&str], properties: Value) -> Value {
+    let mut schema = json!({"type": "object", "properties": properties});
+    if !required.is_empty() {
+        schema["required"] = json!(required);
+    }
+    schema
 }
 
 /// A call that was parsed and can be judged, shown and run. Made by [`Tool::prepare`].
 pub trait Prepared: Send + Sync {
-    /// See [`TypedTool::access`].
-    ///
-    /// # Errors
-    /// See [`TypedTool::access`].
-    fn access(&self, cx: &ToolCx) -> Result<Vec<Access>, ToolError>;
     /// See [`TypedTool::title`].
     fn title(&self) -> String;
-    /// See [`TypedTool::preview`].
-    fn preview(&self, cx: &ToolCx) -> Preview;
-    /// See [`TypedTool::run`].
-    fn run<'a>(self: Box<Self>, cx: &'a ToolCx) -> BoxFuture<'a, Result<Envelope, ToolError>>
-    where
-        Self: 'a;
+    /// See [`TypedTool::access`]. Ends at once when the turn is interrupted.
+    ///
+    /// # Errors
+    /// See [`TypedTool::access`]; `INTERRUPTED`.
+    fn access<'a>(&'a self, cx: &'a ToolCx) -> BoxFuture<'a, Result<Vec<Access>, ToolError>>;
+    /// See [`TypedTool::preview`]. Ends at once when the turn is interrupted.
+    fn preview<'a>(&'a self, cx: &'a ToolCx) -> BoxFuture<'a, Preview>;
+    /// See [`TypedTool::WORK`].
+    fn run<'a>(&'a self, cx: &'a ToolCx) -> BoxFuture<'a, ToolOutcome>;
 }
 
 /// A tool as the registry holds it.
@@ -107,34 +135,7 @@ pub trait Tool: Send + Sync {
     ///
     /// # Errors
     /// `INVALID_PARAM`, naming the argument at fault and what the tool expects.
-    fn prepare<'a>(&'a self, args: Value) -> Result<Box<dyn Prepared + 'a>, ToolError>;
-}
-
-struct Call<'a, T: TypedTool> {
-    tool: &'a T,
-    args: T::Args,
-}
-
-impl<T: TypedTool> Prepared for Call<'_, T> {
-    fn access(&self, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
-        self.tool.access(&self.args, cx)
-    }
-
-    fn title(&self) -> String {
-        self.tool.title(&self.args)
-    }
-
-    fn preview(&self, cx: &ToolCx) -> Preview {
-        self.tool.preview(&self.args, cx)
-    }
-
-    fn run<'a>(self: Box<Self>, cx: &'a ToolCx) -> BoxFuture<'a, Result<Envelope, ToolError>>
-    where
-        Self: 'a,
-    {
-        let Self { tool, args } = *self;
-        Box::pin(tool.run(args, cx))
-    }
+    fn prepare(&self, args: Value) -> Result<Box<dyn Prepared>, ToolError>;
 }
 
 impl<T: TypedTool> Tool for T {
@@ -147,43 +148,84 @@ impl<T: TypedTool> Tool for T {
     }
 
     fn spec(&self) -> ToolSpec {
-        ToolSpec {
-            name: T::NAME.into(),
-            description: self.description().trim().into(),
-            schema: self.schema(),
-        }
+        ToolSpec { name: T::NAME.into(), description: T::DESCRIPTION.trim().into(), schema: T::schema() }
     }
 
-    fn prepare<'a>(&'a self, args: Value) -> Result<Box<dyn Prepared + 'a>, ToolError> {
+    fn prepare(&self, args: Value) -> Result<Box<dyn Prepared>, ToolError> {
         let args = serde_json::from_value::<T::Args>(args).map_err(|error| {
             ToolError::invalid(format!(
                 "{}: {error}. Expected arguments: {}",
                 T::NAME,
-                expected(&self.schema())
+                expected(&T::schema())
             ))
         })?;
-        Ok(Box::new(Call { tool: self, args }))
+        Ok(Box::new(Call::<T>(Arc::new(args))))
+    }
+}
+
+struct Call<T: TypedTool>(Arc<T::Args>);
+
+impl<T: TypedTool> Prepared for Call<T> {
+    fn title(&self) -> String {
+        T::title(&self.0)
+    }
+
+    fn access<'a>(&'a self, cx: &'a ToolCx) -> BoxFuture<'a, Result<Vec<Access>, ToolError>> {
+        let args = Arc::clone(&self.0);
+        Box::pin(until_interrupted(cx, move |cx| T::access(&args, cx)))
+    }
+
+    fn preview<'a>(&'a self, cx: &'a ToolCx) -> BoxFuture<'a, Preview> {
+        let args = Arc::clone(&self.0);
+        let preview = until_interrupted(cx, move |cx| Ok(T::preview(&args, cx)));
+        Box::pin(async { preview.await.unwrap_or_else(|error| Preview::Vain(Err(error))) })
+    }
+
+    fn run<'a>(&'a self, cx: &'a ToolCx) -> BoxFuture<'a, ToolOutcome> {
+        let args = Arc::clone(&self.0);
+        match T::WORK {
+            Work::Blocking(work) => Box::pin(blocking(cx, move |cx| work(&args, cx))),
+            Work::Async(work) => work(args, cx),
+        }
+    }
+}
+
+/// Runs `work` on the blocking pool.
+///
+/// # Errors
+/// Those of `work`; `INTERNAL_ERROR` when it panicked.
+pub async fn blocking<R: Send + 'static>(
+    cx: &ToolCx,
+    work: impl FnOnce(&ToolCx) -> Result<R, ToolError> + Send + 'static,
+) -> Result<R, ToolError> {
+    let cx = cx.clone();
+    spawn_blocking(move || work(&cx)).await.unwrap_or_else(|error| {
+        Err(ToolError::model(ErrorCode::InternalError, format!("the tool failed unexpectedly: {error}")))
+    })
+}
+
+/// Like [`blocking`], for work that changes nothing: it is abandoned when the turn is interrupted.
+async fn until_interrupted<R: Send + 'static>(
+    cx: &ToolCx,
+    work: impl FnOnce(&ToolCx) -> Result<R, ToolError> + Send + 'static,
+) -> Result<R, ToolError> {
+    tokio::select! {
+        biased;
+        () = cx.cancel.cancelled() => Err(ToolError::interrupted()),
+        done = blocking(cx, work) => done,
     }
 }
 
 /// `path, offset?, limit?`: a schema's arguments in one line, for error messages.
 fn expected(schema: &Value) -> String {
-    let required: Vec<&str> = schema["required"]
-        .as_array()
-        .map(|names| names.iter().filter_map(Value::as_str).collect())
-        .unwrap_or_default();
-    let Some(properties) = schema["properties"].as_object() else {
-        return "none".to_owned();
-    };
-    properties
-        .iter()
-        .map(|(name, shape)| {
-            let mark = if required.contains(&name.as_str()) { "" } else { "?" };
-            match shape["type"].as_str() {
-                Some(kind) => format!("{name}{mark} ({kind})"),
-                None => format!("{name}{mark}"),
-            }
-        })
-        .collect::<Vec<_>>()
-        .join(", ")
+    let Some(properties) = schema["properties"].as_object() else { return "none".to_owned() };
+    let required =
+        |name: &str| schema["required"].as_array().is_some_and(|names| names.contains(&json!(name)));
+    let arguments = properties.iter().map(|(name, shape)| {
+        let mark = if required(name) { "" } else { "?" };
+        shape["type"]
+            .as_str()
+            .map_or_else(|| format!("{name}{mark}"), |kind| format!("{name}{mark} ({kind})"))
+    });
+    arguments.collect::<Vec<_>>().join(", ")
 }

@@ -50,6 +50,11 @@ impl Limits {
             .clamp(4 * MARK_BYTES, MAX_BYTES);
         Self { lines: (MAX_LINES * bytes / MAX_BYTES).max(100), bytes }
     }
+
+    /// How many rows a listing has: as many as `asked` for, else `usual`, which in a small window is fewer.
+    pub fn rows(self, asked: Option<usize>, usual: usize, most: usize) -> usize {
+        asked.filter(|&asked| asked > 0).unwrap_or(usual.min(self.lines / 2)).min(most)
+    }
 }
 
 /// A text that fits.

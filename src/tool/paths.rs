@@ -1,12 +1,13 @@
-//! What the tools that take a path share: resolving it, and turning the disk's refusals into answers that the model
-//! can act on. Also runs blocking work off the async threads.
+//! What the tools that take a path share: resolving it, and turning the disk's errors into answers that the model can
+//! act on. Looks at the disk, so it belongs on the blocking pool.
 
 use crate::base::file::FileError;
 use crate::base::path::{self, Resolved};
-use crate::base::text::{one_line, plural};
-use crate::model::envelope::{Envelope, ErrorCode};
+use crate::base::text::plural;
+use crate::model::envelope::ErrorCode;
+use crate::policy::access::Access;
 use crate::search::fuzzy;
-use crate::tool::api::ToolError;
+use crate::tool::api::{ToolError, ToolOutcome};
 use crate::tool::cx::ToolCx;
 
 /// The system's own limit.
@@ -37,7 +38,7 @@ pub fn target(cx: &ToolCx, text: &str) -> Result<Target, ToolError> {
     if !cx.root.is_dir() {
         return Err(ToolError::model(
             ErrorCode::NotFound,
-            format!("the workspace folder {} no longer exists. Tell the user", cx.root.display()),
+            format!("the workspace folder {} no longer exists; tell the user", cx.root.display()),
         ));
     }
     let mut resolved = path::resolve(&cx.root, text);
@@ -50,23 +51,49 @@ pub fn target(cx: &ToolCx, text: &str) -> Result<Target, ToolError> {
     Ok(Target { resolved, shown })
 }
 
+/// What a tool that reads the file or tree at `text` touches.
+///
+/// # Errors
+/// As [`target`].
+pub fn read_access(cx: &ToolCx, text: &str) -> Result<Vec<Access>, ToolError> {
+    Ok(vec![Access::Read(target_or_nearest(cx, text)?.0.resolved.canonical)])
+}
+
+/// What a tool that writes the file at `text` touches.
+///
+/// # Errors
+/// As [`target`].
+pub fn write_access(cx: &ToolCx, text: &str) -> Result<Vec<Access>, ToolError> {
+    Ok(vec![Access::Write(target(cx, text)?.resolved.canonical)])
+}
+
+/// Has `work` read the file or tree at `text`; where another path was taken, the answer says so first.
+///
+/// # Errors
+/// As [`target`], and those of `work`.
+pub fn read_at(cx: &ToolCx, text: &str, work: impl FnOnce(&Target) -> ToolOutcome) -> ToolOutcome {
+    let (target, note) = target_or_nearest(cx, text)?;
+    let mut envelope = work(&target)?;
+    if let Some(note) = note {
+        envelope.text = if envelope.text.is_empty() { note } else { format!("{note}; {}", envelope.text) };
+    }
+    Ok(envelope)
+}
+
 /// A likeness from which a path is the wanted one but for its case or a missing beginning.
 const CLEAR_LIKENESS: f64 = 90.0;
 
 /// Like [`target`], for tools that only read: a path that does not exist leads to the one file or folder that is clearly
 /// meant, if there is just one, with a sentence that says so.
-///
-/// # Errors
-/// As [`target`].
-pub fn target_or_winner(cx: &ToolCx, text: &str) -> Result<(Target, Option<String>), ToolError> {
+fn target_or_nearest(cx: &ToolCx, text: &str) -> Result<(Target, Option<String>), ToolError> {
     let wanted = target(cx, text)?;
     if !wanted.resolved.inside || wanted.resolved.absolute.symlink_metadata().is_ok() {
         return Ok((wanted, None));
     }
     let near = fuzzy::nearest(&cx.root, &wanted.shown, 2);
     let mut clear = near.iter().filter(|(_, likeness)| *likeness >= CLEAR_LIKENESS);
-    let (Some((winner, _)), None) = (clear.next(), clear.next()) else { return Ok((wanted, None)) };
-    let found = target(cx, winner.trim_end_matches('/'))?;
+    let (Some((nearest, _)), None) = (clear.next(), clear.next()) else { return Ok((wanted, None)) };
+    let found = target(cx, nearest.trim_end_matches('/'))?;
     if !found.resolved.inside {
         return Ok((wanted, None));
     }
@@ -74,21 +101,13 @@ pub fn target_or_winner(cx: &ToolCx, text: &str) -> Result<(Target, Option<Strin
     Ok((found, Some(note)))
 }
 
-/// The answer with what [`target_or_winner`] had to say in front.
-pub fn noted(mut envelope: Envelope, note: Option<String>) -> Envelope {
-    if let Some(note) = note {
-        envelope.text = if envelope.text.is_empty() { note } else { format!("{note}; {}", envelope.text) };
-    }
-    envelope
+/// The folder that an optional path argument names: the workspace if it is left out.
+pub fn folder_or_root(path: Option<&str>) -> &str {
+    path.filter(|path| !path.is_empty()).unwrap_or(".")
 }
 
-/// The title's path: relative when it lies in the workspace, on one line.
-pub fn title_path(text: &str) -> String {
-    one_line(text, 120)
-}
-
-/// A refusal of the disk, in words and code for the model.
-pub fn refused(cx: &ToolCx, target: &Target, error: &FileError) -> ToolError {
+/// An error of the disk, in words and code for the model.
+pub fn disk_error(cx: &ToolCx, target: &Target, error: &FileError) -> ToolError {
     let shown = &target.shown;
     match error {
         FileError::NotFound => not_found(cx, target),
@@ -112,7 +131,7 @@ pub fn refused(cx: &ToolCx, target: &Target, error: &FileError) -> ToolError {
 }
 
 /// `NOT_FOUND` with the nearest real paths.
-pub fn not_found(cx: &ToolCx, target: &Target) -> ToolError {
+fn not_found(cx: &ToolCx, target: &Target) -> ToolError {
     let shown = &target.shown;
     let mut message = format!("{shown} does not exist");
     if target.resolved.inside {
@@ -128,26 +147,9 @@ pub fn not_found(cx: &ToolCx, target: &Target) -> ToolError {
 }
 
 /// What a search says of folders that it could not enter.
-pub fn closed_folders(count: usize) -> String {
+pub fn skipped_folders(count: usize) -> String {
     format!(
-        "{} could not be entered (no permission, or an ignore file that is no file)",
+        "{} could not be entered (no permission, or its ignore file is not a file)",
         plural(count, "folder")
     )
-}
-
-/// Runs disk work on the blocking pool.
-///
-/// # Errors
-/// Those of `work`; fatal when it panicked.
-pub async fn blocking<F>(cx: &ToolCx, work: F) -> Result<Envelope, ToolError>
-where
-    F: FnOnce(&ToolCx) -> Result<Envelope, ToolError> + Send + 'static,
-{
-    let cx = cx.clone();
-    match tokio::task::spawn_blocking(move || work(&cx)).await {
-        Ok(result) => result,
-        Err(error) => {
-            Err(ToolError::model(ErrorCode::InternalError, format!("the tool failed inside: {error}")))
-        }
-    }
 }

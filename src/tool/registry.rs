@@ -2,8 +2,7 @@
 
 use super::api::{Tool, ToolError};
 use crate::search::fuzzy;
-use crate::tool::file::edit::Edit;
-use crate::tool::file::multi_edit::MultiEdit;
+use crate::tool::file::edit::{Edit, MultiEdit};
 use crate::tool::file::read::Read;
 use crate::tool::file::write::Write;
 use crate::tool::find::glob::Glob;

@@ -3,7 +3,6 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use crossterm::event::{Event as TerminalEvent, EventStream};
@@ -12,14 +11,13 @@ use ratatui::backend::CrosstermBackend;
 use ratatui::layout::Size;
 use ratatui::text::Line;
 use rustix::process::{Signal, getpid, kill_current_process_group, kill_process};
-use tokio::io::Interest;
-use tokio::io::unix::AsyncFd;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::time::Instant;
 
 use super::app::App;
 use super::msg::{Cmd, Msg};
+use crate::base::process::descriptor;
 use crate::protocol::event::{Event, Level};
 use crate::protocol::op::Op;
 use crate::tui::render::theme::Theme;
@@ -322,13 +320,8 @@ fn message(event: TerminalEvent) -> Option<Msg> {
 
 /// Ends when the terminal is gone. The key reader alone would spin on a closed terminal when no SIGHUP comes.
 async fn hung_up() {
-    let watched = rustix::io::dup(io::stdin()).and_then(|descriptor: OwnedFd| {
-        // SAFETY: the descriptor is owned, so it stays open and the same for as long as the registration lives.
-        unsafe { AsyncFd::register_with_interest(descriptor, Interest::ERROR) }
-            .map_err(|_| rustix::io::Errno::NOTSUP)
-    });
-    match watched {
-        Ok(watched) => drop(watched.ready(Interest::ERROR).await),
+    match rustix::io::dup(io::stdin()) {
+        Ok(terminal) => descriptor::hung_up(terminal).await,
         Err(_) => std::future::pending().await,
     }
 }

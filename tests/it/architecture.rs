@@ -203,6 +203,48 @@ fn every_folder_has_a_floor() {
     assert!(unknown.is_empty(), "folders without a floor: {unknown:?}");
 }
 
+/// The lines of a source that are code and not tests.
+fn code(text: &str) -> impl Iterator<Item = &str> {
+    without_tests(text).lines().filter(|line| !line.trim_start().starts_with("//"))
+}
+
+/// The type of a line that opens an inherent `impl`.
+fn inherent_impl(line: &str) -> Option<&str> {
+    let rest = line.strip_prefix("impl")?;
+    let rest = match rest.strip_prefix('<') {
+        Some(generics) => &generics[generics.find("> ")? + 1..],
+        None => rest,
+    };
+    let name = rest.trim_start();
+    if name.contains(" for ") || !line.ends_with('{') {
+        return None;
+    }
+    Some(&name[..name.find(|c: char| !c.is_alphanumeric() && c != '_')?])
+}
+
+/// Whether the line defines the type.
+fn defines(line: &str, name: &str) -> bool {
+    ["struct ", "enum "].iter().any(|kind| {
+        let rest = line.split_once(kind).and_then(|(_, rest)| rest.strip_prefix(name));
+        rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
+    })
+}
+
+/// A call of a method needs no import, so methods in another file than their type's would be edges that no import shows,
+/// and cycles through them would be hidden. With this rule whoever can call a method reaches its file through imports.
+#[test]
+fn methods_stand_beside_their_type() {
+    let mut wrong = Vec::new();
+    for source in sources() {
+        for name in code(&source.text).filter_map(inherent_impl) {
+            if !code(&source.text).any(|line| defines(line, name)) {
+                wrong.push(format!("{} has methods of {name}, which is defined elsewhere", source.name));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 #[test]
 fn no_cycles() {
     let sources = sources();
@@ -278,7 +320,7 @@ fn front_ends_and_context_know_no_agent() {
                 &["agent/", "provider/", "tool/", "context/", "session/", "sandbox/", "policy/"]
             }
             Some("context") => &["tool/", "agent/"],
-            Some("tool") => &["agent/", "tui/", "exec/"],
+            Some("tool") => &["agent/", "context/", "tui/", "exec/"],
             Some("agent") => &["tui/", "exec/", "cli/"],
             _ => continue,
         };

@@ -96,10 +96,7 @@ async fn what_others_changed_is_told_before_the_turn_and_behind_a_command() {
     agent.turn("go on").await;
     let requests = server.requests();
     let told = &requests[2].raw;
-    assert!(
-        told.contains("a.rs was changed by someone else") && told.contains("+let value_3 = other;"),
-        "{told}"
-    );
+    assert!(told.contains("a.rs changed on disk") && told.contains("+let value_3 = other;"), "{told}");
     let before = requests[1].body["messages"].as_array().unwrap();
     assert_eq!(
         &requests[2].body["messages"].as_array().unwrap()[..before.len()],
@@ -112,7 +109,7 @@ async fn what_others_changed_is_told_before_the_turn_and_behind_a_command() {
     agent.turn("and now").await;
     let last =
         server.requests().pop().unwrap().body["messages"].as_array().unwrap().last().unwrap().to_string();
-    assert!(!last.contains("changed by someone else"), "told once: {last}");
+    assert!(!last.contains("changed on disk"), "told once: {last}");
 }
 
 #[tokio::test]

@@ -61,7 +61,7 @@ fn literal_text() {
         (C, "leading and trailing blanks of new", b"axb\n", Edit("x", "  y  "), Bytes(b"a  y  b\n")),
         (C, "new text is one blank", b"axb\n", Edit("x", " "), Bytes(b"a b\n")),
         (C, "case counts", b"Foo foo\n", Edit("foo", "x"), Bytes(b"Foo x\n")),
-        (S, "case never matches otherwise", b"FOO\n", Edit("foo", "x"), No("upper and lower case")),
+        (S, "case never matches otherwise", b"FOO\n", Edit("foo", "x"), No("letter case")),
         (C, "word in a word", b"unhappy\n", Edit("happy", "easy"), Bytes(b"uneasy\n")),
     ]);
 }
@@ -265,15 +265,15 @@ fn places() {
 fn slips_are_named() {
     let code: &[u8] = b"fn main() {\n    let x = 1;\n    print(x);\n}\n";
     run(&[
-        (U, "numbers of Read", code, Edit("2\t    let x = 1;", "y"), No("line numbers of Read")),
+        (U, "numbers of Read", code, Edit("2\t    let x = 1;", "y"), No("Read's line numbers")),
         (
             U,
             "numbers with blanks before",
             code,
             Edit("     2\t    let x = 1;\n     3\t    print(x);", "y"),
-            No("line numbers of Read"),
+            No("Read's line numbers"),
         ),
-        (U, "numbers with an arrow", code, Edit("     2→    let x = 1;", "y"), No("line numbers of Read")),
+        (U, "numbers with an arrow", code, Edit("     2→    let x = 1;", "y"), No("Read's line numbers")),
         (U, "numbers with a bar", code, Edit("2|    let x = 1;\n3|    print(x);", "y"), No("line numbers")),
         (U, "numbers with a colon", code, Edit("2:    let x = 1;\n3:    print(x);", "y"), No("line numbers")),
         (
@@ -290,21 +290,27 @@ fn slips_are_named() {
             Edit("    let x = 1;\n    print(x);", "     2→    let y = 1;\n     3→    print(y);"),
             No("line numbers"),
         ),
-        (U, "escaped newline", code, Edit("fn main() {\\n    let x", "y"), No("escaped once too often")),
-        (U, "escaped quotes", b"say(\"hi\")\n", Edit("say(\\\"hi\\\")", "y"), No("escaped once too often")),
-        (U, "escaped tab", b"\tx\n", Edit("\\tx", "y"), No("escaped once too often")),
+        (U, "escaped newline", code, Edit("fn main() {\\n    let x", "y"), No("double-escaped")),
+        (U, "escaped quotes", b"say(\"hi\")\n", Edit("say(\\\"hi\\\")", "y"), No("double-escaped")),
+        (U, "escaped tab", b"\tx\n", Edit("\\tx", "y"), No("double-escaped")),
         (U, "one letter wrong", code, Edit("    let y = 1;", "z"), No("····let·x·=·1;")),
         (
             U,
             "nothing like it",
             code,
             Edit("completely different words here", "z"),
-            No("nothing in the file resembles"),
+            No("no similar text found"),
         ),
         (U, "last line differs", code, Edit("    let x = 1;\n    print(y);", "z"), No("lines 2-3")),
-        (U, "a diff mark copied", code, Edit("-    let x = 1;", "z"), No("nearest")),
+        (U, "a diff mark copied", code, Edit("-    let x = 1;", "z"), No("most similar")),
         (U, "an ellipsis for code", code, Edit("fn main() {\n    ...\n}", "z"), No("not found")),
-        (S, "similar never applies", b"timeout = 30\n", Edit("timeout = 31", "timeout = 60"), No("nearest")),
+        (
+            S,
+            "similar never applies",
+            b"timeout = 30\n",
+            Edit("timeout = 31", "timeout = 60"),
+            No("most similar"),
+        ),
         (
             S,
             "nearly unique never applies",
@@ -355,7 +361,13 @@ fn several_edits() {
             No("edit 2 of 2"),
         ),
         (S, "no edits", b"a\n", Multi(&[]), No("empty")),
-        (S, "they undo each other", b"a\n", Multi(&[("a", "b"), ("b", "a")]), Noop("undo each other")),
+        (
+            S,
+            "they cancel each other out",
+            b"a\n",
+            Multi(&[("a", "b"), ("b", "a")]),
+            Noop("cancel each other out"),
+        ),
         (S, "one is no edit", b"a\nb\n", Multi(&[("a", "a"), ("b", "c")]), No("edit 1 of 2")),
         (S, "empty old in the middle", b"a\n", Multi(&[("a", "b"), ("", "c")]), No("edit 2 of 2")),
         (S, "empty old first on a full file", b"a\n", Multi(&[("", "b"), ("a", "c")]), No("only creates")),
@@ -398,7 +410,7 @@ fn a_part_of_the_old_text_is_no_proof() {
             "the rest was misquoted",
             b"import os, sys, re\n",
             Edit("import os, sys, json", "import os, sys"),
-            No("nearest"),
+            No("most similar"),
         ),
         (S, "a number goes on", b"let x = 1.55;\n", Edit("let x = 1.0;", "let x = 1"), No("not found")),
         (

@@ -170,7 +170,7 @@ async fn a_file_that_changed_its_kind_is_seen() {
     assert_error(&stale, "CONFLICT", "-x");
     assert_eq!(bench.text("g"), "z\n");
     let stale = bench.call("Write", json!({"path": "g", "content": "y\n"})).await;
-    assert_error(&stale, "CONFLICT", "changed by someone else");
+    assert_error(&stale, "CONFLICT", "changed on disk");
     // Nor is a file overwritten that came into being meanwhile.
     bench.put("h", "theirs\n");
     let unseen = bench.call("Write", json!({"path": "h", "content": "mine\n"})).await;

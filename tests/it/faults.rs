@@ -98,7 +98,7 @@ fn a_session_that_could_not_be_begun_leaves_nothing_behind() {
     // Said once, with what to do; and the next message may begin the session anew.
     assert_eq!(stderr(&output).matches("can't be written").count(), 1, "{}", stderr(&output));
     assert!(stderr(&output).contains("free some disk space"));
-    assert!(stdout(&place.command(&["sessions"]).output().unwrap()).contains("no sessions yet"));
+    assert!(stdout(&place.command(&["sessions"]).output().unwrap()).contains("No sessions in this project"));
 }
 
 #[test]
@@ -191,7 +191,7 @@ fn a_message_too_long_for_the_window_is_cut_with_a_word() {
     let task = "word ".repeat(12_000);
     let output = place.exec(&server.base_url(), &["--context-window", "8192", &task]);
     assert!(output.status.success(), "{}", stderr(&output));
-    assert!(stderr(&output).contains("does not fit the window"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("too long for the window"), "{}", stderr(&output));
     assert!(server.requests()[0].raw.contains("Recall"));
 }
 
@@ -224,7 +224,7 @@ fn an_answer_with_nothing_in_it_is_asked_for_once_more_and_then_is_a_failure() {
     let server = FakeServer::start(vec![empty(), empty()]);
     let output = place.exec(&server.base_url(), &["hello"]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(stderr(&output).contains("answered with nothing"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("empty response"), "{}", stderr(&output));
 }
 
 #[test]
@@ -235,7 +235,7 @@ fn an_answer_cut_at_the_output_limit_is_not_called_done() {
     // Standard output holds answers, and this is none; nothing of it is lost either.
     assert!(stdout(&output).is_empty() && stderr(&output).contains("The first half of"));
     assert!(
-        stderr(&output).contains("output limit") && stderr(&output).contains("go on"),
+        stderr(&output).contains("output limit") && stderr(&output).contains("continue"),
         "{}",
         stderr(&output)
     );

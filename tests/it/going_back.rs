@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use mycode::agent::session::conversation::Conversation;
 use mycode::agent::session::recall::LogOriginals;
+use mycode::agent::session::reopen;
 use mycode::config::settings::{ContextSettings, Origin, Profile};
 use mycode::context::compaction::batch::Batch;
 use mycode::context::compaction::policy::{self, Situation};
@@ -121,17 +122,17 @@ proptest! {
             }
             prop_assert_eq!(whole(&conversation), counts.clone());
             let todos = lists.iter().rev().find(|(id, _)| counts.contains(id)).map(|(_, list)| json!([list]));
-            prop_assert_eq!(conversation.todos(), todos);
+            prop_assert_eq!(conversation.facts.todos(), todos);
         }
         let seen = |conversation: &Conversation| {
             let entries = conversation.history.entries();
             entries.iter().map(|entry| (entry.id, entry.text().to_string(), entry.pinned)).collect::<Vec<_>>()
         };
-        let (live, todos, path) = (seen(&conversation), conversation.todos(), conversation.log_path());
+        let (live, todos, path) = (seen(&conversation), conversation.facts.todos(), conversation.log_path());
         drop(conversation);
-        let restored = Conversation::restore(folder.path(), folder.path(), &path).unwrap();
+        let restored = reopen::restore(folder.path(), folder.path(), &path).unwrap();
         prop_assert_eq!(seen(&restored.conversation), live);
-        prop_assert_eq!(restored.todos, todos);
+        prop_assert_eq!(restored.conversation.facts.todos(), todos);
     }
 }
 

@@ -127,7 +127,7 @@ impl Hostile {
 }
 
 #[test]
-fn looking_at_a_hostile_checkout_runs_and_leaks_nothing() {
+fn inspecting_a_hostile_checkout() {
     let hostile = Hostile::new();
     assert!(hostile.is_loaded());
     for args in [
@@ -162,7 +162,7 @@ fn looking_at_a_hostile_checkout_runs_and_leaks_nothing() {
 }
 
 #[test]
-fn a_turn_in_a_hostile_checkout_runs_and_leaks_nothing() {
+fn turn_in_a_hostile_checkout() {
     let hostile = Hostile::new();
     let call = answer()
         .call("Read", json!({"path": "linked/secret.md"}))
@@ -184,7 +184,7 @@ fn a_turn_in_a_hostile_checkout_runs_and_leaks_nothing() {
 }
 
 #[test]
-fn the_screen_opens_on_a_hostile_checkout() {
+fn screen_on_a_hostile_checkout() {
     let hostile = Hostile::new();
     let flags = ["--model", "m", "--base-url", "http://127.0.0.1:9"];
     let mut screen = Screen::start(&hostile.place, &flags, 100, 30);

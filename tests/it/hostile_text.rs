@@ -166,6 +166,7 @@ fn approval(text: &str, is_diff: bool) -> Question {
         is_diff,
         reason: text.to_owned(),
         always_prefix: Some(text.to_owned()),
+        session_scope: Some("this exact command".to_owned()),
     })
 }
 

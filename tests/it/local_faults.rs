@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mycode::agent::session::conversation::Conversation;
+use mycode::agent::session::reopen;
 use mycode::agent::session::rewind as going;
 use mycode::base::process::timeout;
 use mycode::context::project_rules::ProjectRules;
@@ -168,7 +169,7 @@ fn a_log_that_is_no_file_is_not_waited_for() {
     fs::remove_file(&log).unwrap();
     fifo(&log);
     let list = timeout::ask(&mut place.command(&["sessions"]), b"", PATIENCE).expect("sessions hangs");
-    assert!(String::from_utf8(list).unwrap().contains("no sessions yet"));
+    assert!(String::from_utf8(list).unwrap().contains("No sessions in this project"));
     for args in [&["context", &id][..], &["replay", &id], &["rewind", &id]] {
         let output = Command::new("timeout")
             .arg("60")
@@ -235,10 +236,16 @@ fn every_point_has_its_time_and_files_that_went_back_are_told_later() {
     let told: Vec<usize> = server
         .requests()
         .iter()
-        .map(|request| request.body.to_string().matches("earlier state of these files: a.").count())
+        .map(|request| request.body.to_string().matches("to an earlier state: a.").count())
         .collect();
     // Once, and from then on as a part of the history.
     assert_eq!(told[told.len() - 2..], [1, 1], "{told:?}");
+}
+
+fn rewind(conversation: &mut Conversation, journal: &Journal, to: PointId, scope: RewindScope) {
+    let task = going::RewindTask::new(conversation, &journal.lines(), to, scope, false).unwrap();
+    let files = task.restore_files(journal).unwrap();
+    task.finish(conversation, files).unwrap();
 }
 
 #[test]
@@ -265,11 +272,11 @@ fn archived_turns_stay_points_after_a_rewind() {
         .archive(rounds[2], Summary { text: Arc::from("the first two"), state: Value::Null }, "test")
         .unwrap();
     let names = |conversation: &Conversation| -> Vec<PointId> {
-        going::points(conversation, &journal).into_iter().map(|point| point.id).collect()
+        going::points(conversation, &journal.lines()).into_iter().map(|point| point.id).collect()
     };
     let turn = |number: usize| PointId::Turn(rounds[number]);
     assert_eq!(names(&conversation), [turn(3), turn(2), turn(1), turn(0)]);
-    going::rewind(&mut conversation, &journal, turn(3), RewindScope::Both, false).unwrap();
+    rewind(&mut conversation, &journal, turn(3), RewindScope::Both);
     assert_eq!(names(&conversation), [PointId::Rewind(1), turn(2), turn(1), turn(0)]);
     // What was taken out is no point, even when everything that is left lies in a summary.
     let message = UserMessage::new("task 4");
@@ -283,8 +290,8 @@ fn archived_turns_stay_points_after_a_rewind() {
     // From the log the same comes out.
     let log = conversation.log_path();
     drop(conversation);
-    let again = Conversation::restore(&state, &root, &log).unwrap().conversation;
+    let again = reopen::restore(&state, &root, &log).unwrap().conversation;
     assert_eq!(names(&again), points);
-    going::rewind(&mut { again }, &journal, turn(0), RewindScope::Files, false).unwrap();
+    rewind(&mut { again }, &journal, turn(0), RewindScope::Files);
     assert!(!root.join("f0").exists() && !root.join("f2").exists());
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use mycode::evidence::categorize::Role;
-use mycode::evidence::index::run::Field;
+use mycode::evidence::index::segment::Field;
 use mycode::evidence::index::store::{Refreshed, Store};
 use mycode::evidence::rank::locate::Project;
 use serde_json::{Value, json};
@@ -179,7 +179,7 @@ fn only_what_changed_is_read_again() {
     }
     let store = Store::new(&root, &dir.path().join("state"));
     let (index, first) = store.refreshed().unwrap();
-    let total = index.live().count();
+    let total = index.files().len();
     assert_eq!(first, Refreshed { read: total, dropped: 0, anew: true });
     assert_eq!(store.refreshed().unwrap().1, Refreshed::default());
     fs::write(root.join("shop/money.py"), "def zweigeschossig(): pass\n").unwrap();
@@ -187,15 +187,60 @@ fn only_what_changed_is_read_again() {
     fs::remove_file(root.join("scale/label.cpp")).unwrap();
     let (index, again) = store.refreshed().unwrap();
     assert_eq!(again, Refreshed { read: 2, dropped: 2, anew: false });
-    assert_eq!(index.live().count(), total);
+    assert_eq!(index.files().len(), total);
     let definers = |name: &str| {
         let mut files = Vec::new();
-        index.places(Field::Symbol, name, |file, _| files.push(index.doc(file).unwrap().name())).unwrap();
+        let mut each = |file, _| files.push(index.doc(file as usize).unwrap().name());
+        index.occurrences(Field::Symbol, name, &mut each).unwrap();
         files
     };
     assert_eq!(definers("zweigeschossig"), ["shop/money.py"]);
     assert_eq!(definers("neuerdings"), ["shop/new.py"]);
-    assert!(index.live().all(|(_, doc)| doc.path != b"scale/label.cpp"));
+    assert!(index.files().all(|(_, doc)| doc.path != b"scale/label.cpp"));
+}
+
+#[test]
+fn the_ranking_does_not_depend_on_how_the_index_grew() {
+    let dir = tempfile::tempdir().unwrap();
+    let (once, grown) = (dir.path().join("once"), dir.path().join("grown"));
+    // Many equals: wherever ties are cut, the order of reading would show.
+    let copies = |root: &Path, numbers: std::ops::Range<usize>| {
+        for number in numbers {
+            let folder = root.join(format!("copy{number:03}"));
+            fs::create_dir_all(&folder).unwrap();
+            for (name, text) in [
+                ("weekly.py", "import money\ndef voucher_total(basket):\n    return basket.voucher\n"),
+                ("README.md", "The voucher lowers the total of the basket.\n"),
+                ("money.py", "def money(): pass\n"),
+            ] {
+                fs::write(folder.join(name), text).unwrap();
+            }
+        }
+    };
+    for root in [&once, &grown] {
+        fs::create_dir(root).unwrap();
+        unpack(root);
+    }
+    copies(&once, 0..100);
+    let open = |root: &Path, state: &str| Project::open(root, &dir.path().join(state)).unwrap();
+    let at_once = open(&once, "first");
+    for numbers in [60..100, 30..60, 0..30, 100..110] {
+        copies(&grown, numbers);
+        open(&grown, "second");
+    }
+    for number in 100..110 {
+        fs::remove_dir_all(grown.join(format!("copy{number}"))).unwrap();
+    }
+    let in_steps = open(&grown, "second");
+    for task in ["voucher_total ignores the basket", "README of the voucher", "money is rounded in weekly.py"]
+    {
+        let ranking = |project: &Project| -> Vec<(String, f32)> {
+            let found = project.locate(task, 1_000).unwrap().into_iter();
+            found.map(|(file, _)| (file.path, file.score)).collect()
+        };
+        assert_eq!(ranking(&at_once), ranking(&in_steps), "{task}");
+        assert_eq!(ranking(&at_once), ranking(&open(&once, "third")), "{task}");
+    }
 }
 
 #[test]
@@ -209,11 +254,9 @@ fn many_small_changes_are_merged() {
         fs::write(root.join("shop/money.py"), format!("def runde_{round}(): pass\n")).unwrap();
         let (index, _) = Store::new(&root, &state).refreshed().unwrap();
         let mut live = Vec::new();
-        index
-            .places(Field::Symbol, &format!("runde_{round}"), |file, _| {
-                live.extend(index.live().find(|(number, _)| *number == file).map(|(_, doc)| doc.name()));
-            })
-            .unwrap();
+        let name = format!("runde_{round}");
+        let each = |file, _| live.push(index.doc(file as usize).unwrap().name());
+        index.occurrences(Field::Symbol, &name, each).unwrap();
         assert_eq!(live, ["shop/money.py"], "round {round}");
     }
     assert!(segments(&state).len() <= 7, "{:?}", segments(&state));

@@ -7,6 +7,7 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use mycode::agent::session::conversation::Conversation;
 use mycode::agent::session::recall::LogOriginals;
+use mycode::agent::session::reopen;
 use mycode::context::compaction::batch::Batch;
 use mycode::context::history::entry::Entry;
 use mycode::context::summary::compressor::{self, SummaryCompressor};
@@ -165,7 +166,7 @@ proptest! {
                     let path = conversation.log_path();
                     let before = format!("{:?}", conversation.history.entries().iter().map(Entry::message).collect::<Vec<_>>());
                     drop(conversation);
-                    conversation = Conversation::restore(&state, &work_folder, &path).unwrap().conversation;
+                    conversation = reopen::restore(&state, &work_folder, &path).unwrap().conversation;
                     let after = format!("{:?}", conversation.history.entries().iter().map(Entry::message).collect::<Vec<_>>());
                     prop_assert_eq!(before, after);
                 }
@@ -227,7 +228,7 @@ proptest! {
                 let page = runtime.block_on(bench.call("Recall", json!({"id": id.0, "offset": whole.len()})));
                 prop_assert!(page.body.len() <= 24 * 1024 && page.error.is_none(), "{}", page.wire());
                 whole.push_str(&page.body);
-                if !page.text.contains("go on with") {
+                if !page.text.contains("continue with") {
                     break;
                 }
             }
@@ -339,7 +340,7 @@ async fn two_failures_end_the_tries_and_the_facts_go_on() {
     }
     let requests = server.requests();
     assert_eq!(requests.iter().filter(|r| r.raw.contains("<conversation>")).count(), 2);
-    let told = |event: &Event| matches!(event, Event::Notice { level: Level::Warning, text } if text.contains("are off now"));
+    let told = |event: &Event| matches!(event, Event::Notice { level: Level::Warning, text } if text.contains("Auto-compaction is off"));
     assert_eq!(agent.seen.iter().filter(|event| told(event)).count(), 1);
     let last = &requests.last().unwrap().raw;
     for turn in 0..20 {
@@ -365,11 +366,11 @@ async fn a_compaction_is_taken_back_and_a_resume_agrees() {
         _ => None,
     };
     agent.send(Op::Uncompact);
-    assert!(agent.until(notice).await.contains("no archive to take back"));
+    assert!(agent.until(notice).await.contains("Nothing to undo"));
     agent.send(Op::Compact { focus: None });
     assert!(agent.until(notice).await.contains("Compacted"));
     agent.send(Op::Uncompact);
-    assert!(agent.until(notice).await.contains("is back"));
+    assert!(agent.until(notice).await.contains("Compaction undone"));
     agent.turn("and now").await;
     let requests = server.requests();
     let (fourth, back) = (&requests[3].body["messages"], &requests.last().unwrap().body["messages"]);
@@ -403,7 +404,9 @@ async fn a_server_that_cuts_prompts_in_silence_is_named_once() {
         .seen
         .iter()
         .filter_map(|event| match event {
-            Event::Notice { text, .. } if text.contains("silently cut the prompt") => Some(text),
+            Event::Notice { text, .. } if text.contains("truncated the prompt without an error") => {
+                Some(text)
+            }
             _ => None,
         })
         .collect();
@@ -439,7 +442,7 @@ async fn what_would_not_fit_is_not_taken_back_and_the_person_can_look_things_up(
     }
     agent.send(Op::Uncompact);
     let refused = agent.until(notice).await;
-    assert!(refused.contains("nothing was changed"), "{refused}");
+    assert!(refused.contains("Can't undo the compaction"), "{refused}");
     agent.send(Op::Recall { what: "request".to_owned() });
     assert!(agent.until(notice).await.contains("request 0"));
     agent.send(Op::Recall { what: "#1".to_owned() });

@@ -482,6 +482,6 @@ fn secrets_in_notes_are_hidden_from_the_model_and_kept_on_disk() {
         &json!({"action": "update", "id": id, "content": "The token is <REDACTED>. Ask Ann."}),
         &[],
     );
-    assert!(update["error"]["message"].as_str().unwrap().contains("holds a secret"), "{update}");
+    assert!(update["error"]["message"].as_str().unwrap().contains("contains a secret"), "{update}");
     assert!(good(&place, &["show", &id]).contains(&key));
 }

@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 
 use mycode::config::settings::Permission::{self, Ask, Auto, Full, ReadOnly};
 use mycode::policy::access::Access;
-use mycode::policy::command;
+use mycode::policy::command::{self, AssessedAccess};
 use mycode::policy::command_prefix::general_prefix;
 use mycode::policy::path_scope::PathScope;
 use mycode::policy::rules::Rules;
+use mycode::policy::session_grant::SessionGrant;
 use mycode::policy::verdict::{Verdict, VerdictInputs};
 
 const EVERYDAY: &str = include_str!("../fixtures/everyday.tsv");
@@ -19,7 +20,7 @@ const ATTACKS: &str = include_str!("../fixtures/attacks.tsv");
 struct Ground {
     _dir: tempfile::TempDir,
     workspace: PathBuf,
-    place: PathScope,
+    scope: PathScope,
 }
 
 impl Ground {
@@ -34,13 +35,13 @@ impl Ground {
         }
         symlink("/etc", workspace.join("link")).unwrap();
         symlink("/home/u/.ssh", workspace.join("keys")).unwrap();
-        let place = PathScope::at_home(&workspace, &[], &[], Some("/home/u".into()));
-        Self { _dir: dir, workspace, place }
+        let scope = PathScope::at_home(&workspace, &[], &[], Some("/home/u".into()));
+        Self { _dir: dir, workspace, scope }
     }
 
     fn decide(&self, permission: Permission, confined: bool, rules: &Rules, text: &str) -> Verdict {
-        VerdictInputs { permission, rules, place: &self.place, readable: &[], confined }
-            .command(text, &self.workspace)
+        VerdictInputs { permission, rules, scope: &self.scope, readable: &[], confined }
+            .command(&command::assess(text, &self.workspace, &self.scope))
             .verdict
     }
 
@@ -211,8 +212,11 @@ fn a_folder_outside_gives_no_rights() {
     let ground = Ground::new();
     let rules = Rules::default();
     let judge = |permission, text: &str| {
-        VerdictInputs { permission, rules: &rules, place: &ground.place, readable: &[], confined: true }
-            .decide(&[Access::Exec { command: text.to_owned(), cwd: Path::new("/home/u/.ssh").into() }])
+        VerdictInputs { permission, rules: &rules, scope: &ground.scope, readable: &[], confined: true }
+            .decide(&[AssessedAccess::new(
+                &Access::Exec { command: text.to_owned(), cwd: Path::new("/home/u/.ssh").into() },
+                &ground.scope,
+            )])
     };
     assert!(matches!(judge(ReadOnly, "cat id_rsa"), Verdict::Deny { .. }));
     assert!(matches!(judge(Auto, "cat id_rsa"), Verdict::Ask { .. }));
@@ -227,11 +231,11 @@ fn tools_stay_in_the_workspace() {
         VerdictInputs {
             permission,
             rules: &rules,
-            place: &ground.place,
+            scope: &ground.scope,
             readable: &[PathBuf::from("/spill")],
             confined: false,
         }
-        .decide(&[access])
+        .decide(&[AssessedAccess::new(&access, &ground.scope)])
     };
     let inside = |name: &str| ground.workspace.join(name);
     assert_eq!(judge(ReadOnly, Access::Read(inside("a"))), Verdict::Allow);
@@ -247,7 +251,7 @@ fn tools_stay_in_the_workspace() {
 #[test]
 fn always_offers_the_general_and_never_the_reckless() {
     let ground = Ground::new();
-    let prefix = |text: &str| general_prefix(&command::judge(text, &ground.workspace, &ground.place));
+    let prefix = |text: &str| general_prefix(&command::assess(text, &ground.workspace, &ground.scope));
     for (text, expected) in [
         ("cargo test --lib x", "cargo test"),
         ("cargo test 2>&1 | tail -5", "cargo test"),
@@ -367,10 +371,38 @@ fn rules_match_the_parsed_words_and_open_nothing_guarded() {
     assert!(matches!(ground.decide(ReadOnly, false, &rules, "cargo test"), Verdict::Deny { .. }));
     assert!(matches!(ground.decide(Ask, false, &rules, "rm -rf /"), Verdict::Deny { .. }));
     let mut session = Rules::default();
-    session.for_session_command("rm -rf build", None);
+    session.grant(SessionGrant::Command("rm -rf build".to_owned()));
     let allows = |text: &str| ground.decide(Ask, false, &session, text) == Verdict::Allow;
     assert!(allows("rm -rf build"));
     assert!(!allows("rm -rf build src") && !allows("rm -rf build && rm -rf build"));
     session.forget_session();
     assert!(!matches!(ground.decide(Ask, false, &session, "rm -rf build"), Verdict::Allow));
+}
+
+/// Places in the code that hold `text`, as `file: line`.
+fn places(text: &str) -> Vec<String> {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let files = walkdir::WalkDir::new(&src).sort_by_file_name().into_iter().flatten();
+    let mut found = Vec::new();
+    for file in files.filter(|file| file.path().extension().is_some_and(|extension| extension == "rs")) {
+        let code = fs::read_to_string(file.path()).unwrap();
+        let code = code.split("\n#[cfg(test)]").next().unwrap_or_default();
+        let name = file.path().strip_prefix(&src).unwrap().display();
+        let lines = code.lines().filter(|line| line.contains(text) && !line.trim_start().starts_with("//"));
+        found.extend(lines.map(|line| format!("{name}: {}", line.trim())));
+    }
+    found
+}
+
+/// One tool call parses its command once: the scanner has one caller, that one has two (a tool call's accesses, and
+/// `policy check`), and the dispatcher assesses a call in one place.
+#[test]
+fn a_command_is_parsed_once_per_call() {
+    assert_eq!(places("walk::calls(").len(), 1, "{:#?}", places("walk::calls("));
+    let assessing: Vec<String> =
+        ["command::assess(", "Some(assess("].iter().flat_map(|text| places(text)).collect();
+    assert_eq!(assessing.len(), 2, "{assessing:#?}");
+    assert_eq!(places("AssessedAccess::new(").len(), 1, "{:#?}", places("AssessedAccess::new("));
+    let dispatched = places(".assess(&accesses)");
+    assert_eq!(dispatched.len(), 1, "{dispatched:#?}");
 }

@@ -6,8 +6,8 @@ use futures_util::StreamExt;
 use mycode::config::settings::ProviderKind;
 use mycode::model::stream::StreamEvent;
 use mycode::provider::api::ProviderError;
-use mycode::provider::chat::calls::MAX_ARGS_BYTES;
 use mycode::provider::chat::provider::Chat;
+use mycode::provider::wire::decoder::MAX_REPLY_BYTES;
 use mycode::provider::wire::retry::RetryPolicy;
 
 use crate::provider_stream::ask;
@@ -48,18 +48,18 @@ async fn refusals_are_final() {
     for (reply, expected) in [
         (
             status(401, r#"{"error":{"message":"bad key sk-very-secret"}}"#),
-            "rejected the API key (HTTP 401): bad key <key>",
+            "API key rejected (HTTP 401): bad key <key>",
         ),
         (status(404, r#"{"error":"model 'm' not found"}"#), "model 'm' not found"),
         (
             status(400, r#"{"error":{"message":"unknown field"}}"#),
-            "rejected the request (HTTP 400): unknown field",
+            "request rejected (HTTP 400): unknown field",
         ),
-        (status(400, r#"{"error":{"code":"context_length_exceeded","message":"x"}}"#), "exceeds the context"),
+        (status(400, r#"{"error":{"code":"context_length_exceeded","message":"x"}}"#), "does not fit"),
         (status(429, r#"{"error":{"code":"insufficient_quota","message":"pay"}}"#), "(HTTP 429): pay"),
         (status(302, "moved").header("location", "https://elsewhere/"), "redirects to https://elsewhere/"),
         (raw("text/html", "<html><title>Login</title></html>"), "a web page titled 'Login'"),
-        (raw("application/json", r#"{"hello":1}"#), "it is JSON, but no"),
+        (raw("application/json", r#"{"hello":1}"#), "the JSON is not a"),
         (
             raw("application/json", r#"{"error":{"type":"invalid_request_error","message":"no"}}"#),
             "(HTTP 400): no",
@@ -82,7 +82,7 @@ async fn passing_troubles_are_tried_again() {
         let told = outcome(kind, quick(), vec![slow_down.clone(), overloaded.clone(), good().into()]).await;
         insta::allow_duplicates! { insta::assert_snapshot!(told, @r"
         Hi.
-        try 2: the server's rate limit was reached (HTTP 429): slow
+        try 2: rate limit reached (HTTP 429): slow
         try 3: server error (HTTP 529): busy
         text Hi.
         Stop
@@ -108,7 +108,7 @@ async fn an_error_inside_the_stream() {
             outcome(kind, quick(), vec![raw("text/event-stream", event), answer().no_usage().into()]).await;
         assert!(told.contains("try 2: server error (HTTP 529): busy"), "{told}");
         let told = outcome(kind, quick(), vec![raw("text/event-stream", "data: nonsense\n\n")]).await;
-        assert!(told.contains("holds no valid JSON"), "{told}");
+        assert!(told.contains("is not valid JSON"), "{told}");
     }
 }
 
@@ -120,9 +120,7 @@ async fn tries_end() {
     let later = status(429, "tomorrow").header("retry-after", "86400");
     let told = outcome(ProviderKind::Openai, quick(), vec![later]).await;
     assert!(
-        told.ends_with(
-            "error: the server's rate limit was reached (HTTP 429): tomorrow (it asks to wait 24 hours)"
-        ),
+        told.ends_with("error: rate limit reached (HTTP 429): tomorrow (retry after 24 hours)"),
         "{told}"
     );
 }
@@ -167,7 +165,7 @@ async fn a_settled_answer_needs_no_formal_end() {
 
 #[tokio::test]
 async fn a_flood_of_arguments_is_refused() {
-    let flood = answer().call_raw("Write", &"x".repeat(MAX_ARGS_BYTES + 2)).no_usage();
+    let flood = answer().call_raw("Write", &"x".repeat(MAX_REPLY_BYTES + 2)).no_usage();
     for kind in BOTH {
         let told = outcome(kind, quick(), vec![flood.clone().into()]).await;
         assert!(told.contains("16 MiB"), "{}", &told[..200.min(told.len())]);
@@ -185,21 +183,21 @@ async fn no_server_no_name_no_tls() {
     let mut settings = settings(ProviderKind::Openai, &server);
     let once = RetryPolicy { max_tries: 1, ..quick() };
     settings.base_url = "http://127.0.0.1:9/v1".to_owned();
-    let error = ask(&Chat::with_pace(&settings, once.clone()).unwrap()).await.unwrap_err();
+    let error = ask(&Chat::with_retry(&settings, once.clone()).unwrap()).await.unwrap_err();
     assert!(
         matches!(&error, ProviderError::Connect { message, .. } if message.contains("refused")),
         "{error}"
     );
     // A plain server where a secure one is expected.
     settings.base_url = format!("https://127.0.0.1:{}/v1", server.port());
-    let error = ask(&Chat::with_pace(&settings, once.clone()).unwrap()).await.unwrap_err();
+    let error = ask(&Chat::with_retry(&settings, once.clone()).unwrap()).await.unwrap_err();
     assert!(matches!(error, ProviderError::Tls { .. }), "{error:?}");
     settings.api_key = None;
     settings.base_url = "https://api.openai.com/v1".to_owned();
-    let error = Chat::with_pace(&settings, once.clone()).err().unwrap().to_string();
+    let error = Chat::with_retry(&settings, once.clone()).err().unwrap().to_string();
     assert!(error.contains("OPENAI_API_KEY"), "{error}");
     settings.base_url = "localhost/v1".to_owned();
-    assert!(matches!(Chat::with_pace(&settings, once), Err(ProviderError::Setup { .. })));
+    assert!(matches!(Chat::with_retry(&settings, once), Err(ProviderError::Setup { .. })));
 }
 
 #[tokio::test]

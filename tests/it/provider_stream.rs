@@ -10,16 +10,15 @@ use mycode::model::item::Item;
 use mycode::model::request::{Message, Params, Request};
 use mycode::model::stream::StreamEvent;
 use mycode::model::usage::{FinishReason, Usage};
-use mycode::provider::anthropic::answer::AnthropicDecoder;
+use mycode::provider::anthropic::decoder::AnthropicDecoder;
 use mycode::provider::anthropic::provider::Anthropic;
 use mycode::provider::api::{Provider, ProviderError};
-use mycode::provider::call_ids::CallIds;
-use mycode::provider::chat::answer::ChatDecoder;
+use mycode::provider::chat::decoder::ChatDecoder;
 use mycode::provider::chat::provider::Chat;
 use mycode::provider::probe;
 use mycode::provider::registry;
 use mycode::provider::scripted::Scripted;
-use mycode::provider::wire::exchange::{Decoder, Flow};
+use mycode::provider::wire::decoder::{Decoder, ReplyState};
 use mycode::provider::wire::retry::RetryPolicy;
 use mycode::provider::wire::sse::SseParser;
 use proptest::prelude::*;
@@ -54,8 +53,8 @@ pub fn quick() -> RetryPolicy {
 
 pub fn provider(kind: ProviderKind, server: &FakeServer, pace: RetryPolicy) -> Arc<dyn Provider> {
     match kind {
-        ProviderKind::Anthropic => Arc::new(Anthropic::with_pace(&settings(kind, server), pace).unwrap()),
-        _ => Arc::new(Chat::with_pace(&settings(kind, server), pace).unwrap()),
+        ProviderKind::Anthropic => Arc::new(Anthropic::with_retry(&settings(kind, server), pace).unwrap()),
+        _ => Arc::new(Chat::with_retry(&settings(kind, server), pace).unwrap()),
     }
 }
 
@@ -313,9 +312,9 @@ async fn a_script_plays() {
     text Done.
     Stop
     ");
-    insta::assert_snapshot!(ask(&scripted).await.unwrap_err(), @"script error: it holds 3 answers and the agent asked for one more");
+    insta::assert_snapshot!(ask(&scripted).await.unwrap_err(), @"script error: it has 3 answers, and the agent asked for one more");
     insta::assert_snapshot!(Scripted::from_text("{}\n{\"txt\": 1}").err().unwrap(), @"script error: line 2: unknown field `txt`, expected one of `text`, `reasoning`, `calls`, `usage`, `finish`, `error`, `delay_ms`, `chunks` at line 1 column 6");
-    insta::assert_snapshot!(Scripted::from_text("{\"error\": {\"kind\": \"odd\"}}").err().unwrap(), @"script error: line 1: 'odd' is no kind of error");
+    insta::assert_snapshot!(Scripted::from_text("{\"error\": {\"kind\": \"odd\"}}").err().unwrap(), @"script error: line 1: 'odd' is not a kind of error");
 }
 
 #[tokio::test]
@@ -352,7 +351,7 @@ fn decode(mut decoder: Box<dyn Decoder>, bytes: &[u8]) -> Result<Vec<StreamEvent
     parser.push(bytes, &mut events)?;
     parser.finish(&mut events);
     for event in &events {
-        if decoder.event(event, &mut out)? == Flow::Done {
+        if decoder.event(event, &mut out)?.is_break() {
             return Ok(out);
         }
     }
@@ -383,8 +382,8 @@ proptest! {
                 }
             }
             let decoder: Box<dyn Decoder> = match dialect {
-                Dialect::Chat => Box::new(ChatDecoder::new(CallIds::default(), None)),
-                Dialect::Anthropic => Box::new(AnthropicDecoder::new(CallIds::default(), None)),
+                Dialect::Chat => Box::new(ChatDecoder::new(ReplyState::default())),
+                Dialect::Anthropic => Box::new(AnthropicDecoder::new(ReplyState::default())),
             };
             if let Ok(events) = decode(decoder, &bytes) {
                 let ends = events.iter().filter(|event| is_done(event)).count();

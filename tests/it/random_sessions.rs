@@ -372,7 +372,7 @@ async fn pins_leave_room_and_never_end_a_turn() {
     loop {
         match play.agent.handle.events.recv().await.unwrap() {
             Event::Story(_) => break,
-            Event::Notice { text, .. } => refused |= text.contains("more than half of what fits"),
+            Event::Notice { text, .. } => refused |= text.contains("more than half of the window"),
             _ => {}
         }
     }
@@ -384,7 +384,7 @@ async fn pins_leave_room_and_never_end_a_turn() {
     let end = loop {
         match play.agent.handle.events.recv().await.unwrap() {
             Event::TurnEnded(end) => break end,
-            Event::Notice { text, .. } => released |= text.contains("nothing is pinned any more"),
+            Event::Notice { text, .. } => released |= text.contains("unpinned"),
             _ => {}
         }
     };

@@ -21,7 +21,7 @@ fn mark(text: &str) -> String {
 }
 
 #[tokio::test]
-async fn an_edit_around_a_secret_keeps_the_real_bytes() {
+async fn edits_keep_real_secrets() {
     let bench = Bench::new();
     let text = format!("host = \"a\"\napi_key = \"{KEY}\"\nport = 1\n");
     bench.put("settings.toml", &text);
@@ -40,7 +40,7 @@ async fn an_edit_around_a_secret_keeps_the_real_bytes() {
 }
 
 #[tokio::test]
-async fn a_placeholder_is_never_written_as_text() {
+async fn placeholders_are_never_written() {
     let bench = Bench::new();
     bench.put("a.txt", format!("token {KEY}\n"));
     bench.put("b.txt", "nothing\n");
@@ -50,9 +50,9 @@ async fn a_placeholder_is_never_written_as_text() {
     assert_error(&elsewhere, "INVALID_PARAM", "not in this file");
     for unknown in ["<REDACTED:api-key-77>", "<REDACTED>"] {
         let error = bench.edit("b.txt", "nothing", unknown, false).await;
-        assert_error(&error, "INVALID_PARAM", "no secret known");
+        assert_error(&error, "INVALID_PARAM", "no known secret");
         let error = bench.call("Write", json!({"path": "new.txt", "content": unknown})).await;
-        assert_error(&error, "INVALID_PARAM", "no secret known");
+        assert_error(&error, "INVALID_PARAM", "no known secret");
     }
     assert_eq!(bench.text("b.txt"), "nothing\n");
     assert!(!bench.path("new.txt").exists());
@@ -63,7 +63,7 @@ async fn a_placeholder_is_never_written_as_text() {
 }
 
 #[tokio::test]
-async fn lines_keep_their_numbers_behind_a_private_key() {
+async fn line_numbers_behind_a_private_key() {
     let bench = Bench::new();
     let line = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEA";
     let key = format!("-----BEGIN PRIVATE KEY-----\n{line}\n{line}Z\n-----END PRIVATE KEY-----");
@@ -82,7 +82,7 @@ async fn lines_keep_their_numbers_behind_a_private_key() {
 }
 
 #[test]
-fn exec_sends_logs_and_prints_no_secret() {
+fn exec_leaks_no_secret() {
     let place = Workplace::new();
     place.file("conf/app.yaml", format!("name: x\npassword: {KEY}\n"));
     place.file(".env", "SHORT=Abc-77\nDB_PASSWORD=tiger-lily\n");
@@ -117,7 +117,7 @@ fn exec_sends_logs_and_prints_no_secret() {
 }
 
 #[tokio::test]
-async fn after_a_resume_only_a_new_read_tells_what_a_placeholder_means() {
+async fn placeholders_after_a_resume() {
     let place = Workplace::new();
     place.file("a.txt", format!("one {KEY}\ntwo\n"));
     let server = FakeServer::start(vec![
@@ -140,7 +140,7 @@ async fn after_a_resume_only_a_new_read_tells_what_a_placeholder_means() {
     let output = place.command(&again).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let last = server.requests().pop().unwrap().raw;
-    assert!(last.contains("no secret known here"), "{last}");
+    assert!(last.contains("no known secret"), "{last}");
     assert_eq!(place.text("a.txt"), format!("1 {KEY}\ntwo\n"));
 }
 
@@ -161,7 +161,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
     #[test]
-    fn a_planted_secret_is_nowhere((value, frame) in secret(), before in 0usize..3_000, behind in 0usize..3_000, way in 0usize..4) {
+    fn planted_secrets_are_redacted((value, frame) in secret(), before in 0usize..3_000, behind in 0usize..3_000, way in 0usize..4) {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let place = Workplace::new();
         let filler = |count: usize| "plain words of a line here\n".repeat(count);

@@ -139,7 +139,7 @@ fn a_session_goes_on_with_the_model_that_was_chosen_in_it() {
     screen.end();
     let output = place.command(&["exec", "-c", "go on"]).output().unwrap();
     assert!(output.status.success(), "{}", stderr(&output));
-    assert!(stderr(&output).contains("switched to second and goes on with it"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("Using second, as chosen in this session"), "{}", stderr(&output));
     // A model that is named for the run wins.
     place.command(&["exec", "-c", "--model", "third", "go on"]).output().unwrap();
     let models: Vec<Value> = server.requests().iter().map(|request| request.body["model"].clone()).collect();

@@ -311,7 +311,7 @@ const ATTACKS: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn no_attack_leaves_a_trace() {
+fn attacks() {
     if !walls() {
         return;
     }
@@ -556,7 +556,7 @@ fn read_only_changes_nothing() {
 }
 
 #[test]
-fn exit_codes_and_words_pass_through() {
+fn exit_codes_and_arguments() {
     if !walls() {
         return;
     }
@@ -587,7 +587,7 @@ fn exit_codes_and_words_pass_through() {
 }
 
 #[test]
-fn the_network_can_be_let_in() {
+fn network_access() {
     if !walls() {
         return;
     }
@@ -637,7 +637,7 @@ fn folders_of_any_shape() {
 
 /// Inside of our own sandbox no namespace can be made: what is left are the layers of a plain container.
 #[test]
-fn without_namespaces_the_other_layers_hold() {
+fn landlock_and_seccomp_alone() {
     if !walls() {
         return;
     }
@@ -686,7 +686,7 @@ fn without_namespaces_the_other_layers_hold() {
 
 /// What a killed session left goes when the next one begins; what is in use, or somebody else's, stays.
 #[test]
-fn leftovers_are_swept_and_what_is_used_stays() {
+fn unused_private_folders_are_removed() {
     let world = World::new();
     if !walls() {
         return;

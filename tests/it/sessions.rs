@@ -158,7 +158,7 @@ fn a_failed_first_request_gives_the_prompt_back_and_leaves_no_trace_in_the_next(
 mod any_cut {
     use std::sync::OnceLock;
 
-    use mycode::agent::session::conversation::Conversation;
+    use mycode::agent::session::reopen;
     use proptest::prelude::*;
 
     use super::*;
@@ -194,12 +194,12 @@ mod any_cut {
             let path = folder.path().join("sessions").join("s.jsonl");
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(&path, &bytes).unwrap();
-            let restored = Conversation::restore(folder.path(), folder.path(), &path).unwrap();
+            let restored = reopen::restore(folder.path(), folder.path(), &path).unwrap();
             prop_assert!(restored.conversation.history.open_calls().is_empty());
             drop(restored);
             // What the first resume wrote is enough: a second one finds nothing to repair.
             let before = std::fs::read(&path).unwrap();
-            drop(Conversation::restore(folder.path(), folder.path(), &path).unwrap());
+            drop(reopen::restore(folder.path(), folder.path(), &path).unwrap());
             prop_assert_eq!(std::fs::read(&path).unwrap(), before);
         }
     }

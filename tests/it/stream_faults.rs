@@ -76,7 +76,7 @@ async fn a_flood_ends_in_whatever_part_of_an_answer_it_comes() {
     ] {
         let told = outcome(kind, once(), vec![forever(&piece)]).await;
         let told = &told[told.rfind("error:").unwrap_or(0)..];
-        assert!(told.contains("runaway reply") || told.contains("is larger than"), "{told}");
+        assert!(told.contains("runaway response") || told.contains("is larger than"), "{told}");
     }
 }
 
@@ -133,11 +133,11 @@ async fn answers_in_odd_clothes_are_read_or_named() {
         for (reply, expected) in [
             (steps(pieces).header("content-encoding", "gzip"), "text Hi.\nStop"),
             (sent(plain.clone()).header("content-encoding", "gzip"), "text Hi.\nStop"),
-            (sent(b"\x01\x02\x03".to_vec()).header("content-encoding", "br"), "compressed with 'br'"),
+            (sent(b"\x01\x02\x03".to_vec()).header("content-encoding", "br"), "unsupported compression 'br'"),
             (sent(with_mark), "text Hi.\nStop"),
-            (sent(bytes(&good, other)), "its events are not those of"),
+            (sent(bytes(&good, other)), "its events belong to another API"),
             (raw("application/json", r#"[{"error":{"code":400,"message":"no"}}]"#), "(HTTP 400): no"),
-            (raw("text/plain", "upstream gave up"), "it sent no events, but: upstream gave up"),
+            (raw("text/plain", "upstream gave up"), "expected events, got: upstream gave up"),
             (raw("text/event-stream", "data: {\"error\":{\"message\":\"kaboom\"}}\n\n"), "kaboom"),
             (
                 status(307, "").header("location", "https://u:p@new/v1?key=sk-very-secret#x"),
@@ -194,7 +194,7 @@ async fn a_kept_connection_that_the_server_closed_is_no_failure() {
     let fake = FakeServer::start(vec![]);
     let mut settings = settings(ProviderKind::Openai, &fake);
     settings.base_url = format!("http://127.0.0.1:{port}/v1");
-    let provider = Chat::with_pace(&settings, quick()).unwrap();
+    let provider = Chat::with_retry(&settings, quick()).unwrap();
     for _ in 0..2 {
         let events: Vec<_> = mycode::provider::api::Provider::stream(&provider, &hello()).collect().await;
         assert!(events.iter().all(|event| !matches!(event, Ok(StreamEvent::Restarted { .. }) | Err(_))));
@@ -249,18 +249,18 @@ async fn what_came_is_kept_and_what_did_not_come_gives_the_message_back() {
         ),
         (
             vec![answer().into(), answer().into()],
-            "failed: the model answered with nothing; back: Some(\"do it\")",
+            "failed: the model returned an empty response; back: Some(\"do it\")",
             "",
         ),
-        (vec![filtered()], "failed: the server's content filter ended the answer; back: Some(\"do it\")", ""),
+        (vec![filtered()], "failed: the server's content filter ended the reply; back: Some(\"do it\")", ""),
         (
             vec![answer().text("I may not").finish("content_filter").into()],
-            "failed: the server's content filter ended the answer; back: None",
+            "failed: the server's content filter ended the reply; back: None",
             "I may not",
         ),
         (
             vec![cut()],
-            "failed: the model reached its output limit before it said anything; back: Some(\"do it\")",
+            "failed: the model reached its output limit before it replied; back: Some(\"do it\")",
             "",
         ),
         (
@@ -268,7 +268,7 @@ async fn what_came_is_kept_and_what_did_not_come_gives_the_message_back() {
                 b"data: {\"choices\":[{\"delta\":{\"content\":\"and on \"}}]}\n\n".repeat(100),
                 Duration::ZERO,
             )])],
-            "provider: runaway reply: it repeats the same words over and over",
+            "provider: runaway response: it repeats the same words over and over",
             "and on and on",
         ),
     ] {
@@ -294,7 +294,11 @@ async fn a_full_window_is_made_room_in_and_asked_once_more_but_not_for_ever() {
     assert_eq!(start(&server, "").1.turn("hi").await.reason, EndReason::Done);
     let server = FakeServer::start((0..9).map(|_| full()).collect());
     let end = start(&server, "").1.turn("hi").await;
-    assert!(told(&end).starts_with("provider: the request exceeds the context window"), "{}", told(&end));
+    assert!(
+        told(&end).starts_with("provider: the request does not fit the model's context window"),
+        "{}",
+        told(&end)
+    );
     assert_eq!(server.requests().len(), 2);
     // An answer that came to the end of the window is asked for again in a smaller request, once.
     let read = || {
@@ -310,7 +314,7 @@ async fn a_full_window_is_made_room_in_and_asked_once_more_but_not_for_ever() {
     let server = FakeServer::start(vec![read(), at_the_end(), at_the_end()]);
     let (_place, mut agent) = start(&server, "context_window = 30000\ncompression_threshold = 0.95\n");
     let end = agent.turn("read").await;
-    assert!(told(&end).starts_with("failed: the answer was cut"), "{}", told(&end));
+    assert!(told(&end).starts_with("failed: the reply was cut off"), "{}", told(&end));
 }
 
 #[tokio::test]

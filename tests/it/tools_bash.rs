@@ -23,7 +23,7 @@ async fn output_and_exit_code() {
     assert_eq!(bench.bash("false").await.wire(), "exit code 1; no output");
     assert_eq!(bench.bash("set -e; echo a; false; echo b").await.wire(), "a\n[exit code 1]");
     assert_eq!(bench.bash("exec echo replaced").await.wire(), "replaced\n");
-    assert_eq!(bench.bash("kill -9 $$").await.wire(), "ended by signal 9; no output");
+    assert_eq!(bench.bash("kill -9 $$").await.wire(), "killed by signal 9; no output");
     assert_eq!(bench.bash("cat; echo $?; read x; echo $?").await.wire(), "0\n1\n");
     assert_eq!(bench.bash("cat <<'E'\n$x `y`\nE\n").await.wire(), "$x `y`\n");
     let wrong = bench.bash("echo 'open").await;
@@ -42,11 +42,15 @@ async fn the_folder_is_kept() {
     let moved = bench.bash("cd 'sub dir'").await;
     assert_eq!(
         (moved.wire().as_ref(), &moved.data["cwd"]),
-        ("the folder is now sub dir; no output", &json!("sub dir"))
+        ("the current folder is now sub dir; no output", &json!("sub dir"))
     );
     assert_eq!(bench.bash("pwd").await.body.trim_end(), bench.path("sub dir").to_str().unwrap());
     assert!(
-        bench.bash("cd deep; exit 4").await.wire().contains("exit code 4; the folder is now sub dir/deep")
+        bench
+            .bash("cd deep; exit 4")
+            .await
+            .wire()
+            .contains("exit code 4; the current folder is now sub dir/deep")
     );
     assert!(bench.bash("(cd ..); pwd").await.body.ends_with("deep\n"));
     let once = bench.call("Bash", json!({"command": "cd /; pwd", "directory": "sub dir"})).await;
@@ -54,7 +58,7 @@ async fn the_folder_is_kept() {
     let wrong = bench.call("Bash", json!({"command": "pwd", "directory": "sub"})).await;
     assert_error(&wrong, "NOT_FOUND", "does not exist");
     fs::remove_dir_all(bench.path("sub dir")).unwrap();
-    assert_error(&bench.bash("pwd").await, "NOT_FOUND", "nothing ran");
+    assert_error(&bench.bash("pwd").await, "NOT_FOUND", "Nothing ran");
     assert_eq!(bench.bash("pwd").await.body.trim_end(), bench.root.to_str().unwrap());
     assert_ok(&bench.bash("mkdir gone; cd gone; rmdir ../gone").await);
     fs::remove_dir_all(&bench.root).unwrap();

@@ -285,7 +285,7 @@ async fn encodings() {
         ("Latin-1 cannot hold it", b"caf\xE9\n", "caf", "日本", false, Error("INVALID_PARAM", "U+65E5")),
         ("UTF-16LE", b"\xFF\xFEa\0\r\0\n\0b\0", "a\nb", "c\nd", false, Bytes(b"\xFF\xFEc\0\r\0\n\0d\0")),
         ("UTF-16BE", b"\xFE\xFF\0a\0b", "ab", "\u{e9}", false, Bytes(b"\xFE\xFF\0\xE9")),
-        ("UTF-16 odd length", b"\xFF\xFEa\0b", "a", "b", false, Error("BINARY_FILE", "cannot be changed")),
+        ("UTF-16 odd length", b"\xFF\xFEa\0b", "a", "b", false, Error("BINARY_FILE", "cannot be edited")),
         (
             "damaged UTF-8 outside",
             b"\xC3\xA9\xC3\xA9 \xFF one\n",
@@ -305,14 +305,14 @@ async fn encodings() {
 async fn what_is_not_found_is_explained() {
     let code = "fn main() {\n    let quote = “x”;\n    print(quote);\n}\n".as_bytes();
     check(&[
-        ("numbers pasted", code, "2\t    let quote", "x", false, Error("NOT_FOUND", "line numbers of Read")),
+        ("numbers pasted", code, "2\t    let quote", "x", false, Error("NOT_FOUND", "Read's line numbers")),
         (
             "numbers pasted into new",
             code,
             "    print(quote);",
             "3\t    a();\n4\t    b();",
             false,
-            Error("INVALID_PARAM", "new_string contains the line numbers"),
+            Error("INVALID_PARAM", "new_string contains Read's line numbers"),
         ),
         ("quotes", code, "let quote = \"x\";", "y", false, Error("NOT_FOUND", "typographic")),
         (
@@ -329,16 +329,9 @@ async fn what_is_not_found_is_explained() {
             "SELECT * FROM users",
             "y",
             false,
-            Error("NOT_FOUND", "nothing in the file resembles it"),
+            Error("NOT_FOUND", "no similar text found"),
         ),
-        (
-            "escaped twice",
-            code,
-            "fn main() {\\n    let",
-            "y",
-            false,
-            Error("NOT_FOUND", "escaped once too often"),
-        ),
+        ("escaped twice", code, "fn main() {\\n    let", "y", false, Error("NOT_FOUND", "double-escaped")),
         ("empty file", b"", "a", "b", false, Error("NOT_FOUND", "empty")),
         ("only blanks", b"a\nb\n", "      ", "b", false, Error("NOT_FOUND", "white space")),
         (
@@ -435,7 +428,7 @@ async fn read_before_edit_and_staleness() {
     assert_ok(&bench.call("Edit", json!({"path": "f", "old_string": "2", "new_string": "II"})).await);
     fs::remove_file(bench.path("f")).unwrap();
     let gone = bench.call("Edit", json!({"path": "f", "old_string": "II", "new_string": "2"})).await;
-    assert_error(&gone, "NOT_FOUND", "vanished");
+    assert_error(&gone, "NOT_FOUND", "no longer exists");
     // A resumed session knows what was read by its hash.
     bench.put("g", "x\n");
     bench.cx.files.remember(&bench.path("g"), &mycode::base::file::hash(b"x\n"));
@@ -446,11 +439,12 @@ async fn read_before_edit_and_staleness() {
 async fn the_answer_is_short_and_the_diff_is_data() {
     let bench = Bench::new();
     bench.put("src/a.py", "a\nb\nc\n");
-    let preview = bench.preview("Edit", json!({"path": "src/a.py", "old_string": "b", "new_string": "B"}));
+    let preview =
+        bench.preview("Edit", json!({"path": "src/a.py", "old_string": "b", "new_string": "B"})).await;
     assert!(!preview.1 && preview.0.contains("Read it first"));
     bench.read("src/a.py").await;
     let (diff, is_diff) =
-        bench.preview("Edit", json!({"path": "src/a.py", "old_string": "b", "new_string": "B"}));
+        bench.preview("Edit", json!({"path": "src/a.py", "old_string": "b", "new_string": "B"})).await;
     assert!(is_diff && bench.text("src/a.py") == "a\nb\nc\n");
     let edited = bench.edit("src/a.py", "b", "B", false).await;
     assert_eq!(edited.wire(), "Edited src/a.py: 1 replacement (line 2)");
@@ -458,7 +452,7 @@ async fn the_answer_is_short_and_the_diff_is_data() {
     assert_eq!(edited.data["diff"], diff);
     assert_eq!((&edited.data["operation"], &edited.data["replacements"]), (&json!("update"), &json!(1)));
     let shifted = bench.edit("src/a.py", "  a\n  B", "  x\n  y", false).await;
-    assert!(shifted.text.contains("other indentation"), "{}", shifted.text);
+    assert!(shifted.text.contains("different indentation"), "{}", shifted.text);
 }
 
 #[tokio::test]
@@ -472,7 +466,7 @@ async fn several_edits_are_all_or_nothing() {
     };
     let failed = bench.call("MultiEdit", edits(&[("a", "A"), ("zzz", "Z")])).await;
     assert_error(&failed, "NOT_FOUND", "edit 2 of 2: ");
-    assert!(failed.wire().contains("None of the edits was made"));
+    assert!(failed.wire().contains("No edit was applied"));
     assert_eq!(bench.text("f"), "a\nb\nc\n");
     // Each edit sees what the ones before made.
     let done = bench.call("MultiEdit", edits(&[("a", "x"), ("x\nb", "y")])).await;
@@ -481,13 +475,13 @@ async fn several_edits_are_all_or_nothing() {
     assert_error(
         &bench.call("MultiEdit", edits(&[("y", "q"), ("q", "y")])).await,
         "INVALID_PARAM",
-        "undo each other",
+        "cancel each other out",
     );
     assert_error(&bench.call("MultiEdit", edits(&[])).await, "INVALID_PARAM", "empty");
     let twice = bench.call("MultiEdit", edits(&[("a\n", "y\nc\n"), ("bbb", "y\nc")])).await;
     assert_eq!((twice.status, &twice.data["applied"]), (Status::Partial, &json!(false)));
     let some = bench.call("MultiEdit", edits(&[("c", "d"), ("nope", "y\nd")])).await;
-    assert_error(&some, "CONFLICT", "already stands at line 1");
+    assert_error(&some, "CONFLICT", "already applied at line 1");
     assert_eq!(bench.text("f"), "y\nc\n");
     let new = json!({"path": "n", "edits": [
         {"old_string": "", "new_string": "one two"}, {"old_string": "two", "new_string": "2"}]});

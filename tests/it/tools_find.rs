@@ -33,9 +33,9 @@ async fn ls_lists_one_folder() {
     );
     assert_eq!(listed.data["total_entries"], 7);
     let page = bench.call("LS", json!({"offset": 2, "limit": 2})).await;
-    assert_eq!(page.wire(), "target/ (ignored)\n.gitignore\n[entries 3-4 of 7; go on with offset=4]");
+    assert_eq!(page.wire(), "target/ (ignored)\n.gitignore\n[entries 3-4 of 7; continue with offset=4]");
     assert_error(&bench.call("LS", json!({"offset": 9})).await, "INVALID_PARAM", "7 entries");
-    assert_error(&bench.call("LS", json!({"path": "bin"})).await, "INVALID_PARAM", "read with Read");
+    assert_error(&bench.call("LS", json!({"path": "bin"})).await, "INVALID_PARAM", "use Read for files");
     assert_error(&bench.call("LS", json!({"path": "scr"})).await, "NOT_FOUND", "did you mean src/");
     fs::create_dir(bench.path("empty")).unwrap();
     assert_eq!(bench.call("LS", json!({"path": "empty"})).await.wire(), "empty is empty");
@@ -58,7 +58,7 @@ async fn glob_finds_newest_first() {
     assert_eq!(glob(".github/*").await.wire(), ".github/ci.yml");
     assert_eq!(glob("src/a.rs").await.wire(), "src/a.rs");
     assert!(glob("*.zig").await.wire().contains("no file matches *.zig in ."));
-    assert!(glob("dee*").await.wire().contains("folders that match: src/deep"));
+    assert!(glob("dee*").await.wire().contains("matching folders: src/deep"));
     assert_error(&glob("a[").await, "INVALID_PARAM", "not a valid glob");
     assert_error(&glob("nowhere/*.rs").await, "NOT_FOUND", "nowhere does not exist");
     let one = bench.call("Glob", json!({"pattern": "*.rs", "limit": 1})).await;
@@ -86,11 +86,7 @@ async fn grep_groups_by_file_and_counts() {
     let named = bench.call("Grep", json!({"pattern": "needle", "path": "x.log"})).await;
     assert_eq!(named.data["total_matches"], 1);
     let bad = bench.call("Grep", json!({"pattern": "foo("})).await;
-    assert_error(
-        &bad,
-        "INVALID_PARAM",
-        "unclosed group. To search for the text itself, use the pattern foo\\(",
-    );
+    assert_error(&bad, "INVALID_PARAM", "unclosed group. To search for the literal text, use foo\\(");
     let look = bench.call("Grep", json!({"pattern": "a(?=b)"})).await;
     assert_error(&look, "INVALID_PARAM", "Look-around");
     let lines = bench.call("Grep", json!({"pattern": "a\\nb"})).await;

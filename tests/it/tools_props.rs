@@ -37,7 +37,7 @@ proptest! {
         let new = plain.replace("@only@", "@new@");
         let done = apply(&text, TextEdit { old: &plain, new: &new, replace_all: false }).unwrap();
         prop_assert_eq!(done.text, text.replace("@only@", "@new@"));
-        prop_assert!(done.rung <= MatchLevel::LineEnds);
+        prop_assert!(done.level <= MatchLevel::LineEnds);
     }
 
     /// Whatever the old text, an applied edit leaves a common beginning and end, and the same edit on the result of a
@@ -51,14 +51,14 @@ proptest! {
             Ok(done) => {
                 prop_assert_ne!(&done.text, &text);
                 prop_assert!(!done.lines.is_empty() && (all || done.lines.len() == 1));
-                if !all && !new.contains('\r') && done.rung == MatchLevel::Exact {
+                if !all && !new.contains('\r') && done.level == MatchLevel::Exact {
                     // Exact means: the old text, once, with the new one's line ends at most adapted.
                     let at = text.find(&old).unwrap();
                     let plain = |s: &str| s.replace("\r\n", "\n");
                     let expected = format!("{}{new}{}", &text[..at], &text[at + old.len()..]);
                     prop_assert_eq!(plain(&done.text), plain(&expected));
                 }
-                if done.rung != MatchLevel::Exact {
+                if done.level != MatchLevel::Exact {
                     prop_assert!(all || !text.contains(&old) || old.starts_with('\n'));
                 }
             }

@@ -21,7 +21,7 @@ async fn numbered_lines_in_pages() {
     bench.put("long", (1..=1200).map(|n| format!("l{n}\n")).collect::<String>());
     let read = bench.read("long").await;
     assert!(read.body.ends_with("500\tl500"));
-    assert_eq!(read.text, "lines 1-500 of 1200; go on with start_line=501");
+    assert_eq!(read.text, "lines 1-500 of 1200; continue with start_line=501");
     let read = bench.call("Read", json!({"path": "long", "start_line": 1100, "limit": 5000})).await;
     assert_eq!(read.text, "lines 1100-1200 of 1200");
     assert_eq!((&read.data["start_line"], &read.data["end_line"]), (&json!(1100), &json!(1200)));
@@ -122,7 +122,7 @@ async fn huge_files_are_streamed() {
     let read = bench.call("Read", json!({"path": "huge", "start_line": 2, "limit": 3})).await;
     assert_eq!(read.body, "2\tfirst\n3\tfirst\n4\tfirst");
     assert!(
-        read.text.contains("lines 2-4 of a file of 1.0 GiB; go on with start_line=5; too large for Edit")
+        read.text.contains("lines 2-4 of a file of 1.0 GiB; continue with start_line=5; too large for Edit")
     );
     let last = bench.call("Read", json!({"path": "huge", "start_line": 2001, "limit": 1})).await;
     assert!(last.body.contains("more in this line]") && last.body.len() < 10_000, "{}", last.text);

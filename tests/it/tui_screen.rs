@@ -93,7 +93,7 @@ impl Stage {
 }
 
 #[test]
-fn before_the_first_event_the_composer_is_there() {
+fn composer_before_first_event() {
     let mut stage = Stage::new(80, 24);
     stage.type_text("early");
     insta::assert_snapshot!(stage.shown(), @r#"
@@ -181,7 +181,7 @@ fn approval_with_diff() {
        5          total += value;
        6      }
       y Yes, once
-      s Yes, for the rest of this session
+      s Yes, for this session: changes to files in the workspace
       n No (Esc) · Tab: no, and tell the model why
     ▏  Starting…
     "#);
@@ -299,7 +299,7 @@ fn command_popup() {
 }
 
 #[test]
-fn a_command_can_hide_nothing_in_its_approval() {
+fn approval_escapes_control_characters() {
     let mut stage = Stage::new(60, 24);
     let request = ApprovalRequest {
         call_id: "c".to_owned(),
@@ -309,6 +309,7 @@ fn a_command_can_hide_nothing_in_its_approval() {
         is_diff: false,
         reason: "commands ask first".to_owned(),
         always_prefix: Some("echo".to_owned()),
+        session_scope: Some("this exact command".to_owned()),
     };
     stage.event(Event::Ask { id: 1, question: Question::Approval(request) });
     insta::assert_snapshot!(stage.shown(), @r#"
@@ -317,7 +318,7 @@ fn a_command_can_hide_nothing_in_its_approval() {
       commands ask first
       echo <U+202E>safe<U+001B>[8m; rm -rf /
       y Yes, once
-      s Yes, for the rest of this session
+      s Yes, for this session: this exact command
       a Always allow `echo` in this project
       n No (Esc) · Tab: no, and tell the model why
     ▏  Starting…
@@ -343,7 +344,7 @@ fn a_question_of_the_model() {
 }
 
 #[test]
-fn a_context_of_nothing_is_drawn_too() {
+fn empty_context() {
     let mut stage = Stage::new(30, 8);
     let ledger = LedgerView {
         rows: Vec::new(),
@@ -360,7 +361,7 @@ fn a_context_of_nothing_is_drawn_too() {
 }
 
 #[test]
-fn the_cursor_stands_behind_wide_characters() {
+fn cursor_after_wide_characters() {
     let mut stage = Stage::new(30, 8);
     stage.type_text("日本語 👩‍👩‍👧 テキストは長いので折り返す");
     stage.take_in(Msg::Key(KeyEvent::new(KeyCode::Left, KeyModifiers::NONE)));
@@ -373,7 +374,7 @@ fn the_cursor_stands_behind_wide_characters() {
 }
 
 #[test]
-fn a_tiny_screen_keeps_the_composer() {
+fn tiny_screen() {
     let mut stage = Stage::new(20, 5);
     stage.event(Event::Session(fake::session()));
     stage.event(Event::TurnStarted { text: "x".to_owned() });
@@ -388,7 +389,7 @@ fn a_tiny_screen_keeps_the_composer() {
 }
 
 #[tokio::test]
-async fn a_whole_turn_ends_up_in_the_scrollback() {
+async fn turn_in_scrollback() {
     let (ops, served) = tokio::sync::mpsc::unbounded_channel();
     let (events, mut received) = tokio::sync::mpsc::unbounded_channel();
     let engine = tokio::spawn(fake::serve(served, events, 0));
@@ -422,7 +423,7 @@ async fn a_whole_turn_ends_up_in_the_scrollback() {
 }
 
 #[test]
-fn going_back_is_chosen_looked_at_and_done() {
+fn rewind_popup() {
     let point = |id, name: &str, title: &str, files| RewindPoint {
         id,
         name: name.to_owned(),
@@ -461,7 +462,7 @@ fn going_back_is_chosen_looked_at_and_done() {
         point: points[0].clone(),
         rows: vec![
             row("src/a.rs", FileAction::Restore, None),
-            row("mine.txt", FileAction::Delete, Some("it was changed by someone else since")),
+            row("mine.txt", FileAction::Delete, Some("it was changed by another program since")),
         ],
         outside: vec!["/etc/x".to_owned()],
         items: 7,

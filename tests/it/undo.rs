@@ -92,7 +92,7 @@ pub fn git(root: &Path, args: &[&str]) {
 }
 
 #[test]
-fn tools_and_commands_are_undone_and_redone() {
+fn undo_and_redo() {
     let place = Workplace::new();
     place
         .file("a.txt", "one\ntwo\n")
@@ -157,7 +157,7 @@ fn tools_and_commands_are_undone_and_redone() {
 }
 
 #[test]
-fn what_others_changed_is_left_alone_unless_forced() {
+fn conflicts_and_force() {
     let place = Workplace::new();
     place.file("a", "1\n").file("b", "1\n").file("c", "1\n");
     turn(
@@ -170,11 +170,11 @@ fn what_others_changed_is_left_alone_unless_forced() {
     turn(&place, true, "t2", &[bash("echo 3 > a; echo 3 >> b")]);
     let listed = points(&place);
     let shown = rewind(&place, &["--to", &listed[1], "--preview"]);
-    assert!(shown.contains("skip      b: it was changed by someone else in between"), "{shown}");
-    assert!(shown.contains("skip      made: it was changed by someone else since"), "{shown}");
+    assert!(shown.contains("skip      b: it was changed by another program in between"), "{shown}");
+    assert!(shown.contains("skip      made: it was changed by another program since"), "{shown}");
     let output = place.command(&["rewind", "--to", &listed[1], "--files", "--yes"]).output().unwrap();
     assert_eq!(output.status.code(), Some(1), "not everything was done");
-    assert!(stdout(&output).contains("left alone: dir: the folder holds other files"), "{}", stdout(&output));
+    assert!(stdout(&output).contains("skipped dir: the folder holds other files"), "{}", stdout(&output));
     assert_eq!(
         (place.text("a"), place.text("b"), place.text("c")),
         ("1\n".into(), "by hand\n3\n".into(), "1\n".into())
@@ -190,7 +190,7 @@ fn what_others_changed_is_left_alone_unless_forced() {
 }
 
 #[test]
-fn a_kill_in_the_middle_of_a_command_leaves_a_way_back() {
+fn rewind_after_a_kill() {
     let place = Workplace::new();
     place.file("a", "before\n");
     turn(&place, false, "harmless", &[bash("true")]);
@@ -229,8 +229,61 @@ fn a_kill_in_the_middle_of_a_command_leaves_a_way_back() {
     assert!(!place.project().join("b").exists());
 }
 
+/// The snapshot before a command asks `git`, which does not answer here until the user has interrupted it.
 #[test]
-fn the_conversation_goes_back_and_comes_again() {
+fn interrupted_snapshot_runs_no_command() {
+    let place = Workplace::new();
+    place.file("a", "before\n");
+    let ago = std::time::SystemTime::now() - std::time::Duration::from_secs(10);
+    fs::File::open(place.project().join("a")).unwrap().set_modified(ago).unwrap();
+    git(&place.project(), &["init", "-q"]);
+    git(&place.project(), &["add", "-A"]);
+    git(&place.project(), &["commit", "-q", "-m", "one"]);
+    let (asked, never) = (place.home().join("asked"), place.home().join("never"));
+    assert!(Command::new("mkfifo").args([&asked, &never]).status().unwrap().success());
+    let bin = place.home().join("bin");
+    fs::create_dir(&bin).unwrap();
+    let fake = format!(
+        "#!/bin/sh\ncase \"$*\" in *cat-file*) echo asked > '{}'; exec cat '{}';; esac\nPATH=${{PATH#*:}} exec git \"$@\"\n",
+        asked.display(),
+        never.display()
+    );
+    fs::write(bin.join("git"), fake).unwrap();
+    fs::set_permissions(bin.join("git"), fs::Permissions::from_mode(0o755)).unwrap();
+    let script = place.home().join("script.jsonl");
+    let lines = format!("{}\n{}\n", json!({"calls": [bash("touch ran")]}), json!({"text": "done"}));
+    fs::write(&script, lines).unwrap();
+    crate::undo_journal::settle(&place.project());
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+    let mut child = place
+        .command(&[
+            "exec",
+            "--provider",
+            "scripted",
+            "-p",
+            "full",
+            "--script",
+            script.to_str().unwrap(),
+            "go",
+        ])
+        .env("PATH", path)
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    assert_eq!(fs::read_to_string(&asked).unwrap(), "asked\n");
+    rustix::process::kill_process(rustix::process::Pid::from_child(&child), rustix::process::Signal::INT)
+        .unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    drop(fs::OpenOptions::new().read(true).write(true).open(&never));
+    assert!(!place.project().join("ran").exists());
+    let mut files = walkdir::WalkDir::new(place.home()).into_iter().flatten().map(|entry| entry.into_path());
+    let recorded = |path: &Path| fs::read_to_string(path).is_ok_and(|text| text.contains("touch ran"));
+    assert!(!files.any(|path| path.iter().any(|part| part == "journal") && recorded(&path)));
+}
+
+#[test]
+fn conversation_rewind_and_revive() {
     let server = FakeServer::start(vec![
         answer().text("one").into(),
         answer().text("two").into(),
@@ -267,7 +320,7 @@ fn the_conversation_goes_back_and_comes_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_open_session_goes_back_and_tells_the_model() {
+async fn rewind_in_an_open_session() {
     let server = FakeServer::start(vec![
         answer().text("hello").into(),
         answer().call("Read", json!({"path": "a"})).into(),
@@ -312,7 +365,7 @@ async fn an_open_session_goes_back_and_tells_the_model() {
     assert_eq!((place.text("a"), place.text("b")), ("one\n".to_owned(), "bee\n".to_owned()));
     agent.turn("and now?").await;
     let last = |number: usize| server.requests()[number].body["messages"].to_string();
-    assert!(last(5).contains("went back to an earlier state of these files: a, b, made"), "{}", last(5));
+    assert!(last(5).contains("rewound these files to an earlier state: a, b, made"), "{}", last(5));
     // Both: the message comes back to be changed and sent again.
     agent.send(Op::Rewind { point: points[0].id, part: RewindScope::Both, force: false });
     let back = agent.until(done).await;

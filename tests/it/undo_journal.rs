@@ -5,6 +5,7 @@ use std::fs::{self, Permissions};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
 use mycode::model::item::ItemId;
 use mycode::protocol::rewind::PointId;
@@ -38,7 +39,7 @@ impl Plain {
     fn turn(&mut self, command: impl FnOnce(&Path)) -> PointId {
         self.turns += 1;
         self.journal.begin_turn(self.turns, "t");
-        self.journal.before_command("command");
+        self.journal.before_command("command", &AtomicBool::new(false));
         command(&self.root);
         self.journal.after_command();
         PointId::Turn(ItemId(self.turns))
@@ -65,7 +66,7 @@ impl Plain {
 }
 
 /// Waits until the newest change is old enough to be told from one that comes now: the one time that cannot be forged.
-fn settle(root: &Path) {
+pub fn settle(root: &Path) {
     let newest = || {
         let entries = walkdir::WalkDir::new(root).into_iter().flatten();
         let changed =
@@ -80,7 +81,7 @@ fn settle(root: &Path) {
 }
 
 #[test]
-fn ignored_files_are_not_ours_even_when_they_come_to_light() {
+fn ignored_files() {
     let mut plain = Plain::new();
     let root = plain.root.clone();
     fs::create_dir(root.join("target")).unwrap();
@@ -99,7 +100,7 @@ fn ignored_files_are_not_ours_even_when_they_come_to_light() {
 }
 
 #[test]
-fn tracked_files_come_from_git_and_need_no_copy() {
+fn tracked_files_are_not_copied() {
     let mut plain = Plain::new();
     let root = plain.root.clone();
     for n in 0..30 {
@@ -140,7 +141,24 @@ fn tracked_files_come_from_git_and_need_no_copy() {
 }
 
 #[test]
-fn bytes_that_git_stores_differently_are_copied() {
+fn stopped_snapshot() {
+    let mut plain = Plain::new();
+    fs::write(plain.root.join("a"), "1").unwrap();
+    plain.turn(|root| fs::write(root.join("b"), "1").unwrap());
+    let (lines, before) = (plain.journal.lines(), picture(&plain.root));
+    plain.journal.before_command("never runs", &AtomicBool::new(true));
+    plain.journal.after_command();
+    assert_eq!(plain.journal.lines(), lines);
+    let point = plain.turn(|root| {
+        fs::write(root.join("a"), "2").unwrap();
+        fs::remove_file(root.join("b")).unwrap();
+    });
+    plain.go(point, false);
+    assert_eq!(picture(&plain.root), before);
+}
+
+#[test]
+fn filtered_files_are_copied() {
     let mut plain = Plain::new();
     let root = plain.root.clone();
     git(&root, &["init", "-q"]);
@@ -156,7 +174,7 @@ fn bytes_that_git_stores_differently_are_copied() {
 }
 
 #[test]
-fn what_can_not_be_kept_is_named() {
+fn files_without_backup_are_named() {
     let mut plain = Plain::new();
     let root = plain.root.clone();
     fs::write(root.join("huge.bin"), vec![b'x'; 5 << 20]).unwrap();
@@ -167,7 +185,7 @@ fn what_can_not_be_kept_is_named() {
     });
     let step = plain.plan(point).steps.remove(0);
     assert_eq!(step.path, Path::new("huge.bin"));
-    assert!(step.impossible.unwrap().contains("not kept"));
+    assert!(step.impossible.unwrap().contains("no backup"));
     let done = plain.go(point, true);
     assert_eq!((done.done.len(), done.left.len()), (1, 1));
     assert_eq!(fs::read_to_string(root.join("small")).unwrap(), "1");
@@ -175,7 +193,7 @@ fn what_can_not_be_kept_is_named() {
 }
 
 #[test]
-fn what_a_command_made_goes_however_large_it_is() {
+fn large_new_files_are_removed() {
     let mut plain = Plain::new();
     let root = plain.root.clone();
     let point = plain.turn(|root| fs::write(root.join("huge.bin"), vec![b'x'; 5 << 20]).unwrap());
@@ -186,7 +204,7 @@ fn what_a_command_made_goes_however_large_it_is() {
 }
 
 #[test]
-fn nothing_is_written_through_a_link_that_took_a_folders_place() {
+fn no_write_through_a_link() {
     let mut plain = Plain::new();
     let root = plain.root.clone();
     let outside = root.parent().unwrap().join("outside");
@@ -203,7 +221,7 @@ fn nothing_is_written_through_a_link_that_took_a_folders_place() {
 }
 
 #[test]
-fn half_a_rewind_is_completed_by_doing_it_again() {
+fn interrupted_rewind_can_be_repeated() {
     let mut plain = Plain::new();
     let root = plain.root.clone();
     for name in ["a", "b", "c"] {

@@ -117,7 +117,7 @@ fn together(attacks: &[&str]) -> String {
 }
 
 #[test]
-fn repositories_below_the_workspace_keep_their_hooks_and_configuration() {
+fn nested_repositories_are_protected() {
     let world = World::new();
     let before = world.steering();
     let attacks = [
@@ -151,7 +151,7 @@ fn repositories_below_the_workspace_keep_their_hooks_and_configuration() {
 }
 
 #[test]
-fn nobody_outside_can_be_talked_to() {
+fn outside_sockets_are_unreachable() {
     let world = World::new();
     let stream = UnixListener::bind(world.outside.join("s.sock")).unwrap();
     let agent = UnixListener::bind(world.home.join("agent.sock")).unwrap();
@@ -178,7 +178,7 @@ fn nobody_outside_can_be_talked_to() {
 }
 
 #[test]
-fn secrets_stay_hidden_and_processes_are_counted() {
+fn secrets_and_process_limits() {
     let world = World::new();
     let mut attacks: Vec<String> = SECRETS.iter().map(|name| format!("cat ~/{name}")).collect();
     attacks.extend(
@@ -258,14 +258,14 @@ const EVERYDAY: &[(&str, Permission)] = &[
 ];
 
 #[test]
-fn what_no_walls_hold_is_not_allowed_and_the_day_goes_on() {
+fn verdicts_without_a_sandbox() {
     let world = World::new();
     let place = PathScope::at_home(&world.project, &[], &[], Some(world.home.clone()));
     let rules = Rules::default();
     let verdict = |text: &str, permission| {
         let judge =
-            VerdictInputs { permission, rules: &rules, place: &place, readable: &[], confined: false };
-        judge.command(text, &world.project).verdict
+            VerdictInputs { permission, rules: &rules, scope: &place, readable: &[], confined: false };
+        judge.command(&command::assess(text, &world.project, &place)).verdict
     };
     let levels = [Permission::ReadOnly, Permission::Ask, Permission::Auto];
     let mut wrong: Vec<String> = Vec::new();
@@ -286,10 +286,10 @@ fn what_no_walls_hold_is_not_allowed_and_the_day_goes_on() {
 
 /// "Always" is offered for a kind of command, never for a program that reaches anywhere.
 #[test]
-fn no_lasting_yes_for_what_reaches_anywhere() {
+fn no_always_prefix_for_unbounded_programs() {
     let world = World::new();
     let place = PathScope::at_home(&world.project, &[], &[], Some(world.home.clone()));
-    let offered = |text: &str| command_prefix::general_prefix(&command::judge(text, &world.project, &place));
+    let offered = |text: &str| command_prefix::general_prefix(&command::assess(text, &world.project, &place));
     for text in [
         "telnet host 25",
         "rclone copy a b:c",

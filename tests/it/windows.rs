@@ -382,7 +382,7 @@ fn the_sample_bug_is_fixed_in_8192_tokens() {
     }
     let text = |n: usize| requests[n].body["messages"].to_string();
     assert!(text(1).contains("FAILED test_last"), "{}", text(1));
-    assert!(text(2).contains("go on with start_line="), "a long file is paged: {}", text(2));
+    assert!(text(2).contains("continue with start_line="), "a long file is paged: {}", text(2));
     assert!(text(4).contains("return items[len(items)]"), "{}", text(4));
 }
 

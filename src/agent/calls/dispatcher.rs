@@ -1,28 +1,28 @@
-//! The one way in which a call runs: parse → access → decide → ask → run → redact → truncate. Whatever goes wrong on the
-//! way becomes an envelope that lets the model repair its call; only a fatal tool error ends the turn.
+//! The one way in which a call runs: parse → access → decide → ask → run → redact → truncate. Whatever goes wrong becomes
+//! an envelope that lets the model repair its call; only a fatal tool error ends the turn.
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use tokio_util::sync::CancellationToken;
 
-use super::policy_engine::PolicyEngine;
-use crate::agent::control::{Events, TurnControl, UserPrompter};
+use super::approval::{self, denied, envelope_of, never_run};
+use super::policy_engine::{AssessedToolCall, PolicyEngine};
+use crate::agent::control::{Events, TurnControl, UserPrompter, notice};
 use crate::model::call::{ToolCall, ToolSpec};
 use crate::model::envelope::{Envelope, ErrorCode, Status};
 use crate::model::item::ToolResult;
-use crate::policy::access::Access;
 use crate::policy::verdict::Verdict;
-use crate::protocol::approval::{self, Answer, ApprovalRequest, Question};
 use crate::protocol::event::{Event, Level};
 use crate::redact::detector::TextSource;
 use crate::sandbox::spec::Confinement;
-use crate::tool::api::{Prepared, Preview, Tool, ToolError};
+use crate::tool::api::{Prepared, Tool, ToolError};
 use crate::tool::cx::ToolCx;
-use crate::tool::output::{self, Keep, Spill, Truncated};
+use crate::tool::file::watch;
+use crate::tool::output::{self, Keep, Limits, Spill, Truncated};
 use crate::tool::registry;
 
 /// How long an interrupted tool may take to clean up before it is dropped.
@@ -33,7 +33,7 @@ pub struct Dispatcher {
     tools: Vec<Box<dyn Tool>>,
     specs: Arc<[ToolSpec]>,
     pub cx: ToolCx,
-    pub desk: Arc<PolicyEngine>,
+    pub policy: Arc<PolicyEngine>,
     spill: Arc<Spill>,
     /// Whether somebody can answer questions.
     interactive: bool,
@@ -41,36 +41,31 @@ pub struct Dispatcher {
 }
 
 /// A call that passed the gate.
-struct AdmittedCall<'a> {
-    prepared: Box<dyn Prepared + 'a>,
+struct AdmittedCall {
+    prepared: Box<dyn Prepared>,
     /// The title of what runs a program that may change any file.
     command: Option<String>,
     confinement: Confinement,
 }
 
 impl Dispatcher {
-    /// With `few_words` the model is told of fewer tools; all of them can be called.
+    /// In a small window the model is told of fewer tools; all of them can be called.
     pub fn new(
         cx: ToolCx,
-        desk: Arc<PolicyEngine>,
+        policy: Arc<PolicyEngine>,
         spill: Arc<Spill>,
         interactive: bool,
-        few_words: bool,
+        small_window: bool,
     ) -> Self {
         let tools = registry::builtin();
-        let told = |tool: &dyn Tool| !few_words || !registry::DISPENSABLE.contains(&tool.name());
+        let told = |tool: &dyn Tool| !small_window || !registry::DISPENSABLE.contains(&tool.name());
         let specs = tools.iter().filter(|tool| told(tool.as_ref())).map(|tool| tool.spec()).collect();
-        Self { tools, specs, cx, desk, spill, interactive, denied: AtomicU32::new(0) }
+        Self { tools, specs, cx, policy, spill, interactive, denied: AtomicU32::new(0) }
     }
 
     /// Whether a user sits before it.
     pub fn is_interactive(&self) -> bool {
         self.interactive
-    }
-
-    /// What one observation may take follows the window.
-    pub fn set_window(&mut self, tokens: u64) {
-        self.cx.observation = output::Limits::for_window(tokens);
     }
 
     /// The tools as the model sees them.
@@ -89,16 +84,18 @@ impl Dispatcher {
         calls.chunk_by(|a, b| parallel(a) && parallel(b)).collect()
     }
 
-    /// Runs one group; results in call order.
+    /// Runs one group; results in call order, each no larger than suits a window of `window_tokens`.
     ///
     /// # Errors
     /// The message of a fatal tool error.
     pub async fn run_group(
         &self,
         group: &[Arc<ToolCall>],
+        window_tokens: u64,
         control: &Arc<TurnControl>,
         events: &Events,
     ) -> Result<Vec<ToolResult>, String> {
+        let limits = Limits::for_window(window_tokens);
         let mut admitted = Vec::with_capacity(group.len());
         for call in group {
             admitted.push(self.gate(call, control, events).await);
@@ -106,7 +103,7 @@ impl Dispatcher {
         let running = group.iter().zip(admitted).map(|(call, gate)| async move {
             match gate {
                 Err(envelope) => Ok(*envelope),
-                Ok(admitted) => self.run(call, admitted, control, events).await,
+                Ok(admitted) => self.run(call, admitted, limits, control, events).await,
             }
         });
         let mut results = Vec::with_capacity(group.len());
@@ -118,7 +115,7 @@ impl Dispatcher {
                 let gap = if envelope.text.is_empty() { "" } else { "\n" };
                 envelope.text.push_str(&format!("{gap}<system-reminder>{news}</system-reminder>"));
             }
-            self.clean(&mut envelope, &call.name);
+            self.clean(&mut envelope, &call.name, limits);
             results.push(ToolResult {
                 call_id: Arc::clone(&call.id),
                 tool: Arc::clone(&call.name),
@@ -136,12 +133,12 @@ impl Dispatcher {
     }
 
     /// Parse, access, decide, ask. `Err` is the envelope for the model.
-    async fn gate<'a>(
-        &'a self,
+    async fn gate(
+        &self,
         call: &ToolCall,
         control: &TurnControl,
         events: &Events,
-    ) -> Result<AdmittedCall<'a>, Box<Envelope>> {
+    ) -> Result<AdmittedCall, Box<Envelope>> {
         let started = |title: String| {
             let _ = events.send(Event::ToolStarted {
                 call_id: Arc::clone(&call.id),
@@ -171,9 +168,11 @@ impl Dispatcher {
             }
         };
         started(prepared.title());
-        let accesses = prepared.access(&self.cx).map_err(|error| envelope_of(&error))?;
+        let accesses = prepared.access(&self.cx_until(control)).await.map_err(|error| envelope_of(&error))?;
+        // Commands are parsed once: what is found goes to all that ask about them.
+        let assessed = self.policy.assess(&accesses);
         let mut approved = false;
-        match self.desk.decide(&accesses) {
+        match self.policy.decide(&assessed) {
             Verdict::Allow => {}
             Verdict::Deny { reason } => {
                 self.denied.fetch_add(1, Ordering::Relaxed);
@@ -182,97 +181,52 @@ impl Dispatcher {
                 )));
             }
             Verdict::Ask { reason } => {
-                self.ask(call, &*prepared, &accesses, reason, control, events).await?;
+                self.approve(call, &*prepared, &assessed, reason, control, events).await?;
                 approved = true;
             }
         }
         // Looking at every file before and after costs time in a large tree: not for what only looks.
-        let command = self.desk.may_change(&accesses);
-        let confinement = self.desk.confinement(&accesses, approved);
+        let command = self.policy.may_change(&assessed);
+        let confinement = self.policy.confinement(&assessed, approved);
         Ok(AdmittedCall { command: command.then(|| prepared.title()), prepared, confinement })
     }
 
-    /// Whether all that a call would change could be read without a question.
-    fn may_read(&self, accesses: &[Access]) -> bool {
-        accesses.iter().all(|access| match access {
-            Access::Write(path) => {
-                matches!(self.desk.decide(&[Access::Read(path.clone())]), Verdict::Allow)
-            }
-            _ => false,
-        })
-    }
-
-    async fn ask(
+    /// Asks the user. `Err` is the envelope for the model when the call does not run.
+    async fn approve(
         &self,
         call: &ToolCall,
         prepared: &dyn Prepared,
-        accesses: &[Access],
+        assessed: &AssessedToolCall,
         reason: String,
         control: &TurnControl,
         events: &Events,
     ) -> Result<(), Box<Envelope>> {
-        if !self.interactive {
-            self.denied.fetch_add(1, Ordering::Relaxed);
-            return Err(denied(&format!(
-                "{reason}, and nobody can be asked here. Find a way that needs no question, or say what you could not do"
-            )));
-        }
-        let (detail, is_diff) = match prepared.preview(&self.cx) {
-            Preview::Text(text) => (text, false),
-            Preview::Diff(diff) => (diff, true),
-            // Nobody is asked for a leave that nothing can come of, unless the answer tells of what may not be read.
-            Preview::Vain(answer) if self.may_read(accesses) => {
-                return Err(answer.map_or_else(|error| envelope_of(&error), Box::new));
-            }
-            Preview::Vain(answer) => {
-                (answer.map_or_else(|error| error.to_string(), |envelope| envelope.text), false)
-            }
+        let asked = if self.interactive {
+            approval::ask(
+                &self.policy,
+                &self.cx_until(control),
+                call,
+                prepared,
+                assessed,
+                reason,
+                control,
+                events,
+            )
+            .await
+        } else {
+            Err(approval::nobody_to_ask(&reason))
         };
-        let clean = |text: &str| self.cx.vault.redact(text, TextSource::of_command(text)).into_owned();
-        let always_prefix = self.desk.always_prefix(accesses);
-        let question = Question::Approval(ApprovalRequest {
-            call_id: call.id.to_string(),
-            tool: call.name.to_string(),
-            title: clean(&prepared.title()),
-            detail: clean(&detail),
-            is_diff,
-            reason,
-            always_prefix: always_prefix.clone(),
-        });
-        match control.questions.ask(question, &control.cancel).await {
-            Some(Answer::Once) => Ok(()),
-            Some(Answer::Session) => {
-                self.desk.allow_for_session(accesses);
-                Ok(())
-            }
-            Some(Answer::Always) => {
-                if let Some(prefix) = always_prefix
-                    && let Err(error) = self.desk.allow_always(prefix)
-                {
-                    let _ = events.send(Event::Notice {
-                        level: Level::Warning,
-                        text: format!("The rule could not be stored ({error}); it holds for this session."),
-                    });
-                }
-                Ok(())
-            }
-            Some(Answer::No { note }) => {
-                self.denied.fetch_add(1, Ordering::Relaxed);
-                let for_user = approval::denied(note.trim());
-                let answer = denied(&match note.trim() {
-                    "" => "the user said no. Don't try it another way; ask or go on without it".to_owned(),
-                    note => format!("the user said no: {note}"),
-                });
-                Err(Box::new(answer.with("user_text", for_user)))
-            }
-            Some(Answer::Replies { .. }) | None => Err(never_run()),
+        if asked.as_ref().is_err_and(|envelope| approval::is_denial(envelope)) {
+            self.denied.fetch_add(1, Ordering::Relaxed);
         }
+        asked
     }
 
     async fn run(
         &self,
         call: &ToolCall,
-        admitted: AdmittedCall<'_>,
+        admitted: AdmittedCall,
+        limits: Limits,
         control: &Arc<TurnControl>,
         events: &Events,
     ) -> Result<Envelope, String> {
@@ -281,9 +235,11 @@ impl Dispatcher {
         }
         let mut cx = self.cx_for(call, control, events);
         let AdmittedCall { prepared, command, confinement } = admitted;
-        cx.confinement = confinement;
-        if let Some(command) = &command {
-            self.watch(control, events, Some(command)).await;
+        (cx.confinement, cx.observation) = (confinement, limits);
+        if let Some(command) = &command
+            && !self.before_command(command, control, events).await
+        {
+            return Ok(*never_run());
         }
         let begun = Instant::now();
         let outcome = tokio::select! {
@@ -291,8 +247,11 @@ impl Dispatcher {
             () = after(&control.cancel) => None,
         };
         let took = begun.elapsed();
-        if command.is_some() {
-            self.watch(control, events, None).await;
+        if command.is_some()
+            && let Some(journal) = self.cx.journal.clone()
+        {
+            let _ = tokio::task::spawn_blocking(move || journal.after_command()).await;
+            self.journal_notices(events);
         }
         let Some(outcome) = outcome else { return Ok(*interrupted()) };
         let mut envelope = match outcome {
@@ -304,27 +263,37 @@ impl Dispatcher {
         Ok(envelope)
     }
 
-    /// Has the undo journal look at the files before a command (named) and after it.
-    async fn watch(&self, control: &TurnControl, events: &Events, before: Option<&str>) {
-        let Some(journal) = self.cx.journal.clone() else { return };
-        let command = before.map(str::to_owned);
-        let looking = Arc::clone(&journal);
-        let work = tokio::task::spawn_blocking(move || match command {
-            Some(command) => looking.before_command(&command),
-            None => looking.after_command(),
-        });
-        // Looking before may take a moment in a huge tree; who interrupts does not wait for it.
-        if before.is_some() {
-            tokio::select! {
-                _ = work => {}
-                () = control.cancel.cancelled() => {}
+    /// Has the undo journal look at the files; false when the user interrupts that, and then the command must not run:
+    /// what it would change could not be brought back.
+    async fn before_command(&self, command: &str, control: &TurnControl, events: &Events) -> bool {
+        let Some(journal) = self.cx.journal.clone() else { return true };
+        let stop = Arc::new(AtomicBool::new(false));
+        let (looking, stopped, command) = (Arc::clone(&journal), Arc::clone(&stop), command.to_owned());
+        let work = tokio::task::spawn_blocking(move || looking.before_command(&command, &stopped));
+        tokio::select! {
+            biased;
+            // It may take a moment in a huge tree; who interrupts does not wait for it.
+            () = control.cancel.cancelled() => {
+                stop.store(true, Ordering::Relaxed);
+                tokio::task::spawn_blocking(move || journal.after_command());
+                false
             }
-        } else {
-            let _ = work.await;
+            _ = work => {
+                self.journal_notices(events);
+                true
+            }
         }
-        for text in journal.take_notices() {
-            let _ = events.send(Event::Notice { level: Level::Warning, text });
+    }
+
+    fn journal_notices(&self, events: &Events) {
+        for text in self.cx.journal.iter().flat_map(|journal| journal.take_notices()) {
+            notice(events, Level::Warning, text);
         }
+    }
+
+    /// Surroundings for what is abandoned when the turn is interrupted.
+    fn cx_until(&self, control: &TurnControl) -> ToolCx {
+        ToolCx { cancel: control.cancel.clone(), ..self.cx.clone() }
     }
 
     fn cx_for(&self, call: &ToolCall, control: &Arc<TurnControl>, events: &Events) -> ToolCx {
@@ -346,10 +315,9 @@ impl Dispatcher {
     }
 
     /// Secrets out, size down.
-    fn clean(&self, envelope: &mut Envelope, tool: &str) {
+    fn clean(&self, envelope: &mut Envelope, tool: &str, limits: Limits) {
         self.cx.vault.redact_envelope(envelope);
         let keep = if tool == "Bash" { Keep::HeadTail } else { Keep::Head };
-        let limits = self.cx.observation;
         let body = std::mem::take(&mut envelope.body);
         let known =
             envelope.data.get("full_output_path").and_then(serde_json::Value::as_str).map(PathBuf::from);
@@ -368,6 +336,12 @@ impl Dispatcher {
         if let Some(path) = cut.full_output_path {
             envelope.data.insert("full_output_path".to_owned(), path.to_string_lossy().into_owned().into());
         }
+    }
+
+    /// What others changed on disk of what the model has seen.
+    pub async fn file_news(&self) -> Option<String> {
+        let cx = self.cx.clone();
+        tokio::task::spawn_blocking(move || watch::changes(&cx)).await.ok().flatten()
     }
 
     /// The workspace.
@@ -391,28 +365,9 @@ async fn after(cancel: &CancellationToken) {
     tokio::time::sleep(CLEAN_UP).await;
 }
 
-fn envelope_of(error: &ToolError) -> Box<Envelope> {
-    Box::new(match error {
-        ToolError::Model { code, message } => Envelope::error(*code, message.clone()),
-        ToolError::Fatal(message) => Envelope::error(ErrorCode::InternalError, message.clone()),
-    })
-}
-
-fn denied(message: &str) -> Box<Envelope> {
-    Box::new(Envelope::error(ErrorCode::PermissionDenied, message))
-}
-
 fn interrupted() -> Box<Envelope> {
     Box::new(Envelope::error(
         ErrorCode::Interrupted,
         "the user interrupted this call; its effect may be partial",
-    ))
-}
-
-/// Interrupted before it began: nobody has to look for half a change.
-fn never_run() -> Box<Envelope> {
-    Box::new(Envelope::error(
-        ErrorCode::Interrupted,
-        "the user interrupted before this call ran; it changed nothing",
     ))
 }

@@ -1,5 +1,5 @@
-//! Where the permission level and the user's rules are kept while the agent runs: judged by the dispatcher, changed by
-//! answers and by `/permission`, also in the middle of a turn.
+//! The permission level and the user's rules while the agent runs: asked by the dispatcher, changed by answers and by
+//! `/permission`, also in the middle of a turn.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -7,11 +7,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use crate::config::settings::{Permission, WorkSettings};
 use crate::context::project_rules;
 use crate::policy::access::Access;
-use crate::policy::command;
+use crate::policy::command::{self, AssessedAccess, AssessedCommand};
 use crate::policy::command_prefix;
 use crate::policy::path_scope::PathScope;
 use crate::policy::programs::assessment::Risk;
 use crate::policy::rules::Rules;
+use crate::policy::session_grant::SessionGrant;
 use crate::policy::verdict::{CommandVerdict, Verdict, VerdictInputs};
 use crate::sandbox::probe;
 use crate::sandbox::spec::{Confinement, SandboxLevel};
@@ -20,62 +21,62 @@ struct PolicyState {
     permission: Permission,
     rules: Rules,
     /// The user has just asked for this rules file to be written.
-    law_wanted: Option<PathBuf>,
+    rules_file_allowed: Option<PathBuf>,
 }
 
-/// The desk.
+/// Decides what runs, what is asked, and what is confined.
 pub struct PolicyEngine {
     state: Mutex<PolicyState>,
-    place: PathScope,
+    scope: PathScope,
     readable: Vec<PathBuf>,
     /// Whether commands are to be confined.
     sandbox: bool,
 }
 
-/// What holds the commands of a level.
+/// What confines the commands of a level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SandboxSupport {
-    /// Nothing is to: the level or the user's settings want it so.
+    /// Nothing: the level or the user's settings say so.
     Nothing,
     /// A sandbox, files and network.
     Sandbox,
-    /// A sandbox, but on this machine it can't keep the network off.
+    /// A sandbox, but on this machine it can't cut off the network.
     FilesOnly,
-    /// A sandbox should, and this machine can't.
+    /// A sandbox should, but this machine has none.
     Missing,
 }
 
-fn runs(accesses: &[Access]) -> bool {
-    accesses.iter().any(|access| matches!(access, Access::Exec { .. }))
-}
+/// A tool call with what is known of its commands. Made once for each call, by [`PolicyEngine::assess`].
+pub struct AssessedToolCall(Vec<AssessedAccess>);
 
-fn without_network(accesses: &[Access]) -> Vec<Access> {
-    accesses.iter().filter(|one| **one != Access::Network).cloned().collect()
-}
+impl AssessedToolCall {
+    fn runs_command(&self) -> bool {
+        self.0.iter().any(|one| one.command.is_some())
+    }
 
-/// The grade of the call's commands; `None` where one is not understood, or there is none.
-fn grade(judge: &VerdictInputs, accesses: &[Access]) -> Option<Risk> {
-    let commands = accesses.iter().filter_map(|access| match access {
-        Access::Exec { command, cwd } => Some(command::judge(command, cwd, judge.place).grade()),
-        _ => None,
-    });
-    commands.collect::<Option<Vec<Risk>>>()?.into_iter().max()
-}
+    fn declares_network(&self) -> bool {
+        self.0.iter().any(|one| one.access == Access::Network)
+    }
 
-/// Whether the network is the one thing that the call's commands need beyond the workspace.
-fn reaches_network(judge: &VerdictInputs, accesses: &[Access]) -> bool {
-    grade(judge, accesses) == Some(Risk::Network)
-}
+    fn without_network(&self) -> impl Iterator<Item = &AssessedAccess> {
+        self.0.iter().filter(|one| one.access != Access::Network)
+    }
 
-/// Whether a rule of the user's covers the call's commands.
-fn by_rule(judge: &VerdictInputs, accesses: &[Access]) -> bool {
-    accesses.iter().all(|access| match access {
-        Access::Exec { command, cwd } => {
-            let judged = command::judge(command, cwd, judge.place);
-            judge.rules.covers(command, &judged)
-        }
-        _ => true,
-    })
+    /// The risk of the commands; `None` where one is not understood, or there is none.
+    fn risk(&self) -> Option<Risk> {
+        let risks = self.0.iter().filter_map(|one| one.command.as_ref()).map(|command| command.risk());
+        risks.collect::<Option<Vec<Risk>>>()?.into_iter().max()
+    }
+
+    /// Whether the network is the one thing that the commands need beyond the workspace.
+    fn needs_only_network(&self) -> bool {
+        self.risk() == Some(Risk::Network)
+    }
+
+    /// Whether a rule of the user's covers the commands.
+    fn is_covered(&self, rules: &Rules) -> bool {
+        self.0.iter().filter_map(|one| one.command.as_ref()).all(|command| rules.covers(command))
+    }
 }
 
 impl PolicyEngine {
@@ -87,11 +88,11 @@ impl PolicyEngine {
         readable: Vec<PathBuf>,
         own: &[PathBuf],
     ) -> Self {
-        let state = PolicyState { permission: work.permission, rules, law_wanted: None };
+        let state = PolicyState { permission: work.permission, rules, rules_file_allowed: None };
         let seen: Vec<&Path> = readable.iter().map(PathBuf::as_path).collect();
         let own: Vec<&Path> = own.iter().map(PathBuf::as_path).collect();
-        let place = PathScope::new(workspace, &seen, &own);
-        Self { state: Mutex::new(state), place, readable, sandbox: work.sandbox }
+        let scope = PathScope::new(workspace, &seen, &own);
+        Self { state: Mutex::new(state), scope, readable, sandbox: work.sandbox }
     }
 
     pub fn permission(&self) -> Permission {
@@ -102,80 +103,94 @@ impl PolicyEngine {
         self.state().permission = permission;
     }
 
+    /// What a tool call would do. Its commands are parsed here and nowhere else.
+    pub fn assess(&self, accesses: &[Access]) -> AssessedToolCall {
+        AssessedToolCall(accesses.iter().map(|access| AssessedAccess::new(access, &self.scope)).collect())
+    }
+
     /// The verdict over a call.
-    pub fn decide(&self, accesses: &[Access]) -> Verdict {
+    pub fn decide(&self, call: &AssessedToolCall) -> Verdict {
         let state = self.state();
         // `/init` is the user's own wish for this one file; in `ask` the diff is still shown first.
-        if let ([Access::Write(path)], Permission::Auto) = (accesses, state.permission)
-            && state.law_wanted.as_ref() == Some(path)
+        if let [AssessedAccess { access: Access::Write(path), .. }] = call.0.as_slice()
+            && state.permission == Permission::Auto
+            && state.rules_file_allowed.as_ref() == Some(path)
         {
             return Verdict::Allow;
         }
-        // Only a command has to know what holds it: finding out takes some milliseconds.
-        let hold = if runs(accesses) { self.hold(state.permission) } else { SandboxSupport::Nothing };
-        let judge = self.judge(state.permission, hold, &state.rules);
-        let verdict = match judge.decide(accesses) {
+        // Only for a command is it worth the milliseconds to find out what confines it.
+        let support =
+            if call.runs_command() { self.support(state.permission) } else { SandboxSupport::Nothing };
+        let inputs = self.inputs(state.permission, support, &state.rules);
+        let verdict = match inputs.decide(&call.0) {
             // A rule that allows the command was made for what it needs.
-            Verdict::Ask { reason } if accesses.contains(&Access::Network) => {
-                let rest = without_network(accesses);
-                match judge.decide(&rest) {
-                    Verdict::Allow if by_rule(&judge, &rest) => Verdict::Allow,
-                    Verdict::Ask { reason: other } if reaches_network(&judge, &rest) => {
-                        Verdict::Ask { reason: other }
-                    }
-                    Verdict::Ask { reason: other } => {
-                        Verdict::Ask { reason: format!("{other}, and it reaches the network") }
-                    }
-                    _ => Verdict::Ask { reason },
+            Verdict::Ask { reason } if call.declares_network() => match inputs.decide(call.without_network())
+            {
+                Verdict::Allow if call.is_covered(&state.rules) => Verdict::Allow,
+                Verdict::Ask { reason: other } if call.needs_only_network() => Verdict::Ask { reason: other },
+                Verdict::Ask { reason: other } => {
+                    Verdict::Ask { reason: format!("{other}, and it needs the network") }
                 }
-            }
+                _ => Verdict::Ask { reason },
+            },
             verdict => verdict,
         };
-        self.explained(verdict, state.permission, hold)
+        explained(verdict, state.permission, support)
+    }
+
+    /// Whether all that a call would change could be read without a question.
+    pub fn may_read(&self, call: &AssessedToolCall) -> bool {
+        let state = self.state();
+        let inputs = self.inputs(state.permission, SandboxSupport::Nothing, &state.rules);
+        call.0.iter().all(|one| match &one.access {
+            Access::Write(path) => {
+                let read = AssessedAccess { access: Access::Read(path.clone()), command: None };
+                inputs.decide([&read]) == Verdict::Allow
+            }
+            _ => false,
+        })
     }
 
     /// While the turn of `/init` runs, the rules file at the workspace's root may be written without a question in `auto`.
-    pub fn want_law(&self, wanted: bool) {
-        self.state().law_wanted = wanted.then(|| self.place.workspace.join(project_rules::OWN_NAME));
+    pub fn allow_rules_file_write(&self, allowed: bool) {
+        self.state().rules_file_allowed = allowed.then(|| self.scope.workspace.join(project_rules::OWN_NAME));
     }
 
-    /// The verdict over a command line, program by program. `hold` in place of what this machine can do.
-    pub fn check(&self, text: &str, cwd: &Path, hold: Option<SandboxSupport>) -> CommandVerdict {
+    /// A command that starts in `folder`, and the verdict over it, program by program. `support` in place of what this
+    /// machine can do.
+    pub fn check(
+        &self,
+        text: &str,
+        folder: &Path,
+        support: Option<SandboxSupport>,
+    ) -> (AssessedCommand, CommandVerdict) {
+        let command = command::assess(text, folder, &self.scope);
         let state = self.state();
-        let hold = hold.unwrap_or_else(|| self.hold(state.permission));
-        let mut found = self.judge(state.permission, hold, &state.rules).command(text, cwd);
-        found.verdict = self.explained(found.verdict, state.permission, hold);
-        found
-    }
-
-    fn explained(&self, verdict: Verdict, permission: Permission, hold: SandboxSupport) -> Verdict {
-        match verdict {
-            Verdict::Ask { reason } if permission == Permission::Auto && hold == SandboxSupport::Missing => {
-                Verdict::Ask { reason: format!("{reason}, and it can't be confined on this machine") }
-            }
-            verdict => verdict,
-        }
+        let support = support.unwrap_or_else(|| self.support(state.permission));
+        let inputs = self.inputs(state.permission, support, &state.rules);
+        let mut found = inputs.command(&command);
+        found.verdict = explained(found.verdict, state.permission, support);
+        (command, found)
     }
 
     /// How a command that may run will run; `approved` when the user was asked for this very call. What a level allows by
-    /// itself is confined, and so is what only needs the network: a yes hands it that and no more. What else the user
+    /// itself is confined, and so is what only needs the network: a yes gives it that and no more. What else the user
     /// allowed, once or by rule, runs as they would run it.
-    pub fn confinement(&self, accesses: &[Access], approved: bool) -> Confinement {
+    pub fn confinement(&self, call: &AssessedToolCall, approved: bool) -> Confinement {
         let state = self.state();
-        if !runs(accesses) || !self.confines(state.permission) {
+        if !call.runs_command() || !self.confines(state.permission) {
             return Confinement::Free;
         }
-        let hold = self.hold(state.permission);
-        // Without walls only what the user allowed comes so far, and what certainly just looks.
-        if hold == SandboxSupport::Missing {
+        let support = self.support(state.permission);
+        // Without a sandbox only what the user allowed comes so far, and what certainly just reads.
+        if support == SandboxSupport::Missing {
             return Confinement::Free;
         }
-        let nothing = Rules::default();
-        let judge = self.judge(state.permission, hold, &nothing);
-        let command = without_network(accesses);
-        let by_level = judge.decide(&command) == Verdict::Allow;
-        let connects = reaches_network(&judge, &command);
-        let network = connects || accesses.contains(&Access::Network);
+        let no_rules = Rules::default();
+        let inputs = self.inputs(state.permission, support, &no_rules);
+        let by_level = inputs.decide(call.without_network()) == Verdict::Allow;
+        let connects = call.needs_only_network();
+        let network = connects || call.declares_network();
         match state.permission {
             Permission::ReadOnly => Confinement::Confined { level: SandboxLevel::ReadOnly, network: false },
             Permission::Ask if by_level && !approved => {
@@ -188,11 +203,9 @@ impl PolicyEngine {
         }
     }
 
-    /// Whether the call runs a command that is not known to only look.
-    pub fn may_change(&self, accesses: &[Access]) -> bool {
-        let nothing = Rules::default();
-        let judge = self.judge(Permission::ReadOnly, SandboxSupport::Nothing, &nothing);
-        runs(accesses) && grade(&judge, accesses) != Some(Risk::Looks)
+    /// Whether the call runs a command that may do more than read.
+    pub fn may_change(&self, call: &AssessedToolCall) -> bool {
+        call.runs_command() && call.risk() != Some(Risk::Reads)
     }
 
     /// Whether a level's commands are confined at all.
@@ -200,12 +213,12 @@ impl PolicyEngine {
         self.sandbox && permission != Permission::Full
     }
 
-    /// What holds the commands of a level here.
-    pub fn hold(&self, permission: Permission) -> SandboxSupport {
+    /// What confines the commands of a level here.
+    pub fn support(&self, permission: Permission) -> SandboxSupport {
         if !self.confines(permission) {
             return SandboxSupport::Nothing;
         }
-        let held = probe::held();
+        let held = probe::status();
         match (held.files, held.network) {
             (true, true) => SandboxSupport::Sandbox,
             (true, false) => SandboxSupport::FilesOnly,
@@ -213,52 +226,44 @@ impl PolicyEngine {
         }
     }
 
-    fn judge<'a>(
+    fn inputs<'a>(
         &'a self,
         permission: Permission,
-        hold: SandboxSupport,
+        support: SandboxSupport,
         rules: &'a Rules,
     ) -> VerdictInputs<'a> {
-        // What is not known well is let run because it is confined; where it can't be, it is asked for.
+        // What is not known well may run because it is confined; where it can't be, it is asked for.
         VerdictInputs {
             permission,
             rules,
-            place: &self.place,
+            scope: &self.scope,
             readable: &self.readable,
-            confined: hold == SandboxSupport::Sandbox,
+            confined: support == SandboxSupport::Sandbox,
         }
     }
 
-    /// What "always" would allow for these accesses.
-    pub fn always_prefix(&self, accesses: &[Access]) -> Option<String> {
-        match accesses {
-            [Access::Exec { command: text, cwd }]
-            | [Access::Exec { command: text, cwd }, Access::Network] => {
-                command_prefix::general_prefix(&command::judge(text, cwd, &self.place))
-            }
-            _ => None,
+    /// What "always" would allow for this call.
+    pub fn always_prefix(&self, call: &AssessedToolCall) -> Option<String> {
+        let mut rest = call.without_network();
+        let (Some(only), None) = (rest.next(), rest.next()) else { return None };
+        command_prefix::general_prefix(only.command.as_ref()?)
+    }
+
+    /// What "for this session" would open, in words; `None` when a yes holds for this call only.
+    pub fn session_scope(&self, call: &AssessedToolCall) -> Option<String> {
+        let grants: Vec<String> = self.session_grants(call).iter().map(SessionGrant::text).collect();
+        (!grants.is_empty()).then(|| grants.join(", "))
+    }
+
+    /// Allows for the session what [`PolicyEngine::session_scope`] says.
+    pub fn allow_for_session(&self, call: &AssessedToolCall) {
+        for grant in self.session_grants(call) {
+            self.state().rules.grant(grant);
         }
     }
 
-    /// Allows everything of this kind for the session.
-    pub fn allow_for_session(&self, accesses: &[Access]) {
-        let prefix = self.always_prefix(accesses);
-        let mut state = self.state();
-        for access in accesses {
-            match access {
-                Access::Exec { command, .. } => state.rules.for_session_command(command, prefix.clone()),
-                Access::Write(path) if path.starts_with(&self.place.workspace) => {
-                    state.rules.for_session_writes()
-                }
-                Access::Read(path) if !path.starts_with(&self.place.workspace) => {
-                    let folder = if path.is_dir() { Some(path.as_path()) } else { path.parent() };
-                    if let Some(folder) = folder {
-                        state.rules.for_session_reads(folder.to_owned());
-                    }
-                }
-                _ => {}
-            }
-        }
+    fn session_grants(&self, call: &AssessedToolCall) -> Vec<SessionGrant> {
+        SessionGrant::all(&call.0, &self.scope)
     }
 
     /// Drops what was allowed for the session: another one begins.
@@ -293,5 +298,14 @@ impl PolicyEngine {
 
     fn state(&self) -> MutexGuard<'_, PolicyState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn explained(verdict: Verdict, permission: Permission, support: SandboxSupport) -> Verdict {
+    match verdict {
+        Verdict::Ask { reason } if permission == Permission::Auto && support == SandboxSupport::Missing => {
+            Verdict::Ask { reason: format!("{reason}, and this machine has no sandbox to confine it") }
+        }
+        verdict => verdict,
     }
 }

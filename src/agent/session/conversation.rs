@@ -1,53 +1,54 @@
 //! One session as the agent holds it: the log on disk and the history in memory, always changed together and in this
 //! order, so that what is sent can be rebuilt from what is written.
 
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::undo_stack::UndoStack;
+use super::item_facts::ItemFacts;
+use super::usage::UsageMeter;
 use crate::base::clock;
-use crate::config::models;
 use crate::context::builder::Built;
 use crate::context::compaction::batch::Batch;
+use crate::context::history::entry::Entry;
 use crate::context::history::manager::HistoryManager;
 use crate::context::parts::FixedParts;
 use crate::context::prefix::Prefix;
-use crate::context::tokens::estimate::Calibration;
 use crate::model::item::{Item, ItemId, Summary};
 use crate::model::usage::Usage;
-use crate::protocol::event::{EndReason, TurnEnd, WindowState};
+use crate::protocol::event::{EndReason, TurnEnd};
 use crate::session::log::{self, LogError, SessionLog};
-use crate::session::record::{ItemRecord, Record, RequestRecord};
-
-/// A size that is off by no more than this, in percent, is not shown as an estimate.
-const EXACT_PERCENT: f64 = 2.5;
+use crate::session::record::{FormName, ItemRecord, Record, RequestRecord};
 
 /// The open session.
 pub struct Conversation {
     pub id: String,
     pub history: HistoryManager,
-    pub calibration: Calibration,
+    pub usage: UsageMeter,
+    pub facts: ItemFacts,
     /// What was sent last; follows the log.
     pub prefix: Prefix,
     project_state: PathBuf,
     workspace: PathBuf,
     /// Opened at the first record: a session in which nothing was said leaves no file.
-    pub(super) log: Option<SessionLog>,
-    model_to_write: Option<Record>,
-    pub(super) next_id: u64,
-    pub(super) call_ids: HashSet<Arc<str>>,
-    pub(super) turns: usize,
-    /// Every todo list that was written and not taken back: one may be archived and yet the one at hand.
-    pub(super) todo_lists: UndoStack<serde_json::Value>,
-    /// When each round that stands was begun, in milliseconds since the Unix epoch; archived ones too.
-    pub(super) begun: UndoStack<u64>,
-    total: Usage,
-    cost_usd: Option<f64>,
-    last_request_ms: u64,
-    pub(super) last_reported: Option<u64>,
-    /// What the server evidently takes of a prompt, when it was seen to cut one.
-    pub(super) taken_window: Option<u64>,
+    log: Option<SessionLog>,
+    /// Provider and model that the user chose with `/model`.
+    chosen_model: Option<(String, String)>,
+    /// The choice is not in the log yet: it waits for the file.
+    model_unwritten: bool,
+    next_id: u64,
+    turns: usize,
+}
+
+/// What a session's log tells of it.
+#[derive(Default)]
+pub struct ResumedState {
+    pub history: HistoryManager,
+    pub prefix: Prefix,
+    pub usage: UsageMeter,
+    pub facts: ItemFacts,
+    pub chosen_model: Option<(String, String)>,
+    pub next_id: u64,
+    pub turns: usize,
 }
 
 impl Conversation {
@@ -56,32 +57,33 @@ impl Conversation {
         Self {
             id: log::new_id(),
             history: HistoryManager::default(),
-            calibration: Calibration::default(),
+            usage: UsageMeter::default(),
+            facts: ItemFacts::default(),
             prefix: Prefix::default(),
             project_state: project_state.to_owned(),
             workspace: workspace.to_owned(),
             log: None,
-            model_to_write: None,
+            chosen_model: None,
+            model_unwritten: false,
             next_id: 1,
-            call_ids: HashSet::new(),
             turns: 0,
-            todo_lists: UndoStack::default(),
-            begun: UndoStack::default(),
-            total: Usage::default(),
-            cost_usd: Some(0.0),
-            last_request_ms: 0,
-            last_reported: None,
-            taken_window: None,
         }
     }
 
-    /// Takes up what an answered request cost.
-    pub(super) fn take_request(&mut self, request: &RequestRecord) {
-        self.last_request_ms = request.ms;
-        self.last_reported = None;
-        if let Some(usage) = &request.usage {
-            self.add_usage(&request.model, usage);
-            self.last_reported = Some(usage.total());
+    /// A session as its log tells it.
+    pub fn resumed(project_state: &Path, workspace: &Path, log: SessionLog, state: ResumedState) -> Self {
+        let ResumedState { history, prefix, usage, facts, chosen_model, next_id, turns } = state;
+        Self {
+            id: log.id().to_owned(),
+            log: Some(log),
+            history,
+            prefix,
+            usage,
+            facts,
+            chosen_model,
+            next_id,
+            turns,
+            ..Self::new(project_state, workspace)
         }
     }
 
@@ -92,17 +94,12 @@ impl Conversation {
     pub fn record(&mut self, item: Item) -> Result<(ItemId, Arc<Item>), LogError> {
         let item = Arc::new(item);
         let id = ItemId(self.next_id);
-        let entry = crate::context::history::entry::Entry::new(id, Arc::clone(&item), None, 0);
+        let tokens = Entry::new(id, Arc::clone(&item), None, 0).full_tokens();
         let ms = clock::now_ms();
-        self.write(&Record::Item(ItemRecord {
-            id,
-            ms,
-            tokens: entry.full_tokens(),
-            item: Arc::clone(&item),
-        }))?;
+        self.write(&Record::Item(ItemRecord { id, ms, tokens, item: Arc::clone(&item) }))?;
         self.next_id += 1;
-        self.note_item(id, ms, &item);
-        self.history.push(id, Arc::clone(&item), Some(entry.full_tokens()));
+        self.facts.add(id, ms, &item);
+        self.history.push(id, Arc::clone(&item), Some(tokens));
         Ok((id, item))
     }
 
@@ -110,10 +107,10 @@ impl Conversation {
     ///
     /// # Errors
     /// When the log cannot be written.
-    pub fn adopt(&mut self, batch: &Batch) -> Result<u64, LogError> {
+    pub fn adopt(&mut self, batch: &Batch) -> Result<(), LogError> {
         let batch = self.history.spell(batch);
         if batch.items.is_empty() {
-            return Ok(0);
+            return Ok(());
         }
         self.write(&Record::Forms {
             items: batch.items.clone(),
@@ -121,8 +118,9 @@ impl Conversation {
             cause: batch.cause.to_string(),
             texts: batch.texts.clone(),
         })?;
-        self.last_reported = None;
-        Ok(self.history.adopt(&batch))
+        self.usage.forget_report();
+        self.history.adopt(&batch);
+        Ok(())
     }
 
     /// Replaces everything before `before` by the summary.
@@ -136,28 +134,28 @@ impl Conversation {
         self.write(&record)?;
         self.next_id += 1;
         self.history.archive(before, id, summary);
-        self.last_reported = None;
+        self.usage.forget_report();
         Ok(())
     }
 
-    /// Takes the last archive back.
+    /// Undoes the last archive.
     ///
     /// # Errors
     /// When the log cannot be written.
     pub fn unarchive(&mut self) -> Result<(), LogError> {
         self.write(&Record::Unarchive {})?;
         self.history.unarchive();
-        self.last_reported = None;
+        self.usage.forget_report();
         Ok(())
     }
 
-    /// Takes up what was spent beside the session's own requests.
+    /// Adds what was spent beside the session's own requests.
     ///
     /// # Errors
     /// When the log cannot be written.
-    pub fn spent_beside(&mut self, model: &str, usage: &Usage) -> Result<(), LogError> {
+    pub fn add_side_usage(&mut self, model: &str, usage: &Usage) -> Result<(), LogError> {
         self.write(&Record::Beside { ms: clock::now_ms(), model: model.to_owned(), usage: *usage })?;
-        self.add_usage(model, usage);
+        self.usage.add(model, usage);
         Ok(())
     }
 
@@ -168,22 +166,20 @@ impl Conversation {
     pub fn rewind(&mut self, to: ItemId) -> Result<(), LogError> {
         self.write(&Record::Rewind { to })?;
         self.history.rewind(to);
-        self.todo_lists.rewind(to);
-        self.begun.rewind(to);
-        self.last_reported = None;
+        self.facts.rewind(to);
+        self.usage.forget_report();
         Ok(())
     }
 
-    /// Makes the history what it was before the rewind (or revival) number `rewind`, counted from 0.
+    /// Makes the history what it was before the rewind (or revive) number `rewind`, counted from 0.
     ///
     /// # Errors
     /// When the log cannot be written.
     pub fn revive(&mut self, rewind: u32) -> Result<(), LogError> {
         self.write(&Record::Revive { rewind })?;
         self.history.revive(rewind);
-        self.todo_lists.revive(rewind);
-        self.begun.revive(rewind);
-        self.last_reported = None;
+        self.facts.revive(rewind);
+        self.usage.forget_report();
         Ok(())
     }
 
@@ -204,7 +200,7 @@ impl Conversation {
     ///
     /// # Errors
     /// When the log cannot be written.
-    pub fn send(&mut self, parts: &FixedParts, built: &Built) -> Result<(), LogError> {
+    pub fn record_request(&mut self, parts: &FixedParts, built: &Built) -> Result<(), LogError> {
         if let Some(frame) = parts.since(self.prefix.parts()) {
             self.write(&Record::Frame(frame))?;
         }
@@ -212,37 +208,11 @@ impl Conversation {
         self.write(&Record::Sent(sent))
     }
 
-    /// The todo list that stands.
-    pub fn todos(&self) -> Option<serde_json::Value> {
-        self.todo_lists.all().last().map(|(_, list)| list.clone())
-    }
-
-    /// When the round that begins with this item was begun, in milliseconds since the Unix epoch; `None` when it was taken
-    /// back.
-    pub fn begun_ms(&self, item: ItemId) -> Option<u64> {
-        self.begun.all().iter().find(|(id, _)| *id == item).map(|(_, ms)| *ms)
-    }
-
-    /// The item that begins the last round that stands.
-    pub fn last_round(&self) -> Option<ItemId> {
-        self.begun.all().last().map(|(id, _)| *id)
-    }
-
-    /// How many rewinds and revivals there were.
-    pub fn rewinds(&self) -> u32 {
-        self.history.rewinds()
-    }
-
-    /// The youngest item's number, whether it still counts or not.
-    pub fn last_item(&self) -> ItemId {
-        ItemId(self.next_id - 1)
-    }
-
-    /// Takes up that a request was answered.
+    /// Writes that a request was answered. `estimated` is its size in estimated tokens, of which `counted` are exact.
     ///
     /// # Errors
     /// When the log cannot be written.
-    pub fn answered(
+    pub fn record_usage(
         &mut self,
         model: &str,
         estimated: u64,
@@ -253,37 +223,15 @@ impl Conversation {
             RequestRecord { ms: clock::now_ms(), model: model.to_owned(), estimated, counted, usage };
         self.write(&Record::Request(request.clone()))?;
         self.history.count_request();
-        self.take_request(&request);
+        self.usage.add_request(&request);
         if let Some(usage) = &usage {
-            let cut_to = self.calibration.report(estimated, counted, usage.input);
-            self.note_report(cut_to);
+            let cut_to = self.usage.calibration.report(estimated, counted, usage.input);
+            self.usage.set_truncation(cut_to);
         }
         Ok(())
     }
 
-    /// What a report says beside the size: that the server must have cut the prompt. Then it tells nothing of how full the
-    /// window is.
-    pub(super) fn note_report(&mut self, cut_to: Option<u64>) {
-        if let Some(window) = cut_to {
-            self.taken_window = Some(window);
-            self.last_reported = None;
-        }
-    }
-
-    /// A session of which nothing is left leaves no file. Returns whether that was so.
-    pub fn discard_if_empty(&mut self) -> bool {
-        if self.turns > 0 || !self.history.entries().is_empty() {
-            return false;
-        }
-        if let Some(log) = self.log.take() {
-            let _ = std::fs::remove_file(log.path());
-        }
-        // The next log begins from nothing: it must say again what is sent.
-        self.prefix = Prefix::default();
-        true
-    }
-
-    /// Takes up that the turn ended. A text that went back to the user is not written: it left the history too.
+    /// Writes that the turn ended. A text that went back to the user is not written: it left the history too.
     ///
     /// # Errors
     /// When the log cannot be written.
@@ -296,48 +244,71 @@ impl Conversation {
         }
         self.history.end_turn();
         self.turns += 1;
-        self.write(&Record::TurnEnd { ms: clock::now_ms(), end })
+        self.write(&Record::TurnEnd { ms: clock::now_ms(), end, turn: self.turns })
     }
 
-    /// An id for a new call: the model's own unless this session has it already.
+    /// Removes the log of a session of which nothing is left; the next message begins one from nothing. Returns whether
+    /// that was so.
+    pub fn discard_if_empty(&mut self) -> bool {
+        if self.turns > 0 || !self.history.entries().is_empty() {
+            return false;
+        }
+        if let Some(log) = self.log.take() {
+            let _ = std::fs::remove_file(log.path());
+        }
+        // Nothing that was counted by the removed log may reach the next one. What was paid and what was learned of
+        // the server stay, and so does the user's choice of a model.
+        let fresh = Self::new(&self.project_state, &self.workspace);
+        let old = std::mem::replace(self, fresh);
+        (self.id, self.usage) = (old.id, old.usage);
+        self.model_unwritten = old.chosen_model.is_some();
+        self.chosen_model = old.chosen_model;
+        true
+    }
+
+    /// Writes which model answers from here on.
+    ///
+    /// # Errors
+    /// When the log cannot be written.
+    pub fn choose_model(&mut self, provider: &str, model: &str) -> Result<(), LogError> {
+        self.chosen_model = Some((provider.to_owned(), model.to_owned()));
+        self.model_unwritten = true;
+        // Before anything was said it waits for the file.
+        if self.log.is_some() { self.write_model() } else { Ok(()) }
+    }
+
+    fn write_model(&mut self) -> Result<(), LogError> {
+        let (Some(log), Some((provider, model))) = (&mut self.log, &self.chosen_model) else { return Ok(()) };
+        if std::mem::take(&mut self.model_unwritten) {
+            log.append(&Record::Model { provider: provider.clone(), model: model.clone() })?;
+        }
+        Ok(())
+    }
+
+    /// Provider and model that the user chose in this session.
+    pub fn chosen_model(&self) -> Option<&(String, String)> {
+        self.chosen_model.as_ref()
+    }
+
+    /// An id for a new call: the model's own unless this session or the same reply (`taken`) has it already.
     pub fn unique_call_id(&self, wanted: &Arc<str>, taken: &[Arc<str>]) -> Arc<str> {
-        let used = |id: &Arc<str>| self.call_ids.contains(id) || taken.contains(id);
-        if !used(wanted) && !wanted.is_empty() {
-            return Arc::clone(wanted);
-        }
-        let mut number = self.next_id + taken.len() as u64;
-        loop {
-            let id: Arc<str> = format!("call_{number}").into();
-            if !used(&id) {
-                return id;
-            }
-            number += 1;
-        }
+        self.facts.unique_call_id(wanted, taken, self.next_id)
     }
 
-    /// How full the window is. `estimated` is the size of the last request built.
-    pub fn window(&self, estimated: u64, window_tokens: u64) -> WindowState {
-        WindowState {
-            used_tokens: self.last_reported.unwrap_or_else(|| self.calibration.apply(estimated)),
-            window_tokens,
-            estimated: self.last_reported.is_none() && self.calibration.error_percent() > EXACT_PERCENT,
-            total: self.total,
-            // Without reported usage nothing is known of the cost, not even that it is zero.
-            cost_usd: self.cost_usd.filter(|_| self.total != Usage::default()),
-        }
+    /// Messages of the running turn that are not sent whole.
+    pub fn cut_messages(&self) -> usize {
+        let running = &self.history.entries()[self.history.turn_start()..];
+        let cut = |entry: &&Entry| matches!(&*entry.item, Item::User(_)) && entry.form() != FormName::Full;
+        running.iter().filter(cut).count()
     }
 
-    /// The window that a server which silently cuts prompts evidently has; asks once.
-    pub fn take_truncation(&mut self) -> Option<u64> {
-        self.taken_window.take()
+    /// The youngest item's number, whether it still counts or not.
+    pub fn last_item(&self) -> ItemId {
+        ItemId(self.next_id - 1)
     }
 
     pub fn turns(&self) -> usize {
         self.turns
-    }
-
-    pub fn total(&self) -> Usage {
-        self.total
     }
 
     /// Where the log is (or will be).
@@ -345,49 +316,14 @@ impl Conversation {
         log::path_of(&self.project_state, &self.id)
     }
 
-    /// Milliseconds since the last request; huge before the first.
-    pub fn idle_ms(&self) -> u64 {
-        clock::now_ms().saturating_sub(self.last_request_ms)
-    }
-
-    /// Writes which model answers from here on.
-    ///
-    /// # Errors
-    /// When the log cannot be written.
-    pub fn note_model(&mut self, provider: &str, model: &str) -> Result<(), LogError> {
-        let record = Record::Model { provider: provider.to_owned(), model: model.to_owned() };
-        if self.log.is_none() {
-            // Nothing was said yet: it waits for the file.
-            self.model_to_write = Some(record);
-            return Ok(());
-        }
-        self.write(&record)
-    }
-
-    pub(super) fn add_usage(&mut self, model: &str, usage: &Usage) {
-        self.total.add(usage);
-        let price = models::facts(model).and_then(|facts| facts.price);
-        self.cost_usd = match (self.cost_usd, price) {
-            (Some(cost), Some((input, cached, output))) => {
-                let fresh = usage.input.saturating_sub(usage.cached) as f64;
-                Some(
-                    cost + (fresh * input + usage.cached as f64 * cached + usage.output as f64 * output)
-                        / 1e6,
-                )
-            }
-            _ => None,
-        };
-    }
-
     fn write(&mut self, record: &Record) -> Result<(), LogError> {
-        let log = match &mut self.log {
-            Some(log) => log,
-            none => none.insert(SessionLog::create(&self.project_state, &self.id, &self.workspace)?),
-        };
-        if let Some(model) = self.model_to_write.take() {
-            log.append(&model)?;
+        if self.log.is_none() {
+            self.log = Some(SessionLog::create(&self.project_state, &self.id, &self.workspace)?);
         }
-        log.append(record)?;
+        self.write_model()?;
+        if let Some(log) = &mut self.log {
+            log.append(record)?;
+        }
         self.prefix.take(record);
         Ok(())
     }

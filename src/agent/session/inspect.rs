@@ -1,5 +1,5 @@
-//! Looks that need nothing but files: the ledger while a turn runs and the story of an item (from the log), the names for
-//! the `@` popup. They work beside the turn, on a thread that may block, so that neither the loop nor the screen waits.
+//! What front ends ask to see and only files tell: the ledger while a turn runs and the history of an item (both from the
+//! log), the paths for the `@` popup. All of it runs on the blocking pool.
 
 use std::path::{Path, PathBuf};
 
@@ -8,6 +8,7 @@ use crate::config::settings::ContextSettings;
 use crate::context::replay::item_history;
 use crate::context::replay::session_replay::SessionReplay;
 use crate::protocol::event::{Event, Level};
+use crate::protocol::notice as texts;
 use crate::search::walk::{self, Walk};
 use crate::session::reader;
 
@@ -38,12 +39,12 @@ pub fn story(log: PathBuf, id: String, events: Events) {
 }
 
 fn unreadable(error: &std::io::Error, events: &Events) {
-    let text = if error.kind() == std::io::ErrorKind::NotFound {
-        "Nothing was said in this session yet; type a task first.".to_owned()
-    } else {
-        format!("The session's log can't be read: {error}.")
-    };
-    notice(events, Level::Warning, text);
+    let missing = error.kind() == std::io::ErrorKind::NotFound;
+    notice(
+        events,
+        Level::Warning,
+        if missing { texts::session_empty() } else { texts::log_unreadable(error) },
+    );
 }
 
 /// Sends the workspace's files and folders.

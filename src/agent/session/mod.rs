@@ -2,9 +2,9 @@
 
 pub mod conversation;
 pub mod inspect;
+pub mod item_facts;
 pub mod recall;
 pub mod reopen;
-pub mod restore;
 pub mod rewind;
-pub mod rewind_ops;
 pub mod undo_stack;
+pub mod usage;

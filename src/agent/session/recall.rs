@@ -1,4 +1,4 @@
-//! The way to the originals, for the Recall tool and for the user: they stand in the session log, whole, for ever.
+//! The originals of a session, for the Recall tool and for `/recall`: the session log holds them whole.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::undo_stack::UndoStack;
 use crate::base::text;
 use crate::model::item::{Item, ItemId};
+use crate::protocol::notice as texts;
 use crate::search::bm25::Corpus;
 use crate::search::words::{self, Term};
 use crate::session::reader;
@@ -37,18 +38,16 @@ impl LogOriginals {
         let what = what.trim();
         if let Ok(number) = what.trim_start_matches('#').parse::<u64>() {
             let id = ItemId(number);
-            let item = self
-                .original(id)
-                .ok_or_else(|| format!("This session has no item {id}. /recall WORDS searches it."))?;
+            let item = self.original(id).ok_or_else(|| texts::no_such_item(id))?;
             return Ok(format!("{id}, {}:\n{}", item.kind(), item.text()));
         }
         let hits = self.search(what, 10);
         if hits.is_empty() {
-            return Err(format!("Nothing in this session has to do with '{what}'."));
+            return Err(texts::recall_no_match(what));
         }
         let lines: Vec<String> =
             hits.iter().map(|hit| format!("{} {}: {}", hit.id, hit.kind, hit.snippet)).collect();
-        Ok(format!("{}\n/recall ID shows one whole.", lines.join("\n")))
+        Ok(format!("{}\n{}", lines.join("\n"), texts::recall_more()))
     }
 }
 

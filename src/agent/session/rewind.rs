@@ -1,9 +1,10 @@
-//! Going back in a session: conversation and journal brought together. The points to go to, what each would do, and
-//! doing it. Blocks on the disk; knows no engine and no front end.
+//! Rewinding a session: conversation and undo journal together. The points to go back to, what each would change, and
+//! doing it. The files' part blocks on the disk and needs no conversation, so that it can run on the blocking pool.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 
 use thiserror::Error;
 
@@ -29,6 +30,8 @@ pub enum RewindError {
     NoConversation,
     #[error("the undo journal can't be written ({0}), so nothing was changed")]
     Journal(#[from] io::Error),
+    #[error("it stopped unexpectedly ({0}); the conversation is unchanged")]
+    Stopped(String),
     #[error(transparent)]
     Log(#[from] LogError),
 }
@@ -45,11 +48,11 @@ struct RewindTotals {
 }
 
 /// The points to go back to, newest first.
-pub fn points(conversation: &Conversation, journal: &Journal) -> Vec<RewindPoint> {
+pub fn points(conversation: &Conversation, journal: &[JournalRecord]) -> Vec<RewindPoint> {
     let (mut turns, mut rewinds) = (BTreeMap::<u64, RewindTotals>::new(), Vec::<(u64, RewindTotals)>::new());
     let mut in_rewind = false;
     let mut turn = 0;
-    for line in journal.lines() {
+    for line in journal.iter().cloned() {
         match line {
             JournalRecord::Turn { item, ms, title } => {
                 (in_rewind, turn) = (false, item);
@@ -81,13 +84,13 @@ pub fn points(conversation: &Conversation, journal: &Journal) -> Vec<RewindPoint
         oldest.get_or_insert(entry.id.0);
         let mut sum = turns.remove(&entry.id.0).unwrap_or_default();
         sum.title = one_line(&message.text, 200);
-        sum.ms = conversation.begun_ms(entry.id).unwrap_or(sum.ms);
+        sum.ms = conversation.facts.begun_ms(entry.id).unwrap_or(sum.ms);
         points.push(((entry.id.0, 0), row(PointId::Turn(entry.id), sum, true)));
     }
     // Turns that only a summary tells of: their files can still come back. Not so those that a rewind took out.
     for (item, sum) in turns {
         let archived =
-            oldest.is_none_or(|oldest| item < oldest) && conversation.begun_ms(ItemId(item)).is_some();
+            oldest.is_none_or(|oldest| item < oldest) && conversation.facts.begun_ms(ItemId(item)).is_some();
         if archived && !sum.files.is_empty() {
             points.push(((item, 0), row(PointId::Turn(ItemId(item)), sum, false)));
         }
@@ -115,15 +118,10 @@ fn row(id: PointId, sum: RewindTotals, conversation: bool) -> RewindPoint {
 /// `NoPoint`.
 pub fn point(
     conversation: &Conversation,
-    journal: &Journal,
+    journal: &[JournalRecord],
     id: PointId,
 ) -> Result<RewindPoint, RewindError> {
     points(conversation, journal).into_iter().find(|point| point.id == id).ok_or(RewindError::NoPoint)
-}
-
-/// The files' part of going to a point. Looks at every file that was changed since.
-pub fn plan_files(journal: &Journal, id: PointId) -> RestorePlan {
-    restore_plan::plan(journal.root(), journal.blobs(), restore_plan::since(&journal.lines(), id))
 }
 
 /// Items that leave the conversation when it goes to this point.
@@ -136,7 +134,7 @@ pub fn items_since(conversation: &Conversation, point: &RewindPoint) -> usize {
     }
 }
 
-/// What going to a point would do; `items` leave the conversation.
+/// What going to a point would do; `items` leave the conversation. Looks at every file that was changed since.
 pub fn preview(journal: &Journal, point: RewindPoint, items: usize) -> RewindPreview {
     let plan = plan_files(journal, point.id);
     let rows = plan.steps.iter().map(|step| RewindRow {
@@ -151,85 +149,170 @@ pub fn preview(journal: &Journal, point: RewindPoint, items: usize) -> RewindPre
     RewindPreview { rows: rows.collect(), outside, items, point }
 }
 
-/// Goes to a point. The files go first: if the conversation's log then fails, undoing is still offered.
+fn plan_files(journal: &Journal, id: PointId) -> RestorePlan {
+    restore_plan::plan(journal.root(), journal.blobs(), restore_plan::since(&journal.lines(), id))
+}
+
+/// A rewind that can be carried out: everything that has to be known of the conversation before.
+pub struct RewindTask {
+    point: RewindPoint,
+    scope: RewindScope,
+    force: bool,
+    /// The journal's record of this rewind, and its number there.
+    head: JournalRecord,
+    number: usize,
+    /// The conversation's rewind that is undone.
+    revives: Option<u32>,
+}
+
+impl RewindTask {
+    /// # Errors
+    /// `NoPoint`, or `NoConversation` where the conversation can't go back to the point.
+    pub fn new(
+        conversation: &Conversation,
+        journal: &[JournalRecord],
+        id: PointId,
+        scope: RewindScope,
+        force: bool,
+    ) -> Result<Self, RewindError> {
+        let point = point(conversation, journal, id)?;
+        // A rewind of files alone left the conversation where it was: undoing it does so too.
+        let files_only =
+            matches!(id, PointId::Rewind(_)) && scope == RewindScope::Both && !point.conversation;
+        let scope = if files_only { RewindScope::Files } else { scope };
+        if scope.conversation() && !point.conversation {
+            return Err(RewindError::NoConversation);
+        }
+        let mut rewinds = journal.iter().filter_map(|line| match line {
+            JournalRecord::Rewind { voided, .. } => Some(*voided),
+            _ => None,
+        });
+        let number = 1 + rewinds.clone().count();
+        let (title, revives) = match id {
+            PointId::Turn(_) => {
+                (format!("before rewinding ({}) to: {}", scope.as_str(), one_line(&point.title, 120)), None)
+            }
+            PointId::Rewind(undone) => (
+                format!("before undoing a rewind ({})", scope.as_str()),
+                rewinds.nth((undone as usize).saturating_sub(1)).flatten(),
+            ),
+        };
+        if scope.conversation() && matches!(id, PointId::Rewind(_)) && revives.is_none() {
+            return Err(RewindError::NoConversation);
+        }
+        let head = JournalRecord::Rewind {
+            ms: clock::now_ms(),
+            last_item: conversation.last_item().0,
+            title,
+            voided: scope.conversation().then(|| conversation.history.rewinds()),
+        };
+        Ok(Self { point, scope, force, head, number, revives })
+    }
+
+    /// Brings the files back. Blocks on the disk.
+    ///
+    /// # Errors
+    /// When the journal can't be written; no file was changed then.
+    pub fn restore_files(&self, journal: &Journal) -> Result<RestoreOutcome, RewindError> {
+        let plan =
+            if self.scope.files() { plan_files(journal, self.point.id) } else { RestorePlan::default() };
+        Ok(restore::carry_out(journal, self.head.clone(), &plan, self.force)?)
+    }
+
+    /// Takes the conversation back, after the files: if the log then fails, undoing is still offered.
+    ///
+    /// # Errors
+    /// When the session log can't be written.
+    pub fn finish(
+        self,
+        conversation: &mut Conversation,
+        files: RestoreOutcome,
+    ) -> Result<RewindDone, RewindError> {
+        let mut text = None;
+        if self.scope.conversation() {
+            match self.point.id {
+                PointId::Turn(item) => {
+                    text = conversation.history.entry(item).and_then(|entry| match &*entry.item {
+                        Item::User(message) => Some(message.text.to_string()),
+                        _ => None,
+                    });
+                    conversation.rewind(item)?;
+                }
+                PointId::Rewind(_) => {
+                    if let Some(rewind) = self.revives {
+                        conversation.revive(rewind)?;
+                    }
+                }
+            }
+        }
+        Ok(RewindDone {
+            part: self.scope,
+            done: files.done.iter().map(|path| shown(path)).collect(),
+            left: files.left.into_iter().map(|(path, why)| (shown(&path), why)).collect(),
+            text,
+            undo: format!("u{}", self.number),
+        })
+    }
+}
+
+/// The journal of the open session, read on the blocking pool.
+pub async fn journal_lines(journal: &Arc<Journal>) -> Vec<JournalRecord> {
+    let journal = Arc::clone(journal);
+    tokio::task::spawn_blocking(move || journal.lines()).await.unwrap_or_default()
+}
+
+/// [`preview`] of a point, off the loop.
 ///
 /// # Errors
-/// [`RewindError`]; with all but `Log` nothing was changed.
-pub fn rewind(
-    conversation: &mut Conversation,
-    journal: &Journal,
+/// `NoPoint`, `Stopped`.
+pub async fn preview_of(
+    conversation: &Conversation,
+    journal: &Arc<Journal>,
     id: PointId,
-    part: RewindScope,
+) -> Result<RewindPreview, RewindError> {
+    let point = point(conversation, &journal_lines(journal).await, id)?;
+    let items = items_since(conversation, &point);
+    let journal = Arc::clone(journal);
+    let work = tokio::task::spawn_blocking(move || preview(&journal, point, items));
+    work.await.map_err(|error| RewindError::Stopped(error.to_string()))
+}
+
+/// Rewinds: the files on the blocking pool, then the conversation here. Whatever happens there, it stays open.
+///
+/// # Errors
+/// [`RewindError`]; with all but `Log` and `Stopped` nothing was changed.
+pub async fn carry_out(
+    conversation: &mut Conversation,
+    journal: &Arc<Journal>,
+    id: PointId,
+    scope: RewindScope,
     force: bool,
 ) -> Result<RewindDone, RewindError> {
-    let point = point(conversation, journal, id)?;
-    // A rewind of files alone left the conversation where it was: undoing it does so too.
-    let files_only = matches!(id, PointId::Rewind(_)) && part == RewindScope::Both && !point.conversation;
-    let part = if files_only { RewindScope::Files } else { part };
-    if part.conversation() && !point.conversation {
-        return Err(RewindError::NoConversation);
-    }
-    let lines = journal.lines();
-    let number = 1 + lines.iter().filter(|line| matches!(line, JournalRecord::Rewind { .. })).count();
-    let plan = if part.files() { plan_files(journal, id) } else { RestorePlan::default() };
-    let head = JournalRecord::Rewind {
-        ms: clock::now_ms(),
-        last_item: conversation.last_item().0,
-        title: match id {
-            PointId::Turn(_) => {
-                format!("before going back ({}) to: {}", part.as_str(), one_line(&point.title, 120))
-            }
-            PointId::Rewind(_) => format!("before undoing a rewind ({})", part.as_str()),
-        },
-        voided: part.conversation().then(|| conversation.rewinds()),
-    };
-    let voided = lines.iter().filter(|line| matches!(line, JournalRecord::Rewind { .. })).nth(match id {
-        PointId::Rewind(number) => (number as usize).saturating_sub(1),
-        PointId::Turn(_) => 0,
-    });
-    let RestoreOutcome { done, left } = restore::carry_out(journal, head, &plan, force)?;
-    let mut text = None;
-    if part.conversation() {
-        match (id, voided) {
-            (PointId::Turn(item), _) => {
-                text = conversation.history.entry(item).and_then(|entry| match &*entry.item {
-                    Item::User(message) => Some(message.text.to_string()),
-                    _ => None,
-                });
-                conversation.rewind(item)?;
-            }
-            (PointId::Rewind(_), Some(JournalRecord::Rewind { voided: Some(voided), .. })) => {
-                conversation.revive(*voided)?
-            }
-            (PointId::Rewind(_), _) => return Err(RewindError::NoConversation),
-        }
-    }
-    Ok(RewindDone {
-        part,
-        done: done.iter().map(|path| shown(path)).collect(),
-        left: left.into_iter().map(|(path, why)| (shown(&path), why)).collect(),
-        text,
-        undo: format!("u{number}"),
-    })
+    let lines = journal_lines(journal).await;
+    let task = RewindTask::new(conversation, &lines, id, scope, force)?;
+    let journal = Arc::clone(journal);
+    let work = tokio::task::spawn_blocking(move || task.restore_files(&journal).map(|files| (task, files)));
+    let (task, files) = work.await.map_err(|error| RewindError::Stopped(error.to_string()))??;
+    task.finish(conversation, files)
 }
 
 /// Paths that are named one by one.
 const LISTED: usize = 20;
 
-/// What the model is told when files changed behind its back.
+/// What the model is told when files went back and the conversation did not.
 pub fn reminder(done: &RewindDone) -> Option<String> {
     // A conversation that went back as well remembers the files as they are again.
-    if done.part.conversation() { None } else { told(&done.done) }
+    if done.part.conversation() { None } else { files_reminder(&done.done) }
 }
 
-/// The same when a session is opened: files went back since anything was said, while nobody could tell the model.
-pub fn untold(conversation: &Conversation, journal: &Journal) -> Option<String> {
-    let said = conversation.last_round()?.0;
+/// The same for a session that is opened: files went back after its last round.
+pub fn missed_reminder(conversation: &Conversation, journal: &[JournalRecord]) -> Option<String> {
+    let said = conversation.facts.last_round()?.0;
     let mut went_back = BTreeSet::new();
     let mut counts = false;
-    for line in journal.lines() {
+    for line in journal {
         match line {
-            JournalRecord::Rewind { voided: None, last_item, .. } => counts = last_item >= said,
+            JournalRecord::Rewind { voided: None, last_item, .. } => counts = *last_item >= said,
             JournalRecord::Rewind { .. } => {
                 went_back.clear();
                 counts = false;
@@ -239,10 +322,10 @@ pub fn untold(conversation: &Conversation, journal: &Journal) -> Option<String> 
             JournalRecord::Turn { .. } | JournalRecord::Running { .. } | JournalRecord::Ran => counts = false,
         }
     }
-    told(&went_back.into_iter().collect::<Vec<_>>())
+    files_reminder(&went_back.into_iter().collect::<Vec<_>>())
 }
 
-fn told(paths: &[String]) -> Option<String> {
+fn files_reminder(paths: &[String]) -> Option<String> {
     if paths.is_empty() {
         return None;
     }
@@ -250,38 +333,10 @@ fn told(paths: &[String]) -> Option<String> {
     let more = paths.len().saturating_sub(names.len());
     let more = if more > 0 { format!(" and {} more", plural(more, "file")) } else { String::new() };
     Some(format!(
-        "<system-reminder>The user went back to an earlier state of these files: {}{more}. Read them again before you \
-         rely on what they hold.</system-reminder>",
+        "<system-reminder>The user rewound these files to an earlier state: {}{more}. Read them again before relying on \
+         their contents.</system-reminder>",
         names.join(", ")
     ))
-}
-
-/// What was done, in a sentence.
-pub fn report(done: &RewindDone) -> String {
-    let mut text = match (done.part, done.done.len()) {
-        (RewindScope::Conversation, _) => "The conversation went back.".to_owned(),
-        (part, 0) if done.left.is_empty() => {
-            format!("Went back ({}); no file had to change.", part.as_str())
-        }
-        (part, 0) => format!("Went back ({}); no file was changed.", part.as_str()),
-        (part, count) => {
-            format!("Went back ({}): {} as before.", part.as_str(), plural(count, "path"))
-        }
-    };
-    if !done.done.is_empty() {
-        text.push_str(" Rewinding once more can undo this.");
-    }
-    for (path, why) in done.left.iter().take(LISTED) {
-        text.push_str(&format!(
-            "
-  left alone: {}: {why}",
-            on_one_line(path)
-        ));
-    }
-    if done.left.len() > LISTED {
-        text.push_str(&format!("\n  and {} more", done.left.len() - LISTED));
-    }
-    text
 }
 
 fn shown(path: &Path) -> String {
@@ -291,6 +346,7 @@ fn shown(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protocol::notice::rewound;
 
     #[test]
     fn a_name_with_a_line_end_makes_no_line_of_its_own() {
@@ -302,7 +358,7 @@ mod tests {
             text: None,
             undo: "1".to_owned(),
         };
-        assert_eq!(report(&done).lines().count(), 2, "{}", report(&done));
+        assert_eq!(rewound(&done).lines().count(), 2, "{}", rewound(&done));
         let told = reminder(&done).unwrap_or_default();
         assert!(told.contains("a\\n  left alone: b") && !told.contains('\n'), "{told}");
     }

@@ -5,59 +5,215 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::error::TurnError;
+use super::input;
+use super::reply::{Reply, ReplyRequest};
 use crate::agent::control::{Events, TurnControl, notice};
-use crate::agent::core::Core;
+use crate::agent::parts::Agent;
 use crate::base::clock;
 use crate::base::text::one_line;
 use crate::context::history::ingest;
 use crate::model::call::ToolCall;
 use crate::model::item::{Item, ItemId};
-use crate::model::usage::{FinishReason, Usage};
+use crate::model::usage::FinishReason;
 use crate::protocol::event::{EndReason, Event, Level, TurnEnd};
+use crate::protocol::notice as texts;
 use crate::provider::api::ProviderError;
 use crate::redact::detector::TextSource;
-use crate::session::log::LogError;
 
-/// Answers with nothing in them, in a row, after which a turn ends.
+/// Empty replies in a row after which a turn ends.
 const EMPTY_TRIES: u32 = 2;
 
-impl Core {
-    /// Runs a turn to its end and reports it; the conversation is complete on disk afterwards.
-    pub async fn run_turn(&mut self, text: String, control: &Arc<TurnControl>, events: &Events) -> TurnEnd {
+/// One turn of the agent.
+pub struct Turn<'a> {
+    pub agent: &'a mut Agent,
+    pub control: &'a Arc<TurnControl>,
+    pub events: &'a Events,
+    steps: u32,
+}
+
+impl<'a> Turn<'a> {
+    pub fn new(agent: &'a mut Agent, control: &'a Arc<TurnControl>, events: &'a Events) -> Self {
+        Self { agent, control, events, steps: 0 }
+    }
+
+    /// Runs the turn to its end and reports it; the conversation is complete on disk afterwards.
+    pub async fn run(mut self, text: String) -> TurnEnd {
         let begun = Instant::now();
-        let usage_before = self.conversation.total();
-        let mut steps = 0;
-        self.typed = vec![text.clone()];
-        let shown = self.dispatcher.cx.vault.redact_typed(&text).into_owned();
-        let _ = events.send(Event::TurnStarted { text: shown });
-        let news = self.dispatcher.file_news().await;
-        let news = news.map(|news| format!("<system-reminder>{news}</system-reminder>"));
-        // What was said before has its files with it already.
-        let context = if self.is_said_again(&text) { None } else { self.task_context(&text).await };
-        let (first, outcome) = match self.begin(&text, [context, news], events) {
-            Ok(id) => (Some(id), self.steps(&mut steps, control, events).await),
-            Err(error) => (None, Err(error.into())),
+        let usage_before = self.agent.conversation.usage.total();
+        self.agent.input.typed = vec![text.clone()];
+        let shown = self.agent.dispatcher.cx.vault.redact_typed(&text).into_owned();
+        let _ = self.events.send(Event::TurnStarted { text: shown });
+        let (first, outcome) = match self.begin(&text).await {
+            Ok(id) => (Some(id), self.steps().await),
+            Err(error) => (None, Err(error)),
         };
-        let reason = match outcome {
-            Ok(reason) => reason,
-            Err(TurnError::Interrupted) => {
-                EndReason::Interrupted { prompt_returned: self.take_back(first, false, control) }
+        let reason = outcome.unwrap_or_else(|error| self.end_reason(error, first));
+        let Agent { conversation, dispatcher, window, .. } = self.agent;
+        let end = TurnEnd {
+            reason,
+            steps: self.steps,
+            denied: dispatcher.take_denied(),
+            usage: conversation.usage.total().since(usage_before),
+            elapsed_ms: clock::milliseconds(begun.elapsed()),
+        };
+        // Headless there is no other place that the text could go to.
+        let discarded = dispatcher.is_interactive() && conversation.discard_if_empty();
+        if !discarded && let Err(error) = conversation.end_turn(end.clone()) {
+            // A turn that failed because of the log says so itself.
+            if !matches!(end.reason, EndReason::Failed { .. }) {
+                notice(self.events, Level::Error, error.to_string());
             }
-            Err(TurnError::Failed { message, hint }) => {
+        }
+        let _ = self.events.send(Event::Window(window.state(conversation)));
+        let _ = self.events.send(Event::TurnEnded(end.clone()));
+        end
+    }
+
+    /// Writes the user's message with what belongs behind it: news of files and rules, the files of a new task.
+    async fn begin(&mut self, text: &str) -> Result<ItemId, TurnError> {
+        let Agent { conversation, window, dispatcher, input, .. } = &mut *self.agent;
+        let cx = &dispatcher.cx;
+        let window_tokens = window.settings().window_tokens;
+        let file_news = dispatcher.file_news().await;
+        let file_news = file_news.map(|news| format!("<system-reminder>{news}</system-reminder>"));
+        // A message that is sent again has its files with it already.
+        let context = match input::waiting(text, conversation, &cx.vault) {
+            Some(_) => None,
+            None => input.task_context(text, conversation, cx, window_tokens).await,
+        };
+        if window.prompt.refresh_rules(dispatcher.root()).await && conversation.prefix.requests() > 0 {
+            notice(self.events, Level::Info, texts::rules_changed());
+        }
+        if window.prompt.rules.take_cut() {
+            notice(self.events, Level::Warning, texts::rules_truncated(window_tokens));
+        }
+        let mut message = match input::take_waiting(text, conversation, &cx.vault)? {
+            Some(message) => message,
+            None => input.message(text, false, context.as_deref(), conversation, cx, window_tokens).await,
+        };
+        message.injected.extend(input.reminder.take().map(Into::into));
+        for block in [context, file_news].into_iter().flatten() {
+            message.injected.push(cx.vault.redact(&block, TextSource::Text).into());
+        }
+        let title = one_line(&message.text, 200);
+        let id = conversation.record(Item::User(message))?.0;
+        if let Some(journal) = &cx.journal {
+            journal.begin_turn(id.0, &title);
+        }
+        Ok(id)
+    }
+
+    /// The loop.
+    async fn steps(&mut self) -> Result<EndReason, TurnError> {
+        let mut empty = 0;
+        loop {
+            self.take_steering().await?;
+            if self.control.cancel.is_cancelled() {
+                return Err(TurnError::Interrupted);
+            }
+            let limit = self.agent.max_steps;
+            if self.steps >= limit {
+                return Ok(EndReason::StepLimit { limit });
+            }
+            let reply = self.ask().await?;
+            self.steps += 1;
+            if reply.finish == FinishReason::ContentFilter {
+                return Err(TurnError::filtered(reply.said_something));
+            }
+            if !reply.calls.is_empty() {
+                if reply.finish == FinishReason::Length {
+                    notice(self.events, Level::Warning, texts::output_limit_with_calls());
+                }
+                empty = 0;
+                self.run_calls(&reply.calls).await?;
+                continue;
+            }
+            if self.take_steering().await? {
+                continue;
+            }
+            if reply.finish == FinishReason::Length {
+                return Err(TurnError::output_limit(reply.said_something));
+            }
+            if reply.said_something {
+                return Ok(EndReason::Done);
+            }
+            // Small models reply with nothing now and then; the same request once more mostly helps.
+            empty += 1;
+            if empty >= EMPTY_TRIES {
+                return Err(TurnError::empty());
+            }
+        }
+    }
+
+    /// One reply of the model.
+    async fn ask(&mut self) -> Result<Reply, TurnError> {
+        let Agent { conversation, window, sampler, dispatcher, .. } = &mut *self.agent;
+        let redactor = &dispatcher.cx.vault;
+        let (control, events) = (&**self.control, self.events);
+        ReplyRequest { conversation, window, sampler, redactor, control, events }.ask().await
+    }
+
+    /// Records what was typed meanwhile; returns whether there was anything.
+    async fn take_steering(&mut self) -> Result<bool, TurnError> {
+        let mut any = false;
+        let Agent { conversation, window, dispatcher, input, .. } = &mut *self.agent;
+        for text in self.control.take_steering() {
+            input.typed.push(text.clone());
+            let tokens = window.settings().window_tokens;
+            let message = input.message(&text, true, None, conversation, &dispatcher.cx, tokens).await;
+            let text = message.text.to_string();
+            conversation.record(Item::User(message))?;
+            let _ = self.events.send(Event::Steered { text });
+            any = true;
+        }
+        Ok(any)
+    }
+
+    /// Runs the calls of a reply and records their results in call order.
+    async fn run_calls(&mut self, calls: &[Arc<ToolCall>]) -> Result<(), TurnError> {
+        let Agent { conversation, window, sampler, dispatcher, .. } = &mut *self.agent;
+        let window_tokens = window.settings().window_tokens;
+        for group in dispatcher.groups(calls) {
+            let results = dispatcher.run_group(group, window_tokens, self.control, self.events).await;
+            for result in results.map_err(|message| TurnError::Failed(texts::tool_failed(message)))? {
+                let (id, item) = conversation.record(Item::ToolResult(result))?;
+                // The log keeps the whole result; what is sent first may be less of it.
+                let settings = window.settings();
+                let filtered =
+                    ingest::on_arrival(&conversation.history, settings.profile, settings.window_tokens);
+                if let Some(batch) = filtered {
+                    conversation.adopt(&batch)?;
+                }
+                if let Item::ToolResult(result) = &*item {
+                    let _ = self.events.send(Event::ToolDone { id, result: Arc::new(result.clone()) });
+                }
+            }
+        }
+        // Asked for now, the counts may be there when the next request is built.
+        window.take_counts(conversation, &sampler.params);
+        if self.control.cancel.is_cancelled() { Err(TurnError::Interrupted) } else { Ok(()) }
+    }
+
+    /// What the front end is told of a turn that ended early; `first` is the turn's message. Where no reply came the text
+    /// goes back to the composer, and headless only if the server refused the message itself.
+    fn end_reason(&mut self, error: TurnError, first: Option<ItemId>) -> EndReason {
+        let mut prompt_returned = |refused: bool| {
+            let Agent { conversation, dispatcher, input, .. } = &mut *self.agent;
+            let to_composer = refused || dispatcher.is_interactive();
+            input.return_prompt(first, to_composer, conversation, self.control)
+        };
+        match error {
+            TurnError::Interrupted => EndReason::Interrupted { prompt_returned: prompt_returned(false) },
+            TurnError::Failed((message, hint)) => EndReason::Failed { message, hint, prompt_returned: None },
+            TurnError::Unanswered { problem: (message, hint), refused } => {
+                EndReason::Failed { message, hint, prompt_returned: prompt_returned(refused) }
+            }
+            TurnError::NoRoom => {
+                let (message, hint) = texts::window_filled();
                 EndReason::Failed { message, hint, prompt_returned: None }
             }
-            Err(TurnError::Unanswered { message, hint, refused }) => {
-                let prompt_returned = self.take_back(first, refused, control);
-                EndReason::Failed { message, hint, prompt_returned }
-            }
-            Err(TurnError::NoRoom) => {
-                let message = "the answer came to the end of the window".to_owned();
-                let hint = "run /compact, then say \"go on\"".to_owned();
-                EndReason::Failed { message, hint, prompt_returned: None }
-            }
-            Err(TurnError::Provider { error, tries }) => {
-                let refused = matches!(error, ProviderError::BadRequest { .. });
-                let prompt_returned = self.take_back(first, refused, control);
+            TurnError::Provider { error, tries } => {
+                let prompt_returned = prompt_returned(matches!(error, ProviderError::BadRequest { .. }));
                 EndReason::ProviderFailed {
                     message: match tries {
                         1 => error.to_string(),
@@ -67,160 +223,6 @@ impl Core {
                     prompt_returned,
                 }
             }
-        };
-        let end = TurnEnd {
-            reason,
-            steps,
-            denied: self.dispatcher.take_denied(),
-            usage: since(self.conversation.total(), usage_before),
-            elapsed_ms: clock::milliseconds(begun.elapsed()),
-        };
-        // Headless there is no other place that the text could go to.
-        let discarded = self.dispatcher.is_interactive() && self.conversation.discard_if_empty();
-        if !discarded && let Err(error) = self.conversation.end_turn(end.clone()) {
-            // A turn that failed because of the log says so itself.
-            if !matches!(end.reason, EndReason::Failed { .. }) {
-                notice(events, Level::Error, error.to_string());
-            }
         }
-        let _ = events
-            .send(Event::Window(self.conversation.window(self.last_estimate, self.context.window_tokens)));
-        let _ = events.send(Event::TurnEnded(end.clone()));
-        end
-    }
-
-    /// Looks at the rules again and writes the user's message, with what belongs behind it.
-    fn begin(
-        &mut self,
-        text: &str,
-        behind: [Option<String>; 2],
-        events: &Events,
-    ) -> Result<ItemId, LogError> {
-        if self.law.refresh(self.dispatcher.root()) && self.conversation.prefix.requests() > 0 {
-            let text = "The project's rules changed on disk; the model has the new ones from here on.";
-            notice(events, Level::Info, text.to_owned());
-        }
-        if self.law.take_cut() {
-            let text = format!(
-                "The rules files take more than a quarter of the window ({} tokens): the model sees their beginning. \
-                 Shorten them, or set a larger context_window.",
-                self.context.window_tokens
-            );
-            notice(events, Level::Warning, text);
-        }
-        let mut message = match self.take_waiting(text)? {
-            Some(message) => message,
-            None => self.user_message(text, false, behind[0].as_deref()),
-        };
-        message.injected.extend(self.reminder.take().map(Into::into));
-        for block in behind.into_iter().flatten() {
-            message.injected.push(self.dispatcher.cx.vault.redact(&block, TextSource::Text).into());
-        }
-        let title = one_line(&message.text, 200);
-        let id = self.conversation.record(Item::User(message))?.0;
-        if let Some(journal) = &self.dispatcher.cx.journal {
-            journal.begin_turn(id.0, &title);
-        }
-        Ok(id)
-    }
-
-    async fn steps(
-        &mut self,
-        steps: &mut u32,
-        control: &Arc<TurnControl>,
-        events: &Events,
-    ) -> Result<EndReason, TurnError> {
-        let mut empty = 0;
-        loop {
-            self.take_steering(control, events)?;
-            if control.cancel.is_cancelled() {
-                return Err(TurnError::Interrupted);
-            }
-            if *steps >= self.max_steps {
-                return Ok(EndReason::StepLimit { limit: self.max_steps });
-            }
-            let reply = self.ask(control, events).await?;
-            *steps += 1;
-            if reply.finish == FinishReason::ContentFilter {
-                return Err(TurnError::filtered(reply.said_something));
-            }
-            if !reply.calls.is_empty() {
-                if reply.finish == FinishReason::Length {
-                    let text =
-                        "The answer was cut at the model's output limit; the calls that came whole are run.";
-                    notice(events, Level::Warning, text.to_owned());
-                }
-                empty = 0;
-                self.run_calls(&reply.calls, control, events).await?;
-                continue;
-            }
-            if self.take_steering(control, events)? {
-                continue;
-            }
-            if reply.finish == FinishReason::Length {
-                return Err(if reply.said_something { TurnError::cut() } else { TurnError::only_thought() });
-            }
-            if reply.said_something {
-                return Ok(EndReason::Done);
-            }
-            // Small models answer with nothing now and then; the same request once more mostly helps.
-            empty += 1;
-            if empty >= EMPTY_TRIES {
-                return Err(TurnError::empty());
-            }
-        }
-    }
-
-    /// Takes up what was typed meanwhile; returns whether there was anything.
-    fn take_steering(&mut self, control: &TurnControl, events: &Events) -> Result<bool, TurnError> {
-        let mut any = false;
-        for text in control.take_steering() {
-            self.typed.push(text.clone());
-            let message = self.user_message(&text, true, None);
-            let text = message.text.to_string();
-            self.conversation.record(Item::User(message))?;
-            let _ = events.send(Event::Steered { text });
-            any = true;
-        }
-        Ok(any)
-    }
-
-    async fn run_calls(
-        &mut self,
-        calls: &[Arc<ToolCall>],
-        control: &Arc<TurnControl>,
-        events: &Events,
-    ) -> Result<(), TurnError> {
-        for group in self.dispatcher.groups(calls) {
-            let results =
-                self.dispatcher.run_group(group, control, events).await.map_err(|message| {
-                    TurnError::Failed { message, hint: "see the message above".to_owned() }
-                })?;
-            for result in results {
-                let (id, item) = self.conversation.record(Item::ToolResult(result))?;
-                // The log keeps the whole result; what is sent first may be less of it.
-                let history = &self.conversation.history;
-                let filtered = ingest::on_arrival(history, self.context.profile, self.context.window_tokens);
-                if let Some(batch) = filtered {
-                    self.conversation.adopt(&batch)?;
-                }
-                if let Item::ToolResult(result) = &*item {
-                    let _ = events.send(Event::ToolDone { id, result: Arc::new(result.clone()) });
-                }
-            }
-        }
-        // Asked for now, the counts may be there when the next request is built.
-        self.take_counts();
-        if control.cancel.is_cancelled() { Err(TurnError::Interrupted) } else { Ok(()) }
-    }
-}
-
-fn since(now: Usage, before: Usage) -> Usage {
-    Usage {
-        input: now.input - before.input,
-        cached: now.cached - before.cached,
-        cache_write: now.cache_write - before.cache_write,
-        output: now.output - before.output,
-        reasoning: now.reasoning - before.reasoning,
     }
 }

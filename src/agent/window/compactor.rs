@@ -1,26 +1,29 @@
-//! The archivist: old rounds leave the window and a summary takes their place, with the recorded facts beside it. The
-//! summary is begun beside the session before it is needed, so that nobody waits for it; when it is needed and not there
-//! yet, it is waited for no longer than its own time-out, with a notice and open to interrupts. Without a usable one the
-//! facts alone take the rounds' place at once.
+//! Keeps every request inside the window: the stages of SPEC §2 in their order, each logged with its cause.
+//!
+//! When old rounds leave, a summary takes their place with the recorded facts beside it. It is begun on a task of its own
+//! before it is needed, so that nobody waits for it; when it is needed and not there yet, it is waited for no longer than
+//! its own timeout, open to interrupts. Without a usable one the facts alone take the rounds' place.
 
-use std::sync::Arc;
-
-use super::summary_task::{SummaryTask, finished};
-use crate::agent::control::{Events, TurnControl};
-use crate::agent::core::Core;
-use crate::context::compaction::policy;
-use crate::context::compaction::reductions;
-use crate::context::history::entry::Entry;
-use crate::context::summary::compressor::{self, SummaryCompressor, SummaryOutcome};
-use crate::context::tokens::estimate;
+use super::fixed_prompt::FixedPrompt;
+use super::sizes::RequestSizes;
+use super::summary_task::{self, SummaryTask, covered};
+use crate::agent::control::{Events, TurnControl, notice};
+use crate::agent::sampling::sampler::Sampler;
+use crate::agent::session::conversation::Conversation;
+use crate::config::settings::ContextSettings;
+use crate::context::compaction::cache_model::COLD_AFTER_MS;
+use crate::context::compaction::policy::{self, Situation};
+use crate::context::compaction::stages::{CompactionStage, CompactionStages, Room};
+use crate::context::summary::compressor::{self, SummaryOutcome};
 use crate::model::item::{ItemId, Summary};
-use crate::protocol::event::{Event, Level};
+use crate::protocol::event::Level;
+use crate::protocol::notice as texts;
 use crate::session::log::LogError;
 
-/// What a summary itself is taken to need, in tokens.
-const SUMMARY_TOKENS: u64 = 1_500;
 /// Share of the limit, in tenths, at which a summary is begun.
 const EARLY_TENTHS: u64 = 8;
+/// Failures in a row after which summaries are no longer begun automatically.
+const MAX_FAILURES: u32 = 2;
 
 /// What became of an attempt to archive old rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,187 +31,224 @@ pub enum CompactionOutcome {
     Done,
     /// Only rounds that stay.
     Nothing,
-    /// Interrupted.
-    Stopped,
+    Interrupted,
     /// The summary would have been no smaller than the rounds.
     NotSmaller,
 }
 
-impl Core {
-    /// Begins a summary beside the session when the window gets full, well before it must be there.
-    pub fn prepare_summary(&mut self) {
-        let (size, limit) = (self.size(), policy::limit(&self.context));
-        if self.archivist.resting() || size < limit * EARLY_TENTHS / 10 {
+/// Makes summaries of old rounds.
+#[derive(Default)]
+pub struct Compactor {
+    task: Option<SummaryTask>,
+    failures: u32,
+    /// The user switched automatic summaries off.
+    off: bool,
+}
+
+/// What compaction works with beside the conversation.
+#[derive(Clone, Copy)]
+pub struct Surroundings<'a> {
+    pub prompt: &'a FixedPrompt,
+    pub settings: &'a ContextSettings,
+    pub sampler: &'a Sampler,
+    pub control: &'a TurnControl,
+    pub events: &'a Events,
+}
+
+impl<'a> Surroundings<'a> {
+    fn sizes(&self, conversation: &'a Conversation) -> RequestSizes<'a> {
+        RequestSizes { prompt: self.prompt, conversation, settings: self.settings }
+    }
+}
+
+/// Why a request cannot be made.
+#[derive(Debug)]
+pub enum FitError {
+    Log(LogError),
+    /// Nothing more can be given up: the fixed parts and the newest message are larger than the window.
+    TooSmall {
+        needed: u64,
+        window: u64,
+        /// What of it the rules files take.
+        rules: u64,
+    },
+}
+
+impl From<LogError> for FitError {
+    fn from(error: LogError) -> Self {
+        Self::Log(error)
+    }
+}
+
+impl Compactor {
+    /// Automatic summaries on or off.
+    pub fn set_auto(&mut self, on: bool) {
+        self.off = !on;
+        self.reset_failures();
+        self.drop_task();
+    }
+
+    /// Another attempt is wanted: earlier failures no longer count.
+    pub fn reset_failures(&mut self) {
+        self.failures = 0;
+    }
+
+    /// Drops a summary that no longer fits the history.
+    pub fn drop_task(&mut self) {
+        self.task = None;
+    }
+
+    fn disabled(&self) -> bool {
+        self.off || self.failures >= MAX_FAILURES
+    }
+
+    /// Begins a summary when the window gets full, well before it must be there.
+    pub fn prepare(&mut self, sizes: RequestSizes<'_>, sampler: &Sampler) {
+        let (size, limit) = (sizes.estimated(), sizes.limit());
+        if self.disabled() || size < limit * EARLY_TENTHS / 10 {
             return;
         }
-        if self.archivist.job.as_ref().is_some_and(|job| self.still_holds(job)) {
+        if self.task.as_ref().is_some_and(|task| task.still_covers(sizes.conversation)) {
             return;
         }
         // What will have come by then must find room too.
-        if let Some(before) = self.archive_cut(false, limit.saturating_sub(size)) {
-            self.archivist.job = Some(self.begin_summary(before, None));
+        if let Some(before) = summary_task::archive_cut(sizes, false, limit.saturating_sub(size)) {
+            self.task = Some(SummaryTask::begin(sizes, sampler, before, None));
         }
     }
 
-    /// Replaces old rounds by a summary.
+    /// Brings the next request under the limit, and in any case into the window.
+    ///
+    /// # Errors
+    /// [`FitError`].
+    pub async fn fit(
+        &mut self,
+        conversation: &mut Conversation,
+        with: Surroundings<'_>,
+    ) -> Result<(), FitError> {
+        adopt_where_it_pays(conversation, with)?;
+        let sizes = with.sizes(conversation);
+        let low_water = sizes.low_water();
+        if sizes.estimated() >= sizes.limit() {
+            let landing = low_water.saturating_sub(with.prompt.tokens()).max(low_water / 4);
+            let mut stages = CompactionStages::gentle();
+            while with.sizes(conversation).estimated() > low_water
+                && let Some(stage) = stages.climb(&conversation.history, Room { most: landing, landing })
+            {
+                match stage {
+                    CompactionStage::Summarize => drop(self.archive_rounds(conversation, with, None).await?),
+                    other => apply(conversation, other)?,
+                }
+            }
+        }
+        force_fit(conversation, with)
+    }
+
+    /// Replaces old rounds by a summary; `focus` is what the user wants kept in detail, `None` when nobody asked for it.
     ///
     /// # Errors
     /// When the log cannot be written.
     pub async fn archive_rounds(
         &mut self,
-        control: &Arc<TurnControl>,
-        events: &Events,
+        conversation: &mut Conversation,
+        with: Surroundings<'_>,
         focus: Option<String>,
     ) -> Result<CompactionOutcome, LogError> {
-        let Some(before) = self.archive_cut(focus.is_some(), 0) else {
+        let Some(before) = summary_task::archive_cut(with.sizes(conversation), focus.is_some(), 0) else {
             return Ok(CompactionOutcome::Nothing);
         };
-        if focus.is_none() && self.archivist.resting() {
-            let summary = compressor::facts_only(&self.covered(before), self.context.window_tokens);
-            return self.adopt_summary(before, summary);
+        let window_tokens = with.settings.window_tokens;
+        if focus.is_none() && self.disabled() {
+            let summary = compressor::facts_only(&covered(conversation, before), window_tokens);
+            return adopt(conversation, before, summary);
         }
         let plain = focus.as_deref().is_none_or(|focus| focus.trim().is_empty());
-        let prepared = self.archivist.job.take().filter(|job| plain && self.still_holds(job));
-        let mut job = match prepared {
-            Some(job) => job,
-            None => self.begin_summary(before, focus.clone()),
+        let prepared = self.task.take().filter(|task| plain && task.still_covers(conversation));
+        let begin = |conversation: &Conversation| {
+            SummaryTask::begin(with.sizes(conversation), with.sampler, before, focus.clone())
         };
+        let mut task = prepared.unwrap_or_else(|| begin(conversation));
         loop {
-            let Some(done) = finished(&mut job, control, events).await else {
-                return Ok(CompactionOutcome::Stopped);
+            let Some(done) = task.finished(with.control, with.events).await else {
+                return Ok(CompactionOutcome::Interrupted);
             };
             if let Some(usage) = &done.usage {
-                self.conversation.spent_beside(&job_model(self), usage)?;
+                conversation.add_side_usage(with.sampler.summary_model(), usage)?;
             }
-            self.judge(&done, events);
-            let landed = self.size_with(job.before, &done.summary) <= policy::low_water(&self.context);
-            if done.fallback.is_none() && (landed || job.before == before) {
-                return self.adopt_summary(job.before, done.summary);
-            }
+            self.count_outcome(&done, with.events);
             if done.fallback.is_some() {
                 // The facts are as good for today's cut as for the one that was planned.
-                let summary = compressor::facts_only(&self.covered(before), self.context.window_tokens);
-                return self.adopt_summary(before, summary);
+                let summary = compressor::facts_only(&covered(conversation, before), window_tokens);
+                return adopt(conversation, before, summary);
             }
-            job = self.begin_summary(before, focus.clone());
+            let sizes = with.sizes(conversation);
+            let landed = summary_task::size_with(sizes, task.before, &done.summary) <= sizes.low_water();
+            if landed || task.before == before {
+                return adopt(conversation, task.before, done.summary);
+            }
+            task = begin(conversation);
         }
     }
 
-    /// Takes the last archive back: its entries return in the form that they had.
-    ///
-    /// # Errors
-    /// When the log cannot be written.
-    pub fn unarchive(&mut self) -> Result<Result<u64, String>, LogError> {
-        let Some(growth) = self.conversation.history.unarchive_growth() else {
-            return Ok(Err(
-                "There is no archive to take back: nothing was compacted in this session, or too long \
-                           ago. Recall brings back single items."
-                    .to_owned(),
-            ));
-        };
-        let size = self.size() + self.conversation.calibration.apply(growth);
-        let limit = policy::limit(&self.context);
-        if size >= limit {
-            return Ok(Err(format!(
-                "That would take about {} tokens where {} have room; nothing was changed. Recall brings back single \
-                 items, /model or context_window gives a larger window.",
-                crate::base::text::human_tokens(size),
-                crate::base::text::human_tokens(limit)
-            )));
+    fn count_outcome(&mut self, done: &SummaryOutcome, events: &Events) {
+        let Some(reason) = &done.fallback else { return self.reset_failures() };
+        self.failures += 1;
+        notice(events, Level::Warning, texts::summary_failed(reason, self.failures >= MAX_FAILURES));
+    }
+}
+
+/// Rewrites the past where the policy says that it pays, or that the soft cap demands it.
+fn adopt_where_it_pays(conversation: &mut Conversation, with: Surroundings<'_>) -> Result<(), LogError> {
+    let situation = Situation {
+        settings: with.settings,
+        cold: conversation.usage.idle_ms() > COLD_AFTER_MS,
+        fixed_tokens: with.prompt.tokens(),
+        scale: conversation.usage.calibration.ratio(),
+    };
+    for batch in policy::before_request(&conversation.history, &situation) {
+        conversation.adopt(&batch)?;
+    }
+    Ok(())
+}
+
+/// The last guard: a request over the window is never sent.
+fn force_fit(conversation: &mut Conversation, with: Surroundings<'_>) -> Result<(), FitError> {
+    let window = with.settings.room_tokens();
+    let mut stages = CompactionStages::hard();
+    loop {
+        let needed = with.sizes(conversation).at_most();
+        if needed <= window {
+            return Ok(());
         }
-        self.archivist.job = None;
-        self.conversation.unarchive()?;
-        Ok(Ok(size))
-    }
-
-    fn begin_summary(&self, before: ItemId, focus: Option<String>) -> SummaryTask {
-        let entries = self.covered(before);
-        let covers = entries.iter().map(|entry| entry.id).collect();
-        let writer = self.summarizer();
-        let task = tokio::spawn(async move { writer.summarize(entries, focus).await });
-        SummaryTask { covers, before, task }
-    }
-
-    /// The entries in front of `before`.
-    fn covered(&self, before: ItemId) -> Vec<Entry> {
-        let entries = self.conversation.history.entries();
-        entries.iter().take_while(|entry| entry.id != before).cloned().collect()
-    }
-
-    /// Whether the log up to the cut is what the summary was made from.
-    fn still_holds(&self, job: &SummaryTask) -> bool {
-        let entries = self.conversation.history.entries();
-        entries.len() > job.covers.len()
-            && entries.iter().zip(&job.covers).all(|(entry, id)| entry.id == *id)
-            && entries[job.covers.len()].id == job.before
-    }
-
-    fn size_with(&self, before: ItemId, summary: &Summary) -> u64 {
-        let was: u64 = self.covered(before).iter().map(|entry| u64::from(entry.tokens())).sum();
-        let calibration = &self.conversation.calibration;
-        self.size().saturating_sub(calibration.apply(was))
-            + calibration.apply(u64::from(estimate::estimate(&summary.text)))
-    }
-
-    fn judge(&mut self, done: &SummaryOutcome, events: &Events) {
-        let rests = self.archivist.count(done.fallback.is_none());
-        let Some(reason) = &done.fallback else { return };
-        let more = if rests {
-            " Automatic summaries are off now, recorded facts take the place of old rounds; /compact tries again."
-        } else {
-            ""
-        };
-        let _ = events.send(Event::Notice {
-            level: Level::Warning,
-            text: format!("Older rounds were replaced by recorded facts only: {reason}.{more}"),
-        });
-    }
-
-    fn adopt_summary(&mut self, before: ItemId, summary: Summary) -> Result<CompactionOutcome, LogError> {
-        let was: u64 = self.covered(before).iter().map(|entry| u64::from(entry.tokens())).sum();
-        if u64::from(estimate::estimate(&summary.text)) >= was {
-            return Ok(CompactionOutcome::NotSmaller);
-        }
-        self.conversation.archive(before, summary, "compaction")?;
-        Ok(CompactionOutcome::Done)
-    }
-
-    /// Where to cut: as many recent rounds stay as the low-water mark less `spare` tokens allows, at least two unless
-    /// there is only one finished round; `min_retain_rounds` is kept when that suffices.
-    fn archive_cut(&self, wanted: bool, spare: u64) -> Option<ItemId> {
-        let history = &self.conversation.history;
-        let rounds = history.rounds();
-        let most =
-            if wanted { 2 } else { self.context.min_retain_rounds.min(rounds.len().saturating_sub(1)) };
-        let fixed = self.size().saturating_sub(self.conversation.calibration.apply(history.tokens()));
-        let kept = |retain: usize| -> u64 {
-            let from = rounds.get(rounds.len().saturating_sub(retain)).map_or(0, |range| range.start);
-            history.entries()[from..].iter().map(|entry| u64::from(entry.tokens())).sum()
-        };
-        let fits = |retain: usize| {
-            fixed + spare + SUMMARY_TOKENS + self.conversation.calibration.apply(kept(retain))
-                <= policy::low_water(&self.context)
-        };
-        let retain = (2..=most.max(2)).rev().find(|&retain| fits(retain)).unwrap_or(2);
-        reductions::archive_before(history, retain)
-            .or_else(|| reductions::archive_before(history, 1).filter(|_| wanted || !fits(2)))
-    }
-
-    fn summarizer(&self) -> SummaryCompressor {
-        let mut params = self.params.clone();
-        params.model = job_model(self);
-        params.max_output_tokens =
-            Some(u32::try_from(self.context.window_tokens / 8).unwrap_or(4_000).min(4_000));
-        SummaryCompressor {
-            provider: Arc::clone(&self.provider),
-            params,
-            timeout: std::time::Duration::from_secs(self.context.summary_timeout_s),
-            window_tokens: self.context.window_tokens,
+        let room = window.saturating_sub(needed.saturating_sub(conversation.history.ceiling()));
+        match stages.climb(&conversation.history, Room { most: room, landing: room * 7 / 10 }) {
+            Some(stage) => apply(conversation, stage)?,
+            None => {
+                let rules = u64::from(with.prompt.rules.tokens());
+                return Err(FitError::TooSmall { needed, window: with.settings.window_tokens, rules });
+            }
         }
     }
 }
 
-/// The model that writes summaries.
-fn job_model(core: &Core) -> Arc<str> {
-    Arc::clone(core.light_model.as_ref().unwrap_or(&core.params.model))
+fn apply(conversation: &mut Conversation, stage: CompactionStage) -> Result<(), LogError> {
+    match stage {
+        CompactionStage::Adopt(batches) => batches.iter().try_for_each(|batch| conversation.adopt(batch)),
+        CompactionStage::Summarize => Ok(()),
+        CompactionStage::Archive { before, summary } => {
+            conversation.archive(before, summary, "trim: facts alone")
+        }
+    }
+}
+
+fn adopt(
+    conversation: &mut Conversation,
+    before: ItemId,
+    summary: Summary,
+) -> Result<CompactionOutcome, LogError> {
+    if summary_task::tokens_of(&summary) >= summary_task::covered_tokens(conversation, before) {
+        return Ok(CompactionOutcome::NotSmaller);
+    }
+    conversation.archive(before, summary, "compaction")?;
+    Ok(CompactionOutcome::Done)
 }

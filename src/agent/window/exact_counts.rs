@@ -1,60 +1,54 @@
-//! When the exact sizes are asked for and taken up: from the first request on, for as long as the model's tokenizer stays
-//! the same.
+//! When exact sizes are asked for and taken up: from the first request on, for as long as the model's tokenizer stays the
+//! same.
 
+use super::fixed_prompt::FixedPrompt;
 use super::token_counter::TokenCounter;
-use crate::agent::core::Core;
+use crate::agent::session::conversation::Conversation;
 use crate::context::tokens::tokenizer::Encoding;
 
-impl Core {
-    /// Counts with the tokenizer of the present model from here on, if that is public: takes the counts that are there
-    /// and asks for what is missing. Never waits.
-    pub fn count_exactly(&mut self) {
-        let wanted = Encoding::of_model(&self.params.model);
-        if self.counter.as_ref().map(|counter| counter.encoding()) != wanted {
-            self.forget_counts();
+/// The exact counts of one session, where the model's tokenizer is public.
+#[derive(Default)]
+pub struct ExactCounts {
+    /// Runs from the first request on.
+    counter: Option<TokenCounter>,
+}
+
+impl ExactCounts {
+    /// Counts with the tokenizer of this model from here on: takes the counts that are there and asks for what is missing.
+    /// Never waits.
+    pub fn start(&mut self, model: &str, prompt: &mut FixedPrompt, conversation: &mut Conversation) {
+        let wanted = Encoding::of_model(model);
+        if self.counter.as_ref().map(TokenCounter::encoding) != wanted {
+            self.forget(prompt, conversation);
             self.counter = wanted.and_then(TokenCounter::start);
         }
-        self.take_counts();
+        self.take(model, prompt, conversation);
     }
 
     /// The same without starting anything: before the first request nothing is loaded.
-    pub fn take_counts(&mut self) {
-        let wanted = Encoding::of_model(&self.params.model);
+    pub fn take(&mut self, model: &str, prompt: &mut FixedPrompt, conversation: &mut Conversation) {
+        let wanted = Encoding::of_model(model);
         if self.counter.as_ref().is_some_and(|counter| Some(counter.encoding()) != wanted) {
-            self.forget_counts();
+            self.forget(prompt, conversation);
         }
         let Some(counter) = &self.counter else { return };
-        self.system.refine(|of, text| counter.block(of, text));
-        if let Some(law) = self.law.part_mut() {
-            law.refine(|of, text| counter.block(of, text));
-        }
-        self.schemas.refine(|of, specs| counter.schemas(of, specs));
-        self.conversation.history.refine(|of, message| counter.message(of, message));
-        self.weigh();
+        prompt.refine(counter);
+        conversation.history.refine(|of, message| counter.message(of, message));
+        weigh_calibration(prompt, conversation);
     }
 
     /// Goes back to estimates: another session begins, or another tokenizer counts.
-    pub fn forget_counts(&mut self) {
+    pub fn forget(&mut self, prompt: &mut FixedPrompt, conversation: &mut Conversation) {
         self.counter = None;
-        self.system.forget_count();
-        self.schemas.forget_count();
-        if let Some(law) = self.law.part_mut() {
-            law.forget_count();
-        }
-        self.conversation.history.forget_counts();
-        self.weigh();
+        prompt.forget_counts();
+        conversation.history.forget_counts();
+        weigh_calibration(prompt, conversation);
     }
+}
 
-    /// How much of the next request is counted decides what its size is worth.
-    fn weigh(&mut self) {
-        let fixed = [(self.system.tokens, self.system.counted), (self.schemas.tokens, self.schemas.counted)];
-        let law = self.law.part().map(|law| (law.tokens, law.counted));
-        let history = &self.conversation.history;
-        let (mut counted, mut total) = (history.counted(), history.tokens());
-        for (tokens, exact) in fixed.into_iter().chain(law) {
-            total += u64::from(tokens);
-            counted += if exact { u64::from(tokens) } else { 0 };
-        }
-        self.conversation.calibration.weigh(counted, total);
-    }
+/// The calibration corrects only what is not exact.
+fn weigh_calibration(prompt: &FixedPrompt, conversation: &mut Conversation) {
+    let (total, exact) = prompt.counted();
+    let (total, exact) = (total + conversation.history.tokens(), exact + conversation.history.counted());
+    conversation.usage.calibration.weigh(exact, total);
 }

@@ -1,55 +1,27 @@
-//! A summary in the making: a task beside the session, aborted when nobody wants it any more.
+//! A summary in the making: a task beside the session, ended when nobody wants it any more.
 
 use tokio::task::JoinHandle;
 
+use super::sizes::RequestSizes;
 use crate::agent::control::{Events, TurnControl};
+use crate::agent::sampling::sampler::Sampler;
+use crate::agent::session::conversation::Conversation;
+use crate::context::compaction::reductions;
+use crate::context::history::entry::Entry;
 use crate::context::summary::compressor::SummaryOutcome;
-use crate::model::item::ItemId;
+use crate::context::tokens::estimate;
+use crate::model::item::{ItemId, Summary};
 use crate::protocol::event::Event;
 
-/// Failures in a row after which summaries are no longer tried by themselves.
-const MAX_FAILURES: u32 = 2;
-
-/// What the archivist is at.
-#[derive(Default)]
-pub struct SummaryTasks {
-    pub job: Option<SummaryTask>,
-    failures: u32,
-    /// The user does not want summaries to be made by themselves.
-    off: bool,
-}
-
-impl SummaryTasks {
-    /// `/compact auto on|off`.
-    pub fn set_auto(&mut self, on: bool) {
-        self.off = !on;
-        self.failures = 0;
-        self.job = None;
-    }
-
-    /// Takes up how an attempt went; returns whether the next ones are given up.
-    pub fn count(&mut self, good: bool) -> bool {
-        self.failures = if good { 0 } else { self.failures + 1 };
-        self.failures >= MAX_FAILURES
-    }
-
-    /// Another attempt is wanted: earlier failures no longer count.
-    pub fn forgive(&mut self) {
-        self.failures = 0;
-    }
-
-    /// Whether no summary is to be begun by itself.
-    pub fn resting(&self) -> bool {
-        self.off || self.failures >= MAX_FAILURES
-    }
-}
+/// What a summary itself is taken to need, in tokens.
+const SUMMARY_TOKENS: u64 = 1_500;
 
 /// A summary being written.
 pub struct SummaryTask {
     /// The entries it covers, and the first that stays: it holds for exactly these.
-    pub covers: Vec<ItemId>,
+    covers: Vec<ItemId>,
     pub before: ItemId,
-    pub task: JoinHandle<SummaryOutcome>,
+    task: JoinHandle<SummaryOutcome>,
 }
 
 impl Drop for SummaryTask {
@@ -59,22 +31,76 @@ impl Drop for SummaryTask {
     }
 }
 
-/// Waits for the summary; `None` when it was interrupted. Its own time-out bounds the wait.
-pub async fn finished(
-    job: &mut SummaryTask,
-    control: &TurnControl,
-    events: &Events,
-) -> Option<SummaryOutcome> {
-    let waits = !job.task.is_finished();
-    if waits {
-        let _ = events.send(Event::Compacting { running: true });
+impl SummaryTask {
+    /// Begins a summary of what stands in front of `before`; `focus` is what the user wants kept in detail.
+    pub fn begin(sizes: RequestSizes<'_>, sampler: &Sampler, before: ItemId, focus: Option<String>) -> Self {
+        let entries = covered(sizes.conversation, before);
+        let covers = entries.iter().map(|entry| entry.id).collect();
+        let writer = sampler.summarizer(sizes.settings);
+        let task = tokio::spawn(async move { writer.summarize(entries, focus).await });
+        Self { covers, before, task }
     }
-    let done = tokio::select! {
-        done = &mut job.task => done.ok(),
-        () = control.cancel.cancelled() => None,
+
+    /// Waits for it; `None` when it was interrupted. Its own timeout bounds the wait.
+    pub async fn finished(&mut self, control: &TurnControl, events: &Events) -> Option<SummaryOutcome> {
+        let waits = !self.task.is_finished();
+        if waits {
+            let _ = events.send(Event::Compacting { running: true });
+        }
+        let done = tokio::select! {
+            done = &mut self.task => done.ok(),
+            () = control.cancel.cancelled() => None,
+        };
+        if waits {
+            let _ = events.send(Event::Compacting { running: false });
+        }
+        done
+    }
+
+    /// Whether the history up to the cut is what the summary is made from.
+    pub fn still_covers(&self, conversation: &Conversation) -> bool {
+        let entries = conversation.history.entries();
+        entries.len() > self.covers.len()
+            && entries.iter().zip(&self.covers).all(|(entry, id)| entry.id == *id)
+            && entries[self.covers.len()].id == self.before
+    }
+}
+
+/// The entries in front of `before`.
+pub fn covered(conversation: &Conversation, before: ItemId) -> Vec<Entry> {
+    let entries = conversation.history.entries();
+    entries.iter().take_while(|entry| entry.id != before).cloned().collect()
+}
+
+/// Their tokens.
+pub fn covered_tokens(conversation: &Conversation, before: ItemId) -> u64 {
+    covered(conversation, before).iter().map(|entry| u64::from(entry.tokens())).sum()
+}
+
+/// The next request's tokens with `summary` in their place.
+pub fn size_with(sizes: RequestSizes<'_>, before: ItemId, summary: &Summary) -> u64 {
+    let was = covered_tokens(sizes.conversation, before);
+    sizes.estimated().saturating_sub(sizes.calibrated(was)) + sizes.calibrated(tokens_of(summary))
+}
+
+pub fn tokens_of(summary: &Summary) -> u64 {
+    u64::from(estimate::estimate(&summary.text))
+}
+
+/// Where to cut: as many recent rounds stay as the low-water mark less `spare` tokens allows, at least two unless
+/// there is only one finished round; `min_retain_rounds` is kept when that suffices.
+pub fn archive_cut(sizes: RequestSizes<'_>, wanted: bool, spare: u64) -> Option<ItemId> {
+    let history = &sizes.conversation.history;
+    let rounds = history.rounds();
+    let most = if wanted { 2 } else { sizes.settings.min_retain_rounds.min(rounds.len().saturating_sub(1)) };
+    let fixed = sizes.estimated().saturating_sub(sizes.calibrated(history.tokens()));
+    let kept = |retain: usize| -> u64 {
+        let from = rounds.get(rounds.len().saturating_sub(retain)).map_or(0, |range| range.start);
+        history.entries()[from..].iter().map(|entry| u64::from(entry.tokens())).sum()
     };
-    if waits {
-        let _ = events.send(Event::Compacting { running: false });
-    }
-    done
+    let fits =
+        |retain: usize| fixed + spare + SUMMARY_TOKENS + sizes.calibrated(kept(retain)) <= sizes.low_water();
+    let retain = (2..=most.max(2)).rev().find(|&retain| fits(retain)).unwrap_or(2);
+    reductions::archive_before(history, retain)
+        .or_else(|| reductions::archive_before(history, 1).filter(|_| wanted || !fits(2)))
 }

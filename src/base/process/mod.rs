@@ -1,5 +1,6 @@
 //! Child processes: run with limits, timed out, and ended with everything they started.
 
+pub mod descriptor;
 pub mod reap;
 pub mod run;
 pub mod timeout;

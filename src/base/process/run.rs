@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::fd::{FromRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
@@ -16,6 +16,7 @@ use tokio::net::unix::pipe;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
+use super::descriptor;
 use super::reap;
 use crate::base::secret;
 
@@ -24,15 +25,13 @@ const TIMEOUT_GRACE: Duration = Duration::from_millis(300);
 const CANCEL_GRACE: Duration = Duration::from_millis(40);
 /// How long a wrapper may take to end everything and put things right.
 const WRAPPER_GRACE: Duration = Duration::from_millis(1_500);
-/// Above every number that a wrapper or a shell is told of.
-const FREE_FD: i32 = 80;
 /// How long a grandchild may keep the pipe open after the command itself has ended.
 const PIPE_GRACE: Duration = Duration::from_millis(120);
 /// The same after the kill, when only what is already in the pipe is of interest.
 const DRAIN_GRACE: Duration = Duration::from_millis(30);
 /// Reading pauses so long after each chunk once the file is full: endless output must not burn a core.
 const FLOOD_PAUSE: Duration = Duration::from_millis(2);
-/// So long after output the watcher is called once more, with nothing, to show what it held back.
+/// So long after output the watcher is called once more, with nothing, to show what it has not shown yet.
 const WATCH_AGAIN: Duration = Duration::from_millis(110);
 const CHUNK_BYTES: usize = 64 * 1024;
 
@@ -200,26 +199,8 @@ pub async fn run(
         // A wrapper ends by its lifeline, when it has put things right.
         .kill_on_drop(lifeline.is_none());
     descriptors.extend(spec.side_fd.map(|fd| (fd, OwnedFd::from(side_writer))));
-    // None of them may sit where another is going to be put.
-    for (_, file) in &mut descriptors {
-        *file = rustix::io::fcntl_dupfd_cloexec(&*file, FREE_FD)?;
-    }
     clean_environment(&mut command, &spec.cwd);
-    // SAFETY: between fork and exec only async-signal-safe system calls are made (setsid, dup2, fcntl), and nothing
-    // is allocated. The descriptor made from a raw number is not closed here: it is given to the program.
-    unsafe {
-        command.pre_exec(move || {
-            rustix::process::setsid()?;
-            for (number, file) in &descriptors {
-                let mut slot = OwnedFd::from_raw_fd(*number);
-                let made = rustix::io::dup2(file, &mut slot)
-                    .and_then(|()| rustix::io::fcntl_setfd(&slot, rustix::io::FdFlags::empty()));
-                std::mem::forget(slot);
-                made?;
-            }
-            Ok(())
-        });
-    }
+    descriptor::start_with(&mut command, descriptors)?;
     let mut child = command.spawn()?;
     // It holds the pipe's writing ends, and the pipe would never end.
     drop(command);
@@ -377,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_keeps_two_ends_and_the_file_everything() {
+    fn head_tail_and_spill_file() {
         for size in [1, 3, 7, 30] {
             let dir = tempfile::tempdir().unwrap();
             let mut sink = sink(4, Some(dir.path().join("out")));
@@ -393,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn small_output_makes_no_file_and_large_output_a_capped_one() {
+    fn spill_file_only_for_large_output() {
         let dir = tempfile::tempdir().unwrap();
         let mut small = sink(4, Some(dir.path().join("small")));
         small.take(b"abcdefgh");

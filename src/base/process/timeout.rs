@@ -34,7 +34,7 @@ impl Timeout {
 
     /// Waits for the child's end. One that ran out of patience has ended by a signal.
     pub fn end(self, mut child: Child) -> Option<ExitStatus> {
-        // A program may close its output and stay: the leash holds until it has ended, but must be off before its number
+        // A program may close its output and stay: the timeout holds until it has ended, but must be off before its number
         // is free again.
         let _ = waitid(WaitId::Pid(Pid::from_child(&child)), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT);
         drop(self);
@@ -59,7 +59,7 @@ pub fn ask(command: &mut Command, input: &[u8], patience: Duration) -> Option<Ve
         .process_group(0)
         .spawn()
         .ok()?;
-    let leash = Timeout::new(&child, patience);
+    let timeout = Timeout::new(&child, patience);
     let (mut asked, mut answers) = (child.stdin.take()?, child.stdout.take()?);
     let mut out = Vec::new();
     std::thread::scope(|scope| {
@@ -67,7 +67,7 @@ pub fn ask(command: &mut Command, input: &[u8], patience: Duration) -> Option<Ve
         scope.spawn(move || asked.write_all(input));
         let _ = answers.read_to_end(&mut out);
     });
-    leash.end(child).filter(ExitStatus::success).map(|_| out)
+    timeout.end(child).filter(ExitStatus::success).map(|_| out)
 }
 
 #[cfg(test)]
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn answers_failures_and_the_end_of_patience_are_told_apart() {
+    fn answers_failures_and_timeouts() {
         let long = Duration::from_secs(60);
         let input = vec![b'x'; 300_000];
         assert_eq!(ask(&mut Command::new("cat"), &input, long), Some(input));

@@ -1,9 +1,6 @@
 //! `mycode context`: the ledger of a stored session, and the story of one item, printed. Reads the log only, so it also
 //! works while the session is open elsewhere.
 
-use std::sync::Arc;
-
-use crate::agent::build::{self, Setup};
 use crate::base::text;
 use crate::cli::args::{Cli, ContextArgs};
 use crate::cli::report::{self, Failure, FailureKind};
@@ -12,7 +9,6 @@ use crate::config::settings::Permission;
 use crate::context::replay::item_history;
 use crate::context::replay::session_replay::SessionReplay;
 use crate::protocol::ledger::{ItemHistory, LedgerView};
-use crate::provider::unconfigured::Unconfigured;
 use crate::session::reader;
 
 /// Prints the ledger, largest items first, or one item's story.
@@ -30,30 +26,14 @@ pub fn run(cli: &Cli, args: &ContextArgs) -> Result<(), Failure> {
     }
     let opened = open::open(&cli.model, Permission::ReadOnly)?;
     let logbook = SessionReplay::of(&read.records);
-    let ledger = if logbook.prefix.requests() > 0 {
-        let model = logbook.prefix.parts().params.model.to_string();
-        let window = cli.model.context_window.is_none().then(|| opened.loaded.context_for(&model, None));
-        let settings = window.transpose()?.unwrap_or(opened.loaded.context);
-        if let Some(encoding) = logbook.encoding() {
-            encoding.load();
-        }
-        logbook.ledger(&settings)
-    } else {
-        // A log of an earlier version holds no prompts and schemas: those of today stand in.
-        let model =
-            opened.loaded.provider.as_ref().map_or_else(|| Arc::from("none"), |s| Arc::clone(&s.model));
-        build::ledger(Setup {
-            loaded: opened.loaded,
-            // Nothing is sent: the model is only needed for its window.
-            provider: Arc::new(Unconfigured),
-            model,
-            workspace: opened.workspace,
-            project_state: opened.project_state,
-            own_folders: Vec::new(),
-            interactive: false,
-            resume: Some(log),
-        })?
-    };
+    let model = logbook.prefix.parts().params.model.to_string();
+    let named = cli.model.context_window.is_none() && !model.is_empty();
+    let window = named.then(|| opened.loaded.context_for(&model, None));
+    let settings = window.transpose()?.unwrap_or(opened.loaded.context);
+    if let Some(encoding) = logbook.encoding() {
+        encoding.load();
+    }
+    let ledger = logbook.ledger(&settings);
     let out = if args.json { format!("{}\n", serde_json::json!(ledger)) } else { table(&ledger) };
     report::show(args.json, &out)
 }

@@ -35,7 +35,7 @@ pub async fn run(cli: &Cli, args: &DoctorArgs) -> Result<bool, Failure> {
         format!("{} in the chat, auto in exec unless set", opened.loaded.work.permission.as_str()),
     );
     if opened.loaded.work.sandbox {
-        let held = sandbox::held();
+        let held = sandbox::status();
         for layer in &held.rows {
             let state = if layer.available { "available" } else { "missing" };
             line(&format!("  {}", layer.name), format!("{state}: {}", layer.detail));

@@ -40,7 +40,7 @@ pub async fn run(cli: &Cli, args: &ExecArgs) -> Result<u8, Failure> {
     let work = &setup.loaded.work;
     let demanded = work.sandbox && matches!(work.permission, Permission::ReadOnly | Permission::Auto);
     // Nobody watches here: a level that the kernel can't hold is not run as if it could.
-    if demanded && let Some(why) = probe::held().refusal() {
+    if demanded && let Some(why) = probe::status().refusal() {
         return Err(Failure::config(
             format!("permission level {} can't be enforced: {why}", work.permission.as_str()),
             "`mycode doctor` shows what is missing; --permission full, or sandbox = false in your config.toml, runs without a sandbox",

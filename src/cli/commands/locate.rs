@@ -11,7 +11,6 @@ use crate::cli::report::{self, Failure, FailureKind};
 use crate::cli::setup::open;
 use crate::config::settings::Permission;
 use crate::evidence::categorize::Role;
-use crate::evidence::rank::blend;
 use crate::evidence::rank::locate::{Project, RankedFile};
 
 /// Prints the answer.
@@ -84,9 +83,9 @@ fn as_json(hit: &RankedFile, role: Role, explain: bool) -> Value {
         "lines": lines,
     });
     if explain {
-        let parts = hit.parts.iter().enumerate().filter(|(_, value)| value.abs() >= 0.001);
+        let parts = hit.parts.iter().filter(|(_, value)| value.abs() >= 0.001);
         let parts: serde_json::Map<String, Value> =
-            parts.map(|(number, value)| (blend::word(number).to_owned(), rounded(*value))).collect();
+            parts.map(|(word, value)| ((*word).to_owned(), rounded(*value))).collect();
         file["parts"] = parts.into();
     }
     file
@@ -105,10 +104,10 @@ fn as_text(number: usize, hit: &RankedFile, role: Role, explain: bool) -> String
     }
     out.push('\n');
     if explain {
-        let mut order: Vec<usize> = (0..hit.parts.len()).filter(|n| hit.parts[*n].abs() >= 0.005).collect();
-        order.sort_by(|a, b| hit.parts[*b].abs().total_cmp(&hit.parts[*a].abs()));
-        for signal in order {
-            let _ = writeln!(out, "      {:>+6.2}  {}", hit.parts[signal], blend::word(signal));
+        let mut parts: Vec<_> = hit.parts.iter().filter(|(_, value)| value.abs() >= 0.005).collect();
+        parts.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
+        for (word, value) in parts {
+            let _ = writeln!(out, "      {value:>+6.2}  {word}");
         }
     }
     for (line, text) in &hit.lines {

@@ -4,13 +4,14 @@ use serde_json::{Value, json};
 
 use crate::agent::calls::policy_engine::{PolicyEngine, SandboxSupport};
 use crate::base::sanitize;
+use crate::base::text;
 use crate::cli::args::{Cli, Confined, PolicyArgs, PolicyCommand};
 use crate::cli::report::{self, Failure, FailureKind};
 use crate::cli::setup::open;
 use crate::config::settings::Permission;
-use crate::policy::command::AssessedCommand;
+use crate::policy::command::{AssessedCall, AssessedCommand};
 use crate::policy::rules::Rules;
-use crate::policy::verdict::CommandVerdict;
+use crate::policy::verdict::{CommandVerdict, Verdict};
 
 /// Prints the verdict.
 ///
@@ -30,57 +31,56 @@ pub fn run(cli: &Cli, args: &PolicyArgs) -> Result<(), Failure> {
     let spill = opened.project_state.join("tool-output");
     let rules = Rules::load(&opened.project_state);
     let own = opened.own_folders();
-    let desk = PolicyEngine::new(&opened.loaded.work, rules, &opened.workspace, vec![spill], &own);
-    let hold = match check.confined {
+    let engine = PolicyEngine::new(&opened.loaded.work, rules, &opened.workspace, vec![spill], &own);
+    let support = match check.confined {
         Confined::Auto => None,
         Confined::Yes => Some(SandboxSupport::Sandbox),
         Confined::No => Some(SandboxSupport::Nothing),
     };
-    let found = desk.check(&text, &opened.workspace, hold);
+    let (command, found) = engine.check(&text, &opened.workspace, support);
     if check.json {
-        return report::print(&format!("{}\n", as_json(&found)));
+        return report::print(&format!("{}\n", as_json(&command, &found)));
     }
-    report::print(&for_people(&found))
+    report::print(&for_people(&command, &found))
 }
 
-fn as_json(found: &CommandVerdict) -> Value {
-    let segments: Vec<Value> = match &found.judged {
-        AssessedCommand::Unparsed(_) => Vec::new(),
-        AssessedCommand::Segments(segments) => segments
-            .iter()
-            .zip(&found.segments)
-            .map(|(segment, verdict)| {
-                let argv: Vec<&str> = segment.call.argv.iter().map(|arg| arg.text.as_str()).collect();
-                let effects: Vec<String> =
-                    segment.finding.effects.iter().map(|effect| effect.text()).collect();
-                json!({
-                    "command": segment.shown(),
-                    "argv": argv,
-                    "effects": effects,
-                    "verdict": verdict.as_str(),
-                    "reason": segment.finding.reason,
-                })
+fn as_json(command: &AssessedCommand, found: &CommandVerdict) -> Value {
+    let segments: Vec<Value> = calls(command, found)
+        .map(|(call, verdict)| {
+            let argv: Vec<&str> = call.call.argv.iter().map(|arg| arg.text.as_str()).collect();
+            let effects: Vec<String> = call.assessment.effects.iter().map(|effect| effect.text()).collect();
+            json!({
+                "command": call.shown(),
+                "argv": argv,
+                "effects": effects,
+                "verdict": verdict.as_str(),
+                "reason": call.assessment.reason,
             })
-            .collect(),
-    };
+        })
+        .collect();
     json!({"verdict": found.verdict.as_str(), "reason": reason(found), "segments": segments})
+}
+
+fn calls<'a>(
+    command: &'a AssessedCommand,
+    found: &'a CommandVerdict,
+) -> impl Iterator<Item = (&'a AssessedCall, &'a Verdict)> {
+    command.calls.iter().flatten().zip(&found.calls)
 }
 
 fn reason(found: &CommandVerdict) -> String {
     match found.verdict.reason() {
-        "" => "nothing in it needs a question at this level".to_owned(),
+        "" => "it runs at this permission level without a question".to_owned(),
         reason => reason.to_owned(),
     }
 }
 
-fn for_people(found: &CommandVerdict) -> String {
+fn for_people(command: &AssessedCommand, found: &CommandVerdict) -> String {
     let mut out = format!("{}: {}\n", found.verdict.as_str(), sanitize::reveal(&reason(found)));
-    if let AssessedCommand::Segments(segments) = &found.judged {
-        for (segment, verdict) in segments.iter().zip(&found.segments) {
-            let shown = crate::base::text::one_line(&sanitize::reveal(&segment.shown()), 100);
-            let why = sanitize::reveal(&segment.finding.reason).into_owned();
-            out.push_str(&format!("  {:5} {shown}\n        {why}\n", verdict.as_str()));
-        }
+    for (call, verdict) in calls(command, found) {
+        let shown = text::one_line(&sanitize::reveal(&call.shown()), 100);
+        let why = sanitize::reveal(&call.assessment.reason);
+        out.push_str(&format!("  {:5} {shown}\n        {why}\n", verdict.as_str()));
     }
     out
 }

@@ -3,14 +3,15 @@
 
 use serde_json::json;
 
-use crate::agent::session::conversation::Conversation;
-use crate::agent::session::rewind::{self, RewindError};
+use crate::agent::session::reopen;
+use crate::agent::session::rewind::{self, RewindError, RewindTask};
 use crate::base::path::on_one_line;
 use crate::base::text::plural;
 use crate::cli::args::{Cli, RewindArgs};
 use crate::cli::report::{self, Failure, FailureKind};
 use crate::cli::setup::open::{self, Which};
 use crate::config::settings::Permission;
+use crate::protocol::notice;
 use crate::protocol::rewind::{RewindDone, RewindPoint, RewindPreview, RewindScope};
 use crate::session::journal::recorder::Journal;
 
@@ -31,13 +32,13 @@ pub fn run(cli: &Cli, args: &RewindArgs) -> Result<bool, Failure> {
     let opened = open::open(&cli.model, Permission::ReadOnly)?;
     let which = args.session.clone().map_or(Which::Last, Which::Id);
     let Some(path) = open::session(&opened.project_state, &which)? else { return Ok(true) };
-    let mut conversation =
-        Conversation::restore(&opened.project_state, &opened.workspace, &path)?.conversation;
+    let mut conversation = reopen::restore(&opened.project_state, &opened.workspace, &path)?.conversation;
     let journal = Journal::new(&opened.project_state, &opened.workspace);
     journal.open(&conversation.id);
-    let points = rewind::points(&conversation, &journal);
+    let lines = journal.lines();
+    let points = rewind::points(&conversation, &lines);
     let Some(name) = &args.to else {
-        let out = if args.json { lines(&points) } else { list(&points) };
+        let out = if args.json { json_lines(&points) } else { list(&points) };
         return report::show(args.json, &out).map(|()| true);
     };
     let wanted = name.trim_start_matches('#');
@@ -57,12 +58,14 @@ pub fn run(cli: &Cli, args: &RewindArgs) -> Result<bool, Failure> {
         }
         return report::show(args.json, &out).map(|()| true);
     }
-    let done = rewind::rewind(&mut conversation, &journal, point.id, part, args.force)?;
+    let task = RewindTask::new(&conversation, &lines, point.id, part, args.force)?;
+    let files = task.restore_files(&journal)?;
+    let done = task.finish(&mut conversation, files)?;
     report::show(args.json, &if args.json { format!("{}\n", json!(done)) } else { said(&done) })?;
     Ok(done.left.is_empty())
 }
 
-fn lines(points: &[RewindPoint]) -> String {
+fn json_lines(points: &[RewindPoint]) -> String {
     points.iter().map(|point| format!("{}\n", json!(point))).collect()
 }
 
@@ -102,7 +105,7 @@ fn table(preview: &RewindPreview, part: RewindScope) -> String {
 }
 
 fn said(done: &RewindDone) -> String {
-    let mut out = format!("{}\n", rewind::report(done));
+    let mut out = format!("{}\n", notice::rewound(done));
     out.push_str(&format!("`mycode rewind --to {} --yes` undoes this.\n", done.undo));
     out
 }

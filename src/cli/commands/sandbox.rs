@@ -1,16 +1,18 @@
-//! `mycode sandbox`: one command of the user's own under the walls that the agent's commands run in. This process becomes
-//! the command's guard, so nothing of it waits in between, and its exit code is the command's.
+//! `mycode sandbox`: a command of the user's own in the sandbox of the agent's commands. This process becomes the helper, so
+//! nothing waits in between, and its exit code is the command's.
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
+use crate::base::process::descriptor;
 use crate::base::secret;
 use crate::cli::args::{Cli, SandboxArgs};
 use crate::cli::report::{Failure, FailureKind};
 use crate::cli::setup::open;
 use crate::config::settings::Permission;
 use crate::sandbox::launch;
+use crate::sandbox::private_folder;
 use crate::sandbox::probe;
 use crate::sandbox::session::Sandbox;
 use crate::sandbox::spec::{Confinement, LaunchMode, SandboxLevel};
@@ -31,7 +33,7 @@ pub fn run(cli: &Cli, args: &SandboxArgs) -> Result<u8, Failure> {
         Permission::ReadOnly => SandboxLevel::ReadOnly,
         Permission::Ask | Permission::Auto => SandboxLevel::Workspace,
     };
-    if let Some(why) = probe::held().refusal() {
+    if let Some(why) = probe::status().refusal() {
         return Err(Failure::new(
             FailureKind::Config,
             why,
@@ -55,11 +57,11 @@ fn not_started(words: &[OsString], error: &std::io::Error) -> Failure {
     Failure::new(
         FailureKind::Task,
         format!("{name} could not be started: {error}"),
-        "name a program that is there",
+        "check the program's name and PATH",
     )
 }
 
-/// Without walls.
+/// Without a sandbox.
 fn start(words: &[OsString], folder: &std::path::Path) -> std::io::Error {
     let Some((program, rest)) = words.split_first() else { return std::io::ErrorKind::InvalidInput.into() };
     cleaned(Command::new(program).args(rest).current_dir(folder)).exec()
@@ -79,22 +81,17 @@ fn enter(
     folder: &std::path::Path,
     words: &[OsString],
 ) -> std::io::Result<std::io::Error> {
-    use std::os::fd::{FromRawFd, OwnedFd};
-    let Some(mut plan) = sandbox.plan(confinement, folder)? else { return Ok(start(words, folder)) };
-    plan.direct = true;
-    let private = plan.private.0.clone();
-    let file = launch::plan_file(&LaunchMode::Confined(Box::new(plan)))?;
-    let helper = launch::helper().ok_or_else(|| std::io::Error::other("the program cannot find itself"))?;
-    // SAFETY: the number is given to the program that this process becomes; nothing here owns it.
-    let mut slot = unsafe { OwnedFd::from_raw_fd(launch::PLAN_FD) };
-    let placed = rustix::io::dup2(&file, &mut slot);
-    std::mem::forget(slot);
-    placed?;
+    let Some(mut spec) = sandbox.spec(confinement, folder)? else { return Ok(start(words, folder)) };
+    spec.foreground = true;
+    let private = spec.private.0.clone();
+    let file = launch::spec_file(&LaunchMode::Confined(Box::new(spec)))?;
+    let helper = launch::helper()?;
+    descriptor::place(&file, launch::SPEC_FD)?;
     // The helper removes it.
-    sandbox.leave_private()?;
+    sandbox.keep_private_after_exec()?;
     let error =
         cleaned(Command::new(helper).args(launch::arguments(None)).args(words).current_dir(folder)).exec();
-    crate::sandbox::plan::remove_private(&private);
+    private_folder::remove(&private);
     Ok(error)
 }
 
@@ -105,16 +102,11 @@ fn enter(
     folder: &std::path::Path,
     words: &[OsString],
 ) -> std::io::Result<std::io::Error> {
-    let Some(plan) = sandbox.plan(confinement, folder)? else { return Ok(start(words, folder)) };
-    let wrapped = crate::sandbox::macos::seatbelt::wrap(&plan, words);
-    sandbox.leave_private()?;
-    let environment = plan.environment;
-    let Some((program, rest)) = wrapped.split_first() else {
-        return Err(std::io::ErrorKind::InvalidInput.into());
-    };
-    let mut command = Command::new(program);
-    cleaned(command.args(rest).current_dir(folder));
-    for (name, value) in environment {
+    let Some(wrapper) = sandbox.wrap(confinement, folder, None)? else { return Ok(start(words, folder)) };
+    sandbox.keep_private_after_exec()?;
+    let mut command = Command::new(wrapper.program);
+    cleaned(command.args(wrapper.args).args(words).current_dir(folder));
+    for (name, value) in wrapper.environment {
         match value {
             Some(value) => command.env(name, value),
             None => command.env_remove(name),

@@ -36,7 +36,7 @@ pub fn run(cli: &Cli, args: &SessionsArgs) -> Result<(), Failure> {
         out.push('\n');
     }
     if rows.is_empty() && !args.json {
-        out.push_str("This project has no sessions yet; `mycode` starts one.\n");
+        out.push_str("No sessions in this project yet. Start one with `mycode`.\n");
     }
     report::show(args.json, &out)
 }

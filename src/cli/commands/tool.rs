@@ -25,6 +25,9 @@ struct CallLine {
     args: Value,
 }
 
+/// Results are as large as a large window takes them.
+const WINDOW_TOKENS: u64 = 1_000_000;
+
 /// Runs the call or calls; whether all of them succeeded (or were partial).
 ///
 /// # Errors
@@ -66,7 +69,7 @@ async fn one(dispatcher: &Dispatcher, name: &str, args: &str, input: &Value) -> 
         }
     });
     let call = Arc::new(ToolCall { id: "call_1".into(), name: name.into(), args: args.into() });
-    let results = dispatcher.run_group(&[call], &control, &events).await;
+    let results = dispatcher.run_group(&[call], WINDOW_TOKENS, &control, &events).await;
     watch.abort();
     let envelope = match results {
         Ok(results) => results.into_iter().next().map(|result| result.envelope),

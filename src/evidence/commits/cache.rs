@@ -3,17 +3,18 @@
 
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::git::{self, LogRead, MAX_COMMITS, Stretch};
 use super::history::{Commit, History};
-use crate::evidence::index::codec::{Cursor, Damaged, put_bytes, put_number};
-use crate::evidence::index::pages::{PageReader, PageWriter};
+use crate::base::atomic_write::{self, Expect};
+use crate::base::file;
+use crate::evidence::index::format::{Cursor, Damaged, put_bytes, put_number, seal, unseal};
 
 const FILE: &str = "history.bin";
 /// Changes with every change of the layout or of how words are made.
-const LAYOUT: u64 = 2;
+const LAYOUT: u64 = 3;
 /// Commits read before they are kept: what an interrupted run has to read again.
 const SLICE: usize = 1_000;
 /// After this much time the rest is left to the next run.
@@ -106,23 +107,12 @@ fn write(folder: &Path, history: &History) -> io::Result<()> {
     let (from, read) = history.rest.as_ref().map_or(("", 0), |(from, read)| (from.as_str(), *read));
     put_bytes(&mut bytes, from.as_bytes());
     put_number(&mut bytes, read as u64);
-    let temporary = temporary(folder);
-    let mut pages = PageWriter::create(&temporary)?;
-    pages.write(&bytes)?;
-    pages.finish()?;
-    fs::rename(&temporary, folder.join(FILE)).inspect_err(|_| {
-        let _ = fs::remove_file(&temporary);
-    })
-}
-
-fn temporary(folder: &Path) -> PathBuf {
-    folder.join(format!("{FILE}.{:x}-{:08x}", std::process::id(), fastrand::u32(..)))
+    atomic_write::write(&folder.join(FILE), &seal(bytes), Expect::Anything).map_err(io::Error::other)
 }
 
 fn read(path: &Path) -> Result<History, Damaged> {
-    let pages = PageReader::open(path)?;
-    let bytes = pages.read(0, pages.length())?;
-    let mut cursor = Cursor::new(&bytes);
+    let bytes = file::read_own(path).map_err(|_| Damaged)?;
+    let mut cursor = Cursor::new(unseal(&bytes)?);
     if cursor.number()? != LAYOUT {
         return Err(Damaged);
     }

@@ -31,24 +31,10 @@ pub struct History {
 }
 
 /// Lines of a message that say nothing about the change.
-const TRAILERS: &[&str] = &[
-    "signed-off-by:",
-    "co-authored-by:",
-    "change-id:",
-    "reviewed-by:",
-    "acked-by:",
-    "cc:",
-    "tested-by:",
-    "reviewed-on:",
-    "git-svn-id:",
-    "reported-by:",
-    "approved-by:",
-    "cherry picked from",
-    "(cherry picked from",
-    "differential revision:",
-    "backport of",
-    "release-note",
-];
+const TRAILERS: &str = "\
+    signed-off-by:|co-authored-by:|change-id:|reviewed-by:|acked-by:|cc:|tested-by:|reviewed-on:|git-svn-id:|\
+    reported-by:|approved-by:|cherry picked from|(cherry picked from|differential revision:|backport of|\
+    release-note";
 
 impl History {
     /// From git's log, newest first; `older` continues it.
@@ -96,7 +82,7 @@ impl History {
             let mut counts: FxHashMap<u32, u32> = FxHashMap::default();
             for (number, line) in entry.message.lines().enumerate() {
                 let lower = line.trim_start().to_lowercase();
-                if TRAILERS.iter().any(|trailer| lower.starts_with(trailer)) {
+                if TRAILERS.split('|').any(|trailer| lower.starts_with(trailer)) {
                     continue;
                 }
                 let times = if number == 0 { 2 } else { 1 };

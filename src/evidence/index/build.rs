@@ -1,119 +1,264 @@
-//! Files into segments, on as many threads as pay, with bounded memory.
+//! Files into segments: found by walking the project, read with limits, cut into passages, their words counted; on as many
+//! threads as pay, with bounded memory. Huge, binary and foreign files are known by name only.
 
-use std::io;
-use std::path::{Path, PathBuf};
+use std::ffi::OsStr;
+use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::extract::{Entry, Extractor};
-use super::merge;
-use super::run::IndexBuffer;
-use super::segment::{self, Segment};
+use rustc_hash::FxHashMap;
 
-/// Text that one thread gathers before it writes a segment: this bounds the memory.
-const RUN_BYTES: usize = 12 << 20;
-/// More segments than this would need too many open files when they are joined.
-const MAX_RUNS: usize = 200;
-/// Files that a thread takes at a time.
-const BATCH: usize = 16;
+use super::format::Postings;
+use super::segment::{Doc, FIELDS, Field, SegmentWriter, key};
+use crate::base::encoding;
+use crate::base::file;
+use crate::evidence::text::chunks;
+use crate::evidence::text::kind::FilePurpose;
+use crate::evidence::text::language::Language;
+use crate::evidence::text::symbols;
+use crate::evidence::text::words;
+use crate::search::walk::{self, Walk};
+
+/// More files than this are not indexed; what lies deeper in a giant tree is found by Grep.
+const MAX_FILES: usize = 200_000;
+/// Text in one segment: this bounds the memory.
+const RUN_BYTES: u64 = 12 << 20;
+/// More segments than this would need too many open files when they are merged.
+const MAX_RUNS: u64 = 200;
 /// Fewer files than this are read by one thread.
-const FEW: usize = 64;
+const FEW_FILES: usize = 64;
+const MAX_THREADS: usize = 4;
+/// More of a file is not read: code stays far under it.
+const MAX_CODE_BYTES: u64 = 1 << 20;
+/// Of data and settings only the beginning tells something.
+const MAX_DATA_BYTES: u64 = 64 << 10;
+/// Of what nobody edits by hand.
+const MAX_FOREIGN_BYTES: u64 = 16 << 10;
 /// A file that changed so shortly before it was read may change again within the same tick of the file system's clock.
 const TICK_NS: u64 = 30_000_000;
 
-/// Reads `entries` and writes segments into `folder`; returns their names.
+/// A file of the project.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProjectFile {
+    /// Relative, `/`-separated.
+    pub path: Vec<u8>,
+    pub size_bytes: u64,
+    pub modified_ns: u64,
+}
+
+/// Every regular file that is neither hidden nor ignored, sorted by path.
+pub fn scan(root: &Path) -> Vec<ProjectFile> {
+    let found: Mutex<Vec<ProjectFile>> = Mutex::default();
+    Walk::new(root).visit(&AtomicBool::new(false), |entry| {
+        if !walk::is_file(entry) {
+            return;
+        }
+        let Ok(meta) = entry.metadata() else { return };
+        let Ok(path) = entry.path().strip_prefix(root) else { return };
+        let modified = meta.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+        let file = ProjectFile {
+            path: path.as_os_str().as_bytes().to_vec(),
+            size_bytes: meta.len(),
+            modified_ns: modified.map_or(1, |since| (since.as_nanos() as u64).max(1)),
+        };
+        found.lock().unwrap_or_else(PoisonError::into_inner).push(file);
+    });
+    let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    found.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    found.truncate(MAX_FILES);
+    found
+}
+
+/// Reads `files` and writes segments into `folder`; returns their names.
 ///
 /// # Errors
 /// When the disk refuses.
-pub fn build(root: &Path, folder: &Path, entries: &[Entry]) -> io::Result<Vec<String>> {
-    let all_bytes: u64 = entries.iter().map(|entry| entry.size_bytes.min(1 << 20)).sum();
-    let run_bytes = RUN_BYTES.max(usize::try_from(all_bytes).unwrap_or(usize::MAX) / MAX_RUNS);
-    let next = AtomicUsize::new(0);
-    let failed = AtomicBool::new(false);
-    let names: Mutex<Vec<String>> = Mutex::default();
-    let error: Mutex<Option<io::Error>> = Mutex::default();
-    let threads = if entries.len() < FEW {
-        1
-    } else {
-        std::thread::available_parallelism().map_or(2, |count| count.get().clamp(1, 4))
+pub fn build(root: &Path, folder: &Path, files: &[ProjectFile]) -> io::Result<Vec<String>> {
+    let threads = match files.len() {
+        0..FEW_FILES => 1,
+        _ => std::thread::available_parallelism().map_or(2, usize::from).min(MAX_THREADS),
     };
-    let work = || {
-        let mut harvester = Extractor::default();
-        let mut run = IndexBuffer::default();
-        let mut bytes = 0;
-        loop {
-            let start = next.fetch_add(BATCH, Ordering::Relaxed);
-            let batch = entries.get(start..entries.len().min(start + BATCH)).unwrap_or(&[]);
-            for entry in batch {
-                bytes += harvester.take(root, &settled(entry), &mut run);
-            }
-            let last = batch.is_empty() || failed.load(Ordering::Relaxed);
-            if (last || bytes > run_bytes) && !run.docs.is_empty() {
-                let name = fresh_name();
-                match segment::write_run(&folder.join(&name), &run) {
-                    Ok(_) => names.lock().unwrap_or_else(PoisonError::into_inner).push(name),
-                    Err(problem) => {
-                        failed.store(true, Ordering::Relaxed);
-                        *error.lock().unwrap_or_else(PoisonError::into_inner) = Some(problem);
-                    }
-                }
-                harvester = Extractor::default();
-                run = IndexBuffer::default();
-                bytes = 0;
-            }
-            if last {
-                break;
-            }
+    let size = |file: &ProjectFile| file.size_bytes.min(MAX_CODE_BYTES);
+    let total: u64 = files.iter().map(size).sum();
+    let run_bytes = RUN_BYTES.min(total / threads as u64 + 1).max(total / MAX_RUNS);
+    let mut filled = 0;
+    let runs: Vec<&[ProjectFile]> = files
+        .chunk_by(|file, _| {
+            filled += size(file);
+            let room = filled < run_bytes;
+            filled = if room { filled } else { 0 };
+            room
+        })
+        .collect();
+    let next = AtomicUsize::new(0);
+    let work = || -> io::Result<Vec<String>> {
+        let mut names = Vec::new();
+        while let Some(run) = runs.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let mut buffer = Buffer::default();
+            run.iter().for_each(|file| buffer.add(root, file));
+            let name = fresh_name();
+            buffer.write(&folder.join(&name))?;
+            names.push(name);
         }
+        Ok(names)
     };
     std::thread::scope(|scope| {
-        for _ in 1..threads {
-            scope.spawn(work);
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+        let mut names = work();
+        for other in others {
+            let more = other.join().unwrap_or_else(|_| Err(io::Error::other("a file could not be indexed")));
+            names = names.and_then(|names| Ok([names, more?].concat()));
         }
-        work();
-    });
-    if let Some(error) = error.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        return Err(error);
-    }
-    Ok(names.into_inner().unwrap_or_else(PoisonError::into_inner))
-}
-
-/// Joins segments to one; returns its name. The old files stay.
-///
-/// # Errors
-/// When the disk refuses or a segment is damaged.
-pub fn join(folder: &Path, parts: &[(&Segment, &[bool])]) -> io::Result<String> {
-    let name = fresh_name();
-    merge::merge(&folder.join(&name), parts)?;
-    Ok(name)
-}
-
-/// The entry, with a time that never matches when the file may still change unnoticed.
-fn settled(entry: &Entry) -> Entry {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64);
-    let mut entry = entry.clone();
-    if entry.modified_ns + TICK_NS > now {
-        entry.modified_ns = 0;
-    }
-    entry
+        names
+    })
 }
 
 /// The ending of segment files.
 pub const ENDING: &str = "part";
 
-fn fresh_name() -> String {
+/// A name that no other process uses.
+pub fn fresh_name() -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
     format!("{:08x}-{count:x}-{:08x}.{ENDING}", std::process::id(), fastrand::u32(..))
 }
 
-/// The segment files in `folder`.
-pub fn segment_files(folder: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
-    entries
-        .flatten()
-        .map(|entry| entry.path())
-        .filter(|path| path.extension().is_some_and(|ending| ending == ENDING))
-        .collect()
+/// A segment while it is gathered.
+#[derive(Default)]
+struct Buffer {
+    docs: Vec<Doc>,
+    passages: u32,
+    ids: FxHashMap<Box<str>, u32>,
+    terms: Vec<Term>,
+    /// The terms of every word seen so far.
+    words: FxHashMap<Box<str>, Box<[u32]>>,
+    /// Terms counted since they were last stored.
+    touched: Vec<u32>,
+}
+
+struct Term {
+    text: Box<str>,
+    count: u32,
+    /// By field.
+    lists: [Postings; FIELDS.len()],
+}
+
+impl Buffer {
+    /// Reads the file under `root`. One that cannot be read is known by name only.
+    fn add(&mut self, root: &Path, file: &ProjectFile) {
+        let name = String::from_utf8_lossy(&file.path);
+        let language = Language::of(&name);
+        let limit = match (FilePurpose::of(&name, language, ""), language) {
+            (FilePurpose::Foreign, _) => MAX_FOREIGN_BYTES,
+            (_, Language::Data) => MAX_DATA_BYTES,
+            _ => MAX_CODE_BYTES,
+        };
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64);
+        let text = read(&root.join(OsStr::from_bytes(&file.path)), limit);
+        let number = self.docs.len() as u32;
+        let mut passages = Vec::new();
+        chunks::cut(&text, |passage| {
+            passages.push(self.count(passage));
+            self.store(Field::Body, self.passages);
+            self.passages += 1;
+        });
+        let symbols = symbols::symbols(language, &text);
+        for symbol in &symbols {
+            let id = self.id(&symbol.to_lowercase());
+            touch(&mut self.terms, &mut self.touched, id);
+        }
+        self.store(Field::Symbol, number);
+        let symbol_words = self.count(&symbols.join(" "));
+        self.store(Field::SymbolPart, number);
+        self.count(&name);
+        self.store(Field::Path, number);
+        self.docs.push(Doc {
+            path: file.path.clone(),
+            size_bytes: file.size_bytes,
+            // A time that never matches when the file may still change unnoticed.
+            modified_ns: if file.modified_ns + TICK_NS > now { 0 } else { file.modified_ns },
+            language,
+            kind: FilePurpose::of(&name, language, &text),
+            symbol_words,
+            passages: passages.into(),
+        });
+    }
+
+    /// Counts the terms of `text`; returns how many words there were.
+    fn count(&mut self, text: &str) -> u32 {
+        let mut total = 0;
+        words::raw(text, |word| {
+            if !self.words.contains_key(word) {
+                let mut expansion = Vec::new();
+                words::terms(word, |term, _| expansion.push(self.id(term)));
+                self.words.insert(word.into(), expansion.into());
+            }
+            let expansion = &self.words[word];
+            total += u32::from(!expansion.is_empty());
+            for &id in expansion {
+                touch(&mut self.terms, &mut self.touched, id);
+            }
+        });
+        total
+    }
+
+    fn id(&mut self, term: &str) -> u32 {
+        if let Some(id) = self.ids.get(term) {
+            return *id;
+        }
+        let id = self.terms.len() as u32;
+        self.terms.push(Term { text: term.into(), count: 0, lists: Default::default() });
+        self.ids.insert(term.into(), id);
+        id
+    }
+
+    /// What was counted belongs to this passage or file.
+    fn store(&mut self, field: Field, id: u32) {
+        for term in self.touched.drain(..) {
+            let term = &mut self.terms[term as usize];
+            term.lists[field as usize].push(id, std::mem::take(&mut term.count));
+        }
+    }
+
+    fn write(mut self, path: &Path) -> io::Result<()> {
+        self.terms.sort_unstable_by(|a, b| a.text.cmp(&b.text));
+        let mut writer = SegmentWriter::create(path)?;
+        for field in FIELDS {
+            for term in &self.terms {
+                let list = &term.lists[field as usize];
+                if list.count > 0 {
+                    writer.term(&key(field, &term.text), list)?;
+                }
+            }
+        }
+        writer.finish(&self.docs)
+    }
+}
+
+fn touch(terms: &mut [Term], touched: &mut Vec<u32>, id: u32) {
+    let term = &mut terms[id as usize];
+    if term.count == 0 {
+        touched.push(id);
+    }
+    term.count += 1;
+}
+
+/// The text, or nothing when it is none.
+fn read(path: &Path, limit: u64) -> String {
+    let Ok((handle, _)) = file::open(path) else { return String::new() };
+    let mut bytes = Vec::new();
+    if handle.take(limit).read_to_end(&mut bytes).is_err() {
+        return String::new();
+    }
+    let wide = encoding::has_utf16_bom(&bytes);
+    if !wide && encoding::looks_binary(&bytes[..bytes.len().min(8_192)]) {
+        return String::new();
+    }
+    String::from_utf8(bytes).unwrap_or_else(|error| match encoding::decode(error.as_bytes()) {
+        Ok((text, _)) if wide => text,
+        _ => String::from_utf8_lossy(error.as_bytes()).into_owned(),
+    })
 }

@@ -1,27 +1,65 @@
-//! One part of the index as a file: words in order with their places, then files and pieces. Written once, read in
-//! parts.
+//! One part of the index as a file, written once and read in parts: blocks of words in order, each word with its
+//! postings, then a footer with the files and where each block lies. Blocks and footer carry checksums.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use super::codec::{Cursor, Damaged, put_bytes, put_number};
-use super::pages::{PageReader, PageWriter};
-use super::run::{Doc, FIELDS, Field, IndexBuffer, Passage};
+use super::format::{Cursor, Damaged, Postings, postings, put_bytes, put_number};
+use crate::base::file;
 use crate::evidence::text::kind::FilePurpose;
 use crate::evidence::text::language::Language;
 
-/// Words that share one entry of the table that is held in memory.
-const BLOCK_TERMS: usize = 64;
-/// Changes with every change of the layout or of how words are made: an older index is then built anew.
-const LAYOUT: u64 = 1;
-const SECTIONS: usize = 6;
+/// Ends the file. Its last byte changes with the layout and with how words are made: an older index is then rebuilt.
+const MAGIC: [u8; 8] = *b"mycodeE\x02";
+/// Where the footer begins, its checksum, the magic bytes.
+const TAIL_BYTES: usize = 8 + 4 + 8;
+/// A block ends with the first word beyond this.
+const BLOCK_BYTES: usize = 4 * 1024;
 
-/// A block of words: its first key, where its words begin, where its places begin.
-#[derive(Debug)]
-struct Block {
-    first: Box<[u8]>,
-    words_at: u64,
-    places_at: u64,
+/// Which words are looked up together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Field {
+    /// Everything in the text, by passage.
+    Body = 0,
+    /// Whole names that a file defines.
+    Symbol = 1,
+    /// Parts of the names that a file defines.
+    SymbolPart = 2,
+    /// Parts of the path.
+    Path = 3,
+}
+
+/// All fields.
+pub const FIELDS: [Field; 4] = [Field::Body, Field::Symbol, Field::SymbolPart, Field::Path];
+
+/// One file as the index knows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Doc {
+    /// Relative to the project's root, `/`-separated; bytes, since a name may be anything.
+    pub path: Vec<u8>,
+    pub size_bytes: u64,
+    /// Nanoseconds since 1970; 0 when the file changed while it was read.
+    pub modified_ns: u64,
+    pub language: Language,
+    pub kind: FilePurpose,
+    /// Words in the names that it defines.
+    pub symbol_words: u32,
+    /// Words of each passage.
+    pub passages: Box<[u32]>,
+}
+
+impl Doc {
+    /// The path for display; what is not UTF-8 is shown as `�`.
+    pub fn name(&self) -> String {
+        String::from_utf8_lossy(&self.path).into_owned()
+    }
+
+    /// Words in the text.
+    pub fn words(&self) -> u32 {
+        self.passages.iter().sum()
+    }
 }
 
 /// The key under which a word is stored.
@@ -34,12 +72,14 @@ pub fn key(field: Field, term: &str) -> Vec<u8> {
 
 /// Writes a segment; keys must come in ascending order.
 pub struct SegmentWriter {
-    pages: PageWriter,
-    words: Vec<u8>,
-    index: Vec<u8>,
-    blocks: u64,
-    in_block: usize,
+    file: BufWriter<File>,
+    written: u64,
+    /// The block being filled, and the key before the next one.
+    block: Vec<u8>,
     last: Vec<u8>,
+    /// First key, length and checksum of each block.
+    table: Vec<u8>,
+    blocks: u64,
 }
 
 impl SegmentWriter {
@@ -47,319 +87,323 @@ impl SegmentWriter {
     /// When the file cannot be made.
     pub fn create(path: &Path) -> io::Result<Self> {
         Ok(Self {
-            pages: PageWriter::create(path)?,
-            words: Vec::new(),
-            index: Vec::new(),
-            blocks: 0,
-            in_block: 0,
+            file: BufWriter::with_capacity(1 << 18, File::create(path)?),
+            written: 0,
+            block: Vec::new(),
             last: Vec::new(),
+            table: Vec::new(),
+            blocks: 0,
         })
     }
 
-    /// Adds a word with its `count` places.
+    /// Adds a word.
     ///
     /// # Errors
     /// As the disk says.
-    pub fn term(&mut self, key: &[u8], count: u32, places: &[u8]) -> io::Result<()> {
-        if self.in_block == 0 {
-            put_bytes(&mut self.index, key);
-            put_number(&mut self.index, self.words.len() as u64);
-            put_number(&mut self.index, self.pages.position());
-            self.blocks += 1;
+    pub fn term(&mut self, key: &[u8], list: &Postings) -> io::Result<()> {
+        if self.block.is_empty() {
+            put_bytes(&mut self.table, key);
             self.last.clear();
         }
         let shared = self.last.iter().zip(key).take_while(|(a, b)| a == b).count();
-        put_number(&mut self.words, shared as u64);
-        put_bytes(&mut self.words, &key[shared..]);
-        put_number(&mut self.words, u64::from(count));
-        put_number(&mut self.words, places.len() as u64);
-        self.pages.write(places)?;
+        put_number(&mut self.block, shared as u64);
+        put_bytes(&mut self.block, &key[shared..]);
+        put_number(&mut self.block, u64::from(list.count));
+        put_bytes(&mut self.block, &list.bytes);
         self.last.clear();
         self.last.extend_from_slice(key);
-        self.in_block = (self.in_block + 1) % BLOCK_TERMS;
+        if self.block.len() > BLOCK_BYTES { self.end_block() } else { Ok(()) }
+    }
+
+    fn end_block(&mut self) -> io::Result<()> {
+        if !self.block.is_empty() {
+            put_number(&mut self.table, self.block.len() as u64);
+            put_number(&mut self.table, u64::from(crc32fast::hash(&self.block)));
+            self.file.write_all(&self.block)?;
+            self.written += self.block.len() as u64;
+            self.blocks += 1;
+            self.block.clear();
+        }
         Ok(())
     }
 
-    /// Adds files and pieces and ends the file. `imports` has one entry a file.
+    /// Adds the files and ends the segment.
     ///
     /// # Errors
     /// As the disk says.
-    pub fn finish(mut self, docs: &[Doc], pieces: &[Passage], imports: &[String]) -> io::Result<u64> {
-        let mut sections = vec![self.pages.position()];
-        let mut import_bytes = Vec::new();
-        let mut doc_bytes = Vec::new();
-        put_number(&mut doc_bytes, docs.len() as u64);
-        for (doc, imports) in docs.iter().zip(imports) {
-            put_bytes(&mut doc_bytes, &doc.path);
-            doc_bytes.push(doc.language.code());
-            doc_bytes.push(doc.kind.code());
-            for number in [
-                doc.size_bytes,
-                doc.modified_ns,
-                u64::from(doc.lines),
-                u64::from(doc.words),
-                u64::from(doc.symbol_words),
-                u64::from(doc.pieces),
-                imports.len() as u64,
-            ] {
-                put_number(&mut doc_bytes, number);
+    pub fn finish(mut self, docs: &[Doc]) -> io::Result<()> {
+        self.end_block()?;
+        let mut footer = Vec::new();
+        put_number(&mut footer, self.blocks);
+        footer.append(&mut self.table);
+        put_number(&mut footer, docs.len() as u64);
+        for doc in docs {
+            put_bytes(&mut footer, &doc.path);
+            footer.extend([doc.language.code(), doc.kind.code()]);
+            put_number(&mut footer, doc.size_bytes);
+            put_number(&mut footer, doc.modified_ns);
+            put_number(&mut footer, u64::from(doc.symbol_words));
+            put_number(&mut footer, doc.passages.len() as u64);
+            for words in &doc.passages {
+                put_number(&mut footer, u64::from(*words));
             }
-            import_bytes.extend_from_slice(imports.as_bytes());
         }
-        let mut piece_bytes = Vec::new();
-        for piece in pieces {
-            put_number(&mut piece_bytes, u64::from(piece.first_line));
-            put_number(&mut piece_bytes, u64::from(piece.words));
-        }
-        let mut index = Vec::with_capacity(self.index.len() + 8);
-        put_number(&mut index, self.blocks);
-        index.extend_from_slice(&self.index);
-        for bytes in [&self.words, &index, &doc_bytes, &piece_bytes, &import_bytes] {
-            self.pages.write(bytes)?;
-            sections.push(self.pages.position());
-        }
-        let mut trailer = Vec::new();
-        for end in sections {
-            trailer.extend_from_slice(&end.to_le_bytes());
-        }
-        trailer.extend_from_slice(&LAYOUT.to_le_bytes());
-        self.pages.write(&trailer)?;
-        self.pages.finish()
+        let sum = crc32fast::hash(&footer);
+        self.file.write_all(&footer)?;
+        self.file.write_all(&self.written.to_le_bytes())?;
+        self.file.write_all(&sum.to_le_bytes())?;
+        self.file.write_all(&MAGIC)?;
+        self.file.flush()
     }
 }
 
-/// Writes what was gathered.
-///
-/// # Errors
-/// As the disk says.
-pub fn write_run(path: &Path, run: &IndexBuffer) -> io::Result<u64> {
-    let mut writer = SegmentWriter::create(path)?;
-    for field in FIELDS {
-        let mut terms: Vec<_> = run.terms[field as usize].iter().collect();
-        terms.sort_unstable_by(|a, b| a.0.cmp(b.0));
-        for (term, list) in terms {
-            writer.term(&key(field, term), list.count, &list.bytes)?;
-        }
-    }
-    writer.finish(&run.docs, &run.pieces, &run.imports)
+/// A block of words in the file.
+#[derive(Debug)]
+struct Block {
+    first: Box<[u8]>,
+    at: u64,
+    length: u64,
+    sum: u32,
 }
 
 /// A segment that is being read.
 #[derive(Debug)]
 pub struct Segment {
-    pages: PageReader,
-    pub docs: Vec<Doc>,
-    pub pieces: Vec<Passage>,
+    file: File,
     blocks: Vec<Block>,
-    /// Where each section ends: places, words, index, docs, pieces, imports.
-    ends: [u64; SECTIONS],
-    /// Where each file's imports begin in their section, and one more for the end.
-    imports_at: Vec<u64>,
-}
-
-/// A word's places as they are stored.
-pub struct Places {
-    pub count: u32,
-    pub bytes: Vec<u8>,
+    pub docs: Vec<Doc>,
+    /// How many passages the files have in all.
+    pub passages: u32,
 }
 
 impl Segment {
     /// # Errors
-    /// [`Damaged`] for anything but a whole file of this layout.
+    /// [`Damaged`] when it is no segment, or not whole.
     pub fn open(path: &Path) -> Result<Self, Damaged> {
-        let pages = PageReader::open(path)?;
-        let trailer_bytes = (SECTIONS as u64 + 1) * 8;
-        let trailer_at = pages.length().checked_sub(trailer_bytes).ok_or(Damaged)?;
-        let trailer = pages.read(trailer_at, trailer_bytes)?;
-        let mut ends = [0; SECTIONS];
-        let mut numbers =
-            trailer.chunks_exact(8).filter_map(|eight| eight.try_into().ok()).map(u64::from_le_bytes);
-        for end in &mut ends {
-            *end = numbers.next().ok_or(Damaged)?;
-        }
-        if numbers.next() != Some(LAYOUT) || !ends.is_sorted() || ends[SECTIONS - 1] != trailer_at {
+        let (file, meta) = file::open(path).map_err(|_| Damaged)?;
+        let tail_at = meta.len().checked_sub(TAIL_BYTES as u64).ok_or(Damaged)?;
+        let tail = read(&file, tail_at, TAIL_BYTES as u64)?;
+        let (start, tail) = tail.split_first_chunk().ok_or(Damaged)?;
+        let (sum, magic) = tail.split_first_chunk().ok_or(Damaged)?;
+        let footer_at = u64::from_le_bytes(*start);
+        let length = tail_at.checked_sub(footer_at).filter(|_| *magic == MAGIC).ok_or(Damaged)?;
+        let footer = read(&file, footer_at, length)?;
+        if crc32fast::hash(&footer) != u32::from_le_bytes(*sum) {
             return Err(Damaged);
         }
-        let section = |number: usize| pages.read(ends[number - 1], ends[number] - ends[number - 1]);
-        let blocks = read_index(&section(2)?)?;
-        let (docs, imports_at) = read_docs(&section(3)?)?;
-        let pieces = read_pieces(&section(4)?)?;
-        let counted: u64 = docs.iter().map(|doc| u64::from(doc.pieces)).sum();
-        if counted != pieces.len() as u64 || imports_at.last().is_none_or(|end| *end != ends[5] - ends[4]) {
-            return Err(Damaged);
+        let mut cursor = Cursor::new(&footer);
+        let mut segment = Self { file, blocks: Vec::new(), docs: Vec::new(), passages: 0 };
+        let mut at = 0_u64;
+        for _ in 0..cursor.number()? {
+            let first = cursor.bytes()?.into();
+            let block = Block { first, at, length: cursor.number()?, sum: cursor.small()? };
+            at = at.checked_add(block.length).filter(|end| *end <= footer_at).ok_or(Damaged)?;
+            segment.blocks.push(block);
         }
-        Ok(Self { pages, docs, pieces, blocks, ends, imports_at })
+        for _ in 0..cursor.number()? {
+            let path = cursor.bytes()?.to_vec();
+            let codes = cursor.take(2)?;
+            let doc = Doc {
+                path,
+                language: Language::from_code(codes[0]).ok_or(Damaged)?,
+                kind: FilePurpose::from_code(codes[1]).ok_or(Damaged)?,
+                size_bytes: cursor.number()?,
+                modified_ns: cursor.number()?,
+                symbol_words: cursor.small()?,
+                passages: (0..cursor.small()?).map(|_| cursor.small()).collect::<Result<_, _>>()?,
+            };
+            segment.passages = segment.passages.checked_add(doc.passages.len() as u32).ok_or(Damaged)?;
+            segment.docs.push(doc);
+        }
+        Ok(segment)
     }
 
-    /// A word's places.
-    ///
-    /// # Errors
-    /// [`Damaged`].
-    pub fn places(&self, field: Field, term: &str) -> Result<Option<Places>, Damaged> {
-        let wanted = key(field, term);
-        let after = self.blocks.partition_point(|block| *block.first <= *wanted);
-        let Some(number) = after.checked_sub(1) else { return Ok(None) };
-        let mut at = self.blocks[number].places_at;
-        let bytes = self.block_words(number)?;
-        let mut words = WordsOf { cursor: Cursor::new(&bytes), key: Vec::new() };
-        while let Some((count, length)) = words.next()? {
-            match words.key.as_slice().cmp(&wanted) {
-                std::cmp::Ordering::Less => at += length,
-                std::cmp::Ordering::Equal => {
-                    return Ok(Some(Places { count, bytes: self.read_places(at, length)? }));
-                }
-                std::cmp::Ordering::Greater => break,
-            }
-        }
-        Ok(None)
+    /// The id of each file's first passage.
+    pub fn first_passages(&self) -> Vec<usize> {
+        let ends = self.docs.iter().scan(0, |end, doc| {
+            *end += doc.passages.len();
+            Some(*end)
+        });
+        std::iter::once(0).chain(ends).collect()
     }
 
     /// Ids of a field lie under this.
-    pub fn limit(&self, field: Field) -> u32 {
-        (if field == Field::Body { self.pieces.len() } else { self.docs.len() }) as u32
+    fn limit(&self, field: Field) -> u32 {
+        if field == Field::Body { self.passages } else { self.docs.len() as u32 }
     }
 
-    /// What a file imports, one a line.
+    /// Calls `each` with the id of every passage or file that holds the word, and how often.
     ///
     /// # Errors
     /// [`Damaged`].
-    pub fn imports(&self, doc: usize) -> Result<String, Damaged> {
-        let (Some(start), Some(end)) = (self.imports_at.get(doc), self.imports_at.get(doc + 1)) else {
-            return Err(Damaged);
-        };
-        let bytes = self.pages.read(self.ends[4] + start, end - start)?;
-        String::from_utf8(bytes).map_err(|_| Damaged)
+    pub fn occurrences(
+        &self,
+        field: Field,
+        term: &str,
+        mut each: impl FnMut(u32, u32),
+    ) -> Result<(), Damaged> {
+        let wanted = key(field, term);
+        let after = self.blocks.partition_point(|block| *block.first <= *wanted);
+        let Some(block) = after.checked_sub(1) else { return Ok(()) };
+        let mut found = Ok(());
+        self.block(block, |key, count, bytes| {
+            if key == wanted {
+                found = postings(bytes, count, self.limit(field), &mut each);
+            }
+            key < wanted.as_slice()
+        })?;
+        found
     }
 
-    /// All words in order.
-    pub fn all(&self) -> AllTerms<'_> {
-        AllTerms { segment: self, block: 0, ready: Vec::new() }
-    }
-
-    fn block_words(&self, number: usize) -> Result<Vec<u8>, Damaged> {
-        let start = self.blocks[number].words_at;
-        let end = self.blocks.get(number + 1).map_or(self.ends[1] - self.ends[0], |next| next.words_at);
-        self.pages.read(self.ends[0] + start, end.checked_sub(start).ok_or(Damaged)?)
-    }
-
-    fn read_places(&self, at: u64, length: u64) -> Result<Vec<u8>, Damaged> {
-        if at.checked_add(length).is_none_or(|end| end > self.ends[0]) {
+    /// Calls `each` with key, count and postings of every word of a block, until it returns false.
+    fn block(&self, number: usize, mut each: impl FnMut(&[u8], u32, &[u8]) -> bool) -> Result<(), Damaged> {
+        let block = &self.blocks[number];
+        let bytes = read(&self.file, block.at, block.length)?;
+        if crc32fast::hash(&bytes) != block.sum {
             return Err(Damaged);
         }
-        self.pages.read(at, length)
+        let mut cursor = Cursor::new(&bytes);
+        let mut key = Vec::new();
+        while !cursor.is_empty() {
+            key.truncate(cursor.small()? as usize);
+            key.extend_from_slice(cursor.bytes()?);
+            if !each(&key, cursor.small()?, cursor.bytes()?) {
+                break;
+            }
+        }
+        Ok(())
     }
 }
 
-/// The words of one block, each as (count, bytes of places) with its key.
-struct WordsOf<'a> {
-    cursor: Cursor<'a>,
+fn read(file: &File, at: u64, length: u64) -> Result<Vec<u8>, Damaged> {
+    let mut bytes = vec![0; usize::try_from(length).map_err(|_| Damaged)?];
+    file.read_exact_at(&mut bytes, at).map_err(|_| Damaged)?;
+    Ok(bytes)
+}
+
+/// A word while segments are merged.
+struct Term {
     key: Vec<u8>,
+    count: u32,
+    bytes: Vec<u8>,
 }
 
-impl WordsOf<'_> {
-    fn next(&mut self) -> Result<Option<(u32, u64)>, Damaged> {
-        if self.cursor.is_empty() {
-            return Ok(None);
-        }
-        let shared = self.cursor.small()? as usize;
-        if shared > self.key.len() {
-            return Err(Damaged);
-        }
-        self.key.truncate(shared);
-        let rest = self.cursor.bytes()?;
-        self.key.extend_from_slice(rest);
-        Ok(Some((self.cursor.small()?, self.cursor.number()?)))
-    }
-}
-
-/// One word while all are visited.
-pub struct Term {
-    pub key: Vec<u8>,
-    pub count: u32,
-    pub bytes: Vec<u8>,
-}
-
-/// Visits all words of a segment, a block at a time.
-pub struct AllTerms<'a> {
+/// The words of a segment in order, a block at a time; and where its ids go, none for files that are gone.
+struct Stream<'a> {
     segment: &'a Segment,
-    block: usize,
-    /// Reversed, so that the next one is at the end.
+    next_block: usize,
+    /// The block's words, last one first.
     ready: Vec<Term>,
+    docs: Vec<Option<u32>>,
+    passages: Vec<Option<u32>>,
 }
 
-impl AllTerms<'_> {
-    /// The next word.
-    ///
-    /// # Errors
-    /// [`Damaged`].
-    pub fn advance(&mut self) -> Result<Option<Term>, Damaged> {
-        if self.ready.is_empty() && self.block < self.segment.blocks.len() {
-            let bytes = self.segment.block_words(self.block)?;
-            let mut words = WordsOf { cursor: Cursor::new(&bytes), key: Vec::new() };
-            let mut total = 0_u64;
-            let mut lengths = Vec::new();
-            while let Some((count, length)) = words.next()? {
-                lengths.push((words.key.clone(), count, length));
-                total = total.checked_add(length).ok_or(Damaged)?;
-            }
-            let places = self.segment.read_places(self.segment.blocks[self.block].places_at, total)?;
-            let mut cursor = Cursor::new(&places);
-            for (key, count, length) in lengths {
-                let bytes = cursor.take(usize::try_from(length).map_err(|_| Damaged)?)?.to_vec();
-                self.ready.push(Term { key, count, bytes });
-            }
+impl Stream<'_> {
+    fn fill(&mut self) -> Result<(), Damaged> {
+        while self.ready.is_empty() && self.next_block < self.segment.blocks.len() {
+            self.segment.block(self.next_block, |key, count, bytes| {
+                self.ready.push(Term { key: key.to_vec(), count, bytes: bytes.to_vec() });
+                true
+            })?;
             self.ready.reverse();
-            self.block += 1;
+            self.next_block += 1;
         }
-        Ok(self.ready.pop())
+        Ok(())
     }
 }
 
-fn read_index(bytes: &[u8]) -> Result<Vec<Block>, Damaged> {
-    let mut cursor = Cursor::new(bytes);
-    let count = cursor.number()?;
-    let mut blocks = Vec::new();
-    for _ in 0..count {
-        let first = cursor.bytes()?.into();
-        blocks.push(Block { first, words_at: cursor.number()?, places_at: cursor.number()? });
+/// Writes the live files of `parts` (a segment and which of its files are gone) to `path`. Memory holds the files and one
+/// block of words a segment.
+///
+/// # Errors
+/// When the disk refuses or a segment is damaged.
+pub fn merge(path: &Path, parts: &[(&Segment, &[bool])]) -> io::Result<()> {
+    let mut docs: Vec<Doc> = Vec::new();
+    let mut passages = 0..;
+    let mut streams = Vec::new();
+    for (segment, gone) in parts {
+        let mut stream =
+            Stream { segment, next_block: 0, ready: Vec::new(), docs: Vec::new(), passages: Vec::new() };
+        for (doc, gone) in segment.docs.iter().zip(*gone) {
+            stream.docs.push((!gone).then_some(docs.len() as u32));
+            for _ in &doc.passages {
+                stream.passages.push(if *gone { None } else { passages.next() });
+            }
+            if !gone {
+                docs.push(doc.clone());
+            }
+        }
+        stream.fill()?;
+        streams.push(stream);
     }
-    Ok(blocks)
+    let mut writer = SegmentWriter::create(path)?;
+    loop {
+        let heads = streams.iter().filter_map(|stream| Some(&stream.ready.last()?.key));
+        let Some(key) = heads.min().cloned() else { break };
+        let mut list = Postings::default();
+        for stream in &mut streams {
+            let Some(term) = stream.ready.pop_if(|term| term.key == key) else { continue };
+            let body = key.first() == Some(&(Field::Body as u8));
+            let moved = if body { &stream.passages } else { &stream.docs };
+            postings(&term.bytes, term.count, moved.len() as u32, |id, times| {
+                if let Some(id) = moved[id as usize] {
+                    list.push(id, times);
+                }
+            })?;
+            stream.fill()?;
+        }
+        if list.count > 0 {
+            writer.term(&key, &list)?;
+        }
+    }
+    writer.finish(&docs)
 }
 
-fn read_docs(bytes: &[u8]) -> Result<(Vec<Doc>, Vec<u64>), Damaged> {
-    let mut cursor = Cursor::new(bytes);
-    let count = cursor.number()?;
-    let mut docs = Vec::new();
-    let mut imports_at = vec![0_u64];
-    let (mut first_piece, mut imports) = (0_u32, 0_u64);
-    for _ in 0..count {
-        let path = cursor.bytes()?.to_vec();
-        let codes = cursor.take(2)?;
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn damage_is_noticed() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("one.part");
         let doc = Doc {
-            path,
-            language: Language::from_code(codes[0]).ok_or(Damaged)?,
-            kind: FilePurpose::from_code(codes[1]).ok_or(Damaged)?,
-            size_bytes: cursor.number()?,
-            modified_ns: cursor.number()?,
-            lines: cursor.small()?,
-            words: cursor.small()?,
-            symbol_words: cursor.small()?,
-            first_piece,
-            pieces: cursor.small()?,
+            path: b"a.rs".to_vec(),
+            size_bytes: 3,
+            modified_ns: 4,
+            language: Language::Rust,
+            kind: FilePurpose::Source,
+            symbol_words: 0,
+            passages: [7].into(),
         };
-        first_piece = first_piece.checked_add(doc.pieces).ok_or(Damaged)?;
-        imports = imports.checked_add(cursor.number()?).ok_or(Damaged)?;
-        imports_at.push(imports);
-        docs.push(doc);
+        let mut list = Postings::default();
+        list.push(0, 9);
+        let mut writer = SegmentWriter::create(&path).unwrap();
+        let terms: Vec<String> = (0..1_000).map(|number| format!("word{number:03}")).collect();
+        for term in &terms {
+            writer.term(&key(Field::Body, term), &list).unwrap();
+        }
+        writer.finish(&[doc.clone()]).unwrap();
+        let find = |wanted: &[String]| {
+            let mut found = Vec::new();
+            let segment = Segment::open(&path)?;
+            for term in wanted {
+                segment.occurrences(Field::Body, term, |id, times| found.push((id, times)))?;
+            }
+            Ok::<_, Damaged>((found, segment.docs))
+        };
+        assert_eq!(find(&terms).unwrap(), (vec![(0, 9); 1_000], vec![doc]));
+        assert!(find(&["word".to_owned(), "xylophone".to_owned()]).unwrap().0.is_empty());
+        let bytes = std::fs::read(&path).unwrap();
+        let blocks: Vec<String> = terms.iter().step_by(100).chain(terms.last()).cloned().collect();
+        for at in (0..bytes.len()).step_by(997).chain(bytes.len() - TAIL_BYTES..bytes.len()) {
+            let mut spoilt = bytes.clone();
+            spoilt[at] ^= 0x55;
+            std::fs::write(&path, &spoilt).unwrap();
+            assert_eq!(find(&blocks), Err(Damaged), "byte {at}");
+        }
+        std::fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
+        assert_eq!(find(&terms), Err(Damaged));
     }
-    Ok((docs, imports_at))
-}
-
-fn read_pieces(bytes: &[u8]) -> Result<Vec<Passage>, Damaged> {
-    let mut cursor = Cursor::new(bytes);
-    let mut pieces = Vec::new();
-    while !cursor.is_empty() {
-        pieces.push(Passage { first_line: cursor.small()?, words: cursor.small()? });
-    }
-    Ok(pieces)
 }

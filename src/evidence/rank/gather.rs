@@ -3,17 +3,16 @@
 
 use std::path::Path;
 
-use super::blend::{self, Blended};
-use super::fields::{self, Columns};
+use super::fields;
 use super::links;
 use super::mentions;
 use super::names::{ENTRANCES, Names, stem_of};
 use super::query::Query;
-use super::signal::Signal;
+use super::signals::{Columns, Signal, best};
 use super::verbatim;
 use crate::evidence::commits::history::History;
-use crate::evidence::index::codec::Damaged;
-use crate::evidence::index::reader::Index;
+use crate::evidence::index::format::Damaged;
+use crate::evidence::index::store::Index;
 use crate::evidence::text::kind::FilePurpose;
 
 /// Files whose text is read for a query.
@@ -24,47 +23,29 @@ const READ_BYTES: u64 = 5 << 20;
 ///
 /// # Errors
 /// [`Damaged`].
-pub fn gather(root: &Path, index: &Index, history: &History, query: &Query) -> Result<Blended, Damaged> {
+pub fn gather(root: &Path, index: &Index, history: &History, query: &Query) -> Result<Columns, Damaged> {
     let names = Names::new(index);
-    let mut columns = Columns::new(index.doc_count());
+    let mut columns = Columns::new(index.files().len());
     fields::fill(index, query, &mut columns)?;
     mentions::fill(&names, query, &mut columns);
     kinds(index, &names, query, &mut columns);
     // What the words and the past say is where links and texts are looked for.
     let today = links::today(history, &names);
     links::past(history, &today, query, &mut columns);
-    let first = scores(&blend::blend(&columns), index);
-    let seeds = links::seeds(&first);
-    links::imports(index, &names, &seeds, &mut columns)?;
+    let seeds = links::seeds(&columns.scores());
+    links::imports(root, index, &names, &seeds, &mut columns);
     links::folders(&names, &seeds, &mut columns);
-    links::pairs(index, &names, &seeds, &mut columns);
-    let bodies = columns.of(Signal::Piece).to_vec();
-    links::twins(index, &names, &bodies, &mut columns);
+    links::tested(index, &names, &mut columns);
     links::together(history, &today, &seeds, &mut columns);
-    let second = scores(&blend::blend(&columns), index);
-    read(root, index, query, &second, &mut columns);
-    Ok(blend::blend(&columns))
+    read(root, index, query, &mut columns);
+    Ok(columns)
 }
 
-fn scores(blended: &Blended, index: &Index) -> Vec<f32> {
-    let mut scores = vec![f32::MIN; index.doc_count()];
-    for (number, _) in index.live() {
-        scores[number] = blended.score(number);
-    }
-    scores
-}
-
-fn read(root: &Path, index: &Index, query: &Query, scores: &[f32], columns: &mut Columns) {
-    let mut order: Vec<usize> = index.live().map(|(number, _)| number).collect();
-    let better = |a: &usize, b: &usize| scores[*b].total_cmp(&scores[*a]).then(a.cmp(b));
-    if order.len() > READ_FILES {
-        order.select_nth_unstable_by(READ_FILES, better);
-        order.truncate(READ_FILES);
-    }
-    order.sort_by(better);
+fn read(root: &Path, index: &Index, query: &Query, columns: &mut Columns) {
     let mut budget = READ_BYTES;
+    let mut order = best(&columns.scores(), READ_FILES);
     order.retain(|number| {
-        let size = index.doc(*number).map_or(0, |doc| doc.size_bytes.min(256 << 10));
+        let size = index.doc(*number).map_or(0, |doc| doc.size_bytes.min(verbatim::MAX_BYTES));
         let fits = size <= budget;
         budget -= if fits { size } else { 0 };
         fits
@@ -79,8 +60,8 @@ fn read(root: &Path, index: &Index, query: &Query, scores: &[f32], columns: &mut
 
 /// What a file is counts against it, unless the task asks for its like.
 fn kinds(index: &Index, names: &Names, query: &Query, columns: &mut Columns) {
-    for (number, doc) in index.live() {
-        columns.add(Signal::Size, number, (doc.words as f32).ln_1p());
+    for (number, doc) in index.files() {
+        columns.add(Signal::Size, number, (doc.words() as f32).ln_1p());
         if ENTRANCES.contains(&stem_of(&names.paths[number])) {
             columns.add(Signal::Entrance, number, 1.0);
         }

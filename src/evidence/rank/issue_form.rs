@@ -1,64 +1,17 @@
 //! What an issue form makes people write: ticked boxes, versions of everything installed. It says nothing of the
 //! file that is wrong, and it is held back before the text is taken apart.
 
+use crate::evidence::text::words::listed;
+
 /// A heading with one of these tells only surroundings…
-const SURROUNDINGS: &[&str] = &[
-    "environment",
-    "environments",
-    "version",
-    "versions",
-    "platform",
-    "checklist",
-    "validations",
-    "prerequisites",
-    "info",
-    "conduct",
-    "preflight",
-    "freeze",
-    "willing",
-    "os",
-    "browser",
-    "browsers",
-    "duplicates",
-];
+const SURROUNDINGS: &str = "\
+    environment environments version versions platform checklist validations prerequisites info conduct \
+    preflight freeze willing os browser browsers duplicates";
 /// …if it has no other words than these.
-const BESIDE: &[&str] = &[
-    "env",
-    "system",
-    "information",
-    "operating",
-    "installed",
-    "packages",
-    "package",
-    "setup",
-    "software",
-    "device",
-    "checks",
-    "pip",
-    "code",
-    "my",
-    "your",
-    "the",
-    "and",
-    "of",
-    "a",
-    "used",
-    "using",
-    "you",
-    "are",
-    "what",
-    "which",
-    "details",
-    "other",
-    "submit",
-    "pr",
-    "python",
-    "node",
-    "rust",
-    "go",
-    "search",
-    "searched",
-];
+const BESIDE: &str = "\
+    env system information operating installed packages package setup software device checks pip code my \
+    your the and of a used using you are what which details other submit pr python node rust go search \
+    searched";
 
 /// The text without ticked boxes and without sections that only name versions. The first line always stays, and so does
 /// everything of a text that would be empty without.
@@ -94,8 +47,8 @@ fn heading(line: &str) -> Option<&str> {
 fn tells_surroundings(heading: &str) -> bool {
     let heading = heading.to_lowercase();
     let words = || heading.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    let tells = |word: &str| SURROUNDINGS.contains(&word);
-    words().any(tells) && words().all(|word| tells(word) || BESIDE.contains(&word))
+    let tells = |word: &str| listed(SURROUNDINGS, word);
+    words().any(tells) && words().all(|word| tells(word) || listed(BESIDE, word))
 }
 
 fn is_box(line: &str) -> bool {

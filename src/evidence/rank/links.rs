@@ -1,18 +1,20 @@
 //! What files have of each other: imports, common folders, tests of a source, and commits that touched them. Works on the
 //! files that already look right.
 
+use std::path::Path;
+
 use rustc_hash::FxHashMap;
 
-use super::fields::Columns;
 use super::names::{Names, folder_of, stem_of};
 use super::query::Query;
-use super::signal::Signal;
+use super::signals::{Columns, Signal, best};
+use super::verbatim::text_of;
 use crate::evidence::commits::history::History;
 use crate::evidence::commits::similar;
-use crate::evidence::index::codec::Damaged;
-use crate::evidence::index::reader::Index;
+use crate::evidence::index::store::Index;
 use crate::evidence::text::kind::FilePurpose;
 use crate::evidence::text::language::Language;
+use crate::evidence::text::symbols;
 
 /// Files whose links are followed.
 const SEEDS: usize = 25;
@@ -24,42 +26,28 @@ const MAX_NAMESAKES: usize = 4;
 
 /// The best files so far, with their score as a share of the best.
 pub fn seeds(scores: &[f32]) -> Vec<(u32, f32)> {
-    let mut order: Vec<u32> = (0..scores.len() as u32).filter(|file| scores[*file as usize] > 0.0).collect();
-    let better = |a: &u32, b: &u32| scores[*b as usize].total_cmp(&scores[*a as usize]).then(a.cmp(b));
-    if order.len() > SEEDS {
-        order.select_nth_unstable_by(SEEDS, better);
-        order.truncate(SEEDS);
-    }
-    order.sort_by(better);
-    let best = order.first().map_or(1.0, |file| scores[*file as usize]);
-    order.into_iter().map(|file| (file, scores[file as usize] / best)).collect()
+    let order = best(scores, SEEDS);
+    let top = order.first().map_or(1.0, |file| scores[*file]);
+    let shares = order.into_iter().map(|file| (file as u32, scores[file] / top));
+    shares.filter(|(_, share)| top > 0.0 && *share > 0.0).collect()
 }
 
-/// Files imported by hits, and hits' importers among the hits.
-///
-/// # Errors
-/// [`Damaged`].
-pub fn imports(
-    index: &Index,
-    names: &Names,
-    seeds: &[(u32, f32)],
-    columns: &mut Columns,
-) -> Result<(), Damaged> {
+/// Files that the best ones import.
+pub fn imports(root: &Path, index: &Index, names: &Names, seeds: &[(u32, f32)], columns: &mut Columns) {
     for &(file, weight) in seeds {
         let Some(doc) = index.doc(file as usize) else { continue };
-        let mut targets: Vec<u32> = Vec::new();
-        for import in index.imports(file as usize)?.lines() {
-            targets.extend(target(names, doc.language, &names.paths[file as usize], import));
-        }
+        let mut targets: Vec<u32> = symbols::imports(doc.language, &text_of(root, &doc.path))
+            .iter()
+            .flat_map(|import| target(names, doc.language, &names.paths[file as usize], import))
+            .filter(|target| *target != file)
+            .collect();
         targets.sort_unstable();
         targets.dedup();
-        targets.retain(|target| *target != file);
         let share = weight / (targets.len() as f32 + 1.0).ln().max(1.0);
         for target in targets {
             columns.add(Signal::Imports, target as usize, share);
         }
     }
-    Ok(())
 }
 
 /// The files that an import leads to; none when it leads outside or to too many.
@@ -164,47 +152,14 @@ pub fn folders(names: &Names, seeds: &[(u32, f32)], columns: &mut Columns) {
     }
 }
 
-/// A header and its source, and other files of one stem in one language: who changes one often changes the other.
-pub fn pairs(index: &Index, names: &Names, seeds: &[(u32, f32)], columns: &mut Columns) {
-    let fits = |file: u32| {
-        index.doc(file as usize).filter(|doc| doc.language == Language::C && doc.kind == FilePurpose::Source)
-    };
-    for &(file, weight) in seeds {
-        if fits(file).is_none() {
-            continue;
-        }
-        let path = &names.paths[file as usize];
-        let folder = folder_of(path);
-        let others: Vec<u32> = names
-            .with_stem(stem_of(path))
-            .iter()
-            .copied()
-            .filter(|other| *other != file && fits(*other).is_some())
-            .collect();
-        let near = |other: u32| folder_of(&names.paths[other as usize]) == folder;
-        let beside = others.iter().filter(|other| near(**other)).count();
-        for other in others.iter().copied() {
-            // Headers may stand in a tree of their own; but a neighbor comes first.
-            let share = if near(other) {
-                1.0
-            } else if beside == 0 {
-                0.7
-            } else {
-                continue;
-            };
-            let among = if beside > 0 { beside } else { others.len() };
-            columns.raise(Signal::Pair, other as usize, weight * share / (among as f32).sqrt());
-        }
-    }
-}
-
 /// A test that fits speaks for the source that it tests.
-pub fn twins(index: &Index, names: &Names, scores: &[f32], columns: &mut Columns) {
+pub fn tested(index: &Index, names: &Names, columns: &mut Columns) {
+    let scores = columns.of(Signal::Passage).to_vec();
     let best = scores.iter().copied().fold(0.0_f32, f32::max);
     if best <= 0.0 {
         return;
     }
-    for (number, doc) in index.live() {
+    for (number, doc) in index.files() {
         let share = scores[number] / best;
         if doc.kind != FilePurpose::Test || share < 0.2 {
             continue;
@@ -236,7 +191,7 @@ pub fn twins(index: &Index, names: &Names, scores: &[f32], columns: &mut Columns
                 folder_of(path).split('/').filter(|part| names.paths[*file as usize].contains(part)).count()
                     as f32;
             columns.raise(
-                Signal::Twin,
+                Signal::TestedBy,
                 *file as usize,
                 share * (1.0 + 0.1 * near) / (sources.len() as f32).sqrt(),
             );
@@ -246,13 +201,8 @@ pub fn twins(index: &Index, names: &Names, scores: &[f32], columns: &mut Columns
 
 /// Which of today's files each of the history's files is. A file that moved is known by its name, if only one has it.
 pub fn today(history: &History, names: &Names) -> Vec<Option<u32>> {
-    let paths: FxHashMap<&str, u32> = names
-        .paths
-        .iter()
-        .zip(0..)
-        .filter(|(path, _)| !path.is_empty())
-        .map(|(path, number)| (path.as_str(), number))
-        .collect();
+    let paths: FxHashMap<&str, u32> =
+        names.paths.iter().zip(0..).map(|(path, number)| (path.as_str(), number)).collect();
     history
         .files
         .iter()

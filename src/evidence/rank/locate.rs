@@ -5,16 +5,15 @@ use std::path::{Path, PathBuf};
 
 use rustc_hash::FxHashMap;
 
-use super::blend;
 use super::gather;
 use super::query::Query;
-use super::signal::{COUNT, Values};
+use super::signals::best;
 use super::verbatim;
 use crate::evidence::categorize::{self, Role};
 use crate::evidence::commits::cache;
 use crate::evidence::commits::history::History;
-use crate::evidence::index::codec::Damaged;
-use crate::evidence::index::reader::Index;
+use crate::evidence::index::format::Damaged;
+use crate::evidence::index::store::Index;
 use crate::evidence::index::store::Store;
 use crate::evidence::text::kind::FilePurpose;
 
@@ -29,8 +28,8 @@ pub struct RankedFile {
     pub path: String,
     pub score: f32,
     pub kind: FilePurpose,
-    /// What each signal adds to the score.
-    pub parts: Values,
+    /// What each signal adds to the score, with its word.
+    pub parts: Vec<(&'static str, f32)>,
     /// (number from 1, line).
     pub lines: Vec<(u32, String)>,
 }
@@ -92,12 +91,10 @@ impl Project {
     /// [`Damaged`]; the index is then forgotten and the next opening builds it anew.
     pub fn locate(&self, text: &str, limit: usize) -> Result<Vec<(RankedFile, Role)>, Damaged> {
         let query = Query::parse(text);
-        let blended = gather::gather(&self.root, &self.index, &self.history, &query)
+        let columns = gather::gather(&self.root, &self.index, &self.history, &query)
             .inspect_err(|_| self.store.forget())?;
-        let mut order: Vec<(usize, f32)> =
-            self.index.live().map(|(number, _)| (number, blended.score(number))).collect();
-        order.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-        order.truncate(limit);
+        let scores = columns.scores();
+        let order = best(&scores, limit);
         let weights: FxHashMap<&str, f32> = query
             .words
             .iter()
@@ -105,14 +102,15 @@ impl Project {
             .collect();
         let names: FxHashMap<&str, f32> =
             query.identifiers.iter().map(|(name, sure)| (name.as_str(), *sure)).collect();
-        let hits = order.into_iter().filter_map(|(number, score)| {
+        let parts = columns.parts(&order);
+        let hits = order.into_iter().zip(parts).filter_map(|(number, parts)| {
             let doc = self.index.doc(number)?;
             let text = verbatim::text_of(&self.root, &doc.path);
             Some(RankedFile {
                 path: doc.name(),
-                score,
+                score: scores[number],
                 kind: doc.kind,
-                parts: blended.parts(number),
+                parts,
                 lines: verbatim::lines(&weights, &names, &text, MAX_LINES, MAX_LINE_CHARS),
             })
         });
@@ -136,8 +134,8 @@ fn passing_folder() -> io::Result<PathBuf> {
 impl RankedFile {
     /// Why, in words: the signals that add most.
     pub fn reasons(&self) -> Vec<&'static str> {
-        let mut order: Vec<usize> = (0..COUNT).filter(|number| self.parts[*number] > 0.15).collect();
-        order.sort_by(|a, b| self.parts[*b].total_cmp(&self.parts[*a]));
-        order.into_iter().take(4).map(blend::word).collect()
+        let mut telling: Vec<_> = self.parts.iter().filter(|(_, value)| *value > 0.15).collect();
+        telling.sort_by(|a, b| b.1.total_cmp(&a.1));
+        telling.into_iter().take(4).map(|(word, _)| *word).collect()
     }
 }

@@ -2,10 +2,10 @@
 
 use rustc_hash::FxHashMap;
 
-use super::fields::{Columns, rarity};
+use super::fields::rarity;
 use super::names::{ENTRANCES, Names, stem_of};
 use super::query::Query;
-use super::signal::Signal;
+use super::signals::{Columns, Signal};
 use crate::evidence::text::stem::stem;
 use crate::evidence::text::words;
 
@@ -16,7 +16,7 @@ const MAX_FITS: usize = 40;
 
 /// Fills the columns of the naming signals.
 pub fn fill(names: &Names, query: &Query, columns: &mut Columns) {
-    let files = names.paths.iter().filter(|path| !path.is_empty()).count();
+    let files = names.paths.len();
     for path in &query.paths {
         let (fits, parts) = names.ending_like(path);
         if fits.is_empty() || fits.len() > MAX_FITS {
@@ -73,7 +73,7 @@ fn stems(names: &Names, query: &Query, columns: &mut Columns, files: usize) {
         query.words.iter().map(|word| (word.term.as_str(), word.in_title)).collect();
     for (file, path) in names.paths.iter().enumerate() {
         let name = stem_of(path);
-        if path.is_empty() || ENTRANCES.contains(&name) {
+        if ENTRANCES.contains(&name) {
             continue;
         }
         let (mut parts, mut found, mut titled) = (0, 0.0, 0.0);

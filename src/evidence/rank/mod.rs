@@ -1,7 +1,6 @@
 //! From a task text to ranked files: what the text asks for, what each file has of it, and how that is weighed. Knows the
 //! index and the past, no tool and no request.
 
-pub mod blend;
 pub mod fields;
 pub mod frames;
 pub mod gather;
@@ -11,6 +10,5 @@ pub mod locate;
 pub mod mentions;
 pub mod names;
 pub mod query;
-pub mod signal;
+pub mod signals;
 pub mod verbatim;
-pub mod weights;

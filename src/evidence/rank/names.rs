@@ -3,11 +3,11 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::evidence::index::reader::Index;
+use crate::evidence::index::store::Index;
 
 /// The project's paths.
 pub struct Names {
-    /// By file number, lower-case, `/`-separated; empty for what is gone.
+    /// By file number, lower-case, `/`-separated.
     pub paths: Vec<String>,
     by_name: FxHashMap<String, Vec<u32>>,
     by_stem: FxHashMap<String, Vec<u32>>,
@@ -41,13 +41,13 @@ pub fn folder_of(path: &str) -> &str {
 impl Names {
     pub fn new(index: &Index) -> Self {
         let mut names = Self {
-            paths: vec![String::new(); index.doc_count()],
+            paths: Vec::with_capacity(index.files().len()),
             by_name: FxHashMap::default(),
             by_stem: FxHashMap::default(),
             by_folder: FxHashMap::default(),
             by_entrance: FxHashMap::default(),
         };
-        for (number, doc) in index.live() {
+        for (number, doc) in index.files() {
             let path = doc.name().to_lowercase();
             let file = path.rsplit('/').next().unwrap_or(&path);
             push(&mut names.by_name, file, number);
@@ -56,7 +56,7 @@ impl Names {
             if ENTRANCES[..3].contains(&stem_of(&path)) {
                 push(&mut names.by_entrance, stem_of_folder(&path), number);
             }
-            names.paths[number] = path;
+            names.paths.push(path);
         }
         names
     }

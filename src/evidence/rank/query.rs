@@ -142,38 +142,16 @@ impl Query {
 }
 
 /// Words of the headings that issue forms put in front.
-const HEADINGS: &[&str] = &[
-    "bug",
-    "report",
-    "describe",
-    "description",
-    "the",
-    "issue",
-    "feature",
-    "request",
-    "summary",
-    "problem",
-    "what",
-    "happened",
-    "version",
-    "environment",
-    "prerequisites",
-    "checklist",
-    "current",
-    "expected",
-    "actual",
-    "behavior",
-    "steps",
-    "to",
-    "reproduce",
-];
+const HEADINGS: &str = "\
+    bug report describe description the issue feature request summary problem what happened version \
+    environment prerequisites checklist current expected actual behavior steps to reproduce";
 
 /// The first line that is more than the heading of a form.
 fn title_of(text: &str) -> &str {
     let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
     let says_something = |line: &&str| {
         let mut words = line.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-        words.any(|word| !HEADINGS.contains(&word.to_lowercase().as_str()))
+        words.any(|word| !words::listed(HEADINGS, &word.to_lowercase()))
     };
     lines().take(6).find(says_something).or_else(|| lines().next()).unwrap_or("")
 }
@@ -246,158 +224,20 @@ fn identifiers(text: &str, quoted: &[String]) -> Vec<(String, f32)> {
 }
 
 /// English words and words of every issue; rarity in the project does the rest.
-const STOP: &[&str] = &[
-    "the",
-    "and",
-    "for",
-    "that",
-    "this",
-    "with",
-    "from",
-    "have",
-    "has",
-    "had",
-    "was",
-    "were",
-    "are",
-    "been",
-    "being",
-    "not",
-    "but",
-    "you",
-    "your",
-    "can",
-    "could",
-    "would",
-    "should",
-    "will",
-    "when",
-    "what",
-    "which",
-    "who",
-    "how",
-    "why",
-    "where",
-    "there",
-    "here",
-    "then",
-    "than",
-    "them",
-    "they",
-    "their",
-    "its",
-    "it",
-    "is",
-    "in",
-    "on",
-    "of",
-    "to",
-    "an",
-    "as",
-    "at",
-    "be",
-    "by",
-    "do",
-    "if",
-    "or",
-    "so",
-    "we",
-    "my",
-    "me",
-    "he",
-    "no",
-    "up",
-    "out",
-    "into",
-    "about",
-    "also",
-    "any",
-    "all",
-    "some",
-    "such",
-    "only",
-    "very",
-    "just",
-    "like",
-    "does",
-    "did",
-    "don",
-    "doesn",
-    "didn",
-    "isn",
-    "wasn",
-    "won",
-    "couldn",
-    "shouldn",
-    "wouldn",
-    "because",
-    "however",
-    "after",
-    "before",
-    "while",
-    "these",
-    "those",
-    "more",
-    "most",
-    "other",
-    "our",
-    "us",
-    "same",
-    "seem",
-    "seems",
-    "please",
-    "thanks",
-    "thank",
-    "hello",
-    "hi",
-    "say",
-    "says",
-    "said",
-    "following",
-    "happen",
-    "happens",
-    "currently",
-    "bug",
-    "issue",
-    "problem",
-    "description",
-    "expected",
-    "actual",
-    "behavior",
-    "behavior",
-    "reproduce",
-    "steps",
-    "see",
-    "think",
-    "maybe",
-    "want",
-    "need",
-    "needs",
-    "make",
-    "makes",
-    "get",
-    "gets",
-    "use",
-    "used",
-    "using",
-    "work",
-    "works",
-    "working",
-    "way",
-    "instead",
-    "one",
-    "two",
-    "am",
-    "ve",
-    "ll",
-    "re",
-];
+const STOP: &str = "\
+    the and for that this with from have has had was were are been being not but you your can could would \
+    should will when what which who how why where there here then than them they their its it is in on of to \
+    an as at be by do if or so we my me he no up out into about also any all some such only very just like \
+    does did don doesn didn isn wasn won couldn shouldn wouldn because however after before while these \
+    those more most other our us same seem seems please thanks thank hello hi say says said following happen \
+    happens currently bug issue problem description expected actual behavior reproduce steps see think maybe \
+    want need needs make makes get gets use used using work works working way instead one two am ve ll re";
 
 fn weighted(title: &str, text: &str) -> Vec<Word> {
     let mut words: Vec<Word> = Vec::new();
     let mut known: FxHashMap<String, (usize, f32, f32)> = FxHashMap::default();
     let mut add = |term: &str, part: WordPart, in_title: bool, words: &mut Vec<Word>| {
-        if term.chars().count() < 2 || STOP.contains(&term) {
+        if term.chars().count() < 2 || words::listed(STOP, term) {
             return;
         }
         let base = match part {

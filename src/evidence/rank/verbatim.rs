@@ -12,7 +12,7 @@ use crate::base::file;
 use crate::evidence::text::words;
 
 /// Larger files are looked at in their beginning only.
-const MAX_BYTES: u64 = 256 << 10;
+pub const MAX_BYTES: u64 = 256 << 10;
 const MAX_QUOTED: usize = 40;
 
 /// A file's text, lossy, or nothing.
@@ -54,18 +54,12 @@ pub fn score(root: &Path, query: &Query, paths: &[&[u8]]) -> Vec<(f32, f32)> {
         });
         held
     };
-    // Every second file each, so that both halves are about the same work.
-    let half =
-        |start: usize| paths.iter().skip(start).step_by(2).map(|path| look(path)).collect::<Vec<Held>>();
-    let (even, odd) = std::thread::scope(|scope| {
-        let odd = scope.spawn(|| half(1));
-        (half(0), odd.join().unwrap_or_default())
+    let (first, second) = paths.split_at(paths.len() / 2);
+    let held: Vec<Held> = std::thread::scope(|scope| {
+        let second = scope.spawn(|| second.iter().map(|path| look(path)).collect::<Vec<_>>());
+        let first: Vec<Held> = first.iter().map(|path| look(path)).collect();
+        first.into_iter().chain(second.join().unwrap_or_default()).collect()
     });
-    let mut held: Vec<Held> = Vec::with_capacity(paths.len());
-    let (mut even, mut odd) = (even.into_iter(), odd.into_iter());
-    for number in 0..paths.len() {
-        held.push(if number % 2 == 0 { even.next() } else { odd.next() }.unwrap_or_default());
-    }
     weigh(query, &held)
 }
 

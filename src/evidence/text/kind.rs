@@ -2,6 +2,7 @@
 //! nobody edits by hand.
 
 use super::language::Language;
+use super::words::listed;
 
 /// What a file is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,31 +20,30 @@ pub enum FilePurpose {
 }
 
 impl FilePurpose {
+    const ALL: [Self; 6] =
+        [Self::Source, Self::Test, Self::Document, Self::Example, Self::Settings, Self::Foreign];
+
     /// A number for the index.
     pub fn code(self) -> u8 {
         self as u8
     }
 
-    /// The kind with this number.
+    /// The purpose with this number.
     pub fn from_code(code: u8) -> Option<Self> {
-        use FilePurpose as K;
-        [K::Source, K::Test, K::Document, K::Example, K::Settings, K::Foreign]
-            .into_iter()
-            .find(|kind| kind.code() == code)
+        Self::ALL.get(usize::from(code)).copied()
     }
 
     /// By path and the beginning of the text.
     pub fn of(path: &str, language: Language, head: &str) -> Self {
         let lower = path.to_lowercase();
         let (folders, name) = lower.rsplit_once('/').unwrap_or(("", &lower));
-        let in_folder = |names: &[&str]| folders.split('/').any(|folder| names.contains(&folder));
+        let in_folder = |names: &str| folders.split('/').any(|folder| listed(names, folder));
         // A Python package may offer help for testing as a feature (`x/test/client.py`).
         let offers_testing = language == Language::Python
-            && !folders.split('/').next().is_some_and(|first| TEST_FOLDERS.contains(&first))
-            && !in_folder(&["tests", "testdata", "fixtures"]);
-        let packed = matches!(language, Language::Script | Language::Data) && in_folder(&["dist"]);
-        let specified =
-            matches!(language, Language::Script | Language::Code) && in_folder(&["spec", "specs"]);
+            && !folders.split('/').next().is_some_and(|first| listed(TEST_FOLDERS, first))
+            && !in_folder("tests testdata fixtures");
+        let packed = matches!(language, Language::Script | Language::Data) && in_folder("dist");
+        let specified = matches!(language, Language::Script | Language::Code) && in_folder("spec specs");
         if in_folder(FOREIGN_FOLDERS) || packed || is_locked(name) || is_generated(name, head) {
             Self::Foreign
         } else if specified
@@ -53,13 +53,12 @@ impl FilePurpose {
         {
             Self::Test
         } else if language == Language::Prose
-            || in_folder(&["doc", "docs", "documentation", "changelog.d", "changes", "newsfragments"])
-                && !language.is_code()
+            || in_folder("doc docs documentation changelog.d changes newsfragments") && !language.is_code()
         {
             Self::Document
         } else if in_folder(EXAMPLE_FOLDERS) {
             Self::Example
-        } else if in_folder(&["doc", "docs", "documentation"]) {
+        } else if in_folder("doc docs documentation") {
             Self::Document
         } else if language == Language::Data || is_build_file(name) {
             Self::Settings
@@ -69,142 +68,65 @@ impl FilePurpose {
     }
 }
 
-const FOREIGN_FOLDERS: &[&str] = &[
-    "vendor",
-    "vendored",
-    "_vendor",
-    "node_modules",
-    "third_party",
-    "thirdparty",
-    "third-party",
-    "3rdparty",
-    "extern",
-    "externals",
-    "bower_components",
-    "site-packages",
-    "_vendored",
-    "contrib_libs",
-];
-const TEST_FOLDERS: &[&str] = &[
-    "test",
-    "tests",
-    "testing",
-    "testdata",
-    "__tests__",
-    "__mocks__",
-    "fixtures",
-    "e2e",
-    "testsuite",
-    "testcases",
-    "test_data",
-    "__snapshots__",
-    "snapshots",
-    "cypress",
-];
-const EXAMPLE_FOLDERS: &[&str] = &[
-    "example",
-    "examples",
-    "demo",
-    "demos",
-    "sample",
-    "samples",
-    "tutorial",
-    "tutorials",
-    "bench",
-    "benches",
-    "benchmark",
-    "benchmarks",
-    "playground",
-    "galleries",
-    "gallery",
-    "asv_bench",
-    "website",
-    "fuzz",
-];
+const FOREIGN_FOLDERS: &str = "\
+    vendor vendored _vendor node_modules third_party thirdparty third-party 3rdparty extern externals \
+    bower_components site-packages _vendored contrib_libs";
+const TEST_FOLDERS: &str = "\
+    test tests testing testdata __tests__ __mocks__ fixtures e2e testsuite testcases test_data __snapshots__ \
+    snapshots cypress";
+const EXAMPLE_FOLDERS: &str = "\
+    example examples demo demos sample samples tutorial tutorials bench benches benchmark benchmarks \
+    playground galleries gallery asv_bench website fuzz";
+
+/// Whether one of the listed marks fits.
+fn any(marks: &str, fits: impl Fn(&str) -> bool) -> bool {
+    marks.split(' ').any(fits)
+}
 
 fn is_test_folder(folder: &str) -> bool {
-    folder.starts_with("test_")
-        || folder.ends_with("_test")
-        || folder.ends_with("_tests")
-        || folder.ends_with("-tests")
-        || folder.ends_with("-test")
-        || folder.starts_with("test-")
-        || folder.starts_with("tests-")
+    any("test_ test- tests-", |mark| folder.starts_with(mark))
+        || any("_test _tests -test -tests", |mark| folder.ends_with(mark))
 }
 
 fn is_test_name(name: &str, path: &str) -> bool {
     let stem = name.split('.').next().unwrap_or(name);
     let original = path.rsplit('/').next().unwrap_or(path).split('.').next().unwrap_or("");
     stem.starts_with("test_")
-        || stem.ends_with("_test")
-        || stem.ends_with("_tests")
-        || stem.ends_with("-test")
-        || stem.ends_with("_spec")
-        || ["test", "tests", "conftest"].contains(&stem)
-        || [".test.", ".spec.", ".tests.", ".test-d."].iter().any(|mark| name.contains(mark))
-        || original.ends_with("Test") && original.len() > 4
-        || original.ends_with("Tests")
-        || original.ends_with("Spec") && original.len() > 4
+        || any("_test _tests -test _spec", |mark| stem.ends_with(mark))
+        || listed("test tests conftest", stem)
+        || any(".test. .spec. .tests. .test-d.", |mark| name.contains(mark))
+        || original.len() > 4 && any("Test Tests Spec", |mark| original.ends_with(mark))
 }
+
+const LOCK_FILES: &str = "package-lock.json pnpm-lock.yaml go.sum bun.lockb";
 
 fn is_locked(name: &str) -> bool {
-    [
-        "package-lock.json",
-        "yarn.lock",
-        "pnpm-lock.yaml",
-        "cargo.lock",
-        "go.sum",
-        "poetry.lock",
-        "pipfile.lock",
-        "composer.lock",
-        "gemfile.lock",
-        "uv.lock",
-        "flake.lock",
-        "bun.lockb",
-    ]
-    .contains(&name)
-        || name.ends_with(".lock")
+    listed(LOCK_FILES, name)
+        || any(".lock .map .snap .bundle.js", |mark| name.ends_with(mark))
         || name.contains(".min.")
-        || name.ends_with(".map")
-        || name.ends_with(".snap")
-        || name.ends_with(".bundle.js")
 }
 
+const GENERATED_NAMES: &str = ".pb.go _pb2.py .pb.cc .pb.h .g.dart _generated.go .generated. zz_generated";
+
 fn is_generated(name: &str, head: &str) -> bool {
-    const NAMES: [&str; 8] =
-        [".pb.go", "_pb2.py", ".pb.cc", ".pb.h", ".g.dart", "_generated.go", ".generated.", "zz_generated"];
-    if NAMES.iter().any(|mark| name.contains(mark)) {
-        return true;
-    }
-    let head = &head[..crate::base::text::floor_boundary(head, 600)];
-    let lower = head.to_lowercase();
-    [
+    let head = head[..crate::base::text::floor_boundary(head, 600)].to_lowercase();
+    let says = [
         "do not edit",
         "do not modify by hand",
         "@generated",
         "autogenerated by",
         "automatically generated by",
         "generated by swig",
-    ]
-    .iter()
-    .any(|mark| lower.contains(mark))
-        && lower.contains("generated")
+    ];
+    any(GENERATED_NAMES, |mark| name.contains(mark))
+        || head.contains("generated") && says.iter().any(|mark| head.contains(mark))
 }
 
+const BUILD_FILES: &str =
+    "setup.py conf.py noxfile.py build.rs makefile cmakelists.txt gruntfile.js gulpfile.js";
+
 fn is_build_file(name: &str) -> bool {
-    [
-        "setup.py",
-        "conf.py",
-        "noxfile.py",
-        "build.rs",
-        "makefile",
-        "cmakelists.txt",
-        "gruntfile.js",
-        "gulpfile.js",
-    ]
-    .contains(&name)
-        || name.ends_with(".cmake")
-        || name.contains(".config.")
+    listed(BUILD_FILES, name) || name.ends_with(".cmake") || name.contains(".config.")
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Which language a file is in, by its name.
 
+use super::words::listed;
+
 /// Languages whose definitions are understood; everything else is text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Language {
@@ -21,41 +23,41 @@ pub enum Language {
 }
 
 /// Endings of each language.
-const ENDINGS: &[(Language, &[&str])] = &[
-    (Language::Python, &["py", "pyi", "pyx", "pxd", "pyw"]),
-    (Language::Rust, &["rs"]),
-    (Language::Go, &["go"]),
-    (Language::Script, &["ts", "tsx", "js", "jsx", "mjs", "cjs", "mts", "cts", "vue", "svelte"]),
-    (Language::Java, &["java", "kt", "kts", "scala", "cs", "groovy"]),
-    (
-        Language::C,
-        &["c", "h", "cc", "cpp", "cxx", "hpp", "hh", "hxx", "inl", "ipp", "tcc", "cu", "cuh", "m", "mm"],
-    ),
+const ENDINGS: &[(Language, &str)] = &[
+    (Language::Python, "py pyi pyx pxd pyw"),
+    (Language::Rust, "rs"),
+    (Language::Go, "go"),
+    (Language::Script, "ts tsx js jsx mjs cjs mts cts vue svelte"),
+    (Language::Java, "java kt kts scala cs groovy"),
+    (Language::C, "c h cc cpp cxx hpp hh hxx inl ipp tcc cu cuh m mm"),
     (
         Language::Code,
-        &[
-            "rb", "php", "sh", "bash", "zsh", "pl", "pm", "lua", "swift", "r", "jl", "ex", "exs", "erl",
-            "hs", "ml", "mli", "clj", "dart", "zig", "nim", "d", "f90", "f", "el", "lisp", "scm", "vim",
-            "sql", "s", "asm", "y", "l", "proto", "cmake", "ps1", "tcl", "awk", "m4", "gradle", "v", "sv",
-            "vhd", "td", "lark", "g4", "pest", "jsonnet", "tf", "nix",
-        ],
+        "rb php sh bash zsh pl pm lua swift r jl ex exs erl hs ml mli clj dart zig nim d f90 f el lisp scm vim \
+         sql s asm y l proto cmake ps1 tcl awk m4 gradle v sv vhd td lark g4 pest jsonnet tf nix",
     ),
-    (Language::Prose, &["md", "markdown", "rst", "txt", "adoc", "tex", "texi", "org", "rdoc", "pod"]),
+    (Language::Prose, "md markdown rst txt adoc tex texi org rdoc pod"),
 ];
 
 impl Language {
+    const ALL: [Self; 9] = [
+        Self::Python,
+        Self::Rust,
+        Self::Go,
+        Self::Script,
+        Self::Java,
+        Self::C,
+        Self::Code,
+        Self::Prose,
+        Self::Data,
+    ];
+
     /// By the ending of `path`.
     pub fn of(path: &str) -> Self {
         let name = path.rsplit('/').next().unwrap_or(path);
         let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending).to_lowercase();
-        let known = ENDINGS.iter().find(|(_, endings)| endings.contains(&ending.as_str()));
-        match known {
+        match ENDINGS.iter().find(|(_, endings)| !ending.is_empty() && listed(endings, &ending)) {
             Some((language, _)) => *language,
-            None if ["Makefile", "Dockerfile", "Rakefile", "Jenkinsfile", "CMakeLists.txt"]
-                .contains(&name) =>
-            {
-                Self::Code
-            }
+            None if listed("Makefile Dockerfile Rakefile Jenkinsfile", name) => Self::Code,
             None if ending.is_empty() => Self::Prose,
             None => Self::Data,
         }
@@ -68,18 +70,7 @@ impl Language {
 
     /// The language with this number.
     pub fn from_code(code: u8) -> Option<Self> {
-        const ALL: [Language; 9] = [
-            Language::Python,
-            Language::Rust,
-            Language::Go,
-            Language::Script,
-            Language::Java,
-            Language::C,
-            Language::Code,
-            Language::Prose,
-            Language::Data,
-        ];
-        ALL.into_iter().find(|language| language.code() == code)
+        Self::ALL.get(usize::from(code)).copied()
     }
 
     /// Whether a program is written in it.

@@ -2,48 +2,44 @@
 //! and fast enough for a whole project.
 
 use super::language::Language;
-
-/// What was found.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub struct Outline {
-    /// Names of functions, types, constants and the like, in order, not unique.
-    pub symbols: Vec<String>,
-    /// Modules or files, as they are written.
-    pub imports: Vec<String>,
-}
+use super::words::listed;
 
 const MAX_SYMBOLS: usize = 4_000;
 const MAX_IMPORTS: usize = 300;
 
-/// Reads `text`.
-pub fn outline(language: Language, text: &str) -> Outline {
-    let mut found = Outline::default();
-    if !language.is_code() {
-        return found;
-    }
+/// Names of functions, types, constants and the like, in order, not unique.
+pub fn symbols(language: Language, text: &str) -> Vec<String> {
+    let names = lines(language, text).filter_map(|line| {
+        let trimmed = line.trim_start();
+        symbol(language, trimmed, trimmed.len() == line.len())
+    });
+    names.take(MAX_SYMBOLS).map(str::to_owned).collect()
+}
+
+/// Modules or files that the text imports, as they are written.
+pub fn imports(language: Language, text: &str) -> Vec<String> {
+    let mut found = Vec::new();
     let mut in_go_imports = false;
-    for line in text.lines() {
-        if found.symbols.len() >= MAX_SYMBOLS {
+    for line in lines(language, text).map(str::trim_start) {
+        if found.len() >= MAX_IMPORTS {
             break;
         }
-        if line.len() > 400 {
-            continue;
-        }
-        let trimmed = line.trim_start();
-        if trimmed.is_empty() || is_comment(language, trimmed) {
-            continue;
-        }
         if language == Language::Go {
-            in_go_imports = go_import(trimmed, in_go_imports, &mut found.imports);
-        } else if found.imports.len() < MAX_IMPORTS {
-            import(language, trimmed, &mut found.imports);
-        }
-        let margin = trimmed.len() == line.len();
-        if let Some(name) = symbol(language, trimmed, margin) {
-            found.symbols.push(name.to_owned());
+            in_go_imports = go_import(line, in_go_imports, &mut found);
+        } else {
+            import(language, line, &mut found);
         }
     }
     found
+}
+
+/// The lines that may be code.
+fn lines(language: Language, text: &str) -> impl Iterator<Item = &str> {
+    let lines = if language.is_code() { text.lines() } else { "".lines() };
+    lines.filter(move |line| {
+        let trimmed = line.trim_start();
+        !trimmed.is_empty() && line.len() <= 400 && !is_comment(language, trimmed)
+    })
 }
 
 fn is_comment(language: Language, line: &str) -> bool {
@@ -55,104 +51,27 @@ fn is_comment(language: Language, line: &str) -> bool {
 }
 
 /// Words that may stand before the one that says what is defined.
-const MODIFIERS: &[&str] = &[
-    "pub",
-    "export",
-    "default",
-    "async",
-    "static",
-    "public",
-    "private",
-    "protected",
-    "internal",
-    "abstract",
-    "final",
-    "const",
-    "unsafe",
-    "extern",
-    "inline",
-    "virtual",
-    "constexpr",
-    "explicit",
-    "override",
-    "sealed",
-    "partial",
-    "open",
-    "data",
-    "declare",
-    "readonly",
-    "friend",
-    "typedef",
-    "template",
-    "local",
-    "synchronized",
-    "native",
-    "suspend",
-    "case",
-    "cdef",
-    "cpdef",
-];
+const MODIFIERS: &str = "\
+    pub export default async static public private protected internal abstract final const unsafe extern \
+    inline virtual constexpr explicit override sealed partial open data declare readonly friend typedef \
+    template local synchronized native suspend case cdef cpdef";
 
 /// Words that are followed by the defined name.
 fn defines(language: Language, word: &str) -> bool {
-    let words: &[&str] = match language {
-        Language::Python => &["def", "class", "cdef", "cpdef", "ctypedef"],
-        Language::Rust => {
-            &["fn", "struct", "enum", "trait", "type", "mod", "const", "static", "macro_rules!", "union"]
+    let words = match language {
+        Language::Python => "def class cdef cpdef ctypedef",
+        Language::Rust => "fn struct enum trait type mod const static macro_rules! union",
+        Language::Go => "func type const var",
+        Language::Script => "function function* class interface type enum namespace const let var",
+        Language::Java => "class interface enum record object trait fun def struct namespace val var",
+        Language::C => "struct class enum union namespace concept using",
+        Language::Code => {
+            "def class module function func sub defmodule defp fn type struct enum interface trait protocol \
+             extension message service proc let"
         }
-        Language::Go => &["func", "type", "const", "var"],
-        Language::Script => &[
-            "function",
-            "function*",
-            "class",
-            "interface",
-            "type",
-            "enum",
-            "namespace",
-            "const",
-            "let",
-            "var",
-        ],
-        Language::Java => &[
-            "class",
-            "interface",
-            "enum",
-            "record",
-            "object",
-            "trait",
-            "fun",
-            "def",
-            "struct",
-            "namespace",
-            "val",
-            "var",
-        ],
-        Language::C => &["struct", "class", "enum", "union", "namespace", "concept", "using"],
-        Language::Code => &[
-            "def",
-            "class",
-            "module",
-            "function",
-            "func",
-            "sub",
-            "defmodule",
-            "defp",
-            "fn",
-            "type",
-            "struct",
-            "enum",
-            "interface",
-            "trait",
-            "protocol",
-            "extension",
-            "message",
-            "service",
-            "proc",
-            "let",
-        ],
-        Language::Prose | Language::Data => &[],
+        Language::Prose | Language::Data => "",
     };
-    words.contains(&word)
+    listed(words, word)
 }
 
 fn symbol(language: Language, line: &str, margin: bool) -> Option<&str> {
@@ -186,7 +105,7 @@ fn symbol(language: Language, line: &str, margin: bool) -> Option<&str> {
             }
             return name_at(after);
         }
-        if MODIFIERS.contains(&word) {
+        if listed(MODIFIERS, word) {
             modified = true;
             rest = rest[end..].trim_start();
             // `pub(crate) fn`, `template <class T>`.
@@ -224,37 +143,12 @@ fn c_function(line: &str) -> Option<&str> {
     }
     let start = head.rfind(|c: char| !(c.is_alphanumeric() || c == '_')).map_or(0, |at| at + 1);
     let name = name_at(&head[start..])?;
-    (!CONTROL.contains(&name)).then_some(name)
+    (!listed(CONTROL, name)).then_some(name)
 }
 
-const CONTROL: &[&str] = &[
-    "if",
-    "for",
-    "while",
-    "switch",
-    "catch",
-    "return",
-    "else",
-    "do",
-    "try",
-    "sizeof",
-    "function",
-    "constructor",
-    "super",
-    "await",
-    "throw",
-    "new",
-    "typeof",
-    "using",
-    "lock",
-    "foreach",
-    "synchronized",
-    "assert",
-    "defined",
-    "elif",
-    "match",
-    "with",
-];
+const CONTROL: &str = "\
+    if for while switch catch return else do try sizeof function constructor super await throw new typeof \
+    using lock foreach synchronized assert defined elif match with";
 
 /// `name(…) {` in a class; with `typed`, only behind a type or modifier.
 fn method(line: &str, typed: bool) -> Option<&str> {
@@ -269,10 +163,10 @@ fn method(line: &str, typed: bool) -> Option<&str> {
     }
     let start = head.rfind(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$')).map_or(0, |at| at + 1);
     let first = head.split_whitespace().next()?;
-    if typed && start == 0 || CONTROL.contains(&first) {
+    if typed && start == 0 || listed(CONTROL, first) {
         return None;
     }
-    name_at(&head[start..]).filter(|name| !CONTROL.contains(name))
+    name_at(&head[start..]).filter(|name| !listed(CONTROL, name))
 }
 
 /// A constant or alias of a Python module.
@@ -380,8 +274,7 @@ mod tests {
     use super::*;
 
     fn read(language: Language, text: &str) -> (String, String) {
-        let found = outline(language, text);
-        (found.symbols.join(" "), found.imports.join(" "))
+        (symbols(language, text).join(" "), imports(language, text).join(" "))
     }
 
     #[test]

@@ -6,6 +6,11 @@ use super::stem::stem;
 /// Longer runs are data, not names.
 const MAX_WORD_BYTES: usize = 64;
 
+/// Whether `list`, words with blanks between, names the word.
+pub fn listed(list: &str, word: &str) -> bool {
+    list.split(' ').any(|known| known == word)
+}
+
 /// Calls `each` with every run of letters, digits and `_`, and with every pair of neighboring CJK characters.
 pub fn raw<'a>(text: &'a str, mut each: impl FnMut(&'a str)) {
     let bytes = text.as_bytes();

@@ -1,23 +1,23 @@
 //! What is known of a call: its effects, and how far it reaches. Plain data.
 
-/// How far a call reaches; each grade includes those before it.
+/// How far a call reaches; each risk includes those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Risk {
     /// It only reads, and nothing secret.
-    Looks,
+    Reads,
     /// It changes the workspace or runs the project's own code, in a way that is known.
-    Works,
+    Workspace,
     /// Not known well enough: fine where a sandbox holds it.
-    Unsure,
+    Unknown,
     /// It needs the network and nothing else beyond the workspace: a yes hands a sandboxed run the network.
     Network,
     /// It reaches beyond the workspace by its nature, such as to the user's own accounts and to what is installed for
-    /// the whole machine. A user may still have a rule for it; it then runs without walls.
+    /// the whole machine. A user may still have a rule for it; it then runs unconfined.
     Outside,
-    /// It touches what no rule opens: a secret, a file that steers other programs, a place outside.
+    /// It touches what no rule opens: a secret, a file that controls other programs, a place outside.
     Guarded,
-    /// It destroys the machine or everything of its owner.
-    Never,
+    /// It destroys the machine or all files of the user.
+    Destroys,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,19 +42,19 @@ impl Effect {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assessment {
-    pub grade: Risk,
-    /// Why the grade is what it is, as a clause that begins with `it`.
+    pub risk: Risk,
+    /// Why the risk is what it is, as a clause.
     pub reason: String,
     pub effects: Vec<Effect>,
 }
 
 impl Assessment {
-    pub fn looks() -> Self {
-        Self { grade: Risk::Looks, reason: "it only looks around".to_owned(), effects: Vec::new() }
+    pub fn reads() -> Self {
+        Self { risk: Risk::Reads, reason: "it only reads".to_owned(), effects: Vec::new() }
     }
 
-    pub fn new(grade: Risk, reason: impl Into<String>) -> Self {
-        Self { grade, reason: reason.into(), effects: Vec::new() }
+    pub fn new(risk: Risk, reason: impl Into<String>) -> Self {
+        Self { risk, reason: reason.into(), effects: Vec::new() }
     }
 
     /// The same with one more effect.
@@ -75,8 +75,8 @@ impl Assessment {
         for effect in other.effects {
             self.add(effect);
         }
-        if other.grade > self.grade {
-            self.grade = other.grade;
+        if other.risk > self.risk {
+            self.risk = other.risk;
             self.reason = other.reason;
         }
     }

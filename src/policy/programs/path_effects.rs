@@ -31,17 +31,19 @@ pub fn device(target: &Arg) -> Option<Assessment> {
     ];
     disk.iter()
         .any(|front| text.starts_with(front))
-        .then(|| Assessment::new(Risk::Never, format!("it writes over the disk {text}")))
+        .then(|| Assessment::new(Risk::Destroys, format!("it writes over the disk {text}")))
 }
 
 /// How a place that a call writes is judged by its kind; shared by the judges of single programs.
 pub fn of_change(changing: WriteRisk, what: &str) -> Assessment {
     let write = Effect::Write(what.to_owned());
     match changing {
-        WriteRisk::Nothing => Assessment::looks(),
-        WriteRisk::Inside => Assessment::new(Risk::Works, "it changes files in the workspace").with(write),
+        WriteRisk::Nothing => Assessment::reads(),
+        WriteRisk::Inside => {
+            Assessment::new(Risk::Workspace, "it changes files in the workspace").with(write)
+        }
         WriteRisk::Unknown => {
-            Assessment::new(Risk::Unsure, format!("what {what} names is not known")).with(write)
+            Assessment::new(Risk::Unknown, format!("what {what} names is not known")).with(write)
         }
         WriteRisk::Guarded(what) => Assessment::new(
             Risk::Guarded,
@@ -73,8 +75,8 @@ pub fn reading(arg: &Arg, call: &Call, place: &PathScope, deep: bool) -> Assessm
 
 fn of_reading(reading: ReadRisk, arg: &Arg) -> Assessment {
     match reading {
-        ReadRisk::Free => Assessment::looks(),
+        ReadRisk::Free => Assessment::reads(),
         ReadRisk::Secret(what) => secret(&what),
-        ReadRisk::Unknown => Assessment::new(Risk::Unsure, format!("what {} names is not known", arg.text)),
+        ReadRisk::Unknown => Assessment::new(Risk::Unknown, format!("what {} names is not known", arg.text)),
     }
 }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use crate::model::call::ToolCall;
 use crate::model::request::{Message, Params, Request};
 use crate::provider::call_ids;
-use crate::provider::wire::json::decimal;
+use crate::provider::wire::decoder::decimal;
 
 /// The `kind` of our opaque reasoning blocks; the block itself is under `block`.
 pub const OPAQUE_KIND: &str = "anthropic";
@@ -117,13 +117,13 @@ fn mark(block: &mut Value) {
 }
 
 /// A content block with the message that it came from.
-struct Piece {
+struct ContentBlock {
     source: usize,
     user: bool,
     block: Value,
 }
 
-impl Piece {
+impl ContentBlock {
     fn is(&self, kind: &str) -> bool {
         self.block["type"] == kind
     }
@@ -134,41 +134,41 @@ impl Piece {
 }
 
 fn messages(messages: &[Message], marks: &[usize]) -> Vec<Value> {
-    let mut pieces: Vec<Piece> = Vec::with_capacity(messages.len());
+    let mut blocks: Vec<ContentBlock> = Vec::with_capacity(messages.len());
     for (source, message) in messages.iter().enumerate() {
         if let Some((user, block)) = block(message) {
-            pieces.push(Piece { source, user, block });
+            blocks.push(ContentBlock { source, user, block });
         }
     }
     // Thinking with nothing behind it (the answer broke off there, or was empty) makes the dialect refuse the history.
-    let mut open = false;
-    for place in (0..pieces.len()).rev() {
-        open = match &pieces[place] {
-            piece if piece.user => false,
-            piece if open || !piece.is_thinking() => true,
+    let mut followed = false;
+    for index in (0..blocks.len()).rev() {
+        followed = match &blocks[index] {
+            block if block.user => false,
+            block if followed || !block.is_thinking() => true,
             _ => {
-                pieces.remove(place);
+                blocks.remove(index);
                 false
             }
         };
     }
     for &count in marks {
         // Thinking blocks cannot carry a mark; the one before them serves nearly as well.
-        let markable = |piece: &&mut Piece| !piece.is_thinking();
-        if let Some(piece) = pieces.iter_mut().rev().filter(|piece| piece.source < count).find(markable) {
-            mark(&mut piece.block);
+        let markable = |block: &&mut ContentBlock| !block.is_thinking();
+        if let Some(block) = blocks.iter_mut().rev().filter(|block| block.source < count).find(markable) {
+            mark(&mut block.block);
         }
     }
     let mut grouped: Vec<Value> = Vec::new();
-    if pieces.first().is_some_and(|first| !first.user) {
+    if blocks.first().is_some_and(|first| !first.user) {
         // The dialect wants the user first.
         grouped.push(json!({"role": "user", "content": [{"type": "text", "text": "(continued)"}]}));
     }
-    for group in pieces.chunk_by_mut(|one, next| one.user == next.user) {
+    for group in blocks.chunk_by_mut(|one, next| one.user == next.user) {
         // Results must stand before any text of the user (a stable sort keeps both in order).
-        group.sort_by_key(|piece| piece.user && !piece.is("tool_result"));
+        group.sort_by_key(|block| block.user && !block.is("tool_result"));
         let role = if group[0].user { "user" } else { "assistant" };
-        let content: Vec<Value> = group.iter_mut().map(|piece| piece.block.take()).collect();
+        let content: Vec<Value> = group.iter_mut().map(|block| block.block.take()).collect();
         grouped.push(json!({"role": role, "content": content}));
     }
     grouped

@@ -1,5 +1,5 @@
 //! The Anthropic Messages dialect.
 
-pub mod answer;
 pub mod body;
+pub mod decoder;
 pub mod provider;

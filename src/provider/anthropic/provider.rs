@@ -1,60 +1,37 @@
-//! The provider for Anthropic Messages and the servers that imitate it.
+//! Anthropic Messages and the servers that imitate it: addresses and headers.
 
-use std::sync::Arc;
-
-use super::answer::AnthropicDecoder;
 use super::body;
+use super::decoder::AnthropicDecoder;
 use crate::config::settings::ProviderSettings;
 use crate::model::request::Request;
-use crate::provider::api::{Provider, ProviderError, ReplyStream};
-use crate::provider::call_ids::CallIds;
-use crate::provider::wire::exchange;
+use crate::provider::api::ProviderError;
+use crate::provider::wire::decoder::{Decoder, ReplyState};
+use crate::provider::wire::exchange::{Dialect, HttpProvider};
 use crate::provider::wire::http::{self, Endpoint};
-use crate::provider::wire::retry::RetryPolicy;
 
 const VERSION: &str = "2023-06-01";
 
 /// A server that speaks Messages.
-pub struct Anthropic {
-    endpoint: Arc<Endpoint>,
-    pace: RetryPolicy,
-}
+pub type Anthropic = HttpProvider<AnthropicDialect>;
 
-impl Anthropic {
-    /// # Errors
-    /// `Setup` when the address, the key or a header cannot be used.
-    pub fn new(settings: &ProviderSettings) -> Result<Self, ProviderError> {
-        Self::with_pace(settings, RetryPolicy::of(settings))
-    }
+pub struct AnthropicDialect;
 
-    /// Like [`Anthropic::new`], with waits of one's own (tests).
-    ///
-    /// # Errors
-    /// As [`Anthropic::new`].
-    pub fn with_pace(settings: &ProviderSettings, pace: RetryPolicy) -> Result<Self, ProviderError> {
-        // A gateway that wants `Authorization: Bearer` gets it from the configured headers, which come last and win.
+impl Dialect for AnthropicDialect {
+    const NAME: &'static str = "anthropic";
+
+    fn connect(settings: &ProviderSettings) -> Result<(Endpoint, Self), ProviderError> {
         let key = http::usable_key(settings, "api.anthropic.com", "ANTHROPIC_API_KEY")?;
-        let key_header = key.map(|key| ("x-api-key", key.expose()));
-        let own = settings.headers.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        let headers = [("anthropic-version", VERSION)].into_iter().chain(key_header).chain(own);
-        let endpoint = Endpoint::new(&url(&settings.base_url)?, headers, key)?;
-        Ok(Self { endpoint: Arc::new(endpoint), pace })
-    }
-}
-
-impl Provider for Anthropic {
-    fn stream(&self, request: &Request) -> ReplyStream {
-        let (ids, key) = (CallIds::of(request), self.endpoint.key().cloned());
-        let decoder = move || Box::new(AnthropicDecoder::new(ids.clone(), key.clone())) as _;
-        exchange::answer(&self.endpoint, self.body(request), &self.pace, decoder)
+        let headers =
+            [("anthropic-version", VERSION)].into_iter().chain(key.map(|key| ("x-api-key", key.expose())));
+        Ok((Endpoint::new(&url(&settings.base_url)?, headers, &settings.headers, key)?, Self))
     }
 
     fn body(&self, request: &Request) -> String {
         body::body(request)
     }
 
-    fn name(&self) -> &'static str {
-        "anthropic"
+    fn decoder(state: ReplyState) -> Box<dyn Decoder> {
+        Box::new(AnthropicDecoder::new(state))
     }
 }
 

@@ -13,7 +13,7 @@ use crate::model::call::ToolCall;
 use crate::model::item::Reasoning;
 use crate::model::request::{Message, Request};
 use crate::provider::call_ids;
-use crate::provider::wire::json::decimal;
+use crate::provider::wire::decoder::decimal;
 
 /// The `kind` of our opaque reasoning blocks.
 pub const OPAQUE_KIND: &str = "openai-reasoning-content";
@@ -61,36 +61,36 @@ pub fn messages(request: &Request, flavor: Flavor) -> Vec<Value> {
         let blocks: Vec<&str> = request.system.iter().map(|block| &*block.text).collect();
         messages.push(json!({"role": "system", "content": blocks.join("\n\n")}));
     }
-    let mut turn = Assistant::default();
+    let mut turn = AssistantMessage::default();
     for message in &request.messages {
         match message {
             Message::Assistant(text) => turn.texts.push(text),
             Message::Reasoning(reasoning) => turn.reasoning.push(reasoning),
             Message::Call(call) => turn.calls.push(call),
             Message::User(text) => {
-                std::mem::take(&mut turn).close(&mut messages, flavor);
+                std::mem::take(&mut turn).push_to(&mut messages, flavor);
                 messages.push(json!({"role": "user", "content": text}));
             }
             Message::Result { call_id, text, .. } => {
-                std::mem::take(&mut turn).close(&mut messages, flavor);
+                std::mem::take(&mut turn).push_to(&mut messages, flavor);
                 messages.push(json!({"role": "tool", "tool_call_id": call_id, "content": text}));
             }
         }
     }
-    turn.close(&mut messages, flavor);
+    turn.push_to(&mut messages, flavor);
     messages
 }
 
 /// Neighbors that make one assistant message.
 #[derive(Default)]
-struct Assistant<'a> {
+struct AssistantMessage<'a> {
     texts: Vec<&'a str>,
     reasoning: Vec<&'a Reasoning>,
     calls: Vec<&'a ToolCall>,
 }
 
-impl Assistant<'_> {
-    fn close(self, messages: &mut Vec<Value>, flavor: Flavor) {
+impl AssistantMessage<'_> {
+    fn push_to(self, messages: &mut Vec<Value>, flavor: Flavor) {
         let texts: Vec<&str> = self.texts.into_iter().filter(|text| !text.is_empty()).collect();
         if texts.is_empty() && self.calls.is_empty() {
             return;

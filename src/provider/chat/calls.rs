@@ -9,12 +9,13 @@ use crate::model::item::Item;
 use crate::model::stream::StreamEvent;
 use crate::provider::api::ProviderError;
 use crate::provider::call_ids::{self, CallIds};
+use crate::provider::wire::decoder::MAX_REPLY_BYTES;
 
-/// Largest sum of the arguments in one answer, in bytes.
-pub const MAX_ARGS_BYTES: usize = 16 * 1024 * 1024;
+/// Most calls in one reply.
+const MAX_CALLS: usize = 1_000;
 
 #[derive(Debug, Default)]
-struct Partial {
+struct PartialCall {
     index: Option<u64>,
     id: String,
     name: String,
@@ -23,24 +24,21 @@ struct Partial {
     extra: Value,
 }
 
-impl Partial {
+impl PartialCall {
     /// Whether the arguments so far are a whole object: what comes next belongs to another call.
     fn complete(&self) -> bool {
         self.args.trim_end().ends_with('}') && serde_json::from_str::<Value>(&self.args).is_ok()
     }
 }
 
-/// Most calls in one answer.
-pub const MAX_CALLS: usize = 1_000;
-
-/// The calls of one answer.
+/// The calls of one reply.
 #[derive(Debug, Default)]
-pub struct Calls {
-    calls: Vec<Partial>,
+pub struct CallAssembler {
+    calls: Vec<PartialCall>,
     bytes: usize,
 }
 
-impl Calls {
+impl CallAssembler {
     pub fn is_empty(&self) -> bool {
         self.calls.is_empty()
     }
@@ -48,8 +46,8 @@ impl Calls {
     /// Takes one piece: an entry of `tool_calls`, or a `function_call` put into the same form.
     ///
     /// # Errors
-    /// `Protocol` when there are more than `MAX_CALLS` or their arguments grow beyond `MAX_ARGS_BYTES`.
-    pub fn piece(&mut self, piece: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
+    /// `TooLarge` when there are more than `MAX_CALLS` or they grow beyond `MAX_REPLY_BYTES`.
+    pub fn push(&mut self, piece: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
         let index = piece["index"].as_u64();
         let id = piece["id"].as_str().unwrap_or_default();
         let function = &piece["function"];
@@ -61,19 +59,16 @@ impl Calls {
             whole => whole.to_string(),
         };
         self.bytes += args.len() + id.len() + name.len();
-        if self.bytes > MAX_ARGS_BYTES || self.calls.len() > MAX_CALLS {
+        if self.bytes > MAX_REPLY_BYTES || self.calls.len() > MAX_CALLS {
             return Err(ProviderError::TooLarge {
-                message: format!(
-                    "there are more than {MAX_CALLS} calls or {} MiB of calls",
-                    MAX_ARGS_BYTES >> 20
-                ),
+                message: format!("more than {MAX_CALLS} calls or {} MiB of calls", MAX_REPLY_BYTES >> 20),
             });
         }
-        let place = self.place(index, id, name, &args).unwrap_or_else(|| {
-            self.calls.push(Partial { index, id: id.to_owned(), ..Partial::default() });
+        let at = self.continued(index, id, name, &args).unwrap_or_else(|| {
+            self.calls.push(PartialCall { index, id: id.to_owned(), ..PartialCall::default() });
             self.calls.len() - 1
         });
-        let call = &mut self.calls[place];
+        let call = &mut self.calls[at];
         if call.id.is_empty() {
             id.clone_into(&mut call.id);
         }
@@ -95,7 +90,7 @@ impl Calls {
     }
 
     /// The call that a piece continues; `None` when it begins a new one.
-    fn place(&self, index: Option<u64>, id: &str, name: &str, args: &str) -> Option<usize> {
+    fn continued(&self, index: Option<u64>, id: &str, name: &str, args: &str) -> Option<usize> {
         let found = match index {
             Some(_) => self.calls.iter().rposition(|call| call.index == index),
             None if !id.is_empty() => return self.calls.iter().rposition(|call| call.id == id),
@@ -139,10 +134,10 @@ mod tests {
     use super::*;
 
     fn assemble(pieces: &[Value]) -> Vec<String> {
-        let mut calls = Calls::default();
+        let mut calls = CallAssembler::default();
         let mut out = Vec::new();
         for piece in pieces {
-            calls.piece(piece, &mut out).unwrap();
+            calls.push(piece, &mut out).unwrap();
         }
         calls
             .finish(&mut CallIds::default())
@@ -216,9 +211,9 @@ mod tests {
 
     #[test]
     fn a_flood_is_refused() {
-        let mut calls = Calls::default();
-        let flood = piece(Some(0), "a", "Write", &"x".repeat(MAX_ARGS_BYTES / 2 + 1));
-        assert!(calls.piece(&flood, &mut Vec::new()).is_ok());
-        assert!(calls.piece(&flood, &mut Vec::new()).is_err());
+        let mut calls = CallAssembler::default();
+        let flood = piece(Some(0), "a", "Write", &"x".repeat(MAX_REPLY_BYTES / 2 + 1));
+        assert!(calls.push(&flood, &mut Vec::new()).is_ok());
+        assert!(calls.push(&flood, &mut Vec::new()).is_err());
     }
 }

@@ -1,61 +1,38 @@
-//! The provider for OpenAI Chat Completions and every server that imitates it.
+//! OpenAI Chat Completions and every server that imitates it: addresses, headers, and which kind of server it is.
 
-use std::sync::Arc;
-
-use super::answer::ChatDecoder;
 use super::body::{self, Flavor};
+use super::decoder::ChatDecoder;
 use crate::config::settings::ProviderSettings;
 use crate::model::request::Request;
-use crate::provider::api::{Provider, ProviderError, ReplyStream};
-use crate::provider::call_ids::CallIds;
-use crate::provider::wire::exchange;
+use crate::provider::api::ProviderError;
+use crate::provider::wire::decoder::{Decoder, ReplyState};
+use crate::provider::wire::exchange::{Dialect, HttpProvider};
 use crate::provider::wire::http::{self, Endpoint};
-use crate::provider::wire::retry::RetryPolicy;
 
 /// A server that speaks Chat Completions.
-pub struct Chat {
-    endpoint: Arc<Endpoint>,
-    pace: RetryPolicy,
-    flavor: Flavor,
-}
+pub type Chat = HttpProvider<ChatDialect>;
 
-impl Chat {
-    /// # Errors
-    /// `Setup` when the address, the key or a header cannot be used.
-    pub fn new(settings: &ProviderSettings) -> Result<Self, ProviderError> {
-        Self::with_pace(settings, RetryPolicy::of(settings))
-    }
+pub struct ChatDialect(Flavor);
 
-    /// Like [`Chat::new`], with waits of one's own (tests).
-    ///
-    /// # Errors
-    /// As [`Chat::new`].
-    pub fn with_pace(settings: &ProviderSettings, pace: RetryPolicy) -> Result<Self, ProviderError> {
+impl Dialect for ChatDialect {
+    const NAME: &'static str = "openai";
+
+    fn connect(settings: &ProviderSettings) -> Result<(Endpoint, Self), ProviderError> {
         let url = url(&settings.base_url)?;
         let key = http::usable_key(settings, "api.openai.com", "OPENAI_API_KEY")?;
         let bearer = key.map(|key| format!("Bearer {}", key.expose()));
-        let own = settings.headers.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        let headers = bearer.as_deref().map(|bearer| ("authorization", bearer)).into_iter().chain(own);
+        let authorization = bearer.as_deref().map(|bearer| ("authorization", bearer));
         let host = http::parse(&url)?.host_str().unwrap_or_default().to_owned();
         let strict = host == "api.openai.com" || host.ends_with(".openai.azure.com");
-        let endpoint = Endpoint::new(&url, headers, key)?;
-        Ok(Self { endpoint: Arc::new(endpoint), pace, flavor: Flavor { strict } })
-    }
-}
-
-impl Provider for Chat {
-    fn stream(&self, request: &Request) -> ReplyStream {
-        let (ids, key) = (CallIds::of(request), self.endpoint.key().cloned());
-        let decoder = move || Box::new(ChatDecoder::new(ids.clone(), key.clone())) as _;
-        exchange::answer(&self.endpoint, self.body(request), &self.pace, decoder)
+        Ok((Endpoint::new(&url, authorization, &settings.headers, key)?, Self(Flavor { strict })))
     }
 
     fn body(&self, request: &Request) -> String {
-        body::body(request, self.flavor)
+        body::body(request, self.0)
     }
 
-    fn name(&self) -> &'static str {
-        "openai"
+    fn decoder(state: ReplyState) -> Box<dyn Decoder> {
+        Box::new(ChatDecoder::new(state))
     }
 }
 

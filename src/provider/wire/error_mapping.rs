@@ -1,4 +1,4 @@
-//! What a server's refusal means. Servers say the same few things in many words: OpenAI's and Anthropic's error objects,
+//! What a server's error means. Servers say the same few things in many words: OpenAI's and Anthropic's error objects,
 //! FastAPI's `detail`, Ollama's bare string, a proxy's HTML page. Each becomes one `ProviderError` with a message that
 //! fits on one line and never shows the key.
 
@@ -58,29 +58,29 @@ pub fn from_status(
     url: &str,
     key: Option<&Secret>,
 ) -> ProviderError {
-    let said = ErrorReply::read(body);
-    let message = presentable(&said.message, key);
+    let reply = ErrorReply::read(body);
+    let message = display_message(&reply.message, key);
     let message = match (message.is_empty(), headers.get("location").and_then(|value| value.to_str().ok())) {
         (_, Some(place)) if (300..400).contains(&status) => {
             let place = place.split(['?', '#']).next().unwrap_or_default();
             let place = text::one_line(&without_key(place, key), 200);
-            format!("it redirects to {place}; set --base-url to the new place")
+            format!("it redirects to {place}; set --base-url to that address")
         }
-        (true, _) => "it gave no reason".to_owned(),
+        (true, _) => "no reason given".to_owned(),
         (false, _) => message,
     };
-    judge(status, &said, message, retry_after(headers, SystemTime::now()), url)
+    classify(status, &reply, message, retry_after(headers, SystemTime::now()), url)
 }
 
 /// The error for an error object that arrived inside an answer whose status was a success.
 pub fn from_event(error: &Value, key: Option<&Secret>) -> ProviderError {
-    let said = ErrorReply::of(error);
-    let message = match presentable(&said.message, key) {
+    let reply = ErrorReply::of(error);
+    let message = match display_message(&reply.message, key) {
         message if message.is_empty() => text::one_line(&error.to_string(), MESSAGE_CHARS),
         message => message,
     };
-    let status = said.status.unwrap_or_else(|| {
-        let has = |words: &[&str]| words.iter().any(|word| said.code.contains(word));
+    let status = reply.status.unwrap_or_else(|| {
+        let has = |words: &[&str]| words.iter().any(|word| reply.code.contains(word));
         match () {
             () if has(&["overloaded"]) => 529,
             () if has(&["rate_limit", "too_many_requests", "quota"]) => 429,
@@ -92,26 +92,26 @@ pub fn from_event(error: &Value, key: Option<&Secret>) -> ProviderError {
             () => 500,
         }
     });
-    judge(status, &said, message, None, "the model's address")
+    classify(status, &reply, message, None, "the model's address")
 }
 
-fn judge(
+fn classify(
     status: u16,
-    said: &ErrorReply,
+    reply: &ErrorReply,
     message: String,
     wait: Option<Duration>,
     url: &str,
 ) -> ProviderError {
     let message = match wait.filter(|wait| *wait > LONG_WAIT) {
         Some(wait) if wait.as_secs() >= 7_200 => {
-            format!("{message} (it asks to wait {} hours)", wait.as_secs().div_ceil(3_600))
+            format!("{message} (retry after {} hours)", wait.as_secs().div_ceil(3_600))
         }
-        Some(wait) => format!("{message} (it asks to wait {} minutes)", wait.as_secs().div_ceil(60)),
+        Some(wait) => format!("{message} (retry after {} minutes)", wait.as_secs().div_ceil(60)),
         None => message,
     };
-    let full = is_full(&said.lower);
+    let full = is_context_full(&reply.lower);
     let mentions =
-        |words: &[&str]| words.iter().any(|word| said.code.contains(word) || said.lower.contains(word));
+        |words: &[&str]| words.iter().any(|word| reply.code.contains(word) || reply.lower.contains(word));
     match status {
         413 => ProviderError::ContextFull { message },
         // Some llama.cpp and Ollama versions report a full window as a server error.
@@ -130,7 +130,7 @@ fn judge(
 
 /// Whether a message says in words of its own that a prompt has too many tokens, and not that an answer may have no more
 /// of them, or that too many came in a minute.
-fn is_full(lower: &str) -> bool {
+fn is_context_full(lower: &str) -> bool {
     let any = |words: &[&str]| words.iter().any(|word| lower.contains(word));
     lower.contains("token")
         && any(&["prompt", "input", "context", "messages"])
@@ -172,7 +172,7 @@ impl ErrorReply {
                 Some(first) => Self::of(first.get("error").unwrap_or(first)),
                 None => Self::new(String::new(), "", None),
             },
-            _ if looks_like_html(trimmed) => Self::new(html_gist(trimmed), "", None),
+            _ if looks_like_html(trimmed) => Self::new(html_summary(trimmed), "", None),
             _ => Self::new(trimmed.to_owned(), "", None),
         }
     }
@@ -211,7 +211,7 @@ pub fn looks_like_html(text: &str) -> bool {
 }
 
 /// A web page in a few words: its title, else its first text.
-pub fn html_gist(page: &str) -> String {
+pub fn html_summary(page: &str) -> String {
     let lower = page.to_ascii_lowercase();
     let title = lower.find("<title>").map(|start| start + 7).and_then(|start| {
         lower[start..].find("</title>").map(|end| page[start..start + end].trim()).filter(|t| !t.is_empty())
@@ -238,7 +238,7 @@ pub fn html_gist(page: &str) -> String {
 }
 
 /// `message` on one line of bounded length, without the key.
-fn presentable(message: &str, key: Option<&Secret>) -> String {
+fn display_message(message: &str, key: Option<&Secret>) -> String {
     text::one_line(&without_key(message, key), MESSAGE_CHARS)
 }
 
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_window_is_recognised_in_many_words() {
+    fn full_context_in_many_words() {
         for body in [
             r#"{"error":{"message":"This model's maximum context length is 8192 tokens.","code":"context_length_exceeded"}}"#,
             r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 210000 tokens > 200000 maximum"}}"#,
@@ -316,7 +316,7 @@ mod tests {
         let body = r#"{"error":{"message":"Incorrect API key provided: sk-secret.\nFind yours."}}"#;
         assert_eq!(
             error(401, body).to_string(),
-            "the server rejected the API key (HTTP 401): Incorrect API key provided: <key>. Find yours."
+            "API key rejected (HTTP 401): Incorrect API key provided: <key>. Find yours."
         );
         let page = "<!DOCTYPE html><html><head><title>502 Bad Gateway</title></head></html>";
         assert_eq!(
@@ -324,18 +324,15 @@ mod tests {
             "server error (HTTP 502): a web page titled '502 Bad Gateway'"
         );
         assert!(error(500, &"x".repeat(100_000)).to_string().len() < 600);
-        assert!(error(400, "").to_string().ends_with("it gave no reason"));
+        assert!(error(400, "").to_string().ends_with("no reason given"));
     }
 
     #[test]
-    fn a_long_wait_is_told() {
+    fn long_waits_are_shown() {
         let mut headers = HeaderMap::new();
         headers.insert("retry-after", "3601".parse().unwrap());
         let told = from_status(429, &headers, "slow down", "http://x/v1", None).to_string();
-        assert_eq!(
-            told,
-            "the server's rate limit was reached (HTTP 429): slow down (it asks to wait 61 minutes)"
-        );
+        assert_eq!(told, "rate limit reached (HTTP 429): slow down (retry after 61 minutes)");
     }
 
     #[test]

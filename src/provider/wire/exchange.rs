@@ -1,141 +1,144 @@
-//! One request and its streamed answer: sends, reads with an idle limit, and hands events to the dialect's decoder.
+//! One request and its streamed reply: sends, reads with an idle limit, and hands events to the dialect's decoder. All
+//! dialects are providers through this file; each brings only its address, its request and its decoder.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_stream::try_stream;
-use serde_json::Value;
 use tokio::time::timeout;
 
-use super::decompress::Body;
-use super::framing::{FrameEnd, Framing};
-use super::http::Endpoint;
+use super::decoder::{Decoder, ReplyState};
+use super::http::{Body, Endpoint};
 use super::retry::{RetryPolicy, with_retries};
-use super::sse::SseEvent;
-use super::timeouts::{TimedOut, Timeouts};
+use super::sse::{FrameEnd, Framing};
+use super::timeouts::{Timeouts, Waited};
+use crate::config::settings::ProviderSettings;
+use crate::model::request::Request;
 use crate::model::stream::StreamEvent;
-use crate::provider::api::{ProviderError, ReplyStream};
+use crate::provider::api::{Provider, ProviderError, ReplyStream};
+use crate::provider::call_ids::CallIds;
 
-/// Whether more of the answer is to come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Flow {
-    More,
-    Done,
+/// What a dialect has of its own.
+pub trait Dialect: Send + Sync + Sized + 'static {
+    /// See [`Provider::name`].
+    const NAME: &'static str;
+
+    /// The server's address with its headers, and what the address says about the server.
+    ///
+    /// # Errors
+    /// `Setup` when the address, the key or a header cannot be used.
+    fn connect(settings: &ProviderSettings) -> Result<(Endpoint, Self), ProviderError>;
+
+    /// The request's body.
+    fn body(&self, request: &Request) -> String;
+
+    /// The reader of one reply.
+    fn decoder(state: ReplyState) -> Box<dyn Decoder>;
 }
 
-/// A dialect's half of reading: turns one answer's events into ours. Made anew for each try.
-pub trait Decoder: Send {
-    /// Takes one event.
-    ///
-    /// # Errors
-    /// When the event is an error or makes no sense.
-    fn event(&mut self, event: &SseEvent, out: &mut Vec<StreamEvent>) -> Result<Flow, ProviderError>;
-
-    /// Takes an answer that came whole although a stream was asked for. Ends it.
-    ///
-    /// # Errors
-    /// When it is an error or makes no sense.
-    fn whole(&mut self, answer: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError>;
-
-    /// The connection has ended without a formal end.
-    ///
-    /// # Errors
-    /// `Broken` when the answer is not complete.
-    fn end(&mut self, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError>;
-
-    /// Whether the answer has said why it ended, so that only formalities are missing.
-    fn settled(&self) -> bool;
+/// A server that speaks a dialect.
+pub struct HttpProvider<D> {
+    endpoint: Arc<Endpoint>,
+    retry: RetryPolicy,
+    dialect: D,
 }
 
-/// Sends `body` and streams what the decoder makes of the answer, trying again as `pace` allows.
-pub fn answer(
-    endpoint: &Arc<Endpoint>,
-    body: String,
-    pace: &RetryPolicy,
-    decoder: impl Fn() -> Box<dyn Decoder> + Send + 'static,
-) -> ReplyStream {
-    let (endpoint, body, waits) = (Arc::clone(endpoint), Arc::<str>::from(body), pace.clone());
-    with_retries(pace.clone(), move || {
-        attempt(Arc::clone(&endpoint), Arc::clone(&body), Timeouts::new(&waits), decoder())
-    })
+impl<D: Dialect> HttpProvider<D> {
+    /// # Errors
+    /// `Setup` when the address, the key or a header cannot be used.
+    pub fn new(settings: &ProviderSettings) -> Result<Self, ProviderError> {
+        Self::with_retry(settings, RetryPolicy::of(settings))
+    }
+
+    /// Like [`HttpProvider::new`], with waits of one's own (tests).
+    ///
+    /// # Errors
+    /// As [`HttpProvider::new`].
+    pub fn with_retry(settings: &ProviderSettings, retry: RetryPolicy) -> Result<Self, ProviderError> {
+        let (endpoint, dialect) = D::connect(settings)?;
+        Ok(Self { endpoint: Arc::new(endpoint), retry, dialect })
+    }
+}
+
+impl<D: Dialect> Provider for HttpProvider<D> {
+    fn stream(&self, request: &Request) -> ReplyStream {
+        let (endpoint, body) = (Arc::clone(&self.endpoint), Arc::<str>::from(self.body(request)));
+        let (ids, retry) = (CallIds::of(request), self.retry.clone());
+        with_retries(self.retry.clone(), move || {
+            let decoder = D::decoder(ReplyState::new(ids.clone(), endpoint.key().cloned()));
+            attempt(Arc::clone(&endpoint), Arc::clone(&body), Timeouts::new(&retry), decoder)
+        })
+    }
+
+    fn body(&self, request: &Request) -> String {
+        self.dialect.body(request)
+    }
+
+    fn name(&self) -> &'static str {
+        D::NAME
+    }
 }
 
 fn attempt(
     endpoint: Arc<Endpoint>,
     body: Arc<str>,
-    mut patience: Timeouts,
+    mut timeouts: Timeouts,
     mut decoder: Box<dyn Decoder>,
 ) -> ReplyStream {
     Box::pin(try_stream! {
-        let mut begins = Box::pin(endpoint.post(&body));
+        let mut sent = Box::pin(endpoint.post(&body));
         let response = loop {
-            match patience.wait(&mut begins).await {
-                TimedOut::Came(response) => break response?,
-                TimedOut::Word(word) => yield word,
-                TimedOut::Enough => {}
-                TimedOut::Over(error) => Err(error)?,
+            match timeouts.wait(&mut sent).await {
+                Waited::Ready(response) => break response?,
+                Waited::Silent(event) => yield event,
+                Waited::Settled => {}
+                Waited::Failed(error) => Err(error)?,
             }
         };
-        patience.heard();
+        timeouts.received();
         let mut body = Body::new(response);
-        let mut form = Framing::Unknown;
+        let mut framing = Framing::Unknown;
         let mut any = false;
         let mut events = Vec::new();
         let mut out = Vec::new();
-        let mut flow = Flow::More;
-        'reading: while flow == Flow::More {
+        let mut flow = ControlFlow::Continue(());
+        'reading: while flow.is_continue() {
             let mut next = Box::pin(body.chunk());
             let chunk = loop {
-                match patience.wait(&mut next).await {
-                    TimedOut::Came(Ok(Some(chunk))) => break chunk,
-                    TimedOut::Came(Ok(None)) | TimedOut::Enough => break 'reading,
-                    TimedOut::Came(Err(_)) if decoder.settled() => break 'reading,
-                    TimedOut::Came(Err(error)) => Err(endpoint.body_fault(&error))?,
-                    TimedOut::Word(word) => yield word,
-                    TimedOut::Over(error) => Err(error)?,
+                match timeouts.wait(&mut next).await {
+                    Waited::Ready(Ok(Some(chunk))) => break chunk,
+                    Waited::Ready(Ok(None)) | Waited::Settled => break 'reading,
+                    Waited::Ready(Err(_)) if decoder.state().is_settled() => break 'reading,
+                    Waited::Ready(Err(error)) => Err(endpoint.body_error(&error))?,
+                    Waited::Silent(event) => yield event,
+                    Waited::Failed(error) => Err(error)?,
                 }
             };
             drop(next);
-            patience.heard();
-            form.push(&chunk, &mut events)?;
+            timeouts.received();
+            framing.push(&chunk, &mut events)?;
             any |= !events.is_empty();
             for event in events.drain(..) {
                 flow = decoder.event(&event, &mut out)?;
-                if flow == Flow::Done {
+                if flow.is_break() {
                     break;
                 }
             }
-            if !out.is_empty() || matches!(form, Framing::Whole(_)) {
-                patience.moved();
+            if !out.is_empty() || matches!(framing, Framing::Whole(_)) {
+                timeouts.progressed();
             }
-            if decoder.settled() {
-                patience.settle();
+            if decoder.state().is_settled() {
+                timeouts.settle();
             }
             for event in out.drain(..) {
                 yield event;
             }
         }
-        if flow == Flow::Done {
-            keep_connection(body);
+        if flow.is_break() {
+            drain(body);
         } else {
-            match form.end(any)? {
-                FrameEnd::Whole(answer) => decoder.whole(&answer, &mut out)?,
-                FrameEnd::Events(last) => {
-                    for event in &last {
-                        // Without its blank line an event may be half of one; that is a break and not nonsense.
-                        match decoder.event(event, &mut out) {
-                            Err(ProviderError::Protocol { .. }) if decoder.settled() => {}
-                            Err(ProviderError::Protocol { .. }) => Err(ProviderError::Broken {
-                                message: "it ended in the middle of an event".to_owned(),
-                            })?,
-                            told => flow = told?,
-                        }
-                    }
-                    if flow == Flow::More {
-                        decoder.end(&mut out)?;
-                    }
-                }
-            }
+            finish(framing.end(any)?, &mut *decoder, &mut out)?;
             for event in out.drain(..) {
                 yield event;
             }
@@ -143,9 +146,38 @@ fn attempt(
     })
 }
 
-/// Reads the rest of a finished answer (nothing but its formal end) in the background: only then can the connection
+/// The connection has ended, and the decoder has not.
+fn finish(end: FrameEnd, decoder: &mut dyn Decoder, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
+    match end {
+        FrameEnd::Whole(reply) => {
+            decoder.whole(&reply, out)?;
+            decoder.close(out);
+            Ok(())
+        }
+        FrameEnd::Events(last) => {
+            for event in &last {
+                // Without its blank line an event may be half of one: the reply broke off, it is not nonsense.
+                match decoder.event(event, out) {
+                    Err(ProviderError::Protocol { .. }) if decoder.state().is_settled() => {}
+                    Err(ProviderError::Protocol { .. }) => {
+                        let message = "it ended in the middle of an event".to_owned();
+                        return Err(ProviderError::Broken { message });
+                    }
+                    flow => {
+                        if flow?.is_break() {
+                            return Ok(());
+                        }
+                    }
+                }
+            }
+            decoder.end(out)
+        }
+    }
+}
+
+/// Reads the rest of a finished reply (nothing but its formal end) in the background: only then can the connection
 /// serve the next request.
-fn keep_connection(mut body: Body) {
+fn drain(mut body: Body) {
     tokio::spawn(async move {
         let rest = async { while let Ok(Some(_)) = body.chunk().await {} };
         let _ = timeout(Duration::from_secs(1), rest).await;

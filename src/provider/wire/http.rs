@@ -1,20 +1,22 @@
-//! One model server's address: the client that reaches it, its headers, and what went wrong on the way there.
-//! Knows no dialect and never tries twice.
+//! One model server's address: the client that reaches it, its headers, the bytes of its replies, and what went wrong on
+//! the way. Never tries twice.
 //!
-//! The client is built at the first request, not at start. Loading the system's certificate store is its dear part
+//! The client is built at the first request, not at start. Loading the system's certificate store is its slow part
 //! (milliseconds), so an `http://` address is served by a client with an empty store. Redirects are not followed: the key
 //! must not travel to another host. Proxies come from `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`, except that a
 //! loopback address is always reached directly; `SSL_CERT_FILE` and `SSL_CERT_DIR` replace the system's certificates.
 
 use std::error::Error as StdError;
+use std::io::{self, ErrorKind, Write};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use flate2::write::{GzDecoder, ZlibDecoder};
+use reqwest::header::{CONTENT_ENCODING, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Response, Url};
+use thiserror::Error;
 
-use super::decompress::{Body, BodyError};
 use super::error_mapping;
 use crate::base::secret::Secret;
 use crate::config::settings::ProviderSettings;
@@ -29,33 +31,35 @@ const ERROR_BODY_TIMEOUT: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub struct Endpoint {
     url: Url,
-    /// The address as it is shown: without user name, password and query.
-    shown: String,
+    /// The address for messages: without user name, password and query.
+    display_url: String,
     headers: HeaderMap,
     key: Option<Secret>,
     client: OnceLock<Client>,
-    /// Whether there may be a connection that an earlier request has left open.
-    kept: AtomicBool,
+    /// Whether an earlier request may have left a connection open.
+    may_reuse: AtomicBool,
 }
 
 impl Endpoint {
     /// An address with the headers that every request to it carries. A header named twice takes its last value, so that
-    /// the user's own headers, given last, win.
+    /// the user's `own` headers win.
     ///
     /// # Errors
     /// `Setup` when the address or a header cannot be sent.
     pub fn new<'a>(
         url: &str,
         headers: impl IntoIterator<Item = (&'a str, &'a str)>,
+        own: &'a [(String, String)],
         key: Option<&Secret>,
     ) -> Result<Self, ProviderError> {
         let url = parse(url)?;
         let mut map = HeaderMap::new();
         map.insert("content-type", HeaderValue::from_static("application/json"));
         map.insert("accept-encoding", HeaderValue::from_static("identity"));
-        for (name, value) in headers {
+        let own = own.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        for (name, value) in headers.into_iter().chain(own) {
             let bad = || ProviderError::Setup {
-                message: format!("the header '{name}' has a name or value that cannot be sent"),
+                message: format!("the header '{name}' has an invalid name or value"),
             };
             let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| bad())?;
             let mut value = HeaderValue::from_str(value).map_err(|_| bad())?;
@@ -63,12 +67,12 @@ impl Endpoint {
             map.insert(name, value);
         }
         Ok(Self {
-            shown: shown(&url),
+            display_url: display_url(&url),
             url,
             headers: map,
             key: key.cloned(),
             client: OnceLock::new(),
-            kept: AtomicBool::new(false),
+            may_reuse: AtomicBool::new(false),
         })
     }
 
@@ -87,30 +91,32 @@ impl Endpoint {
             || client.post(self.url.clone()).headers(self.headers.clone()).body(body.to_owned()).send();
         let response = match post().await {
             // A kept connection that the server closed meanwhile says nothing of the server: a new one is tried at once.
-            Err(error) if self.kept.swap(false, Ordering::Relaxed) && hung_up(&error) => post().await,
+            Err(error) if self.may_reuse.swap(false, Ordering::Relaxed) && closed_by_server(&error) => {
+                post().await
+            }
             other => other,
         }
-        .map_err(|error| self.fault(&error))?;
-        self.kept.store(true, Ordering::Relaxed);
+        .map_err(|error| self.transport_error(&error))?;
+        self.may_reuse.store(true, Ordering::Relaxed);
         let status = response.status().as_u16();
         if (200..300).contains(&status) {
             return Ok(response);
         }
         let headers = response.headers().clone();
         let body = bounded_text(response, ERROR_BODY_BYTES, ERROR_BODY_TIMEOUT).await;
-        Err(error_mapping::from_status(status, &headers, &body, &self.shown, self.key()))
+        Err(error_mapping::from_status(status, &headers, &body, &self.display_url, self.key()))
     }
 
     /// What a failure of the transport means.
-    pub fn fault(&self, error: &reqwest::Error) -> ProviderError {
+    pub fn transport_error(&self, error: &reqwest::Error) -> ProviderError {
         let message = error_mapping::without_key(&root_cause(error), self.key());
-        let url = self.shown.clone();
+        let url = self.display_url.clone();
         if is_tls(error) {
             ProviderError::Tls { url, message }
         } else if error.is_connect() {
             ProviderError::Connect { url, message }
         } else if causes(error).any(|cause| cause.downcast_ref().is_some_and(hyper::Error::is_parse)) {
-            ProviderError::Protocol { message: format!("it is no HTTP that can be read: {message}") }
+            ProviderError::Protocol { message: format!("malformed HTTP: {message}") }
         } else if error.is_builder() {
             ProviderError::Setup { message }
         } else {
@@ -119,9 +125,9 @@ impl Endpoint {
     }
 
     /// What a failure in the middle of an answer means.
-    pub fn body_fault(&self, error: &BodyError) -> ProviderError {
+    pub fn body_error(&self, error: &BodyError) -> ProviderError {
         match error {
-            BodyError::Transport(error) => self.fault(error),
+            BodyError::Transport(error) => self.transport_error(error),
             other => ProviderError::Protocol { message: other.to_string() },
         }
     }
@@ -135,20 +141,18 @@ impl Endpoint {
     }
 }
 
-/// `text` as an address that can be used.
+/// `text` as a server's address.
 ///
 /// # Errors
 /// `Setup`, saying what an address looks like.
 pub fn parse(text: &str) -> Result<Url, ProviderError> {
     let url = Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
     url.ok_or_else(|| ProviderError::Setup {
-        message: format!(
-            "'{text}' is no address; it must look like https://host/v1 or http://localhost:8080/v1"
-        ),
+        message: format!("'{text}' is not a valid address; use https://host/v1 or http://localhost:8080/v1"),
     })
 }
 
-/// The configured key, unless it is empty. The service at `host` is known to want one, so that its absence is told
+/// The configured key, unless it is empty. The service at `host` is known to need one, so that its absence is reported
 /// before anything is sent.
 ///
 /// # Errors
@@ -164,9 +168,7 @@ pub fn usable_key<'a>(
         name.eq_ignore_ascii_case("authorization") || name.eq_ignore_ascii_case("x-api-key")
     });
     if wanted && key.is_none() && !other {
-        return Err(ProviderError::Setup {
-            message: format!("{host} wants a key, and none is set; put it into {variable}"),
-        });
+        return Err(ProviderError::Setup { message: format!("{host} needs an API key; set {variable}") });
     }
     Ok(key)
 }
@@ -206,7 +208,7 @@ fn proxy_is_secure() -> bool {
         .any(|name| std::env::var(name).is_ok_and(|value| value.starts_with("https://")))
 }
 
-fn shown(url: &Url) -> String {
+fn display_url(url: &Url) -> String {
     let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
     format!("{}://{}{port}{}", url.scheme(), url.host_str().unwrap_or_default(), url.path())
 }
@@ -237,14 +239,13 @@ fn root_cause(error: &reqwest::Error) -> String {
 }
 
 /// Whether the server closed the connection instead of answering.
-fn hung_up(error: &reqwest::Error) -> bool {
-    use std::io::ErrorKind;
+fn closed_by_server(error: &reqwest::Error) -> bool {
     const KINDS: [ErrorKind; 3] =
         [ErrorKind::ConnectionReset, ErrorKind::ConnectionAborted, ErrorKind::BrokenPipe];
     !error.is_connect()
         && causes(error).any(|cause| {
             cause.downcast_ref().is_some_and(hyper::Error::is_incomplete_message)
-                || cause.downcast_ref::<std::io::Error>().is_some_and(|error| KINDS.contains(&error.kind()))
+                || cause.downcast_ref::<io::Error>().is_some_and(|error| KINDS.contains(&error.kind()))
         })
 }
 
@@ -252,13 +253,82 @@ fn hung_up(error: &reqwest::Error) -> bool {
 fn causes(error: &reqwest::Error) -> impl Iterator<Item = &(dyn StdError + 'static)> {
     std::iter::successors(error.source(), |&cause| {
         // `source` of an `io::Error` skips the error that it wraps, so that is asked for first.
-        let wrapped = cause.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+        let wrapped = cause.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
         wrapped.map(|wrapped| wrapped as &(dyn StdError + 'static)).or_else(|| cause.source())
     })
 }
 
 fn is_tls(error: &reqwest::Error) -> bool {
     causes(error).any(<dyn StdError>::is::<rustls::Error>)
+}
+
+/// Why no more bytes come.
+#[derive(Debug, Error)]
+pub enum BodyError {
+    #[error(transparent)]
+    Transport(#[from] reqwest::Error),
+    #[error("its compressed data is damaged: {0}")]
+    Damaged(#[from] io::Error),
+    #[error("it uses the unsupported compression '{0}'")]
+    UnknownCompression(String),
+}
+
+enum Compression {
+    Plain,
+    /// Named by the header; decided by the first bytes, because some servers name it and send plain text.
+    Announced(String),
+    Gzip(GzDecoder<Vec<u8>>),
+    Deflate(ZlibDecoder<Vec<u8>>),
+}
+
+/// A reply's body, readable in portions. We ask for no compression, but some servers and proxies compress anyway: gzip
+/// and deflate are undone, others are refused.
+pub struct Body {
+    response: Response,
+    compression: Compression,
+}
+
+impl Body {
+    pub fn new(response: Response) -> Self {
+        let named = response.headers().get(CONTENT_ENCODING).and_then(|value| value.to_str().ok());
+        let compression = match named.map(|name| name.trim().to_ascii_lowercase()) {
+            Some(name) if !name.is_empty() && name != "identity" => Compression::Announced(name),
+            _ => Compression::Plain,
+        };
+        Self { response, compression }
+    }
+
+    /// The next portion; `None` at the end. May be empty. Can be waited for in several goes.
+    ///
+    /// # Errors
+    /// [`BodyError`].
+    pub async fn chunk(&mut self) -> Result<Option<Vec<u8>>, BodyError> {
+        let Some(chunk) = self.response.chunk().await? else { return Ok(None) };
+        if let Compression::Announced(name) = &self.compression {
+            self.compression = match (name.as_str(), &chunk[..]) {
+                ("gzip" | "x-gzip", [0x1f, 0x8b, ..] | [0x1f]) => {
+                    Compression::Gzip(GzDecoder::new(Vec::new()))
+                }
+                ("deflate", [0x78, ..]) => Compression::Deflate(ZlibDecoder::new(Vec::new())),
+                (_, [b'd' | b'e' | b':' | b'{' | b'<' | b'\r' | b'\n', ..]) => Compression::Plain,
+                (_, []) => return Ok(Some(Vec::new())),
+                _ => return Err(BodyError::UnknownCompression(name.clone())),
+            };
+        }
+        Ok(Some(match &mut self.compression {
+            Compression::Plain | Compression::Announced(_) => chunk.to_vec(),
+            Compression::Gzip(decoder) => {
+                decoder.write_all(&chunk)?;
+                decoder.flush()?;
+                std::mem::take(decoder.get_mut())
+            }
+            Compression::Deflate(decoder) => {
+                decoder.write_all(&chunk)?;
+                decoder.flush()?;
+                std::mem::take(decoder.get_mut())
+            }
+        }))
+    }
 }
 
 #[cfg(test)]
@@ -268,11 +338,11 @@ mod tests {
 
     #[test]
     fn addresses_are_checked_and_shown_without_secrets() {
-        assert!(Endpoint::new("localhost:8080", [], None).is_err());
-        assert!(Endpoint::new("ftp://host", [], None).is_err());
-        let endpoint = Endpoint::new("https://user:pass@host:444/v1/x?key=1", [], None).unwrap();
-        assert_eq!(endpoint.shown, "https://host:444/v1/x");
-        assert!(Endpoint::new("http://host", [("x-key", "a\nb")], None).is_err());
+        assert!(Endpoint::new("localhost:8080", [], &[], None).is_err());
+        assert!(Endpoint::new("ftp://host", [], &[], None).is_err());
+        let endpoint = Endpoint::new("https://user:pass@host:444/v1/x?key=1", [], &[], None).unwrap();
+        assert_eq!(endpoint.display_url, "https://host:444/v1/x");
+        assert!(Endpoint::new("http://host", [("x-key", "a\nb")], &[], None).is_err());
     }
 
     #[test]

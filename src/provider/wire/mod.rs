@@ -1,12 +1,9 @@
-//! HTTP as model servers use it: one client, event streams, faults in every server's words, retries.
+//! HTTP as model servers use it: one client, event streams, every server's errors, timeouts, retries.
 
-pub mod context_limit_hint;
-pub mod decompress;
+pub mod decoder;
 pub mod error_mapping;
 pub mod exchange;
-pub mod framing;
 pub mod http;
-pub mod json;
 pub mod retry;
 pub mod sse;
 pub mod timeouts;

@@ -1,5 +1,5 @@
-//! The only place that sends a request again. Knows no dialect and no HTTP: it sees an answer that can be started any
-//! number of times, and errors that say whether another try can help.
+//! The only place that sends a request again. It sees a reply that can be started any number of times, and errors that
+//! say whether another try can help.
 
 use std::time::Duration;
 
@@ -11,15 +11,15 @@ use crate::config::settings::ProviderSettings;
 use crate::model::stream::StreamEvent;
 use crate::provider::api::{ProviderError, ReplyStream, Retry};
 
-/// How patient a provider is.
+/// How long a provider waits, and how often it tries.
 #[derive(Clone, Debug)]
 pub struct RetryPolicy {
     /// An answer from which nothing arrives for so long is given up.
     pub idle: Duration,
     /// An answer that is not finished after so long is given up, however busily it arrives.
     pub longest_answer: Duration,
-    /// A silence is told after so long, then after twice the time, and so on.
-    pub first_word: Duration,
+    /// A silence is shown after so long, then after twice the time, and so on.
+    pub first_notice: Duration,
     /// Tries per request, the first included.
     pub max_tries: u32,
     /// The wait before the second try; it doubles with each further one.
@@ -27,7 +27,7 @@ pub struct RetryPolicy {
     /// The longest wait by our own choice.
     pub longest_wait: Duration,
     /// The longest wait that a server may ask for; if it asks for more, the user hears of it at once.
-    pub longest_obeyed: Duration,
+    pub longest_retry_after: Duration,
 }
 
 /// Nobody waits longer, and a moment that is farther away than the clock counts could not even be named.
@@ -40,11 +40,11 @@ impl RetryPolicy {
         Self {
             idle: limit(idle_timeout_s),
             longest_answer: Duration::from_secs(3_600),
-            first_word: Duration::from_secs((idle_timeout_s / 3).clamp(1, 10)),
+            first_notice: Duration::from_secs((idle_timeout_s / 3).clamp(1, 10)),
             max_tries: max_tries.max(1),
             first_wait: Duration::from_millis(500),
             longest_wait: Duration::from_secs(30),
-            longest_obeyed: Duration::from_secs(60),
+            longest_retry_after: Duration::from_secs(60),
         }
     }
 
@@ -73,7 +73,7 @@ impl RetryPolicy {
             Retry::Never => None,
             // "At once" is no pause, and a date may have passed while it traveled.
             Retry::After(wish) if wish.is_zero() => Some(own),
-            Retry::After(wish) => (wish <= self.longest_obeyed).then_some(wish),
+            Retry::After(wish) => (wish <= self.longest_retry_after).then_some(wish),
             Retry::Backoff => Some(own),
         }
     }
@@ -87,7 +87,7 @@ fn limit(seconds: u64) -> Duration {
 const UNREACHABLE_TRIES: u32 = 3;
 
 /// The answer of the first try that ends well. Each further try is announced by `Restarted`; the last error is final.
-pub fn with_retries(pace: RetryPolicy, start: impl Fn() -> ReplyStream + Send + 'static) -> ReplyStream {
+pub fn with_retries(policy: RetryPolicy, start: impl Fn() -> ReplyStream + Send + 'static) -> ReplyStream {
     Box::pin(stream! {
         for tried in 1.. {
             let mut answer = start();
@@ -105,12 +105,12 @@ pub fn with_retries(pace: RetryPolicy, start: impl Fn() -> ReplyStream + Send + 
                 }
             };
             drop(answer);
-            let Some(wait) = pace.wait_after(&error, tried) else {
+            let Some(wait) = policy.wait_after(&error, tried) else {
                 yield Err(error);
                 return;
             };
             let reason = text::one_line(&error.to_string(), 200);
-            yield Ok(StreamEvent::Restarted { attempt: tried + 1, of: pace.tries(&error), wait, reason });
+            yield Ok(StreamEvent::Restarted { attempt: tried + 1, of: policy.tries(&error), wait, reason });
             tokio::time::sleep(wait).await;
         }
     })
@@ -140,11 +140,11 @@ mod tests {
     }
 
     async fn play(
-        pace: RetryPolicy,
+        policy: RetryPolicy,
         answer: impl Fn(u32) -> Vec<Result<StreamEvent, ProviderError>> + Send + 'static,
     ) -> Vec<String> {
         let tries = Arc::new(AtomicU32::new(0));
-        with_retries(pace, move || Box::pin(stream::iter(answer(tries.fetch_add(1, Ordering::SeqCst) + 1))))
+        with_retries(policy, move || Box::pin(stream::iter(answer(tries.fetch_add(1, Ordering::SeqCst) + 1))))
             .map(|event| match event {
                 Ok(StreamEvent::Restarted { attempt, .. }) => format!("try {attempt}"),
                 Ok(StreamEvent::TextDelta(text)) => text,
@@ -179,7 +179,7 @@ mod tests {
     async fn final_errors_and_long_wishes_end_at_once() {
         let seen =
             play(quick(), |_| vec![Err(ProviderError::Auth { status: 401, message: "no".to_owned() })]);
-        assert_eq!(seen.await, ["the server rejected the API key (HTTP 401): no"]);
+        assert_eq!(seen.await, ["API key rejected (HTTP 401): no"]);
         let seen = play(quick(), |_| {
             let retry_after = Some(Duration::from_secs(61));
             vec![Err(ProviderError::RateLimited { status: 429, message: "tomorrow".to_owned(), retry_after })]
@@ -189,9 +189,9 @@ mod tests {
 
     #[test]
     fn waits_double_up_to_the_cap_and_obey_the_server() {
-        let pace = RetryPolicy::new(60, 100);
+        let policy = RetryPolicy::new(60, 100);
         for (tried, low, high) in [(1, 375, 625), (2, 750, 1250), (5, 6_000, 10_000), (60, 22_500, 30_000)] {
-            let wait = pace.wait_after(&server(), tried).unwrap().as_millis();
+            let wait = policy.wait_after(&server(), tried).unwrap().as_millis();
             assert!((low..=high).contains(&wait), "{tried}: {wait}");
         }
         let wish = ProviderError::RateLimited {
@@ -199,6 +199,6 @@ mod tests {
             message: String::new(),
             retry_after: Some(Duration::from_secs(59)),
         };
-        assert_eq!(pace.wait_after(&wish, 1), Some(Duration::from_secs(59)));
+        assert_eq!(policy.wait_after(&wish, 1), Some(Duration::from_secs(59)));
     }
 }

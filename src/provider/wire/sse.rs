@@ -1,11 +1,22 @@
-//! Server-sent events from bytes in any portions. Follows the WHATWG parsing rules (comments, multi-line data, CR,
-//! LF and CRLF, a leading byte order mark) except that a last event without its blank line still counts: servers
-//! that close early leave it out.
+//! Server-sent events from bytes in any portions, and how a reply comes at all: as events, or whole. Follows the WHATWG
+//! parsing rules (comments, multi-line data, CR, LF and CRLF, a leading byte order mark) except that a last event without
+//! its blank line still counts: servers that close early leave it out.
 
+use serde_json::Value;
+
+use super::error_mapping;
+use crate::base::text;
 use crate::provider::api::ProviderError;
 
 /// Largest event, in bytes. More is no answer but a fault.
 pub const MAX_EVENT_BYTES: usize = 16 * 1024 * 1024;
+/// Largest stream, in bytes: what many events with nothing in them come to.
+const STREAM_BYTES: usize = 128 * 1024 * 1024;
+/// Largest answer that is not streamed, in bytes.
+const WHOLE_ANSWER_BYTES: usize = 64 * 1024 * 1024;
+/// How much of a reply is kept to be quoted in an error, in bytes.
+const QUOTED_BYTES: usize = 400;
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// One event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -76,7 +87,7 @@ impl SseParser {
         let mut text = line.as_slice();
         if !self.begun {
             self.begun = true;
-            text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
+            text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
         }
         if text.is_empty() {
             self.end_event(events);
@@ -120,6 +131,106 @@ impl SseParser {
 /// Without a copy when the bytes are valid, as they nearly always are.
 fn lossy(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+}
+
+/// How a reply comes: as events, or whole. Judged by its first character and not by `content-type`, which imitators get
+/// wrong both ways.
+pub enum Framing {
+    Unknown,
+    Events {
+        parser: SseParser,
+        /// The beginning, to say what came instead of events.
+        beginning: Vec<u8>,
+        /// How much has come, in bytes.
+        size: usize,
+    },
+    Whole(Vec<u8>),
+}
+
+/// What a reply that ended was.
+pub enum FrameEnd {
+    /// These last events, which may lack their formal end.
+    Events(Vec<SseEvent>),
+    Whole(Value),
+}
+
+impl Framing {
+    /// Takes the next portion and appends the events that it completes.
+    ///
+    /// # Errors
+    /// `Protocol` when it is a web page or too large.
+    pub fn push(&mut self, mut chunk: &[u8], events: &mut Vec<SseEvent>) -> Result<(), ProviderError> {
+        if matches!(self, Self::Unknown) {
+            chunk = chunk.strip_prefix(BYTE_ORDER_MARK).unwrap_or(chunk);
+            match chunk.trim_ascii_start().first() {
+                None => return Ok(()),
+                Some(b'{' | b'[') => *self = Self::Whole(Vec::new()),
+                Some(b'<') => {
+                    let page = error_mapping::html_summary(&String::from_utf8_lossy(chunk));
+                    return Err(ProviderError::Protocol { message: format!("it sent {page}") });
+                }
+                Some(_) => {
+                    *self = Self::Events { parser: SseParser::default(), beginning: Vec::new(), size: 0 }
+                }
+            }
+        }
+        match self {
+            Self::Events { parser, beginning, size } => {
+                *size += chunk.len();
+                if *size > STREAM_BYTES {
+                    let message = format!("the stream is larger than {} MiB", STREAM_BYTES >> 20);
+                    return Err(ProviderError::TooLarge { message });
+                }
+                let room = QUOTED_BYTES.saturating_sub(beginning.len());
+                beginning.extend_from_slice(&chunk[..chunk.len().min(room)]);
+                parser.push(chunk, events)
+            }
+            Self::Whole(bytes) if bytes.len() + chunk.len() > WHOLE_ANSWER_BYTES => {
+                let message = format!("the answer is larger than {} MiB", WHOLE_ANSWER_BYTES >> 20);
+                Err(ProviderError::TooLarge { message })
+            }
+            Self::Whole(bytes) => {
+                bytes.extend_from_slice(chunk);
+                Ok(())
+            }
+            Self::Unknown => Ok(()),
+        }
+    }
+
+    /// The connection has ended; `any` says whether there was an event.
+    ///
+    /// # Errors
+    /// `Broken` when nothing came, or too little; `Protocol` when it is no JSON.
+    pub fn end(self, any: bool) -> Result<FrameEnd, ProviderError> {
+        match self {
+            Self::Unknown => Err(ProviderError::Broken { message: "it is empty".to_owned() }),
+            Self::Whole(bytes) => whole(&bytes).map(FrameEnd::Whole),
+            Self::Events { parser, beginning, .. } => {
+                let mut events = Vec::new();
+                parser.finish(&mut events);
+                if !any && events.is_empty() && !begins_like_events(&beginning) {
+                    let quote = text::one_line(&String::from_utf8_lossy(&beginning), 120);
+                    return Err(ProviderError::Broken { message: format!("expected events, got: {quote}") });
+                }
+                Ok(FrameEnd::Events(events))
+            }
+        }
+    }
+}
+
+fn begins_like_events(beginning: &[u8]) -> bool {
+    let beginning = beginning.trim_ascii_start();
+    [&b"data:"[..], b"event:", b"id:", b"retry:", b":"].iter().any(|field| beginning.starts_with(field))
+}
+
+fn whole(bytes: &[u8]) -> Result<Value, ProviderError> {
+    serde_json::from_slice(bytes).map_err(|error| {
+        if error.is_eof() {
+            return ProviderError::Broken { message: "it was cut off".to_owned() };
+        }
+        let start = text::one_line(&String::from_utf8_lossy(&bytes[..bytes.len().min(QUOTED_BYTES)]), 100);
+        ProviderError::Protocol { message: format!("it is not valid JSON ({error}): {start}") }
+    })
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
-//! How long an answer may keep us waiting. Every wait has an end: for the next byte, for the next piece of the
+//! How long a reply may take. Every wait has an end: for the next byte, for the next piece of the
 //! answer (keep-alives and empty events are none), for the formal end of an answer that has said why it ended, and
-//! for the whole. A long silence is told before it ends.
+//! for the whole. A long silence is shown before it ends.
 
 use std::future::Future;
 use std::time::Duration;
@@ -17,55 +17,55 @@ const END_GRACE: Duration = Duration::from_secs(5);
 const KEEP_ALIVE_FACTOR: u32 = 4;
 
 /// What a wait brought.
-pub enum TimedOut<T> {
-    Came(T),
-    /// Not over yet, but worth telling.
-    Word(StreamEvent),
+pub enum Waited<T> {
+    Ready(T),
+    /// Not over yet, but the user should know.
+    Silent(StreamEvent),
     /// The answer has ended but for its formal end, and that does not come.
-    Enough,
-    Over(ProviderError),
+    Settled,
+    Failed(ProviderError),
 }
 
 /// The waits of one try.
 pub struct Timeouts {
     idle: Duration,
     longest: Duration,
-    first_word: Duration,
+    first_notice: Duration,
     begun: Instant,
     /// When the last byte came.
-    heard: Instant,
+    received: Instant,
     /// When the last piece of the answer came.
-    moved: Instant,
+    progressed: Instant,
     settled: Option<Instant>,
-    /// Words since `moved`.
-    words: u32,
+    /// Notices since `progressed`.
+    notices: u32,
 }
 
 impl Timeouts {
     /// Begins now.
-    pub fn new(pace: &RetryPolicy) -> Self {
+    pub fn new(retry: &RetryPolicy) -> Self {
         let now = Instant::now();
         Self {
-            idle: pace.idle,
-            longest: pace.longest_answer,
-            first_word: pace.first_word,
+            idle: retry.idle,
+            longest: retry.longest_answer,
+            first_notice: retry.first_notice,
             begun: now,
-            heard: now,
-            moved: now,
+            received: now,
+            progressed: now,
             settled: None,
-            words: 0,
+            notices: 0,
         }
     }
 
     /// Bytes have come, whatever they are.
-    pub fn heard(&mut self) {
-        self.heard = Instant::now();
+    pub fn received(&mut self) {
+        self.received = Instant::now();
     }
 
     /// A piece of the answer has come.
-    pub fn moved(&mut self) {
-        self.moved = Instant::now();
-        self.words = 0;
+    pub fn progressed(&mut self) {
+        self.progressed = Instant::now();
+        self.notices = 0;
     }
 
     /// The answer has said why it ended.
@@ -73,20 +73,20 @@ impl Timeouts {
         self.settled.get_or_insert_with(Instant::now);
     }
 
-    /// Waits for `coming` as long as is allowed. After a `Word` the wait goes on with the same future.
-    pub async fn wait<T>(&mut self, coming: impl Future<Output = T>) -> TimedOut<T> {
+    /// Waits for `coming` as long as is allowed. After a `Silent` the wait continues with the same future.
+    pub async fn wait<T>(&mut self, coming: impl Future<Output = T>) -> Waited<T> {
         let (end, after) = self.end();
-        let word = self.moved + self.first_word.saturating_mul(1 << self.words.min(16));
-        match timeout_at(end.min(word), coming).await {
-            Ok(came) => TimedOut::Came(came),
-            Err(_) if self.settled.is_some() => TimedOut::Enough,
+        let notice = self.progressed + self.first_notice.saturating_mul(1 << self.notices.min(16));
+        match timeout_at(end.min(notice), coming).await {
+            Ok(came) => Waited::Ready(came),
+            Err(_) if self.settled.is_some() => Waited::Settled,
             Err(_) => {
                 let now = Instant::now();
                 if now >= end {
-                    return TimedOut::Over(after);
+                    return Waited::Failed(after);
                 }
-                self.words += 1;
-                TimedOut::Word(StreamEvent::Silent { since: now - self.moved, left: end - now })
+                self.notices += 1;
+                Waited::Silent(StreamEvent::Silent { since: now - self.progressed, left: end - now })
             }
         }
     }
@@ -100,15 +100,15 @@ impl Timeouts {
             let end = settled + END_GRACE.min(self.idle);
             return (end, stalled(settled, end));
         }
-        let silence = self.heard + self.idle;
-        let nothing = self.moved + self.idle.saturating_mul(KEEP_ALIVE_FACTOR);
+        let silence = self.received + self.idle;
+        let nothing = self.progressed + self.idle.saturating_mul(KEEP_ALIVE_FACTOR);
         let whole = self.begun + self.longest;
         if whole <= silence && whole <= nothing {
             (whole, ProviderError::TooLong { seconds: self.longest.as_secs() })
         } else if silence <= nothing {
-            (silence, stalled(self.heard, silence))
+            (silence, stalled(self.received, silence))
         } else {
-            (nothing, stalled(self.moved, nothing))
+            (nothing, stalled(self.progressed, nothing))
         }
     }
 }
@@ -118,59 +118,61 @@ impl Timeouts {
 mod tests {
     use super::*;
 
-    fn patience(idle_ms: u64, longest_ms: u64) -> Timeouts {
+    fn timeouts(idle_ms: u64, longest_ms: u64) -> Timeouts {
         Timeouts::new(&RetryPolicy {
             idle: Duration::from_millis(idle_ms),
             longest_answer: Duration::from_millis(longest_ms),
-            first_word: Duration::from_millis(10),
+            first_notice: Duration::from_millis(10),
             ..RetryPolicy::new(1, 1)
         })
     }
 
-    /// Bytes come all the time and hold nothing, until the wait is over; the words on the way, and the end.
-    async fn keep_alive(patience: &mut Timeouts) -> (usize, String) {
-        let mut words = 0;
+    /// Bytes come all the time and hold nothing, until the wait is over; the notices on the way, and the end.
+    async fn keep_alive(timeouts: &mut Timeouts) -> (usize, String) {
+        let mut notices = 0;
         loop {
-            patience.heard();
-            match patience.wait(tokio::time::sleep(Duration::from_millis(1))).await {
-                TimedOut::Came(()) => {}
-                TimedOut::Word(_) => words += 1,
-                TimedOut::Enough => return (words, "enough".to_owned()),
-                TimedOut::Over(error) => return (words, error.to_string()),
+            timeouts.received();
+            match timeouts.wait(tokio::time::sleep(Duration::from_millis(1))).await {
+                Waited::Ready(()) => {}
+                Waited::Silent(_) => notices += 1,
+                Waited::Settled => return (notices, "settled".to_owned()),
+                Waited::Failed(error) => return (notices, error.to_string()),
             }
         }
     }
 
     #[tokio::test]
-    async fn a_silence_is_told_and_ends() {
-        let mut patience = patience(600, 60_000);
-        let mut words = Vec::new();
+    async fn silence_is_shown_and_ends() {
+        let mut timeouts = timeouts(600, 60_000);
+        let mut notices = Vec::new();
         let error = loop {
-            match patience.wait(std::future::pending::<()>()).await {
-                TimedOut::Word(StreamEvent::Silent { since, left }) => words.push((since + left).as_millis()),
-                TimedOut::Over(error) => break error,
+            match timeouts.wait(std::future::pending::<()>()).await {
+                Waited::Silent(StreamEvent::Silent { since, left }) => {
+                    notices.push((since + left).as_millis())
+                }
+                Waited::Failed(error) => break error,
                 _ => unreachable!(),
             }
         };
         assert!(matches!(error, ProviderError::Stalled { .. }));
         // Whatever the moment, it is said when the end is.
-        assert!(!words.is_empty() && words.iter().all(|all| *all == 600), "{words:?}");
+        assert!(!notices.is_empty() && notices.iter().all(|all| *all == 600), "{notices:?}");
     }
 
     #[tokio::test]
     async fn keep_alives_prolong_it_only_so_far() {
-        let (words, end) = keep_alive(&mut patience(30, 60_000)).await;
-        assert!(words > 0 && end.contains("no data from"), "{words} {end}");
+        let (notices, end) = keep_alive(&mut timeouts(30, 60_000)).await;
+        assert!(notices > 0 && end.contains("no data"), "{notices} {end}");
     }
 
     #[tokio::test]
     async fn the_whole_has_an_end_too() {
-        let mut patience = patience(60_000, 20);
+        let mut timeouts = timeouts(60_000, 20);
         let end = loop {
-            patience.moved();
-            match patience.wait(std::future::pending::<()>()).await {
-                TimedOut::Over(error) => break error,
-                TimedOut::Word(_) => {}
+            timeouts.progressed();
+            match timeouts.wait(std::future::pending::<()>()).await {
+                Waited::Failed(error) => break error,
+                Waited::Silent(_) => {}
                 _ => unreachable!(),
             }
         };
@@ -179,15 +181,15 @@ mod tests {
 
     #[tokio::test]
     async fn limits_beyond_all_time_are_limits_too() {
-        let mut patience = Timeouts::new(&RetryPolicy::new(u64::MAX, 1));
-        patience.longest = RetryPolicy::new(u64::MAX, 1).idle;
-        assert!(matches!(patience.wait(std::future::ready(7)).await, TimedOut::Came(7)));
+        let mut timeouts = Timeouts::new(&RetryPolicy::new(u64::MAX, 1));
+        timeouts.longest = RetryPolicy::new(u64::MAX, 1).idle;
+        assert!(matches!(timeouts.wait(std::future::ready(7)).await, Waited::Ready(7)));
     }
 
     #[tokio::test]
     async fn a_settled_answer_is_not_waited_for_long() {
-        let mut patience = patience(20, 60_000);
-        patience.settle();
-        assert_eq!(keep_alive(&mut patience).await.1, "enough");
+        let mut timeouts = timeouts(20, 60_000);
+        timeouts.settle();
+        assert_eq!(keep_alive(&mut timeouts).await.1, "settled");
     }
 }

@@ -1,6 +1,6 @@
-//! What no mount can hold: a protected name that does not exist yet, and protected links. Taken stock of before a command
-//! and put right after it: what appeared is moved aside, not deleted, for somebody else may have made it meanwhile. Where
-//! there are no mounts at all, contents are compared as well.
+//! What no mount can protect: a protected name that does not exist yet, and protected links. A snapshot is taken before a
+//! command and restored after it: what appeared is moved aside, not deleted, because another program may have made it
+//! meanwhile. Where there are no mounts at all, contents are compared as well.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -20,30 +20,30 @@ const MAX_FILES: usize = 2_000;
 
 /// What a protected path was before the command.
 #[derive(Debug)]
-enum Before {
+enum PriorState {
     /// The first part of it that did not exist.
     Absent(PathBuf),
     Link(PathBuf),
     /// Mounted read-only, so it is what it was.
-    Held,
-    /// A file or folder with this number.
-    Same(u64),
+    ReadOnly,
+    /// A file or folder with this inode.
+    Inode(u64),
     /// What lies below by path; for a file, itself.
-    Copied(BTreeMap<PathBuf, Kept>),
+    Copied(BTreeMap<PathBuf, FileBackup>),
 }
 
 /// What one file was.
 #[derive(Debug)]
-enum Kept {
+enum FileBackup {
     /// Its content and mode.
     File(Vec<u8>, u32),
     /// A link, or a file for which there was no room: its number and when it changed last, in nanoseconds.
-    Seen(u64, i128),
+    Stamp(u64, i128),
 }
 
-impl Kept {
-    fn seen(meta: &fs::Metadata) -> Self {
-        Self::Seen(meta.ino(), changed_ns(meta))
+impl FileBackup {
+    fn stamp(meta: &fs::Metadata) -> Self {
+        Self::Stamp(meta.ino(), changed_ns(meta))
     }
 
     /// Whether the file is what it was. A link to the same bytes is not: what it leads to can be changed later. Nor is a
@@ -56,7 +56,7 @@ impl Kept {
                     && meta.permissions().mode() == *mode
                     && file::read(path, bytes.len() as u64).is_ok_and(|(now, _)| now == *bytes)
             }
-            Self::Seen(number, changed_ns_then) => {
+            Self::Stamp(number, changed_ns_then) => {
                 (meta.ino(), changed_ns(&meta)) == (*number, *changed_ns_then)
             }
         }
@@ -67,103 +67,104 @@ fn changed_ns(meta: &fs::Metadata) -> i128 {
     i128::from(meta.ctime()) * 1_000_000_000 + i128::from(meta.ctime_nsec())
 }
 
-/// The stock.
+/// The protected paths as they were before a command.
 #[derive(Debug)]
 pub struct Snapshot {
-    before: Vec<(PathBuf, Before)>,
+    before: Vec<(PathBuf, PriorState)>,
     rules: Vec<(PathBuf, BTreeSet<OsString>)>,
-    /// Existing paths that mounts hold.
-    pub held: Vec<PathBuf>,
+    /// Existing paths, to be mounted read-only.
+    pub read_only: Vec<PathBuf>,
     /// Folders on the way to those, which must not be moved away.
     pub pinned: Vec<PathBuf>,
 }
 
 impl Snapshot {
-    /// Looks at everything that `plan` protects. With `mounts`, what exists will be held by them.
-    pub fn take(plan: &SandboxSpec, mounts: bool) -> Self {
-        let mut stock = Self { before: Vec::new(), rules: Vec::new(), held: Vec::new(), pinned: Vec::new() };
-        let mut protected: BTreeSet<PathBuf> = plan.protected.iter().map(|path| path.0.clone()).collect();
-        for RawPath(folder) in &plan.rules_in {
+    /// Looks at everything that `spec` protects. With `mounts`, what exists will be mounted read-only.
+    pub fn take(spec: &SandboxSpec, mounts: bool) -> Self {
+        let mut snapshot =
+            Self { before: Vec::new(), rules: Vec::new(), read_only: Vec::new(), pinned: Vec::new() };
+        let mut protected: BTreeSet<PathBuf> = spec.protected.iter().map(|path| path.0.clone()).collect();
+        for RawPath(folder) in &spec.rules_folders {
             let names = rules_files(folder);
             protected.extend(names.iter().map(|name| folder.join(name)));
-            stock.rules.push((folder.clone(), names));
+            snapshot.rules.push((folder.clone(), names));
         }
-        let mut room = (MAX_BYTES, MAX_FILES);
+        let mut budget = (MAX_BYTES, MAX_FILES);
         for path in protected {
-            let Some(root) = plan.writable.iter().find(|root| path.starts_with(root)) else { continue };
-            let before = stock.look(&path, root, mounts, &mut room);
-            stock.before.push((path, before));
+            let Some(root) = spec.writable.iter().find(|root| path.starts_with(root)) else { continue };
+            let before = snapshot.look(&path, root, mounts, &mut budget);
+            snapshot.before.push((path, before));
         }
-        for RawPath(git) in &plan.nested {
-            stock.look_below(git, mounts, &mut room);
+        for RawPath(git) in &spec.nested {
+            snapshot.look_below(git, mounts, &mut budget);
         }
-        stock.pinned.sort();
-        stock.pinned.dedup();
-        stock
+        snapshot.pinned.sort();
+        snapshot.pinned.dedup();
+        snapshot
     }
 
-    fn look(&mut self, path: &Path, root: &Path, mounts: bool, room: &mut (u64, usize)) -> Before {
+    fn look(&mut self, path: &Path, root: &Path, mounts: bool, budget: &mut (u64, usize)) -> PriorState {
         let steps: Vec<&Path> = path.ancestors().take_while(|step| *step != root).collect();
         for step in steps.into_iter().rev() {
-            let Ok(meta) = fs::symlink_metadata(step) else { return Before::Absent(step.to_owned()) };
+            let Ok(meta) = fs::symlink_metadata(step) else { return PriorState::Absent(step.to_owned()) };
             if meta.is_symlink() {
-                // The link itself can be replaced; what it leads to can be held.
+                // The link itself can be replaced; what it leads to can be mounted read-only.
                 let target =
                     fs::canonicalize(path).ok().filter(|real| real.starts_with(root) && real != root);
                 if let Some(real) = target.filter(|_| mounts) {
-                    self.hold(&real, root);
+                    self.mount_read_only(&real, root);
                 }
-                return fs::read_link(step).map_or(Before::Held, |to| {
-                    self.before.push((step.to_owned(), Before::Link(to)));
-                    Before::Held
+                return fs::read_link(step).map_or(PriorState::ReadOnly, |to| {
+                    self.before.push((step.to_owned(), PriorState::Link(to)));
+                    PriorState::ReadOnly
                 });
             }
         }
         if mounts {
-            self.hold(path, root);
-            return Before::Held;
+            self.mount_read_only(path, root);
+            return PriorState::ReadOnly;
         }
         let mut copied = BTreeMap::new();
-        copy(path, &mut copied, room);
-        Before::Copied(copied)
+        copy(path, &mut copied, budget);
+        PriorState::Copied(copied)
     }
 
     /// A repository below the workspace. Only its own folder is kept from being moved away, not all those on the way to
     /// it, between which the project's files must still be moved; whether it is still there is seen afterwards.
-    fn look_below(&mut self, git: &Path, mounts: bool, room: &mut (u64, usize)) {
+    fn look_below(&mut self, git: &Path, mounts: bool, budget: &mut (u64, usize)) {
         let around = git.parent().and_then(Path::parent);
         let (Ok(meta), Some(around)) = (fs::symlink_metadata(git), around) else { return };
-        self.before.push((git.to_owned(), Before::Same(meta.ino())));
+        self.before.push((git.to_owned(), PriorState::Inode(meta.ino())));
         let names: Vec<PathBuf> = match meta.is_dir() {
             true => IN_GIT.iter().map(|name| git.join(name)).collect(),
             false => vec![git.to_owned()],
         };
         for path in names {
-            let before = self.look(&path, around, mounts, room);
+            let before = self.look(&path, around, mounts, budget);
             self.before.push((path, before));
         }
     }
 
-    fn hold(&mut self, path: &Path, root: &Path) {
-        self.held.push(path.to_owned());
+    fn mount_read_only(&mut self, path: &Path, root: &Path) {
+        self.read_only.push(path.to_owned());
         let between = path.ancestors().skip(1).take_while(|step| *step != root && step.starts_with(root));
         self.pinned.extend(between.map(Path::to_owned));
     }
 
-    /// Puts right what the command has changed; a sentence for each, for people. What is taken away goes to `aside`.
-    pub fn put_right(&self, aside: &Path) -> Vec<String> {
-        let mut said = Vec::new();
+    /// Undoes what the command has changed; a sentence for each, for users. What is taken away goes to `aside`.
+    pub fn restore(&self, aside: &Path) -> Vec<String> {
+        let mut notices = Vec::new();
         for (path, before) in &self.before {
             match before {
-                Before::Held => {}
-                Before::Same(number) => {
+                PriorState::ReadOnly => {}
+                PriorState::Inode(number) => {
                     if fs::symlink_metadata(path).is_ok_and(|meta| meta.ino() != *number) {
-                        said.push(away(path, aside));
+                        notices.push(move_aside(path, aside));
                     }
                 }
-                Before::Absent(first) => {
-                    if let Some(wrong) = appeared(path, first) {
-                        said.push(away(wrong, aside));
+                PriorState::Absent(first) => {
+                    if let Some(wrong) = made_since(path, first) {
+                        notices.push(move_aside(wrong, aside));
                         // Folders that were made only to hold it; others stay, for they are not empty.
                         for folder in wrong.ancestors().skip(1).take_while(|folder| folder.starts_with(first))
                         {
@@ -171,24 +172,24 @@ impl Snapshot {
                         }
                     }
                 }
-                Before::Link(target) => {
+                PriorState::Link(target) => {
                     if fs::read_link(path).is_ok_and(|now| now == *target) {
                         continue;
                     }
                     if fs::symlink_metadata(path).is_ok() {
-                        said.push(away(path, aside));
+                        notices.push(move_aside(path, aside));
                     }
                     let _ = std::os::unix::fs::symlink(target, path);
                 }
-                Before::Copied(files) => compare(path, files, aside, &mut said),
+                PriorState::Copied(files) => compare(path, files, aside, &mut notices),
             }
         }
         for (folder, names) in &self.rules {
             for name in rules_files(folder).difference(names) {
-                said.push(away(&folder.join(name), aside));
+                notices.push(move_aside(&folder.join(name), aside));
             }
         }
-        said
+        notices
     }
 }
 
@@ -198,7 +199,7 @@ fn rules_files(folder: &Path) -> BTreeSet<OsString> {
 }
 
 /// What of an absent protected path is there now and must go.
-fn appeared<'a>(path: &'a Path, first: &'a Path) -> Option<&'a Path> {
+fn made_since<'a>(path: &'a Path, first: &'a Path) -> Option<&'a Path> {
     let meta = fs::symlink_metadata(first).ok()?;
     // A link, or a `.git` file, leads to a place that nobody guards.
     let leads_away =
@@ -227,30 +228,30 @@ fn only_samples(folder: &Path) -> bool {
     entries.all(|entry| entry.is_ok_and(|entry| entry.file_name().to_string_lossy().ends_with(".sample")))
 }
 
-fn copy(path: &Path, into: &mut BTreeMap<PathBuf, Kept>, room: &mut (u64, usize)) {
+fn copy(path: &Path, into: &mut BTreeMap<PathBuf, FileBackup>, budget: &mut (u64, usize)) {
     for entry in walkdir::WalkDir::new(path).into_iter().flatten() {
         let Ok(meta) = entry.metadata() else { continue };
         if meta.is_dir() {
             continue;
         }
-        let fits = meta.is_file() && room.1 > 0;
-        let bytes = fits.then(|| file::read(entry.path(), room.0).ok()).flatten();
-        let kept = match bytes {
+        let fits = meta.is_file() && budget.1 > 0;
+        let bytes = fits.then(|| file::read(entry.path(), budget.0).ok()).flatten();
+        let backup = match bytes {
             Some((bytes, _)) => {
-                *room = (room.0 - bytes.len() as u64, room.1 - 1);
-                Kept::File(bytes, meta.permissions().mode())
+                *budget = (budget.0 - bytes.len() as u64, budget.1 - 1);
+                FileBackup::File(bytes, meta.permissions().mode())
             }
-            None => Kept::seen(&meta),
+            None => FileBackup::stamp(&meta),
         };
-        into.insert(entry.into_path(), kept);
+        into.insert(entry.into_path(), backup);
     }
 }
 
-fn compare(path: &Path, files: &BTreeMap<PathBuf, Kept>, aside: &Path, said: &mut Vec<String>) {
+fn compare(path: &Path, files: &BTreeMap<PathBuf, FileBackup>, aside: &Path, notices: &mut Vec<String>) {
     let now = walkdir::WalkDir::new(path).into_iter().flatten().filter(|entry| !entry.file_type().is_dir());
     for entry in now {
         if !files.get(entry.path()).is_some_and(|before| before.is_still(entry.path())) {
-            said.push(away(entry.path(), aside));
+            notices.push(move_aside(entry.path(), aside));
         }
     }
     for (path, before) in files {
@@ -259,17 +260,16 @@ fn compare(path: &Path, files: &BTreeMap<PathBuf, Kept>, aside: &Path, said: &mu
         }
         let shown = path.display();
         match before {
-            Kept::File(bytes, mode) if restore(path, bytes, *mode).is_ok() => {
-                said.push(format!("{shown} is protected and was put back"));
+            FileBackup::File(bytes, mode) if write_back(path, bytes, *mode).is_ok() => {
+                notices.push(format!("{shown} is protected and was restored"));
             }
-            _ => said.push(format!(
-                "{shown} is protected, but the command removed it and it could not be put back"
-            )),
+            _ => notices
+                .push(format!("{shown} is protected; the command removed it, and it could not be restored")),
         }
     }
 }
 
-fn restore(file: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
+fn write_back(file: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
     if let Some(parent) = file.parent() {
         fs::create_dir_all(parent)?;
     }
@@ -278,28 +278,31 @@ fn restore(file: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
 }
 
 /// Moves something out of the workspace.
-fn away(path: &Path, aside: &Path) -> String {
+fn move_aside(path: &Path, aside: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let kept = aside.join(format!("{:08x}-{name}", fastrand::u32(..)));
+    let target = aside.join(format!("{:08x}-{name}", fastrand::u32(..)));
     let shown = path.display();
     let moved =
-        fs::create_dir_all(aside).and_then(|()| fs::rename(path, &kept)).is_ok() || by_copy(path, &kept);
+        fs::create_dir_all(aside).and_then(|()| fs::rename(path, &target)).is_ok() || by_copy(path, &target);
     if moved {
-        return format!("{shown} is protected: what the command made there was moved to {}", kept.display());
+        return format!(
+            "{shown} is protected; what the command created there was moved to {}",
+            target.display()
+        );
     }
     let is_dir = fs::symlink_metadata(path).is_ok_and(|meta| meta.is_dir());
     match if is_dir { fs::remove_dir_all(path) } else { fs::remove_file(path) } {
-        Ok(()) => format!("{shown} is protected: what the command made there was removed"),
+        Ok(()) => format!("{shown} is protected; what the command created there was removed"),
         Err(error) => {
-            format!("{shown} is protected, and what the command made there could not be removed: {error}")
+            format!("{shown} is protected, but what the command created there could not be removed: {error}")
         }
     }
 }
 
 /// Between file systems a rename is a copy; only a plain file is worth it.
-fn by_copy(path: &Path, kept: &Path) -> bool {
+fn by_copy(path: &Path, target: &Path) -> bool {
     let plain = fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file() && meta.len() <= MAX_BYTES);
-    plain && fs::copy(path, kept).is_ok() && fs::remove_file(path).is_ok()
+    plain && fs::copy(path, target).is_ok() && fs::remove_file(path).is_ok()
 }
 
 #[cfg(test)]
@@ -308,7 +311,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_only_looks_the_same_is_put_right() {
+    fn lookalikes_are_restored() {
         let dir = tempfile::tempdir().unwrap();
         let (hooks, aside) = (dir.path().join("hooks"), dir.path().join("aside"));
         fs::create_dir(&hooks).unwrap();
@@ -326,9 +329,9 @@ mod tests {
         let made = std::process::Command::new("mkfifo").arg(hooks.join("piped")).status();
         assert!(made.unwrap().success());
         fs::set_permissions(hooks.join("enabled"), fs::Permissions::from_mode(0o755)).unwrap();
-        let mut said = Vec::new();
-        compare(&hooks, &before, &aside, &mut said);
-        assert_eq!(said.len(), 6, "{said:?}");
+        let mut notices = Vec::new();
+        compare(&hooks, &before, &aside, &mut notices);
+        assert_eq!(notices.len(), 6, "{notices:?}");
         for name in names {
             let path = hooks.join(name);
             let meta = fs::symlink_metadata(&path).unwrap();
@@ -338,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn untouched_links_and_files_without_room_stay() {
+    fn links_and_large_files() {
         let dir = tempfile::tempdir().unwrap();
         let hooks = dir.path().join("hooks");
         fs::create_dir(&hooks).unwrap();
@@ -346,13 +349,13 @@ mod tests {
         std::os::unix::fs::symlink("../shared-hook", hooks.join("linked")).unwrap();
         let mut before = BTreeMap::new();
         copy(&hooks, &mut before, &mut (4, 9));
-        let mut said = Vec::new();
-        compare(&hooks, &before, &dir.path().join("aside"), &mut said);
-        assert!(said.is_empty(), "{said:?}");
+        let mut notices = Vec::new();
+        compare(&hooks, &before, &dir.path().join("aside"), &mut notices);
+        assert!(notices.is_empty(), "{notices:?}");
         fs::remove_file(hooks.join("linked")).unwrap();
         std::os::unix::fs::symlink("../other-hook", hooks.join("linked")).unwrap();
         fs::remove_file(hooks.join("large")).unwrap();
-        compare(&hooks, &before, &dir.path().join("aside"), &mut said);
-        assert_eq!(said.len(), 3, "{said:?}");
+        compare(&hooks, &before, &dir.path().join("aside"), &mut notices);
+        assert_eq!(notices.len(), 3, "{notices:?}");
     }
 }

@@ -1,5 +1,5 @@
-//! Landlock: rules on paths that hold without any mount. On top of mounts they are a second wall; alone they are the only
-//! one, and then secrets are left out of what may be read, name by name.
+//! Landlock: rules on paths that need no mount. On top of mounts they are a second layer; alone they are the only one, and then
+//! secrets are left out of what may be read, name by name.
 #![cfg(target_os = "linux")]
 
 use std::collections::BTreeSet;
@@ -27,28 +27,28 @@ const MAX_RULES: usize = 20_000;
 ///
 /// # Errors
 /// What the kernel refuses.
-pub fn restrict(plan: &SandboxSpec) -> Result<(), RulesetError> {
-    let alone = !plan.layers.namespaces;
+pub fn restrict(spec: &SandboxSpec) -> Result<(), RulesetError> {
+    let alone = !spec.layers.namespaces;
     let all = AccessFs::from_all(NEWEST);
     let mut ruleset = Ruleset::default()
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(all)?
         .scope(Scope::from_all(NEWEST))?;
     // A network of its own lets loopback work; without one the only way is to forbid all of it.
-    if alone && !plan.network {
+    if alone && !spec.network {
         ruleset = ruleset.handle_access(AccessNet::from_all(NEWEST))?;
     }
     let mut rules = ruleset.create()?;
     let read = AccessFs::from_read(NEWEST);
     if alone {
         let holes: BTreeSet<PathBuf> =
-            plan.blank.iter().chain(&plan.blank_files).map(|path| path.0.clone()).collect();
+            spec.hidden_folders.iter().chain(&spec.hidden_files).map(|path| path.0.clone()).collect();
         rules = allow(rules, Path::new("/"), BitFlags::from(AccessFs::ReadDir))?;
         let mut left = MAX_RULES;
         for path in around(Path::new("/"), &holes, &mut left) {
             rules = allow(rules, &path, read)?;
         }
-        for RawPath(path) in &plan.kept {
+        for RawPath(path) in &spec.visible {
             rules = allow(rules, path, read)?;
         }
     } else {
@@ -58,13 +58,13 @@ pub fn restrict(plan: &SandboxSpec) -> Result<(), RulesetError> {
         rules = allow(rules, Path::new(path), all)?;
     }
     let mut writable: Vec<PathBuf> = WRITABLE_FOLDERS.iter().map(PathBuf::from).collect();
-    writable.extend(plan.writable.iter().map(|path| path.0.clone()));
+    writable.extend(spec.writable.iter().map(|path| path.0.clone()));
     if alone {
-        writable.push(plan.private.join("tmp"));
+        writable.push(spec.private.join("tmp"));
     } else {
         // What changes the machine is mounted read-only there.
-        writable.extend(plan.layers.fresh_proc.then(|| PathBuf::from("/proc")));
-        writable.extend(plan.scratch.iter().chain(&plan.caches).map(|path| path.0.clone()));
+        writable.extend(spec.layers.fresh_proc.then(|| PathBuf::from("/proc")));
+        writable.extend(spec.temporary.iter().chain(&spec.caches).map(|path| path.0.clone()));
     }
     // A device node made there would open nothing (no capability makes one), and is not needed.
     let writes = all & !(AccessFs::MakeChar | AccessFs::MakeBlock);
@@ -105,23 +105,13 @@ fn around(folder: &Path, holes: &BTreeSet<PathBuf>, left: &mut usize) -> Vec<Pat
     own.flat_map(|entry| around(&entry.path(), holes, left)).collect()
 }
 
-/// The newest set of rights that this kernel knows; `None` where there is no Landlock.
-pub fn version() -> Option<i32> {
-    const ASK_VERSION: u32 = 1;
-    // SAFETY: with this flag the kernel reads nothing and answers with a number.
-    let version = unsafe {
-        libc::syscall(libc::SYS_landlock_create_ruleset, std::ptr::null::<u8>(), 0_usize, ASK_VERSION)
-    };
-    i32::try_from(version).ok().filter(|&version| version > 0)
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
     #[test]
-    fn what_is_around_a_hole() {
+    fn around_a_hole() {
         let dir = tempfile::tempdir().unwrap();
         for name in ["a/deep", "b/keys", "b/other"] {
             std::fs::create_dir_all(dir.path().join(name)).unwrap();

@@ -1,4 +1,4 @@
-//! Namespaces, Landlock, seccomp.
+//! The helper on Linux: namespaces, Landlock, seccomp.
 
 pub mod enter;
 pub mod guard;
@@ -9,3 +9,4 @@ pub mod seccomp;
 pub mod sockets;
 pub mod supervisor;
 pub mod system;
+pub mod trial;

@@ -58,12 +58,12 @@ pub fn kill(pid: i32) {
 }
 
 /// Ends this process as the command ended. A user's own call ends with a code, as in a shell.
-pub fn end_like(status: i32, direct: bool) -> ! {
+pub fn end_like(status: i32, foreground: bool) -> ! {
     if libc::WIFEXITED(status) {
         system::leave(libc::WEXITSTATUS(status));
     }
     let signal = libc::WTERMSIG(status);
-    if direct {
+    if foreground {
         system::leave(128 + signal);
     }
     system::die_of(signal)

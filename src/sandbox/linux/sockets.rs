@@ -11,17 +11,18 @@ use crate::sandbox::spec::SandboxSpec;
 /// More are not hidden one by one.
 const MAX_SOCKETS: usize = 512;
 
-/// The sockets that a command of `plan` must not reach. Must be asked outside of the command's network namespace.
-pub fn outside(plan: &SandboxSpec) -> BTreeSet<PathBuf> {
+/// The sockets that a command of `spec` must not reach. Must be asked outside of the command's network namespace.
+pub fn outside(spec: &SandboxSpec) -> BTreeSet<PathBuf> {
     let table = std::fs::read("/proc/net/unix").unwrap_or_default();
     let named = named_in(&table);
-    let hidden_anyway =
-        |path: &Path| plan.blank.iter().chain(&plan.scratch).any(|folder| path.starts_with(folder));
+    let hidden_anyway = |path: &Path| {
+        spec.hidden_folders.iter().chain(&spec.temporary).any(|folder| path.starts_with(folder))
+    };
     named
         .into_iter()
         // What belongs to the project, such as a database in it, is the project's.
-        .filter(|path| !path.starts_with(&plan.workspace))
-        .filter(|path| !hidden_anyway(path) || plan.kept.iter().any(|kept| path.starts_with(kept)))
+        .filter(|path| !path.starts_with(&spec.workspace))
+        .filter(|path| !hidden_anyway(path) || spec.visible.iter().any(|kept| path.starts_with(kept)))
         .filter(|path| std::fs::symlink_metadata(path).is_ok_and(|meta| meta.file_type().is_socket()))
         .take(MAX_SOCKETS)
         .collect()
@@ -48,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_kernels_table_is_read() {
+    fn kernel_socket_table() {
         let table = b"Num       RefCount Protocol Flags    Type St Inode Path\n\
             0000000000000000: 00000002 00000000 00010000 0001 01 23044 /run/a socket\n\
             0000000000000000: 00000003 00000000 00000000 0001 03 31337\n\

@@ -60,8 +60,8 @@ fn keep(
         Err(_) => system::leave(NOT_STARTED),
     };
     // The command's pipes must end when it does.
-    system::let_go_of_files(side);
-    system::let_go_of_files(Some(STDERR));
+    system::release_files(side);
+    system::release_files(Some(STDERR));
     let mut running = true;
     loop {
         if !collect(child, &mut running, &mut report) {

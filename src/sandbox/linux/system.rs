@@ -1,12 +1,16 @@
 //! The system calls of the child's side that no library wraps: thin, Linux only, each with its errors as they come.
 //! Called in a process with one thread. Decides nothing.
 #![cfg(target_os = "linux")]
+#![allow(unsafe_code)]
 
-use std::ffi::{CString, OsStr};
+use std::ffi::CStr;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+
+use rustix::mount::MountFlags;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use crate::base::process::descriptor;
 
 pub const RDONLY: u64 = libc::MOUNT_ATTR_RDONLY;
 pub const NOSUID: u64 = libc::MOUNT_ATTR_NOSUID;
@@ -25,27 +29,12 @@ fn checked(result: libc::c_long) -> io::Result<libc::c_long> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 
-fn c_string(text: &OsStr) -> io::Result<CString> {
-    CString::new(text.as_bytes()).map_err(io::Error::other)
-}
-
 /// Takes rights away from the mount that `fd` stands for, and from all below it where `below`.
 ///
 /// # Errors
 /// The kernel's.
 pub fn restrict(fd: BorrowedFd, set: u64, below: bool) -> io::Result<()> {
-    attributes(fd, &MountAttributes { set, clear: 0, propagation: 0, userns_fd: 0 }, below)
-}
-
-/// What is mounted from here on stays in this namespace, and what is mounted outside does not come in.
-///
-/// # Errors
-/// The kernel's.
-pub fn make_private(fd: BorrowedFd) -> io::Result<()> {
-    attributes(fd, &MountAttributes { set: 0, clear: 0, propagation: libc::MS_PRIVATE, userns_fd: 0 }, true)
-}
-
-fn attributes(fd: BorrowedFd, attributes: &MountAttributes, below: bool) -> io::Result<()> {
+    let attributes = MountAttributes { set, clear: 0, propagation: 0, userns_fd: 0 };
     let flags = libc::AT_EMPTY_PATH | if below { libc::AT_RECURSIVE } else { 0 };
     // SAFETY: the path is a C string, and the structure has the size that is given.
     let result = unsafe {
@@ -54,7 +43,7 @@ fn attributes(fd: BorrowedFd, attributes: &MountAttributes, below: bool) -> io::
             fd.as_raw_fd(),
             c"".as_ptr(),
             flags,
-            std::ptr::from_ref(attributes),
+            &raw const attributes,
             size_of::<MountAttributes>(),
         )
     };
@@ -130,10 +119,9 @@ pub fn reset_signals() {
 /// Ends this process as `signal` would.
 pub fn die_of(signal: i32) -> ! {
     reset_signals();
+    let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
     // SAFETY: no memory is touched; should the signal not end us, the exit does.
     unsafe {
-        let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-        libc::setrlimit(libc::RLIMIT_CORE, &raw const none);
         libc::raise(signal);
         libc::_exit(128 + signal)
     }
@@ -188,18 +176,22 @@ pub fn loopback_up() -> io::Result<()> {
     }
 }
 
+/// The newest set of Landlock's rights that this kernel knows; `None` where there is no Landlock.
+pub fn landlock_version() -> Option<i32> {
+    const ASK_VERSION: u32 = 1;
+    // SAFETY: with this flag the kernel reads nothing and answers with a number.
+    let version = unsafe {
+        libc::syscall(libc::SYS_landlock_create_ruleset, std::ptr::null::<u8>(), 0_usize, ASK_VERSION)
+    };
+    i32::try_from(version).ok().filter(|&version| version > 0)
+}
+
 /// Mounts a file system of `kind` at `path`.
 ///
 /// # Errors
 /// The kernel's.
-pub fn mount(kind: &str, path: &Path, options: &str) -> io::Result<()> {
-    let (kind, path) = (c_string(OsStr::new(kind))?, c_string(path.as_os_str())?);
-    let options = c_string(OsStr::new(options))?;
-    let flags = libc::MS_NOSUID | libc::MS_NOEXEC;
-    // SAFETY: all four are C strings that live until the call ends.
-    let result =
-        unsafe { libc::mount(kind.as_ptr(), path.as_ptr(), kind.as_ptr(), flags, options.as_ptr().cast()) };
-    checked(libc::c_long::from(result)).map(|_| ())
+pub fn mount(kind: &str, path: &str, options: &CStr) -> io::Result<()> {
+    Ok(rustix::mount::mount(kind, path, kind, MountFlags::NOSUID | MountFlags::NOEXEC, options)?)
 }
 
 /// The kernel's version, as far as it matters.
@@ -220,24 +212,18 @@ pub const MAX_PROCESSES: u64 = 8_192;
 
 /// Bounds the number of processes; where the kernel counts them by user only, a user namespace makes it ours.
 pub fn limit_processes(most: u64) {
-    // SAFETY: plain numbers in a structure of the right size.
-    unsafe {
-        let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-        if libc::getrlimit(libc::RLIMIT_NPROC, &raw mut limit) == 0 {
-            limit.rlim_cur = limit.rlim_cur.min(most);
-            limit.rlim_max = limit.rlim_max.min(most);
-            libc::setrlimit(libc::RLIMIT_NPROC, &raw const limit);
-        }
-    }
+    let Rlimit { current, maximum } = getrlimit(Resource::Nproc);
+    let lower = |limit: Option<u64>| Some(limit.map_or(most, |limit| limit.min(most)));
+    let _ = setrlimit(Resource::Nproc, Rlimit { current: lower(current), maximum: lower(maximum) });
 }
 
-/// Standard streams and the side channel are the command's alone from here on: its pipes must end when it does.
-pub fn let_go_of_files(side: Option<RawFd>) {
+/// Standard input and output and the side channel are the command's alone from here on: its pipes must end when it does.
+pub fn release_files(side: Option<RawFd>) {
     let Ok(null) = std::fs::OpenOptions::new().read(true).write(true).open("/dev/null") else { return };
-    for fd in side.into_iter().chain([0, 1]) {
-        // SAFETY: the target is a descriptor of ours that nothing in Rust owns, or a standard stream.
-        unsafe { libc::dup2(null.as_raw_fd(), fd) };
-    }
+    let null = OwnedFd::from(null);
+    let _ = rustix::stdio::dup2_stdin(&null);
+    let _ = rustix::stdio::dup2_stdout(&null);
+    let _ = side.map(|side| descriptor::place(&null, side));
 }
 
 /// A pipe that no other program inherits: its reading and its writing end.

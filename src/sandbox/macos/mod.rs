@@ -1,3 +1,3 @@
-//! Seatbelt.
+//! Seatbelt, the sandbox of macOS.
 
 pub mod seatbelt;

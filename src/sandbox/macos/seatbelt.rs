@@ -1,12 +1,14 @@
-//! The same plan in the language of macOS: a profile for `sandbox-exec`. Text only, so that it can be judged on any system.
+//! The same spec in the language of macOS: a profile for `sandbox-exec`. Text only, so that it can be judged on any system.
 //! Rules of Seatbelt: the last one that fits wins.
 
-use std::ffi::OsString;
 use std::fmt::Write;
 use std::path::Path;
 
+use crate::base::process::run::LaunchWrapper;
 use crate::sandbox::protected_paths::IN_GIT;
 use crate::sandbox::spec::{RawPath, SandboxSpec};
+
+pub const PROGRAM: &str = "/usr/bin/sandbox-exec";
 
 /// What a build needs of the system beside files.
 const BASE: &str = "(version 1)
@@ -29,17 +31,17 @@ const BASE: &str = "(version 1)
 (allow file-write* (literal \"/dev/null\") (literal \"/dev/zero\") (literal \"/dev/tty\") (literal \"/dev/ptmx\") (regex #\"^/dev/ttys[0-9]+$\"))
 ";
 
-/// The profile of a plan.
-pub fn profile(plan: &SandboxSpec) -> String {
+/// The profile of a spec.
+pub fn profile(spec: &SandboxSpec) -> String {
     let mut text = BASE.to_owned();
     let mut rule = |action: &str, kind: &str, path: &Path| {
         let _ = writeln!(text, "({action} ({kind} {}))", quoted(path));
     };
-    rule("allow file-write*", "subpath", &plan.private.join("tmp"));
-    for RawPath(path) in &plan.writable {
+    rule("allow file-write*", "subpath", &spec.private.join("tmp"));
+    for RawPath(path) in &spec.writable {
         rule("allow file-write*", "subpath", path);
     }
-    for RawPath(git) in &plan.nested {
+    for RawPath(git) in &spec.nested {
         // A worktree's or a submodule's is a file.
         if git.is_file() {
             rule("deny file-write*", "literal", git);
@@ -48,24 +50,24 @@ pub fn profile(plan: &SandboxSpec) -> String {
         git.parent().iter().for_each(|top| rule("deny file-write-unlink", "literal", top));
         IN_GIT.iter().for_each(|name| rule("deny file-write*", "subpath", &git.join(name)));
     }
-    for RawPath(path) in &plan.protected {
+    for RawPath(path) in &spec.protected {
         rule("deny file-write*", "subpath", path);
         // A folder on the way must not be moved away with what lies in it.
-        let inside = |folder: &&Path| plan.writable.iter().any(|root| folder.starts_with(root));
+        let inside = |folder: &&Path| spec.writable.iter().any(|root| folder.starts_with(root));
         for folder in path.ancestors().skip(1).take_while(inside) {
             rule("deny file-write-unlink", "literal", folder);
         }
     }
-    for RawPath(path) in plan.blank.iter().chain(&plan.blank_files) {
+    for RawPath(path) in spec.hidden_folders.iter().chain(&spec.hidden_files) {
         rule("deny file-read* file-write*", "subpath", path);
     }
-    for RawPath(path) in &plan.kept {
+    for RawPath(path) in &spec.visible {
         rule("allow file-read*", "subpath", path);
     }
-    for RawPath(folder) in &plan.rules_in {
+    for RawPath(folder) in &spec.rules_folders {
         let _ = writeln!(text, "(deny file-write* (regex #\"^{}/{RULES}$\"))", pattern(folder));
     }
-    text.push_str(if plan.network {
+    text.push_str(if spec.network {
         "(allow network*)\n(allow system-socket)\n"
     } else {
         "(allow network* (local ip \"localhost:*\") (remote ip \"localhost:*\"))\n(deny network-outbound (literal \"/private/var/run/docker.sock\"))\n"
@@ -76,11 +78,15 @@ pub fn profile(plan: &SandboxSpec) -> String {
 /// Rules files in any case.
 const RULES: &str = "([Cc][Oo][Dd][Ee]_[Ll][Aa][Ww]|[Aa][Gg][Ee][Nn][Tt][Ss]|[Cc][Ll][Aa][Uu][Dd][Ee]|[Gg][Ee][Mm][Ii][Nn][Ii])(\\\\.[A-Za-z]+)?\\\\.[Mm][Dd]";
 
-/// The command that runs `command` under the plan.
-pub fn wrap(plan: &SandboxSpec, command: &[OsString]) -> Vec<OsString> {
-    let mut words: Vec<OsString> = vec!["/usr/bin/sandbox-exec".into(), "-p".into(), profile(plan).into()];
-    words.extend(command.iter().cloned());
-    words
+/// `sandbox-exec` as it is put before a command.
+pub fn wrapper(spec: SandboxSpec) -> LaunchWrapper {
+    LaunchWrapper {
+        program: PROGRAM.into(),
+        args: vec!["-p".into(), profile(&spec).into()],
+        descriptors: Vec::new(),
+        lifeline: None,
+        environment: spec.environment,
+    }
 }
 
 fn quoted(path: &Path) -> String {
@@ -109,7 +115,7 @@ mod tests {
     use super::*;
     use crate::sandbox::spec::{Layers, SandboxLevel};
 
-    fn plan() -> SandboxSpec {
+    fn sample() -> SandboxSpec {
         let none = Vec::new;
         SandboxSpec {
             level: SandboxLevel::Workspace,
@@ -119,17 +125,17 @@ mod tests {
             workspace: "/w".into(),
             private: "/private/tmp/p".into(),
             writable: vec!["/w".into()],
-            blank: vec!["/Users/u/.ssh".into()],
-            scratch: none(),
-            blank_files: vec!["/Users/u/.netrc".into()],
-            kept: none(),
+            hidden_folders: vec!["/Users/u/.ssh".into()],
+            temporary: none(),
+            hidden_files: vec!["/Users/u/.netrc".into()],
+            visible: none(),
             caches: none(),
             protected: vec!["/w/.git/hooks".into(), "/w/we \"said\"".into()],
             nested: vec!["/w/sub/.git".into()],
-            rules_in: vec!["/w".into()],
+            rules_folders: vec!["/w".into()],
             environment: Vec::new(),
-            foreign_files: false,
-            direct: false,
+            foreign_owner: false,
+            foreground: false,
         }
     }
 
@@ -138,8 +144,8 @@ mod tests {
     }
 
     #[test]
-    fn later_rules_take_back_what_earlier_ones_gave() {
-        let text = profile(&plan());
+    fn rule_order() {
+        let text = profile(&sample());
         let write = place(&text, "(allow file-write* (subpath \"/w\"))");
         assert!(place(&text, "(deny default)") < write);
         assert!(write < place(&text, "(deny file-write* (subpath \"/w/.git/hooks\"))"));
@@ -155,8 +161,12 @@ mod tests {
 
     #[test]
     fn read_only_and_network() {
-        let text =
-            profile(&SandboxSpec { writable: Vec::new(), rules_in: Vec::new(), network: true, ..plan() });
+        let text = profile(&SandboxSpec {
+            writable: Vec::new(),
+            rules_folders: Vec::new(),
+            network: true,
+            ..sample()
+        });
         assert!(
             !text.contains("(allow file-write* (subpath \"/w\"))") && text.contains("(allow network*)\n")
         );

@@ -89,7 +89,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     #[test]
-    fn contents_are_private_checked_and_kept_once() {
+    fn blobs_are_private_checked_and_stored_once() {
         let dir = tempfile::tempdir().unwrap();
         let blobs = Blobs::new(dir.path());
         let hash = blobs.put(b"secret").unwrap();
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn old_and_surplus_contents_go() {
+    fn cleanup_by_age_and_size() {
         let dir = tempfile::tempdir().unwrap();
         let blobs = Blobs::new(dir.path());
         let now = SystemTime::now();

@@ -15,10 +15,11 @@ use std::time::Duration;
 
 use crate::base::file::{self, FileError};
 use crate::base::process::timeout;
+use crate::base::repository;
 
 /// Larger index files are not read.
 const INDEX_LIMIT_BYTES: u64 = 256 * 1024 * 1024;
-/// Nor are larger files of the other kinds, which people write.
+/// Nor are larger files of the other kinds, which users write.
 const TEXT_LIMIT_BYTES: u64 = 4 * 1024 * 1024;
 /// How long `git` may take for one answer.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -52,7 +53,7 @@ pub struct GitIndex {
 impl GitIndex {
     /// The index of the repository that `root` lies in, if it can be used; `known` again if it has not been written since.
     pub fn load(root: &Path, known: Option<Arc<Self>>) -> Option<Arc<Self>> {
-        let top = root.ancestors().find(|folder| folder.join(".git").exists())?;
+        let top = repository::root(root)?;
         let folder = git_folder(top)?;
         let path = folder.join("index");
         let meta = fs::metadata(&path).ok()?;
@@ -256,7 +257,7 @@ mod tests {
         #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn any_bytes_are_an_index_or_not(version in 2_u8..5, body in proptest::collection::vec(any::<u8>(), 0..300)) {
+        fn any_index_bytes(version in 2_u8..5, body in proptest::collection::vec(any::<u8>(), 0..300)) {
             let bytes = [b"DIRC\0\0\0", &[version][..], &[0, 0, 0, 2], &body].concat();
             let _ = parse(&bytes, |_, _| {});
         }

@@ -2,15 +2,16 @@
 //! so a kill at any moment leaves a journal that knows at least as much as was done.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::path_state::{PathState, path_text};
+use super::path_state::PathState;
 use crate::base::file;
-use crate::session::log::create_private_folder;
+use crate::base::path_text;
+use crate::session::log;
 
 /// One line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -47,7 +48,7 @@ pub struct Change {
     /// Lines added and removed.
     pub plus: u32,
     pub minus: u32,
-    /// Whether somebody else may have done it: it was found after a command had been cut off, or the file is older than
+    /// Whether another program may have done it: it was found after a command had been cut off, or the file is older than
     /// the command that seems to have made it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub doubtful: bool,
@@ -70,17 +71,12 @@ pub fn read(path: &Path) -> Vec<JournalRecord> {
 /// Disk full, folder not writable.
 pub fn append(path: &Path, lines: &[JournalRecord]) -> io::Result<()> {
     if let Some(folder) = path.parent() {
-        create_private_folder(folder)?;
+        log::create_private_folder(folder)?;
     }
     let mut file: File = OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path)?;
     let mut bytes = Vec::with_capacity(256 * lines.len());
-    if file.seek(SeekFrom::End(0))? > 0 {
-        let mut last = [0];
-        file.seek(SeekFrom::End(-1))?;
-        file.read_exact(&mut last)?;
-        if last[0] != b'\n' {
-            bytes.push(b'\n');
-        }
+    if !log::ends_with_line_end(&mut file)? {
+        bytes.push(b'\n');
     }
     for line in lines {
         serde_json::to_writer(&mut bytes, line)?;

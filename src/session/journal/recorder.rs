@@ -1,10 +1,11 @@
-//! The journal of the running session: takes up what tools are about to change and what commands have changed. A fault
-//! of its own never stops the work; it is said once, and what could not be kept is named when somebody wants it back.
+//! The undo journal of the running session: records what tools are about to change and what commands have changed. An error of
+//! its own never stops the work; the user is told once, and a rewind names what could not be kept.
 
 use std::fs;
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::blobs::Blobs;
@@ -30,6 +31,8 @@ struct Inner {
     /// The running turn, until its line is written.
     turn: Option<JournalRecord>,
     tree: Snapshot,
+    /// A command was written down as running.
+    running: bool,
     notices: Vec<String>,
     broken: bool,
 }
@@ -121,23 +124,24 @@ impl Journal {
         self.write(&mut inner, lines);
     }
 
-    /// A command is about to run: remembers the files as they are. Blocks while it looks; call it off the async threads.
-    pub fn before_command(&self, command: &str) {
+    /// A command is about to run: remembers the files as they are. Once `stop` is set it ends early and records nothing;
+    /// the command must not run then. Blocks while it looks; call it off the async threads.
+    pub fn before_command(&self, command: &str, stop: &AtomicBool) {
         let mut inner = self.lock();
-        if inner.broken {
+        if inner.broken || !inner.tree.refresh(&self.root, &self.blobs, stop) {
             return;
         }
-        inner.tree.refresh(&self.root, &self.blobs);
         if let Err(error) = self.save_tree(&mut inner) {
             return self.fail(&mut inner, &error);
         }
         self.write(&mut inner, vec![JournalRecord::Running { command: command.to_owned() }]);
+        inner.running = true;
     }
 
-    /// The command has ended: takes up what it changed. Blocks as well.
+    /// The command has ended, or did not run: records what it changed. Blocks as well.
     pub fn after_command(&self) {
         let mut inner = self.lock();
-        if !inner.broken {
+        if std::mem::take(&mut inner.running) && !inner.broken {
             self.take_differences(&mut inner, false);
         }
     }
@@ -201,7 +205,7 @@ impl Journal {
     fn fail(&self, inner: &mut Inner, error: &io::Error) {
         if !std::mem::replace(&mut inner.broken, true) {
             inner.notices.push(format!(
-                "The undo journal in {} can't be written ({error}): /rewind won't bring back everything from here on.",
+                "The undo journal in {} can't be written ({error}). /rewind can't restore files that change from now on.",
                 self.folder.display()
             ));
         }

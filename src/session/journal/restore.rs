@@ -44,7 +44,7 @@ pub fn carry_out(
         let (before, _) =
             inspect::keep(journal.root(), &step.path, journal.blobs(), inspect::FILE_LIMIT_BYTES)?;
         if before != step.now {
-            outcome.left.push((step.path.clone(), "it was changed at this very moment".to_owned()));
+            outcome.left.push((step.path.clone(), "it was just changed by another program".to_owned()));
             continue;
         }
         lines.push(JournalRecord::Change(Change {
@@ -106,7 +106,7 @@ fn remove(root: &Path, step: &RestoreStep) -> Result<(), String> {
         return Ok(());
     }
     if now != step.now {
-        return Err("it was changed at this very moment".to_owned());
+        return Err("it was just changed by another program".to_owned());
     }
     let removed = if now == PathState::Folder { fs::remove_dir(&full) } else { fs::remove_file(&full) };
     removed.map_err(|error| match error.kind() {
@@ -131,11 +131,11 @@ fn put(journal: &Journal, step: &RestoreStep) -> Result<(), String> {
         },
         PathState::Link { to } => symlink(to, &full).map_err(told),
         PathState::File { hash, mode, .. } => {
-            let bytes = journal.blobs().get(hash).ok_or("its earlier content is not kept any more")?;
+            let bytes = journal.blobs().get(hash).ok_or("its backup has expired")?;
             let (now, old) = inspect::look(&full, inspect::FILE_LIMIT_BYTES).map_err(told)?;
             let expected = if replaced_in_place(step) { &step.now } else { &PathState::Absent };
             if now != *expected {
-                return Err("it was changed at this very moment".to_owned());
+                return Err("it was just changed by another program".to_owned());
             }
             let set_mode = |mode: u32| fs::set_permissions(&full, Permissions::from_mode(mode));
             if !step.target.same_content(&now) {

@@ -1,5 +1,5 @@
-//! What going back to a point means for the files: for every path that was changed since, the state from before, and
-//! whether it may be put there. A path that somebody else changed is a conflict; its reason is for people.
+//! What rewinding to a point means for the files: for every path that was changed since, its state before, and whether it may
+//! be restored. A path that another program changed is a conflict; its reason is for users.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -122,7 +122,7 @@ fn step(root: &Path, blobs: &Blobs, relative: &Path, chain: &[&Change]) -> Optio
     if let PathState::File { hash, .. } = &step.target {
         wanted = blobs.get(hash);
         if wanted.is_none() {
-            step.impossible = Some("its earlier content is not kept any more".to_owned());
+            step.impossible = Some("its backup has expired".to_owned());
         }
     }
     if matches!(step.target, PathState::File { .. } | PathState::Absent) {
@@ -137,7 +137,7 @@ fn step(root: &Path, blobs: &Blobs, relative: &Path, chain: &[&Change]) -> Optio
 fn conflict(chain: &[&Change], last: &Change, now: &PathState, stamp: PathState) -> Option<String> {
     if chain.iter().any(|change| change.doubtful) {
         return Some(
-            "it may be somebody else's: it was found after a command was cut off, or was moved here from elsewhere"
+            "it may not be mycode's change: it was found after a command was cut off, or was moved here from elsewhere"
                 .to_owned(),
         );
     }
@@ -147,23 +147,25 @@ fn conflict(chain: &[&Change], last: &Change, now: &PathState, stamp: PathState)
         now.same_content(known) || matches!(known, PathState::Unkept { .. }) && stamp == *known
     };
     if !stands(&last.after) && !stands(&last.before) {
-        return Some("it was changed by someone else since".to_owned());
+        return Some("it was changed by another program since".to_owned());
     }
     let broken = chain.windows(2).any(|pair| {
         !pair[1].before.same_content(&pair[0].after) && !pair[1].before.same_content(&pair[0].before)
     });
-    broken.then(|| "it was changed by someone else in between".to_owned())
+    broken.then(|| "it was changed by another program in between".to_owned())
 }
 
 fn impossibility(step: &RestoreStep) -> Option<String> {
     match (&step.target, &step.now) {
         (PathState::Unkept { .. }, _) => {
-            Some("its earlier content was not kept: too large, or too many files changed".to_owned())
+            Some("it has no backup: it was too large, or too many files changed".to_owned())
         }
-        (PathState::Special, _) | (_, PathState::Special) => Some("it is no file, folder or link".to_owned()),
-        (_, PathState::Unkept { .. }) => {
-            Some("its present content is too large to be kept, so it could not be brought back".to_owned())
+        (PathState::Special, _) | (_, PathState::Special) => {
+            Some("it is not a file, folder or link".to_owned())
         }
+        (_, PathState::Unkept { .. }) => Some(
+            "its current content is too large to back up, so restoring it could not be undone".to_owned(),
+        ),
         _ => None,
     }
 }

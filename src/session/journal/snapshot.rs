@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -15,7 +15,8 @@ use serde::{Deserialize, Serialize};
 use super::blobs::Blobs;
 use super::git::GitIndex;
 use super::inspect;
-use super::path_state::{PathState, path_text};
+use super::path_state::PathState;
+use crate::base::path_text;
 use crate::search::walk::Walk;
 
 /// A command may change any file; copying a larger one in advance costs too much.
@@ -141,11 +142,12 @@ fn now_ns() -> i64 {
 fn look_around<'a>(
     root: &Path,
     also: impl Iterator<Item = &'a PathBuf>,
+    stop: &AtomicBool,
 ) -> HashMap<PathBuf, (FileStamp, Metadata)> {
     let found = Mutex::new(HashMap::new());
     let mut walk = Walk::new(root);
     walk.hidden = true;
-    walk.visit(&AtomicBool::new(false), |entry| {
+    walk.visit(stop, |entry| {
         let Ok(path) = entry.path().strip_prefix(root) else { return };
         if path.as_os_str().is_empty() {
             return;
@@ -211,12 +213,15 @@ impl Snapshot {
         Ok((bytes, follows))
     }
 
-    /// Brings the tree up to date and keeps what nobody else keeps.
-    pub fn refresh(&mut self, root: &Path, blobs: &Blobs) {
+    /// Brings the tree up to date and keeps what nobody else keeps; false when it was stopped before it had all.
+    pub fn refresh(&mut self, root: &Path, blobs: &Blobs, stop: &AtomicBool) -> bool {
         let begun_ns = now_ns();
         let git = GitIndex::load(root, self.git.take());
         let tracked = git.iter().flat_map(|git| git.paths());
-        let found = look_around(root, tracked);
+        let found = look_around(root, tracked, stop);
+        if stop.load(Ordering::Relaxed) {
+            return false;
+        }
         let mut old: HashMap<PathBuf, KnownFile> =
             std::mem::take(&mut self.files).into_iter().map(|known| (known.path.clone(), known)).collect();
         let mut files = Vec::with_capacity(found.len());
@@ -260,18 +265,19 @@ impl Snapshot {
                 }
             }
         }
-        copy(root, blobs, &mut files, to_copy);
+        copy(root, blobs, &mut files, to_copy, stop);
         self.unsaved.extend(old.into_keys().map(StoredContent::Gone));
         self.unsaved.extend(fresh.into_iter().map(|index| StoredContent::KnownFile(files[index].clone())));
         self.git = git;
         self.files = files;
         self.taken_ns = begun_ns;
+        !stop.load(Ordering::Relaxed)
     }
 
     /// What is different on disk now.
     pub fn compare(&self, root: &Path, blobs: &Blobs) -> Vec<SnapshotDifference> {
         let begun = Instant::now();
-        let found = look_around(root, self.files.iter().map(|known| &known.path));
+        let found = look_around(root, self.files.iter().map(|known| &known.path), &AtomicBool::new(false));
         let mut known_paths = HashSet::with_capacity(self.files.len());
         let mut changed: Vec<&KnownFile> = Vec::new();
         for known in &self.files {
@@ -387,14 +393,20 @@ fn unread(known: &KnownFile) -> (PathState, Option<Vec<u8>>) {
 }
 
 /// Keeps the contents of these files (size, index), smallest first, as far as the budget goes.
-fn copy(root: &Path, blobs: &Blobs, files: &mut [KnownFile], mut wanted: Vec<(u64, usize)>) {
+fn copy(
+    root: &Path,
+    blobs: &Blobs,
+    files: &mut [KnownFile],
+    mut wanted: Vec<(u64, usize)>,
+    stop: &AtomicBool,
+) {
     wanted.sort_unstable();
     let begun = Instant::now();
     let mut bytes = 0;
     for (count, (size, index)) in wanted.into_iter().enumerate() {
         bytes += size;
         let over = count >= COPY_FILES || bytes > COPY_BYTES || begun.elapsed() > COPY_TIME;
-        if over || size > COPY_LIMIT_BYTES {
+        if over || size > COPY_LIMIT_BYTES || stop.load(Ordering::Relaxed) {
             break;
         }
         let known = &mut files[index];

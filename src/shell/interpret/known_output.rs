@@ -3,6 +3,7 @@
 use super::call::{Arg, Call};
 use super::variables::ShellState;
 use super::wrappers::{below, finds};
+use crate::base::repository;
 
 /// What a substitution of this one call becomes; `None` when that is not known.
 pub fn output(call: &Call, state: &ShellState) -> Option<Arg> {
@@ -14,10 +15,7 @@ pub fn output(call: &Call, state: &ShellState) -> Option<Arg> {
         }
         ("printf", ["%s", word]) => Some(Arg::known(*word)),
         ("git", ["rev-parse", "--show-toplevel"]) => match state.folders.as_slice() {
-            [one] => one
-                .ancestors()
-                .find(|folder| folder.join(".git").exists())
-                .map(|folder| Arg::known(folder.to_string_lossy())),
+            [one] => repository::root(one).map(|folder| Arg::known(folder.to_string_lossy())),
             _ => None,
         },
         ("git", [sub, rest @ ..]) if NAMING.contains(sub) && rest.iter().all(|arg| is_revision(arg)) => {

@@ -1,71 +1,248 @@
-//! Edit: one replacement in one file. Where it belongs is decided in `match_edit`.
+//! Edit and MultiEdit: one or several replacements in one file, in order, all or nothing. Where each belongs is decided in
+//! `matching`; here are the conditions on the file, and the words for what went wrong.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::change;
+use super::change::{self, AppliedEdits, Intent};
+use crate::base::file::FileError;
+use crate::base::text::{elide, one_line};
 use crate::config::prompts;
-use crate::model::envelope::Envelope;
+use crate::model::envelope::ErrorCode;
 use crate::policy::access::Access;
-use crate::tool::api::{Preview, ToolError, TypedTool};
+use crate::tool::api::{Preview, ToolError, TypedTool, Work, object};
 use crate::tool::cx::ToolCx;
-use crate::tool::file::matching::match_edit;
-use crate::tool::paths::{blocking, target, title_path};
+use crate::tool::file::matching::apply::apply;
+use crate::tool::file::matching::diagnose;
+use crate::tool::file::matching::lines::visible;
+use crate::tool::file::matching::match_edit::{MatchLevel, Refusal, TextEdit};
+use crate::tool::paths::{Target, disk_error, target, write_access};
 
 #[derive(Deserialize)]
-pub struct Args {
-    /// Models trained elsewhere say `file_path`.
-    #[serde(alias = "file_path")]
-    path: String,
+pub struct Replacement {
     old_string: String,
     new_string: String,
     #[serde(default)]
     replace_all: bool,
 }
 
-impl Args {
-    fn edit(&self) -> match_edit::TextEdit<'_> {
-        match_edit::TextEdit { old: &self.old_string, new: &self.new_string, replace_all: self.replace_all }
-    }
+#[derive(Deserialize)]
+pub struct EditArgs {
+    /// Models trained elsewhere say `file_path`.
+    #[serde(alias = "file_path")]
+    path: String,
+    #[serde(flatten)]
+    replacement: Replacement,
 }
 
 pub struct Edit;
 
 impl TypedTool for Edit {
-    type Args = Args;
+    type Args = EditArgs;
     const NAME: &'static str = "Edit";
+    const DESCRIPTION: &'static str = prompts::TOOL_EDIT;
+    const WORK: Work<EditArgs> = Work::Blocking(|args, cx| change::carry_out(cx, || plan_edit(args, cx)));
 
-    fn description(&self) -> &'static str {
-        prompts::TOOL_EDIT
-    }
-
-    fn schema(&self) -> Value {
-        json!({
-            "type": "object",
-            "properties": {
+    fn schema() -> Value {
+        object(
+            &["path", "old_string", "new_string"],
+            json!({
                 "path": {"type": "string"},
                 "old_string": {"type": "string"},
                 "new_string": {"type": "string"},
                 "replace_all": {"type": "boolean"}
-            },
-            "required": ["path", "old_string", "new_string"]
+            }),
+        )
+    }
+
+    fn access(args: &EditArgs, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
+        write_access(cx, &args.path)
+    }
+
+    fn title(args: &EditArgs) -> String {
+        format!("Edit {}", one_line(&args.path, 120))
+    }
+
+    fn preview(args: &EditArgs, cx: &ToolCx) -> Preview {
+        change::preview(plan_edit(args, cx))
+    }
+}
+
+fn plan_edit(args: &EditArgs, cx: &ToolCx) -> Result<Intent, ToolError> {
+    plan(cx, &args.path, std::slice::from_ref(&args.replacement))
+}
+
+#[derive(Deserialize)]
+pub struct MultiEditArgs {
+    #[serde(alias = "file_path")]
+    path: String,
+    edits: Vec<Replacement>,
+}
+
+pub struct MultiEdit;
+
+impl TypedTool for MultiEdit {
+    type Args = MultiEditArgs;
+    const NAME: &'static str = "MultiEdit";
+    const DESCRIPTION: &'static str = prompts::TOOL_MULTI_EDIT;
+    const WORK: Work<MultiEditArgs> =
+        Work::Blocking(|args, cx| change::carry_out(cx, || plan(cx, &args.path, &args.edits)));
+
+    fn schema() -> Value {
+        let edit = object(
+            &["old_string", "new_string"],
+            json!({
+                "old_string": {"type": "string"},
+                "new_string": {"type": "string"},
+                "replace_all": {"type": "boolean"}
+            }),
+        );
+        object(
+            &["path", "edits"],
+            json!({"path": {"type": "string"}, "edits": {"type": "array", "items": edit}}),
+        )
+    }
+
+    fn access(args: &MultiEditArgs, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
+        write_access(cx, &args.path)
+    }
+
+    fn title(args: &MultiEditArgs) -> String {
+        format!("MultiEdit {} ({})", one_line(&args.path, 120), args.edits.len())
+    }
+
+    fn preview(args: &MultiEditArgs, cx: &ToolCx) -> Preview {
+        change::preview(plan(cx, &args.path, &args.edits))
+    }
+}
+
+/// Plans the edits of a file.
+///
+/// # Errors
+/// The first edit that cannot be applied, by number when there are several.
+fn plan(cx: &ToolCx, path: &str, edits: &[Replacement]) -> Result<Intent, ToolError> {
+    let target = target(cx, path)?;
+    let loaded = change::load(cx, &target)?;
+    // What the model knows as a placeholder is the file's own secret.
+    let file = loaded.as_ref().map_or("", |loaded| &loaded.text);
+    let real = |text| cx.vault.restore(text, file).map_err(ToolError::invalid);
+    let restored = edits
+        .iter()
+        .map(|edit| Ok((real(&edit.old_string)?, real(&edit.new_string)?, edit.replace_all)))
+        .collect::<Result<Vec<_>, ToolError>>()?;
+    let edits: Vec<TextEdit> = restored
+        .iter()
+        .map(|(old, new, replace_all)| TextEdit { old, new, replace_all: *replace_all })
+        .collect();
+    let Some((first, rest)) = edits.split_first() else {
+        return Err(ToolError::invalid("edits is empty"));
+    };
+    if first.old.is_empty() && loaded.as_ref().is_none_or(|file| file.bytes.is_empty()) {
+        if first.new.is_empty() {
+            return Err(ToolError::invalid("old_string and new_string are both empty: nothing to do"));
+        }
+        let (after, mut applied) = apply_all(&target, first.new.to_owned(), rest, edits.len())?;
+        applied.insert(0, (vec![1], MatchLevel::Exact));
+        return change::finish(target, loaded, after, applied);
+    }
+    let Some(loaded) = loaded else {
+        return Err(match cx.files.get(&target.resolved.canonical) {
+            Some(_) => change::vanished(&target),
+            None => disk_error(cx, &target, &FileError::NotFound),
+        });
+    };
+    if first.old.is_empty() {
+        return Err(ToolError::model(
+            ErrorCode::Conflict,
+            format!("{} exists and is not empty; an empty old_string only creates new files", target.shown),
+        ));
+    }
+    change::must_be_known(cx, &target, &loaded)?;
+    for edit in &edits {
+        change::must_be_storable(&target, &loaded, edit.new)?;
+    }
+    let text = loaded.text_for(&edits);
+    // Sent twice: nothing is left to do, and saying so ends the loop.
+    let already: Option<Vec<usize>> = edits
+        .iter()
+        .map(|edit| match apply(&text, *edit) {
+            Err(Refusal::AlreadyApplied { line }) => Some(line),
+            _ => None,
         })
+        .collect();
+    if let Some(lines) = already {
+        let text = format!("Nothing changed: already applied at line {} of {}", lines[0], target.shown);
+        return Ok(Intent::Nothing(change::unchanged(&target, text).with("replacements", 0)));
     }
-
-    fn access(&self, args: &Args, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
-        Ok(vec![Access::Write(target(cx, &args.path)?.resolved.canonical)])
+    let (after, applied) = apply_all(&target, text, &edits, edits.len())?;
+    let after = loaded.without_double_mark(after);
+    if after == loaded.text {
+        return Err(ToolError::invalid("nothing would change: the edits cancel each other out"));
     }
+    change::finish(target, Some(loaded), after, applied)
+}
 
-    fn title(&self, args: &Args) -> String {
-        format!("Edit {}", title_path(&args.path))
+/// Applies the last `edits` of `total` to `text`, one after the other.
+fn apply_all(
+    target: &Target,
+    mut text: String,
+    edits: &[TextEdit],
+    total: usize,
+) -> Result<(String, AppliedEdits), ToolError> {
+    let mut applied = Vec::new();
+    for (index, edit) in edits.iter().enumerate() {
+        let done = if pastes_line_numbers(&text, edit) {
+            Err((ErrorCode::InvalidParam, "new_string contains Read's line numbers; remove them".to_owned()))
+        } else {
+            apply(&text, *edit).map_err(|refusal| explain(target, &text, edit, &refusal))
+        };
+        let done = done.map_err(|(code, message)| match total {
+            1 => ToolError::model(code, message),
+            _ => {
+                let number = total - edits.len() + index + 1;
+                ToolError::model(code, format!("edit {number} of {total}: {message}. No edit was applied"))
+            }
+        })?;
+        text = done.text;
+        applied.push((done.lines, done.level));
     }
+    Ok((text, applied))
+}
 
-    fn preview(&self, args: &Args, cx: &ToolCx) -> Preview {
-        change::preview(change::plan_edits(cx, &args.path, &[args.edit()]))
-    }
+/// Whether the new text would put Read's line numbers into the file.
+fn pastes_line_numbers(text: &str, edit: &TextEdit) -> bool {
+    edit.new.lines().count() > 1
+        && diagnose::is_numbered(edit.new)
+        && !diagnose::is_numbered(edit.old)
+        && !text.lines().any(diagnose::is_numbered)
+}
 
-    async fn run(&self, args: Args, cx: &ToolCx) -> Result<Envelope, ToolError> {
-        blocking(cx, move |cx| change::carry_out(cx, |cx| change::plan_edits(cx, &args.path, &[args.edit()])))
-            .await
+fn explain(target: &Target, text: &str, edit: &TextEdit, refusal: &Refusal) -> (ErrorCode, String) {
+    let shown = &target.shown;
+    let invalid = |message: String| (ErrorCode::InvalidParam, message);
+    match refusal {
+        Refusal::NoOp => invalid("old_string and new_string are the same: nothing would change".to_owned()),
+        Refusal::EmptyOld => invalid("old_string is empty; that is only for creating a file".to_owned()),
+        Refusal::Ambiguous { lines, more, level } => {
+            let how = if *level == MatchLevel::Exact { "occurs" } else { "occurs (white space aside)" };
+            let count = if *more { format!("more than {}", lines.len()) } else { lines.len().to_string() };
+            invalid(format!(
+                "old_string {how} {count} times in {shown}, at {}. Add surrounding lines until it is unique, or set \
+                 replace_all",
+                change::list_lines(lines)
+            ))
+        }
+        Refusal::AlreadyApplied { line } => {
+            (ErrorCode::Conflict, format!("already applied at line {line} of {shown}; omit it"))
+        }
+        Refusal::Unshiftable { new_line, line } => invalid(format!(
+            "the block at line {line} of {shown} is indented less than old_string, but this line of new_string cannot \
+             be moved left as far: `{}`. Copy the indentation from the file",
+            elide(&visible(new_line), 160)
+        )),
+        Refusal::NotFound => (
+            ErrorCode::NotFound,
+            format!("old_string was not found in {shown}: {}", diagnose::not_found(text, edit.old)),
+        ),
     }
 }

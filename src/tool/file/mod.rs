@@ -3,7 +3,6 @@
 pub mod change;
 pub mod edit;
 pub mod matching;
-pub mod multi_edit;
 pub mod read;
 pub mod state;
 pub mod watch;

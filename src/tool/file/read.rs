@@ -1,7 +1,8 @@
 //! Read: numbered lines of a text file, page by page, in bounded memory whatever the file. Remembers the content, so
 //! that a change may follow.
 
-use std::io::{BufRead, BufReader, Seek, SeekFrom};
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read as _, Seek, SeekFrom};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -10,16 +11,16 @@ use super::change::EDIT_LIMIT_BYTES;
 use crate::base::clock;
 use crate::base::encoding::{self, Encoding};
 use crate::base::file;
-use crate::base::text::{human_bytes, plural};
+use crate::base::text::{human_bytes, one_line, plural};
 use crate::config::prompts;
 use crate::model::envelope::{Envelope, ErrorCode};
 use crate::policy::access::Access;
 use crate::redact::detector::TextSource;
-use crate::tool::api::{ToolError, TypedTool};
+use crate::tool::api::{ToolError, ToolOutcome, TypedTool, Work, object};
 use crate::tool::cx::ToolCx;
 use crate::tool::file::matching::lines::Lines;
 use crate::tool::output::Limits;
-use crate::tool::paths::{Target, blocking, noted, refused, target_or_winner, title_path};
+use crate::tool::paths::{Target, disk_error, read_access, read_at};
 
 const DEFAULT_LINES: usize = 500;
 const MAX_LINES: usize = 2_000;
@@ -33,9 +34,8 @@ pub struct Args {
     /// Models trained elsewhere say `file_path`.
     #[serde(alias = "file_path")]
     path: String,
-    #[serde(default, alias = "offset")]
+    #[serde(alias = "offset")]
     start_line: Option<usize>,
-    #[serde(default)]
     limit: Option<usize>,
 }
 
@@ -44,30 +44,27 @@ pub struct Read;
 impl TypedTool for Read {
     type Args = Args;
     const NAME: &'static str = "Read";
+    const DESCRIPTION: &'static str = prompts::TOOL_READ;
     const READ_ONLY: bool = true;
+    const WORK: Work<Args> = Work::Blocking(|args, cx| read_at(cx, &args.path, |at| read(cx, at, args)));
 
-    fn description(&self) -> &'static str {
-        prompts::TOOL_READ
-    }
-
-    fn schema(&self) -> Value {
-        json!({
-            "type": "object",
-            "properties": {
+    fn schema() -> Value {
+        object(
+            &["path"],
+            json!({
                 "path": {"type": "string"},
                 "start_line": {"type": "integer"},
                 "limit": {"type": "integer"}
-            },
-            "required": ["path"]
-        })
+            }),
+        )
     }
 
-    fn access(&self, args: &Args, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
-        Ok(vec![Access::Read(target_or_winner(cx, &args.path)?.0.resolved.canonical)])
+    fn access(args: &Args, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
+        read_access(cx, &args.path)
     }
 
-    fn title(&self, args: &Args) -> String {
-        let path = title_path(&args.path);
+    fn title(args: &Args) -> String {
+        let path = one_line(&args.path, 120);
         match (args.start_line, args.limit) {
             (None, None) => format!("Read {path}"),
             (start, None) => format!("Read {path}:{}-", start.unwrap_or(1)),
@@ -76,14 +73,6 @@ impl TypedTool for Read {
                 format!("Read {path}:{start}-{}", start.saturating_add(limit).saturating_sub(1))
             }
         }
-    }
-
-    async fn run(&self, args: Args, cx: &ToolCx) -> Result<Envelope, ToolError> {
-        blocking(cx, move |cx| {
-            let (target, note) = target_or_winner(cx, &args.path)?;
-            Ok(noted(read(cx, &target, &args)?, note))
-        })
-        .await
     }
 }
 
@@ -135,18 +124,18 @@ impl Page {
     }
 }
 
-fn read(cx: &ToolCx, target: &Target, args: &Args) -> Result<Envelope, ToolError> {
+fn read(cx: &ToolCx, target: &Target, args: &Args) -> ToolOutcome {
     let first = args.start_line.unwrap_or(1).max(1);
     let limit = args.limit.unwrap_or(DEFAULT_LINES).min(MAX_LINES);
     if limit == 0 {
         return Err(ToolError::invalid("limit is 0; give the number of lines to read"));
     }
     let path = &target.resolved.canonical;
-    let refuse = |error| refused(cx, target, &error);
+    let refuse = |error| disk_error(cx, target, &error);
     let (mut handle, meta) = file::open(path).map_err(refuse)?;
     let mtime_ms = meta.modified().map_or(0, clock::to_ms);
-    let mut head = [0; 8192];
-    let got = read_head(&mut handle, &mut head).map_err(|error| refuse(error.into()))?;
+    let mut head = Vec::with_capacity(8192);
+    (&mut handle).take(8192).read_to_end(&mut head).map_err(|error| refuse(error.into()))?;
     let binary = |bytes: &[u8]| {
         ToolError::model(
             ErrorCode::BinaryFile,
@@ -158,13 +147,12 @@ fn read(cx: &ToolCx, target: &Target, args: &Args) -> Result<Envelope, ToolError
             ),
         )
     };
-    if encoding::looks_binary(&head[..got]) {
-        return Err(binary(&head[..got]));
+    if encoding::looks_binary(&head) {
+        return Err(binary(&head));
     }
     let envelope = Envelope::success("").with("path", target.shown.as_str()).with("mtime_ms", mtime_ms);
     if meta.len() > EDIT_LIMIT_BYTES {
-        drop(handle);
-        return read_huge(cx, target, Page::new(first, limit, cx.observation), envelope);
+        return read_huge(cx, target, handle, meta.len(), Page::new(first, limit, cx.observation), envelope);
     }
     drop(handle);
     let (bytes, _) = file::read(path, EDIT_LIMIT_BYTES).map_err(refuse)?;
@@ -210,7 +198,7 @@ fn read(cx: &ToolCx, target: &Target, args: &Args) -> Result<Envelope, ToolError
     if page.first > 1 || page.next <= total {
         let mut note = format!("lines {}-{} of {total}", page.first, page.next - 1);
         if page.next <= total {
-            note.push_str(&format!("; go on with start_line={}", page.next));
+            note.push_str(&format!("; continue with start_line={}", page.next));
         }
         notes.push(note);
     }
@@ -239,18 +227,6 @@ fn read(cx: &ToolCx, target: &Target, args: &Args) -> Result<Envelope, ToolError
     Ok(envelope)
 }
 
-fn read_head(handle: &mut std::fs::File, head: &mut [u8]) -> std::io::Result<usize> {
-    use std::io::Read as _;
-    let mut got = 0;
-    while got < head.len() {
-        match handle.read(&mut head[got..])? {
-            0 => break,
-            count => got += count,
-        }
-    }
-    Ok(got)
-}
-
 /// `CRLF` or `mixed`; nothing for plain line feeds.
 fn unusual_ends(text: &str) -> Option<&'static str> {
     let crlf = text.matches("\r\n").count();
@@ -266,11 +242,12 @@ fn unusual_ends(text: &str) -> Option<&'static str> {
 fn read_huge(
     cx: &ToolCx,
     target: &Target,
+    mut handle: File,
+    size: u64,
     mut page: Page,
     envelope: Envelope,
-) -> Result<Envelope, ToolError> {
-    let refuse = |error| refused(cx, target, &error);
-    let (mut handle, meta) = file::open(&target.resolved.canonical).map_err(refuse)?;
+) -> ToolOutcome {
+    let refuse = |error| disk_error(cx, target, &error);
     handle.seek(SeekFrom::Start(0)).map_err(|error| refuse(error.into()))?;
     let mut reader = BufReader::with_capacity(256 * 1024, handle);
     let keep = LINE_CHARS * 4 + 4;
@@ -279,7 +256,7 @@ fn read_huge(
     let mut ended = false;
     while !page.full && !ended {
         if cx.cancel.is_cancelled() {
-            return Err(ToolError::model(ErrorCode::Interrupted, "interrupted"));
+            return Err(ToolError::interrupted());
         }
         let chunk = reader.fill_buf().map_err(|error| refuse(error.into()))?;
         ended = chunk.is_empty() || scanned > SCAN_BYTES;
@@ -307,7 +284,7 @@ fn read_huge(
             number += 1;
         } else if number >= page.first && line.len() >= keep && page.next - page.first + 1 >= page.limit {
             // The last line of the page is long enough to fill its share: no need to look for its end.
-            let hidden = meta.len().saturating_sub(scanned);
+            let hidden = size.saturating_sub(scanned);
             page.push(&String::from_utf8_lossy(&line), hidden);
             page.full = true;
         }
@@ -320,9 +297,9 @@ fn read_huge(
             page.first
         )));
     }
-    let mut note = format!("lines {}-{} of a file of {}", page.first, page.next - 1, human_bytes(meta.len()));
+    let mut note = format!("lines {}-{} of a file of {}", page.first, page.next - 1, human_bytes(size));
     if page.full {
-        note.push_str(&format!("; go on with start_line={}", page.next));
+        note.push_str(&format!("; continue with start_line={}", page.next));
     }
     note.push_str("; too large for Edit");
     let mut envelope = envelope

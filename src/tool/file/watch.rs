@@ -1,5 +1,5 @@
-//! Which files that the model has seen were changed on disk by someone else: an editor, git, a command. Looked at cheaply
-//! (time and size first) before a turn and behind a command. A small difference is told whole and then counts as seen.
+//! Which files that the model has seen were changed on disk by someone else: an editor, git, a command. A cheap check (time
+//! and size first) before a turn and after a command. A small difference is reported whole and then counts as seen.
 
 use super::change::unified;
 use crate::base::encoding;
@@ -9,7 +9,7 @@ use crate::base::text::{elide, plural};
 use crate::redact::detector::TextSource;
 use crate::tool::cx::ToolCx;
 
-/// Lines of one difference that are told, and files that are told about.
+/// Lines of one difference that are reported, and files that are reported.
 const DIFF_LINES: usize = 40;
 const FILES: usize = 8;
 /// Larger files are only named.
@@ -24,7 +24,7 @@ pub fn changes(cx: &ToolCx) -> Option<String> {
         let Ok((bytes, _)) = file::read(&canonical, READ_BYTES) else {
             let gone = std::fs::symlink_metadata(&canonical).is_err();
             if cx.files.tell(&canonical, if gone { "gone" } else { "unreadable" }) {
-                let what = if gone { "is no longer there" } else { "cannot be read any more" };
+                let what = if gone { "no longer exists" } else { "can no longer be read" };
                 notes.push(format!("{shown} {what}"));
             }
             continue;
@@ -52,15 +52,13 @@ pub fn changes(cx: &ToolCx) -> Option<String> {
         match diff {
             Some(diff) if !diff.is_empty() && diff.lines().count() <= DIFF_LINES && diff.len() < 6_000 => {
                 cx.files.saw(&canonical, hash, &bytes);
-                notes
-                    .push(format!("{shown} was changed by someone else; what changed:\n{}", diff.trim_end()));
+                notes.push(format!("{shown} changed on disk; what changed:\n{}", diff.trim_end()));
             }
-            _ => notes
-                .push(format!("{shown} was changed by someone else; Read it again before you rely on it")),
+            _ => notes.push(format!("{shown} changed on disk; Read it again before you rely on it")),
         }
     }
     if more > 0 {
-        notes.push(format!("so were {} more", plural(more, "file")));
+        notes.push(format!("so did {} more", plural(more, "file")));
     }
     (!notes.is_empty())
         .then(|| elide(&format!("Since you last saw them on disk: {}", notes.join("\n")), 20_000))

@@ -4,13 +4,13 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::change::{self, Intent, LoadedFile};
+use crate::base::text::one_line;
 use crate::config::prompts;
-use crate::model::envelope::Envelope;
 use crate::policy::access::Access;
-use crate::tool::api::{Preview, ToolError, TypedTool};
+use crate::tool::api::{Preview, ToolError, TypedTool, Work, object};
 use crate::tool::cx::ToolCx;
 use crate::tool::file::matching::splice;
-use crate::tool::paths::{blocking, target, title_path};
+use crate::tool::paths::{target, write_access};
 
 #[derive(Deserialize)]
 pub struct Args {
@@ -25,39 +25,29 @@ pub struct Write;
 impl TypedTool for Write {
     type Args = Args;
     const NAME: &'static str = "Write";
+    const DESCRIPTION: &'static str = prompts::TOOL_WRITE;
+    const WORK: Work<Args> = Work::Blocking(|args, cx| change::carry_out(cx, || plan(args, cx)));
 
-    fn description(&self) -> &'static str {
-        prompts::TOOL_WRITE
+    fn schema() -> Value {
+        object(&["path", "content"], json!({"path": {"type": "string"}, "content": {"type": "string"}}))
     }
 
-    fn schema(&self) -> Value {
-        json!({
-            "type": "object",
-            "properties": {"path": {"type": "string"}, "content": {"type": "string"}},
-            "required": ["path", "content"]
-        })
+    fn access(args: &Args, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
+        write_access(cx, &args.path)
     }
 
-    fn access(&self, args: &Args, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
-        Ok(vec![Access::Write(target(cx, &args.path)?.resolved.canonical)])
+    fn title(args: &Args) -> String {
+        format!("Write {}", one_line(&args.path, 120))
     }
 
-    fn title(&self, args: &Args) -> String {
-        format!("Write {}", title_path(&args.path))
-    }
-
-    fn preview(&self, args: &Args, cx: &ToolCx) -> Preview {
-        change::preview(plan(cx, args))
-    }
-
-    async fn run(&self, args: Args, cx: &ToolCx) -> Result<Envelope, ToolError> {
-        blocking(cx, move |cx| change::carry_out(cx, |cx| plan(cx, &args))).await
+    fn preview(args: &Args, cx: &ToolCx) -> Preview {
+        change::preview(plan(args, cx))
     }
 }
 
-fn plan(cx: &ToolCx, args: &Args) -> Result<Intent, ToolError> {
+fn plan(args: &Args, cx: &ToolCx) -> Result<Intent, ToolError> {
     if args.path.ends_with('/') {
-        return Err(ToolError::invalid("path ends with '/': name a file; its folders are made on the way"));
+        return Err(ToolError::invalid("path ends with '/'; name a file (missing folders are created)"));
     }
     let target = target(cx, &args.path)?;
     let loaded = change::load(cx, &target)?;
@@ -70,17 +60,11 @@ fn plan(cx: &ToolCx, args: &Args) -> Result<Intent, ToolError> {
     if !loaded.bytes.is_empty() {
         change::must_be_known(cx, &target, &loaded)?;
     }
-    change::can_hold(&target, &loaded, &content)?;
-    let content = change::without_mark(&loaded, own_line_ends(&loaded, &content));
+    change::must_be_storable(&target, &loaded, &content)?;
+    let content = loaded.without_double_mark(own_line_ends(&loaded, &content));
     if content == loaded.text {
-        let text = format!("Nothing changed: {} has exactly this content already", target.shown);
-        return Ok(Intent::Nothing(
-            Envelope::success(text)
-                .partial()
-                .with("path", target.shown.as_str())
-                .with("applied", false)
-                .with("operation", "none"),
-        ));
+        let text = format!("Nothing changed: {} already has exactly this content", target.shown);
+        return Ok(Intent::Nothing(change::unchanged(&target, text)));
     }
     change::finish(target, Some(loaded), content, Vec::new())
 }

@@ -9,14 +9,14 @@ use crate::base::file::{self, FileError};
 use crate::base::path::{display, on_one_line};
 use crate::base::text::{elide, one_line, plural};
 use crate::config::prompts;
-use crate::model::envelope::{Envelope, ErrorCode};
+use crate::model::envelope::Envelope;
 use crate::policy::access::Access;
 use crate::search::glob;
 use crate::search::grep::{self, GrepMatches, GrepQuery};
 use crate::search::walk::Walk;
-use crate::tool::api::{ToolError, TypedTool};
+use crate::tool::api::{ToolError, ToolOutcome, TypedTool, Work, object};
 use crate::tool::cx::ToolCx;
-use crate::tool::paths::{Target, blocking, closed_folders, noted, refused, target_or_winner};
+use crate::tool::paths::{Target, disk_error, folder_or_root, read_access, read_at, skipped_folders};
 
 const DEFAULT_LIMIT: usize = 100;
 const MAX_LIMIT: usize = 1_000;
@@ -25,22 +25,13 @@ const MAX_CONTEXT: usize = 20;
 #[derive(Deserialize)]
 pub struct Args {
     pattern: String,
-    #[serde(default)]
     path: Option<String>,
-    #[serde(default, alias = "glob")]
+    #[serde(alias = "glob")]
     include: Option<String>,
     #[serde(default)]
     ignore_case: bool,
-    #[serde(default)]
     context: Option<usize>,
-    #[serde(default)]
     limit: Option<usize>,
-}
-
-impl Args {
-    fn path(&self) -> &str {
-        self.path.as_deref().filter(|path| !path.is_empty()).unwrap_or(".")
-    }
 }
 
 pub struct Grep;
@@ -48,53 +39,44 @@ pub struct Grep;
 impl TypedTool for Grep {
     type Args = Args;
     const NAME: &'static str = "Grep";
+    const DESCRIPTION: &'static str = prompts::TOOL_GREP;
     const READ_ONLY: bool = true;
+    const WORK: Work<Args> = Work::Blocking(|args, cx| {
+        read_at(cx, folder_or_root(args.path.as_deref()), |at| search(cx, at, args))
+    });
 
-    fn description(&self) -> &'static str {
-        prompts::TOOL_GREP
-    }
-
-    fn schema(&self) -> Value {
-        json!({
-            "type": "object",
-            "properties": {
+    fn schema() -> Value {
+        object(
+            &["pattern"],
+            json!({
                 "pattern": {"type": "string"},
                 "path": {"type": "string"},
                 "include": {"type": "string"},
                 "ignore_case": {"type": "boolean"},
                 "context": {"type": "integer"},
                 "limit": {"type": "integer"}
-            },
-            "required": ["pattern"]
-        })
+            }),
+        )
     }
 
-    fn access(&self, args: &Args, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
-        Ok(vec![Access::Read(target_or_winner(cx, args.path())?.0.resolved.canonical)])
+    fn access(args: &Args, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
+        read_access(cx, folder_or_root(args.path.as_deref()))
     }
 
-    fn title(&self, args: &Args) -> String {
+    fn title(args: &Args) -> String {
         let place = args.path.as_deref().map_or(String::new(), |path| format!(" in {path}"));
         one_line(&format!("Grep {}{place}", args.pattern), 120)
     }
-
-    async fn run(&self, args: Args, cx: &ToolCx) -> Result<Envelope, ToolError> {
-        blocking(cx, move |cx| {
-            let (target, note) = target_or_winner(cx, args.path())?;
-            Ok(noted(search(cx, &target, &args)?, note))
-        })
-        .await
-    }
 }
 
-fn search(cx: &ToolCx, target: &Target, args: &Args) -> Result<Envelope, ToolError> {
+fn search(cx: &ToolCx, target: &Target, args: &Args) -> ToolOutcome {
     if args.pattern.is_empty() {
         return Err(ToolError::invalid("pattern is empty"));
     }
     let root = &target.resolved.canonical;
-    let meta = std::fs::metadata(root).map_err(|error| refused(cx, target, &error.into()))?;
+    let meta = std::fs::metadata(root).map_err(|error| disk_error(cx, target, &error.into()))?;
     if let Some(kind) = file::special_kind(&meta) {
-        return Err(refused(cx, target, &FileError::Special(kind)));
+        return Err(disk_error(cx, target, &FileError::Special(kind)));
     }
     let matcher = grep::matcher(&args.pattern, args.ignore_case)
         .map_err(|error| invalid_pattern(&args.pattern, &error))?;
@@ -108,16 +90,12 @@ fn search(cx: &ToolCx, target: &Target, args: &Args) -> Result<Envelope, ToolErr
         matcher,
         include,
         context: args.context.unwrap_or(0).min(MAX_CONTEXT),
-        limit: args
-            .limit
-            .filter(|&limit| limit > 0)
-            .unwrap_or(DEFAULT_LIMIT.min(cx.observation.lines / 2))
-            .min(MAX_LIMIT),
+        limit: cx.observation.rows(args.limit, DEFAULT_LIMIT, MAX_LIMIT),
     };
     let walk = Walk::new(root).hidden_if_named(args.include.as_deref().unwrap_or(""));
     let found = grep::search(&walk, &query, || cx.cancel.is_cancelled());
     if cx.cancel.is_cancelled() {
-        return Err(ToolError::model(ErrorCode::Interrupted, "interrupted"));
+        return Err(ToolError::interrupted());
     }
     Ok(report(cx, args, target, &query, &found))
 }
@@ -128,11 +106,11 @@ fn invalid_pattern(pattern: &str, error: &str) -> ToolError {
     let reason = elide(reason.strip_prefix("error: ").unwrap_or(reason), 300);
     let literal = elide(&regex::escape(pattern), 300);
     let hint = if pattern.contains("\\n") || pattern.contains('\n') {
-        "Patterns match within one line; search for one line and set context".to_owned()
+        "Patterns match within one line: search for one line and set context".to_owned()
     } else if pattern.contains("(?=") || pattern.contains("(?!") || pattern.contains("(?<") {
         "Look-around and back-references are not supported".to_owned()
     } else {
-        format!("To search for the text itself, use the pattern {literal}")
+        format!("To search for the literal text, use {literal}")
     };
     ToolError::invalid(format!("the pattern is not a valid regular expression: {reason}. {hint}"))
 }
@@ -187,10 +165,10 @@ fn report(cx: &ToolCx, args: &Args, target: &Target, query: &GrepQuery, found: &
         ));
     }
     if found.closed > 0 {
-        notes.push(closed_folders(found.closed));
+        notes.push(skipped_folders(found.closed));
     }
     if found.incomplete {
-        notes.push("the search was cut short: too much to search; narrow path or include".to_owned());
+        notes.push("stopped early: too much to search; narrow path or include".to_owned());
     }
     let mut envelope = Envelope::success(notes.join("; "))
         .with("pattern", args.pattern.as_str())

@@ -1,4 +1,4 @@
-//! Locate: the files that a task is about, ranked, in one call. The ranking is the evidence floor's; this tool only shows it.
+//! Locate: the files that a task is about, ranked, in one call. `evidence` ranks; this tool only shows it.
 
 use std::fmt::Write as _;
 
@@ -12,9 +12,8 @@ use crate::evidence::categorize::Role;
 use crate::evidence::rank::locate::RankedFile;
 use crate::model::envelope::{Envelope, ErrorCode};
 use crate::policy::access::Access;
-use crate::tool::api::{ToolError, TypedTool};
+use crate::tool::api::{ToolError, ToolOutcome, TypedTool, Work, object};
 use crate::tool::cx::ToolCx;
-use crate::tool::paths::blocking;
 
 const DEFAULT_FILES: usize = 8;
 const MAX_FILES: usize = 25;
@@ -25,7 +24,6 @@ const LINES: usize = 3;
 #[derive(Deserialize)]
 pub struct Args {
     query: String,
-    #[serde(default)]
     k: Option<usize>,
 }
 
@@ -34,68 +32,61 @@ pub struct Locate;
 impl TypedTool for Locate {
     type Args = Args;
     const NAME: &'static str = "Locate";
+    const DESCRIPTION: &'static str = prompts::TOOL_LOCATE;
     const READ_ONLY: bool = true;
+    const WORK: Work<Args> = Work::Blocking(locate);
 
-    fn description(&self) -> &'static str {
-        prompts::TOOL_LOCATE
+    fn schema() -> Value {
+        object(&["query"], json!({"query": {"type": "string"}, "k": {"type": "integer"}}))
     }
 
-    fn schema(&self) -> Value {
-        json!({
-            "type": "object",
-            "properties": {"query": {"type": "string"}, "k": {"type": "integer"}},
-            "required": ["query"]
-        })
-    }
-
-    fn access(&self, _: &Args, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
+    fn access(_: &Args, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
         Ok(vec![Access::Read(cx.root.to_path_buf())])
     }
 
-    fn title(&self, args: &Args) -> String {
+    fn title(args: &Args) -> String {
         one_line(&format!("Locate {}", args.query), 120)
-    }
-
-    async fn run(&self, args: Args, cx: &ToolCx) -> Result<Envelope, ToolError> {
-        blocking(cx, move |cx| locate(cx, &args)).await
     }
 }
 
-fn locate(cx: &ToolCx, args: &Args) -> Result<Envelope, ToolError> {
+fn locate(args: &Args, cx: &ToolCx) -> ToolOutcome {
     if args.query.trim().is_empty() {
         return Err(ToolError::invalid("query is empty"));
     }
-    let Some(desk) = &cx.evidence else {
-        return Err(ToolError::model(ErrorCode::ExecutionError, "there is no index here; use Grep and Glob"));
+    let Some(retriever) = &cx.evidence else {
+        return Err(ToolError::model(
+            ErrorCode::ExecutionError,
+            "this folder has no index; use Grep and Glob",
+        ));
     };
     let limit = args.k.filter(|&k| k > 0).unwrap_or(DEFAULT_FILES).min(MAX_FILES);
-    let hits = desk.locate(&args.query, limit).map_err(|error| {
+    let files = retriever.locate(&args.query, limit).map_err(|error| {
         ToolError::model(ErrorCode::ExecutionError, format!("{error}; use Grep and Glob"))
     })?;
-    if hits.is_empty() {
-        return Ok(Envelope::success("nothing here fits; try other words").with("total", 0));
+    if files.is_empty() {
+        return Ok(Envelope::success("No matching files; try other words").with("total", 0));
     }
     let mut body = String::new();
-    for (place, (hit, role)) in hits.iter().enumerate() {
-        show(&mut body, place, hit, *role);
+    for (rank, (file, role)) in files.iter().enumerate() {
+        show(&mut body, rank, file, *role);
     }
-    let files: Vec<&str> = hits.iter().map(|(hit, _)| hit.path.as_str()).collect();
+    let paths: Vec<&str> = files.iter().map(|(file, _)| file.path.as_str()).collect();
     Ok(Envelope::success("")
         .with("query", one_line(&args.query, 200))
-        .with("paths", files)
+        .with("paths", paths)
         .with_body("content", body))
 }
 
-fn show(body: &mut String, place: usize, hit: &RankedFile, role: Role) {
+fn show(body: &mut String, rank: usize, file: &RankedFile, role: Role) {
     let mark = if role == Role::Modify { "" } else { " (to read)" };
     let _ = writeln!(
         body,
         "{}{mark}: {}",
-        on_one_line(&hit.path),
-        hit.reasons().into_iter().take(2).collect::<Vec<_>>().join(", ")
+        on_one_line(&file.path),
+        file.reasons().into_iter().take(2).collect::<Vec<_>>().join(", ")
     );
-    if place < WITH_LINES {
-        for (number, line) in hit.lines.iter().take(LINES) {
+    if rank < WITH_LINES {
+        for (number, line) in file.lines.iter().take(LINES) {
             let _ = writeln!(body, "  {number}: {line}");
         }
     }

@@ -9,31 +9,23 @@ use serde_json::{Value, json};
 
 use crate::base::file::special_kind;
 use crate::base::path::on_one_line;
+use crate::base::text::{one_line, plural};
 use crate::config::prompts;
 use crate::model::envelope::Envelope;
 use crate::policy::access::Access;
 use crate::search::walk::Walk;
-use crate::tool::api::{ToolError, TypedTool};
+use crate::tool::api::{ToolError, ToolOutcome, TypedTool, Work, object};
 use crate::tool::cx::ToolCx;
-use crate::tool::paths::{Target, blocking, noted, refused, target_or_winner, title_path};
+use crate::tool::paths::{Target, disk_error, folder_or_root, read_access, read_at};
 
 const DEFAULT_LIMIT: usize = 100;
 const MAX_LIMIT: usize = 1_000;
 
 #[derive(Deserialize)]
 pub struct Args {
-    #[serde(default)]
     path: Option<String>,
-    #[serde(default)]
     offset: Option<usize>,
-    #[serde(default)]
     limit: Option<usize>,
-}
-
-impl Args {
-    fn path(&self) -> &str {
-        self.path.as_deref().filter(|path| !path.is_empty()).unwrap_or(".")
-    }
 }
 
 pub struct Ls;
@@ -41,71 +33,59 @@ pub struct Ls;
 impl TypedTool for Ls {
     type Args = Args;
     const NAME: &'static str = "LS";
+    const DESCRIPTION: &'static str = prompts::TOOL_LS;
     const READ_ONLY: bool = true;
+    const WORK: Work<Args> =
+        Work::Blocking(|args, cx| read_at(cx, folder_or_root(args.path.as_deref()), |at| list(cx, at, args)));
 
-    fn description(&self) -> &'static str {
-        prompts::TOOL_LS
-    }
-
-    fn schema(&self) -> Value {
-        json!({
-            "type": "object",
-            "properties": {
+    fn schema() -> Value {
+        object(
+            &[],
+            json!({
                 "path": {"type": "string"},
                 "offset": {"type": "integer"},
                 "limit": {"type": "integer"}
-            }
-        })
+            }),
+        )
     }
 
-    fn access(&self, args: &Args, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
-        Ok(vec![Access::Read(target_or_winner(cx, args.path())?.0.resolved.canonical)])
+    fn access(args: &Args, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
+        read_access(cx, folder_or_root(args.path.as_deref()))
     }
 
-    fn title(&self, args: &Args) -> String {
-        format!("LS {}", title_path(args.path()))
-    }
-
-    async fn run(&self, args: Args, cx: &ToolCx) -> Result<Envelope, ToolError> {
-        blocking(cx, move |cx| {
-            let (target, note) = target_or_winner(cx, args.path())?;
-            Ok(noted(list(cx, &target, &args)?, note))
-        })
-        .await
+    fn title(args: &Args) -> String {
+        format!("LS {}", one_line(folder_or_root(args.path.as_deref()), 120))
     }
 }
 
-fn list(cx: &ToolCx, target: &Target, args: &Args) -> Result<Envelope, ToolError> {
+fn list(cx: &ToolCx, target: &Target, args: &Args) -> ToolOutcome {
     let folder = &target.resolved.canonical;
-    let meta = fs::metadata(folder).map_err(|error| refused(cx, target, &error.into()))?;
+    let meta = fs::metadata(folder).map_err(|error| disk_error(cx, target, &error.into()))?;
     if !meta.is_dir() {
         let what = special_kind(&meta).unwrap_or("file");
         return Err(ToolError::invalid(format!(
-            "{} is a {what}, not a folder; files are read with Read",
+            "{} is a {what}, not a folder; use Read for files",
             target.shown
         )));
     }
     let mut entries: Vec<fs::DirEntry> =
-        fs::read_dir(folder).map_err(|error| refused(cx, target, &error.into()))?.flatten().collect();
+        fs::read_dir(folder).map_err(|error| disk_error(cx, target, &error.into()))?.flatten().collect();
     let is_folder = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
     entries.sort_by_cached_key(|entry| (!is_folder(entry), entry.file_name()));
     let total = entries.len();
     let offset = args.offset.unwrap_or(0);
     if offset > 0 && offset >= total {
         return Err(ToolError::invalid(format!(
-            "{} has {total} entries; offset {offset} is past them",
-            target.shown
+            "offset {offset} is past the end: {} has {}",
+            target.shown,
+            plural(total, "entry")
         )));
     }
     let mut walk = Walk::new(folder);
     walk.hidden = true;
     walk.max_depth = Some(1);
     let seen: HashSet<OsString> = walk.sorted().map(|entry| entry.file_name().to_owned()).collect();
-    let limit = args
-        .limit
-        .filter(|&limit| limit > 0)
-        .unwrap_or(DEFAULT_LIMIT.min(cx.observation.lines / 2))
-        .min(MAX_LIMIT);
+    let limit = cx.observation.rows(args.limit, DEFAULT_LIMIT, MAX_LIMIT);
     let rows: Vec<String> = entries
         .iter()
         .skip(offset)
@@ -116,7 +96,7 @@ fn list(cx: &ToolCx, target: &Target, args: &Args) -> Result<Envelope, ToolError
     let text = if total == 0 {
         format!("{} is empty", target.shown)
     } else if rows.len() < total {
-        let more = if end < total { format!("; go on with offset={end}") } else { String::new() };
+        let more = if end < total { format!("; continue with offset={end}") } else { String::new() };
         format!("entries {}-{end} of {total}{more}", offset + 1)
     } else {
         String::new()
@@ -143,7 +123,7 @@ fn row(entry: &fs::DirEntry, ignored: bool) -> String {
             row.push_str(&format!(" ({kind})"));
         }
     }
-    // `.git` is nobody's business, but it is not "ignored".
+    // `.git` is left out of searches, but no ignore file says so.
     if ignored && entry.file_name() != ".git" {
         row.push_str(" (ignored)");
     }

@@ -1,14 +1,15 @@
 //! AskUser: the model asks the user. Refused where nobody can answer.
 
+use std::sync::Arc;
+
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::base::text;
 use crate::config::prompts;
 use crate::model::envelope::{Envelope, ErrorCode};
-use crate::policy::access::Access;
 use crate::protocol::approval::AskedQuestion;
-use crate::tool::api::{ToolError, TypedTool};
+use crate::tool::api::{ToolError, ToolOutcome, TypedTool, Work, object};
 use crate::tool::cx::ToolCx;
 
 #[derive(Deserialize)]
@@ -21,61 +22,44 @@ pub struct AskUser;
 impl TypedTool for AskUser {
     type Args = Args;
     const NAME: &'static str = "AskUser";
+    const DESCRIPTION: &'static str = prompts::TOOL_ASK_USER;
+    const WORK: Work<Args> = Work::Async(|args, cx| Box::pin(ask(args, cx)));
 
-    fn description(&self) -> &'static str {
-        prompts::TOOL_ASK_USER
+    fn schema() -> Value {
+        let question = object(
+            &["question"],
+            json!({
+                "question": {"type": "string"},
+                "options": {"type": "array", "items": {"type": "string"}}
+            }),
+        );
+        object(&["questions"], json!({"questions": {"type": "array", "items": question}}))
     }
 
-    fn schema(&self) -> Value {
-        json!({
-            "type": "object",
-            "properties": {
-                "questions": {"type": "array", "items": {
-                    "type": "object",
-                    "properties": {
-                        "question": {"type": "string"},
-                        "options": {"type": "array", "items": {"type": "string"}}
-                    },
-                    "required": ["question"]
-                }}
-            },
-            "required": ["questions"]
-        })
-    }
-
-    fn access(&self, _: &Args, _: &ToolCx) -> Result<Vec<Access>, ToolError> {
-        Ok(Vec::new())
-    }
-
-    fn title(&self, args: &Args) -> String {
+    fn title(args: &Args) -> String {
         let first = args.questions.first().map_or("", |asked| &asked.question);
         format!("AskUser {}", text::one_line(first, 80))
     }
+}
 
-    async fn run(&self, args: Args, cx: &ToolCx) -> Result<Envelope, ToolError> {
-        if args.questions.is_empty() {
-            return Err(ToolError::invalid("no question was given"));
-        }
-        let Some(asker) = &cx.asker else {
-            return Err(ToolError::model(
-                ErrorCode::AskUserUnavailable,
-                "nobody can answer here. Decide by yourself, say what you assumed, and go on",
-            ));
-        };
-        let questions = args.questions.clone();
-        let Some(replies) = asker.ask(args.questions).await else {
-            return Err(ToolError::model(
-                ErrorCode::AskUserUnavailable,
-                "the user closed the questions without an answer. Don't ask the same again: decide by yourself and say \
-                 what you assumed, or end the turn if you can't go on",
-            ));
-        };
-        let body = questions
-            .iter()
-            .zip(&replies)
-            .map(|(asked, reply)| format!("Q: {}\nA: {reply}", asked.question))
-            .collect::<Vec<_>>()
-            .join("\n");
-        Ok(Envelope::success("").with("replies", json!(replies)).with_body("answers", body))
+async fn ask(args: Arc<Args>, cx: &ToolCx) -> ToolOutcome {
+    let unavailable = |message: &str| ToolError::model(ErrorCode::AskUserUnavailable, message);
+    if args.questions.is_empty() {
+        return Err(ToolError::invalid("questions is empty"));
     }
+    let Some(asker) = &cx.asker else {
+        return Err(unavailable(
+            "no user is available (headless). Decide by yourself, say what you assumed, and continue",
+        ));
+    };
+    let Some(replies) = asker.ask(args.questions.clone()).await else {
+        return Err(unavailable(
+            "the user closed the questions without an answer. Don't ask the same again: decide by yourself and say what \
+             you assumed, or end the turn if you can't continue",
+        ));
+    };
+    let answers = args.questions.iter().zip(&replies);
+    let body: Vec<String> =
+        answers.map(|(asked, reply)| format!("Q: {}\nA: {reply}", asked.question)).collect();
+    Ok(Envelope::success("").with("replies", json!(replies)).with_body("answers", body.join("\n")))
 }

@@ -1,5 +1,5 @@
-//! Note: what the project should remember after the session. Everything is done by the note store; this tool only
-//! takes arguments and words answers for the model.
+//! Note: what the project should remember after the session. The note store does everything; this tool only
+//! takes arguments and phrases answers for the model.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -16,9 +16,8 @@ use crate::note::search::{self, Wanted};
 use crate::note::store::{self, Change, Store};
 use crate::policy::access::Access;
 use crate::redact::detector;
-use crate::tool::api::{ToolError, TypedTool};
+use crate::tool::api::{ToolError, TypedTool, Work, object};
 use crate::tool::cx::ToolCx;
-use crate::tool::paths;
 
 const USUAL_LIMIT: usize = 20;
 const MAX_LIMIT: usize = 200;
@@ -37,7 +36,7 @@ enum Action {
 }
 
 /// A list, or one text with commas, as some models write it.
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 #[serde(untagged)]
 enum Many {
     List(Vec<String>),
@@ -45,9 +44,9 @@ enum Many {
 }
 
 impl Many {
-    fn list(self) -> Vec<String> {
+    fn list(&self) -> Vec<String> {
         match self {
-            Self::List(list) => list,
+            Self::List(list) => list.clone(),
             Self::One(text) => {
                 text.split(',').map(|part| part.trim().to_owned()).filter(|part| !part.is_empty()).collect()
             }
@@ -74,17 +73,17 @@ pub struct Note;
 impl TypedTool for Note {
     type Args = Args;
     const NAME: &'static str = "Note";
+    const DESCRIPTION: &'static str = prompts::TOOL_NOTE;
+    const WORK: Work<Args> = Work::Blocking(|args, cx| {
+        act(args, &Store::new(&cx.root)).map_err(|error| ToolError::model(error.code(), error.to_string()))
+    });
 
-    fn description(&self) -> &'static str {
-        prompts::TOOL_NOTE
-    }
-
-    fn schema(&self) -> Value {
+    fn schema() -> Value {
         let kinds: Vec<&str> = NoteKind::ALL.iter().map(|kind| kind.as_str()).collect();
         let texts = json!({"type": "array", "items": {"type": "string"}});
-        json!({
-            "type": "object",
-            "properties": {
+        object(
+            &["action"],
+            json!({
                 "action": {"enum": ["create", "read", "update", "search", "list", "summary", "delete"]},
                 "id": {"type": "string"},
                 "title": {"type": "string"},
@@ -94,14 +93,13 @@ impl TypedTool for Note {
                 "files": texts,
                 "query": {"type": "string"},
                 "limit": {"type": "integer"}
-            },
-            "required": ["action"]
-        })
+            }),
+        )
     }
 
     /// A note is made without a question where anything may be made: in a folder of its own, by a tool that can do
     /// nothing else, and never over another's text.
-    fn access(&self, args: &Args, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
+    fn access(args: &Args, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
         Ok(match args.action {
             Action::Create | Action::Update | Action::Delete => {
                 vec![Access::WriteOwn(Store::new(&cx.root).folder.path)]
@@ -110,51 +108,41 @@ impl TypedTool for Note {
         })
     }
 
-    fn title(&self, args: &Args) -> String {
+    fn title(args: &Args) -> String {
         let action = format!("{:?}", args.action).to_lowercase();
         let subject = args.id.as_ref().or(args.query.as_ref()).or(args.title.as_ref());
         let subject = subject.map_or(String::new(), |subject| format!(" {}", text::one_line(subject, 80)));
         format!("Note {action}{subject}")
     }
-
-    async fn run(&self, args: Args, cx: &ToolCx) -> Result<Envelope, ToolError> {
-        paths::blocking(cx, move |cx| {
-            act(args, &Store::new(&cx.root))
-                .map_err(|error| ToolError::model(error.code(), error.to_string()))
-        })
-        .await
-    }
 }
 
-fn act(args: Args, store: &Store) -> Result<Envelope, NoteError> {
+fn act(args: &Args, store: &Store) -> Result<Envelope, NoteError> {
     let kind = args.kind.as_deref().map(str::parse).transpose().map_err(NoteError::Invalid)?;
     let limit = args.limit.unwrap_or(USUAL_LIMIT).clamp(1, MAX_LIMIT);
-    let id = args.id.clone();
     let needed = || {
         let missing = || NoteError::Invalid("this action needs an id; search or list to find it".to_owned());
-        id.as_deref().filter(|id| !id.trim().is_empty()).ok_or_else(missing)
+        args.id.as_deref().filter(|id| !id.trim().is_empty()).ok_or_else(missing)
     };
     match args.action {
         Action::Create => {
             let note = store.create(change(args, kind))?;
-            Ok(told(&note, &format!("Note {} created: {}", note.id, note.path())))
+            Ok(answer(&note, &format!("Note {} created: {}", note.id, note.path())))
         }
         Action::Update => {
             let wanted = needed()?;
             let change = change(args, kind);
             keep_secrets(store, wanted, &change)?;
             let note = store.update(wanted, change)?;
-            Ok(told(&note, &format!("Note {} updated: {}", note.id, note.path())))
+            Ok(answer(&note, &format!("Note {} updated: {}", note.id, note.path())))
         }
         Action::Delete => {
             let note = store.archive(needed()?)?;
             let words = format!(
-                "Note {} archived, not deleted: {}. `mycode notes restore {}` brings it back",
-                note.id,
+                "Note {id} archived, not deleted: {}. `mycode notes restore {id}` brings it back",
                 note.path(),
-                note.id
+                id = note.id
             );
-            Ok(told(&note, &words))
+            Ok(answer(&note, &words))
         }
         Action::Read => read(store, needed()?),
         Action::Summary => {
@@ -165,31 +153,31 @@ fn act(args: Args, store: &Store) -> Result<Envelope, NoteError> {
         Action::Search | Action::List => {
             let wanted = Wanted {
                 kind,
-                tags: args.tags.map(Many::list).unwrap_or_default(),
-                files: args.files.map(Many::list).unwrap_or_default(),
+                tags: args.tags.as_ref().map(Many::list).unwrap_or_default(),
+                files: args.files.as_ref().map(Many::list).unwrap_or_default(),
                 archived: false,
             };
-            let query = args.query.filter(|query| !query.trim().is_empty());
+            let query = args.query.as_deref().filter(|query| !query.trim().is_empty());
             if args.action == Action::Search && query.is_none() {
                 return Err(NoteError::Invalid("search needs a query; list shows all".to_owned()));
             }
-            found(store, query.as_deref(), &wanted, limit)
+            listing(store, query, &wanted, limit)
         }
     }
 }
 
-fn change(args: Args, kind: Option<NoteKind>) -> Change {
+fn change(args: &Args, kind: Option<NoteKind>) -> Change {
     Change {
-        title: args.title,
-        content: args.content,
+        title: args.title.clone(),
+        content: args.content.clone(),
         kind,
-        tags: args.tags.map(Many::list),
-        files: args.files.map(Many::list),
+        tags: args.tags.as_ref().map(Many::list),
+        files: args.files.as_ref().map(Many::list),
         ..Change::default()
     }
 }
 
-/// The model sees a mark where the note holds a secret; writing the mark back would lose the secret.
+/// The model sees a placeholder where the note holds a secret; writing the placeholder back would lose the secret.
 fn keep_secrets(store: &Store, wanted: &str, change: &Change) -> Result<(), NoteError> {
     let Some(content) = change.content.as_deref().filter(|content| content.contains(detector::PREFIX)) else {
         return Ok(());
@@ -202,7 +190,8 @@ fn keep_secrets(store: &Store, wanted: &str, change: &Change) -> Result<(), Note
         return Ok(());
     }
     Err(NoteError::Invalid(format!(
-        "the note holds a secret that you see as {}…; the update would overwrite it. Change other fields, or ask the user",
+        "the note contains a secret that you see as {}…, and this update would overwrite it. Change other fields, or \
+         ask the user",
         detector::PREFIX
     )))
 }
@@ -226,10 +215,10 @@ fn read(store: &Store, wanted: &str) -> Result<Envelope, NoteError> {
     if !near.is_empty() {
         words.push(format!("related: {}", near.join("; ")));
     }
-    Ok(told(note, &words.join("; ")).with_body("content", content))
+    Ok(answer(note, &words.join("; ")).with_body("content", content))
 }
 
-fn found(store: &Store, query: Option<&str>, wanted: &Wanted, limit: usize) -> Result<Envelope, NoteError> {
+fn listing(store: &Store, query: Option<&str>, wanted: &Wanted, limit: usize) -> Result<Envelope, NoteError> {
     let listing = store.list()?;
     let rows: Vec<(usize, String)> = match query {
         Some(query) => search::search(store, &listing, query, wanted, clock::now_ms())
@@ -261,7 +250,7 @@ fn found(store: &Store, query: Option<&str>, wanted: &Wanted, limit: usize) -> R
     Ok(if body.is_empty() { envelope } else { envelope.with_body("notes", body) })
 }
 
-fn told(note: &Kept, words: &str) -> Envelope {
+fn answer(note: &Kept, words: &str) -> Envelope {
     Envelope::success(words)
         .with("id", note.id.as_str())
         .with("path", note.path())

@@ -8,24 +8,20 @@ use crate::base::text;
 use crate::config::prompts;
 use crate::model::envelope::{Envelope, ErrorCode};
 use crate::model::item::ItemId;
-use crate::policy::access::Access;
-use crate::tool::api::{ToolError, TypedTool};
+use crate::tool::api::{ToolError, ToolOutcome, TypedTool, Work, object};
 use crate::tool::cx::{Originals, ToolCx};
 
-/// Bytes and lines of one page: under the tool boundary's limits, so that nothing is cut behind our back.
+/// Bytes and lines of one page: under the tool boundary's limits, so that nothing of it is cut.
 const PAGE_BYTES: usize = 24 * 1024;
 const PAGE_LINES: usize = 1_500;
-/// Hits of a query.
-const HITS: usize = 8;
+/// Matches of a query.
+const MATCHES: usize = 8;
 
 #[derive(Deserialize)]
 pub struct Args {
-    #[serde(default)]
     id: Option<u64>,
-    #[serde(default)]
     query: Option<String>,
     /// In bytes.
-    #[serde(default)]
     offset: Option<usize>,
 }
 
@@ -34,61 +30,56 @@ pub struct Recall;
 impl TypedTool for Recall {
     type Args = Args;
     const NAME: &'static str = "Recall";
+    const DESCRIPTION: &'static str = prompts::TOOL_RECALL;
     const READ_ONLY: bool = true;
+    const WORK: Work<Args> = Work::Blocking(recall);
 
-    fn description(&self) -> &'static str {
-        prompts::TOOL_RECALL
-    }
-
-    fn schema(&self) -> Value {
-        json!({
-            "type": "object",
-            "properties": {
+    fn schema() -> Value {
+        object(
+            &[],
+            json!({
                 "id": {"type": "integer"},
                 "query": {"type": "string"},
                 "offset": {"type": "integer"}
-            }
-        })
+            }),
+        )
     }
 
-    fn access(&self, _: &Args, _: &ToolCx) -> Result<Vec<Access>, ToolError> {
-        Ok(Vec::new())
-    }
-
-    fn title(&self, args: &Args) -> String {
+    fn title(args: &Args) -> String {
         match (args.id, &args.query) {
             (Some(id), _) => format!("Recall #{id}"),
             (None, query) => format!("Recall {}", text::one_line(query.as_deref().unwrap_or_default(), 80)),
         }
     }
+}
 
-    async fn run(&self, args: Args, cx: &ToolCx) -> Result<Envelope, ToolError> {
-        let Some(originals) = cx.originals.clone() else {
-            return Err(ToolError::model(ErrorCode::NotFound, "this place keeps no originals"));
-        };
-        crate::tool::paths::blocking(cx, move |_| match (args.id, args.query.as_deref().map(str::trim)) {
-            (Some(id), _) => page(&*originals, ItemId(id), args.offset.unwrap_or(0)),
-            (None, Some(query)) if !query.is_empty() => Ok(hits(&*originals, query)),
-            _ => Err(ToolError::invalid("give the id of an item, or a query to search this session")),
-        })
-        .await
+fn recall(args: &Args, cx: &ToolCx) -> ToolOutcome {
+    let Some(originals) = &cx.originals else {
+        return Err(ToolError::model(
+            ErrorCode::NotFound,
+            "no session is kept here, so there are no originals",
+        ));
+    };
+    match (args.id, args.query.as_deref().map(str::trim)) {
+        (Some(id), _) => page(&**originals, ItemId(id), args.offset.unwrap_or(0)),
+        (None, Some(query)) if !query.is_empty() => Ok(search(&**originals, query)),
+        _ => Err(ToolError::invalid("give the id of an item, or a query to search this session")),
     }
 }
 
-fn page(originals: &dyn Originals, id: ItemId, offset: usize) -> Result<Envelope, ToolError> {
+fn page(originals: &dyn Originals, id: ItemId, offset: usize) -> ToolOutcome {
     let Some(item) = originals.original(id) else {
         return Err(ToolError::model(
             ErrorCode::NotFound,
             format!(
-                "this session has no item {id}; the ids stand in the marks of shortened results, and a query finds \
-                 others"
+                "this session has no item {id}. Ids are given where results were shortened; a query finds others"
             ),
         ));
     };
     let whole = item.text();
     if offset > whole.len() {
         return Err(ToolError::invalid(format!(
-            "{id} has {} bytes; offset {offset} is past its end",
+            "offset {offset} is past the end: {id} has {} bytes",
             whole.len()
         )));
     }
@@ -105,15 +96,15 @@ fn page(originals: &dyn Originals, id: ItemId, offset: usize) -> Result<Envelope
         envelope.with("offset", start).with("total_bytes", whole.len()).with("end_offset", end);
     envelope.text = format!("bytes {start}-{end} of {}", whole.len());
     if end < whole.len() {
-        envelope.text.push_str(&format!("; go on with offset={end}"));
+        envelope.text.push_str(&format!("; continue with offset={end}"));
     }
     Ok(envelope)
 }
 
-fn hits(originals: &dyn Originals, query: &str) -> Envelope {
-    let found = originals.search(query, HITS);
+fn search(originals: &dyn Originals, query: &str) -> Envelope {
+    let found = originals.search(query, MATCHES);
     if found.is_empty() {
-        return Envelope::success(format!("nothing in this session has to do with '{query}'"))
+        return Envelope::success(format!("no item of this session matches '{query}'"))
             .with("query", query)
             .with("hits", json!([]));
     }
@@ -121,7 +112,7 @@ fn hits(originals: &dyn Originals, query: &str) -> Envelope {
         found.iter().map(|hit| format!("{} {}: {}", hit.id, hit.kind, hit.snippet)).collect();
     let hits: Vec<Value> =
         found.iter().map(|hit| json!({"id": hit.id.0, "kind": hit.kind, "snippet": hit.snippet})).collect();
-    Envelope::success("Recall with an id gives one whole")
+    Envelope::success("Recall with an id returns the whole item")
         .with("query", query)
         .with("hits", hits)
         .with_body("found", lines.join("\n"))

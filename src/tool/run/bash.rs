@@ -1,5 +1,5 @@
-//! Bash: one command line in the kept folder. What the process may do to us is bounded in `base::proc`; here are the
-//! words for what became of it.
+//! Bash: one command line in the folder where the last one ended. `base::process` bounds what the process may do; here its
+//! outcome becomes an envelope.
 
 use std::ffi::OsString;
 use std::io;
@@ -20,11 +20,11 @@ use crate::config::prompts;
 use crate::model::envelope::{Envelope, EnvelopeError, ErrorCode, Status};
 use crate::policy::access::Access;
 use crate::redact::detector::TextSource;
-use crate::sandbox::session;
-use crate::tool::api::{Preview, ToolError, TypedTool};
+use crate::sandbox::launch;
+use crate::tool::api::{Preview, ToolError, ToolOutcome, TypedTool, Work, blocking, object};
 use crate::tool::cx::ToolCx;
 use crate::tool::output::{Ends, Keep, cut};
-use crate::tool::paths::{refused, target};
+use crate::tool::paths::{disk_error, target};
 use crate::tool::run::file_view;
 
 const DEFAULT_TIMEOUT_MS: u64 = 120_000;
@@ -37,20 +37,18 @@ const SPILL_BYTES: u64 = 100 * 1024 * 1024;
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 const PROGRESS_LINES: usize = 3;
 /// How long a job's first output is waited for.
-const FIRST_WORDS: Duration = Duration::from_millis(700);
+const FIRST_OUTPUT: Duration = Duration::from_millis(700);
 /// A job may run as long as the session: a year stands for that.
 const JOB_TIMEOUT: Duration = Duration::from_secs(365 * 24 * 3600);
-/// High enough that no script uses it for its own.
-const SIDE_FD: i32 = 62;
+/// The descriptor on which the shell reports its last folder: high enough that no script uses it.
+const CWD_REPORT_FD: i32 = 62;
 /// The simplest shells know only one digit.
-const SIDE_FD_SH: i32 = 7;
+const CWD_REPORT_FD_SH: i32 = 7;
 
 #[derive(Deserialize)]
 pub struct Args {
     command: String,
-    #[serde(default)]
     timeout_ms: Option<u64>,
-    #[serde(default)]
     directory: Option<String>,
     #[serde(default)]
     background: bool,
@@ -63,26 +61,23 @@ pub struct Bash;
 impl TypedTool for Bash {
     type Args = Args;
     const NAME: &'static str = "Bash";
+    const DESCRIPTION: &'static str = prompts::TOOL_BASH;
+    const WORK: Work<Args> = Work::Async(|args, cx| Box::pin(run(args, cx)));
 
-    fn description(&self) -> &'static str {
-        prompts::TOOL_BASH
-    }
-
-    fn schema(&self) -> Value {
-        json!({
-            "type": "object",
-            "properties": {
+    fn schema() -> Value {
+        object(
+            &["command"],
+            json!({
                 "command": {"type": "string"},
                 "timeout_ms": {"type": "integer"},
                 "directory": {"type": "string"},
                 "background": {"type": "boolean"},
                 "network": {"type": "boolean"}
-            },
-            "required": ["command"]
-        })
+            }),
+        )
     }
 
-    fn access(&self, args: &Args, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
+    fn access(args: &Args, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
         let cwd = match &args.directory {
             Some(directory) => target(cx, directory)?.resolved.canonical,
             None => cx.shell.cwd(),
@@ -92,62 +87,66 @@ impl TypedTool for Bash {
         Ok(accesses)
     }
 
-    fn title(&self, args: &Args) -> String {
+    fn title(args: &Args) -> String {
         format!("Bash {}", one_line(&args.command, 120))
     }
 
-    fn preview(&self, args: &Args, _: &ToolCx) -> Preview {
+    fn preview(args: &Args, _: &ToolCx) -> Preview {
         Preview::Text(args.command.clone())
-    }
-
-    async fn run(&self, args: Args, cx: &ToolCx) -> Result<Envelope, ToolError> {
-        if args.command.trim().is_empty() {
-            return Err(ToolError::invalid("command is empty"));
-        }
-        if args.command.contains('\0') {
-            return Err(ToolError::invalid("command contains a NUL character"));
-        }
-        if let Some(mark) = cx.vault.mentioned(&args.command) {
-            return Err(ToolError::invalid(format!(
-                "{mark} stands for a secret and is no text that a command can use. Let the command read the secret from \
-                 the file or variable that holds it"
-            )));
-        }
-        let timeout = Duration::from_millis(match args.timeout_ms {
-            Some(0) => return Err(ToolError::invalid("timeout_ms is 0")),
-            given => given.unwrap_or(DEFAULT_TIMEOUT_MS).min(MAX_TIMEOUT_MS),
-        });
-        let cwd = start_folder(&args, cx)?;
-        if args.background {
-            return background(&args, cx, &cwd).await;
-        }
-        let began = Instant::now();
-        let outcome = match start(&args, cx, &cwd, timeout, "bash", SIDE_FD).await {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                start(&args, cx, &cwd, timeout, "sh", SIDE_FD_SH).await
-            }
-            other => other,
-        };
-        match outcome {
-            Ok(outcome) => Ok(report(&args, cx, &cwd, outcome, timeout, began.elapsed())),
-            Err(error) if error.kind() == io::ErrorKind::ArgumentListTooLong => Err(ToolError::invalid(
-                "the command is too long for the system (128 KiB); put the text into a file with Write",
-            )),
-            Err(error) => Err(ToolError::model(
-                ErrorCode::ExecutionError,
-                format!("the shell could not be started: {error}"),
-            )),
-        }
     }
 }
 
-/// Starts a job and gives its first words.
-async fn background(args: &Args, cx: &ToolCx, cwd: &Path) -> Result<Envelope, ToolError> {
+async fn run(args: Arc<Args>, cx: &ToolCx) -> ToolOutcome {
+    if args.command.trim().is_empty() {
+        return Err(ToolError::invalid("command is empty"));
+    }
+    if args.command.contains('\0') {
+        return Err(ToolError::invalid("command contains a NUL character"));
+    }
+    if let Some(mark) = cx.vault.mentioned(&args.command) {
+        return Err(ToolError::invalid(format!(
+            "{mark} is a placeholder for a secret, and a command cannot use it. Let the command read the secret from the \
+             file or variable that holds it"
+        )));
+    }
+    let timeout = Duration::from_millis(match args.timeout_ms {
+        Some(0) => return Err(ToolError::invalid("timeout_ms is 0; omit it for the default")),
+        given => given.unwrap_or(DEFAULT_TIMEOUT_MS).min(MAX_TIMEOUT_MS),
+    });
+    let cwd = start_folder(&args, cx)?;
+    if args.background {
+        return background(&args, cx, &cwd).await;
+    }
+    let began = Instant::now();
+    let outcome = match start(&args, cx, &cwd, timeout, "bash", CWD_REPORT_FD).await {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            start(&args, cx, &cwd, timeout, "sh", CWD_REPORT_FD_SH).await
+        }
+        other => other,
+    };
+    match outcome {
+        Ok(outcome) => {
+            let took = began.elapsed();
+            blocking(cx, move |cx| Ok(report(&args, cx, &cwd, outcome, timeout, took))).await
+        }
+        Err(error) if error.kind() == io::ErrorKind::ArgumentListTooLong => Err(ToolError::invalid(
+            "the command is too long for the system (128 KiB); put the text into a file with Write",
+        )),
+        Err(error) => Err(ToolError::model(
+            ErrorCode::ExecutionError,
+            format!("the shell could not be started: {error}"),
+        )),
+    }
+}
+
+/// Starts a job and gives its first output.
+async fn background(args: &Args, cx: &ToolCx, cwd: &Path) -> ToolOutcome {
     let failed = |error: io::Error| {
         ToolError::model(ErrorCode::ExecutionError, format!("the job could not be started: {error}"))
     };
     // Not confined, it needs something else that ends it with us.
-    let wrapper = cx.sandbox.wrap(cx.confinement, cwd, None).map_err(failed)?.or_else(session::keep);
+    let wrapper =
+        cx.sandbox.wrap(cx.confinement, cwd, None).map_err(failed)?.or_else(launch::end_with_command);
     let spec = CommandSpec {
         wrapper,
         program: "bash".into(),
@@ -161,7 +160,7 @@ async fn background(args: &Args, cx: &ToolCx, cwd: &Path) -> Result<Envelope, To
     };
     let path = cx.spill.reserve("job").map_err(failed)?;
     let id = cx.shell.jobs.start(&args.command, spec, path).map_err(failed)?;
-    cx.shell.jobs.settle(id, FIRST_WORDS).await;
+    cx.shell.jobs.settle(id, FIRST_OUTPUT).await;
     let Some(reading) = cx.shell.jobs.read(id) else { return Err(failed(io::ErrorKind::NotFound.into())) };
     let state = reading.ended.clone().unwrap_or_else(|| "running".to_owned());
     let mut envelope = Envelope::success(format!("background job {id}: {state}"))
@@ -181,7 +180,7 @@ fn start_folder(args: &Args, cx: &ToolCx) -> Result<PathBuf, ToolError> {
         return match std::fs::metadata(&target.resolved.canonical) {
             Ok(meta) if meta.is_dir() => Ok(target.resolved.canonical),
             Ok(_) => Err(ToolError::invalid(format!("directory {} is a file", target.shown))),
-            Err(error) => Err(refused(cx, &target, &error.into())),
+            Err(error) => Err(disk_error(cx, &target, &error.into())),
         };
     }
     let cwd = cx.shell.cwd();
@@ -194,13 +193,13 @@ fn start_folder(args: &Args, cx: &ToolCx) -> Result<PathBuf, ToolError> {
         return Err(ToolError::model(
             ErrorCode::NotFound,
             format!(
-                "the current folder {gone} no longer exists. Commands now start in the workspace root again; nothing ran"
+                "the current folder {gone} no longer exists. Nothing ran; commands now start in the workspace root"
             ),
         ));
     }
     Err(ToolError::model(
         ErrorCode::NotFound,
-        format!("the workspace folder {gone} no longer exists, so no command can run in it. Tell the user"),
+        format!("the workspace folder {gone} no longer exists, so no command can run; tell the user"),
     ))
 }
 
@@ -218,7 +217,10 @@ async fn start(
         format!("trap 'command pwd -P >&{side_fd} 2>/dev/null' EXIT; __mycode=$1; shift; eval \"$__mycode\"");
     let spill = Arc::clone(&cx.spill);
     let spec = CommandSpec {
-        wrapper: cx.sandbox.wrap(cx.confinement, cwd, Some(side_fd))?.or_else(|| session::linger(side_fd)),
+        wrapper: cx
+            .sandbox
+            .wrap(cx.confinement, cwd, Some(side_fd))?
+            .or_else(|| launch::end_with_agent(side_fd)),
         program: shell.into(),
         args: ["-c", &script, shell, &args.command].map(OsString::from).to_vec(),
         cwd: cwd.to_owned(),
@@ -281,12 +283,13 @@ fn report(
     match outcome.exit {
         _ if outcome.cancelled => {
             envelope =
-                Envelope::error(ErrorCode::Interrupted, "the user interrupted the command; it was ended");
+                Envelope::error(ErrorCode::Interrupted, "the user interrupted the command; it was killed");
         }
         _ if outcome.timed_out => {
             envelope.status = Status::Error;
             let seconds = timeout.as_millis() as f64 / 1000.0;
-            let message = format!("timed out after {seconds} s; the command and all it started were ended");
+            let message =
+                format!("timed out after {seconds} s; the command and its child processes were killed");
             envelope.error = Some(EnvelopeError { code: ErrorCode::Timeout, message });
         }
         Exit::Code(0) => {}
@@ -296,7 +299,7 @@ fn report(
         }
         Exit::Signal(signal) => {
             envelope = envelope.partial();
-            notes.push(format!("ended by signal {signal}"));
+            notes.push(format!("killed by signal {signal}"));
         }
     }
     let ended_in = end_folder(&outcome.side);
@@ -304,17 +307,20 @@ fn report(
         && let Some(folder) = ended_in.filter(|folder| folder != cwd)
     {
         if folder.is_dir() {
-            notes.push(format!("the folder is now {}", path::display(&cx.root, &folder)));
+            notes.push(format!("the current folder is now {}", path::display(&cx.root, &folder)));
             cx.shell.set_cwd(folder);
         } else {
-            notes.push(format!("{} exists only in the sandbox; the folder stays", folder.display()));
+            notes.push(format!(
+                "{} exists only in the sandbox; the current folder is unchanged",
+                folder.display()
+            ));
         }
     }
     if !outcome.cancelled && !outcome.timed_out && group_lives(outcome.leader) {
         let count = cx.shell.leftovers.note(outcome.leader, outcome.lifeline);
         if count > 0 {
             notes.push(format!(
-                "{} still running in the background; end with the session",
+                "{} still running in the background until the session ends",
                 plural(count, "process")
             ));
         }

@@ -41,7 +41,10 @@ pub struct Approval {
 
 impl Approval {
     pub fn new(request: ApprovalRequest) -> Self {
-        let mut choices = vec![Choice::Once, Choice::Session];
+        let mut choices = vec![Choice::Once];
+        if request.session_scope.is_some() {
+            choices.push(Choice::Session);
+        }
         if request.always_prefix.is_some() {
             choices.push(Choice::Always);
         }
@@ -203,7 +206,11 @@ impl Approval {
             .map(|(index, choice)| {
                 let (letter, text) = match choice {
                     Choice::Once => ('y', "Yes, once".to_owned()),
-                    Choice::Session => ('s', "Yes, for the rest of this session".to_owned()),
+                    Choice::Session => {
+                        let scope = self.request.session_scope.as_deref().unwrap_or_default();
+                        let scope = text::one_line(&sanitize::reveal(scope), 200);
+                        ('s', format!("Yes, for this session: {scope}"))
+                    }
                     Choice::Always => {
                         let prefix = self.request.always_prefix.as_deref().unwrap_or_default();
                         (
@@ -249,11 +256,12 @@ mod tests {
             is_diff: false,
             reason: "commands ask first".to_owned(),
             always_prefix: always.map(str::to_owned),
+            session_scope: Some("this exact command".to_owned()),
         })
     }
 
     #[test]
-    fn however_small_the_screen_what_is_asked_for_is_on_it() {
+    fn approval_on_small_screens() {
         for room in 1..12 {
             let (lines, _) = approval(Some("cargo test")).lines(20, room, Theme::new(false));
             assert!(lines[0].to_string().contains("Allow"), "{room}: {lines:?}");
@@ -262,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn one_enter_says_nothing_and_digits_choose() {
+    fn first_enter_selects() {
         let mut question = approval(None);
         assert_eq!(press(&mut question, KeyCode::Enter), None);
         assert_eq!(press(&mut question, KeyCode::Enter), Some(Answer::Once), "the first made it visible");
@@ -274,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_no_can_carry_a_note() {
+    fn denial_with_note() {
         let mut question = approval(Some("cargo test"));
         press(&mut question, KeyCode::Tab);
         for c in "yes?".chars() {

@@ -51,6 +51,7 @@ pub fn approval() -> Question {
         is_diff: true,
         reason: "writes ask first at permission level 'ask'".to_owned(),
         always_prefix: None,
+        session_scope: Some("changes to files in the workspace".to_owned()),
     })
 }
 

@@ -62,8 +62,8 @@ impl Bench {
         }
     }
 
-    pub fn preview(&self, tool: &str, args: Value) -> (String, bool) {
-        match registry::find(&self.tools, tool).unwrap().prepare(args).unwrap().preview(&self.cx) {
+    pub async fn preview(&self, tool: &str, args: Value) -> (String, bool) {
+        match registry::find(&self.tools, tool).unwrap().prepare(args).unwrap().preview(&self.cx).await {
             Preview::Text(text) => (text, false),
             Preview::Diff(diff) => (diff, true),
             Preview::Vain(Ok(envelope)) => (envelope.text, false),

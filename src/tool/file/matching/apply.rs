@@ -14,7 +14,7 @@ pub struct Applied {
     pub text: String,
     /// First line of each replacement, counted from 1, in the text before the edit.
     pub lines: Vec<usize>,
-    pub rung: MatchLevel,
+    pub level: MatchLevel,
 }
 
 /// Applies one edit to a text.
@@ -29,35 +29,40 @@ pub fn apply(text: &str, edit: TextEdit) -> Result<Applied, Refusal> {
         return Err(Refusal::EmptyOld);
     }
     let lines = Lines::new(text);
-    let Some((rung, hits)) = find(&lines, edit.old, edit.replace_all) else {
+    let Some((level, matches)) = find(&lines, edit.old, edit.replace_all) else {
         let line = already_there(&lines, edit).ok_or(Refusal::NotFound)?;
         return Err(Refusal::AlreadyApplied { line });
     };
-    let numbers =
-        |hits: &[EditMatch]| hits.iter().map(|hit| lines.line_of(hit.start) + 1).collect::<Vec<_>>();
+    let numbers = |matches: &[EditMatch]| {
+        matches.iter().map(|found| lines.line_of(found.start) + 1).collect::<Vec<_>>()
+    };
     if !edit.replace_all {
-        if hits.len() > 1 {
-            let more = hits.len() > LISTED;
-            return Err(Refusal::Ambiguous { lines: numbers(&hits[..hits.len().min(LISTED)]), more, rung });
+        if matches.len() > 1 {
+            let more = matches.len() > LISTED;
+            return Err(Refusal::Ambiguous {
+                lines: numbers(&matches[..matches.len().min(LISTED)]),
+                more,
+                level,
+            });
         }
-        if let [hit] = hits[..]
-            && repeats_itself(&lines, hit, edit)
+        if let [found] = matches[..]
+            && repeats_itself(&lines, found, edit)
         {
-            return Err(Refusal::AlreadyApplied { line: lines.line_of(hit.start) + 1 });
+            return Err(Refusal::AlreadyApplied { line: lines.line_of(found.start) + 1 });
         }
     }
     let mut result = String::with_capacity(text.len() + edit.new.len());
     let mut done = 0;
-    for hit in &hits {
-        result.push_str(&text[done..hit.start]);
-        splice::block(&lines, *hit, edit, rung, &mut result)?;
-        done = hit.end;
+    for found in &matches {
+        result.push_str(&text[done..found.start]);
+        splice::block(&lines, *found, edit, level, &mut result)?;
+        done = found.end;
     }
     result.push_str(&text[done..]);
     if result == text {
         return Err(Refusal::NoOp);
     }
-    Ok(Applied { lines: numbers(&hits), text: result, rung })
+    Ok(Applied { lines: numbers(&matches), text: result, level })
 }
 
 /// Where the new text stands already, when the old one is nowhere. A short word somewhere in the file is no proof, nor is a
@@ -67,31 +72,31 @@ fn already_there(lines: &Lines, edit: TextEdit) -> Option<usize> {
     if core.chars().count() < 3 || edit.old.replace("\r\n", "\n").contains(&core.replace("\r\n", "\n")) {
         return None;
     }
-    let (_, hits) = find(lines, edit.new, false).filter(|(rung, _)| *rung != MatchLevel::Indentation)?;
-    let hit = hits.first()?;
+    let (_, matches) = find(lines, edit.new, false).filter(|(level, _)| *level != MatchLevel::Indentation)?;
+    let found = matches.first()?;
     let text = lines.text();
     let word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
     let touches = |inner: Option<char>, outer: Option<char>| word(inner) && word(outer);
-    let torn = touches(edit.new.chars().next(), text[..hit.start].chars().next_back())
-        || touches(edit.new.chars().next_back(), text[hit.end..].chars().next());
+    let torn = touches(edit.new.chars().next(), text[..found.start].chars().next_back())
+        || touches(edit.new.chars().next_back(), text[found.end..].chars().next());
     // A letter and the marks on it are one character to the reader.
-    let marked = text[hit.end..].chars().next().is_some_and(|c| c.width() == Some(0) && !c.is_control());
-    let unique = hits.len() == 1 || edit.replace_all || core.contains('\n');
-    (unique && !torn && !marked).then(|| lines.line_of(hit.start) + 1)
+    let marked = text[found.end..].chars().next().is_some_and(|c| c.width() == Some(0) && !c.is_control());
+    let unique = matches.len() == 1 || edit.replace_all || core.contains('\n');
+    (unique && !torn && !marked).then(|| lines.line_of(found.start) + 1)
 }
 
 /// Whether the match lies inside a standing copy of the new text, as after the same insertion was made before: doing
 /// it again would double it.
-fn repeats_itself(lines: &Lines, hit: EditMatch, edit: TextEdit) -> bool {
+fn repeats_itself(lines: &Lines, found: EditMatch, edit: TextEdit) -> bool {
     let plain = |text: &str| text.replace("\r\n", "\n");
     let (old, new) = (plain(edit.old), plain(edit.new));
     let Some(extra) = new.len().checked_sub(old.len()).filter(|&extra| extra > 0) else { return false };
     let text = lines.text();
     // Enough of the surroundings to hold the new text, line ends counted double.
     let reach = new.len() * 2;
-    let from = floor_boundary(text, hit.start.saturating_sub(reach));
-    let to = ceil_boundary(text, hit.end + reach);
-    let (before, after) = (plain(&text[from..hit.start]), plain(&text[hit.end..to]));
+    let from = floor_boundary(text, found.start.saturating_sub(reach));
+    let to = ceil_boundary(text, found.end + reach);
+    let (before, after) = (plain(&text[from..found.start]), plain(&text[found.end..to]));
     new.match_indices(&old).any(|(offset, _)| {
         let (lead, trail) = (&new[..offset], &new[offset + old.len()..]);
         let Some(rest_before) = before.strip_suffix(lead) else { return false };

@@ -1,5 +1,5 @@
-//! Why an old text was not found, said so precisely that the next try succeeds: the known slips by name, else the
-//! nearest text with its white space made visible. Only talks; nothing here ever applies an edit.
+//! Why an old text was not found, so precisely that the next try succeeds: the known mistakes by name, else the most
+//! similar text with its white space made visible. Only explains; nothing here ever applies an edit.
 
 use super::lines::{Lines, is_blank, visible};
 use super::match_edit::find;
@@ -56,8 +56,8 @@ fn without_numbers(text: &str, marks: &[char]) -> String {
 /// The slips that have a name: the text is there but for one systematic difference.
 fn slip(lines: &Lines, old: &str) -> Option<String> {
     let place = |old: &str| {
-        let (_, hits) = find(lines, old, false)?;
-        hits.first().map(|hit| lines.line_of(hit.start) + 1)
+        let (_, matches) = find(lines, old, false)?;
+        matches.first().map(|found| lines.line_of(found.start) + 1)
     };
     // Marks that are common in data only count when the text is there without them.
     let foreign = ['|', ':'];
@@ -65,16 +65,14 @@ fn slip(lines: &Lines, old: &str) -> Option<String> {
     if read || marked(old, &foreign) && place(&without_numbers(old, &foreign)).is_some() {
         let line = place(&without_numbers(old, if read { &['\t', '→'] } else { &foreign }));
         let where_ = line.map_or(String::new(), |line| format!(" (then it matches at line {line})"));
-        return Some(format!(
-            "old_string contains the line numbers of Read; give the text without them{where_}"
-        ));
+        return Some(format!("old_string contains Read's line numbers; remove them{where_}"));
     }
     let unescaped = old.replace("\\n", "\n").replace("\\t", "\t").replace("\\\"", "\"").replace("\\\\", "\\");
     if unescaped != old
         && let Some(line) = place(&unescaped)
     {
         return Some(format!(
-            "old_string is escaped once too often: with its \\n, \\t, \\\" or \\\\ resolved it matches at line {line}"
+            "old_string is double-escaped: with its \\n, \\t, \\\" or \\\\ unescaped it matches at line {line}"
         ));
     }
     if lines.text().len() > SLIP_BYTES {
@@ -82,11 +80,11 @@ fn slip(lines: &Lines, old: &str) -> Option<String> {
     }
     let plain_text = plain(lines.text());
     let plain_lines = Lines::new(&plain_text);
-    if let Some((_, hits)) = find(&plain_lines, &plain(old), false)
-        && let Some(hit) = hits.first()
+    if let Some((_, matches)) = find(&plain_lines, &plain(old), false)
+        && let Some(found) = matches.first()
     {
-        let line = plain_lines.line_of(hit.start);
-        let last = plain_lines.line_of(hit.end.saturating_sub(1));
+        let line = plain_lines.line_of(found.start);
+        let last = plain_lines.line_of(found.end.saturating_sub(1));
         return Some(format!(
             "at line {} the text differs only in typographic or invisible characters (quotes, dashes, spaces). {}",
             line + 1,
@@ -96,7 +94,7 @@ fn slip(lines: &Lines, old: &str) -> Option<String> {
     let tight = |line: &str| line.chars().filter(|c| !c.is_whitespace()).collect::<String>();
     let wanted: Vec<String> = old.lines().map(tight).filter(|line| !line.is_empty()).collect();
     if wanted.is_empty() {
-        return Some("old_string is only white space that does not occur so in the file".to_owned());
+        return Some("old_string is only white space, and the file has no such white space".to_owned());
     }
     let real: Vec<(usize, String)> = (0..lines.count())
         .map(|n| (n, tight(lines.content(n))))
@@ -107,18 +105,18 @@ fn slip(lines: &Lines, old: &str) -> Option<String> {
     {
         let (first, last) = (found[0].0, found[found.len() - 1].0);
         return Some(format!(
-            "{} only in white space that is not one uniform shift. {}",
+            "{} only in white space, but not by one uniform indentation. {}",
             places(first, last, "differs", "differ"),
             first_difference(lines, first, last + 1 - first, old)
         ));
     }
     let lower_text = lines.text().to_lowercase();
     let (lower, lower_old) = (Lines::new(&lower_text), old.to_lowercase());
-    let (_, hits) = find(&lower, &lower_old, false)?;
-    let line = lower.line_of(hits.first()?.start);
+    let (_, matches) = find(&lower, &lower_old, false)?;
+    let line = lower.line_of(matches.first()?.start);
     let count = old.lines().count().max(1);
     Some(format!(
-        "at line {} the text differs only in upper and lower case. {}",
+        "at line {} the text differs only in letter case. {}",
         line + 1,
         first_difference(lines, line, count, old)
     ))
@@ -233,7 +231,7 @@ fn nearest(lines: &Lines, old: &str) -> String {
             let count = old.lines().count().max(1);
             let last = (first + count).min(lines.count()) - 1;
             format!(
-                "the nearest text ({}) is, with · for space and → for tab:\n{}",
+                "the most similar text ({}; · space, → tab):\n{}",
                 if first == last {
                     format!("line {}", first + 1)
                 } else {
@@ -242,7 +240,7 @@ fn nearest(lines: &Lines, old: &str) -> String {
                 quote(lines, first, count)
             )
         }
-        _ => "nothing in the file resembles it; Read the file again".to_owned(),
+        _ => "no similar text found; Read the file again".to_owned(),
     }
 }
 
@@ -269,16 +267,13 @@ mod tests {
             let said = not_found(text, old);
             assert!(said.contains(part), "{said}");
         };
-        says(
-            "1\tfn a() {\n2\t    let",
-            "line numbers of Read; give the text without them (then it matches at line 1)",
-        );
+        says("1\tfn a() {\n2\t    let", "Read's line numbers; remove them (then it matches at line 1)");
         says("let x = \"quoted\";", "line 2 the text differs only in typographic");
-        says("fn a() {\\n    let x", "escaped once too often");
-        says("fn a()  {\nlet x", "nearest text (lines 1-2)");
-        says("FN A() {", "upper and lower case");
+        says("fn a() {\\n    let x", "double-escaped");
+        says("fn a()  {\nlet x", "most similar text (lines 1-2;");
+        says("FN A() {", "letter case");
         says("  fn a() {\n  let x = “quoted”;", "File line 1: `fn·a()·{`");
-        says("completely = different_thing(42)", "nothing in the file resembles it");
+        says("completely = different_thing(42)", "no similar text found");
         says("    let y = “quoted”;", "2\t····let·x");
         assert!(
             !is_numbered("12 apples\n13 pears") && !is_numbered("1\ta\n3\tb") && is_numbered("9\ta\n10\tb\n")

@@ -1,6 +1,6 @@
-//! Where an edit belongs. The ladder has four rungs: exact; other line ends; other trailing white space; one uniform
-//! indentation shift of the whole block. The first rung with a match decides, and it must be the only match there.
-//! Nothing else ever applies an edit; likeness is for `diagnose`, which only talks. Works on text; knows no file.
+//! Where an edit belongs. There are four levels of tolerance: exact; other line ends; other trailing white space; one
+//! uniform indentation shift of the whole block. The first level with a match decides, and the match must be the only one
+//! there. Nothing else ever applies an edit; similarity is for `diagnose`, which only explains. Works on text alone.
 
 use super::lines::{Lines, is_blank, trim_tail};
 
@@ -29,8 +29,8 @@ impl MatchLevel {
     pub fn note(self) -> Option<&'static str> {
         match self {
             Self::Exact | Self::LineEnds => None,
-            Self::TrailingSpace => Some("matched up to trailing white space"),
-            Self::Indentation => Some("matched with other indentation, which the new text was given too"),
+            Self::TrailingSpace => Some("matched ignoring trailing white space"),
+            Self::Indentation => Some("matched with different indentation; the new text was indented to fit"),
         }
     }
 }
@@ -62,7 +62,7 @@ pub enum Refusal {
     Ambiguous {
         lines: Vec<usize>,
         more: bool,
-        rung: MatchLevel,
+        level: MatchLevel,
     },
     /// The new text is there and the old is not.
     AlreadyApplied {
@@ -76,58 +76,51 @@ pub enum Refusal {
     NotFound,
 }
 
-/// The first rung with a match, and all matches on it (with `all`, those that do not overlap).
+/// The first level with a match, and all matches on it (with `all`, those that do not overlap).
 pub fn find<'a>(lines: &Lines<'a>, old: &'a str, all: bool) -> Option<(MatchLevel, Vec<EditMatch<'a>>)> {
     let exact = exact(lines.text(), old, all);
     let several = old.contains('\n');
-    // Nobody sees line ends, so "all" means the places with other line ends too.
-    let take_all_ends = all && several && !old.contains('\r');
-    if !exact.is_empty() && !take_all_ends {
+    // The model cannot see line ends, so "all" means the places with other line ends too.
+    if !exact.is_empty() && !(all && several && !old.contains('\r')) {
         return Some((MatchLevel::Exact, exact));
     }
     let parts = parts_of(old);
-    let rungs = [
-        (MatchLevel::LineEnds, if several { by_parts(lines, &parts, false, all) } else { Vec::new() }),
-        (MatchLevel::TrailingSpace, Vec::new()),
-        (MatchLevel::Indentation, Vec::new()),
-    ];
-    for (rung, mut hits) in rungs {
-        if hits.is_empty() && rung != MatchLevel::LineEnds && !parts.iter().all(|part| is_blank(part)) {
-            hits = match rung {
-                MatchLevel::TrailingSpace => by_parts(lines, &parts, true, all),
-                _ => by_indentation(lines, &parts, all),
-            };
-        }
-        if !hits.is_empty() {
-            let rung = if rung == MatchLevel::LineEnds && hits.len() == exact.len() {
-                MatchLevel::Exact
-            } else {
-                rung
-            };
-            return Some((rung, hits));
+    if several {
+        let matches = by_parts(lines, &parts, false, all);
+        if !matches.is_empty() {
+            let level = if matches.len() == exact.len() { MatchLevel::Exact } else { MatchLevel::LineEnds };
+            return Some((level, matches));
         }
     }
-    None
+    if parts.iter().all(|part| is_blank(part)) {
+        return None;
+    }
+    let trimmed = by_parts(lines, &parts, true, all);
+    if !trimmed.is_empty() {
+        return Some((MatchLevel::TrailingSpace, trimmed));
+    }
+    let shifted = by_indentation(lines, &parts, all);
+    (!shifted.is_empty()).then_some((MatchLevel::Indentation, shifted))
 }
 
 fn exact<'a>(text: &'a str, old: &str, all: bool) -> Vec<EditMatch<'a>> {
-    let mut hits = Vec::new();
+    let mut matches = Vec::new();
     let step = if all { old.len() } else { old.chars().next().map_or(1, char::len_utf8) };
     let mut from = 0;
     while let Some(found) = text.get(from..).and_then(|rest| rest.find(old)) {
         let start = from + found;
-        // A match that begins inside a CRLF would tear it apart, and nobody sees that it is one: the rung of line ends
-        // takes such places whole, together with the others.
+        // A match that begins inside a CRLF would tear it apart, and the model cannot see that it is one: the level of
+        // line ends takes such places whole, together with the others.
         if old.starts_with('\n') && text[..start].ends_with('\r') {
             return Vec::new();
         }
-        hits.push(EditMatch { start, end: start + old.len(), shift: Shift::None });
-        if !all && hits.len() > LISTED {
+        matches.push(EditMatch { start, end: start + old.len(), shift: Shift::None });
+        if !all && matches.len() > LISTED {
             break;
         }
         from = start + step;
     }
-    hits
+    matches
 }
 
 /// The lines of the old text without their ends; the last part is what follows the last line feed.
@@ -143,20 +136,24 @@ fn parts_of(old: &str) -> Vec<&str> {
 /// Matches part by part: the first may begin and the last may end inside a line. With `trim`, white space at line
 /// ends is ignored on both sides.
 fn by_parts<'a>(lines: &Lines<'a>, parts: &[&str], trim: bool, all: bool) -> Vec<EditMatch<'a>> {
-    let mut hits: Vec<EditMatch> = Vec::new();
+    let found = (0..lines.count()).filter_map(|line| {
+        let (start, end) = parts_at(lines, line, parts, trim)?;
+        Some(EditMatch { start, end, shift: Shift::None })
+    });
+    collect(found, all)
+}
+
+/// The matches: with `all` those that do not overlap, else as many as tell that there are too many.
+fn collect<'a>(found: impl Iterator<Item = EditMatch<'a>>, all: bool) -> Vec<EditMatch<'a>> {
     let mut from = 0;
-    for line in 0..lines.count() {
-        if let Some((start, end)) = parts_at(lines, line, parts, trim)
-            && (!all || start >= from)
-        {
-            hits.push(EditMatch { start, end, shift: Shift::None });
-            from = end;
-            if !all && hits.len() > LISTED {
-                break;
-            }
+    let mut apart = |found: &EditMatch| {
+        let apart = !all || found.start >= from;
+        if apart {
+            from = found.end;
         }
-    }
-    hits
+        apart
+    };
+    found.filter(|found| apart(found)).take(if all { usize::MAX } else { LISTED + 1 }).collect()
 }
 
 fn parts_at(lines: &Lines, line: usize, parts: &[&str], trim: bool) -> Option<(usize, usize)> {
@@ -210,26 +207,17 @@ fn by_indentation<'a>(lines: &Lines<'a>, parts: &[&'a str], all: bool) -> Vec<Ed
         Some((&"", rest)) => (rest, true),
         _ => (parts, false),
     };
-    let mut hits: Vec<EditMatch> = Vec::new();
-    let mut from = 0;
-    for line in 0..(lines.count() + 1).saturating_sub(block.len()) {
-        let Some(shift) = shift_at(lines, line, block) else { continue };
+    let found = (0..(lines.count() + 1).saturating_sub(block.len())).filter_map(|line| {
+        let shift = shift_at(lines, line, block)?;
         let last = line + block.len() - 1;
-        let start = lines.start(line);
         let end = if takes_end {
             lines.start(last + 1)
         } else {
             lines.start(last) + trim_tail(lines.content(last)).len()
         };
-        if !all || start >= from {
-            hits.push(EditMatch { start, end, shift });
-            from = end;
-            if !all && hits.len() > LISTED {
-                break;
-            }
-        }
-    }
-    hits
+        Some(EditMatch { start: lines.start(line), end, shift })
+    });
+    collect(found, all)
 }
 
 fn shift_at<'a>(lines: &Lines<'a>, line: usize, block: &[&'a str]) -> Option<Shift<'a>> {

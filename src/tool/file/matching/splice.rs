@@ -11,36 +11,36 @@ use super::match_edit::{EditMatch, MatchLevel, Refusal, Shift, TextEdit};
 /// Two long texts that have little in common would take minutes to align well; after this time a coarse way must do.
 const ALIGNMENT: Duration = Duration::from_secs(2);
 
-/// Appends the new text of `hit` to `out`.
+/// Appends the new text of `found` to `out`.
 ///
 /// # Errors
 /// [`Refusal::Unshiftable`] when a line of the new text cannot follow the block's indentation.
 pub fn block(
     lines: &Lines,
-    hit: EditMatch,
+    found: EditMatch,
     edit: TextEdit,
-    rung: MatchLevel,
+    level: MatchLevel,
     out: &mut String,
 ) -> Result<(), Refusal> {
-    if rung == MatchLevel::Exact && means_line_ends(edit) {
+    if level == MatchLevel::Exact && means_line_ends(edit) {
         out.push_str(edit.new);
         return Ok(());
     }
-    let real = split(&lines.text()[hit.start..hit.end]);
+    let real = split(&lines.text()[found.start..found.end]);
     let old = split(edit.old);
     let new = split(edit.new);
     let sources = align(&old, &new);
-    let near = lines.ending_near(hit.end.saturating_sub(usize::from(hit.end > hit.start)));
+    let near = lines.ending_near(found.end.saturating_sub(usize::from(found.end > found.start)));
     // The old text had a line end where the file, at its very end, has none: then the new text gets none either.
     let bare_end = old.last().is_some_and(|line| !line.1.is_empty())
         && real.last().is_none_or(|line| line.1.is_empty())
-        && hit.end == lines.text().len();
+        && found.end == lines.text().len();
     for (index, &(content, ending)) in new.iter().enumerate() {
         let source = sources[index];
         let twin = source.map(|(line, _)| line).and_then(|line| real.get(line));
         match (source, twin) {
             (Some((_, true)), Some((kept, _))) => out.push_str(kept),
-            _ => push_shifted(content, hit, lines, out)?,
+            _ => push_shifted(content, found, lines, out)?,
         }
         let last = index + 1 == new.len();
         if ending.is_empty() || last && bare_end {
@@ -82,8 +82,8 @@ fn means_line_ends(edit: TextEdit) -> bool {
     edit.new.contains('\r') || edit.old.contains('\r') && (lone_return() || only_ends_differ())
 }
 
-fn push_shifted(content: &str, hit: EditMatch, lines: &Lines, out: &mut String) -> Result<(), Refusal> {
-    match hit.shift {
+fn push_shifted(content: &str, found: EditMatch, lines: &Lines, out: &mut String) -> Result<(), Refusal> {
+    match found.shift {
         Shift::Added(more) if !is_blank(content) => {
             out.push_str(more);
             out.push_str(content);
@@ -91,7 +91,7 @@ fn push_shifted(content: &str, hit: EditMatch, lines: &Lines, out: &mut String) 
         Shift::Removed(less) if !is_blank(content) => match content.strip_prefix(less) {
             Some(rest) => out.push_str(rest),
             None => {
-                let line = lines.line_of(hit.start) + 1;
+                let line = lines.line_of(found.start) + 1;
                 return Err(Refusal::Unshiftable { new_line: content.to_owned(), line });
             }
         },

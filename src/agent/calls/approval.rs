@@ -1,0 +1,106 @@
+//! Asking the user whether a call may run, and what the model is told when it may not.
+
+use super::policy_engine::{AssessedToolCall, PolicyEngine};
+use crate::agent::control::{Events, TurnControl, notice};
+use crate::model::call::ToolCall;
+use crate::model::envelope::{Envelope, ErrorCode};
+use crate::protocol::approval::{self, Answer, ApprovalRequest, Question};
+use crate::protocol::event::Level;
+use crate::protocol::notice as texts;
+use crate::redact::detector::TextSource;
+use crate::tool::api::{Prepared, Preview, ToolError};
+use crate::tool::cx::ToolCx;
+
+/// Asks. `Err` is the envelope for the model when the call does not run.
+#[allow(clippy::too_many_arguments)]
+pub async fn ask(
+    policy: &PolicyEngine,
+    cx: &ToolCx,
+    call: &ToolCall,
+    prepared: &dyn Prepared,
+    assessed: &AssessedToolCall,
+    reason: String,
+    control: &TurnControl,
+    events: &Events,
+) -> Result<(), Box<Envelope>> {
+    let (detail, is_diff) = match prepared.preview(cx).await {
+        _ if control.cancel.is_cancelled() => return Err(never_run()),
+        Preview::Text(text) => (text, false),
+        Preview::Diff(diff) => (diff, true),
+        // Nobody is asked for a leave that nothing can come of, unless the answer tells of what may not be read.
+        Preview::Vain(answer) if policy.may_read(assessed) => {
+            return Err(answer.map_or_else(|error| envelope_of(&error), Box::new));
+        }
+        Preview::Vain(answer) => {
+            (answer.map_or_else(|error| error.to_string(), |envelope| envelope.text), false)
+        }
+    };
+    let clean = |text: &str| cx.vault.redact(text, TextSource::of_command(text)).into_owned();
+    let always_prefix = policy.always_prefix(assessed);
+    let question = Question::Approval(ApprovalRequest {
+        call_id: call.id.to_string(),
+        tool: call.name.to_string(),
+        title: clean(&prepared.title()),
+        detail: clean(&detail),
+        is_diff,
+        reason,
+        always_prefix: always_prefix.clone(),
+        session_scope: policy.session_scope(assessed),
+    });
+    match control.questions.ask(question, &control.cancel).await {
+        Some(Answer::Once) => Ok(()),
+        Some(Answer::Session) => {
+            policy.allow_for_session(assessed);
+            Ok(())
+        }
+        Some(Answer::Always) => {
+            if let Some(prefix) = always_prefix
+                && let Err(error) = policy.allow_always(prefix)
+            {
+                notice(events, Level::Warning, texts::rule_not_saved(error));
+            }
+            Ok(())
+        }
+        Some(Answer::No { note }) => {
+            let note = note.trim();
+            let answer = denied(&match note {
+                "" => "the user said no. Don't try it another way; ask or go on without it".to_owned(),
+                note => format!("the user said no: {note}"),
+            });
+            Err(Box::new(answer.with("user_text", approval::denied(note))))
+        }
+        Some(Answer::Replies { .. }) | None => Err(never_run()),
+    }
+}
+
+/// No user is there to be asked.
+pub fn nobody_to_ask(reason: &str) -> Box<Envelope> {
+    denied(&format!(
+        "{reason}, and no user is available (headless). Find a way that needs no approval, or say what you could not do"
+    ))
+}
+
+pub fn denied(message: &str) -> Box<Envelope> {
+    Box::new(Envelope::error(ErrorCode::PermissionDenied, message))
+}
+
+/// Whether the call was denied, by policy or by the user.
+pub fn is_denial(envelope: &Envelope) -> bool {
+    envelope.error.as_ref().is_some_and(|error| error.code == ErrorCode::PermissionDenied)
+}
+
+/// Interrupted before it began: nobody has to look for half a change.
+pub fn never_run() -> Box<Envelope> {
+    Box::new(Envelope::error(
+        ErrorCode::Interrupted,
+        "the user interrupted before this call ran; it changed nothing",
+    ))
+}
+
+/// What the model is told of a tool's error.
+pub fn envelope_of(error: &ToolError) -> Box<Envelope> {
+    Box::new(match error {
+        ToolError::Model { code, message } => Envelope::error(*code, message.clone()),
+        ToolError::Fatal(message) => Envelope::error(ErrorCode::InternalError, message.clone()),
+    })
+}

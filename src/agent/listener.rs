@@ -1,0 +1,79 @@
+//! What is done while a turn runs: operations that act on it at once, and those that wait for its end.
+
+use std::collections::VecDeque;
+
+use tokio::sync::mpsc;
+
+use super::control::{Events, TurnControl};
+use super::quick_ops::{EngineDeps, quick_op};
+use super::session::inspect;
+use crate::agent::calls::policy_engine::PolicyEngine;
+use crate::config::settings::ContextSettings;
+use crate::protocol::op::Op;
+
+/// The incoming queue.
+pub type Ops = mpsc::UnboundedReceiver<Op>;
+
+/// Takes operations while something else runs.
+pub struct Listener<'a> {
+    pub policy: &'a PolicyEngine,
+    pub deps: &'a EngineDeps,
+    pub events: &'a Events,
+    pub settings: &'a ContextSettings,
+}
+
+impl Listener<'_> {
+    /// Drives `work` to its end; `false` when the program is to end. What has to wait goes to `deferred`, in order.
+    pub async fn drive(
+        &self,
+        work: impl Future,
+        ops: &mut Ops,
+        deferred: &mut VecDeque<Op>,
+        control: &TurnControl,
+    ) -> bool {
+        tokio::pin!(work);
+        let mut running = true;
+        loop {
+            let op = tokio::select! {
+                biased;
+                op = ops.recv(), if running => op,
+                _ = &mut work => return running,
+            };
+            match op {
+                None | Some(Op::Shutdown) => {
+                    control.cancel.cancel();
+                    running = false;
+                }
+                // What is typed behind `/clear` is meant for the new session.
+                Some(op @ Op::Submit { .. }) if deferred.iter().any(changes_session) => {
+                    deferred.push_back(op)
+                }
+                Some(Op::Submit { text }) => control.steer(text),
+                Some(Op::Interrupt) => control.cancel.cancel(),
+                Some(Op::Answer { id, answer }) => control.questions.answer(id, answer),
+                Some(Op::EditContext { edit, id }) => control.edit(edit, id),
+                Some(Op::ShowContext) => {
+                    inspect::ledger(self.deps.originals.path(), self.settings.clone(), self.events.clone());
+                }
+                Some(
+                    later @ (Op::Compact { .. }
+                    | Op::Uncompact
+                    | Op::AutoCompact { .. }
+                    | Op::SetModel { .. }
+                    | Op::Clear
+                    | Op::Resume { .. }
+                    | Op::ListPoints
+                    | Op::PreviewRewind { .. }
+                    | Op::Rewind { .. }
+                    | Op::Init),
+                ) => deferred.push_back(later),
+                Some(quick) => quick_op(quick, self.policy, self.deps, self.events),
+            }
+        }
+    }
+}
+
+/// Whether what is typed after this operation belongs to another conversation than what was typed before.
+fn changes_session(op: &Op) -> bool {
+    matches!(op, Op::Clear | Op::Resume { .. } | Op::Rewind { .. })
+}

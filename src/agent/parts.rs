@@ -1,0 +1,105 @@
+//! The agent: the parts that a turn works with. Each owns its state; the turn loop (`turn/run.rs`) brings them together.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::calls::dispatcher::Dispatcher;
+use super::sampling::sampler::Sampler;
+use super::session::conversation::Conversation;
+use super::session::rewind;
+use super::turn::input::TurnInput;
+use super::window::context_window::ContextWindow;
+use crate::base::path;
+use crate::model::item::Item;
+use crate::protocol::ledger::LedgerView;
+use crate::tool::cx::ToolCx;
+
+/// Everything that a turn works with.
+pub struct Agent {
+    pub conversation: Conversation,
+    pub window: ContextWindow,
+    pub sampler: Sampler,
+    pub dispatcher: Dispatcher,
+    pub input: TurnInput,
+    /// Model replies in one turn.
+    pub max_steps: u32,
+}
+
+impl Agent {
+    /// Opens another conversation: nothing of the old one stays, and the tools know again what the new one tells.
+    pub async fn open(&mut self, conversation: Conversation) {
+        self.conversation = conversation;
+        let cx = &self.dispatcher.cx;
+        cx.vault.clear();
+        cx.shell.set_cwd(cx.root.to_path_buf());
+        self.dispatcher.policy.forget_session();
+        self.input.reminder = None;
+        self.restore_tools().await;
+        self.begin_session().await;
+    }
+
+    /// Makes window and undo journal those of the conversation at hand.
+    pub async fn begin_session(&mut self) {
+        let cx = &self.dispatcher.cx;
+        self.window.open(&mut self.conversation, &self.sampler.params, &cx.root).await;
+        let Some(journal) = cx.journal.clone() else { return };
+        let session = self.conversation.id.clone();
+        let opened = tokio::task::spawn_blocking(move || {
+            journal.open(&session);
+            journal.lines()
+        });
+        let lines = opened.await.unwrap_or_default();
+        self.input.reminder = rewind::missed_reminder(&self.conversation, &lines);
+    }
+
+    /// The conversation was rewound: the tools go back with it.
+    pub async fn restore_tools(&self) {
+        let cx = self.dispatcher.cx.clone();
+        cx.files.clear();
+        cx.todos.set(Vec::new());
+        let entries = self.conversation.history.entries();
+        let items: Vec<Arc<Item>> = entries.iter().map(|entry| Arc::clone(&entry.item)).collect();
+        let (todos, log) = (self.conversation.facts.todos(), self.conversation.log_path());
+        let _ = tokio::task::spawn_blocking(move || restore_tools(&cx, &items, todos, &log)).await;
+    }
+
+    /// The ledger of the next request, for users.
+    pub fn ledger(&mut self) -> LedgerView {
+        self.window.ledger(&mut self.conversation, &self.sampler.params)
+    }
+
+    /// Measures the next request after something of it has changed.
+    pub fn measure(&mut self) {
+        self.window.measure(&self.conversation, &self.sampler.params);
+    }
+}
+
+/// What tools remember between calls, rebuilt from a session: the todo list, which files were read, and in which folder
+/// the shell stands. Reads the log.
+fn restore_tools(cx: &ToolCx, items: &[Arc<Item>], todos: Option<serde_json::Value>, log: &Path) {
+    if let Some(list) = todos.and_then(|list| serde_json::from_value(list).ok()) {
+        cx.todos.set(list);
+    }
+    if let Ok(log) = std::fs::read(log) {
+        cx.vault.reserve(&String::from_utf8_lossy(&log));
+    }
+    for item in items {
+        let Item::ToolResult(result) = &**item else { continue };
+        let data = &result.envelope.data;
+        let text = |key: &str| data.get(key).and_then(serde_json::Value::as_str);
+        if let Some(cwd) = text("cwd").filter(|_| &*result.tool == "Bash") {
+            let folder = path::resolve(&cx.root, cwd).canonical;
+            if folder.is_dir() {
+                cx.shell.set_cwd(folder);
+            }
+        }
+        let view = data.get("view").and_then(serde_json::Value::as_object);
+        let of_view = |key: &str| view.and_then(|view| view.get(key)).and_then(serde_json::Value::as_str);
+        let (path, hash) =
+            (of_view("path").or_else(|| text("path")), of_view("hash").or_else(|| text("hash")));
+        if let (Some(path), Some(hash)) = (path, hash) {
+            let canonical = path::resolve(&cx.root, path).canonical;
+            cx.files.remember(&canonical, hash);
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Ends replies that would not end by themselves: larger than the model could make them, or the same words over and over,
+//! as small models do when they lose the thread.
+
+use crate::base::text;
+
+/// Bytes that a token rarely exceeds on average.
+const MOST_BYTES_PER_TOKEN: u64 = 16;
+/// What any answer may have, in bytes.
+const USUAL_BYTES: u64 = 256 * 1024;
+/// So much of nothing but repetitions is no text any more, in bytes: several thousand tokens, more than any table of equal
+/// rows that somebody wants to read. The arguments of calls are not watched: files may hold more of the same.
+const LOOP_BYTES: usize = 32 * 1024;
+/// The longest piece whose repetitions are noticed, in bytes.
+const LONGEST_PIECE: usize = 512;
+/// How often it is looked, in bytes.
+const LOOK_EVERY: usize = 4 * 1024;
+
+/// Watches one try of an answer.
+pub struct RepetitionGuard {
+    most_bytes: u64,
+    bytes: u64,
+    /// The end of what came, in bytes.
+    tail: Vec<u8>,
+    unseen: usize,
+}
+
+impl RepetitionGuard {
+    /// For a window and, where one was asked for, a limit of the output, in tokens.
+    pub fn new(window_tokens: u64, max_output_tokens: Option<u32>) -> Self {
+        // Not every server counts thinking in the limit.
+        let limit = max_output_tokens.map_or(window_tokens, |limit| u64::from(limit) + window_tokens / 4);
+        let most_bytes = (limit.min(window_tokens) * MOST_BYTES_PER_TOKEN).max(USUAL_BYTES);
+        Self { most_bytes, bytes: 0, tail: Vec::new(), unseen: 0 }
+    }
+
+    /// Bytes of text and thinking so far.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// The answer begins anew.
+    pub fn restart(&mut self) {
+        (self.bytes, self.unseen) = (0, 0);
+        self.tail.clear();
+    }
+
+    /// Takes the next piece of text or thinking; says what is wrong when the answer has no end.
+    pub fn take(&mut self, piece: &str) -> Option<String> {
+        self.bytes += piece.len() as u64;
+        if self.bytes > self.most_bytes {
+            let size = text::human_bytes(self.bytes);
+            return Some(format!("after {size} it is larger than the model's window or output limit"));
+        }
+        self.tail.extend_from_slice(piece.as_bytes());
+        self.unseen += piece.len();
+        if self.unseen < LOOK_EVERY || self.tail.len() < LOOP_BYTES {
+            return None;
+        }
+        self.unseen = 0;
+        self.tail.drain(..self.tail.len() - LOOP_BYTES);
+        let tail = &self.tail;
+        let repeats = (1..=LONGEST_PIECE).any(|period| tail[period..] == tail[..LOOP_BYTES - period]);
+        repeats.then(|| {
+            let piece = String::from_utf8_lossy(&tail[LOOP_BYTES - 80..]);
+            format!("it repeats the same words over and over: …{}", text::one_line(&piece, 60))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn taken(
+        mut watch: RepetitionGuard,
+        piece: impl Fn(usize) -> String,
+        times: usize,
+    ) -> Option<(usize, String)> {
+        (0..times).find_map(|time| Some((time, watch.take(&piece(time))?)))
+    }
+
+    #[test]
+    fn loops_are_noticed_soon_and_large_answers_late() {
+        let watch = || RepetitionGuard::new(128_000, None);
+        let (time, why) = taken(watch(), |_| "yadda yadda ".to_owned(), 100_000).unwrap_or_default();
+        assert!(time * 12 < 48 * 1024 && why.contains("yadda"), "{time} {why}");
+        assert!(taken(watch(), |_| "日本語。\n".to_owned(), 10_000).is_some());
+        assert!(taken(watch(), |line| format!("line {line} of a long listing\n"), 40_000).is_none());
+        // What people do ask for: equal rows, zeros, rules, a picture between two texts, and again.
+        for row in ["| 0 | 0.00 | none | - |\n", "0,", "=".repeat(100).as_str(), "  /\\_/\\\n ( o.o )\n"] {
+            let times = 24 * 1024 / row.len();
+            let answer = |time: usize| {
+                if time % (times + 1) == times { format!("Part {time}:\n") } else { row.to_owned() }
+            };
+            assert!(taken(watch(), answer, times * 5).is_none(), "{row}");
+        }
+        let (_, why) = taken(watch(), |line| format!("line {line}\n"), 1_000_000).unwrap_or_default();
+        assert!(why.contains("window or output limit"), "{why}");
+        // A limit of the output counts too, and every answer may have a usual size.
+        assert!(
+            taken(RepetitionGuard::new(8_000, Some(1)), |line| format!("line {line}\n"), 20_000).is_none()
+        );
+        assert!(
+            taken(RepetitionGuard::new(8_000, Some(1)), |line| format!("line {line}\n"), 40_000).is_some()
+        );
+    }
+}

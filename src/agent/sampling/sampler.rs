@@ -1,0 +1,106 @@
+//! The model in use: one request in, one reply out, streamed. It shows deltas as they come and gives back finished items;
+//! what becomes of them is the caller's business.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::StreamExt;
+
+use super::repetition_guard::RepetitionGuard;
+use super::stream_accumulator::StreamAccumulator;
+use crate::agent::control::{Events, TurnControl};
+use crate::config::settings::ContextSettings;
+use crate::context::summary::compressor::SummaryCompressor;
+use crate::model::item::Item;
+use crate::model::request::{Params, Request};
+use crate::model::usage::{FinishReason, Usage};
+use crate::provider::api::{Provider, ProviderError};
+
+/// The largest summary that is asked for, in tokens.
+const MAX_SUMMARY_TOKENS: u32 = 4_000;
+
+/// The model in use.
+pub struct Sampler {
+    pub provider: Arc<dyn Provider>,
+    pub params: Params,
+    /// Writes summaries, where one is set.
+    pub light_model: Option<Arc<str>>,
+}
+
+/// A finished reply.
+pub struct Sampled {
+    pub items: Vec<Item>,
+    pub finish: FinishReason,
+    pub usage: Option<Usage>,
+    /// Bytes of text and thinking.
+    pub bytes: u64,
+}
+
+/// A reply that broke off. `said` is its text so far.
+pub struct Unfinished {
+    pub said: String,
+    pub cause: UnfinishedCause,
+}
+
+pub enum UnfinishedCause {
+    Interrupt,
+    Error { error: ProviderError, tries: u32 },
+}
+
+impl Sampler {
+    /// One reply to `request`, in a window of so many tokens.
+    ///
+    /// # Errors
+    /// [`Unfinished`].
+    pub async fn sample(
+        &self,
+        request: &Request,
+        window_tokens: u64,
+        control: &TurnControl,
+        events: &Events,
+    ) -> Result<Sampled, Unfinished> {
+        let mut stream = self.provider.stream(request);
+        let guard = RepetitionGuard::new(window_tokens, self.params.max_output_tokens);
+        let mut reply = StreamAccumulator::new(guard);
+        loop {
+            let event = tokio::select! {
+                biased;
+                () = control.cancel.cancelled() => {
+                    return Err(Unfinished { said: reply.said(), cause: UnfinishedCause::Interrupt });
+                }
+                event = stream.next() => event,
+            };
+            match reply.take(event, events) {
+                Ok(None) => {}
+                Ok(Some((finish, usage))) => {
+                    let bytes = reply.bytes();
+                    return Ok(Sampled { items: reply.into_finished(), finish, usage, bytes });
+                }
+                Err(error) => {
+                    let cause = UnfinishedCause::Error { error, tries: reply.tries() };
+                    return Err(Unfinished { said: reply.said(), cause });
+                }
+            }
+        }
+    }
+
+    /// The model that writes summaries.
+    pub fn summary_model(&self) -> &Arc<str> {
+        self.light_model.as_ref().unwrap_or(&self.params.model)
+    }
+
+    /// What writes a summary on a task of its own.
+    pub fn summarizer(&self, settings: &ContextSettings) -> SummaryCompressor {
+        let most = u32::try_from(settings.window_tokens / 8).unwrap_or(u32::MAX);
+        SummaryCompressor {
+            provider: Arc::clone(&self.provider),
+            params: Params {
+                model: Arc::clone(self.summary_model()),
+                max_output_tokens: Some(most.min(MAX_SUMMARY_TOKENS)),
+                ..self.params.clone()
+            },
+            timeout: Duration::from_secs(settings.summary_timeout_s),
+            window_tokens: settings.window_tokens,
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! A reply as it arrives: deltas are shown, finished items are gathered, and whenever it breaks off what was said so far
+//! is known.
+
+use super::repetition_guard::RepetitionGuard;
+use crate::agent::control::Events;
+use crate::base::clock;
+use crate::model::item::Item;
+use crate::model::stream::StreamEvent;
+use crate::model::usage::{FinishReason, Usage};
+use crate::protocol::event::Event;
+use crate::provider::api::ProviderError;
+
+/// How an answer ended, and what the server says that it took.
+pub type StreamEnd = (FinishReason, Option<Usage>);
+
+/// One answer, all tries of it.
+pub struct StreamAccumulator {
+    finished: Vec<Item>,
+    /// Text that is not yet that of an item.
+    partial: String,
+    /// What the last try before this one that said anything had said.
+    earlier: String,
+    tries: u32,
+    guard: RepetitionGuard,
+}
+
+impl StreamAccumulator {
+    pub fn new(guard: RepetitionGuard) -> Self {
+        Self { finished: Vec::new(), partial: String::new(), earlier: String::new(), tries: 1, guard }
+    }
+
+    /// Takes what the provider's stream gives; `Some` when the answer is complete.
+    ///
+    /// # Errors
+    /// The provider's own; `TooLarge` for an answer that does not end, `Broken` for a stream that ends without saying so.
+    pub fn take(
+        &mut self,
+        event: Option<Result<StreamEvent, ProviderError>>,
+        events: &Events,
+    ) -> Result<Option<StreamEnd>, ProviderError> {
+        let broken = || ProviderError::Broken { message: "the stream ended without an end mark".to_owned() };
+        let shown = match event.ok_or_else(broken)?? {
+            StreamEvent::TextDelta(text) => {
+                self.check(&text)?;
+                self.partial.push_str(&text);
+                Event::TextDelta(text)
+            }
+            StreamEvent::ReasoningDelta(text) => {
+                self.check(&text)?;
+                Event::ReasoningDelta(text)
+            }
+            StreamEvent::CallStarted { name } => Event::CallArriving { name, bytes: 0 },
+            StreamEvent::CallProgress { bytes } => Event::CallArriving { name: String::new(), bytes },
+            StreamEvent::Item(item) => {
+                if matches!(item, Item::Assistant { .. }) {
+                    self.partial.clear();
+                }
+                self.finished.push(item);
+                return Ok(None);
+            }
+            StreamEvent::Restarted { attempt, of, wait, reason } => {
+                self.restart(attempt);
+                Event::Retrying { attempt, of, wait_ms: clock::milliseconds(wait), reason }
+            }
+            StreamEvent::Silent { since, left } => {
+                Event::Silent { since_ms: clock::milliseconds(since), left_ms: clock::milliseconds(left) }
+            }
+            StreamEvent::Done { finish, usage } => return Ok(Some((finish, usage))),
+        };
+        let _ = events.send(shown);
+        Ok(None)
+    }
+
+    fn check(&mut self, piece: &str) -> Result<(), ProviderError> {
+        self.guard.take(piece).map_or(Ok(()), |message| Err(ProviderError::TooLarge { message }))
+    }
+
+    fn restart(&mut self, attempt: u32) {
+        self.earlier = self.said();
+        self.finished.clear();
+        self.partial.clear();
+        self.tries = attempt;
+        self.guard.restart();
+    }
+
+    /// What was said so far: in this try, or else in the last one that said anything.
+    pub fn said(&self) -> String {
+        let whole = self.finished.iter().filter_map(|item| match item {
+            Item::Assistant { text } => Some(&**text),
+            _ => None,
+        });
+        let texts: Vec<&str> =
+            whole.chain([self.partial.as_str()]).filter(|text| !text.trim().is_empty()).collect();
+        if texts.is_empty() { self.earlier.clone() } else { texts.join("\n\n") }
+    }
+
+    /// How often it was tried, this time included.
+    pub fn tries(&self) -> u32 {
+        self.tries
+    }
+
+    /// Bytes of text and thinking in this try.
+    pub fn bytes(&self) -> u64 {
+        self.guard.bytes()
+    }
+
+    pub fn into_finished(self) -> Vec<Item> {
+        self.finished
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn arriving(given: Vec<StreamEvent>) -> (StreamAccumulator, Events) {
+        let (events, _) = tokio::sync::mpsc::unbounded_channel();
+        let mut arriving = StreamAccumulator::new(RepetitionGuard::new(128_000, None));
+        for event in given {
+            assert_eq!(arriving.take(Some(Ok(event)), &events).unwrap(), None);
+        }
+        (arriving, events)
+    }
+
+    fn again(attempt: u32) -> StreamEvent {
+        StreamEvent::Restarted { attempt, of: 6, wait: Duration::ZERO, reason: "busy".to_owned() }
+    }
+
+    #[test]
+    fn what_was_said_survives_tries_that_say_nothing() {
+        let text = |text: &str| StreamEvent::TextDelta(text.to_owned());
+        let (mut answer, events) = arriving(vec![text("half"), again(2), again(3)]);
+        assert_eq!((answer.said().as_str(), answer.tries(), answer.bytes()), ("half", 3, 0));
+        answer.take(Some(Ok(text("other"))), &events).unwrap();
+        assert_eq!(answer.said(), "other");
+        let item = Item::Assistant { text: "another".into() };
+        answer.take(Some(Ok(StreamEvent::Item(item))), &events).unwrap();
+        assert_eq!((answer.said().as_str(), answer.finished.len()), ("another", 1));
+    }
+
+    #[test]
+    fn an_end_without_a_mark_and_no_end_at_all_are_errors() {
+        let (mut answer, events) = arriving(Vec::new());
+        let error = answer.take(None, &events).unwrap_err();
+        assert!(matches!(error, ProviderError::Broken { .. }), "{error}");
+        let thought = || Some(Ok(StreamEvent::ReasoningDelta("yadda yadda ".repeat(100))));
+        let error = (0..100).find_map(|_| answer.take(thought(), &events).err()).unwrap();
+        assert!(matches!(error, ProviderError::TooLarge { .. }), "{error}");
+    }
+}

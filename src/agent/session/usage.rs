@@ -1,0 +1,100 @@
+//! What a session's requests cost and how far the reported sizes agree with our own: totals, price, calibration, and what
+//! the last report says of the window.
+
+use crate::base::clock;
+use crate::config::models;
+use crate::context::tokens::estimate::Calibration;
+use crate::model::usage::Usage;
+use crate::protocol::event::WindowState;
+use crate::session::record::RequestRecord;
+
+/// A size that is off by no more than this, in percent, is not shown as an estimate.
+const EXACT_PERCENT: f64 = 2.5;
+
+/// The usage of one session.
+pub struct UsageMeter {
+    /// Real tokens per estimated one.
+    pub calibration: Calibration,
+    total: Usage,
+    /// `None` once a request's price is unknown.
+    cost_usd: Option<f64>,
+    last_request_ms: u64,
+    /// Size of the last request in tokens as the server counted it; `None` when what is sent has changed since.
+    last_reported: Option<u64>,
+    /// The window that the server evidently has, when it was seen to cut a prompt; asked for once.
+    truncated_to: Option<u64>,
+}
+
+impl Default for UsageMeter {
+    fn default() -> Self {
+        Self {
+            calibration: Calibration::default(),
+            total: Usage::default(),
+            cost_usd: Some(0.0),
+            last_request_ms: 0,
+            last_reported: None,
+            truncated_to: None,
+        }
+    }
+}
+
+impl UsageMeter {
+    /// Adds an answered request.
+    pub fn add_request(&mut self, request: &RequestRecord) {
+        self.last_request_ms = request.ms;
+        self.last_reported = None;
+        if let Some(usage) = &request.usage {
+            self.add(&request.model, usage);
+            self.last_reported = Some(usage.total());
+        }
+    }
+
+    /// Adds what was spent beside the session's own requests.
+    pub fn add(&mut self, model: &str, usage: &Usage) {
+        self.total.add(usage);
+        let price = models::facts(model).and_then(|facts| facts.price);
+        self.cost_usd = self.cost_usd.zip(price).map(|(cost, (input, cached, output))| {
+            let fresh = usage.input.saturating_sub(usage.cached) as f64;
+            cost + (fresh * input + usage.cached as f64 * cached + usage.output as f64 * output) / 1e6
+        });
+    }
+
+    /// What is sent has changed: the last report no longer describes it.
+    pub fn forget_report(&mut self) {
+        self.last_reported = None;
+    }
+
+    /// A report showed that the server cut the prompt to `window` tokens; it says nothing of how full the window is.
+    pub fn set_truncation(&mut self, window: Option<u64>) {
+        if window.is_some() {
+            self.truncated_to = window;
+            self.last_reported = None;
+        }
+    }
+
+    /// The window of a server that silently cuts prompts; `Some` once after each detection.
+    pub fn take_truncation(&mut self) -> Option<u64> {
+        self.truncated_to.take()
+    }
+
+    /// How full the window is. `estimated` is the size of the last request built, in estimated tokens.
+    pub fn window(&self, estimated: u64, window_tokens: u64) -> WindowState {
+        WindowState {
+            used_tokens: self.last_reported.unwrap_or_else(|| self.calibration.apply(estimated)),
+            window_tokens,
+            estimated: self.last_reported.is_none() && self.calibration.error_percent() > EXACT_PERCENT,
+            total: self.total,
+            // Without reported usage nothing is known of the cost, not even that it is zero.
+            cost_usd: self.cost_usd.filter(|_| self.total != Usage::default()),
+        }
+    }
+
+    pub fn total(&self) -> Usage {
+        self.total
+    }
+
+    /// Milliseconds since the last request; huge before the first.
+    pub fn idle_ms(&self) -> u64 {
+        clock::now_ms().saturating_sub(self.last_request_ms)
+    }
+}

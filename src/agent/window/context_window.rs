@@ -1,0 +1,253 @@
+//! The window: makes the next request of a conversation, one that fits, or says why there is none. Checked before every
+//! request, also in the middle of a turn.
+
+use std::path::Path;
+
+use super::compactor::{CompactionOutcome, Compactor, FitError, Surroundings};
+use super::exact_counts::ExactCounts;
+use super::fixed_prompt::FixedPrompt;
+use super::request::NextRequest;
+use super::sizes::RequestSizes;
+use super::user_edits;
+use crate::agent::control::{Events, TurnControl, notice};
+use crate::agent::sampling::sampler::Sampler;
+use crate::agent::session::conversation::Conversation;
+use crate::config::settings::ContextSettings;
+use crate::model::request::Params;
+use crate::protocol::event::{Event, Level, WindowState};
+use crate::protocol::ledger::LedgerView;
+use crate::protocol::notice as texts;
+use crate::session::log::LogError;
+
+/// Why there is no next request.
+pub enum WindowError {
+    Fit(FitError),
+    Interrupted,
+}
+
+impl<E: Into<FitError>> From<E> for WindowError {
+    fn from(error: E) -> Self {
+        Self::Fit(error.into())
+    }
+}
+
+/// The window of the model in use.
+pub struct ContextWindow {
+    settings: ContextSettings,
+    pub prompt: FixedPrompt,
+    pub compactor: Compactor,
+    counts: ExactCounts,
+    /// Size of the last request built in tokens, estimated, and what of it is exact.
+    last_size: (u64, u64),
+}
+
+impl ContextWindow {
+    pub fn new(settings: ContextSettings, prompt: FixedPrompt) -> Self {
+        let mut window = Self {
+            settings,
+            prompt,
+            compactor: Compactor::default(),
+            counts: ExactCounts::default(),
+            last_size: (0, 0),
+        };
+        window.resized();
+        window
+    }
+
+    pub fn settings(&self) -> &ContextSettings {
+        &self.settings
+    }
+
+    /// Another model, or what was learned of its server: everything that takes a share of the window follows.
+    pub fn set_settings(&mut self, settings: ContextSettings) {
+        self.settings = settings;
+        self.resized();
+    }
+
+    /// Window and output reserve, in tokens.
+    pub fn size(&self) -> (u64, u64) {
+        (self.settings.window_tokens, self.settings.output_reserve_tokens)
+    }
+
+    /// Sets both.
+    pub fn resize(&mut self, (window, reserve): (u64, u64)) {
+        (self.settings.window_tokens, self.settings.output_reserve_tokens) = (window, reserve);
+        self.resized();
+    }
+
+    fn resized(&mut self) {
+        self.prompt.rules.limit_to(u32::try_from(self.settings.window_tokens / 4).unwrap_or(u32::MAX));
+    }
+
+    /// The sizes of the conversation's next request.
+    pub fn sizes<'a>(&'a self, conversation: &'a Conversation) -> RequestSizes<'a> {
+        RequestSizes { prompt: &self.prompt, conversation, settings: &self.settings }
+    }
+
+    /// A session begins or goes on: nothing of another one's sizes holds.
+    pub async fn open(&mut self, conversation: &mut Conversation, params: &Params, workspace: &Path) {
+        self.counts.forget(&mut self.prompt, conversation);
+        self.compactor = Compactor::default();
+        let had_rules = conversation.prefix.parts().law.is_some();
+        self.prompt.rules.continue_session(had_rules);
+        self.prompt.refresh_rules(workspace).await;
+        self.measure(conversation, params);
+    }
+
+    /// The request as it is now.
+    pub fn build(&self, conversation: &Conversation, params: &Params) -> NextRequest {
+        NextRequest::build(self.sizes(conversation), params)
+    }
+
+    /// The next request: what the user asked for is done, the past is rewritten where that pays or must be.
+    ///
+    /// # Errors
+    /// When it can't be made to fit, the log can't be written, or the user interrupts.
+    pub async fn next_request(
+        &mut self,
+        conversation: &mut Conversation,
+        sampler: &Sampler,
+        control: &TurnControl,
+        events: &Events,
+    ) -> Result<NextRequest, WindowError> {
+        self.apply_queued_edits(conversation, &sampler.params, control, events)?;
+        self.counts.start(&sampler.params.model, &mut self.prompt, conversation);
+        let cut_before = conversation.cut_messages();
+        self.fit_or_unpin(conversation, sampler, control, events).await?;
+        if conversation.cut_messages() > cut_before {
+            notice(events, Level::Warning, texts::message_truncated());
+        }
+        if control.cancel.is_cancelled() {
+            return Err(WindowError::Interrupted);
+        }
+        let sizes = RequestSizes { prompt: &self.prompt, conversation, settings: &self.settings };
+        self.compactor.prepare(sizes, sampler);
+        let next = self.build(conversation, &sampler.params);
+        self.last_size = (next.built.ledger.total(), next.built.ledger.counted());
+        Ok(next)
+    }
+
+    /// Makes the next request fit; when pins stand in the way they are released, and the user is told.
+    async fn fit_or_unpin(
+        &mut self,
+        conversation: &mut Conversation,
+        sampler: &Sampler,
+        control: &TurnControl,
+        events: &Events,
+    ) -> Result<(), FitError> {
+        let (prompt, settings) = (&self.prompt, &self.settings);
+        let with = Surroundings { prompt, settings, sampler, control, events };
+        let failed = match self.compactor.fit(conversation, with).await {
+            Err(failed @ FitError::TooSmall { .. }) => failed,
+            other => return other,
+        };
+        match user_edits::release_pins(conversation)? {
+            0 => Err(failed),
+            released => {
+                notice(events, Level::Warning, texts::unpinned_all(released));
+                self.compactor.fit(conversation, with).await
+            }
+        }
+    }
+
+    /// Replaces old rounds by a summary, as the user asked; `focus` is what is to be kept in detail.
+    ///
+    /// # Errors
+    /// When the log cannot be written.
+    pub async fn compact(
+        &mut self,
+        conversation: &mut Conversation,
+        sampler: &Sampler,
+        control: &TurnControl,
+        events: &Events,
+        focus: String,
+    ) -> Result<CompactionOutcome, LogError> {
+        let (prompt, settings) = (&self.prompt, &self.settings);
+        let with = Surroundings { prompt, settings, sampler, control, events };
+        self.compactor.archive_rounds(conversation, with, Some(focus)).await
+    }
+
+    /// Undoes the last compaction: its entries return in the form that they had. The size after it, or why not.
+    ///
+    /// # Errors
+    /// When the log cannot be written.
+    pub fn uncompact(&mut self, conversation: &mut Conversation) -> Result<Result<u64, String>, LogError> {
+        let planned = user_edits::plan_uncompact(self.sizes(conversation));
+        if planned.is_ok() {
+            self.compactor.drop_task();
+            conversation.unarchive()?;
+        }
+        Ok(planned)
+    }
+
+    /// Does what the user asked for and tells how it went; returns whether the next request changes.
+    ///
+    /// # Errors
+    /// When the log cannot be written.
+    pub fn apply_queued_edits(
+        &mut self,
+        conversation: &mut Conversation,
+        params: &Params,
+        control: &TurnControl,
+        events: &Events,
+    ) -> Result<bool, LogError> {
+        let edits = control.take_edits();
+        let (any, mut changed) = (!edits.is_empty(), false);
+        for (edit, id) in edits {
+            let (level, text) = match user_edits::plan(self.sizes(conversation), edit, id) {
+                Ok(plan) => {
+                    user_edits::apply(conversation, &plan)?;
+                    changed = true;
+                    (Level::Info, plan.said)
+                }
+                Err(refusal) => (Level::Warning, refusal),
+            };
+            notice(events, level, text);
+        }
+        if any {
+            let _ = events.send(Event::Ledger(self.ledger(conversation, params)));
+        }
+        Ok(changed)
+    }
+
+    /// Takes up the exact counts that are there, without waiting.
+    pub fn take_counts(&mut self, conversation: &mut Conversation, params: &Params) {
+        self.counts.take(&params.model, &mut self.prompt, conversation);
+    }
+
+    /// A server that cut the prompt without a word: says so once and stays within what it takes.
+    pub fn mind_truncation(&mut self, conversation: &mut Conversation, events: &Events) {
+        let Some(window) = conversation.usage.take_truncation() else { return };
+        // No server can have cut the prompt to less than what is sent each time and be of any use: such a report is
+        // wrong, and there is nothing to stay within.
+        if window >= self.settings.window_tokens || window < self.prompt.tokens() * 5 / 4 {
+            return;
+        }
+        let sent = conversation.usage.calibration.apply(self.last_size.0);
+        self.resize((window, self.settings.output_reserve_tokens.min(window / 8)));
+        notice(events, Level::Warning, texts::prompt_truncated_by_server(sent, window));
+    }
+
+    /// Measures the request as it is now, for the display.
+    pub fn measure(&mut self, conversation: &Conversation, params: &Params) {
+        self.last_size.0 = self.build(conversation, params).built.ledger.total();
+    }
+
+    /// Size of the last request in tokens, estimated, and what of it is exact.
+    pub fn last_size(&self) -> (u64, u64) {
+        self.last_size
+    }
+
+    /// How full the window is.
+    pub fn state(&self, conversation: &Conversation) -> WindowState {
+        conversation.usage.window(self.last_size.0, self.settings.window_tokens)
+    }
+
+    /// The ledger as users see it.
+    pub fn ledger(&mut self, conversation: &mut Conversation, params: &Params) -> LedgerView {
+        self.take_counts(conversation, params);
+        let ledger = self.build(conversation, params).built.ledger;
+        let breaks = conversation.prefix.sums();
+        ledger.view(&conversation.history, &self.settings, &conversation.usage.calibration, breaks)
+    }
+}

@@ -1,0 +1,86 @@
+//! Code that a call runs: a file, a module, what it is fed; and what such code must not name.
+
+use super::assessment::{Assessment, Effect, Risk};
+use super::path_effects::secret;
+use super::table::{self, Class};
+use crate::policy::path_scope::{PathScope, ReadRisk, WriteRisk};
+use crate::sandbox::secret_paths;
+use crate::shell::interpret::call::{Arg, Call, Input};
+use crate::shell::interpret::wrappers::is_shell;
+
+/// Whether the program runs code from files.
+pub fn is_interpreter(name: &str) -> bool {
+    is_shell(name)
+        || matches!(name, "sed" | "gsed" | "awk" | "gawk" | "mawk" | "nawk")
+        || table::program_row(name).is_some_and(|row| row.class == Class::Interpret)
+}
+
+/// A file that is run: the project's own is known, any other is not.
+pub fn script(file: &Arg, call: &Call, scope: &PathScope) -> Assessment {
+    if let ReadRisk::Secret(what) = scope.reading(file, &call.folders, false) {
+        return secret(&what);
+    }
+    let (risk, why) = match file.certain() {
+        Some("-") => (Risk::Unknown, "it runs what it is fed".to_owned()),
+        Some(_) if scope.is_inside(file, &call.folders) => {
+            (Risk::Workspace, "it runs a file of the project".to_owned())
+        }
+        Some(text) => (Risk::Unknown, format!("it runs {text}, which is outside the workspace")),
+        None => (Risk::Unknown, "what it runs is not known".to_owned()),
+    };
+    Assessment::new(risk, why).with(Effect::Run(file.text.clone()))
+}
+
+/// An interpreter without a file or code: it runs what arrives on its input.
+pub fn from_input(call: &Call, scope: &PathScope) -> Assessment {
+    let name = call.name();
+    let fed = call.files.iter().find(|file| !file.writes);
+    let (risk, why) = match (fed, &call.input) {
+        (Some(file), _) if is_shell(name) => return script(&file.target, call, scope),
+        (_, Input::Inherited) if is_shell(name) => (Risk::Unknown, "it starts a shell".to_owned()),
+        _ if is_shell(name) => (Risk::Outside, "the shell runs what it is fed".to_owned()),
+        (_, Input::Text(_)) => (Risk::Unknown, format!("{name} runs code from a here-document")),
+        _ => (Risk::Unknown, format!("{name} runs what it is fed")),
+    };
+    Assessment::new(risk, why).with(Effect::Run("code".to_owned()))
+}
+
+/// Whether the workspace has a Python module of that name.
+pub fn is_own_module(module: Option<&&Arg>, call: &Call, scope: &PathScope) -> bool {
+    let first = module.and_then(|module| module.certain()?.split('.').next()).unwrap_or_default();
+    !first.is_empty()
+        && call.folders.iter().filter(|folder| folder.starts_with(&scope.workspace)).any(|folder| {
+            ["", "src"]
+                .iter()
+                .map(|below| folder.join(below))
+                .any(|base| base.join(first).is_dir() || base.join(format!("{first}.py")).is_file())
+        })
+}
+
+/// Raises for secrets and places outside that the words and the code of a call name.
+pub fn secrets(result: &mut Assessment, call: &Call, scope: &PathScope, is_code: bool) {
+    for arg in call.args() {
+        if let ReadRisk::Secret(what) = scope.reading(arg, &call.folders, false) {
+            result.raise(secret(&what));
+        }
+        let outside = matches!(scope.changing(arg, &call.folders), WriteRisk::Everything(_));
+        if outside && result.risk == Risk::Workspace && !arg.text.starts_with('-') && arg.text != "/" {
+            result.raise(Assessment::new(Risk::Unknown, format!("it is given {}", arg.text)));
+        }
+    }
+    let input = match &call.input {
+        Input::Text(text) => Some(text.text.as_str()),
+        _ => None,
+    };
+    let mut texts = call.args().iter().map(|arg| arg.text.as_str()).chain(input);
+    let is_path = |text: &&str| text.contains(char::is_whitespace) || text.contains('/');
+    let named = match is_code {
+        true => texts.find_map(secret_paths::named_in),
+        false if result.risk >= Risk::Unknown => texts.filter(is_path).find_map(secret_paths::named_in),
+        false => None,
+    };
+    if let Some(mark) = named {
+        let why = format!("its code names a secret place ({mark})");
+        result.raise(Assessment::new(Risk::Guarded, why).with(Effect::Read(mark.to_owned())));
+    }
+}

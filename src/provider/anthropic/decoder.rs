@@ -1,0 +1,284 @@
+//! A Messages reply, streamed or whole, as `StreamEvent`s. Each content block becomes one item when it ends;
+//! thinking blocks are kept word for word with their signature.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+use serde_json::{Value, json};
+
+use super::body::OPAQUE_KIND;
+use crate::model::call::ToolCall;
+use crate::model::item::{Item, Reasoning};
+use crate::model::stream::StreamEvent;
+use crate::model::usage::{FinishReason, Usage};
+use crate::provider::api::ProviderError;
+use crate::provider::call_ids;
+use crate::provider::wire::decoder::{Decoder, MAX_REPLY_BYTES, ReplyState, parse, token_count};
+use crate::provider::wire::sse::SseEvent;
+
+/// Most blocks in one reply.
+const MAX_BLOCKS: usize = 1_000;
+
+/// A block that is still arriving: its first form, and what the deltas added.
+#[derive(Debug)]
+struct OpenBlock {
+    block: Value,
+    /// Text, thinking or the arguments' JSON, whichever the block's type says.
+    body: String,
+    signature: String,
+}
+
+/// The state of one reply.
+#[derive(Debug, Default)]
+pub struct AnthropicDecoder {
+    state: ReplyState,
+    open: BTreeMap<u64, OpenBlock>,
+    bytes: usize,
+    blocks: usize,
+    has_calls: bool,
+    tokens: TokenCounts,
+}
+
+/// Tokens as the dialect counts them: `input` leaves out the cached ones.
+#[derive(Clone, Copy, Debug, Default)]
+struct TokenCounts {
+    seen: bool,
+    input: u64,
+    read: u64,
+    write: u64,
+    output: u64,
+}
+
+impl AnthropicDecoder {
+    pub fn new(state: ReplyState) -> Self {
+        Self { state, ..Self::default() }
+    }
+
+    fn delta(&mut self, event: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
+        let delta = &event["delta"];
+        let index = event["index"].as_u64().unwrap_or(0);
+        let (field, kind) = match delta["type"].as_str().unwrap_or_default() {
+            "text_delta" => ("text", "text"),
+            "thinking_delta" => ("thinking", "thinking"),
+            "input_json_delta" => ("partial_json", "tool_use"),
+            "signature_delta" => ("signature", "thinking"),
+            _ => return Ok(()),
+        };
+        let piece = delta[field].as_str().unwrap_or_default();
+        self.bytes += piece.len();
+        if self.bytes > MAX_REPLY_BYTES {
+            return Err(too_large());
+        }
+        if piece.is_empty() {
+            return Ok(());
+        }
+        // Some imitators leave the block's start out.
+        let open = self.open.entry(index).or_insert_with(|| OpenBlock::new(json!({"type": kind})));
+        if field == "signature" {
+            open.signature.push_str(piece);
+            return Ok(());
+        }
+        open.body.push_str(piece);
+        match field {
+            "text" => out.push(StreamEvent::TextDelta(piece.to_owned())),
+            "thinking" => out.push(StreamEvent::ReasoningDelta(piece.to_owned())),
+            _ => out.push(StreamEvent::CallProgress { bytes: open.body.len() }),
+        }
+        Ok(())
+    }
+
+    fn start(&mut self, index: u64, block: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
+        // What has no type cannot be told apart; its deltas say what it is.
+        if !block["type"].is_string() {
+            return Ok(());
+        }
+        self.bytes += block.to_string().len();
+        self.blocks += 1;
+        if self.bytes > MAX_REPLY_BYTES || self.blocks > MAX_BLOCKS {
+            return Err(too_large());
+        }
+        // Whatever text the start already holds has not been shown yet.
+        let shown = |key: &str| block[key].as_str().filter(|text| !text.is_empty()).map(str::to_owned);
+        match block["type"].as_str() {
+            Some("tool_use") => {
+                let name = block["name"].as_str().unwrap_or_default().to_owned();
+                out.push(StreamEvent::CallStarted { name });
+            }
+            Some("text") => out.extend(shown("text").map(StreamEvent::TextDelta)),
+            Some("thinking") => out.extend(shown("thinking").map(StreamEvent::ReasoningDelta)),
+            _ => {}
+        }
+        // A block that was never ended is as whole as it will get.
+        if let Some(before) = self.open.insert(index, OpenBlock::new(block.clone())) {
+            out.extend(self.stop(before).map(StreamEvent::Item));
+        }
+        Ok(())
+    }
+
+    fn stop(&mut self, open: OpenBlock) -> Option<Item> {
+        let OpenBlock { mut block, body, signature } = open;
+        let whole = |key: &str| format!("{}{body}", block[key].as_str().unwrap_or_default());
+        match block["type"].as_str()? {
+            "text" => {
+                let text = whole("text");
+                (!text.is_empty()).then(|| Item::Assistant { text: text.into() })
+            }
+            "thinking" => {
+                let text = whole("thinking");
+                let signature = format!("{}{signature}", block["signature"].as_str().unwrap_or_default());
+                block["thinking"] = json!(text);
+                block["signature"] = json!(signature);
+                Some(reasoning(&text, block))
+            }
+            "redacted_thinking" => Some(reasoning("", block)),
+            "tool_use" => {
+                self.has_calls = true;
+                let args = if !body.is_empty() {
+                    body
+                } else {
+                    match &block["input"] {
+                        input @ Value::Object(_) => input.to_string(),
+                        _ => "{}".to_owned(),
+                    }
+                };
+                Some(Item::ToolCall(ToolCall {
+                    id: self.state.ids.claim(block["id"].as_str().unwrap_or_default()),
+                    name: call_ids::bounded_name(block["name"].as_str().unwrap_or_default()),
+                    args: args.into(),
+                }))
+            }
+            // Blocks of server-side tools, which we never ask for.
+            _ => None,
+        }
+    }
+
+    fn message_delta(&mut self, delta: &Value, usage: &Value) {
+        if let Some(reason) = delta["stop_reason"].as_str() {
+            self.state.finish = Some(finish_reason(reason));
+        }
+        self.tokens.read_from(usage);
+    }
+}
+
+impl OpenBlock {
+    fn new(block: Value) -> Self {
+        Self { block, body: String::new(), signature: String::new() }
+    }
+}
+
+impl TokenCounts {
+    /// Takes over what is there: later counts are totals, not additions.
+    fn read_from(&mut self, usage: &Value) {
+        let counts = [
+            (&mut self.input, "input_tokens"),
+            (&mut self.read, "cache_read_input_tokens"),
+            (&mut self.write, "cache_creation_input_tokens"),
+            (&mut self.output, "output_tokens"),
+        ];
+        for (count, key) in counts {
+            if let Some(number) = token_count(&usage[key]) {
+                self.seen = true;
+                *count = number;
+            }
+        }
+    }
+
+    fn usage(self) -> Option<Usage> {
+        self.seen.then(|| Usage {
+            input: self.input + self.read + self.write,
+            cached: self.read,
+            cache_write: self.write,
+            output: self.output,
+            reasoning: 0,
+        })
+    }
+}
+
+impl Decoder for AnthropicDecoder {
+    fn event(
+        &mut self,
+        event: &SseEvent,
+        out: &mut Vec<StreamEvent>,
+    ) -> Result<ControlFlow<()>, ProviderError> {
+        let data = event.data.trim();
+        if data.is_empty() || data == "[DONE]" {
+            return Ok(ControlFlow::Continue(()));
+        }
+        let data = parse(data)?;
+        let index = data["index"].as_u64().unwrap_or(0);
+        let kind = data["type"].as_str().unwrap_or(&event.name);
+        self.state.understood |= !kind.is_empty();
+        self.state.foreign |= data["choices"].is_array();
+        // Proxies put errors of their own into the stream, without a type.
+        if kind != "error" && data.get("error").is_some_and(|error| !error.is_null()) {
+            return Err(self.state.error(&data["error"]));
+        }
+        match kind {
+            "message_start" => self.tokens.read_from(&data["message"]["usage"]),
+            "content_block_start" => self.start(index, &data["content_block"], out)?,
+            "content_block_delta" => self.delta(&data, out)?,
+            "content_block_stop" => {
+                if let Some(open) = self.open.remove(&index) {
+                    out.extend(self.stop(open).map(StreamEvent::Item));
+                }
+            }
+            "message_delta" => self.message_delta(&data["delta"], &data["usage"]),
+            "message_stop" => {
+                self.close(out);
+                return Ok(ControlFlow::Break(()));
+            }
+            "error" => return Err(self.state.error(&data["error"])),
+            // `ping`, and what is yet to be invented.
+            _ => {}
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    fn whole(&mut self, reply: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
+        let reply = reply.get(0).unwrap_or(reply);
+        if !reply["error"].is_null() {
+            return Err(self.state.error(&reply["error"]));
+        }
+        let Some(blocks) = reply["content"].as_array() else {
+            return Err(ProviderError::Protocol { message: "the JSON is not a message".to_owned() });
+        };
+        for (index, block) in (0..).zip(blocks) {
+            self.start(index, block, out)?;
+        }
+        self.message_delta(reply, &reply["usage"]);
+        Ok(())
+    }
+
+    fn close(&mut self, out: &mut Vec<StreamEvent>) {
+        for open in std::mem::take(&mut self.open).into_values() {
+            out.extend(self.stop(open).map(StreamEvent::Item));
+        }
+        out.push(self.state.done(self.has_calls, self.tokens.usage()));
+    }
+
+    fn state(&self) -> &ReplyState {
+        &self.state
+    }
+}
+
+fn too_large() -> ProviderError {
+    let megabytes = MAX_REPLY_BYTES >> 20;
+    ProviderError::TooLarge {
+        message: format!("the answer is larger than {megabytes} MiB or has more than {MAX_BLOCKS} blocks"),
+    }
+}
+
+fn reasoning(text: &str, block: Value) -> Item {
+    let opaque = Some(json!({"kind": OPAQUE_KIND, "block": block}));
+    Item::Reasoning(Reasoning { text: text.into(), opaque })
+}
+
+fn finish_reason(reason: &str) -> FinishReason {
+    match reason {
+        "end_turn" | "stop_sequence" => FinishReason::Stop,
+        "tool_use" => FinishReason::ToolCalls,
+        "max_tokens" | "model_context_window_exceeded" => FinishReason::Length,
+        "refusal" => FinishReason::ContentFilter,
+        other => FinishReason::Other(other.to_owned()),
+    }
+}
