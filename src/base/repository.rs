@@ -45,8 +45,12 @@ mod tests {
         assert_eq!(found(), None);
         fs::write(top.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
         assert_eq!(found(), Some(top.as_path()));
-        assert_eq!(root_below(&inner, &[top.clone()]), None, "at a ceiling the search ends");
-        assert_eq!(root_below(&top, &[top.clone()]), Some(top.as_path()), "but the folder itself counts");
+        assert_eq!(root_below(&inner, std::slice::from_ref(&top)), None, "at a ceiling the search ends");
+        assert_eq!(
+            root_below(&top, std::slice::from_ref(&top)),
+            Some(top.as_path()),
+            "but the folder itself counts"
+        );
         fs::write(top.join("a/.git"), "gitdir: ../.git/worktrees/a\n").unwrap();
         assert_eq!(found(), Some(top.join("a").as_path()));
     }

@@ -2,13 +2,16 @@
 //! own row, and whatever the normalizer takes out or adds takes its row with it or brings one: the ledger's sum is the
 //! size of the request by construction.
 
+use std::sync::Arc;
+
 use super::catalog::LAYERS;
 use super::layer::{FragmentMessage, LayerInputs};
-use super::ledger::{LayerId, Ledger, LedgerEntry};
+use super::ledger::{LayerId, Ledger, LedgerEntry, Subject};
 use crate::context::history::normalize;
-use crate::context::tokens::request_size;
+use crate::context::tokens::request_size::Countable;
 use crate::model::fingerprint::{Fingerprint, Parts};
 use crate::model::request::{Message, Request};
+use crate::session::record::FormName;
 
 /// A request and the account of it.
 #[derive(Debug)]
@@ -27,8 +30,14 @@ impl normalize::Paired for FragmentMessage {
     }
 
     fn lost_result(call: &Self, message: Message) -> Self {
-        let row =
-            LedgerEntry::fixed(call.row.layer, "lost result", request_size::message_tokens(&message), false);
+        let row = LedgerEntry {
+            subject: Subject::Part("lost result"),
+            layer: call.row.layer,
+            tokens: message.estimated(),
+            counted: false,
+            form: FormName::Full,
+            pinned: true,
+        };
         Self { fingerprint: Fingerprint::of(&message), row, message }
     }
 }
@@ -36,35 +45,38 @@ impl normalize::Paired for FragmentMessage {
 /// Stacks the layers in wire order.
 pub fn build(inputs: &LayerInputs<'_>) -> Built {
     let parts = inputs.parts;
-    let mut request =
-        Request { tools: parts.schemas.specs.clone(), params: parts.params.clone(), ..Request::default() };
+    let mut request = Request {
+        tools: Arc::clone(&parts.schemas.content),
+        params: parts.params.clone(),
+        ..Request::default()
+    };
     let mut ledger = Ledger::default();
     let mut fingerprints = Parts {
         tools: parts.schemas.fingerprint,
         params: Fingerprint::of(&parts.params),
         ..Parts::default()
     };
-    let mut pieces: Vec<FragmentMessage> = Vec::with_capacity(inputs.history.entries().len() + 1);
+    let mut messages: Vec<FragmentMessage> = Vec::with_capacity(inputs.history.entries().len() + 1);
     for layer in LAYERS {
-        let Some(fragment) = layer.render(inputs) else { continue };
+        let Some(fragment) = layer(inputs) else { continue };
         if let Some((block, fingerprint)) = fragment.system {
             request.system.push(block);
             fingerprints.system.push(fingerprint);
         }
-        pieces.extend(fragment.pieces);
+        messages.extend(fragment.messages);
         ledger.rows.extend(fragment.rows);
     }
-    let pieces = normalize::normalize(pieces);
-    let past = pieces.iter().take_while(|piece| piece.row.layer == LayerId::History).count();
-    let volatile = pieces.iter().rev().take_while(|piece| piece.row.layer == LayerId::Todo).count();
-    request.cache_marks = cache_marks(pieces.len() - volatile, past);
-    request.messages.reserve(pieces.len());
-    fingerprints.messages.reserve(pieces.len());
-    ledger.rows.reserve(pieces.len());
-    for piece in pieces {
-        request.messages.push(piece.message);
-        fingerprints.messages.push(piece.fingerprint);
-        ledger.rows.push(piece.row);
+    let messages = normalize::normalize(messages);
+    let past = messages.iter().take_while(|message| message.row.layer == LayerId::History).count();
+    let volatile = messages.iter().rev().take_while(|message| message.row.layer == LayerId::Todo).count();
+    request.cache_marks = cache_marks(messages.len() - volatile, past);
+    request.messages.reserve(messages.len());
+    fingerprints.messages.reserve(messages.len());
+    ledger.rows.reserve(messages.len());
+    for message in messages {
+        request.messages.push(message.message);
+        fingerprints.messages.push(message.fingerprint);
+        ledger.rows.push(message.row);
     }
     Built { request, ledger, fingerprints, volatile }
 }

@@ -2,18 +2,13 @@
 //! every step; nothing volatile may stand in front of stable bytes. Adding a layer is one line here.
 
 use super::layer::Layer;
-use crate::context::layers::l1_system;
-use crate::context::layers::l2_project_rules;
-use crate::context::layers::l3_history;
-use crate::context::layers::l4_question;
-use crate::context::layers::l5_todo;
-use crate::context::layers::l6_scratchpad;
+use crate::context::layers::{l1_system, l2_project_rules, l3_history, l5_todo};
 
-pub const LAYERS: [&dyn Layer; 6] = [
-    &l1_system::System,
-    &l2_project_rules::ProjectRulesLayer,
-    &l3_history::History,
-    &l4_question::Question,
-    &l6_scratchpad::Scratchpad,
-    &l5_todo::TodoRecap,
+pub const LAYERS: [Layer; 6] = [
+    l1_system::render,
+    l2_project_rules::render,
+    l3_history::past,
+    l3_history::question,
+    l3_history::scratchpad,
+    l5_todo::render,
 ];

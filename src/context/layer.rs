@@ -1,8 +1,10 @@
-//! What a layer is: a pure, synchronous view of the inputs that renders one fragment of the request. Slow work (reading
-//! files, retrieval) is done before, so that building a request can never block.
+//! What a layer is: a pure function of the inputs that renders one fragment of the request. Slow work (reading files,
+//! retrieval) is done before, so that building a request never blocks.
+
+use std::sync::Arc;
 
 use super::ledger::{LayerId, LedgerEntry, Subject};
-use super::parts::FixedParts;
+use super::parts::{FixedPart, FixedParts};
 use crate::context::history::entry::Entry;
 use crate::context::history::manager::HistoryManager;
 use crate::model::fingerprint::Fingerprint;
@@ -27,18 +29,28 @@ pub struct FragmentMessage {
 pub struct Fragment {
     /// A block of the system prompt, and its fingerprint.
     pub system: Option<(Block, Fingerprint)>,
-    pub pieces: Vec<FragmentMessage>,
+    pub messages: Vec<FragmentMessage>,
     /// Rows of what is no message.
     pub rows: Vec<LedgerEntry>,
 }
 
 impl Fragment {
+    /// The fragment of one block of the system prompt.
+    pub fn of_system(layer: LayerId, name: &'static str, part: &FixedPart) -> Self {
+        let block = Block { text: Arc::clone(&part.content) };
+        Self {
+            system: Some((block, part.fingerprint)),
+            rows: vec![LedgerEntry::fixed(layer, name, part)],
+            ..Self::default()
+        }
+    }
+
     /// The fragment of consecutive history entries; `None` when there are none.
     pub fn of_entries(layer: LayerId, entries: &[Entry]) -> Option<Self> {
         if entries.is_empty() {
             return None;
         }
-        let pieces = entries
+        let messages = entries
             .iter()
             .filter_map(|entry| {
                 Some(FragmentMessage {
@@ -55,13 +67,9 @@ impl Fragment {
                 })
             })
             .collect();
-        Some(Self { pieces, ..Self::default() })
+        Some(Self { messages, ..Self::default() })
     }
 }
 
-/// One layer. The list of them, in wire order, is `catalog`.
-pub trait Layer: Sync {
-    fn id(&self) -> LayerId;
-    /// `None` when the layer has nothing to say.
-    fn render(&self, inputs: &LayerInputs<'_>) -> Option<Fragment>;
-}
+/// One layer: `None` when it is empty. The list of them, in wire order, is `catalog`.
+pub type Layer = fn(&LayerInputs<'_>) -> Option<Fragment>;

@@ -1,12 +1,11 @@
-//! The account of one request: a row for everything in it, whose sum is the request's size (`budget::size` counts both).
-//! Rows are cheap; where a row came from is looked up only when somebody asks to see it.
+//! The account of one request: a row for everything in it, whose sum is the request's size. Rows are cheap; where a row
+//! came from is looked up only when the ledger is shown.
 
-use serde_json::Value;
-
+use super::parts::FixedPart;
 use crate::base::text;
 use crate::config::settings::ContextSettings;
 use crate::context::history::manager::HistoryManager;
-use crate::context::tokens::estimate::Calibration;
+use crate::context::tokens::calibration::Calibration;
 use crate::model::item::{Item, ItemId};
 use crate::protocol::ledger::{BreakSum, LedgerRow, LedgerView};
 use crate::session::record::FormName;
@@ -18,7 +17,7 @@ const ORIGIN_CHARS: usize = 120;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LayerId {
     System,
-    Law,
+    Rules,
     History,
     Question,
     Todo,
@@ -30,7 +29,7 @@ impl LayerId {
     pub fn label(self) -> &'static str {
         match self {
             Self::System => "L1",
-            Self::Law => "L2",
+            Self::Rules => "L2",
             Self::History => "L3",
             Self::Question => "L4",
             Self::Todo => "L5",
@@ -73,8 +72,15 @@ pub struct LedgerEntry {
 
 impl LedgerEntry {
     /// A row for a fixed part.
-    pub fn fixed(layer: LayerId, name: &'static str, tokens: u32, counted: bool) -> Self {
-        Self { subject: Subject::Part(name), layer, tokens, counted, form: FormName::Full, pinned: true }
+    pub fn fixed<T>(layer: LayerId, name: &'static str, part: &FixedPart<T>) -> Self {
+        Self {
+            subject: Subject::Part(name),
+            layer,
+            tokens: part.tokens,
+            counted: part.counted,
+            form: FormName::Full,
+            pinned: true,
+        }
     }
 }
 
@@ -142,15 +148,12 @@ impl Ledger {
 pub fn origin(item: &Item) -> String {
     match item {
         Item::User(message) => format!("user: {}", text::one_line(&message.text, ORIGIN_CHARS)),
-        Item::Assistant { text: said } => format!("assistant: {}", text::one_line(said, ORIGIN_CHARS)),
+        Item::Assistant { text: words } => format!("assistant: {}", text::one_line(words, ORIGIN_CHARS)),
         Item::Reasoning(_) => "reasoning".to_owned(),
         Item::ToolCall(call) => format!("call {} {}", call.name, text::one_line(&call.args, ORIGIN_CHARS)),
         Item::ToolResult(result) => {
             let data = &result.envelope.data;
-            let subject = ["path", "command", "pattern", "query"]
-                .iter()
-                .find_map(|key| data.get(*key).and_then(Value::as_str))
-                .unwrap_or_default();
+            let subject = result.subject().unwrap_or_default();
             let range = match (data.get("start_line"), data.get("end_line")) {
                 (Some(start), Some(end)) => format!(":{start}-{end}"),
                 _ => String::new(),

@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn the_reminder_names_at_most_five_and_says_what_is_missing() {
+    fn reminder_limit_and_missing_files() {
         let folder = tempfile::tempdir().unwrap_or_else(|error| unreachable!("{error}"));
         for name in ["a.rs", "b.rs", "c.rs", "d.rs"] {
             let _ = std::fs::write(folder.path().join(name), "");

@@ -4,54 +4,16 @@
 
 use std::sync::Arc;
 
-use crate::context::tokens::request_size;
+use crate::context::tokens::request_size::Countable;
 use crate::model::call::ToolSpec;
 use crate::model::fingerprint::Fingerprint;
 use crate::model::request::Params;
 use crate::session::record::FrameRecord;
 
-/// One text, counted.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct FixedPart {
-    pub text: Arc<str>,
-    /// Tokens with the framing.
-    pub tokens: u32,
-    /// The model's own tokenizer has counted them; otherwise they are estimated.
-    pub counted: bool,
-    pub fingerprint: Fingerprint,
-}
-
-impl FixedPart {
-    pub fn new(text: Arc<str>) -> Self {
-        Self {
-            tokens: request_size::block_tokens(&text),
-            fingerprint: Fingerprint::of(&text),
-            counted: false,
-            text,
-        }
-    }
-
-    /// Takes the exact count where `count` knows it.
-    pub fn refine(&mut self, count: impl FnOnce(Fingerprint, &Arc<str>) -> Option<u32>) {
-        if !self.counted
-            && let Some(tokens) = count(self.fingerprint, &self.text)
-        {
-            (self.tokens, self.counted) = (tokens, true);
-        }
-    }
-
-    /// Goes back to the estimate: another tokenizer counts from here on.
-    pub fn forget_count(&mut self) {
-        if self.counted {
-            (self.tokens, self.counted) = (request_size::block_tokens(&self.text), false);
-        }
-    }
-}
-
-/// The tool schemas, counted.
+/// A text or the tool schemas, counted.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Schemas {
-    pub specs: Arc<[ToolSpec]>,
+pub struct FixedPart<T = Arc<str>> {
+    pub content: T,
     /// Tokens with the framing.
     pub tokens: u32,
     /// The model's own tokenizer has counted them; otherwise they are estimated.
@@ -59,20 +21,18 @@ pub struct Schemas {
     pub fingerprint: Fingerprint,
 }
 
-impl Schemas {
-    pub fn new(specs: Arc<[ToolSpec]>) -> Self {
-        Self {
-            tokens: request_size::schema_tokens(&specs),
-            fingerprint: Fingerprint::of(&specs),
-            counted: false,
-            specs,
-        }
+/// The tool schemas.
+pub type Schemas = FixedPart<Arc<[ToolSpec]>>;
+
+impl<T: Countable> FixedPart<T> {
+    pub fn new(content: T) -> Self {
+        Self { tokens: content.estimated(), fingerprint: Fingerprint::of(&content), counted: false, content }
     }
 
     /// Takes the exact count where `count` knows it.
-    pub fn refine(&mut self, count: impl FnOnce(Fingerprint, &Arc<[ToolSpec]>) -> Option<u32>) {
+    pub fn refine(&mut self, count: impl FnOnce(Fingerprint, &T) -> Option<u32>) {
         if !self.counted
-            && let Some(tokens) = count(self.fingerprint, &self.specs)
+            && let Some(tokens) = count(self.fingerprint, &self.content)
         {
             (self.tokens, self.counted) = (tokens, true);
         }
@@ -81,14 +41,20 @@ impl Schemas {
     /// Goes back to the estimate: another tokenizer counts from here on.
     pub fn forget_count(&mut self) {
         if self.counted {
-            (self.tokens, self.counted) = (request_size::schema_tokens(&self.specs), false);
+            (self.tokens, self.counted) = (self.content.estimated(), false);
         }
+    }
+}
+
+impl Default for FixedPart {
+    fn default() -> Self {
+        Self::new("".into())
     }
 }
 
 impl Default for Schemas {
     fn default() -> Self {
-        Self::new(Arc::new([]))
+        Self::new([].into())
     }
 }
 
@@ -98,7 +64,7 @@ pub struct FixedParts {
     pub system: FixedPart,
     pub schemas: Schemas,
     /// The project's rules as they are sent.
-    pub law: Option<FixedPart>,
+    pub rules: Option<FixedPart>,
     /// The todo recap as it is sent.
     pub recap: Option<FixedPart>,
     pub params: Params,
@@ -107,27 +73,25 @@ pub struct FixedParts {
 impl FixedParts {
     /// What differs from `before`, for the log; `None` when nothing does.
     pub fn since(&self, before: &Self) -> Option<FrameRecord> {
-        let text = |part: &Option<FixedPart>| {
-            part.as_ref().map_or_else(|| Arc::from(""), |part| Arc::clone(&part.text))
-        };
         let changed = |now: &Option<FixedPart>, was: &Option<FixedPart>| {
-            (now.as_ref().map(|part| part.fingerprint) != was.as_ref().map(|part| part.fingerprint))
-                .then(|| text(now))
+            let fingerprint = |part: &Option<FixedPart>| part.as_ref().map(|part| part.fingerprint);
+            let text = || now.as_ref().map_or_else(|| "".into(), |part| Arc::clone(&part.content));
+            (fingerprint(now) != fingerprint(was)).then(text)
         };
         let frame = FrameRecord {
             system: (self.system.fingerprint != before.system.fingerprint)
-                .then(|| Arc::clone(&self.system.text)),
+                .then(|| Arc::clone(&self.system.content)),
             tools: (self.schemas.fingerprint != before.schemas.fingerprint)
-                .then(|| Arc::clone(&self.schemas.specs)),
-            law: changed(&self.law, &before.law),
+                .then(|| Arc::clone(&self.schemas.content)),
+            rules: changed(&self.rules, &before.rules),
             recap: changed(&self.recap, &before.recap),
             params: (self.params != before.params).then(|| self.params.clone()),
         };
         (frame != FrameRecord::default()).then_some(frame)
     }
 
-    /// Takes up a recorded change.
-    pub fn take(&mut self, frame: &FrameRecord) {
+    /// Applies a recorded change.
+    pub fn apply(&mut self, frame: &FrameRecord) {
         let part = |text: &Arc<str>| (!text.is_empty()).then(|| FixedPart::new(Arc::clone(text)));
         if let Some(text) = &frame.system {
             self.system = FixedPart::new(Arc::clone(text));
@@ -135,8 +99,8 @@ impl FixedParts {
         if let Some(specs) = &frame.tools {
             self.schemas = Schemas::new(Arc::clone(specs));
         }
-        if let Some(text) = &frame.law {
-            self.law = part(text);
+        if let Some(text) = &frame.rules {
+            self.rules = part(text);
         }
         if let Some(text) = &frame.recap {
             self.recap = part(text);

@@ -1,6 +1,6 @@
 //! The stable prefix: each request begins with the bytes of the one before, or a break is recorded with its causes and
-//! its cost (SPEC §5). Compares fingerprints, hashes nothing. Learns only from the log's records, so that a resumed
-//! session compares with what its predecessor really sent.
+//! its cost (SPEC §5). Compares fingerprints, hashes nothing. Knows only the log's records, so that a resumed session
+//! compares with what was really sent before.
 
 use std::collections::HashSet;
 
@@ -26,8 +26,9 @@ pub struct Prefix {
     sums: Vec<BreakSum>,
 }
 
-/// The kind of a cause as `Record::Forms` and `Record::Archive` tell it; `None` when it touches nothing that was sent.
-pub fn kind_of(cause: &str) -> Option<BreakCause> {
+/// The kind of break that a cause in `Record::Forms` or `Record::Archive` makes; `None` when it changes nothing that was
+/// sent.
+fn break_cause(cause: &str) -> Option<BreakCause> {
     let (word, rest) = cause.split_once(':').unwrap_or((cause, ""));
     match word {
         "filtered on arrival" => None,
@@ -58,21 +59,19 @@ impl Prefix {
         &self.sums
     }
 
-    /// Takes up what was written to, or read from, the log.
-    pub fn take(&mut self, record: &Record) {
+    /// Applies a record that was written to, or read from, the log.
+    pub fn apply(&mut self, record: &Record) {
         match record {
             Record::Forms { cause, .. } | Record::Archive { cause, .. } => {
-                if let Some(kind) = kind_of(cause) {
+                if let Some(kind) = break_cause(cause) {
                     self.note(kind, cause);
                 }
             }
-            Record::Rewind { to } => self.note(BreakCause::Rewind, &format!("taken back from {to} on")),
-            Record::Unarchive {} => {
-                self.note(BreakCause::UserEdit, "uncompact: the last archive was taken back")
-            }
-            Record::Revive { .. } => self.note(BreakCause::Rewind, "a rewind was undone"),
-            Record::Frame(frame) => self.take_frame(frame),
-            Record::Sent(sent) => self.take_sent(sent),
+            Record::Rewind { to } => self.note(BreakCause::Rewind, &format!("rewound to before {to}")),
+            Record::Unarchive {} => self.note(BreakCause::UserEdit, "uncompact: compaction undone"),
+            Record::Revive { .. } => self.note(BreakCause::Rewind, "rewind undone"),
+            Record::Frame(frame) => self.apply_frame(frame),
+            Record::Sent(sent) => self.apply_sent(sent),
             _ => {}
         }
     }
@@ -84,26 +83,26 @@ impl Prefix {
         }
     }
 
-    fn take_frame(&mut self, frame: &FrameRecord) {
-        let before = (self.parts.law.is_some(), self.parts.params.model.clone());
+    fn apply_frame(&mut self, frame: &FrameRecord) {
+        let (had_rules, model) = (self.parts.rules.is_some(), self.parts.params.model.clone());
         if frame.system.is_some() {
-            self.note_head(BreakCause::RulesChanged, "the program's own prompt changed");
+            self.note_head(BreakCause::RulesChanged, "system prompt changed");
         }
-        if let Some(law) = &frame.law {
-            let what = match (before.0, law.is_empty()) {
-                (false, _) => "the project has rules now",
-                (true, true) => "the project's rules are gone",
-                (true, false) => "the project's rules changed",
+        if let Some(rules) = &frame.rules {
+            let what = match (had_rules, rules.is_empty()) {
+                (false, _) => "project rules added",
+                (true, true) => "project rules removed",
+                (true, false) => "project rules changed",
             };
             self.note_head(BreakCause::RulesChanged, what);
         }
         if frame.tools.is_some() {
-            self.note_head(BreakCause::ToolsChanged, "the tools changed");
+            self.note_head(BreakCause::ToolsChanged, "tools changed");
         }
-        if let Some(params) = frame.params.as_ref().filter(|params| params.model != before.1) {
-            self.note_head(BreakCause::ModelSwitch, &format!("from {} to {}", before.1, params.model));
+        if let Some(params) = frame.params.as_ref().filter(|params| params.model != model) {
+            self.note_head(BreakCause::ModelSwitch, &format!("from {model} to {}", params.model));
         }
-        self.parts.take(frame);
+        self.parts.apply(frame);
     }
 
     fn note_head(&mut self, kind: BreakCause, reason: &str) {
@@ -111,7 +110,7 @@ impl Prefix {
         self.head_changed |= self.requests > 0;
     }
 
-    fn take_sent(&mut self, sent: &SentRecord) {
+    fn apply_sent(&mut self, sent: &SentRecord) {
         self.messages.truncate(sent.kept);
         self.messages.extend(&sent.messages);
         self.volatile = sent.volatile;
@@ -120,20 +119,17 @@ impl Prefix {
         self.head_changed = false;
         let Some(broken) = &sent.broken else { return };
         let Some(cause) = broken.causes.first().map(|cause| cause.kind) else { return };
-        let sum = match self.sums.iter().position(|sum| sum.cause == cause) {
-            Some(at) => &mut self.sums[at],
-            None => {
-                self.sums.push(BreakSum { cause, count: 0, tokens_lost: 0 });
-                let last = self.sums.len() - 1;
-                &mut self.sums[last]
+        match self.sums.iter_mut().find(|sum| sum.cause == cause) {
+            Some(sum) => {
+                sum.count += 1;
+                sum.tokens_lost += broken.tokens_lost;
             }
-        };
-        sum.count += 1;
-        sum.tokens_lost += broken.tokens_lost;
+            None => self.sums.push(BreakSum { cause, count: 1, tokens_lost: broken.tokens_lost }),
+        }
     }
 
-    /// The account of `built`, which is about to be sent.
-    pub fn account(&self, built: &Built) -> SentRecord {
+    /// The record of `built`, which is about to be sent.
+    pub fn sent_record(&self, built: &Built) -> SentRecord {
         let now = &built.fingerprints.messages;
         let kept = now.iter().zip(&self.messages).take_while(|(now, before)| now == before).count();
         let stable_before = self.messages.len() - self.volatile.min(self.messages.len());
@@ -173,9 +169,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_cause_has_its_kind() {
+    fn causes_of_forms_and_archives() {
         use BreakCause::{Compaction, TurnEndCompression, UserEdit};
-        let kinds = [
+        let causes = [
             ("filtered on arrival", None),
             ("batch: pays (gain 9 × price 0.10 × R 10 = 9 > tail 1 × 0.90 = 1)", Some(TurnEndCompression)),
             ("batch: soft cap (61000 > 60000, landing at 48000)", Some(Compaction)),
@@ -184,8 +180,8 @@ mod tests {
             ("drop: by the user", Some(UserEdit)),
             ("restore: by the user", Some(UserEdit)),
         ];
-        for (cause, kind) in kinds {
-            assert_eq!(kind_of(cause), kind, "{cause}");
+        for (cause, kind) in causes {
+            assert_eq!(break_cause(cause), kind, "{cause}");
         }
     }
 }

@@ -1,7 +1,6 @@
 //! The project's rules files, from the repository's root down to the workspace, nearest last (SPEC §1, L2). Read before
 //! a request is built and again only when a file's time or size changed, so that the layer itself stays pure.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -11,7 +10,7 @@ use crate::base::file;
 use crate::base::path::leads_out;
 use crate::base::repository;
 use crate::base::text;
-use crate::context::tokens::upper_bound;
+use crate::context::tokens::upper_bound::upper_bound;
 use crate::redact::detector;
 
 /// What `/init` writes.
@@ -19,27 +18,32 @@ pub const OWN_NAME: &str = "CODE_LAW.md";
 /// File names in order of preference; one file a folder. The first is matched in any case.
 const NAMES: [&str; 3] = [OWN_NAME, "AGENTS.md", "CLAUDE.md"];
 
-/// The largest rules file that is taken up, in bytes; a larger one is named as left out, in the rules' own place.
+/// The largest rules file that is read, in bytes; for a larger one a line says that it is left out.
 const MAX_BYTES: u64 = 1024 * 1024;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct RulesFileStamp {
+/// One file as it was last read.
+#[derive(Clone, Debug)]
+struct RulesFile {
+    path: PathBuf,
     modified: Option<SystemTime>,
     bytes: u64,
+    /// What is sent of it.
+    text: String,
 }
 
 /// The rules as they are sent, and what they were made from.
 #[derive(Clone, Debug, Default)]
 pub struct ProjectRules {
-    files: BTreeMap<usize, (PathBuf, RulesFileStamp, String)>,
+    /// From the root down.
+    files: Vec<RulesFile>,
     /// Files that were there earlier in this session.
     removed: Vec<PathBuf>,
-    /// Rules were sent in this session before this process knew it.
+    /// Rules were sent in this session before this process opened it.
     sent_earlier: bool,
     rendered: Option<FixedPart>,
-    /// The most that the rules may take; `None` as long as nobody has set a window.
+    /// The most tokens that the rules may take; `None` until a window is set.
     limit: Option<u32>,
-    /// Only their beginning is sent, and nobody has been told yet.
+    /// Only their beginning is sent, and the user does not know yet.
     cut: bool,
 }
 
@@ -49,12 +53,12 @@ impl ProjectRules {
         self.rendered.as_ref()
     }
 
-    /// The same, to take up its exact count.
+    /// The same, to set its exact count.
     pub fn part_mut(&mut self) -> Option<&mut FixedPart> {
         self.rendered.as_mut()
     }
 
-    /// A session is continued in which rules were sent, or not: if they are gone now the model must hear it.
+    /// A session is continued in which rules were sent, or not: if they are gone now the model must be told.
     /// The caller refreshes them next.
     pub fn continue_session(&mut self, had_rules: bool) {
         self.sent_earlier = had_rules;
@@ -66,12 +70,12 @@ impl ProjectRules {
         self.rendered.as_ref().map_or(0, |part| part.tokens)
     }
 
-    /// From the next look on the text takes at most `tokens`: rules that leave no room for work help nobody.
+    /// From the next refresh on the text takes at most `tokens`: rules must leave room for work.
     pub fn limit_to(&mut self, tokens: u32) {
         self.limit = Some(tokens);
     }
 
-    /// Whether the rules turned out too large for the window, so that only their beginning is sent. Says so once.
+    /// Whether the rules turned out too large for the window, so that only their beginning is sent. True only once.
     pub fn take_cut(&mut self) -> bool {
         std::mem::take(&mut self.cut)
     }
@@ -81,56 +85,33 @@ impl ProjectRules {
         !self.files.is_empty()
     }
 
-    /// Looks at the files again; returns whether the rendered text changed.
+    /// Reads the files that changed; returns whether the rendered text changed.
     pub fn refresh(&mut self, workspace: &Path) -> bool {
-        let mut now = BTreeMap::new();
-        let folders = chain(workspace);
-        let top = folders[0].clone();
-        for (depth, folder) in folders.into_iter().enumerate() {
-            let Some(path) = rules_file(&folder) else { continue };
-            let Ok(meta) = fs::metadata(&path) else { continue };
-            if !meta.is_file() {
-                continue;
-            }
-            let stamp = RulesFileStamp { modified: meta.modified().ok(), bytes: meta.len() };
-            let known = self.files.get(&depth).filter(|(old, seen, _)| *old == path && *seen == stamp);
-            let text = match known {
-                Some((.., text)) => text.clone(),
-                None if leads_astray(&path, &top) => {
-                    "This rules file is a link to something that is no rules file of this project: it is left out. \
-                     Tell the user so."
-                        .to_owned()
-                }
-                None if meta.len() > MAX_BYTES => format!(
-                    "This rules file has {}, more than the limit of {}: it is left out. Tell the user so.",
-                    text::human_bytes(meta.len()),
-                    text::human_bytes(MAX_BYTES)
-                ),
-                None => match file::read(&path, MAX_BYTES) {
-                    Ok((bytes, _)) => detector::redact(&String::from_utf8_lossy(&bytes)).into_owned(),
-                    Err(error) => {
-                        format!("This rules file cannot be read ({error}): it is left out. Tell the user so.")
-                    }
-                },
+        let folders = folders_to(workspace);
+        let read = |folder: &PathBuf| {
+            let path = rules_file(folder)?;
+            let meta = fs::metadata(&path).ok().filter(fs::Metadata::is_file)?;
+            let (modified, bytes) = (meta.modified().ok(), meta.len());
+            let same =
+                |known: &&RulesFile| known.path == path && (known.modified, known.bytes) == (modified, bytes);
+            let text = match self.files.iter().find(same) {
+                Some(known) => known.text.clone(),
+                None => text_of(&path, bytes, &folders[0]),
             };
-            now.insert(depth, (path, stamp, text));
-        }
-        for (old, ..) in self.files.values() {
-            if !now.values().any(|(path, ..)| path == old) && !self.removed.contains(old) {
-                self.removed.push(old.clone());
-            }
-        }
-        self.removed.retain(|old| !now.values().any(|(path, ..)| path == old));
-        self.files = now;
+            Some(RulesFile { path, modified, bytes, text })
+        };
+        let now: Vec<RulesFile> = folders.iter().filter_map(read).collect();
+        let removed = std::mem::take(&mut self.removed).into_iter();
+        let mut removed: Vec<PathBuf> = removed.chain(self.files.drain(..).map(|file| file.path)).collect();
+        removed.retain(|old| now.iter().all(|file| file.path != *old));
+        removed.sort();
+        removed.dedup();
+        (self.files, self.removed) = (now, removed);
         let mut rendered = self.render(workspace);
-        let mut cut = false;
-        if let (Some(limit), Some(text)) = (self.limit, &rendered)
-            && let Some(short) = beginning(text, limit)
-        {
-            rendered = Some(short);
-            cut = true;
-        }
-        if rendered.as_deref() == self.rendered.as_ref().map(|part| &*part.text) {
+        let short = rendered.as_deref().zip(self.limit).and_then(|(text, limit)| beginning(text, limit));
+        let cut = short.is_some();
+        rendered = short.or(rendered);
+        if rendered.as_deref() == self.rendered.as_ref().map(|part| &*part.content) {
             return false;
         }
         self.rendered = rendered.map(|text| FixedPart::new(text.into()));
@@ -139,17 +120,13 @@ impl ProjectRules {
     }
 
     fn render(&self, workspace: &Path) -> Option<String> {
+        let shown = |path: &Path| path.strip_prefix(workspace).unwrap_or(path).display().to_string();
         let mut out = String::new();
-        for (path, _, text) in self.files.values() {
-            if text.trim().is_empty() {
-                continue;
-            }
-            let shown = path.strip_prefix(workspace).unwrap_or(path).display();
-            out.push_str(&format!("# Project rules ({shown})\n{}\n\n", text.trim()));
+        for file in self.files.iter().filter(|file| !file.text.trim().is_empty()) {
+            out.push_str(&format!("# Project rules ({})\n{}\n\n", shown(&file.path), file.text.trim()));
         }
         for path in &self.removed {
-            let shown = path.strip_prefix(workspace).unwrap_or(path).display();
-            out.push_str(&format!("The rules file {shown} was removed; what it said no longer holds.\n"));
+            out.push_str(&format!("The rules file {} was removed; its rules no longer hold.\n", shown(path)));
         }
         if self.sent_earlier && out.is_empty() {
             out.push_str(
@@ -161,17 +138,32 @@ impl ProjectRules {
     }
 }
 
+/// What is sent of the rules file at `path`; `root` bounds where a link may lead.
+fn text_of(path: &Path, bytes: u64, root: &Path) -> String {
+    let left_out = |why: String| format!("This rules file {why}, so it is left out. Tell the user.");
+    if leads_astray(path, root) {
+        return left_out("is a link to something that is not a rules file of this project".to_owned());
+    }
+    if bytes > MAX_BYTES {
+        let (size, most) = (text::human_bytes(bytes), text::human_bytes(MAX_BYTES));
+        return left_out(format!("has {size}, more than the limit of {most}"));
+    }
+    match file::read(path, MAX_BYTES) {
+        Ok((bytes, _)) => detector::redact(&String::from_utf8_lossy(&bytes)).into_owned(),
+        Err(error) => left_out(format!("cannot be read ({error})")),
+    }
+}
+
 /// The beginning of `text` that takes at most `limit` tokens, with a mark; `None` when all of it does.
 fn beginning(text: &str, limit: u32) -> Option<String> {
-    let ceiling = upper_bound::ceiling(text);
-    if ceiling <= limit {
+    let mut takes = upper_bound(text);
+    if takes <= limit {
         return None;
     }
     let mut room = text.len();
-    let mut takes = ceiling;
     while takes > limit && room > 0 {
         room = (room as u64 * u64::from(limit) / u64::from(takes)) as usize * 9 / 10;
-        takes = upper_bound::ceiling(&text[..text::floor_boundary(text, room)]);
+        takes = upper_bound(&text[..text::floor_boundary(text, room)]);
     }
     let head = &text[..text::floor_boundary(text, room)];
     let head = head.rfind('\n').map_or(head, |end| &head[..end]);
@@ -182,7 +174,7 @@ fn beginning(text: &str, limit: u32) -> Option<String> {
 }
 
 /// Folders from the repository's root (or the workspace itself, outside a repository) down to the workspace.
-fn chain(workspace: &Path) -> Vec<PathBuf> {
+fn folders_to(workspace: &Path) -> Vec<PathBuf> {
     let root = repository::root(workspace).unwrap_or(workspace);
     let mut folders: Vec<PathBuf> =
         workspace.ancestors().take_while(|folder| folder.starts_with(root)).map(Path::to_owned).collect();
@@ -234,9 +226,9 @@ mod tests {
         for (target, sent) in [("../secret.md", false), (".env", false), ("docs/rules.md", true)] {
             let link = project.join("AGENTS.md");
             symlink(target, &link).unwrap();
-            let mut law = ProjectRules::default();
-            law.refresh(&project);
-            let text = law.part().unwrap().text.to_string();
+            let mut rules = ProjectRules::default();
+            rules.refresh(&project);
+            let text = rules.part().unwrap().content.to_string();
             assert!(!text.contains("hunter2"), "{text}");
             assert_eq!((text.contains("indent by two"), text.contains("left out")), (sent, !sent), "{text}");
             fs::remove_file(&link).unwrap();
@@ -244,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn from_the_root_down_nearest_last_and_removal_is_said() {
+    fn files_from_the_root_down_and_their_removal() {
         let root = tempfile::tempdir().unwrap();
         let inner = root.path().join("a/b");
         fs::create_dir_all(&inner).unwrap();
@@ -255,14 +247,14 @@ mod tests {
         fs::write(root.path().join("AGENTS.md"), "root rule").unwrap();
         fs::write(root.path().join("CLAUDE.md"), "not read").unwrap();
         fs::write(inner.join("code_law.md"), "inner rule").unwrap();
-        let mut law = ProjectRules::default();
-        assert!(law.refresh(&inner));
-        assert!(!law.refresh(&inner));
-        let text = law.part().unwrap().text.to_string();
+        let mut rules = ProjectRules::default();
+        assert!(rules.refresh(&inner));
+        assert!(!rules.refresh(&inner));
+        let text = rules.part().unwrap().content.to_string();
         assert!(text.find("root rule").unwrap() < text.find("inner rule").unwrap(), "{text}");
         assert!(!text.contains("not read"));
         fs::remove_file(inner.join("code_law.md")).unwrap();
-        assert!(law.refresh(&inner));
-        assert!(law.part().unwrap().text.contains("code_law.md was removed"));
+        assert!(rules.refresh(&inner));
+        assert!(rules.part().unwrap().content.contains("code_law.md was removed"));
     }
 }

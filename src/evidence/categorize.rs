@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sources_change_and_tests_are_read() {
+    fn roles_of_sources_and_tests() {
         let files = [
             ("src/basket.rs", FilePurpose::Source, 4.0),
             ("src/utils.rs", FilePurpose::Source, 2.2),

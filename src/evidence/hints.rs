@@ -34,7 +34,7 @@ pub trait HintSource: Send + Sync {
     /// What it knows: for these keywords and these files (relative paths).
     ///
     /// # Errors
-    /// A sentence; the source is then left out and the user told.
+    /// A sentence; the source is then left out and the user is told.
     fn hints(&self, keywords: &[Keyword], files: &[String]) -> Result<Vec<ContextPacket>, String>;
 }
 
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn relevance_leads_and_freshness_breaks_ties() {
+    fn hint_selection() {
         let packet = |content: &str, relevance: f64, age_days: u64, tokens: u32| ContextPacket {
             content: content.into(),
             timestamp_s: (100 - age_days) * 86_400,

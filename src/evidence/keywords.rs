@@ -54,7 +54,7 @@ pub fn extract(query: &Query) -> Vec<Keyword> {
     found
 }
 
-/// How much of the smaller list stands in the other: 0–1. Strong words count double.
+/// How much of the smaller list is in the other: 0–1. Strong words count double.
 fn overlap(a: &[Keyword], b: &[Keyword]) -> f64 {
     let weight = |keyword: &Keyword| if keyword.strong { 2.0 } else { 1.0 };
     let sum = |words: &[Keyword]| words.iter().map(weight).sum::<f64>();
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn exact_things_are_strong_and_common_verbs_left_out() {
+    fn strong_keywords() {
         let found = words("Fix parse_row in src/table.rs: it says `bad cell` 修复登录");
         let strong: Vec<&str> =
             found.iter().filter(|word| word.strong).map(|word| word.text.as_str()).collect();
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn follow_ups_are_told_from_new_tasks() {
+    fn follow_ups() {
         let first = words("The basket total ignores the voucher");
         assert!(is_new_task(&[], &first));
         for follow_up in ["yes, go on", "", "the voucher of the basket is still ignored in the total"] {
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn overlap_is_a_share() {
+    fn keyword_overlap() {
         let task = words("basket total ignores the voucher");
         assert!(overlap(&task, &words("the voucher must lower the basket total")) > 0.5);
         assert!(overlap(&task, &words("login page colors")) < 0.1);

@@ -1,5 +1,5 @@
 //! Habits of the files that a task is about: decorators, error types, imports, calls to databases and guards (SPEC
-//! §7). Only what is seen at least twice; told as sentences.
+//! §7). Only what is seen at least twice; written as sentences.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -17,7 +17,7 @@ const KINDS: [(&str, &str); 5] = [
     ),
     ("access: ", r"(?i)\b(\w*(?:authori[sz]e|authenticate|permission|require_login|is_allowed)\w*)\("),
 ];
-/// Patterns told of one kind.
+/// Patterns listed of one kind.
 const PER_KIND: usize = 5;
 const MIN_FILES: usize = 2;
 
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_seen_twice_is_told() {
+    fn patterns_seen_twice() {
         let texts = [
             "from app import db\n@require_auth\ndef a(): raise CartError\n",
             "from app import db\n@require_auth\ndef b(): raise CartError\n",

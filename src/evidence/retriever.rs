@@ -79,8 +79,11 @@ impl ContextRetriever {
         (context.quality() >= WORTH_SHOWING || !context.hints.is_empty()).then_some(context)
     }
 
-    /// A damaged index is built anew once.
-    fn with_project<T, E: std::fmt::Display>(
+    /// Asks the project, brought up to date; a damaged index is rebuilt once. Blocking.
+    ///
+    /// # Errors
+    /// A sentence that says why the index can't be used.
+    pub fn with_project<T, E: std::fmt::Display>(
         &self,
         ask: impl Fn(&Project) -> Result<T, E>,
     ) -> Result<T, String> {

@@ -48,7 +48,7 @@ impl TaskContext {
     /// Gathers everything for a task. `now_s` is the time in seconds since 1970.
     ///
     /// # Errors
-    /// [`Damaged`], when the index must be built anew.
+    /// [`Damaged`], when the index must be rebuilt.
     pub fn gather(
         project: &Project,
         text: &str,
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cap_is_hard_and_the_order_fixed() {
+    fn serialized_order_and_cap() {
         let context = TaskContext {
             modify: (0..10).map(|n| file(&format!("src/change_{n}.rs"))).collect(),
             reference: (0..15).map(|n| file(&format!("src/read_{n}.rs"))).collect(),

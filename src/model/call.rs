@@ -1,4 +1,4 @@
-//! A tool call as the model made it, and what a tool tells the model about itself.
+//! A tool call as the model made it, and the specification of a tool.
 
 use std::sync::Arc;
 
@@ -22,12 +22,10 @@ impl ToolCall {
     /// # Errors
     /// The parser's message when the text is not a JSON object; it goes back to the model.
     pub fn parsed_args(&self) -> Result<Value, String> {
-        if self.args.trim().is_empty() {
-            return Ok(Value::Object(serde_json::Map::new()));
-        }
-        match serde_json::from_str::<Value>(&self.args) {
+        let args = if self.args.trim().is_empty() { "{}" } else { &self.args };
+        match serde_json::from_str::<Value>(args) {
             Ok(value @ Value::Object(_)) => Ok(value),
-            Ok(Value::Null) => Ok(Value::Object(serde_json::Map::new())),
+            Ok(Value::Null) => Ok(serde_json::json!({})),
             Ok(Value::String(inner)) if inner.trim_start().starts_with('{') => serde_json::from_str(&inner)
                 .ok()
                 .filter(Value::is_object)
@@ -38,7 +36,7 @@ impl ToolCall {
     }
 }
 
-/// What the model is told about a tool: part of layer L1, byte-stable within a session.
+/// The specification of a tool for the model: part of layer L1, byte-stable within a session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolSpec {
     pub name: Arc<str>,

@@ -141,27 +141,18 @@ impl Envelope {
             (None, true) => Cow::Borrowed(&self.text),
             (None, false) if self.text.is_empty() => Cow::Borrowed(&self.body),
             _ => {
-                let mut wire = String::with_capacity(self.body.len() + self.text.len() + 64);
-                if let Some(error) = &self.error {
-                    wire.push_str("error ");
-                    wire.push_str(error.code.as_str());
-                    wire.push_str(": ");
-                    wire.push_str(&error.message);
-                }
-                for part in [&self.body, &self.text] {
+                let mut wire = match &self.error {
+                    Some(error) => format!("error {}: {}", error.code.as_str(), error.message),
+                    None => String::with_capacity(self.body.len() + self.text.len() + 3),
+                };
+                for (before, part, behind) in [("", &self.body, ""), ("[", &self.text, "]")] {
                     if part.is_empty() {
                         continue;
                     }
                     if !wire.is_empty() && !wire.ends_with('\n') {
                         wire.push('\n');
                     }
-                    if std::ptr::eq(part, &self.text) {
-                        wire.push('[');
-                        wire.push_str(part);
-                        wire.push(']');
-                    } else {
-                        wire.push_str(part);
-                    }
+                    wire.extend([before, part, behind]);
                 }
                 Cow::Owned(wire)
             }
@@ -175,8 +166,8 @@ impl Envelope {
             data.insert(self.body_key.clone(), Value::from(self.body.as_str()));
         }
         let mut context = json!({"cwd": cwd, "params_input": params_input});
-        if let (Some(path), Some(object)) = (path_resolved, context.as_object_mut()) {
-            object.insert("path_resolved".to_owned(), Value::from(path));
+        if let Some(path) = path_resolved {
+            context["path_resolved"] = path.into();
         }
         let mut public = json!({
             "status": self.status,
@@ -185,8 +176,8 @@ impl Envelope {
             "stats": {"time_ms": self.time_ms},
             "context": context,
         });
-        if let (Some(error), Some(object)) = (&self.error, public.as_object_mut()) {
-            object.insert("error".to_owned(), json!(error));
+        if let Some(error) = &self.error {
+            public["error"] = json!(error);
         }
         public
     }

@@ -11,7 +11,7 @@ use super::request::Request;
 
 /// The first half of a SHA-256.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Fingerprint([u8; 16]);
+pub struct Fingerprint(u128);
 
 impl Fingerprint {
     /// Of the value's canonical JSON.
@@ -21,15 +21,15 @@ impl Fingerprint {
     }
 
     fn of_bytes(bytes: &[u8]) -> Self {
-        let mut half = [0; 16];
-        half.copy_from_slice(&Sha256::digest(bytes)[..16]);
+        let half =
+            Sha256::digest(bytes).iter().take(16).fold(0, |number, byte| number << 8 | u128::from(*byte));
         Self(half)
     }
 }
 
 impl fmt::Display for Fingerprint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        write!(f, "{:032x}", self.0)
     }
 }
 
@@ -48,15 +48,9 @@ impl Serialize for Fingerprint {
 impl<'de> Deserialize<'de> for Fingerprint {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        let wrong = || de::Error::custom("a fingerprint has 32 hexadecimal digits");
-        if text.len() != 32 || !text.is_ascii() {
-            return Err(wrong());
-        }
-        let mut bytes = [0; 16];
-        for (index, byte) in bytes.iter_mut().enumerate() {
-            *byte = u8::from_str_radix(&text[index * 2..index * 2 + 2], 16).map_err(|_| wrong())?;
-        }
-        Ok(Self(bytes))
+        let whole = text.len() == 32 && !text.starts_with('+');
+        let number = u128::from_str_radix(&text, 16).ok().filter(|_| whole);
+        number.map(Self).ok_or_else(|| de::Error::custom("a fingerprint has 32 hexadecimal digits"))
     }
 }
 
@@ -87,7 +81,7 @@ impl Parts {
         // The count keeps a system block from passing for a message.
         bytes.extend((self.system.len() as u64).to_le_bytes());
         let all = self.system.iter().chain([&self.tools, &self.params]).chain(&self.messages);
-        all.for_each(|part| bytes.extend(part.0));
+        all.for_each(|part| bytes.extend(part.0.to_be_bytes()));
         Fingerprint::of_bytes(&bytes)
     }
 }
@@ -99,7 +93,7 @@ mod tests {
     use crate::model::request::{Block, Message};
 
     #[test]
-    fn every_part_counts_and_the_text_form_comes_back() {
+    fn every_part_counts_and_the_text_form_round_trips() {
         let request = Request {
             system: vec![Block { text: "s".into() }],
             messages: vec![Message::User("hi".into())],

@@ -1,4 +1,4 @@
-//! An item: one thing that was said, called, returned or summed up. What the session log and the history hold.
+//! An item: a message, a thought, a call, a result or a summary. What the session log and the history hold.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -21,7 +21,7 @@ impl fmt::Display for ItemId {
     }
 }
 
-/// What the user said, and what was put behind it.
+/// What the user wrote, and what was put behind it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct UserMessage {
     /// The text exactly as typed.
@@ -29,7 +29,7 @@ pub struct UserMessage {
     /// Blocks added behind the text, such as the `@file` reminder. Each is complete with its own tags.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub injected: Vec<Arc<str>>,
-    /// Taken up in the middle of a running turn: continues that turn, does not begin a round.
+    /// Arrived in the middle of a running turn: continues that turn, does not begin a round.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub steering: bool,
 }
@@ -63,12 +63,20 @@ pub struct Reasoning {
     pub opaque: Option<Value>,
 }
 
-/// A finished call's answer, as the log keeps it: full, for ever.
+/// A finished call's answer, in full.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolResult {
     pub call_id: Arc<str>,
     pub tool: Arc<str>,
     pub envelope: Envelope,
+}
+
+impl ToolResult {
+    /// What the call was about: its path, command, pattern or query.
+    pub fn subject(&self) -> Option<&str> {
+        let data = &self.envelope.data;
+        ["path", "command", "pattern", "query"].iter().find_map(|key| data.get(*key)?.as_str())
+    }
 }
 
 /// What replaced older rounds: the archived history, and the facts that no model had to write.
@@ -106,7 +114,7 @@ impl Item {
         }
     }
 
-    /// All of its text, as the model sees or said it.
+    /// All of its text, as the model sees or wrote it.
     pub fn text(&self) -> Cow<'_, str> {
         match self {
             Self::User(message) => message.wire().to_string().into(),

@@ -1,4 +1,4 @@
-//! What a provider says while it answers. Deltas are for the eyes; only a finished item enters history.
+//! What a provider streams while it answers. Deltas are only shown; a finished item enters history.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ pub enum StreamEvent {
     CallProgress { bytes: usize },
     /// A finished `Assistant`, `Reasoning` or `ToolCall` item, in the order in which the model made them.
     Item(Item),
-    /// Nothing of the answer has come for some time; it is given up when `left` is over, too.
+    /// Nothing of the answer has come for some time; it is given up when `left` has passed, too.
     Silent { since: Duration, left: Duration },
     /// Everything since the start of this answer is void: the request is about to be sent again.
     Restarted {
@@ -26,7 +26,7 @@ pub enum StreamEvent {
         /// Tries in all, if the next ones fail in the same way.
         of: u32,
         wait: Duration,
-        /// What went wrong, for people.
+        /// What went wrong, for the user.
         reason: String,
     },
     /// The answer is complete.

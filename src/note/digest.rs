@@ -1,4 +1,4 @@
-//! Notes in a few words: one row each, and an overview of all. The same for people and models.
+//! Notes in a few words: one row each, and an overview of all. The same for users and models.
 
 use super::index::Listing;
 use super::record::{Note, NoteKind};
@@ -28,12 +28,14 @@ pub fn row(note: &Note) -> String {
     row
 }
 
+/// A time in milliseconds since the Unix epoch.
+pub fn time(ms: u64) -> Option<jiff::Timestamp> {
+    jiff::Timestamp::from_millisecond(i64::try_from(ms).ok()?).ok()
+}
+
 /// The day on which the note changed.
 pub fn day(note: &Note) -> String {
-    i64::try_from(note.changed_ms)
-        .ok()
-        .and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok())
-        .map_or_else(String::new, |time| time.strftime("%Y-%m-%d").to_string())
+    time(note.changed_ms).map_or_else(String::new, |time| time.strftime("%Y-%m-%d").to_string())
 }
 
 /// The places of the notes that fit, newest first.

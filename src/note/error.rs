@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
+use super::record::FOLDER;
 use crate::base::file::FileError;
 use crate::model::envelope::ErrorCode;
 
@@ -11,13 +12,13 @@ use crate::model::envelope::ErrorCode;
 #[derive(Debug, Error)]
 pub enum NoteError {
     /// A checkout may bring a link under this name; what lies behind it is nobody's note.
-    #[error("the notes folder {} leads out of the project; replace the link by a folder", .0.display())]
+    #[error("the notes folder {} leads out of the project; replace the link with a folder", .0.display())]
     Outside(PathBuf),
     #[error("{} is not a folder; move it away to keep notes", .0.display())]
     NotFolder(PathBuf),
-    #[error("there is no note '{wanted}'{near}; list them to see the ids")]
+    #[error("there is no note '{wanted}'{near}; list the notes to see their ids")]
     NoSuch { wanted: String, near: String },
-    #[error("'{wanted}' fits several notes ({candidates}); give the whole id")]
+    #[error("'{wanted}' matches several notes ({candidates}); give the whole id")]
     Ambiguous { wanted: String, candidates: String },
     /// Wrong arguments.
     #[error("{0}")]
@@ -27,13 +28,15 @@ pub enum NoteError {
     /// The front matter is not what a program could change without harm.
     #[error("the front matter of {name} can't be changed safely ({why}); edit the file by hand")]
     FrontMatter { name: String, why: String },
-    #[error("another process keeps the notes folder locked; try again")]
+    #[error("another process has locked the notes folder; try again")]
     Busy,
 }
 
 impl NoteError {
-    pub fn file(name: &str, error: impl Into<FileError>) -> Self {
-        Self::File { name: name.to_owned(), error: error.into() }
+    /// About a file of the notes folder, or, with an empty name, the folder itself.
+    pub fn file(file: &str, error: impl Into<FileError>) -> Self {
+        let name = format!("{FOLDER}/{file}").trim_end_matches('/').to_owned();
+        Self::File { name, error: error.into() }
     }
 
     /// The refusal in a word for programs.

@@ -10,11 +10,10 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::error::NoteError;
+use super::record::FOLDER;
 use crate::base::path;
 
-/// The folder, relative to the project.
-pub const FOLDER: &str = ".mycode/notes";
-/// Where notes go that are put away, relative to the notes folder.
+/// Where archived notes are, relative to the notes folder.
 pub const ARCHIVE: &str = "archive";
 pub const INDEX_FILE: &str = "notes_index.json";
 const LOCK_FILE: &str = ".lock";
@@ -68,7 +67,7 @@ impl Folder {
             Err(error) if error.kind() == ErrorKind::NotADirectory => {
                 Err(NoteError::NotFolder(self.path.parent().unwrap_or(&self.path).to_owned()))
             }
-            Err(error) => Err(NoteError::file(FOLDER, error)),
+            Err(error) => Err(NoteError::file("", error)),
         }
     }
 
@@ -82,19 +81,19 @@ impl Folder {
         if !self.exists()? {
             return Ok((seen, left_out));
         }
-        list(&self.path, "", &mut seen, &mut left_out).map_err(|error| NoteError::file(FOLDER, error))?;
+        list(&self.path, "", &mut seen, &mut left_out).map_err(|error| NoteError::file("", error))?;
         let archive = self.path.join(ARCHIVE);
         match fs::symlink_metadata(&archive) {
             Ok(meta) if meta.is_dir() => {
                 let prefix = format!("{ARCHIVE}/");
                 list(&archive, &prefix, &mut seen, &mut left_out)
-                    .map_err(|error| NoteError::file(&format!("{FOLDER}/{ARCHIVE}"), error))?;
+                    .map_err(|error| NoteError::file(ARCHIVE, error))?;
             }
-            Ok(_) => left_out.push(format!("{ARCHIVE} is not a folder: left out")),
+            Ok(_) => left_out.push(format!("{ARCHIVE} is not a folder: skipped")),
             Err(_) => {}
         }
         if seen.len() > MAX_FILES {
-            left_out.push(format!("{} of {} files were left out", seen.len() - MAX_FILES, seen.len()));
+            left_out.push(format!("{} of {} files were skipped", seen.len() - MAX_FILES, seen.len()));
             seen.truncate(MAX_FILES);
         }
         Ok((seen, left_out))
@@ -106,10 +105,10 @@ impl Folder {
     /// When the folder cannot be made or written, or the lock is held too long.
     pub fn lock(&self) -> Result<Lock, NoteError> {
         if !self.exists()? {
-            fs::create_dir_all(&self.path).map_err(|error| NoteError::file(FOLDER, error))?;
+            fs::create_dir_all(&self.path).map_err(|error| NoteError::file("", error))?;
             self.keep_out_of_git();
         }
-        let file = self.lock_file().map_err(|error| NoteError::file(FOLDER, error))?;
+        let file = self.lock_file().map_err(|error| NoteError::file("", error))?;
         for _ in 0..LOCK_TRIES {
             match file.try_lock() {
                 Ok(()) => return Ok(Lock { _file: file }),
@@ -166,7 +165,7 @@ fn list(
         let Ok(meta) = entry.metadata() else { continue };
         let file = format!("{prefix}{name}");
         if meta.is_symlink() {
-            left_out.push(format!("{file} is a link: left out"));
+            left_out.push(format!("{file} is a link: skipped"));
         } else if meta.is_file() {
             let modified_ns = meta.mtime().saturating_mul(1_000_000_000).saturating_add(meta.mtime_nsec());
             found.push(FolderEntry { file, bytes: meta.len(), modified_ns });

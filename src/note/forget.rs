@@ -1,8 +1,7 @@
-//! What could be put away: notes that have faded, say the same as another, or speak of files that are gone. Only ever
-//! proposes; what is done with it is for the user to say.
+//! Which notes could be archived: faded ones, duplicates, and notes on files that are gone. Only proposes; the user
+//! decides.
 
-use std::collections::BTreeSet;
-use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+use std::collections::HashSet;
 
 use super::index::Listing;
 use super::record::{Note, NoteKind};
@@ -19,7 +18,7 @@ const MIN_WORDS: usize = 4;
 /// Notes compared with one another.
 const MAX_COMPARED: usize = 2_000;
 
-/// A note that could be put away, and why.
+/// A note that could be archived, and why.
 #[derive(Clone, Debug)]
 pub struct Proposal {
     /// Its place in the listing.
@@ -40,19 +39,16 @@ pub fn strength(note: &Note, now_ms: u64) -> f64 {
     f64::from(note.facts.importance) / 5.0 * 0.5_f64.powf(note.age_days(now_ms) / half_life_days)
 }
 
-/// What could be put away, in the order of the listing. Of two alike the older goes.
+/// What could be archived, in the order of the listing. Of two alike the older goes.
 pub fn proposals(store: &Store, listing: &Listing, now_ms: u64) -> Vec<Proposal> {
     let current: Vec<usize> =
         (0..listing.notes.len()).filter(|&at| !listing.notes[at].archived).take(MAX_COMPARED).collect();
-    let hasher = BuildHasherDefault::<DefaultHasher>::default();
-    let bags: Vec<Vec<u64>> = current
+    let bags: Vec<HashSet<String>> = current
         .iter()
         .map(|&at| {
             let note = &listing.notes[at];
             let text = format!("{}\n{}", note.facts.title, store.body(note).unwrap_or_default());
-            let bag: BTreeSet<u64> =
-                words::telling(&text).into_iter().map(|term| hasher.hash_one(&term.text)).collect();
-            bag.into_iter().collect()
+            words::telling(&text).into_iter().map(|term| term.text).collect()
         })
         .collect();
     let mut proposals = Vec::new();
@@ -69,14 +65,14 @@ pub fn proposals(store: &Store, listing: &Listing, now_ms: u64) -> Vec<Proposal>
         let age_days = note.age_days(now_ms) as usize;
         let reason = if let Some((_, &twin)) = newer_twin {
             let twin = &listing.notes[twin];
-            format!("says the same as {} ({})", twin.id, twin.facts.title)
+            format!("duplicates {} ({})", twin.id, twin.facts.title)
         } else if note.is_open_blocker() {
             continue;
         } else if !files.is_empty() && gone == files.len() {
             format!(
-                "{} that it speaks of {} gone",
+                "is only about {} that no longer exist{}",
                 plural(gone, "file"),
-                if gone == 1 { "is" } else { "are" }
+                if gone == 1 { "s" } else { "" }
             )
         } else if strength(note, now_ms) < FADED {
             format!(
@@ -97,22 +93,12 @@ fn newer(a: &Note, b: &Note, at_a: usize, at_b: usize) -> bool {
     (a.changed_ms, at_a) > (b.changed_ms, at_b)
 }
 
-/// The share of words that both have, of all that either has; 0–1. Both in ascending order.
-fn alike(a: &[u64], b: &[u64]) -> f64 {
+/// The share of words that both have, of all that either has; 0–1.
+fn alike(a: &HashSet<String>, b: &HashSet<String>) -> f64 {
     let (fewer, more) = (a.len().min(b.len()), a.len().max(b.len()));
     if fewer < MIN_WORDS || (fewer as f64) < more as f64 * SAME {
         return 0.0;
     }
-    let (mut both, mut at_a, mut at_b) = (0, 0, 0);
-    while let (Some(one), Some(other)) = (a.get(at_a), b.get(at_b)) {
-        both += usize::from(one == other);
-        at_a += usize::from(one <= other);
-        at_b += usize::from(one >= other);
-        // Even if all that is left were the same, it would not be enough.
-        let best = both + (a.len() - at_a).min(b.len() - at_b);
-        if (best as f64) < more as f64 * SAME {
-            return 0.0;
-        }
-    }
+    let both = a.intersection(b).count();
     both as f64 / (a.len() + b.len() - both) as f64
 }

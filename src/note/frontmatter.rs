@@ -93,7 +93,7 @@ pub fn list_of(map: &Map<String, Value>, key: &str) -> Vec<String> {
     }
 }
 
-/// The plain scalar behind a key, as it stands in its line.
+/// The plain scalar behind a key, as it is written in its line.
 fn written(head: &str, key: &str) -> Option<String> {
     let line = head.lines().find(|line| key_of(line) == Some(key))?;
     let value = line.split_once(':')?.1;
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_changed_safely_is_refused() {
+    fn unsafe_changes_are_refused() {
         for odd in ["---\n{id: a, title: b}\n---\n", "---\ntitle: \"a\nb: c\"\nx: [1,\n2]\n---\n"] {
             let text = set(odd, &[("title", json!("new"))]);
             assert!(text.is_err(), "{text:?}");
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn heads_are_told_from_rules() {
+    fn front_matter_fences() {
         assert_eq!(split("---\nno end\n").head, None);
         assert_eq!(split("text\n---\n").head, None);
         assert_eq!(split("---\n---\nx").head, Some(""));
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn bombs_do_not_go_off() {
+    fn alias_bombs_are_refused() {
         let mut head = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n".to_owned();
         for level in 1..12 {
             let refs = vec![format!("*a{}", level - 1); 9].join(", ");
@@ -298,7 +298,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
         #[test]
-        fn what_is_set_is_read_back(title in "\\PC{1,40}", tags in proptest::collection::vec("[a-z:#, \\-'\"日é]{1,8}", 0..4)) {
+        fn set_round_trip(title in "\\PC{1,40}", tags in proptest::collection::vec("[a-z:#, \\-'\"日é]{1,8}", 0..4)) {
             let changes = [("title", json!(title)), ("tags", json!(tags))];
             for base in ["", "body\n", HAND_MADE] {
                 let text = set(base, &changes).unwrap();

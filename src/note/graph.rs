@@ -1,4 +1,4 @@
-//! The memory graph: notes that name one another, or share files or tags, are neighbors. Made anew from a listing each
+//! The memory graph: notes that name one another, or share files or tags, are neighbors. Built from a listing each
 //! time; nothing of it is stored.
 
 use std::collections::HashMap;

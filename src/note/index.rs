@@ -1,5 +1,5 @@
 //! The list of notes, with `notes_index.json` as a memory of what the files said. The files are the truth: the index is
-//! checked against them each time, what changed is read again, and a missing or damaged index is made anew.
+//! checked against them each time, what changed is read again, and a missing or damaged index is rebuilt.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -22,7 +22,7 @@ use crate::base::text;
 /// A larger file is left out: a note is something to read.
 pub const MAX_NOTE_BYTES: u64 = 1024 * 1024;
 const MAX_INDEX_BYTES: u64 = 64 * 1024 * 1024;
-/// Raised when the meaning of the index changes; another number makes it anew.
+/// Raised when the meaning of the index changes; an index with another number is rebuilt.
 const VERSION: u32 = 2;
 /// A file changed so shortly before the index was written may have changed once more within one tick of its clock.
 const TICK_MS: i64 = 2_000;
@@ -100,7 +100,7 @@ fn look(folder: &Folder) -> Result<(Listing, Option<Vec<Entry>>), NoteError> {
         };
         match entry {
             Ok(entry) => entries.push(entry),
-            Err(why) => notices.push(format!("{} {why}: left out", seen.file)),
+            Err(why) => notices.push(format!("{} {why}: skipped", seen.file)),
         }
     }
     let notes = named(&entries, &mut notices);
@@ -165,7 +165,7 @@ pub fn facts(folder: &Folder, file: &str, text: &str) -> Facts {
     let value = |key: &str| frontmatter::text_of(head, &map, key);
     let id = value("id");
     if let Some(bad) = id.as_deref().filter(|id| !name::is_id(id)) {
-        oddities.push(format!("'{}' can't be an id", text::one_line(bad, 60)));
+        oddities.push(format!("'{}' is not a valid id", text::one_line(bad, 60)));
     }
     let kind = value("type").map(|kind| kind.parse::<NoteKind>());
     if let Some(Err(why)) = &kind {
@@ -247,7 +247,7 @@ fn importance(word: &str) -> u8 {
     }
 }
 
-/// A date or time in the forms that people and other programs write; without a zone it is UTC.
+/// A date or time in the forms that users and other programs write; without a zone it is UTC.
 fn time(text: &str) -> Option<u64> {
     let stamp = text.parse::<jiff::Timestamp>().ok().or_else(|| {
         let plain: jiff::civil::DateTime = text.parse().ok()?;
@@ -284,7 +284,7 @@ fn named(entries: &[Entry], notices: &mut Vec<String>) -> Vec<Note> {
             }
             if let Some(claimed) = &entry.facts.id {
                 notices.push(format!(
-                    "{} says the id {claimed}, which another note has; it is {id}",
+                    "{} has the id {claimed} of another note; it is listed as {id}",
                     entry.seen.file
                 ));
             }

@@ -1,5 +1,5 @@
-//! What the project learned on other days: one Markdown file a note, found again by words, files and links. Notes are
-//! data that people edit by hand; nothing here trusts them, and nothing deletes one.
+//! What the project learned in earlier sessions: one Markdown file a note, found by words, files and links. Users edit
+//! notes by hand; nothing here trusts them, and nothing deletes one.
 
 pub mod digest;
 pub mod error;

@@ -58,7 +58,7 @@ pub fn slug(title: &str) -> String {
 pub fn project_path(root: &Path, text: &str) -> Result<String, String> {
     let text = text.trim();
     if text.is_empty() || text.contains(['\0', '\n']) {
-        return Err("a file name is empty or holds a control character".to_owned());
+        return Err("a file name is empty or contains a control character".to_owned());
     }
     let typed = Path::new(text);
     let absolute = path::normalize(&root.join(typed));
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_readable_and_safe() {
+    fn slugs_and_ids() {
         assert_eq!(slug("Login: fails (again)!"), "login-fails-again");
         assert_eq!(slug("数据库 连接"), "数据库-连接");
         assert_eq!(slug("../../etc/passwd"), "etc-passwd");
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn files_stay_in_the_project() {
+    fn project_paths() {
         let root = Path::new("/w/app");
         assert_eq!(project_path(root, "./src/a.rs").as_deref(), Ok("src/a.rs"));
         assert_eq!(project_path(root, "/w/app/src/a.rs").as_deref(), Ok("src/a.rs"));

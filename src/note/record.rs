@@ -4,7 +4,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::folder::FOLDER;
+/// The notes folder, relative to the project.
+pub const FOLDER: &str = ".mycode/notes";
 
 /// What a note is for (SPEC §8).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -58,7 +59,7 @@ impl FromStr for NoteKind {
         let plain = text.trim().to_lowercase().replace(['-', ' '], "_");
         Self::ALL.into_iter().find(|kind| kind.as_str() == plain).ok_or_else(|| {
             let names: Vec<&str> = Self::ALL.iter().map(|kind| kind.as_str()).collect();
-            format!("'{text}' is no type of note; use {}", names.join(", "))
+            format!("'{text}' is not a type of note; use {}", names.join(", "))
         })
     }
 }

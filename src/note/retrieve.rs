@@ -95,17 +95,19 @@ pub fn retrieve(store: &Store, listing: &Listing, task: &Task<'_>) -> Vec<Packet
     add_neighbors(listing, &mut candidates);
     candidates.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.at.cmp(&b.at)));
     candidates.retain(|candidate| !(task.shown)(&listing.notes[candidate.at]));
-    let is_hint = |at: usize| {
-        matches!(listing.notes[at].facts.kind, NoteKind::Gotcha | NoteKind::Pattern | NoteKind::Outcome)
+    let is_hint = |candidate: &&Candidate| {
+        let kind = listing.notes[candidate.at].facts.kind;
+        matches!(kind, NoteKind::Gotcha | NoteKind::Pattern | NoteKind::Outcome)
     };
+    let notes = chosen(listing, &candidates, is_hint).into_iter().map(|candidate| (candidate, Form::Note));
+    let hints = candidates.iter().filter(is_hint).take(MAX_HINTS).map(|candidate| (candidate, Form::Hint));
     let mut left = task.budget_tokens;
     let mut packets = Vec::new();
-    for at in chosen(listing, &candidates, is_hint) {
-        let Some(candidate) = candidates.iter().find(|candidate| candidate.at == at) else { continue };
-        push(&mut packets, &mut left, store, &listing.notes[at], candidate, Form::Note, task);
-    }
-    for candidate in candidates.iter().filter(|candidate| is_hint(candidate.at)).take(MAX_HINTS) {
-        push(&mut packets, &mut left, store, &listing.notes[candidate.at], candidate, Form::Hint, task);
+    for (candidate, form) in notes.chain(hints) {
+        if let Some(packet) = packet(store, &listing.notes[candidate.at], candidate.fit, form, left, task) {
+            left -= packet.tokens;
+            packets.push(packet);
+        }
     }
     packets
 }
@@ -163,7 +165,7 @@ fn weight(hit: &Found, note: &Note, query: &[Term], searchable: &Searchable) -> 
                 TermKind::Word => WORD_WEIGHT,
                 TermKind::Part => PART_WEIGHT,
             };
-            let common = if searchable.len() >= 4 && searchable.share(term) > 0.5 { 0.5 } else { 1.0 };
+            let common = if searchable.is_common(term) { 0.5 } else { 1.0 };
             own * common * if head.contains(&term.text) { HEAD_FACTOR } else { 1.0 }
         })
         .sum()
@@ -203,41 +205,33 @@ fn add_neighbors(listing: &Listing, candidates: &mut Vec<Candidate>) {
     }
 }
 
-/// The notes to show: fitting blockers, then one open blocker at least, then what fits best.
-fn chosen(listing: &Listing, candidates: &[Candidate], is_hint: impl Fn(usize) -> bool) -> Vec<usize> {
-    let blocker = |candidate: &&Candidate| listing.notes[candidate.at].is_open_blocker();
-    let fits = |candidate: &&Candidate| candidate.fit > 0.0;
-    let mut idle: Vec<&Candidate> = candidates.iter().filter(blocker).filter(|c| c.fit == 0.0).collect();
+/// The notes to show: matching blockers, then one open blocker at least, then what matches best.
+fn chosen<'a>(
+    listing: &Listing,
+    candidates: &'a [Candidate],
+    is_hint: impl Fn(&&Candidate) -> bool,
+) -> Vec<&'a Candidate> {
+    let (blockers, others): (Vec<&Candidate>, Vec<&Candidate>) =
+        candidates.iter().partition(|candidate| listing.notes[candidate.at].is_open_blocker());
+    let (mut chosen, mut idle): (Vec<&Candidate>, Vec<&Candidate>) =
+        blockers.into_iter().partition(|candidate| candidate.fit > 0.0);
     idle.sort_by_key(|candidate| {
         let note = &listing.notes[candidate.at];
         std::cmp::Reverse((note.facts.importance, note.changed_ms))
     });
-    let near: Vec<usize> = candidates.iter().filter(blocker).filter(fits).map(|c| c.at).collect();
-    let others: Vec<usize> = candidates
-        .iter()
-        .filter(|c| !blocker(c))
-        .filter(fits)
-        .map(|c| c.at)
-        .filter(|&at| !is_hint(at))
-        .collect();
-    let mut chosen: Vec<usize> = near.into_iter().take(MAX_NOTES).collect();
+    let others: Vec<&Candidate> =
+        others.into_iter().filter(|candidate| candidate.fit > 0.0 && !is_hint(candidate)).collect();
+    chosen.truncate(MAX_NOTES);
     let room = MAX_NOTES - chosen.len();
     let for_idle = room.saturating_sub(others.len()).max(usize::from(room > 0));
-    chosen.extend(idle.iter().take(for_idle).map(|candidate| candidate.at));
-    let room = MAX_NOTES - chosen.len();
-    chosen.extend(others.into_iter().take(room));
+    chosen.extend(idle.into_iter().take(for_idle));
+    chosen.extend(others);
+    chosen.truncate(MAX_NOTES);
     chosen
 }
 
-fn push(
-    packets: &mut Vec<Packet>,
-    left: &mut u32,
-    store: &Store,
-    note: &Note,
-    candidate: &Candidate,
-    form: Form,
-    task: &Task<'_>,
-) {
+/// The packet of a note, as long as the `left` tokens allow.
+fn packet(store: &Store, note: &Note, fit: f64, form: Form, left: u32, task: &Task<'_>) -> Option<Packet> {
     let base = match note.facts.kind {
         NoteKind::Blocker => 0.9,
         NoteKind::Action => 0.8,
@@ -245,33 +239,28 @@ fn push(
         NoteKind::Conclusion => 0.7,
         _ => 0.6,
     };
-    let relevance = base * (RELEVANCE_FLOOR + (1.0 - RELEVANCE_FLOOR) * candidate.fit);
-    let mut chars = MAX_EXCERPT_CHARS;
-    loop {
-        let content = match form {
-            Form::Hint => hint(note),
-            Form::Note => excerpt(store, note, chars),
-        };
+    let mut contents: Box<dyn Iterator<Item = String>> = match form {
+        Form::Hint => Box::new(std::iter::once_with(|| hint(note))),
+        Form::Note => {
+            let lengths = std::iter::successors(Some(MAX_EXCERPT_CHARS), |chars| Some(chars / 2));
+            let lengths = lengths.take_while(|chars| *chars >= MIN_EXCERPT_CHARS);
+            Box::new(lengths.map(|chars| excerpt(store, note, chars)))
+        }
+    };
+    let fits = contents.find_map(|content| {
         let tokens = (task.tokens)(&content);
-        if tokens <= *left {
-            *left -= tokens;
-            packets.push(Packet {
-                content,
-                timestamp_ms: note.changed_ms,
-                tokens,
-                relevance,
-                source: note.id.clone(),
-                version: version(note).to_owned(),
-                kind: note.facts.kind,
-                form,
-            });
-            return;
-        }
-        chars /= 2;
-        if form == Form::Hint || chars < MIN_EXCERPT_CHARS {
-            return;
-        }
-    }
+        (tokens <= left).then_some((content, tokens))
+    });
+    fits.map(|(content, tokens)| Packet {
+        content,
+        timestamp_ms: note.changed_ms,
+        tokens,
+        relevance: base * (RELEVANCE_FLOOR + (1.0 - RELEVANCE_FLOOR) * fit),
+        source: note.id.clone(),
+        version: version(note).to_owned(),
+        kind: note.facts.kind,
+        form,
+    })
 }
 
 /// One line: the title, and the first sentence when it says more.

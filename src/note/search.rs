@@ -125,17 +125,10 @@ impl Searchable {
         found
     }
 
-    /// In how large a part of the notes the term occurs; 0–1.
-    pub fn share(&self, term: &Term) -> f64 {
-        f64::from(self.corpus.holding(&term.text)) / self.corpus.len().max(1) as f64
-    }
-
-    pub fn len(&self) -> usize {
-        self.corpus.len()
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.corpus.is_empty()
+    /// Whether the term says little because most notes have it.
+    pub fn is_common(&self, term: &Term) -> bool {
+        let notes = self.places.len();
+        notes >= 4 && self.corpus.holding(&term.text) as usize * 2 > notes
     }
 }
 

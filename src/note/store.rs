@@ -1,4 +1,4 @@
-//! The project's notes: read, made, changed, put away and taken back. Every change holds the folder's lock, replaces
+//! The project's notes: read, created, changed, archived and restored. Every change holds the folder's lock, replaces
 //! files whole, and never deletes one.
 
 use std::fs;
@@ -7,11 +7,11 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::error::NoteError;
-use super::folder::{ARCHIVE, FOLDER, Folder, Lock};
+use super::folder::{ARCHIVE, Folder, Lock};
 use super::frontmatter;
 use super::index::{self, Listing, MAX_NOTE_BYTES};
 use super::name;
-use super::record::{Note, NoteKind, USUAL_IMPORTANCE};
+use super::record::{FOLDER, Note, NoteKind, USUAL_IMPORTANCE};
 use crate::base::atomic_write::{self, Expect};
 use crate::base::encoding;
 use crate::base::file;
@@ -32,7 +32,7 @@ pub struct Store {
 }
 
 /// What is to be set; `None` leaves a thing as it is.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Change {
     pub title: Option<String>,
     pub content: Option<String>,
@@ -42,6 +42,21 @@ pub struct Change {
     pub links: Option<Vec<String>>,
     /// 1–5.
     pub importance: Option<u8>,
+}
+
+impl Change {
+    /// What is set of the front matter.
+    fn fields(&self) -> Vec<(&'static str, Value)> {
+        let fields = [
+            ("title", self.title.as_ref().map(|title| json!(title))),
+            ("type", self.kind.map(|kind| json!(kind.as_str()))),
+            ("tags", self.tags.as_ref().map(|tags| json!(tags))),
+            ("files", self.files.as_ref().map(|files| json!(files))),
+            ("links", self.links.as_ref().map(|links| json!(links))),
+            ("importance", self.importance.map(|importance| json!(importance))),
+        ];
+        fields.into_iter().filter_map(|(key, value)| Some((key, value?))).collect()
+    }
 }
 
 impl Store {
@@ -76,9 +91,8 @@ impl Store {
     }
 
     fn raw(&self, note: &Note) -> Result<(String, encoding::Encoding, Vec<u8>), NoteError> {
-        let shown = format!("{FOLDER}/{}", note.file);
         let target = self.folder.path.join(&note.file);
-        let refused = |error: FileError| NoteError::file(&shown, error);
+        let refused = |error: FileError| NoteError::file(&note.file, error);
         let is_link = fs::symlink_metadata(&target).is_ok_and(|meta| meta.is_symlink());
         if is_link || !path::follow(&target).starts_with(&self.folder.root) {
             return Err(refused(FileError::Special("link")));
@@ -111,24 +125,27 @@ impl Store {
             id = name::new_id();
         }
         let now = now();
-        let head = [
-            ("id", json!(id)),
-            ("title", json!(title)),
-            ("type", json!(change.kind.unwrap_or_default().as_str())),
-            ("tags", json!(change.tags.unwrap_or_default())),
-            ("files", json!(change.files.unwrap_or_default())),
-            ("links", json!(change.links.unwrap_or_default())),
-            ("importance", json!(change.importance.unwrap_or(USUAL_IMPORTANCE))),
-            ("created_at", json!(now)),
-            ("updated_at", json!(now)),
-        ];
+        let whole = Change {
+            title: Some(title.clone()),
+            content: None,
+            kind: Some(change.kind.unwrap_or_default()),
+            tags: Some(change.tags.unwrap_or_default()),
+            files: Some(change.files.unwrap_or_default()),
+            links: Some(change.links.unwrap_or_default()),
+            importance: Some(change.importance.unwrap_or(USUAL_IMPORTANCE)),
+        };
+        let head: Vec<(&str, Value)> = [("id", json!(id))]
+            .into_iter()
+            .chain(whole.fields())
+            .chain([("created_at", json!(now)), ("updated_at", json!(now))])
+            .collect();
         let body = if content.is_empty() { String::new() } else { format!("\n{}\n", content.trim_end()) };
         let text = format!("---\n---\n{body}");
         let file = format!("{}-{id}.md", name::slug(&title));
         let text = frontmatter::set(&text, &head)
             .map_err(|why| NoteError::FrontMatter { name: file.clone(), why })?;
         atomic_write::write(&self.folder.path.join(&file), text.as_bytes(), Expect::Missing)
-            .map_err(|error| NoteError::file(&format!("{FOLDER}/{file}"), error))?;
+            .map_err(|error| NoteError::file(&file, error))?;
         self.again(&file, &lock)
     }
 
@@ -143,19 +160,9 @@ impl Store {
         let listing = index::load_locked(&self.folder, &lock)?;
         let note = find(&listing.notes, wanted, false)?;
         let (old, encoding, bytes) = self.raw(note)?;
-        let mut head: Vec<(&str, Value)> = Vec::new();
-        let list = |list: Option<Vec<String>>| list.map(|list| json!(list));
-        let keys = [
-            ("title", change.title.map(|title| json!(title))),
-            ("type", change.kind.map(|kind| json!(kind.as_str()))),
-            ("tags", list(change.tags)),
-            ("files", list(change.files)),
-            ("links", list(change.links)),
-            ("importance", change.importance.map(|importance| json!(importance))),
-        ];
-        head.extend(keys.into_iter().filter_map(|(key, value)| Some((key, value?))));
+        let mut head = change.fields();
         if head.is_empty() && change.content.is_none() {
-            return Err(NoteError::Invalid("nothing to change was named".to_owned()));
+            return Err(NoteError::Invalid("nothing to change was given".to_owned()));
         }
         let readable = frontmatter::split(&old).head.is_some_and(|head| frontmatter::read(head).is_ok());
         let mut text = match &change.content {
@@ -166,21 +173,18 @@ impl Store {
         if readable || !head.is_empty() {
             head.push(("updated_at", json!(now())));
             text = frontmatter::set(&text, &head)
-                .map_err(|why| NoteError::FrontMatter { name: format!("{FOLDER}/{}", note.file), why })?;
+                .map_err(|why| NoteError::FrontMatter { name: note.path(), why })?;
         }
-        let shown = format!("{FOLDER}/{}", note.file);
         let encoded = encoding::encode(&text, encoding).map_err(|sign| {
-            NoteError::Invalid(format!(
-                "'{sign}' can't be written in {}, the encoding of {shown}",
-                encoding.name()
-            ))
+            let (name, path) = (encoding.name(), note.path());
+            NoteError::Invalid(format!("'{sign}' can't be written in {name}, the encoding of {path}"))
         })?;
         atomic_write::write(&self.folder.path.join(&note.file), &encoded, Expect::Bytes(&bytes))
-            .map_err(|error| NoteError::file(&shown, error))?;
+            .map_err(|error| NoteError::file(&note.file, error))?;
         self.again(&note.file.clone(), &lock)
     }
 
-    /// Puts a note away: it moves to the archive and is no longer found by itself.
+    /// Archives a note: it moves to the archive folder and is no longer found by searches.
     ///
     /// # Errors
     /// No such note, or a folder that can't be written.
@@ -188,7 +192,7 @@ impl Store {
         self.relocate(wanted, true)
     }
 
-    /// Takes a note back from the archive.
+    /// Restores a note from the archive.
     ///
     /// # Errors
     /// As [`Store::archive`].
@@ -201,16 +205,15 @@ impl Store {
         let listing = index::load_locked(&self.folder, &lock)?;
         let note = find(&listing.notes, wanted, !away)?;
         if note.archived == away {
-            let place = if away { "in the archive already" } else { "not in the archive" };
-            return Err(NoteError::Invalid(format!("the note {} is {place}", note.id)));
+            let state = if away { "already archived" } else { "not archived" };
+            return Err(NoteError::Invalid(format!("the note {} is {state}", note.id)));
         }
         let archive = self.folder.path.join(ARCHIVE);
-        let refused = |error: FileError| NoteError::file(&format!("{FOLDER}/{}", note.file), error);
+        let refused = |error: FileError| NoteError::file(&note.file, error);
         match fs::symlink_metadata(&archive) {
             Ok(meta) if meta.is_dir() => {}
             Ok(_) => return Err(NoteError::NotFolder(archive)),
-            Err(_) => fs::create_dir(&archive)
-                .map_err(|error| NoteError::file(&format!("{FOLDER}/{ARCHIVE}"), error))?,
+            Err(_) => fs::create_dir(&archive).map_err(|error| NoteError::file(ARCHIVE, error))?,
         }
         let name = note.file.rsplit('/').next().unwrap_or(&note.file);
         let (stem, extension) = name.rsplit_once('.').unwrap_or((name, "md"));
@@ -239,7 +242,7 @@ impl Store {
             .notes
             .into_iter()
             .find(|note| note.file == file)
-            .ok_or_else(|| NoteError::file(&format!("{FOLDER}/{file}"), FileError::NotFound))
+            .ok_or_else(|| NoteError::file(file, FileError::NotFound))
     }
 
     fn checked(&self, mut change: Change) -> Result<Change, NoteError> {
@@ -251,17 +254,17 @@ impl Store {
         if let Some(content) = &change.content {
             if content.len() as u64 > MAX_NOTE_BYTES / 4 {
                 return invalid(format!(
-                    "the content has {}, more than a note may have ({}); keep what matters, and name the file that holds the rest",
+                    "the content has {}, more than the limit of {}; keep what matters, and name the file with the rest",
                     text::human_bytes(content.len() as u64),
                     text::human_bytes(MAX_NOTE_BYTES / 4)
                 ));
             }
             if content.contains('\0') {
-                return invalid("the content holds a NUL character".to_owned());
+                return invalid("the content contains a NUL character".to_owned());
             }
         }
         if change.importance.is_some_and(|importance| !(1..=5).contains(&importance)) {
-            return invalid("importance goes from 1 to 5".to_owned());
+            return invalid("importance must be from 1 to 5".to_owned());
         }
         for (what, list) in [("tags", &change.tags), ("files", &change.files), ("links", &change.links)] {
             if list.as_ref().is_some_and(|list| list.len() > MAX_LIST) {
@@ -283,7 +286,7 @@ impl Store {
             for link in links.iter_mut() {
                 *link = link.trim().trim_matches(['[', ']']).to_owned();
                 if !name::is_id(link) {
-                    return invalid(format!("'{}' is no id of a note", text::one_line(link, 60)));
+                    return invalid(format!("'{}' is not the id of a note", text::one_line(link, 60)));
                 }
             }
         }

@@ -1,5 +1,5 @@
 //! A command line, assessed: its calls with what each does, or why it is not understood. This happens once for each
-//! tool call; verdict, rules, confinement and the lasting yes all use the result.
+//! tool call; verdict, rules, confinement and the always-allow rule all use the result.
 
 use std::path::Path;
 
@@ -9,7 +9,6 @@ use crate::policy::programs::assess as program;
 use crate::policy::programs::assessment::{Assessment, Risk};
 use crate::shell::interpret::call::Call;
 use crate::shell::interpret::interpreter;
-use crate::shell::interpret::walk;
 
 /// One program of the line.
 #[derive(Clone, Debug)]
@@ -46,7 +45,7 @@ impl AssessedAccess {
 
 /// Assesses a line that starts in `folder`.
 pub fn assess(text: &str, folder: &Path, scope: &PathScope) -> AssessedCommand {
-    let calls = walk::calls(text, folder, scope.home.as_deref()).map_err(|why| why.0).map(|calls| {
+    let calls = interpreter::calls(text, folder, scope.home.as_deref()).map_err(|why| why.0).map(|calls| {
         let written = written(&calls);
         let assessed = calls.into_iter().map(|call| {
             let assessment = program::assess(&call, scope, &written);

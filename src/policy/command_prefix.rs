@@ -1,4 +1,4 @@
-//! What a lasting "yes" means: the few words at the front of a command that stand for others of its kind, and
+//! What "always" allows: the few words at the front of a command that stand for others of its kind, and
 //! whether such words cover another command.
 
 use super::command::{AssessedCall, AssessedCommand};

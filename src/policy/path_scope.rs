@@ -16,6 +16,10 @@ const MAX_WALKED: usize = 20_000;
 /// Of an argument longer than this, not every part is looked at.
 const MAX_OPTION_BYTES: usize = 256;
 
+/// Folders that hold the whole machine or parts that all of it needs.
+const SYSTEM: &str = "/ /bin /boot /dev /etc /home /lib /lib64 /opt /proc /root /sbin /srv /sys /usr /usr/bin /usr/lib \
+    /usr/local /var /Users /System /Library /Applications";
+
 /// The workspace, what else may be read by the tools, and what is secret.
 #[derive(Clone, Debug)]
 pub struct PathScope {
@@ -263,32 +267,7 @@ impl PathScope {
                 (false, true) => path::follow(&folder.join(trimmed)),
                 (false, false) => path::follow(&folder.join(text)),
             };
-            let system = [
-                "/",
-                "/bin",
-                "/boot",
-                "/dev",
-                "/etc",
-                "/home",
-                "/lib",
-                "/lib64",
-                "/opt",
-                "/proc",
-                "/root",
-                "/sbin",
-                "/srv",
-                "/sys",
-                "/usr",
-                "/usr/bin",
-                "/usr/lib",
-                "/usr/local",
-                "/var",
-                "/Users",
-                "/System",
-                "/Library",
-                "/Applications",
-            ];
-            let is_system = system.iter().any(|name| path == Path::new(name));
+            let is_system = SYSTEM.split(' ').any(|name| path == Path::new(name));
             let is_home = self.home.as_deref() == Some(path.as_path());
             let holds_us = self.workspace.starts_with(&path) && path != self.workspace;
             let is_ours = path == self.workspace;

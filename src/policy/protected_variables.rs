@@ -1,108 +1,26 @@
 //! Variables that make programs do other things: load code, run a pager, look elsewhere for their settings. A flat table.
 
 /// Whole names.
-const NAMES: &[&str] = &[
-    "PATH",
-    "IFS",
-    "ENV",
-    "BASH_ENV",
-    "SHELL",
-    "SHELLOPTS",
-    "BASHOPTS",
-    "PROMPT_COMMAND",
-    "PS4",
-    "GLOBIGNORE",
-    "CDPATH",
-    "HOME",
-    "XDG_CONFIG_HOME",
-    "XDG_CONFIG_DIRS",
-    "XDG_DATA_HOME",
-    "XDG_DATA_DIRS",
-    "XDG_STATE_HOME",
-    "XDG_CACHE_HOME",
-    "TMPDIR",
-    "PAGER",
-    "MANPAGER",
-    "MANOPT",
-    "MANPATH",
-    "EDITOR",
-    "VISUAL",
-    "BROWSER",
-    "RIPGREP_CONFIG_PATH",
-    "GREP_OPTIONS",
-    "TAR_OPTIONS",
-    "GCONV_PATH",
-    "LOCPATH",
-    "NLSPATH",
-    "HOSTALIASES",
-    "TERMINFO",
-    "TERMCAP",
-    "OPENSSL_CONF",
-    "OPENSSL_MODULES",
-    "SSLKEYLOGFILE",
-    "MAKEFLAGS",
-    "MAKEFILES",
-    "KUBECONFIG",
-    "JAVA_TOOL_OPTIONS",
-    "_JAVA_OPTIONS",
-    "JDK_JAVA_OPTIONS",
-    "CLASSPATH",
-    "BAT_CONFIG_PATH",
-    "BAT_PAGER",
-    "DELTA_PAGER",
-    "FZF_DEFAULT_COMMAND",
-    "RUSTC",
-    "RUSTC_WRAPPER",
-    "RUSTC_WORKSPACE_WRAPPER",
-    "RUSTDOC",
-];
+const NAMES: &str = "\
+    PATH IFS ENV BASH_ENV SHELL SHELLOPTS BASHOPTS PROMPT_COMMAND PS4 GLOBIGNORE CDPATH HOME XDG_CONFIG_HOME \
+    XDG_CONFIG_DIRS XDG_DATA_HOME XDG_DATA_DIRS XDG_STATE_HOME XDG_CACHE_HOME TMPDIR PAGER MANPAGER MANOPT MANPATH \
+    EDITOR VISUAL BROWSER RIPGREP_CONFIG_PATH GREP_OPTIONS TAR_OPTIONS GCONV_PATH LOCPATH NLSPATH HOSTALIASES \
+    TERMINFO TERMCAP OPENSSL_CONF OPENSSL_MODULES SSLKEYLOGFILE MAKEFLAGS MAKEFILES KUBECONFIG JAVA_TOOL_OPTIONS \
+    _JAVA_OPTIONS JDK_JAVA_OPTIONS CLASSPATH BAT_CONFIG_PATH BAT_PAGER DELTA_PAGER FZF_DEFAULT_COMMAND RUSTC \
+    RUSTC_WRAPPER RUSTC_WORKSPACE_WRAPPER RUSTDOC";
 
 /// Beginnings of names.
-const FRONTS: &[&str] = &[
-    "LD_",
-    "DYLD_",
-    "MALLOC_",
-    "GIT_",
-    "LESS",
-    "BASH_FUNC_",
-    "PERL5",
-    "PERLLIB",
-    "RUBYOPT",
-    "GEM_",
-    "BUNDLE_",
-    "NPM_",
-    "npm_",
-    "YARN_",
-    "PIP_",
-    "UV_",
-    "CARGO_HOME",
-    "CARGO_ALIAS_",
-    "CARGO_BUILD_",
-    "CARGO_REGISTR",
-    "CARGO_TARGET_X",
-    "CARGO_TARGET_A",
-    "GOFLAGS",
-    "GOPROXY",
-    "GOPATH",
-    "GOTOOLCHAIN",
-    "SSH_",
-    "DOCKER_",
-    "AWS_",
-    "MYCODE_",
-    "PYTHONSTARTUP",
-    "PYTHONHOME",
-    "PYTHONINSPECT",
-    "PYTHONBREAKPOINT",
-];
+const FRONTS: &str = "\
+    LD_ DYLD_ MALLOC_ GIT_ LESS BASH_FUNC_ PERL5 PERLLIB RUBYOPT GEM_ BUNDLE_ NPM_ npm_ YARN_ PIP_ UV_ CARGO_HOME \
+    CARGO_ALIAS_ CARGO_BUILD_ CARGO_REGISTR CARGO_TARGET_X CARGO_TARGET_A GOFLAGS GOPROXY GOPATH GOTOOLCHAIN SSH_ \
+    DOCKER_ AWS_ MYCODE_ PYTHONSTARTUP PYTHONHOME PYTHONINSPECT PYTHONBREAKPOINT";
 
 /// Values that are as good as nothing.
 const TAME: &[&str] = &["", "cat", "true", ":", "0", "1", "no", "never", "less", "echo", "."];
 
 /// Parts of names whose value is a folder, a file or a library: any word may be the name of one.
-const PLACES: &[&str] = &[
-    "LD_", "PATH", "HOME", "DIR", "CONF", "ENV", "LIB", "FILE", "STARTUP", "TERMINFO", "TERMCAP", "TREE",
-    "INDEX", "OBJECT", "OPENSSL", "XDG_", "PRELOAD",
-];
+const PLACES: &str = "\
+    LD_ PATH HOME DIR CONF ENV LIB FILE STARTUP TERMINFO TERMCAP TREE INDEX OBJECT OPENSSL XDG_ PRELOAD";
 
 /// Whether giving the variable this value may change what programs do. `None`: the value is not known.
 pub fn steers(name: &str, value: Option<&str>) -> bool {
@@ -112,12 +30,17 @@ pub fn steers(name: &str, value: Option<&str>) -> bool {
             .is_none_or(|value| ["require", "-r", "import", "loader"].iter().any(|bad| value.contains(bad)));
     }
     let proxy = name.to_ascii_lowercase().ends_with("_proxy");
-    let place = name != "GIT_CONFIG_NOSYSTEM" && PLACES.iter().any(|part| name.contains(part));
+    let place = name != "GIT_CONFIG_NOSYSTEM" && any_of(PLACES, |part| name.contains(part));
     let tame = match value {
         _ if matches!(name, "PATH" | "IFS" | "HOME") => false,
         Some(value) if place => value.is_empty(),
         Some(value) => TAME.contains(&value),
         None => false,
     };
-    !tame && (proxy || NAMES.contains(&name) || FRONTS.iter().any(|front| name.starts_with(front)))
+    !tame
+        && (proxy || any_of(NAMES, |known| name == known) || any_of(FRONTS, |front| name.starts_with(front)))
+}
+
+fn any_of(list: &str, fits: impl Fn(&str) -> bool) -> bool {
+    list.split(' ').any(fits)
 }

@@ -106,31 +106,9 @@ mod tests {
     use super::*;
     use std::fs;
 
-    fn scope(home: &Path) -> PathScope {
-        PathScope::at_home(&home.join("project"), &[], &[], Some(home.to_owned()))
-    }
-
     fn grant(path: &Path, scope: &PathScope) -> SessionGrant {
         let access = AssessedAccess::new(&Access::Read(path.to_owned()), scope);
         SessionGrant::all(&[access], scope).remove(0)
-    }
-
-    #[test]
-    fn a_file_of_the_home_opens_only_itself() {
-        let dir = tempfile::tempdir().unwrap();
-        let home = dir.path().canonicalize().unwrap();
-        fs::create_dir_all(home.join(".ssh")).unwrap();
-        for name in [".bashrc", ".ssh/id_rsa", ".profile"] {
-            fs::write(home.join(name), "").unwrap();
-        }
-        let scope = scope(&home);
-        let grant = grant(&home.join(".bashrc"), &scope);
-        assert_eq!(grant, SessionGrant::ReadPath(home.join(".bashrc")));
-        assert_eq!(grant.text(), format!("reading {}", home.join(".bashrc").display()));
-        assert!(grant.reads(&home.join(".bashrc"), &scope));
-        for name in [".ssh/id_rsa", ".ssh", ".profile", ""] {
-            assert!(!grant.reads(&home.join(name), &scope), "{name}");
-        }
     }
 
     #[test]
@@ -146,7 +124,7 @@ mod tests {
             fs::write(file, "").unwrap();
         }
         std::os::unix::fs::symlink(&home, docs.join("link")).unwrap();
-        let scope = scope(&home);
+        let scope = PathScope::at_home(&top.join("project"), &[], &[], Some(home.clone()));
         let open = grant(&docs.join("a.md"), &scope);
         assert_eq!(open.text(), format!("reading all files in {}", docs.display()));
         assert!(open.reads(&docs.join("a.md"), &scope) && open.reads(&docs.join("b.md"), &scope));

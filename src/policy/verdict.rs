@@ -42,14 +42,6 @@ impl Verdict {
             Self::Ask { reason } | Self::Deny { reason } => reason,
         }
     }
-
-    fn rank(&self) -> u8 {
-        match self {
-            Self::Allow => 0,
-            Self::Ask { .. } => 1,
-            Self::Deny { .. } => 2,
-        }
-    }
 }
 
 /// What the verdict needs to know beside the accesses.
@@ -165,7 +157,10 @@ impl VerdictInputs<'_> {
 
 /// The stricter of two; the earlier of equals.
 fn stricter(one: Verdict, other: Verdict) -> Verdict {
-    if other.rank() > one.rank() { other } else { one }
+    match (&one, &other) {
+        (Verdict::Allow, _) | (Verdict::Ask { .. }, Verdict::Deny { .. }) => other,
+        _ => one,
+    }
 }
 
 fn ask(reason: String) -> Verdict {

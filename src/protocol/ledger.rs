@@ -1,4 +1,4 @@
-//! What a front end may know of the window's account: the rows, the breaks of the prompt cache, the story of one item,
+//! What a front end may know of the window's account: the rows, the breaks of the prompt cache, the history of one item,
 //! and what the user can do to an item. Plain data.
 
 use serde::{Deserialize, Serialize};
@@ -100,7 +100,7 @@ impl ContextEdit {
     }
 }
 
-/// One item's story: where it came from and what was done to it.
+/// Where one item came from and what was done to it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ItemHistory {
     /// As in the ledger.
@@ -114,7 +114,8 @@ pub struct ItemHistory {
     pub form: String,
     pub pinned: bool,
     /// What was done to it, oldest first.
-    pub deeds: Vec<ItemEvent>,
+    #[serde(rename = "deeds")]
+    pub events: Vec<ItemEvent>,
     /// How to get at the original.
     pub recall: String,
 }

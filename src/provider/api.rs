@@ -101,10 +101,10 @@ impl ProviderError {
 
     /// What the user can do about it. `kept` says that the message is in the session, so that it can continue from there.
     pub fn hint(&self, kept: bool) -> String {
-        let again = if kept { "say \"continue\" to go on" } else { "send the message again" };
+        let again = if kept { "say \"continue\" to resume" } else { "send the message again" };
         match self {
             Self::Auth { .. } => {
-                "check the key (OPENAI_API_KEY, ANTHROPIC_API_KEY or MYCODE_API_KEY) and that it belongs to this server"
+                "check the API key (OPENAI_API_KEY, ANTHROPIC_API_KEY or MYCODE_API_KEY) and that it belongs to this server"
             }
             Self::NotFound { .. } => {
                 "check --base-url (most servers want it to end in /v1) and that the model name exists there"

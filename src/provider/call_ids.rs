@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_made_acceptable() {
+    fn safe_names() {
         assert_eq!(safe_name("Read"), "Read");
         assert_eq!(safe_name("functions.Read:0"), "functions_Read_0");
         assert_eq!(safe_name(""), "unnamed");

@@ -69,7 +69,7 @@ pub fn is_usual_local(base_url: &str) -> bool {
         && (base_url.contains("localhost") || base_url.contains("127.0.0.1"))
 }
 
-/// The window of `settings.model`, where the server tells it. Servers without TLS are taken for local ones and asked in
+/// The window of `settings.model`, where the server reports it. Servers without TLS are taken for local ones and asked in
 /// their own ways too (llama.cpp, LM Studio, Ollama).
 pub async fn context_window(settings: &ProviderSettings) -> Option<ServerWindow> {
     let mut client = ProbeClient::new(&settings.base_url, QUESTION_TIMEOUT)?;
@@ -191,7 +191,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn windows_in_model_lists() {
+    fn listed_windows() {
         let list =
             json!({"data": [{"id": "a", "max_model_len": 8192}, {"id": "b", "context_window": 131072}]});
         assert_eq!(listed_window(&list, "a"), Some(8192));

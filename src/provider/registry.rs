@@ -7,15 +7,17 @@ use super::scripted::Scripted;
 use crate::config::settings::{ProviderKind, ProviderSettings};
 use crate::provider::anthropic::provider::Anthropic;
 use crate::provider::chat::provider::Chat;
+use crate::provider::wire::retry::RetryPolicy;
 
 /// The provider that `settings` name. Opens no connection and loads no certificates yet.
 ///
 /// # Errors
 /// `Setup` or `Script` when the settings cannot work.
 pub fn build(settings: &ProviderSettings) -> Result<Arc<dyn Provider>, ProviderError> {
+    let retry = RetryPolicy::of(settings);
     Ok(match settings.kind {
-        ProviderKind::Openai => Arc::new(Chat::new(settings)?),
-        ProviderKind::Anthropic => Arc::new(Anthropic::new(settings)?),
+        ProviderKind::Openai => Arc::new(Chat::with_retry(settings, retry)?),
+        ProviderKind::Anthropic => Arc::new(Anthropic::with_retry(settings, retry)?),
         ProviderKind::Scripted => Arc::new(Scripted::new(settings)?),
     })
 }

@@ -66,9 +66,24 @@ struct Call {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ScriptError {
-    kind: String,
+    kind: ErrorKind,
     #[serde(default)]
     message: String,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum ErrorKind {
+    Auth,
+    NotFound,
+    BadRequest,
+    ContextFull,
+    RateLimited,
+    Server,
+    Connect,
+    Broken,
+    Stalled,
+    Protocol,
 }
 
 /// The provider that plays a script.
@@ -107,13 +122,8 @@ impl Scripted {
             if line.is_empty() || line.starts_with('#') {
                 continue;
             }
-            let parsed: ScriptLine = serde_json::from_str(line)
+            let parsed = serde_json::from_str(line)
                 .map_err(|error| ProviderError::Script { message: format!("line {number}: {error}") })?;
-            if let Some(failure) = &parsed.error {
-                failure.to_error().map_err(|kind| ProviderError::Script {
-                    message: format!("line {number}: '{kind}' is not a kind of error"),
-                })?;
-            }
             lines.push_back(parsed);
         }
         let retry = RetryPolicy { first_wait: Duration::from_millis(5), ..RetryPolicy::new(60, 4) };
@@ -138,7 +148,9 @@ impl Provider for Scripted {
         let closing = self.closing.clone();
         with_retries(self.retry.clone(), move || {
             let line = lines.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
-            let line = line.or_else(|| closing.as_ref().map(|text| ScriptLine::text(text)));
+            let line = line.or_else(|| {
+                closing.as_deref().map(|text| ScriptLine { text: text.into(), ..ScriptLine::default() })
+            });
             play(line, total, ids.clone())
         })
     }
@@ -149,12 +161,6 @@ impl Provider for Scripted {
 
     fn name(&self) -> &'static str {
         "scripted"
-    }
-}
-
-impl ScriptLine {
-    fn text(text: &str) -> Self {
-        Self { text: text.to_owned(), ..Self::default() }
     }
 }
 
@@ -177,8 +183,8 @@ fn play(line: Option<ScriptLine>, total: usize, mut ids: CallIds) -> ReplyStream
             pause(delay).await;
             yield StreamEvent::TextDelta(piece.to_owned());
         }
-        if let Some(failure) = &line.error {
-            Err(failure.to_error().unwrap_or_else(|kind| ProviderError::Script { message: kind }))?;
+        if let Some(error) = line.error {
+            Err(error.provider_error())?;
         }
         if !line.text.is_empty() {
             yield StreamEvent::Item(Item::Assistant { text: line.text.as_str().into() });
@@ -222,22 +228,19 @@ fn pieces(text: &str, count: usize) -> impl Iterator<Item = &str> {
 }
 
 impl ScriptError {
-    /// The error that is meant; the kind itself when there is no such.
-    fn to_error(&self) -> Result<ProviderError, String> {
-        let message = self.message.clone();
-        let url = "script".to_owned();
-        Ok(match self.kind.as_str() {
-            "auth" => ProviderError::Auth { status: 401, message },
-            "not_found" => ProviderError::NotFound { url, message },
-            "bad_request" => ProviderError::BadRequest { status: 400, message },
-            "context_full" => ProviderError::ContextFull { message },
-            "rate_limited" => ProviderError::RateLimited { status: 429, message, retry_after: None },
-            "server" => ProviderError::Server { status: 500, message, retry_after: None },
-            "connect" => ProviderError::Connect { url, message },
-            "broken" => ProviderError::Broken { message },
-            "stalled" => ProviderError::Stalled { seconds: 0 },
-            "protocol" => ProviderError::Protocol { message },
-            other => return Err(other.to_owned()),
-        })
+    fn provider_error(self) -> ProviderError {
+        let (message, url) = (self.message, "script".to_owned());
+        match self.kind {
+            ErrorKind::Auth => ProviderError::Auth { status: 401, message },
+            ErrorKind::NotFound => ProviderError::NotFound { url, message },
+            ErrorKind::BadRequest => ProviderError::BadRequest { status: 400, message },
+            ErrorKind::ContextFull => ProviderError::ContextFull { message },
+            ErrorKind::RateLimited => ProviderError::RateLimited { status: 429, message, retry_after: None },
+            ErrorKind::Server => ProviderError::Server { status: 500, message, retry_after: None },
+            ErrorKind::Connect => ProviderError::Connect { url, message },
+            ErrorKind::Broken => ProviderError::Broken { message },
+            ErrorKind::Stalled => ProviderError::Stalled { seconds: 0 },
+            ErrorKind::Protocol => ProviderError::Protocol { message },
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! Stands in where no model is configured, so that the screen can open and say what to do. Every request fails with
+//! The provider where no model is configured, so that the screen can open and say what to do. Every request fails with
 //! that advice.
 
 use futures_util::{StreamExt, stream};

@@ -11,13 +11,16 @@ use regex::Captures;
 use super::value;
 use crate::base::pattern::Pattern;
 
+/// Where a secret is, and its kind.
+pub type Found = (Range<usize>, &'static str);
+
 /// One way to find secrets.
 pub struct Rule {
     /// The pattern is tried only in texts that hold one of these, which most don't.
     pub signs: &'static [&'static str],
     pub pattern: Pattern,
     /// Where in a match the secret is, and its kind; `None` when it is none after all.
-    pub secret: fn(&Captures<'_>) -> Option<(Range<usize>, &'static str)>,
+    pub secret: fn(&Captures<'_>) -> Option<Found>,
 }
 
 /// For every text.
@@ -130,7 +133,7 @@ pub static ASSIGNED: Pattern = Pattern::new(concat!(
 /// A placeholder; with its kind and number, unless it was made where there is no session.
 pub static PLACEHOLDER: Pattern = Pattern::new(r"<REDACTED(?::([a-z-]+)-([0-9]{1,9}))?>");
 
-fn password(found: &Captures<'_>) -> Option<(Range<usize>, &'static str)> {
+fn password(found: &Captures<'_>) -> Option<Found> {
     let value = found.get(1).filter(|value| !value::is_dummy(value.as_str()))?;
     Some((value.range(), "password"))
 }

@@ -65,7 +65,8 @@ impl Redactor {
             return None;
         }
         let (mut numbers, mut line, mut at) = (vec![1], 1, 0);
-        for range in spans.iter().map(|(range, _)| range.clone()).chain([text.len()..text.len()]) {
+        let rest = text.len()..text.len();
+        for range in spans.iter().map(|(range, _)| range).chain([&rest]) {
             for _ in text[at..range.start].matches('\n') {
                 line += 1;
                 numbers.push(line);

@@ -146,8 +146,8 @@ pub struct FrameRecord {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tools: Option<Arc<[ToolSpec]>>,
     /// The project's rules as sent; empty when there are none any more.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub law: Option<Arc<str>>,
+    #[serde(rename = "law", skip_serializing_if = "Option::is_none")]
+    pub rules: Option<Arc<str>>,
     /// The todo recap as sent; empty when there is none any more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recap: Option<Arc<str>>,

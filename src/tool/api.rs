@@ -53,7 +53,7 @@ pub enum Preview {
     /// A unified diff.
     Diff(String),
     /// The call can change nothing, whatever the user says: what it would answer.
-    Vain(ToolOutcome),
+    NoEffect(ToolOutcome),
 }
 
 /// How a tool does its work.
@@ -178,7 +178,7 @@ impl<T: TypedTool> Prepared for Call<T> {
     fn preview<'a>(&'a self, cx: &'a ToolCx) -> BoxFuture<'a, Preview> {
         let args = Arc::clone(&self.0);
         let preview = until_interrupted(cx, move |cx| Ok(T::preview(&args, cx)));
-        Box::pin(async { preview.await.unwrap_or_else(|error| Preview::Vain(Err(error))) })
+        Box::pin(async { preview.await.unwrap_or_else(|error| Preview::NoEffect(Err(error))) })
     }
 
     fn run<'a>(&'a self, cx: &'a ToolCx) -> BoxFuture<'a, ToolOutcome> {

@@ -19,7 +19,7 @@ use crate::tool::output::{Limits, Spill};
 use crate::tool::plan::todo_board::TodoBoard;
 use crate::tool::run::shell::Shell;
 
-/// Shows a running command's last lines to the user. Called from the tool's own task; must not block.
+/// Shows a running command's last lines to the user. Called from the tool's task; must not block.
 pub type ProgressSink = Arc<dyn Fn(String) + Send + Sync>;
 
 /// The port through which AskUser reaches the user.
@@ -57,7 +57,7 @@ pub struct ToolCx {
     /// Cancelled when the user interrupts the turn.
     pub cancel: CancellationToken,
     pub progress: ProgressSink,
-    /// `None` where nobody can be asked (headless, sub-agents).
+    /// `None` where no user can be asked (headless, sub-agents).
     pub asker: Option<Arc<dyn Asker>>,
     /// What the model has read, and with which content.
     pub files: Arc<FileStates>,
@@ -69,7 +69,7 @@ pub struct ToolCx {
     pub confinement: Confinement,
     /// Where output goes that is too large for the window.
     pub spill: Arc<Spill>,
-    /// Secrets that were met, and what stands for them.
+    /// Secrets that were seen, and their placeholders.
     pub vault: Arc<Redactor>,
     /// The largest observation: a share of the window.
     pub observation: Limits,
@@ -82,7 +82,7 @@ pub struct ToolCx {
 }
 
 impl ToolCx {
-    /// Surroundings with fresh state, nobody to ask and progress that nobody sees. `root` is made canonical if it can.
+    /// Surroundings with fresh state, no user to ask, and progress that is not shown. `root` is made canonical if it can.
     pub fn new(root: PathBuf, spill: Arc<Spill>) -> Self {
         let root = root.canonicalize().unwrap_or(root);
         Self {

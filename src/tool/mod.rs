@@ -1,4 +1,4 @@
-//! What the model can do. One file a tool; the list is `registry`.
+//! What the model can do. `registry` lists the tools.
 
 pub mod api;
 pub mod cx;

@@ -1,5 +1,4 @@
-//! The tool boundary: what is too large for the window is cut to its ends, and the whole goes to a file that the
-//! model can page.
+//! What is too large for the window is cut to its ends, and the whole goes to a spill file that the model can page.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -208,7 +207,7 @@ fn first_part(text: &str, room: usize, lines: usize) -> &str {
     let end = match window.match_indices('\n').nth(lines.saturating_sub(1)) {
         Some((index, _)) => index + 1,
         None if window.len() == text.len() => text.len(),
-        None => whole_lines(window.rfind('\n').map(|index| index + 1), window.len(), window.len()),
+        None => at_line_end(window.rfind('\n').map(|index| index + 1), window.len()),
     };
     &text[..end]
 }
@@ -222,17 +221,14 @@ fn last_part(text: &str, room: usize, lines: usize) -> &str {
     let from = match body.rmatch_indices('\n').nth(lines.saturating_sub(1)) {
         Some((index, _)) => index + 1,
         None if start == 0 => 0,
-        None => {
-            let after = body.find('\n').map(|index| index + 1);
-            window.len() - whole_lines(after.map(|index| window.len() - index), window.len(), window.len())
-        }
+        None => window.len() - at_line_end(body.find('\n').map(|at| window.len() - at - 1), window.len()),
     };
     &window[from..]
 }
 
-/// Cutting at a line's end is worth up to half of the room; beyond that the line is cut instead.
-fn whole_lines(at_line: Option<usize>, inside_line: usize, room: usize) -> usize {
-    at_line.filter(|&length| length * 2 >= room).unwrap_or(inside_line)
+/// The length of a cut at a line's end, unless that gives away more than half of the room: then the line is cut.
+fn at_line_end(length: Option<usize>, room: usize) -> usize {
+    length.filter(|&length| length * 2 >= room).unwrap_or(room)
 }
 
 #[cfg(test)]
@@ -250,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn small_texts_pass() {
+    fn small_texts() {
         let (_dir, spill) = spill();
         let cut = spill.truncate("a\nb\n".to_owned(), Keep::HeadTail, Limits::default());
         assert_eq!((cut.body.as_str(), cut.cut, cut.full_output_path), ("a\nb\n", false, None));
@@ -258,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn many_lines_keep_both_ends_whole() {
+    fn many_lines() {
         let (_dir, spill) = spill();
         let text: String = (1..=5000).map(|n| format!("line {n}\n")).collect();
         let cut = spill.truncate(text.clone(), Keep::HeadTail, Limits::default());
@@ -276,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn one_endless_line_is_cut_inside() {
+    fn endless_line() {
         let (_dir, spill) = spill();
         let cut =
             spill.truncate(format!("START{}END", "é".repeat(100_000)), Keep::HeadTail, Limits::default());
@@ -285,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn old_and_surplus_files_go_newest_stay() {
+    fn spill_quota() {
         let (_dir, spill) = spill();
         let paths: Vec<PathBuf> = (0..4).map(|_| spill.store("x", &[b'x'; 10]).unwrap()).collect();
         let now = SystemTime::now();

@@ -15,7 +15,7 @@ const MAX_PATH_BYTES: usize = 4_096;
 
 /// A path argument made definite.
 #[derive(Clone, Debug)]
-pub struct Target {
+pub(crate) struct Target {
     pub resolved: Resolved,
     /// As the model sees it.
     pub shown: String,
@@ -25,7 +25,7 @@ pub struct Target {
 ///
 /// # Errors
 /// `INVALID_PARAM` for an empty path or one with a NUL character; `NOT_FOUND` when the workspace itself is gone.
-pub fn target(cx: &ToolCx, text: &str) -> Result<Target, ToolError> {
+pub(crate) fn target(cx: &ToolCx, text: &str) -> Result<Target, ToolError> {
     if text.trim().is_empty() {
         return Err(ToolError::invalid("path is empty"));
     }
@@ -52,26 +52,17 @@ pub fn target(cx: &ToolCx, text: &str) -> Result<Target, ToolError> {
 }
 
 /// What a tool that reads the file or tree at `text` touches.
-///
-/// # Errors
-/// As [`target`].
-pub fn read_access(cx: &ToolCx, text: &str) -> Result<Vec<Access>, ToolError> {
+pub(crate) fn read_access(cx: &ToolCx, text: &str) -> Result<Vec<Access>, ToolError> {
     Ok(vec![Access::Read(target_or_nearest(cx, text)?.0.resolved.canonical)])
 }
 
 /// What a tool that writes the file at `text` touches.
-///
-/// # Errors
-/// As [`target`].
-pub fn write_access(cx: &ToolCx, text: &str) -> Result<Vec<Access>, ToolError> {
+pub(crate) fn write_access(cx: &ToolCx, text: &str) -> Result<Vec<Access>, ToolError> {
     Ok(vec![Access::Write(target(cx, text)?.resolved.canonical)])
 }
 
 /// Has `work` read the file or tree at `text`; where another path was taken, the answer says so first.
-///
-/// # Errors
-/// As [`target`], and those of `work`.
-pub fn read_at(cx: &ToolCx, text: &str, work: impl FnOnce(&Target) -> ToolOutcome) -> ToolOutcome {
+pub(crate) fn read_at(cx: &ToolCx, text: &str, work: impl FnOnce(&Target) -> ToolOutcome) -> ToolOutcome {
     let (target, note) = target_or_nearest(cx, text)?;
     let mut envelope = work(&target)?;
     if let Some(note) = note {
@@ -102,12 +93,12 @@ fn target_or_nearest(cx: &ToolCx, text: &str) -> Result<(Target, Option<String>)
 }
 
 /// The folder that an optional path argument names: the workspace if it is left out.
-pub fn folder_or_root(path: Option<&str>) -> &str {
+pub(crate) fn folder_or_root(path: Option<&str>) -> &str {
     path.filter(|path| !path.is_empty()).unwrap_or(".")
 }
 
 /// An error of the disk, in words and code for the model.
-pub fn disk_error(cx: &ToolCx, target: &Target, error: &FileError) -> ToolError {
+pub(crate) fn disk_error(cx: &ToolCx, target: &Target, error: &FileError) -> ToolError {
     let shown = &target.shown;
     match error {
         FileError::NotFound => not_found(cx, target),
@@ -147,7 +138,7 @@ fn not_found(cx: &ToolCx, target: &Target) -> ToolError {
 }
 
 /// What a search says of folders that it could not enter.
-pub fn skipped_folders(count: usize) -> String {
+pub(crate) fn skipped_folders(count: usize) -> String {
     format!(
         "{} could not be entered (no permission, or its ignore file is not a file)",
         plural(count, "folder")

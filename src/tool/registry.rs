@@ -36,7 +36,7 @@ pub fn builtin() -> Vec<Box<dyn Tool>> {
     ]
 }
 
-/// What the smallest windows are not told of: other tools do the same, or the task gets done without.
+/// Tools that the smallest windows leave out: others do the same, or the task gets done without.
 pub const DISPENSABLE: [&str; 6] = ["MultiEdit", "TodoWrite", "Glob", "AskUser", "Note", "Job"];
 
 /// The tool with this name; upper and lower case, `_` and `-` do not matter.
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_found_and_repaired() {
+    fn tool_names() {
         let tools = builtin();
         let name = |name: &str| find(&tools, name).map(|tool| tool.name()).map_err(|error| error.to_string());
         assert_eq!(name("Read"), Ok("Read"));
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn all_that_the_model_is_told_of_tools_is_small() {
+    fn tool_specs_are_small() {
         let told =
             builtin().iter().map(|tool| serde_json::to_string(&tool.spec()).unwrap()).collect::<String>();
         let tokens = tiktoken_rs::o200k_base().unwrap().encode_ordinary(&told).len();

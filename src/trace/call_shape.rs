@@ -1,4 +1,4 @@
-//! What a recorded call did, told from the shape of its arguments rather than from the tool's name: recordings come from
+//! What a recorded call did, by the shape of its arguments rather than by the tool's name: recordings come from
 //! many agents. Only where the shape leaves it open does a word in the name decide. Gives our own tools' names and data,
 //! so that the context engine treats a recorded result as it would treat one of ours.
 
@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 /// Our tool that comes nearest, and the facts its result would carry.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Shape {
+pub struct CallShape {
     pub tool: &'static str,
     pub data: Map<String, Value>,
 }
@@ -20,7 +20,7 @@ const WHOLE: &[&str] = &["content", "file_text", "contents", "file_content"];
 const PATTERN: &[&str] = &["pattern", "query", "regex", "glob"];
 const RANGE: &[&str] = &["view_range", "offset", "limit", "start_line", "end_line", "line_range"];
 
-/// Words in a tool's name that tell what the arguments don't.
+/// Words in a tool's name, for calls whose arguments leave it open.
 const NAMES: &[(&str, &str)] = &[
     ("todo", "TodoWrite"),
     ("read", "Read"),
@@ -43,7 +43,7 @@ const NAMES: &[(&str, &str)] = &[
 ];
 
 /// The shape of a call.
-pub fn of(name: &str, args: &Value) -> Shape {
+pub fn of(name: &str, args: &Value) -> CallShape {
     let mut data = Map::new();
     let path = text(args, PATH);
     let named = named(name);
@@ -77,7 +77,7 @@ pub fn of(name: &str, args: &Value) -> Shape {
             data.insert("end_line".to_owned(), end.into());
         }
     }
-    Shape { tool, data }
+    CallShape { tool, data }
 }
 
 fn named(name: &str) -> Option<&'static str> {

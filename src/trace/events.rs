@@ -1,96 +1,86 @@
-//! A recording as the beats of a session: what arrived, when a request was made, what the model answered. The items
-//! are those that the live agent would hold.
+//! A recording, or a stored session, as the events of a replay: what arrived, and when a request was made. The items are
+//! those that the live agent would hold.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use serde_json::Value;
-
-use super::call_shape::{self, Shape};
+use super::call_shape::{self, CallShape};
 use super::reader::{Event, Recording};
 use crate::model::call::ToolCall;
 use crate::model::envelope::{Envelope, Status};
 use crate::model::item::{Item, ToolResult, UserMessage};
 use crate::redact::detector::TextSource;
 use crate::redact::redactor::Redactor;
+use crate::session::record::Record;
 
-/// One beat.
+/// One event.
 #[derive(Clone, Debug)]
 pub enum ReplayEvent {
     /// The model is asked: `n` counts requests from 0; `ts` is in seconds where the recording knows it.
-    Request { n: usize, ts: Option<f64> },
-    /// Something is said, called or returned.
+    Request {
+        n: usize,
+        ts: Option<f64>,
+    },
     Item(Arc<Item>),
 }
 
-/// The beats of `recording`, in order. Within one response the results come behind all of its calls.
-pub fn beats(recording: &Recording) -> Vec<ReplayEvent> {
+/// The events of `recording`, in order. Within one response the results come behind all of its calls.
+pub fn of_recording(recording: &Recording) -> Vec<ReplayEvent> {
+    let item = |item: Item| ReplayEvent::Item(Arc::new(item));
     let mut out = Vec::with_capacity(recording.events.len() * 2);
     // As in a live session, no secret of the recording goes any further.
-    let vault = Redactor::default();
-    let mut shapes: HashMap<&str, Shape> = HashMap::new();
-    let mut open: HashSet<&str> = HashSet::new();
-    let mut late: Vec<ReplayEvent> = Vec::new();
-    let mut group: Option<i64> = None;
-    let mut fresh = i64::MIN;
+    let redactor = Redactor::default();
+    let mut shapes: HashMap<&str, CallShape> = HashMap::new();
+    let mut called: HashSet<&str> = HashSet::new();
+    let mut results: Vec<ReplayEvent> = Vec::new();
+    let mut response: Option<i64> = None;
+    let mut unnumbered = i64::MIN;
     let mut n = 0;
     for event in &recording.events {
-        match event {
-            Event::Meta {} | Event::Unknown => {}
-            Event::User { text } => {
-                out.append(&mut late);
-                group = None;
-                out.push(ReplayEvent::Item(Arc::new(Item::User(UserMessage::new(
-                    &vault.redact_typed(text),
-                )))));
-            }
-            Event::Assistant { g, ts, .. } | Event::ToolCall { g, ts, .. } => {
-                // A response without a number is one of its own.
-                let of = g.unwrap_or_else(|| {
-                    fresh += 1;
-                    fresh
-                });
-                if group != Some(of) {
-                    out.append(&mut late);
-                    out.push(ReplayEvent::Request { n, ts: *ts });
-                    n += 1;
-                    group = Some(of);
-                }
-                match event {
-                    Event::Assistant { text, .. } if !text.trim().is_empty() => {
-                        out.push(ReplayEvent::Item(Arc::new(Item::Assistant {
-                            text: vault.redact(text, TextSource::Text).into(),
-                        })));
-                    }
-                    Event::ToolCall { id, name, args, .. } if open.insert(id) => {
-                        shapes.insert(id, call_shape::of(name, args));
-                        let args =
-                            if args.is_null() { Value::Object(serde_json::Map::new()) } else { args.clone() };
-                        out.push(ReplayEvent::Item(Arc::new(Item::ToolCall(ToolCall {
-                            id: id.as_str().into(),
-                            name: name.as_str().into(),
-                            args: vault.redact_args(&args.to_string()).into(),
-                        }))));
-                    }
-                    _ => {}
-                }
-            }
-            Event::ToolResult { id, text, exit_code } => {
-                let Some(shape) = shapes.remove(id.as_str()) else { continue };
-                late.push(ReplayEvent::Item(Arc::new(Item::ToolResult(result(
-                    id,
-                    &vault.redact(text, TextSource::Text),
-                    *exit_code,
-                    shape,
-                )))));
+        if let Event::Assistant { g, ts, .. } | Event::ToolCall { g, ts, .. } = event {
+            // A response without a number is one of its own.
+            let number = g.unwrap_or_else(|| {
+                unnumbered += 1;
+                unnumbered
+            });
+            if response.replace(number) != Some(number) {
+                out.append(&mut results);
+                out.push(ReplayEvent::Request { n, ts: *ts });
+                n += 1;
             }
         }
+        match event {
+            Event::User { text } => {
+                out.append(&mut results);
+                response = None;
+                out.push(item(Item::User(UserMessage::new(&redactor.redact_typed(text)))));
+            }
+            Event::Assistant { text, .. } if !text.trim().is_empty() => {
+                out.push(item(Item::Assistant { text: redactor.redact(text, TextSource::Text).into() }));
+            }
+            Event::ToolCall { id, name, args, .. } if called.insert(id) => {
+                shapes.insert(id, call_shape::of(name, args));
+                let args = if args.is_null() { "{}".to_owned() } else { args.to_string() };
+                out.push(item(Item::ToolCall(ToolCall {
+                    id: id.as_str().into(),
+                    name: name.as_str().into(),
+                    args: redactor.redact_args(&args).into(),
+                })));
+            }
+            Event::ToolResult { id, text, exit_code } => {
+                if let Some(shape) = shapes.remove(id.as_str()) {
+                    let text = redactor.redact(text, TextSource::Text);
+                    results.push(item(Item::ToolResult(result(id, &text, *exit_code, shape))));
+                }
+            }
+            _ => {}
+        }
     }
-    out.append(&mut late);
+    out.append(&mut results);
     out
 }
 
-fn result(id: &str, text: &str, exit_code: Option<i64>, shape: Shape) -> ToolResult {
+fn result(id: &str, text: &str, exit_code: Option<i64>, shape: CallShape) -> ToolResult {
     let mut envelope = Envelope::success("").with_body("content", text);
     envelope.data = shape.data;
     if let Some(code) = exit_code {
@@ -108,4 +98,35 @@ fn result(id: &str, text: &str, exit_code: Option<i64>, shape: Shape) -> ToolRes
         envelope.status = Status::Error;
     }
     ToolResult { call_id: id.into(), tool: shape.tool.into(), envelope }
+}
+
+/// The events of a session log, in order. A request is made where the model begins to answer; what was rewound is left out.
+pub fn of_session(records: &[Record]) -> Vec<ReplayEvent> {
+    // Beside each event the item's number, to find what a rewind removes.
+    let mut out: Vec<(u64, ReplayEvent)> = Vec::new();
+    let mut answering = false;
+    for record in records {
+        match record {
+            Record::Item(record) => {
+                let id = record.id.0;
+                let answers =
+                    matches!(&*record.item, Item::Assistant { .. } | Item::Reasoning(_) | Item::ToolCall(_));
+                if answers && !answering {
+                    out.push((id, ReplayEvent::Request { n: 0, ts: Some(record.ms as f64 / 1000.0) }));
+                }
+                answering = answers;
+                out.push((id, ReplayEvent::Item(Arc::clone(&record.item))));
+            }
+            Record::Request(_) => answering = false,
+            Record::Rewind { to } => out.retain(|(id, _)| *id < to.0),
+            _ => {}
+        }
+    }
+    let mut requests = 0..;
+    for (_, event) in &mut out {
+        if let ReplayEvent::Request { n, .. } = event {
+            *n = requests.next().unwrap_or_default();
+        }
+    }
+    out.into_iter().map(|(_, event)| event).collect()
 }

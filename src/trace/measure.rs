@@ -2,9 +2,6 @@
 //! peak and overflows. Works on messages in Chat Completions form, because "the first changed message" is one of
 //! those.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
-
-use serde::Serialize;
 use serde_json::Value;
 
 use super::verbatim::{Need, View};
@@ -18,25 +15,22 @@ const MIN_TOKENS: u64 = 1_024;
 /// Seconds without a request after which a prompt cache is cold.
 const COLD_AFTER_S: f64 = 300.0;
 
-/// One message as sent, with what measuring needs of it.
+/// One message as sent, and its size.
 pub struct Sent {
     pub value: Value,
     pub tokens: u64,
-    hash: u64,
 }
 
 /// Sums over requests.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default)]
 pub struct Sums {
     pub requests: u64,
     pub input_tokens: u64,
     pub cached_tokens: u64,
     pub overflows: u64,
-    pub wanted: u64,
-    pub kept: u64,
     /// The largest request of each session, in tokens.
     pub peaks: Vec<u64>,
-    /// Wanted and kept names, file names and edit lines apart.
+    /// How many names, file names and edit lines were used, and how many of them were in view.
     pub by_kind: [(u64, u64); 3],
 }
 
@@ -46,8 +40,6 @@ impl Sums {
         self.input_tokens += other.input_tokens;
         self.cached_tokens += other.cached_tokens;
         self.overflows += other.overflows;
-        self.wanted += other.wanted;
-        self.kept += other.kept;
         self.peaks.extend(&other.peaks);
         for (mine, theirs) in self.by_kind.iter_mut().zip(other.by_kind) {
             mine.0 += theirs.0;
@@ -71,7 +63,9 @@ impl Sums {
 
     /// Share of used words that were still in view, 0–1; 1 when none was used.
     pub fn verbatim(&self) -> f64 {
-        if self.wanted == 0 { 1.0 } else { self.kept as f64 / self.wanted as f64 }
+        let sum = |part: fn(&(u64, u64)) -> u64| self.by_kind.iter().map(part).sum::<u64>() as f64;
+        let used = sum(|kind| kind.0);
+        if used == 0.0 { 1.0 } else { sum(|kind| kind.1) / used }
     }
 
     /// The session peak that 95 % of the sessions stay at or under, in tokens.
@@ -90,7 +84,6 @@ pub struct Meter<'a> {
     sums: Sums,
     sent: Vec<Sent>,
     previous: Vec<Message>,
-    /// Number of wire messages that the first messages make up, for each message that begins one.
     view: View,
     last_ts: Option<f64>,
     peak: u64,
@@ -111,8 +104,8 @@ impl<'a> Meter<'a> {
         }
     }
 
-    /// Takes up a request; gives its messages as sent.
-    pub fn take(&mut self, n: usize, ts: Option<f64>, messages: &[Message]) -> &[Sent] {
+    /// Measures a request; gives its messages as sent.
+    pub fn record(&mut self, n: usize, ts: Option<f64>, messages: &[Message]) -> &[Sent] {
         let same = self.previous.iter().zip(messages).take_while(|(a, b)| a == b).count();
         // Neighbors of an assistant share one wire message: go back to where the first changed one begins.
         let begins = |at: usize| at == 0 || !is_assistant(&messages[at]) || !is_assistant(&messages[at - 1]);
@@ -124,14 +117,11 @@ impl<'a> Meter<'a> {
         let fresh: Vec<Sent> = wire(&messages[from..]).into_iter().map(sent).collect();
         let mut prefix = kept_wire;
         while prefix < self.sent.len()
-            && fresh.get(prefix - kept_wire).is_some_and(|next| next.hash == self.sent[prefix].hash)
+            && fresh.get(prefix - kept_wire).is_some_and(|next| next.value == self.sent[prefix].value)
         {
             prefix += 1;
         }
-        let cold = match (self.last_ts, ts) {
-            (Some(last), Some(now)) => now - last > COLD_AFTER_S,
-            _ => false,
-        };
+        let cold = self.last_ts.zip(ts).is_some_and(|(last, now)| now - last > COLD_AFTER_S);
         let shared: u64 = self.sent[..prefix].iter().map(|sent| sent.tokens).sum();
         for gone in self.sent.drain(kept_wire..) {
             self.view.remove(&gone.value);
@@ -150,19 +140,16 @@ impl<'a> Meter<'a> {
         self.sums.overflows += u64::from(total > self.window);
         self.peak = self.peak.max(total);
         for need in self.needs.get(n).into_iter().flatten() {
-            let kept = u64::from(self.view.holds(need));
-            self.sums.wanted += 1;
-            self.sums.kept += kept;
             let of_kind = &mut self.sums.by_kind[need.kind()];
             of_kind.0 += 1;
-            of_kind.1 += kept;
+            of_kind.1 += u64::from(self.view.holds(need));
         }
         &self.sent
     }
 
     /// The sums of the session.
     pub fn finish(mut self) -> Sums {
-        self.sums.peaks = vec![self.peak];
+        self.sums.peaks.push(self.peak);
         self.sums
     }
 }
@@ -177,10 +164,7 @@ fn wire(messages: &[Message]) -> Vec<Value> {
 }
 
 fn sent(value: Value) -> Sent {
-    let text = value.to_string();
-    let mut hasher = DefaultHasher::new();
-    text.hash(&mut hasher);
-    Sent { tokens: message_tokens(&value), value, hash: hasher.finish() }
+    Sent { tokens: message_tokens(&value), value }
 }
 
 /// Estimated tokens of a message in Chat Completions form.

@@ -6,7 +6,6 @@ pub mod events;
 pub mod measure;
 pub mod policy;
 pub mod reader;
-pub mod session;
 pub mod simulate;
 pub mod table;
 pub mod verbatim;

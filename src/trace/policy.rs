@@ -47,7 +47,7 @@ impl FromStr for Policy {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         ALL.into_iter().find(|policy| policy.name() == text).ok_or_else(|| {
             let names: Vec<&str> = ALL.iter().map(|policy| policy.name()).collect();
-            format!("'{text}' is no policy; use one of {} or all", names.join(", "))
+            format!("'{text}' is not a policy ({}, all)", names.join(", "))
         })
     }
 }

@@ -15,7 +15,6 @@ const MAX_BYTES: u64 = 1 << 30;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "t", rename_all = "snake_case")]
 pub enum Event {
-    Meta {},
     User {
         #[serde(default)]
         text: String,
@@ -45,7 +44,7 @@ pub enum Event {
         #[serde(default)]
         exit_code: Option<i64>,
     },
-    /// Kinds of later formats.
+    /// The heading of a recording, and kinds of later formats.
     #[serde(other)]
     Unknown,
 }
@@ -53,8 +52,6 @@ pub enum Event {
 /// One recording.
 #[derive(Clone, Debug)]
 pub struct Recording {
-    /// The file's name without its endings.
-    pub name: String,
     pub events: Vec<Event>,
     /// Lines that could not be read.
     pub skipped: usize,
@@ -88,9 +85,7 @@ pub fn read(path: &Path) -> io::Result<Recording> {
     let mut file = BufReader::new(File::open(path)?);
     let packed = file.fill_buf()?.starts_with(&[0x1f, 0x8b]);
     let source: Box<dyn Read> = if packed { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) };
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let name = name.trim_end_matches(".gz").trim_end_matches(".jsonl").to_owned();
-    let mut recording = Recording { name, events: Vec::new(), skipped: 0 };
+    let mut recording = Recording { events: Vec::new(), skipped: 0 };
     let mut lines = BufReader::new(source.take(MAX_BYTES));
     let mut line = Vec::new();
     while lines.read_until(b'\n', &mut line)? > 0 {

@@ -6,29 +6,30 @@ use std::sync::Arc;
 use super::events::ReplayEvent;
 use super::policy::Policy;
 use crate::config::settings::{ContextSettings, Profile};
-use crate::context::compaction::batch::Batch;
 use crate::context::compaction::cache_model::COLD_AFTER_MS;
 use crate::context::compaction::policy::{self, Situation};
-use crate::context::compaction::reductions;
-use crate::context::compaction::stages::{self, CompactionStage, CompactionStages, Room};
+use crate::context::compaction::stages::{self, CompactionStage, CompactionStages, SizeTarget};
+use crate::context::history::entry;
 use crate::context::history::ingest;
 use crate::context::history::manager::HistoryManager;
 use crate::context::history::normalize;
+use crate::context::summary::compressor;
+use crate::context::tokens::estimate::estimate;
 use crate::model::item::{Item, ItemId, Summary};
 use crate::model::request::Message;
 use crate::session::record::FormName;
 
-/// Plays the beats; `sink` gets the number, the time and the messages of each request.
+/// Plays the events; `sink` gets the number, the time and the messages of each request.
 pub fn play(
-    beats: &[ReplayEvent],
+    events: &[ReplayEvent],
     policy: Policy,
     settings: &ContextSettings,
     mut sink: impl FnMut(usize, Option<f64>, &[Message]),
 ) {
     let mut player = Player { history: HistoryManager::default(), settings, next_id: 1, last_ts: None };
-    for beat in beats {
-        match beat {
-            ReplayEvent::Item(item) => player.take(item, policy),
+    for event in events {
+        match event {
+            ReplayEvent::Item(item) => player.push(item, policy),
             ReplayEvent::Request { n, ts } => {
                 player.before_request(policy, *ts);
                 let messages: Vec<Message> =
@@ -49,25 +50,25 @@ struct Player<'a> {
 }
 
 impl Player<'_> {
-    fn take(&mut self, item: &Arc<Item>, policy: Policy) {
+    fn next_id(&mut self) -> ItemId {
+        self.next_id += 1;
+        ItemId(self.next_id - 1)
+    }
+
+    fn push(&mut self, item: &Arc<Item>, policy: Policy) {
         if item.begins_round() {
             self.history.end_turn();
             if policy == Policy::Seed {
-                let batch = reductions::in_finished_rounds(&self.history, FormName::Compressed);
-                self.adopt(batch);
+                for batch in stages::finished_results(&self.history, FormName::Compressed) {
+                    self.history.adopt(&batch);
+                }
             }
         }
-        let id = ItemId(self.next_id);
-        self.next_id += 1;
+        let id = self.next_id();
         self.history.push(id, Arc::clone(item), None);
-        if let Policy::Ours(profile) = policy {
-            let batch = ingest::on_arrival(&self.history, profile, self.settings.window_tokens);
-            self.adopt(batch);
-        }
-    }
-
-    fn adopt(&mut self, batch: Option<Batch>) {
-        if let Some(batch) = batch {
+        if let Policy::Ours(profile) = policy
+            && let Some(batch) = ingest::on_arrival(&self.history, profile, self.settings.window_tokens)
+        {
             self.history.adopt(&batch);
         }
     }
@@ -76,13 +77,9 @@ impl Player<'_> {
         match policy {
             Policy::Raw | Policy::Seed => {}
             Policy::LastFive => {
-                let results: Vec<ItemId> = self
-                    .history
-                    .entries()
-                    .iter()
-                    .filter(|entry| matches!(&*entry.item, Item::ToolResult(_)))
-                    .map(|entry| entry.id)
-                    .collect();
+                let is_result = |entry: &&entry::Entry| matches!(&*entry.item, Item::ToolResult(_));
+                let results = self.history.entries().iter().filter(is_result);
+                let results: Vec<ItemId> = results.map(|entry| entry.id).collect();
                 let old = results.len().saturating_sub(5);
                 self.history.set_form(&results[..old], FormName::Pointer, &[]);
             }
@@ -104,53 +101,57 @@ impl Player<'_> {
         for batch in policy::before_request(&self.history, &situation) {
             self.history.adopt(&batch);
         }
-        self.guard();
-    }
-
-    /// The ladder that keeps a request inside the window; where the agent would ask a model for a summary, the facts
-    /// stand alone.
-    fn guard(&mut self) {
         let settings = self.settings;
         let most = settings.room_tokens();
         if self.history.tokens() >= policy::limit(settings) {
             let landing = policy::low_water(settings);
-            self.climb(CompactionStages::gentle(), Room { most, landing }, |history| {
-                history.tokens() <= landing
-            });
+            let target = SizeTarget { most, landing };
+            self.compact(CompactionStages::gentle(), target, |history| history.tokens() <= landing);
         }
-        if self.history.ceiling() > most {
-            let room = Room { most, landing: most * 7 / 10 };
-            self.climb(CompactionStages::hard(), room, |history| history.ceiling() <= most);
+        if self.history.upper_bound() > most {
+            let target = SizeTarget { most, landing: most * 7 / 10 };
+            self.compact(CompactionStages::hard(), target, |history| history.upper_bound() <= most);
         }
     }
 
-    fn climb(&mut self, mut ladder: CompactionStages, room: Room, fits: impl Fn(&HistoryManager) -> bool) {
+    /// Goes through the stages until the history fits.
+    fn compact(
+        &mut self,
+        mut stages: CompactionStages,
+        target: SizeTarget,
+        fits: impl Fn(&HistoryManager) -> bool,
+    ) {
         while !fits(&self.history)
-            && let Some(measure) = ladder.climb(&self.history, room)
+            && let Some(stage) = stages.next(&self.history, target)
         {
-            match measure {
+            match stage {
                 CompactionStage::Adopt(batches) => {
                     for batch in &batches {
                         self.history.adopt(batch);
                     }
                 }
-                CompactionStage::Summarize => self.archive(),
-                CompactionStage::Archive { before, summary } => self.replace(before, summary),
+                CompactionStage::Summarize => self.archive_as_facts(),
+                CompactionStage::Archive { before, summary } => self.archive(before, summary),
             }
         }
     }
 
-    fn archive(&mut self) {
-        if let Some(CompactionStage::Archive { before, summary }) =
-            stages::without_model(&self.history, self.settings.window_tokens)
-        {
-            self.replace(before, summary);
+    /// Where the agent would ask a model for a summary, the facts stand alone, if they are less.
+    fn archive_as_facts(&mut self) {
+        let Some(before) = [3, 2, 1].into_iter().find_map(|retain| self.history.archive_before(retain))
+        else {
+            return;
+        };
+        let entries = self.history.entries();
+        let old = &entries[..entries.iter().position(|entry| entry.id == before).unwrap_or(0)];
+        let summary = compressor::facts_only(old, self.settings.window_tokens);
+        if u64::from(estimate(&summary.text)) < entry::tokens_of(old) {
+            self.archive(before, summary);
         }
     }
 
-    fn replace(&mut self, before: ItemId, summary: Summary) {
-        let id = ItemId(self.next_id);
-        self.next_id += 1;
+    fn archive(&mut self, before: ItemId, summary: Summary) {
+        let id = self.next_id();
         self.history.archive(before, id, summary);
     }
 }

@@ -1,4 +1,4 @@
-//! The comparison as people and as programs read it.
+//! The comparison as a table and as JSON.
 
 use serde_json::{Value, json};
 
@@ -36,7 +36,7 @@ pub fn render(rows: &[PolicyRow], raw_cost: f64, cached_price: f64) -> String {
     out
 }
 
-/// The same for programs.
+/// The same as JSON.
 pub fn to_json(rows: &[PolicyRow], raw_cost: f64, cached_price: f64, window: u64, files: usize) -> Value {
     let policies: Vec<Value> = rows
         .iter()

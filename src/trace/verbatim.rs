@@ -3,6 +3,7 @@
 //! earlier in the session counts; a name that the model made up needs no context.
 
 use std::collections::{HashMap, HashSet};
+use std::hash::Hash;
 
 use serde_json::Value;
 
@@ -36,14 +37,14 @@ impl Need {
 
 /// For each request, what the calls of its answer used of earlier text. Each thing counts where a call uses it first: from
 /// then on it stands in the agent's own words too, and counting it again would only flatter every policy alike.
-pub fn needs(beats: &[ReplayEvent]) -> Vec<Vec<Need>> {
+pub fn needs(events: &[ReplayEvent]) -> Vec<Vec<Need>> {
     let mut all: Vec<Vec<Need>> = Vec::new();
     let mut earlier = View::default();
     let mut counted: HashSet<Need> = HashSet::new();
     // What the present answer says becomes earlier text only with the next request.
     let mut fresh: Vec<String> = Vec::new();
-    for beat in beats {
-        match beat {
+    for event in events {
+        match event {
             ReplayEvent::Request { .. } => {
                 fresh.drain(..).for_each(|text| earlier.add_text(&text));
                 all.push(Vec::new());
@@ -59,13 +60,7 @@ pub fn needs(beats: &[ReplayEvent]) -> Vec<Vec<Need>> {
                 match &**item {
                     Item::User(message) => fresh.push(message.wire().to_string()),
                     Item::Assistant { text } => fresh.push(text.to_string()),
-                    Item::ToolCall(call) => {
-                        let mut strings = Vec::new();
-                        collect(&serde_json::from_str(&call.args).unwrap_or_default(), "", &mut |_, text| {
-                            strings.push(text.to_owned());
-                        });
-                        fresh.extend(strings);
-                    }
+                    Item::ToolCall(call) => fresh.extend(arg_texts(&call.args)),
                     Item::ToolResult(result) => fresh.push(result.envelope.wire().into_owned()),
                     Item::Reasoning(_) | Item::Summary(_) => {}
                 }
@@ -77,17 +72,11 @@ pub fn needs(beats: &[ReplayEvent]) -> Vec<Vec<Need>> {
 
 fn of_args(args: &Value) -> Vec<Need> {
     let mut needs = HashSet::new();
-    collect(args, "", &mut |key, text| {
-        for name in identifiers::identifiers(text) {
-            needs.insert(Need::Name(name.to_owned()));
-        }
-        for file in identifiers::file_names(text) {
-            needs.insert(Need::File(file.to_owned()));
-        }
+    strings(args, "", &mut |key, text| {
+        needs.extend(names(text));
         if QUOTED.contains(&key) {
-            for line in text.lines().map(str::trim).filter(|line| line.chars().count() >= LINE_CHARS) {
-                needs.insert(Need::Line(line.to_owned()));
-            }
+            let lines = text.lines().map(str::trim).filter(|line| line.chars().count() >= LINE_CHARS);
+            needs.extend(lines.map(|line| Need::Line(line.to_owned())));
         }
     });
     let mut needs: Vec<Need> = needs.into_iter().collect();
@@ -95,64 +84,59 @@ fn of_args(args: &Value) -> Vec<Need> {
     needs
 }
 
-fn collect(value: &Value, key: &str, take: &mut impl FnMut(&str, &str)) {
+/// The names and file names in `text`, each once.
+fn names(text: &str) -> HashSet<Need> {
+    let names = identifiers::identifiers(text).map(|name| Need::Name(name.to_owned()));
+    names.chain(identifiers::file_names(text).map(|file| Need::File(file.to_owned()))).collect()
+}
+
+/// Hands out every string in `value` with its key.
+fn strings(value: &Value, key: &str, take: &mut impl FnMut(&str, &str)) {
     match value {
         Value::String(text) => take(key, text),
-        Value::Array(values) => values.iter().for_each(|value| collect(value, key, take)),
-        Value::Object(values) => values.iter().for_each(|(key, value)| collect(value, key, take)),
+        Value::Array(values) => values.iter().for_each(|value| strings(value, key, take)),
+        Value::Object(values) => values.iter().for_each(|(key, value)| strings(value, key, take)),
         _ => {}
     }
 }
 
-/// What a request holds, kept up as messages come and go.
+/// What a request holds, updated as messages come and go: how often each name and each text occurs.
 #[derive(Default)]
 pub struct View {
-    names: HashMap<String, u32>,
-    files: HashMap<String, u32>,
+    names: HashMap<Need, u32>,
     texts: HashMap<String, u32>,
 }
 
 impl View {
-    /// Takes up a message in Chat Completions form.
+    /// Adds a message in Chat Completions form.
     pub fn add(&mut self, message: &Value) {
-        for text in texts_of(message) {
-            self.add_text(&text);
-        }
+        texts_of(message).iter().for_each(|text| self.add_text(text));
     }
 
-    pub fn add_text(&mut self, text: &str) {
-        for name in identifiers::identifiers(text).collect::<HashSet<_>>() {
-            *self.names.entry(name.to_owned()).or_default() += 1;
-        }
-        for file in identifiers::file_names(text).collect::<HashSet<_>>() {
-            *self.files.entry(file.to_owned()).or_default() += 1;
+    fn add_text(&mut self, text: &str) {
+        for name in names(text) {
+            *self.names.entry(name).or_default() += 1;
         }
         *self.texts.entry(text.to_owned()).or_default() += 1;
     }
 
-    /// Takes a message out again.
+    /// Removes a message again.
     pub fn remove(&mut self, message: &Value) {
         for text in texts_of(message) {
-            for name in identifiers::identifiers(&text).collect::<HashSet<_>>() {
-                lower(&mut self.names, name);
-            }
-            for file in identifiers::file_names(&text).collect::<HashSet<_>>() {
-                lower(&mut self.files, file);
-            }
-            lower(&mut self.texts, &text);
+            names(&text).iter().for_each(|name| decrement(&mut self.names, name));
+            decrement(&mut self.texts, &text);
         }
     }
 
     pub fn holds(&self, need: &Need) -> bool {
         match need {
-            Need::Name(name) => self.names.contains_key(name),
-            Need::File(file) => self.files.contains_key(file),
             Need::Line(line) => self.texts.keys().any(|text| text.contains(line.as_str())),
+            name => self.names.contains_key(name),
         }
     }
 }
 
-fn lower(counts: &mut HashMap<String, u32>, key: &str) {
+fn decrement<K: Eq + Hash>(counts: &mut HashMap<K, u32>, key: &K) {
     if let Some(count) = counts.get_mut(key) {
         *count -= 1;
         if *count == 0 {
@@ -165,11 +149,15 @@ fn lower(counts: &mut HashMap<String, u32>, key: &str) {
 fn texts_of(message: &Value) -> Vec<String> {
     let mut texts: Vec<String> = message["content"].as_str().map(str::to_owned).into_iter().collect();
     for call in message["tool_calls"].as_array().into_iter().flatten() {
-        let args = call["function"]["arguments"].as_str().unwrap_or_default();
-        match serde_json::from_str::<Value>(args) {
-            Ok(value) => collect(&value, "", &mut |_, text| texts.push(text.to_owned())),
-            Err(_) => texts.push(args.to_owned()),
-        }
+        texts.extend(arg_texts(call["function"]["arguments"].as_str().unwrap_or_default()));
     }
+    texts
+}
+
+/// The strings in a call's arguments, or the arguments as they are where they are no JSON.
+fn arg_texts(args: &str) -> Vec<String> {
+    let Ok(value) = serde_json::from_str::<Value>(args) else { return vec![args.to_owned()] };
+    let mut texts = Vec::new();
+    strings(&value, "", &mut |_, text| texts.push(text.to_owned()));
     texts
 }

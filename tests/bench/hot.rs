@@ -13,7 +13,12 @@ use mycode::context::tokens::estimate;
 use mycode::model::call::ToolCall;
 use mycode::model::envelope::Envelope;
 use mycode::model::item::{Item, ItemId, ToolResult, UserMessage};
+use mycode::model::usage::Usage;
+use mycode::protocol::event::{EndReason, TurnEnd};
 use mycode::redact::detector;
+use mycode::session::list;
+use mycode::session::log::SessionLog;
+use mycode::session::record::{ItemRecord, Record};
 
 fn history(items: u64) -> HistoryManager {
     let mut history = HistoryManager::default();
@@ -103,4 +108,34 @@ fn token_estimate_1mb_baseline_char_count(bencher: Bencher) {
 fn redact_1mb(bencher: Bencher) {
     let text = megabyte();
     bencher.bench(|| detector::redact(black_box(&text)).len());
+}
+
+/// Stored sessions with a first message of 100 kB each.
+fn stored_sessions(count: usize) -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    let item = Arc::new(Item::User(UserMessage::new(&"word ".repeat(20_000))));
+    let end =
+        TurnEnd { reason: EndReason::Done, steps: 1, denied: 0, usage: Usage::default(), elapsed_ms: 1 };
+    for n in 0..count {
+        let mut log = SessionLog::create(dir.path(), &format!("s{n:05}"), dir.path()).unwrap();
+        let record = ItemRecord { id: ItemId(1), ms: 1, tokens: 1, item: Arc::clone(&item) };
+        log.append(&Record::Item(record)).unwrap();
+        log.append(&Record::TurnEnd { ms: 1, end: end.clone(), turn: 1 }).unwrap();
+    }
+    dir
+}
+
+#[divan::bench]
+fn list_1000_sessions(bencher: Bencher) {
+    let dir = stored_sessions(1_000);
+    bencher.bench(|| list::list(black_box(dir.path())).len());
+}
+
+#[divan::bench]
+fn list_1000_sessions_baseline_file_times(bencher: Bencher) {
+    let dir = stored_sessions(1_000);
+    let folder = dir.path().join("sessions");
+    bencher.bench(|| {
+        std::fs::read_dir(black_box(&folder)).unwrap().flatten().filter_map(|e| e.metadata().ok()).count()
+    });
 }

@@ -7,8 +7,8 @@ use mycode::context::builder;
 use mycode::context::history::manager::HistoryManager;
 use mycode::context::layer::LayerInputs;
 use mycode::context::parts::{FixedPart, FixedParts, Schemas};
-use mycode::context::tokens::estimate::Calibration;
-use mycode::context::tokens::request_size;
+use mycode::context::tokens::calibration::Calibration;
+use mycode::context::tokens::request_size::{self, Countable as _};
 use mycode::model::call::{ToolCall, ToolSpec};
 use mycode::model::envelope::Envelope;
 use mycode::model::fingerprint;
@@ -122,7 +122,7 @@ fn history(things: &[(Thing, Option<FormName>)], archive: Option<usize>) -> Hist
     history
 }
 
-fn parts(law: bool, todos: bool) -> FixedParts {
+fn parts(rules: bool, todos: bool) -> FixedParts {
     let spec = |n: usize| ToolSpec {
         name: format!("Tool{n}").into(),
         description: passage(n, 6).into(),
@@ -131,7 +131,7 @@ fn parts(law: bool, todos: bool) -> FixedParts {
     FixedParts {
         system: FixedPart::new(passage(50, 40).into()),
         schemas: Schemas::new((0..4).map(spec).collect()),
-        law: law.then(|| FixedPart::new(passage(80, 30).into())),
+        rules: rules.then(|| FixedPart::new(passage(80, 30).into())),
         recap: todos
             .then(|| FixedPart::new("<system-reminder>Todos [1/2] In progress: x.</system-reminder>".into())),
         ..FixedParts::default()
@@ -142,20 +142,20 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_ledger_adds_up_to_what_is_sent(
+    fn ledger_sum_is_the_request_size(
         things in proptest::collection::vec((thing(), form()), 0..40),
         archive in proptest::option::of(0usize..40),
-        law in any::<bool>(),
+        rules in any::<bool>(),
         todos in any::<bool>(),
     ) {
         let history = history(&things, archive);
-        let parts = parts(law, todos);
+        let parts = parts(rules, todos);
         let built = builder::build(&LayerInputs { parts: &parts, history: &history });
         prop_assert_eq!(built.ledger.total(), request_size::request_tokens(&built.request));
         prop_assert_eq!(&built.fingerprints, &fingerprint::Parts::of(&built.request));
         // Exact counts take the place of estimates one by one; whatever they are, nothing is counted twice or lost.
         let mut exact = history.clone();
-        exact.refine(|_, message| Some(request_size::message_tokens(message) + 7));
+        exact.refine(|_, message| Some(message.estimated() + 7));
         let refined = builder::build(&LayerInputs { parts: &parts, history: &exact }).ledger;
         let counted = refined.rows.iter().filter(|row| row.counted).count() as u64;
         prop_assert_eq!(refined.total(), built.ledger.total() + 7 * counted);
@@ -165,7 +165,7 @@ proptest! {
         let back = builder::build(&LayerInputs { parts: &parts, history: &exact }).ledger;
         prop_assert_eq!(back, built.ledger.clone());
         let rows = built.ledger.rows.len() - built.request.messages.len();
-        prop_assert_eq!(rows, 2 + usize::from(law), "a row for each message, and one for each fixed part");
+        prop_assert_eq!(rows, 2 + usize::from(rules), "a row for each message, and one for each fixed part");
         // Thinking without a server's own mark is not sent back in this dialect, and not counted by servers.
         if !things.iter().any(|(thing, _)| matches!(thing, Thing::Think(_))) {
             let wire: Value = serde_json::from_str(&body::body(&built.request, Flavor { strict: true })).unwrap();
@@ -178,7 +178,7 @@ proptest! {
 }
 
 #[tokio::test]
-async fn the_ledger_is_shown_and_edits_wait_while_a_turn_runs() {
+async fn ledger_and_edits_during_a_turn() {
     let place = Workplace::new();
     place.file("a.txt", passage(1, 200));
     let wait = "until test -e go; do sleep 0.01; done";
@@ -211,7 +211,7 @@ async fn the_ledger_is_shown_and_edits_wait_while_a_turn_runs() {
     assert!(after.form == "pointer" && after.tokens * 10 < before.tokens, "{after:?}");
     agent.end().await;
     let refused =
-        |event: &Event| matches!(event, Event::Notice { text, .. } if text.contains("never dropped"));
+        |event: &Event| matches!(event, Event::Notice { text, .. } if text.contains("can't be dropped"));
     assert!(agent.seen.iter().any(refused));
     let last = &server.requests()[2];
     assert!(last.raw.contains("result left out") && last.raw.contains("work"), "{}", last.raw);

@@ -1,5 +1,5 @@
-//! File awareness: what is in view is not sent again, what others changed is told, and a command that shows a file is a view
-//! of it.
+//! File awareness: what is in view is not sent again, changes by others are reported, and a command that shows a file
+//! counts as reading it.
 
 use serde_json::{Value, json};
 
@@ -58,7 +58,7 @@ async fn overlapping_reads_send_only_the_new_lines() {
 }
 
 #[tokio::test]
-async fn unchanged_is_only_said_of_what_is_still_in_view() {
+async fn unchanged_reference_needs_its_target_in_view() {
     let read = || answer().call("Read", json!({"path": "a.rs"})).no_usage();
     let mut script = vec![read().into()];
     for n in 0..24 {
@@ -79,7 +79,7 @@ async fn unchanged_is_only_said_of_what_is_still_in_view() {
 }
 
 #[tokio::test]
-async fn what_others_changed_is_told_before_the_turn_and_behind_a_command() {
+async fn external_changes_are_reported() {
     let server = FakeServer::start(vec![
         answer().call("Read", json!({"path": "a.rs"})).into(),
         answer().text("Seen.").into(),
@@ -113,7 +113,7 @@ async fn what_others_changed_is_told_before_the_turn_and_behind_a_command() {
 }
 
 #[tokio::test]
-async fn a_command_that_shows_a_file_is_a_view_of_it() {
+async fn shell_view_counts_as_read() {
     let bench = Bench::new();
     bench.put("a.rs", lines(30));
     bench.put("b.rs", lines(30));

@@ -228,7 +228,7 @@ const fn high(tail: [u8; 8]) -> [u8; 136] {
 const MARKED: &[u8] = b"\xEF\xBB\xBFa\nb\na\n";
 
 #[test]
-fn a_byte_order_mark_stays_and_stays_single() {
+fn byte_order_marks() {
     run(&[
         (U, "quoted in old and new", MARKED, Edit("\u{feff}a", "\u{feff}x"), Bytes(b"\xEF\xBB\xBFx\nb\na\n")),
         (S, "quoted in old alone", MARKED, Edit("\u{feff}a", "x"), Bytes(b"\xEF\xBB\xBFx\nb\na\n")),

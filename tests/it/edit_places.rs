@@ -262,7 +262,7 @@ fn places() {
 }
 
 #[test]
-fn slips_are_named() {
+fn named_mistakes() {
     let code: &[u8] = b"fn main() {\n    let x = 1;\n    print(x);\n}\n";
     run(&[
         (U, "numbers of Read", code, Edit("2\t    let x = 1;", "y"), No("Read's line numbers")),
@@ -403,7 +403,7 @@ fn several_edits() {
 }
 
 #[test]
-fn a_part_of_the_old_text_is_no_proof() {
+fn already_applied_needs_proof() {
     run(&[
         (
             S,

@@ -16,7 +16,7 @@ use crate::support::tools::assert_ok;
 use crate::support::tools::code;
 
 #[tokio::test]
-async fn links_stay_links_and_their_targets_are_edited() {
+async fn links_edited_at_their_target() {
     let bench = Bench::new();
     let outside = bench.root.parent().unwrap().join("outside.txt");
     fs::write(&outside, "out\n").unwrap();
@@ -45,7 +45,7 @@ async fn links_stay_links_and_their_targets_are_edited() {
 }
 
 #[tokio::test]
-async fn hard_links_owners_modes_and_attributes_stay() {
+async fn hard_links_owners_and_attributes() {
     let bench = Bench::new();
     let file = bench.put("a", "one\n");
     fs::hard_link(&file, bench.path("twin")).unwrap();
@@ -78,7 +78,7 @@ fn rustix_xattr(path: &std::path::Path) -> bool {
 }
 
 #[tokio::test]
-async fn no_file_no_edit() {
+async fn missing_files() {
     let bench = Bench::new();
     assert!(Command::new("mkfifo").arg(bench.path("pipe")).status().unwrap().success());
     bench.put("plain", "x\n");
@@ -111,7 +111,7 @@ async fn no_file_no_edit() {
 }
 
 #[tokio::test]
-async fn odd_paths_mean_one_file() {
+async fn odd_paths() {
     let bench = Bench::new();
     bench.put("sub/f.txt", "a\n");
     for (number, path) in
@@ -141,7 +141,7 @@ async fn odd_paths_mean_one_file() {
 }
 
 #[tokio::test]
-async fn read_only_says_so_and_stays() {
+async fn read_only_files() {
     let bench = Bench::new();
     let file = bench.put("locked", "x\n");
     fs::set_permissions(&file, Permissions::from_mode(0o444)).unwrap();
@@ -152,7 +152,7 @@ async fn read_only_says_so_and_stays() {
 }
 
 #[tokio::test]
-async fn a_file_that_changed_its_kind_is_seen() {
+async fn file_changed_its_kind() {
     let bench = Bench::new();
     bench.put("f", "x\n");
     bench.read("f").await;
@@ -179,7 +179,7 @@ async fn a_file_that_changed_its_kind_is_seen() {
 }
 
 #[tokio::test]
-async fn writers_at_the_same_time_lose_nothing() {
+async fn simultaneous_writers() {
     let bench = Bench::new();
     let body: String = (0..20).map(|n| format!("slot{n:02} = 0\n")).collect();
     bench.put("f", &body);

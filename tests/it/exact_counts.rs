@@ -1,4 +1,4 @@
-//! Sizes by the model's own tokenizer: right where it is public, never in anybody's way, and nothing at all where it is not.
+//! Sizes by the model's own tokenizer: exact where it is public, counted in the background, and off where it is not.
 
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ fn config(server: &FakeServer, model: &str) -> String {
 }
 
 #[tokio::test]
-async fn the_ledger_is_what_the_tokenizer_counts() {
+async fn exact_ledger() {
     let place = Workplace::new();
     place.file("CODE_LAW.md", "# Rules\nNever touch `vendor/`.\n");
     place.file("a.rs", include_str!("architecture.rs"));
@@ -86,7 +86,7 @@ async fn the_ledger_is_what_the_tokenizer_counts() {
 }
 
 #[tokio::test]
-async fn what_a_server_adds_to_the_count_is_learned() {
+async fn calibration_of_exact_counts() {
     let place = Workplace::new();
     let server = FakeServer::start(Vec::new());
     let mut agent = TestAgent::start(&place, &config(&server, "gpt-5-mini"), false);
@@ -102,7 +102,7 @@ async fn what_a_server_adds_to_the_count_is_learned() {
 }
 
 #[tokio::test]
-async fn endless_runs_of_one_letter_are_counted_beside_the_turn() {
+async fn exact_count_of_one_letter_runs() {
     for letter in ["a", " ", "\t", "漢"] {
         let place = Workplace::new();
         let server = FakeServer::start(vec![answer().text("Seen.").no_usage().into()]);

@@ -34,7 +34,7 @@ fn is_ignored(signal: Signal) -> bool {
 }
 
 #[test]
-fn every_ending_signal_ends_the_running_command() {
+fn signals_end_the_command() {
     for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
         // What the tests' own surroundings ignore (a hang-up under `nohup`), the program ignores rightly.
         if is_ignored(signal) {
@@ -60,7 +60,7 @@ fn every_ending_signal_ends_the_running_command() {
 }
 
 #[test]
-fn output_on_a_full_disk_is_a_failure_and_not_silence() {
+fn output_on_full_disk() {
     let place = Workplace::new();
     let full = || Stdio::from(OpenOptions::new().write(true).open("/dev/full").unwrap());
     for more in [&[][..], &["--json"]] {
@@ -78,7 +78,7 @@ fn output_on_a_full_disk_is_a_failure_and_not_silence() {
 }
 
 #[test]
-fn a_session_that_could_not_be_begun_leaves_nothing_behind() {
+fn failed_start_leaves_nothing() {
     let server = FakeServer::start(vec![]);
     let place = Workplace::new();
     let base_url = server.base_url();
@@ -102,7 +102,7 @@ fn a_session_that_could_not_be_begun_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_configuration_that_is_no_file_is_refused_and_not_read() {
+fn configuration_not_a_file() {
     let server = FakeServer::start(vec![answer().text("Done.").into(), answer().text("Done.").into()]);
     let place = Workplace::new();
     place.file(".mycode/x", "");
@@ -127,7 +127,7 @@ fn a_configuration_that_is_no_file_is_refused_and_not_read() {
 }
 
 #[test]
-fn damaged_permission_rules_are_reported() {
+fn damaged_permission_rules() {
     let server = FakeServer::start(vec![answer().text("One.").into(), answer().text("Two.").into()]);
     let place = Workplace::new();
     place.exec(&server.base_url(), &["task"]);
@@ -139,7 +139,7 @@ fn damaged_permission_rules_are_reported() {
 }
 
 #[tokio::test]
-async fn an_interrupted_question_says_that_nothing_was_done() {
+async fn interrupted_question() {
     let server = FakeServer::start(vec![answer().call("Write", json!({"path": "a", "content": "x"})).into()]);
     let place = Workplace::new();
     let config = format!("base_url = \"{}\"\nmodel = \"test-model\"\n", server.base_url());
@@ -161,7 +161,7 @@ async fn an_interrupted_question_says_that_nothing_was_done() {
 }
 
 #[test]
-fn a_call_cut_off_by_a_kill_keeps_its_tool() {
+fn call_cut_off_by_kill() {
     let place = Workplace::new();
     let gate = fifo(&place, "gate");
     let server = FakeServer::start(vec![
@@ -185,7 +185,7 @@ fn a_call_cut_off_by_a_kill_keeps_its_tool() {
 }
 
 #[test]
-fn a_message_too_long_for_the_window_is_cut_with_a_word() {
+fn overlong_message() {
     let server = FakeServer::start(vec![answer().text("Seen.").into()]);
     let place = Workplace::new();
     let task = "word ".repeat(12_000);
@@ -196,7 +196,7 @@ fn a_message_too_long_for_the_window_is_cut_with_a_word() {
 }
 
 #[tokio::test]
-async fn a_server_that_calls_everything_too_long_does_not_shrink_the_session() {
+async fn server_that_always_says_too_long() {
     let no = || status(400, r#"{"error":{"message":"exceeds the context window"}}"#);
     let server = FakeServer::start((0..9).map(|_| no()).collect());
     let place = Workplace::new();
@@ -214,7 +214,7 @@ async fn a_server_that_calls_everything_too_long_does_not_shrink_the_session() {
 }
 
 #[test]
-fn an_answer_with_nothing_in_it_is_asked_for_once_more_and_then_is_a_failure() {
+fn empty_answer() {
     let empty = || answer().text("").into();
     let server = FakeServer::start(vec![empty(), answer().text("Now.").into()]);
     let place = Workplace::new();
@@ -228,7 +228,7 @@ fn an_answer_with_nothing_in_it_is_asked_for_once_more_and_then_is_a_failure() {
 }
 
 #[test]
-fn an_answer_cut_at_the_output_limit_is_not_called_done() {
+fn answer_cut_at_output_limit() {
     let server = FakeServer::start(vec![answer().text("The first half of").finish("length").into()]);
     let output = Workplace::new().exec(&server.base_url(), &["hello"]);
     assert_eq!(output.status.code(), Some(1));

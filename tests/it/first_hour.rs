@@ -106,7 +106,9 @@ fn doctor_tests_the_model() {
     assert!(stdout(&well).contains("answers         yes, in"), "{}", stdout(&well));
     let refused = doctor();
     assert_ne!(refused.status.code(), Some(0));
-    assert!(stdout(&refused).contains("answers         no: ") && stdout(&refused).contains("check the key"));
+    assert!(
+        stdout(&refused).contains("answers         no: ") && stdout(&refused).contains("check the API key")
+    );
 }
 
 #[test]

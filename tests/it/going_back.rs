@@ -169,16 +169,16 @@ fn the_story_of_an_item_tells_that_it_came_back() {
     conversation.archive(next, compressor::facts_only(&[], 128_000), "test").unwrap();
     conversation.unarchive().unwrap();
     let records = reader::read(&conversation.log_path()).unwrap().records;
-    let story = item_history::story(&records, &id.to_string()).unwrap();
+    let story = item_history::explain(&records, &id.to_string()).unwrap();
     let told: Vec<String> =
-        story.deeds.iter().map(|deed| format!("{} ({})", deed.what, deed.cause)).collect();
+        story.events.iter().map(|deed| format!("{} ({})", deed.what, deed.cause)).collect();
     assert_eq!(
         told,
         [
-            "taken back (rewind)",
-            "back in its place (the rewind was undone)",
-            "archived: a summary stands for it (test)",
-            "back in its place (the archive was taken back)",
+            "removed (rewind)",
+            "back in its place (rewind undone)",
+            "archived: part of a summary (test)",
+            "back in its place (compaction undone)",
         ]
     );
     assert_ne!(story.form, "not sent");

@@ -112,6 +112,8 @@ fn concurrent_commands_share_no_cache_folder() {
     assert_eq!(job["status"], "success", "{job}");
     if job["data"]["output"] != "begun\n" {
         eprintln!("SKIPPED: no layered caches here: {job}");
+        drop(calls);
+        agent.wait().unwrap();
         return;
     }
     let beside = call("Bash", json!({"command": "sh second.sh"}));

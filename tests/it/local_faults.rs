@@ -48,7 +48,7 @@ fn tools(place: &Workplace, calls: &[(&str, Value)]) -> Option<Vec<Value>> {
 }
 
 #[test]
-fn no_walker_waits_for_an_ignore_file_or_for_git() {
+fn walks_past_fifos() {
     let bad: [(&str, Option<&str>, bool); 9] = [
         (".gitignore", None, false),
         (".gitignore", Some("/dev/zero"), false),
@@ -93,7 +93,7 @@ fn no_walker_waits_for_an_ignore_file_or_for_git() {
 }
 
 #[test]
-fn names_take_one_line_and_lead_back_to_their_files() {
+fn odd_names_round_trip() {
     let place = Workplace::new();
     let names: [&[u8]; 5] = [b"two\nlines", b"red\x1b[31m", b"not\xff\xfeutf8", b"csi\xc2\x9bm", b"plain"];
     for name in names {
@@ -124,7 +124,7 @@ fn names_take_one_line_and_lead_back_to_their_files() {
 }
 
 #[tokio::test]
-async fn what_is_no_file_and_what_is_gone_is_said() {
+async fn special_and_missing_files() {
     let bench = Bench::new();
     fifo(&bench.path("pipe"));
     for (tool, args) in [
@@ -160,7 +160,7 @@ async fn what_is_no_file_and_what_is_gone_is_said() {
 }
 
 #[test]
-fn a_log_that_is_no_file_is_not_waited_for() {
+fn log_not_a_file() {
     let place = Workplace::new();
     let server = FakeServer::start(vec![answer().text("one").into()]);
     assert!(place.exec(&server.base_url(), &["task"]).status.success());
@@ -184,13 +184,13 @@ fn a_log_that_is_no_file_is_not_waited_for() {
 }
 
 #[test]
-fn rules_that_cannot_be_read_are_named_and_hide_no_others() {
+fn unreadable_rules() {
     let place = Workplace::new();
     let root = place.project();
     let text = || {
-        let mut law = ProjectRules::default();
-        law.refresh(&root);
-        law.part().map(|part| part.text.to_string()).unwrap_or_default()
+        let mut rules = ProjectRules::default();
+        rules.refresh(&root);
+        rules.part().map(|part| part.content.to_string()).unwrap_or_default()
     };
     fs::create_dir(root.join("code_law.md")).unwrap();
     place.file("AGENTS.md", "a real rule");
@@ -209,7 +209,7 @@ fn rules_that_cannot_be_read_are_named_and_hide_no_others() {
 }
 
 #[test]
-fn every_point_has_its_time_and_files_that_went_back_are_told_later() {
+fn points_and_restored_files() {
     let place = Workplace::new();
     place.file("a", "one\n");
     let server = FakeServer::start(vec![
@@ -249,7 +249,7 @@ fn rewind(conversation: &mut Conversation, journal: &Journal, to: PointId, scope
 }
 
 #[test]
-fn archived_turns_stay_points_after_a_rewind() {
+fn archived_turns_after_rewind() {
     let folder = tempfile::tempdir().unwrap();
     let (state, root) = (folder.path().join("state"), folder.path().join("work"));
     fs::create_dir(&root).unwrap();

@@ -86,7 +86,7 @@ fn segments(home: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn the_evaluation_set_stays_above_its_floor() {
+fn evaluation_set() {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().join("work");
     fs::create_dir(&root).unwrap();
@@ -114,7 +114,7 @@ fn the_evaluation_set_stays_above_its_floor() {
 }
 
 #[test]
-fn the_past_finds_what_the_words_do_not() {
+fn history_ranks_files() {
     let dir = tempfile::tempdir().unwrap();
     let (bare, known) = (dir.path().join("bare"), dir.path().join("known"));
     fs::create_dir(&bare).unwrap();
@@ -131,7 +131,7 @@ fn the_past_finds_what_the_words_do_not() {
 }
 
 #[test]
-fn answers_for_scripts_and_for_people() {
+fn json_and_text_answers() {
     let place = Workplace::new();
     unpack(&place.project());
     let task = "ExpiredVoucher is raised on the last valid day";
@@ -165,7 +165,7 @@ fn answers_for_scripts_and_for_people() {
 }
 
 #[test]
-fn only_what_changed_is_read_again() {
+fn incremental_refresh() {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().join("work");
     fs::create_dir(&root).unwrap();
@@ -200,7 +200,7 @@ fn only_what_changed_is_read_again() {
 }
 
 #[test]
-fn the_ranking_does_not_depend_on_how_the_index_grew() {
+fn ranking_is_independent_of_index_growth() {
     let dir = tempfile::tempdir().unwrap();
     let (once, grown) = (dir.path().join("once"), dir.path().join("grown"));
     // Many equals: wherever ties are cut, the order of reading would show.
@@ -244,7 +244,7 @@ fn the_ranking_does_not_depend_on_how_the_index_grew() {
 }
 
 #[test]
-fn many_small_changes_are_merged() {
+fn segments_are_merged() {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().join("work");
     fs::create_dir(&root).unwrap();
@@ -265,7 +265,7 @@ fn many_small_changes_are_merged() {
 }
 
 #[test]
-fn a_damaged_index_is_built_anew() {
+fn damaged_index_is_rebuilt() {
     let place = Workplace::new();
     unpack(&place.project());
     let task = "ExpiredVoucher is raised on the last valid day";
@@ -298,7 +298,7 @@ fn a_damaged_index_is_built_anew() {
 }
 
 #[test]
-fn processes_build_and_ask_at_the_same_time() {
+fn concurrent_processes() {
     let place = Workplace::new();
     unpack(&place.project());
     let ask = || {
@@ -317,7 +317,7 @@ fn processes_build_and_ask_at_the_same_time() {
 }
 
 #[test]
-fn odd_files_do_no_harm() {
+fn odd_files() {
     let place = Workplace::new();
     let root = place.project();
     unpack(&root);
@@ -342,7 +342,7 @@ fn odd_files_do_no_harm() {
 }
 
 #[test]
-fn shallow_clones_worktrees_and_subfolders_have_their_past() {
+fn history_of_clones_worktrees_and_subfolders() {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().join("work");
     fs::create_dir(&root).unwrap();
@@ -368,7 +368,7 @@ fn shallow_clones_worktrees_and_subfolders_have_their_past() {
 }
 
 #[test]
-fn tests_and_documents_come_first_only_when_asked_for() {
+fn tests_and_documents_only_when_asked_for() {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().join("work");
     fs::create_dir(&root).unwrap();
@@ -384,7 +384,7 @@ fn tests_and_documents_come_first_only_when_asked_for() {
 }
 
 #[test]
-fn a_new_task_is_sent_with_its_files_once() {
+fn task_context_is_sent_once() {
     let server = FakeServer::start((0..4).map(|_| answer().text("Seen.").into()).collect());
     let place = Workplace::new();
     unpack(&place.project());
@@ -418,7 +418,7 @@ fn a_new_task_is_sent_with_its_files_once() {
 }
 
 #[test]
-fn the_tool_ranks_files_for_the_model() {
+fn locate_tool() {
     let place = Workplace::new();
     unpack(&place.project());
     let args = json!({"query": "cash drawer is jammed", "k": 2}).to_string();
@@ -449,7 +449,7 @@ async fn reading_tools_follow_one_clear_winner_and_say_so() {
 }
 
 #[test]
-fn what_is_noted_of_the_files_found_is_said_once() {
+fn note_hints_are_sent_once() {
     let server = FakeServer::start((0..2).map(|_| answer().text("Seen.").into()).collect());
     let place = Workplace::new();
     unpack(&place.project());
@@ -488,7 +488,7 @@ fn what_is_noted_of_the_files_found_is_said_once() {
 }
 
 #[test]
-fn the_line_that_has_the_name_itself_is_shown_first() {
+fn line_with_the_exact_name() {
     let folder = tempfile::tempdir().unwrap();
     let text: String =
         (0..40).map(|n| format!("def gamma_function_{n}(value):\n    return value\n\n")).collect();

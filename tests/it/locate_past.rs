@@ -38,7 +38,7 @@ fn added(path: &str, text: &str) -> String {
 }
 
 #[test]
-fn a_file_that_got_another_name_keeps_its_past() {
+fn renamed_file_keeps_its_history() {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().join("work");
     fs::create_dir(&root).unwrap();
@@ -56,7 +56,7 @@ fn a_file_that_got_another_name_keeps_its_past() {
 }
 
 #[test]
-fn a_long_past_is_read_to_its_end_and_continued() {
+fn long_history_is_continued() {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().join("work");
     fs::create_dir(&root).unwrap();
@@ -89,7 +89,7 @@ fn a_long_past_is_read_to_its_end_and_continued() {
 }
 
 #[test]
-fn an_answer_comes_where_nothing_can_be_kept() {
+fn unwritable_state_folder() {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().join("work");
     fs::create_dir(&root).unwrap();
@@ -104,7 +104,7 @@ fn an_answer_comes_where_nothing_can_be_kept() {
 }
 
 #[test]
-fn every_question_gets_an_answer() {
+fn any_query_is_answered() {
     let place = Workplace::new();
     let folder = place.project().join("shop");
     fs::create_dir_all(&folder).unwrap();

@@ -1,5 +1,5 @@
 //! What the agent remembers: facts that survive every compaction, summaries made beside the session, compactions that are
-//! taken back, originals that come back byte for byte, and files that others change.
+//! undone, originals that come back byte for byte, and files that others change.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -98,14 +98,14 @@ fn work(conversation: &mut Conversation, tool: &str, envelope: Envelope) {
 }
 
 fn facts(conversation: &Conversation) -> StateBlock {
-    StateBlock::gather_numbered(conversation.history.entries().iter().map(|entry| (entry.id, &*entry.item)))
+    StateBlock::gather(conversation.history.entries().iter().map(|entry| (entry.id, &*entry.item)))
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
     #[test]
-    fn every_fact_survives_any_number_of_compactions(steps in proptest::collection::vec(step(), 4..50)) {
+    fn facts_survive_compactions(steps in proptest::collection::vec(step(), 4..50)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let folder = tempfile::tempdir().unwrap();
         let (state, work_folder) = (folder.path().join("state"), folder.path().to_owned());
@@ -194,7 +194,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(10))]
 
     #[test]
-    fn every_item_comes_back_byte_for_byte(
+    fn recall_is_byte_exact(
         texts in proptest::collection::vec(("[a-z 設計\n]{0,40}", 1usize..1_500), 2..5),
         forms in proptest::collection::vec(0usize..3, 10),
     ) {
@@ -238,7 +238,7 @@ proptest! {
 }
 
 #[test]
-fn a_search_ranks_the_whole_log_without_what_was_taken_back() {
+fn search_skips_rewound_items() {
     let folder = tempfile::tempdir().unwrap();
     let mut conversation = Conversation::new(folder.path(), folder.path());
     let say = |conversation: &mut Conversation, text: &str| {
@@ -269,7 +269,7 @@ fn config(server: &FakeServer, more: &str) -> String {
 const LONG: &str = "This answer explains a lot of things in many words. ";
 
 #[tokio::test]
-async fn a_summary_is_made_beside_the_session_and_nobody_waits_for_it() {
+async fn summary_in_the_background() {
     let server =
         FakeServer::start((0..40).map(|_| answer().text(&LONG.repeat(40)).no_usage().into()).collect());
     let summary = answer().text("## Objectives & Status\n- all is well").usage(7_000, 0, 77).gated();
@@ -308,7 +308,7 @@ async fn a_summary_is_made_beside_the_session_and_nobody_waits_for_it() {
 }
 
 #[tokio::test]
-async fn a_stalled_summary_holds_up_no_exit() {
+async fn exit_during_a_stalled_summary() {
     let server =
         FakeServer::start((0..12).map(|_| answer().text(&LONG.repeat(40)).no_usage().into()).collect());
     server.on_body("<conversation>", silence());
@@ -326,7 +326,7 @@ async fn a_stalled_summary_holds_up_no_exit() {
 }
 
 #[tokio::test]
-async fn two_failures_end_the_tries_and_the_facts_go_on() {
+async fn summaries_stop_after_two_failures() {
     let server =
         FakeServer::start((0..30).map(|_| answer().text(&LONG.repeat(40)).no_usage().into()).collect());
     server.on_body("<conversation>", answer().text("I would rather chat."));
@@ -350,7 +350,7 @@ async fn two_failures_end_the_tries_and_the_facts_go_on() {
 }
 
 #[tokio::test]
-async fn a_compaction_is_taken_back_and_a_resume_agrees() {
+async fn undo_compaction_and_resume() {
     let mut script: Vec<_> = (0..4).map(|_| answer().text(&LONG.repeat(10)).into()).collect();
     script.push(answer().text("Back.").into());
     script.push(answer().text("Resumed.").into());
@@ -387,7 +387,7 @@ async fn a_compaction_is_taken_back_and_a_resume_agrees() {
 }
 
 #[tokio::test]
-async fn a_server_that_cuts_prompts_in_silence_is_named_once() {
+async fn silent_truncation_is_reported_once() {
     let read = |name: &str| json!({"path": name, "limit": 900});
     let server = FakeServer::start(vec![
         answer().call("Read", read("big.txt")).call("Read", read("big2.txt")).usage(3_100, 0, 10).into(),
@@ -417,7 +417,7 @@ async fn a_server_that_cuts_prompts_in_silence_is_named_once() {
 }
 
 #[tokio::test]
-async fn what_would_not_fit_is_not_taken_back_and_the_person_can_look_things_up() {
+async fn undo_compaction_needs_room() {
     let server =
         FakeServer::start((0..8).map(|_| answer().text(&LONG.repeat(50)).no_usage().into()).collect());
     server.on_body("<conversation>", answer().text("## Objectives & Status\n- much"));

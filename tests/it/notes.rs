@@ -59,7 +59,7 @@ fn assert_whole(place: &Workplace, count: usize) {
 }
 
 #[test]
-fn two_processes_make_fifty_notes_each() {
+fn concurrent_writers() {
     let place = Workplace::new();
     let writers: Vec<_> = ["a", "b"]
         .iter()
@@ -94,7 +94,7 @@ fn two_processes_make_fifty_notes_each() {
 }
 
 #[test]
-fn a_damaged_cut_stale_or_missing_index_is_made_anew() {
+fn damaged_index_is_rebuilt() {
     let place = Workplace::new();
     let first = new(&place, "First", "about caches", &[]);
     let second = new(&place, "Second", "about queues", &[]);
@@ -135,7 +135,7 @@ fn a_damaged_cut_stale_or_missing_index_is_made_anew() {
 }
 
 #[test]
-fn an_index_that_is_a_link_is_never_written_through() {
+fn index_link_is_not_followed() {
     let place = Workplace::new();
     place.file("precious.txt", "keep me").file(".mycode/notes/a.md", "text");
     symlink("../../precious.txt", place.project().join(INDEX)).unwrap();
@@ -145,7 +145,7 @@ fn an_index_that_is_a_link_is_never_written_through() {
 }
 
 #[test]
-fn hand_edits_and_deletions_are_welcome() {
+fn hand_edits_and_deletions() {
     let place = Workplace::new();
     let id = new(&place, "Retry rule", "Retries are capped at 5.", &["--type", "gotcha"]);
     let path = rows(&place, &["list"])[0]["path"].as_str().unwrap().to_owned();
@@ -167,7 +167,7 @@ fn hand_edits_and_deletions_are_welcome() {
 }
 
 #[test]
-fn files_made_by_hand_count_whatever_they_look_like() {
+fn hand_made_files() {
     let place = Workplace::new();
     place
         .file(".mycode/notes/plain.md", "# Deploys\n\nOnly from the release branch.\n")
@@ -205,9 +205,9 @@ fn files_made_by_hand_count_whatever_they_look_like() {
         "picture.md is a PNG image",
         "huge.md has 1.0 MiB",
         "link.md is a link",
-        "copy.md says the id my-bom",
+        "copy.md has the id my-bom",
         "broken.md: its front matter",
-        "can't be an id",
+        "is not a valid id",
         "'../../x' is not a file",
     ] {
         assert!(said.contains(notice), "{notice:?} is not in\n{said}");
@@ -238,7 +238,7 @@ fn files_made_by_hand_count_whatever_they_look_like() {
 }
 
 #[test]
-fn search_knows_scripts_identifiers_types_tags_and_files() {
+fn search_terms_and_filters() {
     let place = Workplace::new();
     let pool = new(&place, "数据库连接池", "连接超时是因为池太小。", &["--type", "gotcha", "--tag", "db"]);
     let cache = new(
@@ -278,7 +278,7 @@ fn importance_and_freshness_break_ties() {
 }
 
 #[test]
-fn neighbors_share_links_files_and_tags() {
+fn related_notes() {
     let place = Workplace::new();
     let a = new(&place, "Login flow", "See [[Token store]].", &["--file", "src/auth.rs", "--tag", "auth"]);
     let b = new(&place, "Token store", "Tokens live in redis.", &[]);
@@ -299,7 +299,7 @@ fn neighbors_share_links_files_and_tags() {
 }
 
 #[test]
-fn archive_and_restore_lose_nothing() {
+fn archive_and_restore() {
     let place = Workplace::new();
     let id = new(&place, "Old plan", "Rewrite it all.", &["--type", "action"]);
     let path = rows(&place, &["list"])[0]["path"].as_str().unwrap().to_owned();
@@ -312,7 +312,7 @@ fn archive_and_restore_lose_nothing() {
     assert!(ids(&place, &["list", "--archived"]).contains(&id));
     assert!(ids(&place, &["search", "rewrite"]).is_empty());
     assert_eq!(place.text(&archived_path), "somebody's file", "no file is ever replaced");
-    assert!(stderr(&run(&place, &["archive", &id])).contains("in the archive already"));
+    assert!(stderr(&run(&place, &["archive", &id])).contains("already archived"));
     good(&place, &["restore", &id]);
     assert_eq!(ids(&place, &["list"]), [id.as_str()]);
     let path = rows(&place, &["list"])[0]["path"].as_str().unwrap().to_owned();
@@ -323,7 +323,7 @@ fn archive_and_restore_lose_nothing() {
 }
 
 #[test]
-fn consolidating_only_proposes_until_told() {
+fn consolidate_proposes_first() {
     let place = Workplace::new();
     place
         .file(
@@ -348,12 +348,12 @@ fn consolidating_only_proposes_until_told() {
     assert_eq!(who, BTreeSet::from(["gone", "stale", "twin-a"]), "{proposed:?}");
     assert_eq!(ids(&place, &["list"]).len(), 5, "nothing was changed");
     let said = good(&place, &["forget", "--yes"]);
-    assert!(said.contains("3 notes archived") && said.contains("says the same as twin-b"), "{said}");
+    assert!(said.contains("3 notes archived") && said.contains("duplicates twin-b"), "{said}");
     assert_eq!(ids(&place, &["list", "--archived"]).len(), 3);
 }
 
 #[test]
-fn nothing_escapes_the_folder() {
+fn paths_stay_in_the_folder() {
     let place = Workplace::new();
     place.file("secret.md", "outside");
     new(&place, "A note", "", &[]);
@@ -388,7 +388,7 @@ fn nothing_escapes_the_folder() {
     place.file("large.txt", "x".repeat(300_000));
     let large = fs::File::open(place.project().join("large.txt")).unwrap();
     let refused = place.command(&["notes", "new", "Large", "-"]).stdin(large).output().unwrap();
-    assert!(stderr(&refused).contains("more than a note may have"), "{}", stderr(&refused));
+    assert!(stderr(&refused).contains("more than the limit"), "{}", stderr(&refused));
     let odd = tool(
         &place,
         &json!({"action": "create", "title": "../../../etc/cron.d/x\n---\nid: y", "tags": "a, b"}),
@@ -399,7 +399,7 @@ fn nothing_escapes_the_folder() {
 }
 
 #[test]
-fn a_notes_folder_that_leads_elsewhere_is_refused() {
+fn linked_notes_folder_is_refused() {
     let place = Workplace::new();
     let outside = place.home().join("private");
     fs::create_dir_all(&outside).unwrap();
@@ -420,7 +420,7 @@ fn a_notes_folder_that_leads_elsewhere_is_refused() {
 }
 
 #[test]
-fn permissions_decide_who_may_write() {
+fn write_permissions() {
     let place = Workplace::new();
     let create = json!({"action": "create", "title": "Found it"});
     assert_eq!(tool(&place, &create, &["--permission", "read-only"])["error"]["code"], "PERMISSION_DENIED");
@@ -434,7 +434,7 @@ fn permissions_decide_who_may_write() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_written_is_read_and_refused_clearly() {
+fn read_only_folder() {
     let place = Workplace::new();
     place.file(".mycode/notes/a.md", "Rate limits are per tenant.");
     let folder = place.project().join(".mycode/notes");
@@ -451,7 +451,7 @@ fn a_folder_that_cannot_be_written_is_read_and_refused_clearly() {
 }
 
 #[test]
-fn notes_are_made_from_standard_input_and_edited_in_an_editor() {
+fn standard_input_and_editor() {
     let place = Workplace::new();
     let mut child = place.command(&["notes", "new", "Piped"]).stdin(Stdio::piped()).spawn().unwrap();
     child.stdin.take().unwrap().write_all("from a pipe\n".as_bytes()).unwrap();
@@ -470,7 +470,7 @@ fn notes_are_made_from_standard_input_and_edited_in_an_editor() {
 }
 
 #[test]
-fn secrets_in_notes_are_hidden_from_the_model_and_kept_on_disk() {
+fn secrets_in_notes() {
     let place = Workplace::new();
     let key = format!("ghp_{}", "a1B2".repeat(9));
     let id = new(&place, "Staging", &format!("The token is {key}."), &[]);

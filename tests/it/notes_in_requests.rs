@@ -49,7 +49,7 @@ fn shown(message: &str) -> Vec<&str> {
 }
 
 #[test]
-fn blockers_come_first_then_what_fits_best_three_at_most() {
+fn blockers_first_three_at_most() {
     let place = Workplace::new();
     note(&place, "ref1", "reference", "", "The invoice exporter follows the tax handbook.");
     note(&place, "concl1", "conclusion", "", "The invoice exporter rounds half to even.");
@@ -70,7 +70,7 @@ fn blockers_come_first_then_what_fits_best_three_at_most() {
 }
 
 #[test]
-fn what_has_nothing_to_do_with_the_task_stays_away() {
+fn unrelated_notes_are_left_out() {
     let place = Workplace::new();
     note(&place, "cache", "conclusion", "src/cache.rs", "Cache keys hold the tenant.");
     note(&place, "over", "blocker", "", "No access to the build farm.\n");
@@ -84,7 +84,7 @@ fn what_has_nothing_to_do_with_the_task_stays_away() {
 }
 
 #[test]
-fn gotchas_come_as_one_line_ten_at_most() {
+fn gotcha_hints_ten_at_most() {
     let place = Workplace::new();
     for n in 0..15 {
         note(
@@ -107,7 +107,7 @@ fn gotchas_come_as_one_line_ten_at_most() {
 }
 
 #[test]
-fn a_linked_note_comes_along() {
+fn linked_notes() {
     let place = Workplace::new();
     note(&place, "login", "conclusion", "", "Login needs a fresh token. See [[clock]].");
     note(&place, "clock", "reference", "", "All hosts run an hour late.");
@@ -116,7 +116,7 @@ fn a_linked_note_comes_along() {
 }
 
 #[test]
-fn a_note_is_shown_once_and_again_when_it_changed() {
+fn a_note_is_shown_once_per_version() {
     let place = Workplace::new();
     note(&place, "login", "conclusion", "", "Login needs a fresh token.");
     let server = FakeServer::start((0..4).map(|_| answer().text("Ok.").into()).collect());
@@ -159,7 +159,7 @@ fn notes_are_data_and_hold_no_secrets() {
 }
 
 #[test]
-fn it_can_be_switched_off_and_a_bad_folder_stops_no_turn() {
+fn switched_off_and_bad_folder() {
     let place = Workplace::new();
     note(&place, "login", "blocker", "", "Login is down.");
     place.file(".mycode/config.toml", "inject_notes = false\n");
@@ -172,7 +172,7 @@ fn it_can_be_switched_off_and_a_bad_folder_stops_no_turn() {
 }
 
 #[test]
-fn the_model_keeps_a_note_and_the_next_session_has_it() {
+fn a_note_of_the_model_reaches_the_next_session() {
     let place = Workplace::new();
     let server = FakeServer::start(vec![
         answer()

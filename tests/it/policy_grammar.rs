@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use mycode::shell::interpret::walk;
+use mycode::shell::interpret::interpreter;
 use mycode::shell::syntax::parser::parse;
 use proptest::prelude::*;
 
@@ -148,7 +148,7 @@ fn run_names(script: &str) -> BTreeSet<String> {
 
 /// The programs that the walk saw; `None` when it says that one is hidden from it.
 fn seen_names(script: &str) -> Option<BTreeSet<String>> {
-    let calls = walk::calls(script, Path::new("/"), None).ok()?;
+    let calls = interpreter::calls(script, Path::new("/"), None).ok()?;
     if calls.iter().any(|call| call.hidden.is_some()) {
         return None;
     }
@@ -251,8 +251,8 @@ proptest! {
 
     #[test]
     fn any_text_is_read_or_refused(text in any::<String>(), pieces in prop::collection::vec(piece(), 0..60)) {
-        let _ = walk::calls(&text, Path::new("/w"), None);
-        let _ = walk::calls(&pieces.concat(), Path::new("/w"), None);
+        let _ = interpreter::calls(&text, Path::new("/w"), None);
+        let _ = interpreter::calls(&pieces.concat(), Path::new("/w"), None);
     }
 
     #[test]
@@ -267,7 +267,7 @@ proptest! {
             prop_assert!(bash_takes(&text), "bash refuses {:?}", text);
         }
         chars.truncate(place);
-        let _ = walk::calls(&chars.iter().collect::<String>(), Path::new("/w"), None);
+        let _ = interpreter::calls(&chars.iter().collect::<String>(), Path::new("/w"), None);
     }
 
     #[test]
@@ -308,8 +308,8 @@ fn long_and_deep_scripts_end_soon() {
     ] {
         for count in [20, 39, 2_000, 20_000] {
             let script = format!("{}a{}", open.repeat(count), close.repeat(count));
-            let _ = walk::calls(&script, Path::new("/w"), None);
-            let _ = walk::calls(&open.repeat(count), Path::new("/w"), None);
+            let _ = interpreter::calls(&script, Path::new("/w"), None);
+            let _ = interpreter::calls(&open.repeat(count), Path::new("/w"), None);
         }
     }
     assert!(parse(&"a ".repeat(1024 * 1024)).is_err());

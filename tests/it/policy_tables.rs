@@ -379,6 +379,33 @@ fn rules_match_the_parsed_words_and_open_nothing_guarded() {
     assert!(!matches!(ground.decide(Ask, false, &session, "rm -rf build"), Verdict::Allow));
 }
 
+/// What looks like a question for a version or help, or like an option, and runs code.
+#[test]
+fn questions_that_run_code_are_no_reading() {
+    let ground = Ground::new();
+    for command in [
+        "make help",
+        "make version",
+        "bash version",
+        "python3 help",
+        "echo x | python3 -v",
+        "sh +x run.sh",
+        "bash -n +n run.sh",
+        "find -delete",
+        "tar xf a.tar",
+        "rake help",
+        "./version --version",
+        "npx --version x",
+    ] {
+        assert!(!ground.allows(ReadOnly, true, command), "{command}");
+    }
+    for command in
+        ["make --version", "bash --version", "python3 -V", "node -v", "cargo help", "docker version"]
+    {
+        assert!(ground.allows(ReadOnly, true, command), "{command}");
+    }
+}
+
 /// Places in the code that hold `text`, as `file: line`.
 fn places(text: &str) -> Vec<String> {
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
@@ -398,7 +425,7 @@ fn places(text: &str) -> Vec<String> {
 /// `policy check`), and the dispatcher assesses a call in one place.
 #[test]
 fn a_command_is_parsed_once_per_call() {
-    assert_eq!(places("walk::calls(").len(), 1, "{:#?}", places("walk::calls("));
+    assert_eq!(places("interpreter::calls(").len(), 1, "{:#?}", places("interpreter::calls("));
     let assessing: Vec<String> =
         ["command::assess(", "Some(assess("].iter().flat_map(|text| places(text)).collect();
     assert_eq!(assessing.len(), 2, "{assessing:#?}");

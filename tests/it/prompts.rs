@@ -35,16 +35,16 @@ fn tools_as_the_model_sees_them() {
     Glob(pattern, path?, limit?): Find files by name pattern such as `src/**/*.rs`, newest first.
     Grep(pattern, path?, include?, ignore_case?, context?, limit?): Search file contents with a regular expression (Rust syntax). Skips ignored and binary files. `include` is a glob.
     Read(path, start_line?, limit?): Read a text file with line numbers. Page long files with start_line and limit.
-    Edit(path, old_string, new_string, replace_all?): Replace old_string, copied exactly from the file without line numbers, by new_string. It must occur once unless replace_all.
-    MultiEdit(path, edits): Several Edits on one file, in order, all or nothing.
+    Edit(path, old_string, new_string, replace_all?): Replace old_string, copied exactly from the file without line numbers, with new_string. It must occur once unless replace_all.
+    MultiEdit(path, edits): Several edits to one file, in order, all or nothing.
     Write(path, content): Create a file or replace a whole one. Prefer Edit for changes.
-    Bash(command, timeout_ms?, directory?, background?, network?): Run a bash command. No terminal, no stdin; the folder is kept between calls. For reading and searching files use the other tools. It may run in a sandbox: writes only in the workspace and /tmp, no network unless `network` (asks). Servers: `background`, then Job.
+    Bash(command, timeout_ms?, directory?, background?, network?): Run a bash command. No terminal, no stdin; the current folder persists between calls. For reading and searching files use the other tools. It may run in a sandbox: writes only in the workspace and /tmp, no network unless `network` (asks). Servers: `background`, then Job.
     TodoWrite(summary?, todos): Replace the todo list.
     AskUser(questions): Ask the user when only they can decide.
     Recall(id?, query?, offset?): Get back what was shortened or archived: an original by its id, or search this session with a query.
-    Note(action, id?, title?, content?, type?, tags?, files?, query?, limit?): Project notes that outlive the session: what cost time to learn or others must know. delete archives.
+    Note(action, id?, title?, content?, type?, tags?, files?, query?, limit?): Project notes that outlive the session: what took time to learn or others must know. delete archives.
     Locate(query, k?): Rank the files that a task or question is about, with their best lines. Cheaper than searching by hand.
-    Job(id?, stop?): Background jobs: list them; with id new output; with stop end it.
+    Job(id?, stop?): List background jobs; with id, new output; with stop, end it.
     ");
 }
 

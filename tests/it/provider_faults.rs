@@ -44,7 +44,7 @@ pub async fn outcome(kind: ProviderKind, pace: RetryPolicy, replies: Vec<Reply>)
 }
 
 #[tokio::test]
-async fn refusals_are_final() {
+async fn final_errors() {
     for (reply, expected) in [
         (
             status(401, r#"{"error":{"message":"bad key sk-very-secret"}}"#),
@@ -74,7 +74,7 @@ async fn refusals_are_final() {
 }
 
 #[tokio::test]
-async fn passing_troubles_are_tried_again() {
+async fn retried_errors() {
     let slow_down = status(429, r#"{"error":{"message":"slow"}}"#).header("retry-after-ms", "2");
     let overloaded = status(529, r#"{"type":"error","error":{"type":"overloaded_error","message":"busy"}}"#);
     let good = || answer().text("Hi.").no_usage();
@@ -101,7 +101,7 @@ async fn passing_troubles_are_tried_again() {
 }
 
 #[tokio::test]
-async fn an_error_inside_the_stream() {
+async fn error_inside_the_stream() {
     let event = "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"busy\"}}\n\n";
     for kind in BOTH {
         let told =
@@ -113,7 +113,7 @@ async fn an_error_inside_the_stream() {
 }
 
 #[tokio::test]
-async fn tries_end() {
+async fn retries_are_bounded() {
     let trouble = || status(500, "oops");
     let told = outcome(ProviderKind::Openai, quick(), vec![trouble(), trouble(), trouble()]).await;
     assert!(told.ends_with("error: server error (HTTP 500): oops"), "{told}");
@@ -126,7 +126,7 @@ async fn tries_end() {
 }
 
 #[tokio::test]
-async fn silence_is_noticed_wherever_it_falls() {
+async fn idle_timeouts() {
     let pace = || RetryPolicy { idle: Duration::from_millis(40), max_tries: 1, ..quick() };
     for kind in BOTH {
         for reply in
@@ -144,7 +144,7 @@ async fn silence_is_noticed_wherever_it_falls() {
 }
 
 #[tokio::test]
-async fn a_settled_answer_needs_no_formal_end() {
+async fn settled_answer_without_formal_end() {
     // Everything but the [DONE]; the connection then stays open, or breaks.
     let body = answer().text("Hi.").no_usage();
     let length = "data: [DONE]\n\n".len();
@@ -164,7 +164,7 @@ async fn a_settled_answer_needs_no_formal_end() {
 }
 
 #[tokio::test]
-async fn a_flood_of_arguments_is_refused() {
+async fn argument_flood() {
     let flood = answer().call_raw("Write", &"x".repeat(MAX_REPLY_BYTES + 2)).no_usage();
     for kind in BOTH {
         let told = outcome(kind, quick(), vec![flood.clone().into()]).await;
@@ -178,7 +178,7 @@ async fn a_flood_of_arguments_is_refused() {
 }
 
 #[tokio::test]
-async fn no_server_no_name_no_tls() {
+async fn no_connection() {
     let server = FakeServer::start(vec![]);
     let mut settings = settings(ProviderKind::Openai, &server);
     let once = RetryPolicy { max_tries: 1, ..quick() };
@@ -201,7 +201,7 @@ async fn no_server_no_name_no_tls() {
 }
 
 #[tokio::test]
-async fn what_streamed_before_a_break_is_declared_void() {
+async fn restart_discards_partial_answer() {
     let server = FakeServer::start(vec![
         answer().text("first half and more").cut_after(400).into(),
         answer().text("whole").into(),

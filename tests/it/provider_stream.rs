@@ -144,7 +144,7 @@ async fn anthropic_answer() {
 }
 
 #[tokio::test]
-async fn any_delivery_tells_the_same() {
+async fn delivery_in_any_portions() {
     for kind in [ProviderKind::Openai, ProviderKind::Anthropic] {
         let expected = one(kind, rich()).await;
         let parts = |told: &str| told.lines().skip(1).map(str::to_owned).collect::<Vec<_>>();
@@ -160,7 +160,7 @@ async fn any_delivery_tells_the_same() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_not_streamed_counts() {
+async fn whole_answer() {
     let whole = answer().text("Hi.").call("LS", json!({})).usage(5, 1, 2).whole();
     insta::assert_snapshot!(one(ProviderKind::Openai, whole.clone()).await, @r"
     Hi.[LS]
@@ -177,7 +177,7 @@ async fn an_answer_that_is_not_streamed_counts() {
 }
 
 #[tokio::test]
-async fn a_server_without_usage_ids_or_formal_end() {
+async fn server_without_usage_ids_or_formal_end() {
     assert_eq!(one(ProviderKind::Openai, answer().text("Hi.").no_usage()).await, "Hi.\ntext Hi.\nStop");
     assert_eq!(one(ProviderKind::Anthropic, answer().text("Hi.").no_usage()).await, "Hi.\ntext Hi.\nStop");
     let same = answer().call_with_id("x", "LS", "{}").call_with_id("x", "LS", "{}").no_usage();
@@ -200,7 +200,7 @@ async fn a_server_without_usage_ids_or_formal_end() {
 }
 
 #[tokio::test]
-async fn what_a_server_wants_back_it_gets_back() {
+async fn opaque_parts_are_returned() {
     let body = concat!(
         "data: {\"choices\":[{\"delta\":{\"reasoning\":\"hm\",\"reasoning_details\":[{\"type\":\"reasoning.encrypted\",\"data\":\"e\"}]}}]}\n\n",
         "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"id\":\"a\",\"function\":{\"name\":\"LS\",\"arguments\":\"{}\"},",
@@ -239,7 +239,7 @@ async fn finish_reasons() {
 }
 
 #[tokio::test]
-async fn headers_carry_the_key_as_the_dialect_wants_it() {
+async fn key_headers() {
     for (kind, header, value) in [
         (ProviderKind::Openai, "authorization", "Bearer sk-very-secret"),
         (ProviderKind::Anthropic, "x-api-key", "sk-very-secret"),
@@ -253,7 +253,7 @@ async fn headers_carry_the_key_as_the_dialect_wants_it() {
 }
 
 #[tokio::test]
-async fn a_connection_serves_several_requests() {
+async fn connection_reuse() {
     let server = FakeServer::start((0..4).map(|_| answer().text("x").into()).collect());
     let provider = provider(ProviderKind::Openai, &server, quick());
     for _ in 0..4 {
@@ -266,7 +266,7 @@ async fn a_connection_serves_several_requests() {
 }
 
 #[tokio::test]
-async fn deltas_arrive_while_the_answer_runs_and_dropping_it_hangs_up() {
+async fn deltas_and_dropped_streams() {
     let server = FakeServer::start(vec![answer().text("one two").gated().into()]);
     let mut stream = provider(ProviderKind::Openai, &server, quick()).stream(&hello());
     server.release(2);
@@ -276,7 +276,7 @@ async fn deltas_arrive_while_the_answer_runs_and_dropping_it_hangs_up() {
 }
 
 #[tokio::test]
-async fn ids_that_the_conversation_holds_are_not_used_again() {
+async fn call_ids_stay_unique() {
     let server = FakeServer::start(vec![answer().call_with_id("call_0", "LS", "{}").into()]);
     let mut request = hello();
     let call = mycode::model::call::ToolCall { id: "call_0".into(), name: "LS".into(), args: "{}".into() };
@@ -290,7 +290,7 @@ async fn ids_that_the_conversation_holds_are_not_used_again() {
 }
 
 #[tokio::test]
-async fn a_script_plays() {
+async fn script() {
     let script = r#"
 # a comment
 {"reasoning": "hm", "text": "Hello there", "chunks": 3, "calls": [{"name": "LS", "args": {"a": 1}}, {"name": "LS", "args": "{bad", "id": "z"}], "usage": {"input": 9, "output": 2}}
@@ -314,11 +314,11 @@ async fn a_script_plays() {
     ");
     insta::assert_snapshot!(ask(&scripted).await.unwrap_err(), @"script error: it has 3 answers, and the agent asked for one more");
     insta::assert_snapshot!(Scripted::from_text("{}\n{\"txt\": 1}").err().unwrap(), @"script error: line 2: unknown field `txt`, expected one of `text`, `reasoning`, `calls`, `usage`, `finish`, `error`, `delay_ms`, `chunks` at line 1 column 6");
-    insta::assert_snapshot!(Scripted::from_text("{\"error\": {\"kind\": \"odd\"}}").err().unwrap(), @"script error: line 1: 'odd' is not a kind of error");
+    insta::assert_snapshot!(Scripted::from_text("{\"error\": {\"kind\": \"odd\"}}").err().unwrap(), @"script error: line 1: unknown variant `odd`, expected one of `auth`, `not_found`, `bad_request`, `context_full`, `rate_limited`, `server`, `connect`, `broken`, `stalled`, `protocol` at line 1 column 24");
 }
 
 #[tokio::test]
-async fn local_servers_are_found_and_tell_their_window() {
+async fn local_server_probe() {
     let server = FakeServer::start(vec![]);
     let dead = "http://127.0.0.1:9/v1";
     assert_eq!(probe::find_among(&[("dead", dead)]).await, None);
@@ -335,7 +335,7 @@ async fn local_servers_are_found_and_tell_their_window() {
 }
 
 #[test]
-fn usage_adds_up() {
+fn usage_sum() {
     let mut sum = Usage::default();
     sum.add(&Usage { input: 2, output: 1, ..Usage::default() });
     assert_eq!((sum.input, FinishReason::Stop), (2, FinishReason::Stop));

@@ -318,7 +318,7 @@ fn anthropic_whole_request() {
 }
 
 #[test]
-fn chat_smallest_request_and_the_strict_flavor() {
+fn chat_smallest_and_strict_request() {
     let mut request = Request { messages: vec![Message::User("hi".into())], ..Request::default() };
     request.params.model = "m".into();
     insta::assert_snapshot!(body::body(&request, LENIENT), @r#"{"model":"m","stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"user","content":"hi"}]}"#);
@@ -341,14 +341,14 @@ fn anthropic_smallest_request_and_thinking() {
 }
 
 #[test]
-fn a_history_that_begins_with_the_assistant_gets_a_user_first() {
+fn history_that_begins_with_the_assistant() {
     let messages = vec![Message::Assistant("Earlier.".into()), Message::User("Go on".into())];
     let body = anthropic::body::body(&Request { messages, ..Request::default() });
     assert_eq!(check(Dialect::Anthropic, &serde_json::from_str(&body).unwrap()), Vec::<String>::new());
 }
 
 #[test]
-fn the_fake_server_sees_orphans() {
+fn fake_server_rejects_orphans() {
     for messages in [
         vec![Message::User("x".into()), call("a", "Read", "{}"), Message::User("y".into())],
         vec![Message::User("x".into()), result("a", "y", false)],
@@ -369,7 +369,7 @@ fn the_fake_server_sees_orphans() {
 }
 
 #[test]
-fn at_most_four_marks() {
+fn cache_marks_are_limited() {
     let mut request = request();
     for marks in [vec![], vec![1], vec![1, 2], vec![1, 7, 8], vec![0, 1, 7, 8, 10, 13]] {
         request.cache_marks = marks;
@@ -379,7 +379,7 @@ fn at_most_four_marks() {
 }
 
 #[test]
-fn a_grown_request_begins_with_the_bytes_of_the_one_before() {
+fn grown_request_keeps_its_prefix() {
     let whole = request();
     let mut bodies = Vec::new();
     for count in [1, 8, 9, 11] {

@@ -158,12 +158,12 @@ async fn session(seed: u64, kind: ProviderKind) {
     }
     let records = reader::read(&place.log()).unwrap().records;
     for request in run::play(&records, |_, _| {}) {
-        assert_eq!(request.verdict, ReplayCheck::Same, "{seed} {kind:?}: request {}", request.number);
+        assert_eq!(request.check, ReplayCheck::Same, "{seed} {kind:?}: request {}", request.number);
     }
 }
 
 #[tokio::test]
-async fn sessions_come_through_whatever_the_server_does() {
+async fn sessions_survive_faults() {
     for seed in 0..14 {
         tokio::join!(session(seed, ProviderKind::Openai), session(100 + seed, ProviderKind::Anthropic));
     }
@@ -171,7 +171,7 @@ async fn sessions_come_through_whatever_the_server_does() {
 
 /// Headless nobody holds the text: the session does, once, and it can be gone on with or said again.
 #[tokio::test]
-async fn a_message_without_an_answer_stays_in_the_session_once() {
+async fn unanswered_message_stays_once() {
     for (next, kind) in [("go on", ProviderKind::Openai), ("do it", ProviderKind::Anthropic)] {
         let failing = || status(401, r#"{"error":{"message":"no"}}"#);
         let server = FakeServer::start(vec![failing(), answer().reasoning("Hm.").into(), answer().into()]);
@@ -200,7 +200,7 @@ async fn a_message_without_an_answer_stays_in_the_session_once() {
 
 /// The watch over answers without an end looks at what is said, not at what is written into files.
 #[tokio::test]
-async fn a_file_of_equal_lines_is_written() {
+async fn file_of_equal_lines() {
     for (kind, content) in [
         (ProviderKind::Openai, "assert_eq!(0, 0);\n".repeat(10_000)),
         (ProviderKind::Anthropic, format!("[{}0]\n", "0,".repeat(60_000))),
@@ -219,7 +219,7 @@ async fn a_file_of_equal_lines_is_written() {
 
 /// An answer that broke off and a refusal after it: the smaller request ends with what the last one ended with.
 #[tokio::test]
-async fn a_refusal_after_a_broken_answer_leaves_no_half_answer_in_the_request() {
+async fn error_after_broken_answer() {
     let server = FakeServer::start(vec![
         answer().call("Read", json!({"path": "a.txt"})).into(),
         answer().text("I have read half of what").cut_after(420).into(),

@@ -295,7 +295,7 @@ fn check(requests: &[Request], records: &[Record]) {
     let mut again: Vec<Request> = Vec::new();
     let replayed = run::play(records, |_, built| again.push(built.request.clone()));
     for (request, (made, was)) in replayed.iter().zip(again.iter().zip(requests)) {
-        assert_eq!(request.verdict, ReplayCheck::Same, "request {}", request.number);
+        assert_eq!(request.check, ReplayCheck::Same, "request {}", request.number);
         assert_eq!(made, was, "request {}", request.number);
     }
     assert_eq!(again.len(), requests.len());

@@ -59,7 +59,7 @@ async fn placeholders_are_never_written() {
     let literal = bench.edit("literal.rs", "\"<REDACTED>\"", "\"<REDACTED>!\"", false).await;
     assert_ok(&literal);
     let command = bench.bash(&format!("echo '{mark}'")).await;
-    assert_error(&command, "INVALID_PARAM", "stands for a secret");
+    assert_error(&command, "INVALID_PARAM", "is a placeholder for a secret");
 }
 
 #[tokio::test]

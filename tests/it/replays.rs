@@ -43,10 +43,11 @@ fn session(place: &Workplace) -> FakeServer {
 }
 
 #[test]
-fn a_replay_gives_the_bytes_that_were_sent_and_needs_nothing_but_the_log() {
+fn replay_is_byte_exact() {
     let place = place();
     let server = session(&place);
     let log = place.log();
+    assert!(fs::read_to_string(&log).unwrap().contains("\"law\":\""), "the format's own name of the rules");
     // Somewhere else, with nothing of the project.
     let elsewhere = Workplace::new();
     let copy = elsewhere.project().join("copy.jsonl");
@@ -56,8 +57,8 @@ fn a_replay_gives_the_bytes_that_were_sent_and_needs_nothing_but_the_log() {
     let output = elsewhere.command(&args).output().unwrap();
     assert!(output.status.success(), "{}{}", stdout(&output), stderr(&output));
     let table = stdout(&output);
-    assert!(table.contains("5 of 5 requests are byte for byte what was sent"), "{table}");
-    assert!(table.contains("rules changed [the project's rules changed]"), "{table}");
+    assert!(table.contains("5 of 5 requests match what was sent byte for byte"), "{table}");
+    assert!(table.contains("rules changed [project rules changed]"), "{table}");
     let sent: Vec<Value> = server.requests().iter().map(|request| request.body["messages"].clone()).collect();
     let made: Vec<Value> = fs::read_to_string(&dump)
         .unwrap()
@@ -70,7 +71,7 @@ fn a_replay_gives_the_bytes_that_were_sent_and_needs_nothing_but_the_log() {
 }
 
 #[test]
-fn a_changed_log_is_found_out_and_an_old_one_is_still_read() {
+fn replay_of_changed_and_old_logs() {
     let place = place();
     drop(session(&place));
     let text = fs::read_to_string(place.log()).unwrap();
@@ -82,6 +83,9 @@ fn a_changed_log_is_found_out_and_an_old_one_is_still_read() {
     let forged = run(&text.replace("I look.", "I lied."), &[]);
     assert_eq!(forged.status.code(), Some(1), "{}", stdout(&forged));
     assert!(stderr(&forged).contains("request 3") && stderr(&forged).contains("#4"), "{}", stderr(&forged));
+    let version = format!("\"app\":\"{}\"", env!("CARGO_PKG_VERSION"));
+    let older = run(&text.replace("I look.", "I lied.").replace(&version, "\"app\":\"0.0.0\""), &[]);
+    assert!(stderr(&older).contains("was written by mycode 0.0.0"), "{}", stderr(&older));
     let other_prompt = run(&text.replacen("coding agent", "sleeping agent", 1), &["--json"]);
     assert_eq!(other_prompt.status.code(), Some(1));
     let rows: Value = serde_json::from_str(&stdout(&other_prompt)).unwrap();
@@ -106,7 +110,7 @@ fn a_changed_log_is_found_out_and_an_old_one_is_still_read() {
 }
 
 #[test]
-fn the_ledger_and_the_story_of_an_item_are_printed() {
+fn context_command_output() {
     let place = place();
     drop(session(&place));
     let ledger = place.command(&["context", "--json"]).output().unwrap();
@@ -126,7 +130,7 @@ fn the_ledger_and_the_story_of_an_item_are_printed() {
 }
 
 #[test]
-fn a_session_goes_on_with_the_model_that_was_chosen_in_it() {
+fn resume_keeps_the_chosen_model() {
     let place = place();
     let server = FakeServer::start((0..3).map(|n| answer().text(&format!("Answer {n}.")).into()).collect());
     let config = format!("provider = \"openai\"\nbase_url = \"{}\"\nmodel = \"first\"\n", server.base_url());
@@ -181,7 +185,7 @@ fn context_on_a_screen(columns: u16, rows: u16) {
         shown = screen.wait_for("the mark moves", |now| at(now) != before);
     }
     screen.keys("d");
-    screen.wait("is dropped: one line stands for it");
+    screen.wait("Dropped #3: one line stands for it");
     screen.wait_for("a pointer in the list", |now| {
         now.lines().any(|line| line.contains("pointer") && line.contains("Read a.txt"))
     });
@@ -195,7 +199,7 @@ fn context_on_a_screen(columns: u16, rows: u16) {
     screen.keys("look again\r");
     screen.wait("I see less.");
     screen.keys("/context restore 3\r");
-    screen.wait("whole again and pinned");
+    screen.wait("Restored and pinned #3");
     screen.keys("/context why 3\r");
     screen.wait("restore: by the user");
     screen.keys("once more\r");
@@ -207,7 +211,7 @@ fn context_on_a_screen(columns: u16, rows: u16) {
     screen.end();
     let replay = place.command(&["replay", place.log().to_str().unwrap()]).output().unwrap();
     let table = stdout(&replay);
-    assert!(table.contains("4 of 4 requests are byte for byte"), "{table}");
+    assert!(table.contains("4 of 4 requests match what was sent byte for byte"), "{table}");
     assert_eq!(table.matches("user drop/restore").count(), 2, "{table}");
 }
 

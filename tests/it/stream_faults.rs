@@ -47,7 +47,7 @@ fn bytes(answer: &Answer, kind: ProviderKind) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn a_flood_ends_in_whatever_part_of_an_answer_it_comes() {
+async fn floods_in_any_part() {
     let big = "z".repeat(200_000);
     let chat = |delta: serde_json::Value| format!("data: {}\n\n", json!({"choices": [{"delta": delta}]}));
     let call = |call: serde_json::Value| chat(json!({"tool_calls": [call]}));
@@ -81,7 +81,7 @@ async fn a_flood_ends_in_whatever_part_of_an_answer_it_comes() {
 }
 
 #[tokio::test]
-async fn events_with_nothing_in_them_are_a_silence() {
+async fn empty_events_count_as_silence() {
     let pace = || RetryPolicy { idle: Duration::from_millis(30), ..once() };
     let events = [
         ": keep-alive\n\n",
@@ -116,7 +116,7 @@ async fn events_with_nothing_in_them_are_a_silence() {
 }
 
 #[tokio::test]
-async fn answers_in_odd_clothes_are_read_or_named() {
+async fn odd_encodings_of_answers() {
     let gzip = |bytes: &[u8]| {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
         encoder.write_all(bytes).unwrap();
@@ -154,7 +154,7 @@ async fn answers_in_odd_clothes_are_read_or_named() {
 }
 
 #[tokio::test]
-async fn reports_that_cannot_be_true_are_no_reports() {
+async fn impossible_usage_is_ignored() {
     for (usage, expected) in [
         (json!({"prompt_tokens": -5, "completion_tokens": -7}), "Stop"),
         (json!({"prompt_tokens": u64::MAX, "completion_tokens": u64::MAX}), "Stop"),
@@ -174,7 +174,7 @@ async fn reports_that_cannot_be_true_are_no_reports() {
 }
 
 #[tokio::test]
-async fn a_kept_connection_that_the_server_closed_is_no_failure() {
+async fn reused_connection_closed_by_server() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let body = String::from_utf8(bytes(&answer().text("Hi.").no_usage(), ProviderKind::Openai)).unwrap();
@@ -231,7 +231,7 @@ fn told(end: &TurnEnd) -> String {
 }
 
 #[tokio::test]
-async fn what_came_is_kept_and_what_did_not_come_gives_the_message_back() {
+async fn partial_answers_and_returned_prompts() {
     let half = || answer().text("First half of an answer").cut_after(420).into();
     let filtered =
         || answer().call("Bash", json!({"command": "touch half"})).finish("content_filter").no_usage().into();
@@ -287,7 +287,7 @@ async fn what_came_is_kept_and_what_did_not_come_gives_the_message_back() {
 }
 
 #[tokio::test]
-async fn a_full_window_is_made_room_in_and_asked_once_more_but_not_for_ever() {
+async fn full_window_retries() {
     let full = || status(400, r#"{"error":{"message":"`inputs` must have less than 8193 tokens"}}"#);
     // Nothing to give up: once more, and then it is said.
     let server = FakeServer::start(vec![full(), answer().text("Done.").into()]);
@@ -318,7 +318,7 @@ async fn a_full_window_is_made_room_in_and_asked_once_more_but_not_for_ever() {
 }
 
 #[tokio::test]
-async fn arguments_in_any_form_are_understood_or_sent_back() {
+async fn argument_forms() {
     let many = |open: &str| open.repeat(100_000);
     let replies = vec![
         answer().call_raw("LS", "null").no_usage().into(),
@@ -344,7 +344,7 @@ async fn arguments_in_any_form_are_understood_or_sent_back() {
 }
 
 #[test]
-fn exec_tells_each_try_and_ends_with_the_providers_code() {
+fn exec_shows_retries_and_exit_code() {
     let server = FakeServer::start(vec![status(529, "busy"), status(529, "busy")]);
     let place = Workplace::new();
     let url = server.base_url();

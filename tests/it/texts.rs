@@ -435,7 +435,7 @@ fn screen() {
         tokens: 9_000,
         form: "full".to_owned(),
         pinned: false,
-        deeds: Vec::new(),
+        events: Vec::new(),
         recall: "Recall {\"id\":12}".to_owned(),
     }));
     stage.view("history of an item");

@@ -36,7 +36,7 @@ async fn output_and_exit_code() {
 }
 
 #[tokio::test]
-async fn the_folder_is_kept() {
+async fn working_directory() {
     let bench = Bench::new();
     fs::create_dir_all(bench.path("sub dir/deep")).unwrap();
     let moved = bench.bash("cd 'sub dir'").await;
@@ -67,7 +67,7 @@ async fn the_folder_is_kept() {
 }
 
 #[tokio::test]
-async fn the_environment_is_quiet() {
+async fn quiet_environment() {
     let bench = Bench::new();
     let env = bench.bash("env").await;
     for line in ["PAGER=cat", "GIT_PAGER=cat", "GIT_TERMINAL_PROMPT=0", "TERM=dumb"] {
@@ -79,7 +79,7 @@ async fn the_environment_is_quiet() {
 }
 
 #[tokio::test]
-async fn time_out_ends_the_whole_tree() {
+async fn timeout_kills_the_process_tree() {
     let bench = Bench::new();
     let command =
         "trap '' TERM; echo started; (trap '' TERM; sleep 4711) & setsid sleep 4711 & sleep 4711; sleep 4711";
@@ -101,7 +101,7 @@ fn running(command: &str) -> usize {
 }
 
 #[tokio::test]
-async fn an_interrupt_ends_it_at_once_and_keeps_the_output() {
+async fn interrupt_keeps_output() {
     let bench = Bench::new();
     let cancel = bench.cx.cancel.clone();
     let (done, ()) = tokio::join!(bench.bash("trap '' TERM; echo begun; sleep 300; sleep 300"), async {
@@ -112,7 +112,7 @@ async fn an_interrupt_ends_it_at_once_and_keeps_the_output() {
 }
 
 #[tokio::test]
-async fn a_grandchild_with_the_pipe_does_not_keep_us() {
+async fn grandchild_holding_the_pipe() {
     let bench = Bench::new();
     let done = bench.bash("sleep 4712 & echo $!").await;
     assert!(done.wire().contains("1 process still running in the background"), "{}", done.wire());
@@ -125,7 +125,7 @@ async fn a_grandchild_with_the_pipe_does_not_keep_us() {
 }
 
 #[tokio::test]
-async fn floods_are_bounded() {
+async fn output_flood() {
     let bench = Bench::new();
     let endless = bench.call("Bash", json!({"command": "yes", "timeout_ms": 120})).await;
     assert_error(&endless, "TIMEOUT", "y\ny\n");
@@ -164,7 +164,7 @@ async fn floods_are_bounded() {
 }
 
 #[tokio::test]
-async fn progress_shows_the_last_lines() {
+async fn progress_lines() {
     let mut bench = Bench::new();
     let shown: Arc<Mutex<Vec<String>>> = Arc::default();
     let sink = Arc::clone(&shown);

@@ -302,7 +302,7 @@ async fn encodings() {
 }
 
 #[tokio::test]
-async fn what_is_not_found_is_explained() {
+async fn not_found_explanations() {
     let code = "fn main() {\n    let quote = “x”;\n    print(quote);\n}\n".as_bytes();
     check(&[
         ("numbers pasted", code, "2\t    let quote", "x", false, Error("NOT_FOUND", "Read's line numbers")),
@@ -347,7 +347,7 @@ async fn what_is_not_found_is_explained() {
 }
 
 #[tokio::test]
-async fn what_stands_already_is_recognized() {
+async fn already_applied() {
     check(&[
         ("applied before", b"def g():\n    pass\n", "def f():", "def g():", false, Standing("line 1")),
         (
@@ -385,7 +385,7 @@ async fn what_stands_already_is_recognized() {
 }
 
 #[tokio::test]
-async fn creating_and_not_overwriting() {
+async fn create_without_overwriting() {
     let bench = Bench::new();
     let made =
         bench.call("Edit", json!({"path": "a/b/new.txt", "old_string": "", "new_string": "hi\n"})).await;
@@ -436,7 +436,7 @@ async fn read_before_edit_and_staleness() {
 }
 
 #[tokio::test]
-async fn the_answer_is_short_and_the_diff_is_data() {
+async fn short_answer_and_diff() {
     let bench = Bench::new();
     bench.put("src/a.py", "a\nb\nc\n");
     let preview =
@@ -456,7 +456,7 @@ async fn the_answer_is_short_and_the_diff_is_data() {
 }
 
 #[tokio::test]
-async fn several_edits_are_all_or_nothing() {
+async fn several_edits_atomic() {
     let bench = Bench::new();
     bench.put("f", "a\nb\nc\n");
     bench.read("f").await;
@@ -490,7 +490,7 @@ async fn several_edits_are_all_or_nothing() {
 }
 
 #[tokio::test]
-async fn the_file_stays_what_it_was() {
+async fn file_attributes_kept() {
     let bench = Bench::new();
     let file = bench.put("run.sh", "a\n");
     fs::set_permissions(&file, Permissions::from_mode(0o750)).unwrap();
@@ -509,7 +509,7 @@ async fn the_file_stays_what_it_was() {
 }
 
 #[tokio::test]
-async fn huge_lines_and_files_are_edited_exactly() {
+async fn huge_lines_and_files() {
     let bench = Bench::new();
     let long = format!("{}needle{}\n", "x".repeat(300_000), "y".repeat(300_000));
     bench.put("f", format!("a\n{long}b\n"));

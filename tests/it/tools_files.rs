@@ -36,7 +36,7 @@ async fn write_creates_and_replaces() {
 }
 
 #[tokio::test]
-async fn write_keeps_the_files_form() {
+async fn write_keeps_format() {
     let bench = Bench::new();
     for (before, content, after) in [
         (&b"a\r\nb\r\n"[..], "c\nd\n", &b"c\r\nd\r\n"[..]),
@@ -53,7 +53,7 @@ async fn write_keeps_the_files_form() {
 }
 
 #[tokio::test]
-async fn write_refuses_what_is_no_file() {
+async fn write_refuses_special_files() {
     let bench = Bench::new();
     fs::create_dir(bench.path("dir")).unwrap();
     bench.put("file", "x");
@@ -86,7 +86,7 @@ async fn write_refuses_what_is_no_file() {
 }
 
 #[tokio::test]
-async fn links_lead_where_they_lead() {
+async fn write_through_links() {
     let bench = Bench::new();
     symlink("later.txt", bench.path("dangling")).unwrap();
     assert_ok(&bench.call("Write", json!({"path": "dangling", "content": "x"})).await);
@@ -99,7 +99,7 @@ async fn links_lead_where_they_lead() {
 }
 
 #[tokio::test]
-async fn a_folder_that_takes_no_files_still_lets_files_change() {
+async fn write_in_read_only_folder() {
     // Root may write everywhere, so the immutable case is left to other users.
     let bench = Bench::new();
     bench.put("d/f", "a\n");
@@ -110,7 +110,7 @@ async fn a_folder_that_takes_no_files_still_lets_files_change() {
 }
 
 #[tokio::test]
-async fn two_writers_at_once_lose_nothing() {
+async fn concurrent_writers() {
     let bench = Bench::new();
     let lines: String = (0..20).map(|n| format!("<{n}>\n")).collect();
     bench.put("f", lines);
@@ -126,7 +126,7 @@ async fn two_writers_at_once_lose_nothing() {
 }
 
 #[tokio::test]
-async fn a_full_disk_loses_nothing() {
+async fn full_disk() {
     use std::process::Command;
     let bench = Bench::new();
     let small = bench.path("small");

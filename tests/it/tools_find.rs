@@ -24,7 +24,7 @@ fn project() -> Bench {
 }
 
 #[tokio::test]
-async fn ls_lists_one_folder() {
+async fn ls_one_folder() {
     let bench = project();
     let listed = bench.call("LS", json!({})).await;
     assert_eq!(
@@ -43,7 +43,7 @@ async fn ls_lists_one_folder() {
 }
 
 #[tokio::test]
-async fn glob_finds_newest_first() {
+async fn glob_newest_first() {
     let bench = project();
     let old = SystemTime::now() - Duration::from_secs(1000);
     File::options().write(true).open(bench.path("src/a.rs")).unwrap().set_modified(old).unwrap();
@@ -66,7 +66,7 @@ async fn glob_finds_newest_first() {
 }
 
 #[tokio::test]
-async fn grep_groups_by_file_and_counts() {
+async fn grep_by_file() {
     let bench = project();
     let found = bench.call("Grep", json!({"pattern": "needle"})).await;
     assert_eq!(
@@ -95,7 +95,7 @@ async fn grep_groups_by_file_and_counts() {
 }
 
 #[tokio::test]
-async fn grep_is_bounded_whatever_it_meets() {
+async fn grep_limits() {
     let bench = Bench::new();
     bench.put("long", format!("{}needle{}\n", "x".repeat(1_000_000), "y".repeat(1_000_000)));
     bench.put("many", "needle here\n".repeat(30_000));

@@ -26,7 +26,7 @@ async fn numbered_lines_in_pages() {
     assert_eq!(read.text, "lines 1100-1200 of 1200");
     assert_eq!((&read.data["start_line"], &read.data["end_line"]), (&json!(1100), &json!(1200)));
     let past = bench.call("Read", json!({"path": "long", "start_line": 1201})).await;
-    assert_error(&past, "INVALID_PARAM", "long has 1200 lines; start_line 1201");
+    assert_error(&past, "INVALID_PARAM", "start_line 1201 is past the end: long has 1200 lines");
     assert_error(
         &bench.call("Read", json!({"path": "long", "limit": 0})).await,
         "INVALID_PARAM",
@@ -42,7 +42,7 @@ async fn numbered_lines_in_pages() {
 }
 
 #[tokio::test]
-async fn pages_stay_below_the_boundary() {
+async fn pages_below_the_limit() {
     let bench = Bench::new();
     bench.put("wide", (0..400).map(|n| format!("{n}{}\n", "é".repeat(500))).collect::<String>());
     let mut start = 1;
@@ -62,7 +62,7 @@ async fn pages_stay_below_the_boundary() {
 }
 
 #[tokio::test]
-async fn what_is_no_text_file_is_told_apart() {
+async fn read_non_text_files() {
     let bench = Bench::new();
     fs::create_dir(bench.path("src")).unwrap();
     bench.put("pic.png", b"\x89PNG\r\n\x1a\n\0\0");
@@ -89,7 +89,7 @@ async fn what_is_no_text_file_is_told_apart() {
 }
 
 #[tokio::test]
-async fn wrong_paths_name_the_real_one() {
+async fn wrong_paths() {
     let bench = Bench::new();
     bench.put("src/app/main.rs", "x");
     assert_error(&bench.read("src/main.rs").await, "NOT_FOUND", "did you mean src/app/main.rs?");
@@ -99,7 +99,7 @@ async fn wrong_paths_name_the_real_one() {
 }
 
 #[tokio::test]
-async fn encodings_are_shown_and_named() {
+async fn read_encodings() {
     let bench = Bench::new();
     for (bytes, body, name) in [
         (&b"caf\xE9"[..], "1\tcaf\u{e9}", "Windows-1252"),
@@ -114,7 +114,7 @@ async fn encodings_are_shown_and_named() {
 }
 
 #[tokio::test]
-async fn huge_files_are_streamed() {
+async fn read_huge_files() {
     let bench = Bench::new();
     // A head that looks like text, then a gigabyte in one (sparse) line.
     let file = bench.put("huge", "first\n".repeat(2_000));
@@ -130,7 +130,7 @@ async fn huge_files_are_streamed() {
 }
 
 #[tokio::test]
-async fn names_that_are_not_utf8_do_no_harm() {
+async fn non_utf8_names() {
     let bench = Bench::new();
     let odd = bench.root.join(OsStr::from_bytes(b"caf\xE9.txt"));
     fs::write(&odd, "needle\n").unwrap();
@@ -144,7 +144,7 @@ async fn names_that_are_not_utf8_do_no_harm() {
 }
 
 #[tokio::test]
-async fn spilled_output_can_be_paged() {
+async fn paging_spilled_output() {
     let bench = Bench::new();
     let path = bench.cx.spill.store("x", b"line\n").unwrap();
     assert!(bench.cx.spill.contains(&path.canonicalize().unwrap()));

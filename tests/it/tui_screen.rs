@@ -246,7 +246,7 @@ fn context() {
         tokens: 4_100,
         form: "compressed".to_owned(),
         pinned: true,
-        deeds: vec![ItemEvent {
+        events: vec![ItemEvent {
             after_requests: 14,
             what: "compressed: 9000 → 4100 tokens".to_owned(),
             cause: "compaction: finished rounds".to_owned(),

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use futures_util::stream;
 use mycode::config::settings::{ContextSettings, Origin, Profile};
 use mycode::context::builder;
-use mycode::context::compress::filters::apply::{self, OutputKind};
+use mycode::context::compress::filters::pipeline::{self, FilterOptions};
 use mycode::context::history::manager::HistoryManager;
 use mycode::context::layer::LayerInputs;
 use mycode::context::parts::{FixedPart, FixedParts};
@@ -113,7 +113,7 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-fn beats(ops: Vec<Op>) -> Vec<ReplayEvent> {
+fn events(ops: Vec<Op>) -> Vec<ReplayEvent> {
     let item = |item: Item| ReplayEvent::Item(Arc::new(item));
     let mut out = vec![item(Item::User(UserMessage::new("begin")))];
     let (mut n, mut ts, mut number) = (0, 0.0, 0);
@@ -176,7 +176,7 @@ proptest! {
     ) {
         let settings = ContextSettings::for_window(window, Origin::User);
         let mut counter = Counter::default();
-        simulate::play(&beats(ops), Policy::Ours(profile), &settings, |n, _, messages| {
+        simulate::play(&events(ops), Policy::Ours(profile), &settings, |n, _, messages| {
             check_sound(messages);
             let size = counter.messages(messages) as u64;
             let room = window - settings.output_reserve_tokens.min(window / 8);
@@ -348,7 +348,7 @@ async fn a_turn_of_60_steps_in_8k() {
 }
 
 #[test]
-fn the_sample_bug_is_fixed_in_8192_tokens() {
+fn sample_bug_in_8192_tokens() {
     let place = Workplace::new();
     let table: String =
         (0..1_500).map(|n| format!("RATE_{n} = {n} * 3  # row {n} of the table of rates\n")).collect();
@@ -387,7 +387,7 @@ fn the_sample_bug_is_fixed_in_8192_tokens() {
 }
 
 #[test]
-fn a_request_shares_its_texts_with_the_history() {
+fn requests_share_text_with_the_history() {
     let mut history = HistoryManager::default();
     let said: Arc<str> = "what the user said, at length".into();
     history.push(
@@ -447,8 +447,8 @@ proptest! {
         ),
     ) {
         let log = parts.concat();
-        let kind = OutputKind { command: true, max_tokens: 1_500 };
-        let shown = apply::apply(ItemId(4), &log, kind).unwrap_or_else(|| log.clone());
+        let options = FilterOptions { command: true, max_tokens: 1_500 };
+        let shown = pipeline::filter(ItemId(4), &log, options).unwrap_or_else(|| log.clone());
         prop_assert!(mycode::context::tokens::estimate::estimate(&shown) < 1_900, "far over its cap");
         for line in log.lines() {
             let line = line.rsplit('\r').next().unwrap().replace("\u{1b}[31m", "").replace("\u{1b}[0m", "");

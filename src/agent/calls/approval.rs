@@ -28,10 +28,10 @@ pub async fn ask(
         Preview::Text(text) => (text, false),
         Preview::Diff(diff) => (diff, true),
         // Nobody is asked for a leave that nothing can come of, unless the answer tells of what may not be read.
-        Preview::Vain(answer) if policy.may_read(assessed) => {
+        Preview::NoEffect(answer) if policy.may_read(assessed) => {
             return Err(answer.map_or_else(|error| envelope_of(&error), Box::new));
         }
-        Preview::Vain(answer) => {
+        Preview::NoEffect(answer) => {
             (answer.map_or_else(|error| error.to_string(), |envelope| envelope.text), false)
         }
     };

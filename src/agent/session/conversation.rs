@@ -108,7 +108,7 @@ impl Conversation {
     /// # Errors
     /// When the log cannot be written.
     pub fn adopt(&mut self, batch: &Batch) -> Result<(), LogError> {
-        let batch = self.history.spell(batch);
+        let batch = self.history.with_texts(batch);
         if batch.items.is_empty() {
             return Ok(());
         }
@@ -204,7 +204,7 @@ impl Conversation {
         if let Some(frame) = parts.since(self.prefix.parts()) {
             self.write(&Record::Frame(frame))?;
         }
-        let sent = self.prefix.account(built);
+        let sent = self.prefix.sent_record(built);
         self.write(&Record::Sent(sent))
     }
 
@@ -324,7 +324,7 @@ impl Conversation {
         if let Some(log) = &mut self.log {
             log.append(record)?;
         }
-        self.prefix.take(record);
+        self.prefix.apply(record);
         Ok(())
     }
 }

@@ -28,7 +28,7 @@ pub fn ledger(log: PathBuf, settings: ContextSettings, events: Events) {
 /// Sends the story of what the ledger shows as `id`.
 pub fn story(log: PathBuf, id: String, events: Events) {
     tokio::task::spawn_blocking(move || match reader::read(&log) {
-        Ok(read) => match item_history::story(&read.records, &id) {
+        Ok(read) => match item_history::explain(&read.records, &id) {
             Ok(story) => {
                 let _ = events.send(Event::Story(story));
             }

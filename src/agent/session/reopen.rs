@@ -34,7 +34,7 @@ pub fn restore(project_state: &Path, workspace: &Path, path: &Path) -> Result<Re
     let mut state = ResumedState::default();
     let mut replay = SessionReplay::default();
     for record in &read.records {
-        if !replay.take(record) {
+        if !replay.apply(record) {
             continue;
         }
         match record {
@@ -54,7 +54,7 @@ pub fn restore(project_state: &Path, workspace: &Path, path: &Path) -> Result<Re
             Record::Model { provider, model } => state.chosen_model = Some((provider.clone(), model.clone())),
             Record::Request(request) => {
                 state.usage.add_request(request);
-                state.usage.set_truncation(replay.cut_to.take());
+                state.usage.set_truncation(replay.truncated_to.take());
             }
             Record::Beside { model, usage, .. } => state.usage.add(model, usage),
             Record::TurnEnd { .. } => state.turns += 1,

@@ -3,7 +3,7 @@
 
 use crate::base::clock;
 use crate::config::models;
-use crate::context::tokens::estimate::Calibration;
+use crate::context::tokens::calibration::Calibration;
 use crate::model::usage::Usage;
 use crate::protocol::event::WindowState;
 use crate::session::record::RequestRecord;

@@ -13,7 +13,7 @@ use crate::agent::session::conversation::Conversation;
 use crate::config::settings::ContextSettings;
 use crate::context::compaction::cache_model::COLD_AFTER_MS;
 use crate::context::compaction::policy::{self, Situation};
-use crate::context::compaction::stages::{CompactionStage, CompactionStages, Room};
+use crate::context::compaction::stages::{CompactionStage, CompactionStages, SizeTarget};
 use crate::context::summary::compressor::{self, SummaryOutcome};
 use crate::model::item::{ItemId, Summary};
 use crate::protocol::event::Level;
@@ -133,7 +133,7 @@ impl Compactor {
             let landing = low_water.saturating_sub(with.prompt.tokens()).max(low_water / 4);
             let mut stages = CompactionStages::gentle();
             while with.sizes(conversation).estimated() > low_water
-                && let Some(stage) = stages.climb(&conversation.history, Room { most: landing, landing })
+                && let Some(stage) = stages.next(&conversation.history, SizeTarget { most: landing, landing })
             {
                 match stage {
                     CompactionStage::Summarize => drop(self.archive_rounds(conversation, with, None).await?),
@@ -220,8 +220,8 @@ fn force_fit(conversation: &mut Conversation, with: Surroundings<'_>) -> Result<
         if needed <= window {
             return Ok(());
         }
-        let room = window.saturating_sub(needed.saturating_sub(conversation.history.ceiling()));
-        match stages.climb(&conversation.history, Room { most: room, landing: room * 7 / 10 }) {
+        let room = window.saturating_sub(needed.saturating_sub(conversation.history.upper_bound()));
+        match stages.next(&conversation.history, SizeTarget { most: room, landing: room * 7 / 10 }) {
             Some(stage) => apply(conversation, stage)?,
             None => {
                 let rules = u64::from(with.prompt.rules.tokens());

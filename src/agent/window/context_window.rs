@@ -88,7 +88,7 @@ impl ContextWindow {
     pub async fn open(&mut self, conversation: &mut Conversation, params: &Params, workspace: &Path) {
         self.counts.forget(&mut self.prompt, conversation);
         self.compactor = Compactor::default();
-        let had_rules = conversation.prefix.parts().law.is_some();
+        let had_rules = conversation.prefix.parts().rules.is_some();
         self.prompt.rules.continue_session(had_rules);
         self.prompt.refresh_rules(workspace).await;
         self.measure(conversation, params);
@@ -198,7 +198,7 @@ impl ContextWindow {
                 Ok(plan) => {
                     user_edits::apply(conversation, &plan)?;
                     changed = true;
-                    (Level::Info, plan.said)
+                    (Level::Info, plan.message)
                 }
                 Err(refusal) => (Level::Warning, refusal),
             };

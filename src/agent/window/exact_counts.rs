@@ -33,7 +33,7 @@ impl ExactCounts {
         }
         let Some(counter) = &self.counter else { return };
         prompt.refine(counter);
-        conversation.history.refine(|of, message| counter.message(of, message));
+        conversation.history.refine(|of, message| counter.count(of, message));
         weigh_calibration(prompt, conversation);
     }
 

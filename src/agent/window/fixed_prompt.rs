@@ -7,7 +7,7 @@ use super::token_counter::TokenCounter;
 use crate::context::layers::l5_todo;
 use crate::context::parts::{FixedPart, FixedParts, Schemas};
 use crate::context::project_rules::ProjectRules;
-use crate::context::tokens::request_size;
+use crate::context::tokens::request_size::Countable as _;
 use crate::model::call::ToolSpec;
 use crate::model::request::Params;
 use crate::tool::plan::todo_board::{self, TodoBoard};
@@ -29,7 +29,7 @@ impl FixedPrompt {
     pub fn new(system: Arc<str>, specs: &Arc<[ToolSpec]>, todos: Arc<TodoBoard>) -> Self {
         let (system, schemas) = (FixedPart::new(system), Schemas::new(Arc::clone(specs)));
         Self {
-            upper_bound: request_size::fixed_ceiling(&system.text, &schemas.specs),
+            upper_bound: system.content.upper_bound() + schemas.content.upper_bound(),
             system,
             schemas,
             rules: ProjectRules::default(),
@@ -43,7 +43,7 @@ impl FixedPrompt {
         FixedParts {
             system: self.system.clone(),
             schemas: self.schemas.clone(),
-            law: self.rules.part().cloned(),
+            rules: self.rules.part().cloned(),
             recap: recap.map(|recap| FixedPart::new(l5_todo::reminder(&recap).into())),
             params,
         }
@@ -73,11 +73,11 @@ impl FixedPrompt {
 
     /// Takes the exact counts that are there and asks for the others.
     pub fn refine(&mut self, counter: &TokenCounter) {
-        self.system.refine(|of, text| counter.block(of, text));
+        self.system.refine(|of, text| counter.count(of, text));
         if let Some(rules) = self.rules.part_mut() {
-            rules.refine(|of, text| counter.block(of, text));
+            rules.refine(|of, text| counter.count(of, text));
         }
-        self.schemas.refine(|of, specs| counter.schemas(of, specs));
+        self.schemas.refine(|of, specs| counter.count(of, specs));
     }
 
     /// Goes back to estimates.

@@ -31,7 +31,7 @@ impl RequestSizes<'_> {
     /// before the first reply, is taken at its upper bound.
     pub fn at_most(&self) -> u64 {
         let history = &self.conversation.history;
-        let bound = self.prompt.upper_bound() + history.ceiling();
+        let bound = self.prompt.upper_bound() + history.upper_bound();
         let Some(ratio) = self.conversation.usage.calibration.learned() else { return bound };
         let now = history.requests();
         let unsure: u64 = history
@@ -39,7 +39,7 @@ impl RequestSizes<'_> {
             .iter()
             .rev()
             .take_while(|entry| entry.arrived_at + 1 >= now)
-            .map(|entry| u64::from(entry.ceiling().saturating_sub(entry.tokens())))
+            .map(|entry| u64::from(entry.upper_bound().saturating_sub(entry.tokens())))
             .sum();
         let estimated = (self.prompt.tokens() + history.tokens()) as f64;
         let known = (estimated * ratio.max(0.5) * 1.1) as u64 + unsure;

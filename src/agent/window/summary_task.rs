@@ -6,7 +6,6 @@ use super::sizes::RequestSizes;
 use crate::agent::control::{Events, TurnControl};
 use crate::agent::sampling::sampler::Sampler;
 use crate::agent::session::conversation::Conversation;
-use crate::context::compaction::reductions;
 use crate::context::history::entry::Entry;
 use crate::context::summary::compressor::SummaryOutcome;
 use crate::context::tokens::estimate;
@@ -101,6 +100,5 @@ pub fn archive_cut(sizes: RequestSizes<'_>, wanted: bool, spare: u64) -> Option<
     let fits =
         |retain: usize| fixed + spare + SUMMARY_TOKENS + sizes.calibrated(kept(retain)) <= sizes.low_water();
     let retain = (2..=most.max(2)).rev().find(|&retain| fits(retain)).unwrap_or(2);
-    reductions::archive_before(history, retain)
-        .or_else(|| reductions::archive_before(history, 1).filter(|_| wanted || !fits(2)))
+    history.archive_before(retain).or_else(|| history.archive_before(1).filter(|_| wanted || !fits(2)))
 }

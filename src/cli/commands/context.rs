@@ -1,4 +1,4 @@
-//! `mycode context`: the ledger of a stored session, and the story of one item, printed. Reads the log only, so it also
+//! `mycode context`: prints the ledger of a stored session, or the history of one item. Reads the log only, so it also
 //! works while the session is open elsewhere.
 
 use crate::base::text;
@@ -10,8 +10,9 @@ use crate::context::replay::item_history;
 use crate::context::replay::session_replay::SessionReplay;
 use crate::protocol::ledger::{ItemHistory, LedgerView};
 use crate::session::reader;
+use crate::tui::popup::ledger as popup;
 
-/// Prints the ledger, largest items first, or one item's story.
+/// Prints the ledger, largest items first, or the history of one item.
 ///
 /// # Errors
 /// When there is no such session or item.
@@ -19,28 +20,28 @@ pub fn run(cli: &Cli, args: &ContextArgs) -> Result<(), Failure> {
     let log = open::log_of(cli.model.folder.as_deref(), args.session.as_deref())?;
     let read = reader::read(&log)?;
     if let Some(wanted) = &args.why {
-        let story = item_history::story(&read.records, wanted)
+        let item = item_history::explain(&read.records, wanted)
             .map_err(|refusal| Failure::new(FailureKind::Usage, refusal, "`mycode context` lists the ids"))?;
-        let out = if args.json { format!("{}\n", serde_json::json!(story)) } else { told(&story) };
+        let out = if args.json { format!("{}\n", serde_json::json!(item)) } else { item_table(&item) };
         return report::show(args.json, &out);
     }
     let opened = open::open(&cli.model, Permission::ReadOnly)?;
-    let logbook = SessionReplay::of(&read.records);
-    let model = logbook.prefix.parts().params.model.to_string();
+    let replay = SessionReplay::of(&read.records);
+    let model = replay.prefix.parts().params.model.to_string();
     let named = cli.model.context_window.is_none() && !model.is_empty();
     let window = named.then(|| opened.loaded.context_for(&model, None));
     let settings = window.transpose()?.unwrap_or(opened.loaded.context);
-    if let Some(encoding) = logbook.encoding() {
+    if let Some(encoding) = replay.encoding() {
         encoding.load();
     }
-    let ledger = logbook.ledger(&settings);
-    let out = if args.json { format!("{}\n", serde_json::json!(ledger)) } else { table(&ledger) };
+    let ledger = replay.ledger(&settings);
+    let out = if args.json { format!("{}\n", serde_json::json!(ledger)) } else { ledger_table(&ledger) };
     report::show(args.json, &out)
 }
 
-fn table(ledger: &LedgerView) -> String {
+fn ledger_table(ledger: &LedgerView) -> String {
     let mut out = format!(
-        "{} of {} tokens (±{:.0}%; window from {})\n",
+        "{} of {} tokens (±{:.0}%; window size from {})\n",
         ledger.total_tokens, ledger.window_tokens, ledger.error_percent, ledger.window_origin
     );
     for layer in ["L1", "L2", "L3", "L4", "L5", "L6"] {
@@ -72,17 +73,10 @@ fn table(ledger: &LedgerView) -> String {
     out
 }
 
-fn told(story: &ItemHistory) -> String {
-    let mut out = format!("{}  {}\n", story.id, text::one_line(&story.origin, 200));
-    if let Some(ms) = story.arrived_ms {
-        out.push_str(&format!("  arrived   {}\n", crate::base::clock::local(ms)));
+fn item_table(item: &ItemHistory) -> String {
+    let mut out = format!("{}\n", popup::history_heading(item));
+    for (name, value) in popup::history_rows(item) {
+        out.push_str(&format!("  {name}: {value}\n"));
     }
-    let pinned = if story.pinned { ", pinned" } else { "" };
-    out.push_str(&format!("  original  {} tokens\n", story.full_tokens));
-    out.push_str(&format!("  sent now  {} tokens, {}{pinned}\n", story.tokens, story.form));
-    for deed in &story.deeds {
-        out.push_str(&format!("  after request {}: {} — {}\n", deed.after_requests, deed.what, deed.cause));
-    }
-    out.push_str(&format!("  recall    {}\n", story.recall));
     out
 }

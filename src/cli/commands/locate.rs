@@ -1,4 +1,4 @@
-//! `mycode locate`: the files that a task is about, ranked, for people and for scripts.
+//! `mycode locate`: the files that a task is about, ranked, for users and scripts.
 
 use std::io::Read;
 
@@ -11,7 +11,8 @@ use crate::cli::report::{self, Failure, FailureKind};
 use crate::cli::setup::open;
 use crate::config::settings::Permission;
 use crate::evidence::categorize::Role;
-use crate::evidence::rank::locate::{Project, RankedFile};
+use crate::evidence::rank::locate::RankedFile;
+use crate::evidence::retriever::ContextRetriever;
 
 /// Prints the answer.
 ///
@@ -32,44 +33,33 @@ pub fn run(cli: &Cli, args: &LocateArgs) -> Result<(), Failure> {
             "mycode locate \"what should change\"",
         ));
     }
-    let hits = hits(&opened, &text, args.limit.max(1))?;
+    let retriever = ContextRetriever::new(&opened.workspace, &opened.project_state);
+    let (hits, unkept) = retriever
+        .with_project(|project| {
+            project.locate(&text, args.limit.max(1)).map(|hits| (hits, project.unkept.clone()))
+        })
+        .map_err(|error| {
+            let hint = "check that the state folder can be written (`mycode doctor` shows it)";
+            Failure::new(FailureKind::Task, error, hint)
+        })?;
+    if let Some(why) = unkept {
+        eprintln!(
+            "note: the index was built for this answer only, because the state folder can't be written ({}); `mycode doctor` shows the folder",
+            sanitize::clean(&why)
+        );
+    }
     if args.json {
         let files: Vec<Value> = hits.iter().map(|(hit, role)| as_json(hit, *role, args.explain)).collect();
         return report::print(&format!("{}\n", Value::from(files)));
     }
     if hits.is_empty() {
-        return report::print("Nothing here fits.\n");
+        return report::print("No matching files.\n");
     }
     let mut out = String::new();
     for (number, (hit, role)) in (1..).zip(&hits) {
         out.push_str(&as_text(number, hit, *role, args.explain));
     }
     report::say(&out)
-}
-
-/// A damaged index is built anew once.
-fn hits(opened: &open::Opened, text: &str, limit: usize) -> Result<Vec<(RankedFile, Role)>, Failure> {
-    let problem = |error: String| {
-        let hint = "check that the state folder can be written (`mycode doctor` names it)";
-        Failure::new(FailureKind::Task, format!("the index can't be used: {error}"), hint)
-    };
-    let mut tries = 0;
-    loop {
-        tries += 1;
-        let project = Project::open(&opened.workspace, &opened.project_state)
-            .map_err(|error| problem(error.to_string()))?;
-        if let Some(why) = &project.unkept {
-            eprintln!(
-                "note: the state folder can't be written ({}), so the index was built for this answer only; `mycode doctor` names the folder",
-                sanitize::clean(why)
-            );
-        }
-        match project.locate(text, limit) {
-            Ok(hits) => return Ok(hits),
-            Err(error) if tries > 1 => return Err(problem(error.to_string())),
-            Err(_) => {}
-        }
-    }
 }
 
 fn as_json(hit: &RankedFile, role: Role, explain: bool) -> Value {

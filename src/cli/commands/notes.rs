@@ -1,5 +1,4 @@
-//! `mycode notes`: the project's notes for people and scripts. What can be done with a note is the store's; this only
-//! takes words in and prints words out.
+//! `mycode notes`: the project's notes for users and scripts. The store does the work; this reads arguments and prints.
 
 use std::io::{IsTerminal, Read};
 use std::process::Command;
@@ -42,43 +41,27 @@ pub fn run(cli: &Cli, args: &NotesArgs) -> Result<(), Failure> {
             find(&store, &words.join(" "), &wanted(filter), *limit, json)
         }
         Some(NotesCommand::New { title, content, fields }) => {
-            let content = match content.as_deref() {
-                Some("-") => Some(standard_input()?),
-                Some(content) => Some(content.to_owned()),
-                None if !std::io::stdin().is_terminal() => Some(standard_input()?),
-                None => None,
-            };
+            let piped = content.is_none() && !std::io::stdin().is_terminal();
+            let content = if piped { Some(standard_input()?) } else { given(content.as_deref())? };
             let change = Change { title: Some(title.clone()), content, ..fields_of(fields) };
             done(&store.create(change)?, "created", json)
         }
         Some(NotesCommand::Edit { id, title, content, fields }) => {
-            let content = match content.as_deref() {
-                Some("-") => Some(standard_input()?),
-                content => content.map(str::to_owned),
-            };
-            let change = Change { title: title.clone(), content, ..fields_of(fields) };
-            let by_hand = title.is_none()
-                && change.content.is_none()
-                && change.kind.is_none()
-                && change.tags.is_none()
-                && change.files.is_none()
-                && change.links.is_none()
-                && change.importance.is_none();
-            if by_hand {
-                edit_by_hand(&store, id, json)
-            } else {
-                done(&store.update(id, change)?, "updated", json)
+            let content = given(content.as_deref())?;
+            match (Change { title: title.clone(), content, ..fields_of(fields) }) {
+                change if change == Change::default() => edit_by_hand(&store, id, json),
+                change => done(&store.update(id, change)?, "updated", json),
             }
         }
-        Some(NotesCommand::Archive { ids }) => each(ids, |id| done(&store.archive(id)?, "archived", json)),
-        Some(NotesCommand::Restore { ids }) => each(ids, |id| done(&store.restore(id)?, "restored", json)),
+        Some(NotesCommand::Archive { ids }) => {
+            ids.iter().try_for_each(|id| done(&store.archive(id)?, "archived", json))
+        }
+        Some(NotesCommand::Restore { ids }) => {
+            ids.iter().try_for_each(|id| done(&store.restore(id)?, "restored", json))
+        }
         Some(NotesCommand::Summary) => summary(&store, json),
         Some(NotesCommand::Consolidate { yes }) => consolidate(&store, *yes, json),
     }
-}
-
-fn each(ids: &[String], act: impl Fn(&str) -> Result<(), Failure>) -> Result<(), Failure> {
-    ids.iter().try_for_each(|id| act(id))
 }
 
 fn wanted(filter: &FilterArgs) -> Wanted {
@@ -99,6 +82,14 @@ fn fields_of(fields: &FieldArgs) -> Change {
     }
 }
 
+/// The content as given; `-` stands for standard input.
+fn given(content: Option<&str>) -> Result<Option<String>, Failure> {
+    match content {
+        Some("-") => standard_input().map(Some),
+        content => Ok(content.map(str::to_owned)),
+    }
+}
+
 fn standard_input() -> Result<String, Failure> {
     let mut text = String::new();
     // One byte over the limit is enough to be refused with a reason.
@@ -110,12 +101,7 @@ fn standard_input() -> Result<String, Failure> {
 
 fn as_json(note: &Note) -> Value {
     let facts = &note.facts;
-    let time = |ms: u64| {
-        i64::try_from(ms)
-            .ok()
-            .and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok())
-            .map(|time| time.to_string())
-    };
+    let time = |ms| digest::time(ms).map(|time| time.to_string());
     json!({
         "id": note.id,
         "title": facts.title,
@@ -133,63 +119,50 @@ fn as_json(note: &Note) -> Value {
 }
 
 fn with(mut value: Value, key: &str, more: impl Into<Value>) -> Value {
-    if let Some(object) = value.as_object_mut() {
-        object.insert(key.to_owned(), more.into());
-    }
+    value[key] = more.into();
     value
 }
 
-/// Prints rows, one JSON object a line if wanted, and says on standard error which files were left out.
-fn rows(
-    listing: &Listing,
-    rows: &[(usize, Value, String)],
-    json: bool,
-    nothing: &str,
-) -> Result<(), Failure> {
-    let mut out = String::new();
-    for (at, value, line) in rows {
-        if json {
-            out.push_str(&format!("{value}\n"));
-            continue;
-        }
-        out.push_str(&format!("{}\n", sanitize::clean(&digest::row(&listing.notes[*at]))));
-        if !line.is_empty() {
-            out.push_str(&format!("    {}\n", sanitize::clean(line)));
-        }
+/// A note as a JSON line, or as a row with a line of text below.
+fn row(note: &Note, line: &str, more: &[(&str, Value)], json: bool) -> String {
+    if json {
+        let value = more.iter().fold(as_json(note), |value, (key, more)| with(value, key, more.clone()));
+        return format!("{value}\n");
     }
-    if rows.is_empty() && !json {
-        out.push_str(nothing);
-    }
+    let line = if line.is_empty() { String::new() } else { format!("    {}\n", sanitize::clean(line)) };
+    format!("{}\n{line}", sanitize::clean(&digest::row(note)))
+}
+
+/// Prints the rows, and on standard error which files were left out.
+fn print_rows(listing: &Listing, rows: &[String], json: bool, nothing: &str) -> Result<(), Failure> {
     for notice in &listing.notices {
         eprintln!("note: {}", sanitize::clean(notice));
     }
-    report::print(&out)
+    report::print(&if rows.is_empty() && !json { nothing.to_owned() } else { rows.concat() })
 }
 
 fn list(store: &Store, wanted: &Wanted, json: bool) -> Result<(), Failure> {
     let listing = store.list()?;
-    let places = digest::newest(&listing, wanted);
-    let found: Vec<_> =
-        places.into_iter().map(|at| (at, as_json(&listing.notes[at]), String::new())).collect();
+    let places = digest::newest(&listing, wanted).into_iter();
+    let rows: Vec<String> = places.map(|at| row(&listing.notes[at], "", &[], json)).collect();
     let nothing = if wanted.archived {
-        "Nothing is in the archive.\n"
+        "The archive is empty.\n"
     } else {
-        "No notes here; `mycode notes new \"title\" \"content\"` makes one.\n"
+        "No notes. `mycode notes new \"title\" \"content\"` creates one.\n"
     };
-    rows(&listing, &found, json, nothing)
+    print_rows(&listing, &rows, json, nothing)
 }
 
 fn find(store: &Store, query: &str, wanted: &Wanted, limit: usize, json: bool) -> Result<(), Failure> {
     let listing = store.list()?;
-    let found: Vec<_> = search::search(store, &listing, query, wanted, clock::now_ms())
-        .into_iter()
-        .take(limit)
+    let found = search::search(store, &listing, query, wanted, clock::now_ms()).into_iter().take(limit);
+    let rows: Vec<String> = found
         .map(|found| {
-            let value = with(as_json(&listing.notes[found.at]), "score", found.score);
-            (found.at, with(value, "line", found.line.as_str()), found.line)
+            let more = [("score", found.score.into()), ("line", found.line.as_str().into())];
+            row(&listing.notes[found.at], &found.line, &more, json)
         })
         .collect();
-    rows(&listing, &found, json, "No note matches; try other words.\n")
+    print_rows(&listing, &rows, json, "No note matches; try other words.\n")
 }
 
 fn show(store: &Store, id: &str, json: bool) -> Result<(), Failure> {
@@ -225,50 +198,37 @@ fn done(note: &Note, verb: &str, json: bool) -> Result<(), Failure> {
     if json {
         return report::print(&format!("{}\n", with(as_json(note), "done", verb)));
     }
-    let back = if verb == "archived" {
-        format!("; `mycode notes restore {}` brings it back", note.id)
-    } else {
-        String::new()
-    };
-    report::print(&format!("Note {} {verb}: {}{back}\n", note.id, note.path()))
+    let mut line = format!("Note {} {verb}: {}", note.id, note.path());
+    if verb == "archived" {
+        line.push_str(&format!(". `mycode notes restore {}` restores it", note.id));
+    }
+    report::print(&format!("{line}\n"))
 }
 
-/// Opens the file itself in the user's editor: hand edits are welcome, so there is nothing between.
+/// Opens the file itself in the user's editor.
 fn edit_by_hand(store: &Store, id: &str, json: bool) -> Result<(), Failure> {
+    let failed = |message: String, hint: &str| Failure::new(FailureKind::Task, message, hint);
     let listing = store.list()?;
     let note = store::find(&listing.notes, id, false)?;
-    let editor = ["VISUAL", "EDITOR"]
-        .iter()
-        .find_map(|name| std::env::var(name).ok().filter(|editor| !editor.trim().is_empty()))
-        .ok_or_else(|| {
-            Failure::new(
-                FailureKind::Usage,
-                "no editor is set",
-                "set EDITOR, or give what to change: --title, --content, --type, --tag, --file",
-            )
-        })?;
+    let set = |name: &str| std::env::var(name).ok().filter(|editor| !editor.trim().is_empty());
+    let Some(editor) = set("VISUAL").or_else(|| set("EDITOR")) else {
+        let hint = "set EDITOR, or say what to change: --title, --content, --type, --tag, --file";
+        return Err(Failure::new(FailureKind::Usage, "no editor is set", hint));
+    };
     // The reader refuses links and what is no text, before an editor follows or spoils it.
     store.text(note)?;
-    let path = store.folder.path.join(&note.file);
     let mut words = editor.split_whitespace();
-    let program = words.next().unwrap_or(editor.as_str());
-    let status = Command::new(program).args(words).arg(&path).status().map_err(|error| {
-        Failure::new(
-            FailureKind::Task,
-            format!("the editor {program} can't be started: {error}"),
-            "correct EDITOR",
-        )
+    let mut command = Command::new(words.next().unwrap_or_default());
+    let status = command.args(words).arg(store.folder.path.join(&note.file)).status().map_err(|error| {
+        failed(format!("the editor '{editor}' can't be started: {error}"), "correct EDITOR")
     })?;
     if !status.success() {
-        return Err(Failure::new(FailureKind::Task, format!("the editor ended with {status}"), "try again"));
+        return Err(failed(format!("the editor ended with {status}"), "try again"));
     }
-    let listing = store.list()?;
-    let file = &note.file;
-    match listing.notes.iter().find(|note| note.file == *file) {
+    match store.list()?.notes.iter().find(|other| other.file == note.file) {
         Some(note) => done(note, "updated", json),
-        None => Err(Failure::new(
-            FailureKind::Task,
-            format!("{} is no longer a note", note.path()),
+        None => Err(failed(
+            format!("{} can no longer be read as a note", note.path()),
             "`mycode notes list` says what is wrong with it",
         )),
     }
@@ -279,19 +239,18 @@ fn summary(store: &Store, json: bool) -> Result<(), Failure> {
     if !json {
         return report::say(&digest::summary(&listing));
     }
-    let current = || listing.notes.iter().filter(|note| !note.archived);
-    let mut kinds = serde_json::Map::new();
-    for note in current() {
-        let count = kinds.get(note.facts.kind.as_str()).and_then(Value::as_u64).unwrap_or(0);
-        kinds.insert(note.facts.kind.as_str().to_owned(), (count + 1).into());
+    let current: Vec<&Note> = listing.notes.iter().filter(|note| !note.archived).collect();
+    let mut kinds = json!({});
+    for note in &current {
+        let count = &mut kinds[note.facts.kind.as_str()];
+        *count = (count.as_u64().unwrap_or(0) + 1).into();
     }
-    let blockers: Vec<&str> =
-        current().filter(|note| note.is_open_blocker()).map(|note| note.id.as_str()).collect();
+    let blockers = current.iter().filter(|note| note.is_open_blocker()).map(|note| note.id.as_str());
     let value = json!({
-        "total": current().count(),
-        "archived": listing.notes.len() - current().count(),
+        "total": current.len(),
+        "archived": listing.notes.len() - current.len(),
         "types": kinds,
-        "open_blockers": blockers,
+        "open_blockers": blockers.collect::<Vec<_>>(),
         "notices": listing.notices,
     });
     report::print(&format!("{value}\n"))
@@ -307,20 +266,17 @@ fn consolidate(store: &Store, yes: bool, json: bool) -> Result<(), Failure> {
         if yes {
             store.archive(&note.id)?;
         }
-        if json {
-            let value = with(as_json(note), "reason", proposal.reason.as_str());
-            out.push_str(&format!("{}\n", with(value, "archived", yes)));
-        } else {
-            let row = digest::row(note);
-            out.push_str(&format!("{}\n    {}\n", sanitize::clean(&row), sanitize::clean(&proposal.reason)));
-        }
+        let more = [("reason", proposal.reason.as_str().into()), ("archived", yes.into())];
+        out.push_str(&row(note, &proposal.reason, &more, json));
     }
     if !json {
         let count = text::plural(proposals.len(), "note");
         out.push_str(&match (proposals.len(), yes) {
-            (0, _) => "Nothing to put away.\n".to_owned(),
-            (_, true) => format!("{count} archived; `mycode notes restore ID` brings one back.\n"),
-            (_, false) => format!("{count} could be put away; nothing was changed. `mycode notes consolidate --yes` archives them.\n"),
+            (0, _) => "Nothing to archive.\n".to_owned(),
+            (_, true) => format!("{count} archived. `mycode notes restore ID` restores one.\n"),
+            (_, false) => format!(
+                "{count} could be archived; nothing was changed. `mycode notes consolidate --yes` archives them.\n"
+            ),
         });
     }
     report::print(&out)

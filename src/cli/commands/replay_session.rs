@@ -1,5 +1,5 @@
-//! `mycode replay SESSION`: makes every request of a stored session again from its log, byte for byte, and checks it. Needs
-//! no network, no key and no configuration.
+//! `mycode replay SESSION`: makes every request of a stored session again from its log, byte for byte, and checks it.
+//! Needs no network, no key and no configuration.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -13,6 +13,7 @@ use crate::cli::setup::open;
 use crate::context::replay::run::{self, ReplayCheck, Replayed};
 use crate::provider::chat::body::{self, Flavor};
 use crate::session::reader;
+use crate::session::record::Record;
 
 /// Replays and prints; fails when a request is not what was sent.
 ///
@@ -22,7 +23,7 @@ pub fn run(folder: Option<&std::path::Path>, session: &str, args: &ReplayArgs) -
     let log = open::log_of(folder, Some(session))?;
     let read = reader::read(&log)?;
     if read.skipped > 0 {
-        eprintln!("warning: {} could not be read and left out", text::plural(read.skipped, "line"));
+        eprintln!("warning: skipped {} that could not be read", text::plural(read.skipped, "line"));
     }
     let mut dump = match &args.dump {
         Some(path) => Some(BufWriter::new(File::create(path)?)),
@@ -44,7 +45,7 @@ pub fn run(folder: Option<&std::path::Path>, session: &str, args: &ReplayArgs) -
         out.flush()?;
     }
     report::print(&if args.json { format!("{}\n", to_json(&requests)) } else { table(&requests) })?;
-    let differing = requests.iter().find_map(|request| match &request.verdict {
+    let differing = requests.iter().find_map(|request| match &request.check {
         ReplayCheck::Differs(what) => Some((request.number, what)),
         _ => None,
     });
@@ -52,28 +53,46 @@ pub fn run(folder: Option<&std::path::Path>, session: &str, args: &ReplayArgs) -
         None => Ok(()),
         Some((number, what)) => Err(Failure::new(
             FailureKind::Task,
-            format!("request {number} is not what was sent: first differs {what}"),
-            "the log was changed after it was written, or this version of mycode builds requests differently",
+            format!("request {number} is not what was sent: it first differs {what}"),
+            possible_reason(&read.records),
         )),
     }
 }
 
-fn verdict(verdict: &ReplayCheck) -> (&'static str, &str) {
-    match verdict {
-        ReplayCheck::Same => ("ok", ""),
-        ReplayCheck::Differs(what) => ("differs", what),
-        ReplayCheck::NoHash => ("no hash recorded", ""),
+/// Why a replay may differ. The log keeps the text of every smaller form, but not of what is sent as it is.
+fn possible_reason(records: &[Record]) -> String {
+    let app = records.iter().find_map(|record| match record {
+        Record::Meta(meta) if meta.app != env!("CARGO_PKG_VERSION") => Some(&meta.app),
+        _ => None,
+    });
+    match app {
+        Some(app) => format!(
+            "the log was written by mycode {app}, and this is {}, which may word requests differently; or the log was \
+             changed afterwards",
+            env!("CARGO_PKG_VERSION")
+        ),
+        None => "the log was changed after it was written, or another build of mycode wrote it".to_owned(),
     }
+}
+
+/// The words for a check, and what differs.
+fn outcome(check: &ReplayCheck) -> (&'static str, Option<&str>) {
+    match check {
+        ReplayCheck::Same => ("ok", None),
+        ReplayCheck::Differs(what) => ("differs", Some(what)),
+        ReplayCheck::NoHash => ("no hash recorded", None),
+    }
+}
+
+fn count(requests: &[Replayed], wanted: impl Fn(&Replayed) -> bool) -> usize {
+    requests.iter().filter(|request| wanted(request)).count()
 }
 
 fn table(requests: &[Replayed]) -> String {
     let mut out = format!("{:>7} {:>9}  {:<17} {}\n", "request", "tokens", "hash", "break");
     for request in requests {
-        let (word, first) = verdict(&request.verdict);
-        let mut more: Vec<String> = Vec::new();
-        if !first.is_empty() {
-            more.push(format!("first: {first}"));
-        }
+        let (word, first) = outcome(&request.check);
+        let mut more: Vec<String> = first.iter().map(|first| format!("first {first}")).collect();
         if let Some(broken) = &request.broken {
             let causes: Vec<String> = broken
                 .causes
@@ -94,13 +113,12 @@ fn table(requests: &[Replayed]) -> String {
         out.push_str(line.trim_end());
         out.push('\n');
     }
-    let same = requests.iter().filter(|request| request.verdict == ReplayCheck::Same).count();
-    let unknown = requests.iter().filter(|request| request.verdict == ReplayCheck::NoHash).count();
-    let breaks = requests.iter().filter(|request| request.broken.is_some()).count();
     out.push_str(&format!(
-        "{} of {} requests are byte for byte what was sent, {unknown} without a recorded hash; {breaks} cache breaks\n",
-        same,
-        requests.len()
+        "{} of {} requests match what was sent byte for byte, {} without a recorded hash; {}\n",
+        count(requests, |request| request.check == ReplayCheck::Same),
+        requests.len(),
+        count(requests, |request| request.check == ReplayCheck::NoHash),
+        text::plural(count(requests, |request| request.broken.is_some()), "cache break")
     ));
     out
 }
@@ -109,14 +127,14 @@ fn to_json(requests: &[Replayed]) -> Value {
     let rows: Vec<Value> = requests
         .iter()
         .map(|request| {
-            let (word, first) = verdict(&request.verdict);
+            let (word, first) = outcome(&request.check);
             json!({
                 "request": request.number, "tokens": request.tokens, "hash": word,
-                "first_difference": (!first.is_empty()).then_some(first),
+                "first_difference": first,
                 "break": request.broken, "answered": request.answered,
             })
         })
         .collect();
-    let same = requests.iter().all(|request| !matches!(request.verdict, ReplayCheck::Differs(_)));
+    let same = requests.iter().all(|request| !matches!(request.check, ReplayCheck::Differs(_)));
     json!({"requests": rows, "same": same})
 }

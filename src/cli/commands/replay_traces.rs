@@ -16,7 +16,6 @@ use crate::trace::events;
 use crate::trace::measure::{Meter, Sums};
 use crate::trace::policy::{ALL, Policy};
 use crate::trace::reader;
-use crate::trace::session;
 use crate::trace::simulate;
 use crate::trace::table::{self, PolicyRow};
 use crate::trace::verbatim;
@@ -41,15 +40,15 @@ pub fn run(cli: &Cli, args: &ReplayArgs) -> Result<(), Failure> {
     if files.is_empty() {
         return Err(Failure::new(
             FailureKind::Usage,
-            "there is no recording in that folder",
+            "no recordings in that folder",
             "name a .jsonl or .jsonl.gz file",
         ));
     }
     if args.dump.is_some() && (files.len() > 1 || policies.len() > 1) {
         return Err(Failure::new(
             FailureKind::Usage,
-            "a dump holds the requests of one recording under one policy",
-            "name one file and one --policy",
+            "--dump takes one recording and one policy",
+            "name one file with --trace and one --policy",
         ));
     }
     if args.window < MIN_WINDOW_TOKENS {
@@ -69,23 +68,23 @@ pub fn run(cli: &Cli, args: &ReplayArgs) -> Result<(), Failure> {
     let mut rows: Vec<PolicyRow> =
         policies.iter().map(|policy| PolicyRow { policy: *policy, sums: Sums::default() }).collect();
     for file in &files {
-        let (beats, skipped) = if args.session.is_some() {
+        let (events, skipped) = if args.session.is_some() {
             let log = crate::session::reader::read(file).map_err(|error| unreadable(file, &error))?;
-            (session::beats(&log.records), log.skipped)
+            (events::of_session(&log.records), log.skipped)
         } else {
             let recording = reader::read(file).map_err(|error| unreadable(file, &error))?;
-            (events::beats(&recording), recording.skipped)
+            (events::of_recording(&recording), recording.skipped)
         };
         if skipped > 0 {
-            eprintln!("warning: {}: {skipped} damaged lines left out", file.display());
+            eprintln!("warning: {}: skipped {skipped} damaged lines", file.display());
         }
-        let needs = verbatim::needs(&beats);
+        let needs = verbatim::needs(&events);
         let mut raw = None;
         for row in &mut rows {
             let mut meter = Meter::new(&needs, args.window);
             let mut failed = None;
-            simulate::play(&beats, row.policy, &settings, |n, ts, messages| {
-                let sent = meter.take(n, ts, messages);
+            simulate::play(&events, row.policy, &settings, |n, ts, messages| {
+                let sent = meter.record(n, ts, messages);
                 if let Some(out) = &mut dump {
                     let messages: Vec<&Value> = sent.iter().map(|sent| &sent.value).collect();
                     if let Err(error) = writeln!(out, "{}", json!({"n": n, "messages": messages})) {
@@ -104,8 +103,8 @@ pub fn run(cli: &Cli, args: &ReplayArgs) -> Result<(), Failure> {
         }
         raw_cost += raw.unwrap_or_else(|| {
             let mut meter = Meter::new(&[], args.window);
-            simulate::play(&beats, Policy::Raw, &settings, |n, ts, messages| {
-                meter.take(n, ts, messages);
+            simulate::play(&events, Policy::Raw, &settings, |n, ts, messages| {
+                meter.record(n, ts, messages);
             });
             meter.finish().cost(settings.cached_price)
         });
@@ -138,7 +137,7 @@ fn policies(wanted: &str) -> Result<Vec<Policy>, Failure> {
 fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
     Failure::new(
         FailureKind::Usage,
-        format!("{} cannot be used: {error}", path.display()),
+        format!("cannot read {}: {error}", path.display()),
         "name a recording (.jsonl or .jsonl.gz) or a folder of them",
     )
 }

@@ -14,7 +14,7 @@ pub struct Batch {
     pub form: FormName,
     /// What is sent of each item where that depends on more than the item; else empty.
     pub texts: Vec<Arc<str>>,
-    /// A word, then the finer reason; `context::prefix` tells what kind of break it makes.
+    /// A word, then the details; `context::prefix` derives the kind of cache break from the word.
     pub cause: Cow<'static, str>,
 }
 

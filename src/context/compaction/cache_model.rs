@@ -76,8 +76,8 @@ pub fn expected_requests(so_far: u64) -> f64 {
 
 /// The batch of smaller forms that is due, or `None` to leave the past alone. Every cut is weighed: a later
 /// one saves less but breaks less. It must pay in the requests to come (the rule above), and what the
-/// dispensable text has cost so far must have reached what the rewriting breaks: rewriting earlier means rewriting too
-/// often, later means having carried the text for nothing (the rule that hires skis until the hire has cost a pair).
+/// dispensable text has cost so far must have reached what the rewriting breaks (the ski-rental rule): earlier means
+/// rewriting too often, later means having carried the text for nothing.
 pub fn due_cut(candidates: &[Candidate], prices: Prices) -> Option<RewriteDecision> {
     let mut gain = 0u64;
     let mut tail = 0u64;
@@ -108,7 +108,7 @@ mod tests {
 
     const WARM: Prices = Prices { cached: 0.1, expected_requests: 10.0, cold: false };
 
-    /// Overdue for so long that what was carried for nothing never stands in the way.
+    /// Overdue for so long that the cost carried so far is always enough.
     const LONG: u64 = 1_000;
 
     fn cut(candidates: &[Candidate], prices: Prices) -> Option<usize> {
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_small_gain_before_a_long_tail_is_left_alone() {
+    fn small_gain_before_a_long_tail() {
         let small = [Candidate { now: 500, then: 100, overdue: LONG }, stays(10_000)];
         assert_eq!(cut(&small, WARM), None);
         assert_eq!(cut(&small, Prices { cold: true, ..WARM }), Some(0));
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cut_lies_where_the_net_is_best() {
+    fn best_cut() {
         let items = [
             Candidate { now: 300, then: 290, overdue: LONG },
             stays(30_000),
@@ -139,14 +139,14 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_rewritten_before_it_has_cost_what_the_rewriting_breaks() {
+    fn no_rewrite_before_it_is_paid_for() {
         let fresh = |overdue| [Candidate { now: 9_000, then: 500, overdue }, stays(200)];
         assert_eq!(cut(&fresh(0), WARM), None);
         assert_eq!(cut(&fresh(1), WARM), Some(0));
     }
 
     #[test]
-    fn a_decision_says_its_figures() {
+    fn explanation_has_the_figures() {
         let due = due_cut(&[Candidate { now: 9_000, then: 500, overdue: LONG }, stays(200)], WARM);
         let words = due.map(|due| due.explain(WARM)).unwrap_or_default();
         assert_eq!(words, "gain 8500 × price 0.10 × R 10 = 8500 > tail 700 × 0.90 = 630");

@@ -1,29 +1,119 @@
-//! The digest of finished steps, made by rule: what the agent said, which files and commands were involved, which other
-//! names occur there. Stands for calls and results together, so it is plain assistant text. Pure.
+//! Finished steps as one digest, made by rule: the agent's words, which files and commands were involved, which other
+//! names occur there. Stands for calls and results together, so it is plain assistant text. First which runs of steps may
+//! be folded: the work of finished turns that lie far enough back, and old steps of the running turn. What the user wrote
+//! and a turn's closing answer are never part of one, and no call is parted from its result. Pure.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
+use std::ops::Range;
 
 use serde_json::Value;
 
+use super::thresholds::Thresholds;
 use crate::base::text;
-use crate::context::compress::identifier_index;
-use crate::context::history::entry::Entry;
+use crate::context::compress::identifiers;
+use crate::context::history::entry::{self, Entry};
+use crate::context::history::manager::HistoryManager;
 use crate::model::envelope::Status;
 use crate::model::item::Item;
+use crate::session::record::FormName;
+
+/// A run of entries that one digest can stand for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FoldRange {
+    pub range: Range<usize>,
+    /// For how many requests it could have been folded already.
+    pub overdue: u64,
+}
+
+/// The ranges, oldest first. What is folded already is left out.
+pub fn foldable(history: &HistoryManager, limits: &Thresholds) -> Vec<FoldRange> {
+    let entries = history.entries();
+    let now = history.requests();
+    let rounds = history.rounds();
+    let mut found = Vec::new();
+    for (number, round) in rounds.iter().enumerate() {
+        // The running turn and the `fold_turns` before it keep their steps, unless these are old.
+        let later = rounds.len() - 1 - number;
+        let finished_long_ago = later > limits.fold_turns;
+        let end = if later > 0 { closing_answer(entries, round) } else { round.end };
+        let folds = |index: &usize| {
+            let entry = &entries[*index];
+            !matches!(&*entry.item, Item::User(_) | Item::Summary(_))
+                && !matches!(entry.form(), FormName::Folded | FormName::Gone)
+                && (finished_long_ago || now.saturating_sub(entry.arrived_at) >= limits.fold_steps)
+        };
+        let indices: Vec<usize> = (round.start..end).filter(folds).collect();
+        for run in indices.chunk_by(|a, b| a + 1 == *b) {
+            let range = complete(entries, run[0]..run[0] + run.len());
+            let part = &entries[range.clone()];
+            if part.iter().any(|entry| matches!(&*entry.item, Item::ToolResult(_))) {
+                let age = now.saturating_sub(part[part.len() - 1].arrived_at);
+                found.push(FoldRange { range, overdue: age.saturating_sub(limits.fresh) });
+            }
+        }
+    }
+    found
+}
+
+/// `run` without what follows the last entry behind which no call waits for its result.
+fn complete(entries: &[Entry], run: Range<usize>) -> Range<usize> {
+    let mut open = 0usize;
+    let mut end = run.start;
+    for index in run.clone() {
+        match &*entries[index].item {
+            Item::ToolCall(_) => open += 1,
+            Item::ToolResult(_) => open = open.saturating_sub(1),
+            _ => {}
+        }
+        if open == 0 {
+            end = index + 1;
+        }
+    }
+    run.start..end
+}
+
+/// Index of a round's last assistant message, if nothing was called behind it; else the round's end.
+fn closing_answer(entries: &[Entry], round: &Range<usize>) -> usize {
+    let mut at = round.end;
+    while at > round.start && matches!(&*entries[at - 1].item, Item::Assistant { .. }) {
+        at -= 1;
+    }
+    at
+}
+
+/// About how many tokens the digest of `part` will take.
+pub fn digest_estimate(part: &[Entry], limits: &Thresholds) -> u64 {
+    let words_tokens = u32::try_from(limits.words_chars / 4).unwrap_or(u32::MAX);
+    let sum: u32 = part
+        .iter()
+        .map(|entry| match &*entry.item {
+            Item::Assistant { .. } => entry.tokens().min(words_tokens),
+            Item::ToolCall(_) => entry.tokens().min(45),
+            _ => 0,
+        })
+        .sum();
+    u64::from(sum) + 60 + names_budget(part, limits) * 2 / 3
+}
+
+/// Tokens for the index of names in the digest of `part`.
+pub fn names_budget(part: &[Entry], limits: &Thresholds) -> u64 {
+    (entry::tokens_of(part) as f64 * limits.names_share) as u64
+}
 
 /// Characters kept of one command.
 const COMMAND_CHARS: usize = 160;
 
-/// The digest of `entries`. `used` are the names used since: they stand in later words anyway; `said_chars` is kept of each thing the agent said.
-pub fn digest(entries: &[Entry], used: &HashSet<&str>, said_chars: usize, names_tokens: u64) -> String {
-    let mut said: Vec<String> = Vec::new();
-    let mut files: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-    let mut order: Vec<&str> = Vec::new();
+/// The digest of `entries`. `used` are the names used since: later messages contain them anyway; `words_chars` is kept of
+/// each of the agent's messages.
+pub fn digest(entries: &[Entry], used: &HashSet<&str>, words_chars: usize, names_tokens: u64) -> String {
+    let mut out = String::new();
+    let mut files: Vec<(&str, Vec<String>)> = Vec::new();
     let mut ran: Vec<String> = Vec::new();
     for entry in entries {
         match &*entry.item {
             Item::Assistant { text: words } => {
-                said.push(text::elide(words.trim(), said_chars));
+                out.push_str(&text::elide(words.trim(), words_chars));
+                out.push('\n');
             }
             Item::ToolResult(result) => {
                 let data = &result.envelope.data;
@@ -33,54 +123,39 @@ pub fn digest(entries: &[Entry], used: &HashSet<&str>, said_chars: usize, names_
                     (_, Status::Error) => " failed".to_owned(),
                     _ => String::new(),
                 };
-                let id = entry.id;
+                let (id, tool) = (entry.id, &result.tool);
                 match (get("path"), get("command"), get("pattern")) {
-                    (_, _, Some(pattern)) => {
-                        let place = get("path").map(|path| format!(" in {path}")).unwrap_or_default();
-                        ran.push(format!(
-                            "{id} {} {}{place}{failed}",
-                            result.tool,
-                            text::one_line(pattern, COMMAND_CHARS)
-                        ));
+                    (path, _, Some(pattern)) => {
+                        let place = path.map(|path| format!(" in {path}")).unwrap_or_default();
+                        let pattern = text::one_line(pattern, COMMAND_CHARS);
+                        ran.push(format!("{id} {tool} {pattern}{place}{failed}"));
                     }
                     (Some(path), ..) => {
-                        let done = files.entry(path).or_insert_with(|| {
-                            order.push(path);
-                            Vec::new()
-                        });
-                        let verb = match &*result.tool {
+                        let verb = match &**tool {
                             "Read" => "read",
                             "Write" => "written",
                             _ => "edited",
                         };
-                        done.push(format!("{verb} {id}{failed}"));
+                        let done = format!("{verb} {id}{failed}");
+                        match files.iter_mut().find(|(known, _)| *known == path) {
+                            Some((_, all)) => all.push(done),
+                            None => files.push((path, vec![done])),
+                        }
                     }
                     (None, Some(command), None) => {
                         ran.push(format!("{id} `{}`{failed}", text::one_line(command, COMMAND_CHARS)));
                     }
-                    _ => ran.push(format!("{id} {}{failed}", result.tool)),
+                    _ => ran.push(format!("{id} {tool}{failed}")),
                 }
             }
             _ => {}
         }
     }
-    let mut out = String::new();
-    for words in said {
-        out.push_str(&words);
-        out.push('\n');
-    }
     out.push_str("[Earlier steps, folded; Recall {\"id\":n} opens #n]\n");
-    if !order.is_empty() {
-        out.push_str("files:\n");
-        for path in order {
-            let done = files.get(path).map(|done| done.join(", ")).unwrap_or_default();
-            out.push_str(&format!("  {path}: {done}\n"));
-        }
-    }
-    if !ran.is_empty() {
-        out.push_str("ran:\n");
-        for line in ran {
-            out.push_str(&format!("  {line}\n"));
+    let files = files.iter().map(|(path, done)| format!("{path}: {}", done.join(", ")));
+    for (heading, lines) in [("files:", files.collect()), ("ran:", ran)] {
+        if !lines.is_empty() {
+            out.push_str(&format!("{heading}\n  {}\n", lines.join("\n  ")));
         }
     }
     let sources = entries.iter().map(|entry| match &*entry.item {
@@ -88,7 +163,7 @@ pub fn digest(entries: &[Entry], used: &HashSet<&str>, said_chars: usize, names_
         Item::ToolResult(result) => result.envelope.body.as_str(),
         _ => "",
     });
-    let names = identifier_index::names(sources, &out, used, names_tokens);
+    let names = identifiers::index(sources, &out, used, names_tokens);
     if !names.is_empty() {
         out.push_str(&format!("names: {names}\n"));
     }

@@ -1,12 +1,13 @@
-//! When the past is rewritten and how: the policy, its stages, the cost model, and folds.
+//! When and how the past is rewritten. In the order of use: `policy` decides before each request, with what `rewrite_plan`
+//! finds dispensable and what `cache_model` says of its price; where that is not enough, `stages` go on in fixed order, the
+//! last of them by force (`trim`).
 
 pub mod batch;
 pub mod cache_model;
 pub mod fold;
-pub mod fold_ranges;
-pub mod forced;
 pub mod policy;
-pub mod profile;
-pub mod reductions;
+pub mod rewrite_plan;
 pub mod stages;
+pub mod thresholds;
+pub mod trim;
 pub mod working_set;

@@ -1,17 +1,17 @@
-//! The ladder that brings a request back under its limit: the measures of SPEC §2 in their order, the gentle ones first.
-//! The live agent and the replay of traces climb the same one; carrying out and logging a measure is the climber's
+//! The compaction stages of SPEC §2 in their order, the gentle ones first: what to do next for a request that is over its
+//! limit. The live agent and the replay of traces use the same ones; carrying out and logging a stage is the caller's
 //! business, and so is asking a model for a summary.
 
 use super::batch::Batch;
-use super::forced;
-use super::reductions;
+use super::trim;
+use super::working_set;
+use crate::context::history::entry::{self, Entry};
 use crate::context::history::manager::HistoryManager;
 use crate::context::summary::compressor;
-use crate::context::tokens::estimate;
-use crate::model::item::{ItemId, Summary};
+use crate::model::item::{Item, ItemId, Summary};
 use crate::session::record::FormName;
 
-/// The next measure.
+/// What to do next.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CompactionStage {
     Adopt(Vec<Batch>),
@@ -26,101 +26,181 @@ pub enum CompactionStage {
 
 /// Sizes to reach, in tokens of the history.
 #[derive(Clone, Copy, Debug)]
-pub struct Room {
+pub struct SizeTarget {
     /// What must not be exceeded.
     pub most: u64,
-    /// Where a measure should land, so that the next steps need none.
+    /// Where a stage should land, so that the next steps need none.
     pub landing: u64,
 }
 
-/// Measures of [`CompactionStages::gentle`] and of [`CompactionStages::hard`].
-const GENTLE: u32 = 8;
-const HARD: u32 = 17;
+/// The kinds of stages. Sizes are percentages of the landing.
+#[derive(Clone, Copy, Debug)]
+enum StageKind {
+    /// Superseded file views anywhere, as pointers.
+    SupersededViews,
+    /// Every result of finished rounds in a smaller form.
+    FinishedResults(FormName),
+    /// The results of the running turn that are older than a few steps, compressed.
+    OlderResults,
+    Summarize,
+    /// The running turn before its newest `keep` steps, as digests.
+    FoldSteps {
+        keep: usize,
+        percent: u64,
+    },
+    FoldFinished {
+        percent: u64,
+    },
+    /// Every result but those of the last step, as a pointer.
+    ResultsButNewest,
+    /// The finished rounds as nothing but the state block.
+    FactsAlone,
+    CutLongest,
+    LastResults,
+}
 
-/// How far up one is.
-#[derive(Clone, Copy, Debug, Default)]
+use StageKind::{FoldFinished, FoldSteps};
+
+/// What the user wrote and the last steps stay as they are.
+const GENTLE: &[StageKind] = &[
+    StageKind::SupersededViews,
+    StageKind::FinishedResults(FormName::Compressed),
+    StageKind::OlderResults,
+    StageKind::Summarize,
+    StageKind::FinishedResults(FormName::Pointer),
+    FoldSteps { keep: 8, percent: 40 },
+    FoldSteps { keep: 4, percent: 25 },
+    FoldFinished { percent: 25 },
+];
+
+/// For a request that would not fit into the window.
+const HARD: &[StageKind] = &[
+    FoldSteps { keep: 4, percent: 25 },
+    FoldFinished { percent: 25 },
+    StageKind::ResultsButNewest,
+    StageKind::FactsAlone,
+    FoldSteps { keep: 2, percent: 20 },
+    FoldSteps { keep: 1, percent: 15 },
+    StageKind::CutLongest,
+    StageKind::LastResults,
+    StageKind::CutLongest,
+];
+
+/// Steps of the running turn whose results stay whole as long as possible.
+const FRESH_STEPS: u64 = 3;
+
+/// The stages that are left to try.
+#[derive(Clone, Debug)]
 pub struct CompactionStages {
-    next: u32,
+    left: &'static [StageKind],
+    /// What the causes of its folds begin with.
+    label: &'static str,
 }
 
 impl CompactionStages {
-    /// The ladder for a request that is over its limit, but not over the window: what the user said and the last steps
-    /// stay as they are.
+    /// For a request that is over its limit, but not over the window.
     pub fn gentle() -> Self {
-        Self { next: 0 }
+        Self { left: GENTLE, label: "compaction" }
     }
 
-    /// The ladder for a request that must become smaller whatever it takes.
+    /// For a request that must become smaller whatever it takes.
     pub fn hard() -> Self {
-        Self { next: GENTLE }
+        Self { left: HARD, label: "trim" }
     }
 
-    /// The next measure that would change something; `None` at the top. Ask again as long as the history is too large.
-    pub fn climb(&mut self, history: &HistoryManager, room: Room) -> Option<CompactionStage> {
-        let top = if self.next < GENTLE { GENTLE } else { HARD };
-        while self.next < top {
-            let number = self.next;
-            self.next += 1;
-            if let Some(measure) = measure(history, number, room) {
-                return Some(measure);
+    /// The next stage that would change something; `None` after the last. Ask again while the history is too large.
+    pub fn next(&mut self, history: &HistoryManager, target: SizeTarget) -> Option<CompactionStage> {
+        while let Some((kind, rest)) = self.left.split_first() {
+            self.left = rest;
+            let stage = self.stage(*kind, history, target);
+            if stage.is_some() {
+                return stage;
             }
         }
         None
     }
-}
 
-fn measure(history: &HistoryManager, number: u32, room: Room) -> Option<CompactionStage> {
-    let plain = |batch: Option<Batch>| batch.into_iter().collect::<Vec<_>>();
-    let fold = |range, share: u64, cause| {
-        forced::fold_range(history, range, room.landing * share / 100, |_| false, cause)
-    };
-    let begin = history.turn_start();
-    let running = begin + 1;
-    let older_steps = |keep: usize| running..forced::newest_steps(history, keep).max(running);
-    let batches = match number {
-        0 => plain(reductions::superseded_copies(history)),
-        1 => plain(reductions::in_finished_rounds(history, FormName::Compressed)),
-        2 => plain(reductions::in_running_turn(history, FormName::Compressed)),
-        3 => return Some(CompactionStage::Summarize),
-        4 => plain(reductions::in_finished_rounds(history, FormName::Pointer)),
-        5 => fold(older_steps(8), 40, "compaction: older steps of this turn"),
-        6 => fold(older_steps(4), 25, "compaction: older steps of this turn"),
-        7 => fold(0..begin, 25, "compaction: finished rounds"),
-        // From here on the window itself is at stake.
-        8 => fold(older_steps(4), 25, "trim: older steps"),
-        9 => fold(0..begin, 25, "trim: finished rounds"),
-        10 => plain(reductions::results_but_newest(history)),
-        11 => return facts_alone(history, room),
-        12 => fold(older_steps(2), 20, "trim: older steps"),
-        13 => fold(older_steps(1), 15, "trim: older steps"),
-        14 => forced::cut_longest(history, room.most),
-        15 => {
-            forced::last_results(history, usize::try_from(room.most / 160).unwrap_or(1).max(1), room.most / 8)
-        }
-        _ => forced::cut_longest(history, room.most),
-    };
-    (!batches.is_empty()).then_some(CompactionStage::Adopt(batches))
-}
-
-/// What stands in for [`CompactionStage::Summarize`] where no model can be asked: older rounds as facts alone, if that is less.
-pub fn without_model(history: &HistoryManager, window_tokens: u64) -> Option<CompactionStage> {
-    let before = [3, 2, 1].into_iter().find_map(|retain| reductions::archive_before(history, retain))?;
-    let entries = history.entries();
-    let old = &entries[..entries.iter().position(|entry| entry.id == before).unwrap_or(0)];
-    let was: u64 = old.iter().map(|entry| u64::from(entry.tokens())).sum();
-    let summary = compressor::facts_only(old, window_tokens);
-    (u64::from(estimate::estimate(&summary.text)) < was)
-        .then_some(CompactionStage::Archive { before, summary })
+    fn stage(
+        &self,
+        kind: StageKind,
+        history: &HistoryManager,
+        target: SizeTarget,
+    ) -> Option<CompactionStage> {
+        let entries = history.entries();
+        let turn_start = history.turn_start();
+        let fold = |range, percent: u64, what: &str| {
+            let cause = format!("{}: {what}", self.label);
+            trim::fold_range(history, range, target.landing * percent / 100, |_| false, &cause)
+        };
+        let batches = match kind {
+            StageKind::SupersededViews => {
+                let stale = working_set::superseded(entries);
+                let cause = "compaction: superseded copies";
+                smaller(entries, FormName::Pointer, cause, |entry| stale.contains(&entry.id))
+            }
+            StageKind::FinishedResults(form) => finished_results(history, form),
+            StageKind::OlderResults => {
+                let now = history.requests();
+                let cause = "compaction: older steps of this turn";
+                smaller(entries, FormName::Compressed, cause, |entry| {
+                    is_result(entry) && now.saturating_sub(entry.arrived_at) > FRESH_STEPS
+                })
+            }
+            StageKind::Summarize => return Some(CompactionStage::Summarize),
+            FoldSteps { keep, percent } => {
+                let running = turn_start + 1;
+                let steps = running..trim::newest_steps(history, keep).max(running);
+                fold(steps, percent, "older steps of this turn")
+            }
+            FoldFinished { percent } => fold(0..turn_start, percent, "finished rounds"),
+            StageKind::ResultsButNewest => {
+                let newest = entries.iter().map(|entry| entry.arrived_at).max()?;
+                smaller(entries, FormName::Pointer, "trim: tool results", |entry| {
+                    is_result(entry) && entry.arrived_at < newest
+                })
+            }
+            StageKind::FactsAlone => return facts_alone(history, target),
+            StageKind::CutLongest => trim::cut_longest(history, target.most),
+            StageKind::LastResults => {
+                let count = usize::try_from(target.most / 160).unwrap_or(1).max(1);
+                trim::last_results(history, count, target.most / 8)
+            }
+        };
+        (!batches.is_empty()).then_some(CompactionStage::Adopt(batches))
+    }
 }
 
 /// The finished rounds as nothing but the state block, where that can matter.
-fn facts_alone(history: &HistoryManager, room: Room) -> Option<CompactionStage> {
-    let entries = history.entries();
-    let before = entries.get(history.turn_start()).filter(|_| history.turn_start() > 0)?.id;
-    let old = &entries[..history.turn_start()];
-    let was: u64 = old.iter().map(|entry| u64::from(entry.ceiling())).sum();
-    if was <= room.landing / 4 || old.iter().any(|entry| entry.pinned) {
+fn facts_alone(history: &HistoryManager, target: SizeTarget) -> Option<CompactionStage> {
+    let turn_start = history.turn_start();
+    let before = history.entries().get(turn_start).filter(|_| turn_start > 0)?.id;
+    let old = &history.entries()[..turn_start];
+    if entry::upper_bound_of(old) <= target.landing / 4 || old.iter().any(|entry| entry.pinned) {
         return None;
     }
-    Some(CompactionStage::Archive { before, summary: compressor::facts_only(old, room.landing * 2) })
+    Some(CompactionStage::Archive { before, summary: compressor::facts_only(old, target.landing * 2) })
+}
+
+/// Every result of finished rounds in `form`.
+pub fn finished_results(history: &HistoryManager, form: FormName) -> Vec<Batch> {
+    let running = history.entries().get(history.turn_start()).map(|entry| entry.id);
+    smaller(history.entries(), form, "compaction: finished rounds", |entry| {
+        is_result(entry) && running.is_none_or(|running| entry.id < running)
+    })
+}
+
+fn is_result(entry: &Entry) -> bool {
+    matches!(&*entry.item, Item::ToolResult(_))
+}
+
+/// The chosen entries in `form`, as far as that makes them smaller and they are not pinned: one batch, or none.
+fn smaller(
+    entries: &[Entry],
+    form: FormName,
+    cause: &'static str,
+    chosen: impl Fn(&Entry) -> bool,
+) -> Vec<Batch> {
+    let shrinks = |entry: &&Entry| !entry.pinned && chosen(entry) && entry.tokens_in(form).is_some();
+    let items: Vec<ItemId> = entries.iter().filter(shrinks).map(|entry| entry.id).collect();
+    if items.is_empty() { Vec::new() } else { vec![Batch::plain(items, form, cause)] }
 }

@@ -53,20 +53,21 @@ fn changed_path(item: &Item) -> Option<(&str, bool)> {
 }
 
 /// Ids of the views that stay whole: the newest of each file and range that is at most `age` requests old, up to `size`
-/// tokens of all of them. A view that only tells the difference to an earlier one keeps that one too.
+/// tokens of all of them. A view that is only the difference to an earlier one keeps that one too.
 pub fn protected(entries: &[Entry], requests: u64, age: u64, size: u64) -> HashSet<ItemId> {
     let mut seen: HashSet<(&str, Option<u64>)> = HashSet::new();
-    let mut leaning: HashSet<(&str, Option<u64>)> = HashSet::new();
+    // Views whose base, sent in full, is yet to be found.
+    let mut bases: HashSet<(&str, Option<u64>)> = HashSet::new();
     let mut kept = HashSet::new();
     let mut tokens = 0;
     for entry in entries.iter().rev() {
         let old = requests.saturating_sub(entry.arrived_at) > age;
-        if old && leaning.is_empty() {
+        if old && bases.is_empty() {
             break;
         }
         let Some(path) = viewed_path(&entry.item) else { continue };
         let view = (path, first_line(&entry.item));
-        let wanted = if leaning.contains(&view) { true } else { !old && !seen.contains(&view) };
+        let wanted = bases.contains(&view) || !old && !seen.contains(&view);
         if !wanted || tokens + u64::from(entry.tokens()) > size {
             continue;
         }
@@ -74,9 +75,9 @@ pub fn protected(entries: &[Entry], requests: u64, age: u64, size: u64) -> HashS
         kept.insert(entry.id);
         seen.insert(view);
         if entry.form() == FormName::Full {
-            leaning.remove(&view);
+            bases.remove(&view);
         } else if entry.form() == FormName::Filtered {
-            leaning.insert(view);
+            bases.insert(view);
         }
     }
     kept
@@ -109,7 +110,7 @@ pub fn superseded(entries: &[Entry]) -> HashSet<ItemId> {
             from <= start && end <= to
                 || changed.contains_key(path) && shared >= (end.saturating_sub(start) / 2).max(1)
         };
-        // A view that only tells a difference leans on the earlier one and cannot replace it.
+        // A view that is only a difference needs the earlier one and cannot replace it.
         let whole = entry.form() == FormName::Full;
         if views.iter().any(covers) || changed.get(path) == Some(&true) {
             stale.insert(entry.id);
@@ -162,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_view_and_the_changes_stay() {
+    fn superseded_views() {
         assert_eq!(stale(&[read(1, 50), read(1, 90)]), [1], "a wider view");
         assert_eq!(stale(&[read(1, 90), read(60, 140)]), [0u64; 0], "both show something of their own");
         assert_eq!(stale(&[read(1, 90), change("Edit", true)]), [0u64; 0], "the newest view stays");

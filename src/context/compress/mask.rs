@@ -6,14 +6,12 @@ use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 use regex::Regex;
-use serde_json::Value;
 
-use super::identifier_index;
-use super::tool_result::looks_like_error;
+use super::cut;
+use super::filters::{error_lines, head_tail};
+use super::identifiers;
 use crate::base::text;
-use crate::context::compress::filters::cap;
-use crate::context::compress::identifiers;
-use crate::context::tokens::estimate;
+use crate::context::tokens::estimate::estimate;
 use crate::model::call::ToolCall;
 use crate::model::item::ItemId;
 
@@ -53,7 +51,7 @@ pub fn mask(
                 .iter()
                 .map(|name| 1.0 / f64::from(lines_with.get(name).copied().unwrap_or(1)))
                 .sum();
-            if looks_like_error(line) && line.len() < 400 {
+            if error_lines::may_be_error(line) && line.len() < 400 {
                 score += 0.5;
             }
             if DEFINES.as_ref().is_some_and(|defines| defines.is_match(line)) {
@@ -69,7 +67,7 @@ pub fn mask(
     let mut spent = 0;
     for (_, index) in ranked {
         // A gap mark takes about six tokens.
-        let size = estimate::estimate(&cut[index]) + 4;
+        let size = estimate(&cut[index]) + 4;
         if spent + size > max_tokens {
             continue;
         }
@@ -77,9 +75,12 @@ pub fn mask(
         keep[index] = true;
     }
     let kept = keep.iter().filter(|kept| **kept).count();
-    let shown =
-        if kept == 0 { String::new() } else { cap::render(&cut, &keep).replace(" lines …]", " …]") };
-    let index = identifier_index::names([whole].into_iter(), &shown, used, u64::from(names_tokens));
+    let shown = if kept == 0 {
+        String::new()
+    } else {
+        head_tail::render(&cut, &keep).replace(" lines …]", " …]")
+    };
+    let index = identifiers::index([whole].into_iter(), &shown, used, u64::from(names_tokens));
     let index = if index.is_empty() { index } else { format!(", with {index}") };
     let pointer = format!(
         "[{} of {} lines left out{index}; Recall {{\"id\":{}}} gives all]",
@@ -88,34 +89,20 @@ pub fn mask(
         id.0
     );
     let short = if kept == 0 { pointer } else { format!("{shown}\n{pointer}") };
-    (estimate::estimate(&short) < estimate::estimate(whole)).then_some(short)
+    (estimate(&short) < estimate(whole)).then_some(short)
 }
 
-/// The arguments of an old call with their long texts cut to about `max_tokens` in all; `None` when that is no shorter.
+/// The arguments of an old call, each long text in them cut to about `max_tokens`; `None` when that is no shorter.
 pub fn args(id: ItemId, call: &ToolCall, max_tokens: u32) -> Option<String> {
     let mut args = call.parsed_args().ok()?;
-    let budget = usize::try_from(max_tokens).unwrap_or(usize::MAX) * 3;
-    if !shorten(&mut args, id, budget.max(160)) {
-        return None;
-    }
+    let max_bytes = usize::try_from(max_tokens).unwrap_or(usize::MAX).saturating_mul(3).max(160);
+    let cut = cut::cut_strings(&mut args, &|string| {
+        let (head, tail, _) = cut::head_and_tail(string, max_bytes);
+        (string.len() > max_bytes.saturating_add(80))
+            .then(|| format!("{head}\n[… Recall {{\"id\":{}}} …]\n{tail}", id.0))
+    });
     let short = args.to_string();
-    (short.len() < call.args.len()).then_some(short)
-}
-
-fn shorten(value: &mut Value, id: ItemId, chars: usize) -> bool {
-    match value {
-        Value::String(string) if string.len() > chars + 80 => {
-            let head = text::floor_boundary(string, chars * 2 / 3);
-            let tail = text::ceil_boundary(string, string.len() - chars / 3);
-            *string = format!("{}\n[… Recall {{\"id\":{}}} …]\n{}", &string[..head], id.0, &string[tail..]);
-            true
-        }
-        Value::Array(values) => values.iter_mut().fold(false, |cut, value| shorten(value, id, chars) | cut),
-        Value::Object(values) => {
-            values.values_mut().fold(false, |cut, value| shorten(value, id, chars) | cut)
-        }
-        _ => false,
-    }
+    (cut && short.len() < call.args.len()).then_some(short)
 }
 
 fn names<'a>(line: &'a str, used: &HashSet<&str>) -> HashSet<&'a str> {

@@ -1,7 +1,7 @@
-//! Smaller forms of what happened: of one result, of one item, of many rounds.
+//! Smaller texts for one item: filtered on arrival, compressed, masked, or a pointer. Pure.
 
+pub mod cut;
 pub mod filters;
-pub mod identifier_index;
 pub mod identifiers;
 pub mod mask;
 pub mod tool_result;

@@ -4,6 +4,8 @@
 
 use serde_json::Value;
 
+use super::cut;
+use super::filters::error_lines;
 use crate::base::text;
 use crate::model::envelope::{Envelope, Status};
 use crate::model::item::{ItemId, ToolResult};
@@ -59,12 +61,8 @@ pub fn compress(id: ItemId, result: &ToolResult) -> Option<String> {
 
 /// The line that stands for a result of which nothing but its existence is kept.
 pub fn pointer(id: ItemId, result: &ToolResult) -> String {
-    let data = &result.envelope.data;
-    let subject = ["path", "command", "pattern", "query"]
-        .iter()
-        .find_map(|key| data.get(*key).and_then(Value::as_str))
-        .map(|subject| format!(" {}", text::one_line(subject, 80)))
-        .unwrap_or_default();
+    let subject = result.subject().map(|subject| format!(" {}", text::one_line(subject, 80)));
+    let subject = subject.unwrap_or_default();
     let status = match result.envelope.status {
         Status::Success => "ok",
         Status::Partial => "partial",
@@ -73,12 +71,8 @@ pub fn pointer(id: ItemId, result: &ToolResult) -> String {
     format!("[{}{subject}: {status}; result left out, Recall {{\"id\":{}}} gives it]", result.tool, id.0)
 }
 
-fn number(envelope: &Envelope, key: &str) -> Option<u64> {
-    envelope.data.get(key).and_then(Value::as_u64)
-}
-
 fn total(envelope: &Envelope, key: &str, noun: &str) -> String {
-    number(envelope, key).map_or_else(String::new, |count| {
+    envelope.data.get(key).and_then(Value::as_u64).map_or_else(String::new, |count| {
         format!("{} in all", text::plural(usize::try_from(count).unwrap_or(usize::MAX), noun))
     })
 }
@@ -122,7 +116,7 @@ fn bash(envelope: &Envelope) -> Option<String> {
     let mut kept: Vec<String> = lines.iter().take(OUTPUT_HEAD).map(cut).collect();
     let middle = &lines[OUTPUT_HEAD.min(lines.len())..tail_from];
     let errors: Vec<String> =
-        middle.iter().filter(|line| looks_like_error(line)).take(ERROR_LINES).map(cut).collect();
+        middle.iter().filter(|line| error_lines::may_be_error(line)).take(ERROR_LINES).map(cut).collect();
     kept.push(format!(
         "… {} left out{}",
         text::plural(middle.len() - errors.len(), "line"),
@@ -137,37 +131,13 @@ fn bash(envelope: &Envelope) -> Option<String> {
     Some(short)
 }
 
-/// Whether a line of output is likely to matter later: an error, a failed test, an assertion.
-pub fn looks_like_error(line: &str) -> bool {
-    const SIGNS: [&str; 10] = [
-        "error",
-        "fail",
-        "panic",
-        "exception",
-        "traceback",
-        "assert",
-        "fatal",
-        "undefined",
-        "cannot",
-        "not found",
-    ];
-    let line = line.to_ascii_lowercase();
-    SIGNS.iter().any(|sign| line.contains(sign))
-}
-
 fn other(envelope: &Envelope) -> Option<String> {
     let wire = envelope.wire();
     if wire.len() <= SMALL {
         return None;
     }
-    let head = text::floor_boundary(&wire, SMALL * 2 / 3);
-    let tail = text::ceil_boundary(&wire, wire.len() - SMALL / 3);
-    Some(format!(
-        "{}\n… {} left out\n{}",
-        &wire[..head],
-        text::human_bytes((tail - head) as u64),
-        &wire[tail..]
-    ))
+    let (head, tail, left_out) = cut::head_and_tail(&wire, SMALL);
+    Some(format!("{head}\n… {} left out\n{tail}", text::human_bytes(left_out as u64)))
 }
 
 #[cfg(test)]

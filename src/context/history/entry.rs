@@ -1,13 +1,21 @@
-//! One remembered item: its full message, the form in which it is sent now, and what each form takes.
+//! One item of the history: the form in which it is sent now, that message, and its size.
 
+use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
 
 use crate::context::history::forms;
-use crate::context::tokens::request_size::{message_ceiling, message_tokens};
+use crate::context::tokens::request_size::Countable;
 use crate::model::fingerprint::Fingerprint;
 use crate::model::item::{Item, ItemId};
 use crate::model::request::Message;
 use crate::session::record::FormName;
+
+/// Tokens of a message, and whether the model's own tokenizer has counted them; otherwise they are estimated.
+#[derive(Clone, Copy, Debug, Default)]
+struct MessageSize {
+    tokens: u32,
+    counted: bool,
+}
 
 /// One item in the history.
 #[derive(Clone, Debug)]
@@ -20,22 +28,20 @@ pub struct Entry {
     form: FormName,
     /// `None` when nothing of it is sent.
     message: Option<Message>,
-    tokens: u32,
-    full_tokens: u32,
-    /// Whether the model's own tokenizer has counted what is sent now, and the full form; otherwise they are estimated.
-    counted: bool,
-    full_counted: bool,
+    /// As sent now, and in full form.
+    size: MessageSize,
+    full_size: MessageSize,
     /// Of the message; made when it is first sent, and again only when the form changes.
     fingerprint: OnceLock<Fingerprint>,
     /// Counted when it is first asked for: only a window that is filling up needs it.
-    ceiling: OnceLock<u32>,
+    upper_bound: OnceLock<u32>,
 }
 
 impl Entry {
-    /// An item in full form. `tokens` is its cached size; `None` counts it.
+    /// An item in full form. `tokens` is its cached size; `None` estimates it.
     pub fn new(id: ItemId, item: Arc<Item>, tokens: Option<u32>, arrived_at: u64) -> Self {
         let message = forms::full(&item);
-        let tokens = tokens.unwrap_or_else(|| message_tokens(&message));
+        let size = MessageSize { tokens: tokens.unwrap_or_else(|| message.estimated()), counted: false };
         Self {
             id,
             item,
@@ -43,12 +49,10 @@ impl Entry {
             pinned: false,
             form: FormName::Full,
             message: Some(message),
-            tokens,
-            full_tokens: tokens,
-            counted: false,
-            full_counted: false,
+            size,
+            full_size: size,
             fingerprint: OnceLock::new(),
-            ceiling: OnceLock::new(),
+            upper_bound: OnceLock::new(),
         }
     }
 
@@ -61,7 +65,7 @@ impl Entry {
         self.message.as_ref()
     }
 
-    /// The text as it is sent now: what is said, returned, or the arguments of a call.
+    /// The text as it is sent now: the words, the result, or the arguments of a call.
     pub fn text(&self) -> &str {
         match &self.message {
             Some(Message::User(text) | Message::Assistant(text) | Message::Result { text, .. }) => text,
@@ -77,45 +81,58 @@ impl Entry {
 
     /// Tokens as sent now.
     pub fn tokens(&self) -> u32 {
-        self.tokens
+        self.size.tokens
     }
 
     /// Whether [`Self::tokens`] is the model's own tokenizer's count; otherwise it is an estimate.
     pub fn is_counted(&self) -> bool {
-        self.counted
+        self.size.counted
     }
 
     /// Takes the exact count of what is sent now.
     pub fn refine(&mut self, tokens: u32) {
-        (self.tokens, self.counted) = (tokens, true);
+        self.size = MessageSize { tokens, counted: true };
         if self.form == FormName::Full {
-            (self.full_tokens, self.full_counted) = (tokens, true);
+            self.full_size = self.size;
         }
     }
 
     /// Goes back to estimates: another tokenizer counts from here on.
     pub fn forget_count(&mut self) {
-        if self.full_counted {
-            self.full_tokens = message_tokens(&forms::full(&self.item));
+        if self.full_size.counted {
+            self.full_size = MessageSize { tokens: forms::full(&self.item).estimated(), counted: false };
         }
-        if self.counted {
-            self.tokens = match &self.message {
-                None => 0,
-                Some(_) if self.form == FormName::Full => self.full_tokens,
-                Some(message) => message_tokens(message),
-            };
+        if self.size.counted {
+            self.size = self.known_size();
         }
-        (self.counted, self.full_counted) = (false, false);
+    }
+
+    /// The size of what is sent now, as far as it is known without counting.
+    fn known_size(&self) -> MessageSize {
+        match &self.message {
+            None => MessageSize::default(),
+            Some(_) if self.form == FormName::Full => self.full_size,
+            Some(message) => MessageSize { tokens: message.estimated(), counted: false },
+        }
     }
 
     /// The most tokens that it may take as sent now.
-    pub fn ceiling(&self) -> u32 {
-        *self.ceiling.get_or_init(|| self.message.as_ref().map_or(0, message_ceiling))
+    pub fn upper_bound(&self) -> u32 {
+        *self.upper_bound.get_or_init(|| self.message.as_ref().map_or(0, Countable::upper_bound))
+    }
+
+    /// The id of the call that this is, or that it answers.
+    pub fn call_id(&self) -> Option<&Arc<str>> {
+        match &*self.item {
+            Item::ToolCall(call) => Some(&call.id),
+            Item::ToolResult(result) => Some(&result.call_id),
+            _ => None,
+        }
     }
 
     /// Tokens in full form.
     pub fn full_tokens(&self) -> u32 {
-        self.full_tokens
+        self.full_size.tokens
     }
 
     /// Estimated tokens in `form`; `None` when that form is not smaller than the present one.
@@ -123,9 +140,8 @@ impl Entry {
         if form <= self.form {
             return None;
         }
-        let message = forms::shortened(self.id, &self.item, form)?;
-        let tokens = message_tokens(&message);
-        (tokens < self.tokens).then_some(tokens)
+        let tokens = forms::shortened(self.id, &self.item, form)?.estimated();
+        (tokens < self.size.tokens).then_some(tokens)
     }
 
     /// Sends the item in `form` from now on, as `text` where the form needs one. Returns whether anything changed.
@@ -136,7 +152,7 @@ impl Entry {
         self.message = match (form, text) {
             (FormName::Gone, _) => None,
             (FormName::Full, _) => Some(forms::full(&self.item)),
-            (_, Some(text)) => Some(forms::spelled(&self.item, form, text)),
+            (_, Some(text)) => Some(forms::with_text(&self.item, form, text)),
             (_, None) => match forms::shortened(self.id, &self.item, form) {
                 Some(message) => Some(message),
                 None => return false,
@@ -144,12 +160,23 @@ impl Entry {
         };
         self.form = form;
         self.fingerprint = OnceLock::new();
-        self.ceiling = OnceLock::new();
-        (self.tokens, self.counted) = match &self.message {
-            None => (0, false),
-            Some(_) if form == FormName::Full => (self.full_tokens, self.full_counted),
-            Some(message) => (message_tokens(message), false),
-        };
+        self.upper_bound = OnceLock::new();
+        self.size = self.known_size();
         true
     }
+}
+
+/// Tokens of these entries as sent now.
+pub fn tokens_of(entries: &[Entry]) -> u64 {
+    entries.iter().map(|entry| u64::from(entry.tokens())).sum()
+}
+
+/// The most tokens that these entries may take as sent now.
+pub fn upper_bound_of(entries: &[Entry]) -> u64 {
+    entries.iter().map(|entry| u64::from(entry.upper_bound())).sum()
+}
+
+/// The ids of calls that are pinned, or whose result is: the two stay together.
+pub fn pinned_calls(entries: &[Entry]) -> HashSet<Arc<str>> {
+    entries.iter().filter(|entry| entry.pinned).filter_map(|entry| entry.call_id().cloned()).collect()
 }

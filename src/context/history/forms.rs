@@ -1,19 +1,20 @@
 //! An item as it is sent: whole, compressed, or as a pointer. Pure: the same item and form always give the same bytes,
-//! which is what keeps the prompt cache warm and replay exact.
+//! which keeps the prompt cache warm. The log records the text of every smaller form, so its wording may change between
+//! versions without breaking a replay.
 
 use std::sync::Arc;
 
 use serde_json::Value;
 
 use crate::base::text;
-use crate::context::compress::tool_result;
-use crate::context::tokens::upper_bound;
+use crate::context::compress::{cut, tool_result};
+use crate::context::tokens::upper_bound::upper_bound;
 use crate::model::call::ToolCall;
 use crate::model::item::{Item, ItemId};
 use crate::model::request::Message;
 use crate::session::record::FormName;
 
-/// The longest text that a pointer form keeps of a message, and of one string in a call's arguments, in characters.
+/// The longest text that a pointer form keeps of a message, and of one string in a call's arguments, in bytes.
 const POINTER_TEXT: usize = 1_200;
 /// The same for what the user wrote: it is the last thing to be cut.
 const POINTER_REQUEST: usize = 4_000;
@@ -49,7 +50,7 @@ pub fn shortened(id: ItemId, item: &Item, form: FormName) -> Option<Message> {
             let mut args = call.parsed_args().unwrap_or_else(|_| {
                 Value::Object(std::iter::once(("unparsable".to_owned(), Value::from(&*call.args))).collect())
             });
-            if !elide_strings(&mut args, id) {
+            if !elide_strings(&mut args, id, POINTER_ARG) {
                 return None;
             }
             let mut call = call.clone();
@@ -61,7 +62,7 @@ pub fn shortened(id: ItemId, item: &Item, form: FormName) -> Option<Message> {
 }
 
 /// The message for `item` whose text was decided (and recorded) when the form was adopted.
-pub fn spelled(item: &Item, form: FormName, text: &Arc<str>) -> Message {
+pub fn with_text(item: &Item, form: FormName, text: &Arc<str>) -> Message {
     let text = Arc::clone(text);
     match item {
         _ if form == FormName::Folded => Message::Assistant(text),
@@ -94,34 +95,26 @@ pub fn full(item: &Item) -> Message {
 }
 
 /// Head and tail of `whole` with a mark between them; `None` when it is short enough.
-fn middle_out(id: ItemId, whole: &str, max_chars: usize) -> Option<String> {
-    if whole.len() <= max_chars + 100 {
+fn middle_out(id: ItemId, whole: &str, max_bytes: usize) -> Option<String> {
+    if whole.len() <= max_bytes + 100 {
         return None;
     }
-    let head = text::floor_boundary(whole, max_chars * 2 / 3);
-    let tail = text::ceil_boundary(whole, whole.len() - max_chars / 3);
-    (head < tail).then(|| {
-        format!(
-            "{}\n[… {} left out; Recall {{\"id\":{}}} gives the original …]\n{}",
-            &whole[..head],
-            text::human_bytes((tail - head) as u64),
-            id.0,
-            &whole[tail..]
-        )
-    })
+    let (head, tail, left_out) = cut::head_and_tail(whole, max_bytes);
+    let left_out = text::human_bytes(left_out as u64);
+    Some(format!("{head}\n[… {left_out} left out; Recall {{\"id\":{}}} gives the original …]\n{tail}", id.0))
 }
 
-/// A call's arguments in at most about `most` tokens: long strings are cut, and when that is not enough only the mark stays.
+/// A call's arguments in at most about `max_tokens`: long strings are cut, and when that is not enough only the mark stays.
 /// Always one JSON object.
-pub fn short_args(id: ItemId, args: &str, most: u64) -> String {
+pub fn short_args(id: ItemId, args: &str, max_tokens: u64) -> String {
     if let Ok(whole) = serde_json::from_str::<Value>(args)
         && whole.is_object()
     {
         for chars in [1_600, 400, POINTER_ARG, 40] {
             let mut value = whole.clone();
-            if elide_to(&mut value, id, chars) {
+            if elide_strings(&mut value, id, chars) {
                 let short = value.to_string();
-                if u64::from(upper_bound::ceiling(&short)) <= most {
+                if u64::from(upper_bound(&short)) <= max_tokens {
                     return short;
                 }
             }
@@ -130,20 +123,9 @@ pub fn short_args(id: ItemId, args: &str, most: u64) -> String {
     serde_json::json!({ "left_out": format!("Recall {{\"id\":{}}} gives the arguments", id.0) }).to_string()
 }
 
-fn elide_strings(value: &mut Value, id: ItemId) -> bool {
-    elide_to(value, id, POINTER_ARG)
-}
-
-fn elide_to(value: &mut Value, id: ItemId, chars: usize) -> bool {
-    match value {
-        Value::String(string) if string.len() > chars * 2 => {
-            *string = format!("{} [… left out, see #{}]", text::elide(string, chars), id.0);
-            true
-        }
-        Value::Array(values) => values.iter_mut().fold(false, |cut, value| elide_to(value, id, chars) | cut),
-        Value::Object(values) => {
-            values.values_mut().fold(false, |cut, value| elide_to(value, id, chars) | cut)
-        }
-        _ => false,
-    }
+/// Cuts every long string of `value` to `chars`; returns whether there was one.
+fn elide_strings(value: &mut Value, id: ItemId, chars: usize) -> bool {
+    cut::cut_strings(value, &|string| {
+        (string.len() > chars * 2).then(|| format!("{} [… left out, see {id}]", text::elide(string, chars)))
+    })
 }

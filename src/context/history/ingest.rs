@@ -1,6 +1,6 @@
-//! The first sent form of an observation, chosen when it arrives: a repeated one becomes "same as", a re-read the
-//! difference to what is in view, everything else goes through the filters. Touches only what was never sent, so it
-//! breaks no cache; what it decides is logged with its text, because it depends on what was in view.
+//! The first sent form of a result, chosen when it arrives: a repeated one becomes a reference to the earlier one, a file
+//! that was read again the difference to what is in view, everything else goes through the filters. Touches only what was
+//! never sent, so it breaks no cache; the form is logged with its text, because it depends on what was in view.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use super::manager::HistoryManager;
 use super::references;
 use crate::config::settings::Profile;
 use crate::context::compaction::batch::Batch;
-use crate::context::compaction::profile::Thresholds;
+use crate::context::compaction::thresholds::Thresholds;
 use crate::context::compaction::working_set;
-use crate::context::compress::filters::apply::{self, OutputKind};
-use crate::context::tokens::estimate;
+use crate::context::compress::filters::pipeline::{self, FilterOptions};
+use crate::context::tokens::estimate::{MESSAGE_OVERHEAD, estimate};
 use crate::model::item::{Item, ItemId, ToolResult};
 use crate::session::record::FormName;
 
@@ -44,9 +44,9 @@ pub fn on_arrival(history: &HistoryManager, profile: Profile, window: u64) -> Op
             "Grep" | "Glob" | "LS" => (false, limits.search_tokens),
             _ => (false, limits.other_tokens),
         };
-        apply::apply(entry.id, entry.text(), OutputKind { command, max_tokens })
+        pipeline::filter(entry.id, entry.text(), FilterOptions { command, max_tokens })
     })?;
-    (estimate::estimate(&text) + estimate::MESSAGE_OVERHEAD < entry.tokens()).then(|| {
+    (estimate(&text) + MESSAGE_OVERHEAD < entry.tokens()).then(|| {
         Batch::with_texts(vec![(entry.id, Arc::from(text))], FormName::Filtered, "filtered on arrival")
     })
 }
@@ -67,25 +67,18 @@ fn repeated(history: &HistoryManager, entry: &Entry, result: &ToolResult) -> Opt
         .take_while(|other| now.saturating_sub(other.arrived_at) <= IN_VIEW)
         .filter(|other| other.form() == FormName::Full);
     for other in earlier {
-        let Item::ToolResult(before) = &*other.item else { continue };
-        if before.tool != result.tool {
+        if !matches!(&*other.item, Item::ToolResult(before) if before.tool == result.tool) {
             continue;
         }
         if other.text() == entry.text() {
             return Some(references::same(other.id, path));
         }
-        if path.is_some()
-            && hash.is_some()
-            && working_set::viewed_path(&other.item) == path
-            && working_set::content_hash(&other.item) == hash
-        {
-            in_view.push(other);
+        if path.is_none() || working_set::viewed_path(&other.item) != path {
             continue;
         }
-        if path.is_some()
-            && working_set::viewed_path(&other.item) == path
-            && working_set::first_line(&other.item) == working_set::first_line(&entry.item)
-        {
+        if hash.is_some() && working_set::content_hash(&other.item) == hash {
+            in_view.push(other);
+        } else if working_set::first_line(&other.item) == working_set::first_line(&entry.item) {
             return changed(entry.id, other, entry.text());
         }
     }
@@ -144,10 +137,8 @@ fn changed(id: ItemId, base: &Entry, now: &str) -> Option<String> {
         return None;
     }
     let diff = TextDiff::from_lines(base.text(), now);
-    let mut hunks = String::new();
-    for hunk in diff.unified_diff().context_radius(2).iter_hunks() {
-        hunks.push_str(&hunk.to_string());
-    }
-    let small = f64::from(estimate::estimate(&hunks)) < f64::from(estimate::estimate(now)) * DIFF_SHARE;
+    let hunks: String =
+        diff.unified_diff().context_radius(2).iter_hunks().map(|hunk| hunk.to_string()).collect();
+    let small = f64::from(estimate(&hunks)) < f64::from(estimate(now)) * DIFF_SHARE;
     small.then(|| references::changes(base.id, id, &hunks))
 }

@@ -1,33 +1,30 @@
 //! `HistoryManager`: the ordered entries, the running turn, and the only operations that change them. The log keeps
-//! everything for ever; this is what is *sent* of it. Each operation keeps a running token sum, so that no request
-//! counts anything twice. Does no input or output.
+//! everything; this is what is *sent* of it. Does no input or output.
 
-use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::entry::Entry;
+use super::entry::{self, Entry};
 use crate::context::compaction::batch::Batch;
 use crate::model::fingerprint::Fingerprint;
 use crate::model::item::{Item, ItemId, Summary};
 use crate::model::request::Message;
 use crate::session::record::FormName;
 
-/// What the agent remembers.
+/// The session as it is sent.
 #[derive(Clone, Debug, Default)]
 pub struct HistoryManager {
     entries: Vec<Entry>,
-    tokens: u64,
     /// Index of the running turn's first entry; `entries.len()` when no turn runs.
     turn_start: usize,
     /// Requests answered so far; the clock by which entries age.
     requests: u64,
-    /// What the last archives took away, newest last, so that one can be taken back.
+    /// What the last archives took away, newest last, so that they can be undone.
     archived: Vec<Vec<Entry>>,
-    /// The newest item of the archives that can't be taken back any more.
-    forgotten: Option<ItemId>,
+    /// The newest item of the archives that can't be undone any more.
+    beyond_undo: Option<ItemId>,
     /// What rewinds took out, so that they can be undone.
-    voided: Vec<InvalidatedItems>,
+    invalidated: Vec<InvalidatedItems>,
 }
 
 /// What a rewind or a revival took out of the history: everything from `to` on.
@@ -37,8 +34,8 @@ struct InvalidatedItems {
     entries: Vec<Entry>,
 }
 
-/// Archives that can be taken back; older ones are only in the log.
-const ARCHIVES: usize = 3;
+/// Archives that can be undone; older ones are only in the log.
+const UNDOABLE_ARCHIVES: usize = 3;
 
 impl HistoryManager {
     /// Adds an item. A user message that begins a round begins the running turn.
@@ -46,9 +43,7 @@ impl HistoryManager {
         if item.begins_round() {
             self.turn_start = self.entries.len();
         }
-        let entry = Entry::new(id, item, tokens, self.requests);
-        self.tokens += u64::from(entry.tokens());
-        self.entries.push(entry);
+        self.entries.push(Entry::new(id, item, tokens, self.requests));
         &self.entries[self.entries.len() - 1]
     }
 
@@ -78,7 +73,7 @@ impl HistoryManager {
 
     /// Tokens of all entries as sent: counted where [`Self::refine`] brought a count, estimated elsewhere.
     pub fn tokens(&self) -> u64 {
-        self.tokens
+        entry::tokens_of(&self.entries)
     }
 
     /// What of [`Self::tokens`] the model's own tokenizer has counted.
@@ -91,7 +86,6 @@ impl HistoryManager {
         for entry in self.entries.iter_mut().filter(|entry| !entry.is_counted()) {
             let exact = entry.message().and_then(|message| count(entry.fingerprint(), message));
             if let Some(exact) = exact {
-                self.tokens = self.tokens - u64::from(entry.tokens()) + u64::from(exact);
                 entry.refine(exact);
             }
         }
@@ -100,14 +94,13 @@ impl HistoryManager {
     /// Goes back to estimates everywhere: another tokenizer counts from here on.
     pub fn forget_counts(&mut self) {
         let archived = self.archived.iter_mut().flatten();
-        let voided = self.voided.iter_mut().flat_map(|voided| &mut voided.entries);
-        self.entries.iter_mut().chain(archived).chain(voided).for_each(Entry::forget_count);
-        self.recount();
+        let invalidated = self.invalidated.iter_mut().flat_map(|invalidated| &mut invalidated.entries);
+        self.entries.iter_mut().chain(archived).chain(invalidated).for_each(Entry::forget_count);
     }
 
     /// The most tokens that all entries as sent may take; each one's figure is counted once for each form.
-    pub fn ceiling(&self) -> u64 {
-        self.entries.iter().map(|entry| u64::from(entry.ceiling())).sum()
+    pub fn upper_bound(&self) -> u64 {
+        entry::upper_bound_of(&self.entries)
     }
 
     /// The rounds, oldest first, as index ranges; what precedes the first user message (a summary) is in none.
@@ -118,37 +111,39 @@ impl HistoryManager {
         starts.windows(2).map(|pair| pair[0]..pair[1]).collect()
     }
 
-    /// Sends these items in `form` from now on, with these texts where the form needs them; returns how many tokens that
-    /// saved (0 when nothing changed).
-    pub fn set_form(&mut self, ids: &[ItemId], form: FormName, texts: &[Arc<str>]) -> u64 {
-        let before = self.tokens;
-        for (number, id) in ids.iter().enumerate() {
-            if let Some(index) = self.position(*id) {
-                let entry = &mut self.entries[index];
-                self.tokens -= u64::from(entry.tokens());
-                entry.set_form(form, texts.get(number));
-                self.tokens += u64::from(entry.tokens());
-            }
-        }
-        before.saturating_sub(self.tokens)
+    /// Where an archive that keeps the newest `retain` rounds ends: the id of the first entry that stays (the running turn
+    /// counts as a round). `None` when there is nothing to archive.
+    pub fn archive_before(&self, retain: usize) -> Option<ItemId> {
+        let rounds = self.rounds();
+        let first_kept = rounds.len().checked_sub(retain.max(1)).filter(|first| *first > 0)?;
+        rounds.get(first_kept).map(|round| self.entries[round.start].id)
     }
 
-    /// `batch` with the text of each item that it changes, where the form has one: the log then gives the same bytes
-    /// also to a later version of the program, whose forms may read differently.
-    pub fn spell(&self, batch: &Batch) -> Batch {
+    /// Sends these items in `form` from now on, with these texts where the form needs them.
+    pub fn set_form(&mut self, ids: &[ItemId], form: FormName, texts: &[Arc<str>]) {
+        for (number, id) in ids.iter().enumerate() {
+            if let Some(index) = self.position(*id) {
+                self.entries[index].set_form(form, texts.get(number));
+            }
+        }
+    }
+
+    /// `batch` with the text of each item that it changes, where the form has one: a later version of the program, whose
+    /// forms may read differently, then still replays the log byte for byte.
+    pub fn with_texts(&self, batch: &Batch) -> Batch {
         if !batch.texts.is_empty() || matches!(batch.form, FormName::Full | FormName::Gone) {
             return batch.clone();
         }
-        let spelled = batch.items.iter().filter_map(|id| {
+        let texts = batch.items.iter().filter_map(|id| {
             let mut entry = self.entry(*id)?.clone();
             entry.set_form(batch.form, None).then(|| (*id, Arc::from(entry.text())))
         });
-        Batch::with_texts(spelled.collect(), batch.form, batch.cause.clone())
+        Batch::with_texts(texts.collect(), batch.form, batch.cause.clone())
     }
 
-    /// Takes up a batch; returns the tokens saved.
-    pub fn adopt(&mut self, batch: &Batch) -> u64 {
-        self.set_form(&batch.items, batch.form, &batch.texts)
+    /// Sends the items of a batch in its form from now on.
+    pub fn adopt(&mut self, batch: &Batch) {
+        self.set_form(&batch.items, batch.form, &batch.texts);
     }
 
     /// The entry of an item.
@@ -161,9 +156,8 @@ impl HistoryManager {
     pub fn archive(&mut self, before: ItemId, id: ItemId, summary: Summary) {
         let cut = self.entries.partition_point(|entry| entry.id < before || is_summary(entry));
         let old: Vec<Entry> = self.entries.drain(..cut).collect();
-        let pinned: HashSet<&Arc<str>> =
-            old.iter().filter(|entry| entry.pinned).filter_map(call_id).collect();
-        let stays = |entry: &&Entry| match call_id(entry) {
+        let pinned = entry::pinned_calls(&old);
+        let stays = |entry: &&Entry| match entry.call_id() {
             Some(call) => pinned.contains(call),
             None => entry.pinned && !is_summary(entry),
         };
@@ -172,102 +166,92 @@ impl HistoryManager {
         self.turn_start = self.turn_start.saturating_sub(cut) + 1 + kept.len();
         let summary = Entry::new(id, Arc::new(Item::Summary(summary)), None, self.requests);
         self.entries.splice(0..0, std::iter::once(summary).chain(kept));
-        if self.archived.len() == ARCHIVES {
-            self.forgotten = newest(&self.archived.remove(0)).or(self.forgotten);
+        if self.archived.len() == UNDOABLE_ARCHIVES {
+            self.beyond_undo = newest(&self.archived.remove(0)).or(self.beyond_undo);
         }
         self.archived.push(old);
-        self.recount();
     }
 
-    /// By how many estimated tokens taking the last archive back would grow the history; `None` when there is none.
+    /// By how many estimated tokens undoing the last archive would grow the history; `None` when there is none.
     pub fn unarchive_growth(&self) -> Option<u64> {
         let taken = self.archived.last()?;
         self.entries.first().filter(|first| is_summary(first))?;
-        let back: u64 = taken.iter().map(|entry| u64::from(entry.tokens())).sum();
-        let in_its_place: u64 =
-            self.entries[..self.stand_in(taken)].iter().map(|entry| u64::from(entry.tokens())).sum();
-        Some(back.saturating_sub(in_its_place))
+        let replacement = &self.entries[..self.replacement_len(taken)];
+        Some(entry::tokens_of(taken).saturating_sub(entry::tokens_of(replacement)))
     }
 
-    /// Takes the last archive back: its entries return in the form that they had. Does nothing where there is none.
+    /// Undoes the last archive: its entries return in the form that they had. Does nothing where there is none.
     pub fn unarchive(&mut self) {
         if self.unarchive_growth().is_none() {
             return;
         }
         let Some(taken) = self.archived.pop() else { return };
-        let stand_in = self.stand_in(&taken);
-        self.turn_start = self.turn_start() - stand_in + taken.len();
-        self.entries.splice(..stand_in, taken);
-        self.recount();
+        let replaced = self.replacement_len(&taken);
+        self.turn_start = self.turn_start() - replaced + taken.len();
+        self.entries.splice(..replaced, taken);
     }
 
-    /// How many entries stand in front instead of those that an archive took: the summary, and what was pinned.
-    fn stand_in(&self, taken: &[Entry]) -> usize {
+    /// How many entries took the place of those that an archive removed: the summary, and what was pinned.
+    fn replacement_len(&self, taken: &[Entry]) -> usize {
         let newest = newest(taken);
-        1 + self.entries[1..]
-            .iter()
-            .take_while(|entry| newest.is_some_and(|newest| entry.id <= newest))
-            .count()
+        1 + self.entries[1..].iter().take_while(|entry| Some(entry.id) <= newest).count()
     }
 
-    /// Whether the history can go back to `to`: nothing from there on is told only by a summary.
+    /// Whether the history can go back to `to`: nothing from there on was summarized.
     pub fn reaches(&self, to: ItemId) -> bool {
-        let archived = self.archived.iter().filter_map(|entries| newest(entries)).chain(self.forgotten).max();
+        let archived =
+            self.archived.iter().filter_map(|entries| newest(entries)).chain(self.beyond_undo).max();
         archived.is_none_or(|archived| archived < to)
     }
 
     /// Whether the rewind (or revival) number `rewind`, counted from 0, can be undone: nothing of what came instead was
     /// summarized since.
     pub fn can_revive(&self, rewind: u32) -> bool {
-        let since = self.voided.get(rewind as usize..).unwrap_or_default();
-        since.iter().map(|voided| voided.to).min().is_some_and(|to| self.reaches(to))
+        let since = self.invalidated.get(rewind as usize..).unwrap_or_default();
+        since.iter().map(|invalidated| invalidated.to).min().is_some_and(|to| self.reaches(to))
     }
 
-    /// Takes back everything from `to` on; it can be revived.
+    /// Removes everything from `to` on; it can be revived.
     pub fn rewind(&mut self, to: ItemId) {
-        let entries = self.take_back(to);
-        self.voided.push(InvalidatedItems { to, entries });
+        let entries = self.remove_from(to);
+        self.invalidated.push(InvalidatedItems { to, entries });
     }
 
     /// Makes the history what it was before the rewind (or revival) number `rewind`, counted from 0. What came instead
     /// since can be revived in its turn.
     pub fn revive(&mut self, rewind: u32) {
-        let first = (rewind as usize).min(self.voided.len());
-        let Some(to) = self.voided[first..].iter().map(|voided| voided.to).min() else { return };
+        let first = (rewind as usize).min(self.invalidated.len());
+        let Some(to) = self.invalidated[first..].iter().map(|invalidated| invalidated.to).min() else {
+            return;
+        };
         let gone: Vec<Entry> =
             self.entries.iter().filter(|entry| entry.id >= to && !is_summary(entry)).cloned().collect();
         // One after another, the youngest first: each gives back the history that the one before it left.
-        for index in (first..self.voided.len()).rev() {
-            let InvalidatedItems { to, entries } = self.voided[index].clone();
-            self.take_back(to);
+        for index in (first..self.invalidated.len()).rev() {
+            let InvalidatedItems { to, entries } = self.invalidated[index].clone();
+            self.remove_from(to);
             self.entries.extend(entries);
         }
-        self.voided.push(InvalidatedItems { to, entries: gone });
+        self.invalidated.push(InvalidatedItems { to, entries: gone });
         self.turn_start = self.entries.len();
-        self.recount();
     }
 
     /// How many rewinds and revivals there were.
     pub fn rewinds(&self) -> u32 {
-        u32::try_from(self.voided.len()).unwrap_or(u32::MAX)
+        u32::try_from(self.invalidated.len()).unwrap_or(u32::MAX)
     }
 
-    fn take_back(&mut self, to: ItemId) -> Vec<Entry> {
+    fn remove_from(&mut self, to: ItemId) -> Vec<Entry> {
         let goes = |entry: &mut Entry| entry.id >= to && !is_summary(entry);
         let gone = self.entries.extract_if(.., goes).collect();
         self.turn_start = self.entries.len();
-        self.recount();
         gone
     }
 
     /// Pins or unpins an item: a pinned one keeps its form through compaction.
-    pub fn pin(&mut self, id: ItemId, pinned: bool) -> bool {
-        match self.position(id) {
-            Some(index) => {
-                self.entries[index].pinned = pinned;
-                true
-            }
-            None => false,
+    pub fn pin(&mut self, id: ItemId, pinned: bool) {
+        if let Some(index) = self.position(id) {
+            self.entries[index].pinned = pinned;
         }
     }
 
@@ -286,24 +270,11 @@ impl HistoryManager {
 
     fn position(&self, id: ItemId) -> Option<usize> {
         // Ids ascend except for a summary at the front, which is younger than what follows it.
-        if self.entries.first().is_some_and(|first| first.id == id) {
+        let (first, rest) = self.entries.split_first()?;
+        if first.id == id {
             return Some(0);
         }
-        let start = usize::from(self.entries.first().is_some_and(is_summary));
-        self.entries[start..].binary_search_by_key(&id, |entry| entry.id).ok().map(|index| index + start)
-    }
-
-    fn recount(&mut self) {
-        self.tokens = self.entries.iter().map(|entry| u64::from(entry.tokens())).sum();
-    }
-}
-
-/// What pairs a call with its result.
-fn call_id(entry: &Entry) -> Option<&Arc<str>> {
-    match &*entry.item {
-        Item::ToolCall(call) => Some(&call.id),
-        Item::ToolResult(result) => Some(&result.call_id),
-        _ => None,
+        rest.binary_search_by_key(&id, |entry| entry.id).ok().map(|index| index + 1)
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the agent remembers of the session: every item with the form in which it is sent.
+//! The items of the session, each with the form in which it is sent now.
 
 pub mod entry;
 pub mod forms;

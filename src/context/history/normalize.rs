@@ -93,14 +93,14 @@ mod tests {
     }
 
     #[test]
-    fn a_sound_history_is_left_alone() {
+    fn paired_history_is_unchanged() {
         let sound =
             vec![user(), call("a"), call("b"), result("a"), result("b"), Message::Assistant("x".into())];
         assert_eq!(normalize(sound.clone()), sound);
     }
 
     #[test]
-    fn orphans_go_and_open_calls_are_closed_in_place() {
+    fn orphans_and_open_calls() {
         let lost = |id: &str| Message::Result { call_id: id.into(), text: LOST_RESULT.into(), error: true };
         let broken =
             vec![result("z"), user(), call("a"), call("b"), result("b"), user(), result("a"), call("c")];

@@ -1,5 +1,5 @@
-//! Observations that are told by pointing at an earlier one: the sentences that do so, and who is pointed at. What is
-//! pointed at must stay whole for as long as the pointer is fresh, or the model that looked again would see nothing.
+//! Results that are sent as a reference to an earlier one: the sentences that do so, and which items they name. What is
+//! referenced must stay whole while the reference is fresh, or the model that looked again would see nothing.
 
 use std::collections::HashSet;
 
@@ -9,7 +9,7 @@ use crate::context::compaction::batch::Batch;
 use crate::model::item::ItemId;
 use crate::session::record::FormName;
 
-/// The whole observation repeats another one; `path` for a file.
+/// The whole result repeats another one; `path` for a file.
 pub fn same(id: ItemId, path: Option<&str>) -> String {
     match path {
         Some(path) => format!("[{path} is unchanged since {id}, which shows it]"),
@@ -17,24 +17,24 @@ pub fn same(id: ItemId, path: Option<&str>) -> String {
     }
 }
 
-/// Some lines of a file repeat what another observation shows.
+/// Some lines of a file repeat what another result shows.
 pub fn lines(first: u64, last: u64, path: &str, id: ItemId) -> String {
     format!("[lines {first}-{last} of {path} are unchanged since {id}, which shows them]")
 }
 
-/// The observation `own` is told as changes to another one.
+/// The result `own` as changes to another one.
 pub fn changes(id: ItemId, own: ItemId, hunks: &str) -> String {
     format!("[as {id} showed it, with these changes; Recall {{\"id\":{}}} gives all]\n{hunks}", own.0)
 }
 
-/// What these entries point at, as far as they are at most `age` of `requests` old.
-pub fn pointed_at(entries: &[Entry], requests: u64, age: u64) -> HashSet<ItemId> {
+/// What these entries refer to, as far as they are at most `age` of `requests` old.
+pub fn referenced(entries: &[Entry], requests: u64, age: u64) -> HashSet<ItemId> {
     let fresh = entries.iter().rev().take_while(|entry| requests.saturating_sub(entry.arrived_at) <= age);
     fresh.filter(|entry| entry.form() == FormName::Filtered).flat_map(|entry| named(entry.text())).collect()
 }
 
-/// Observations that say nothing but that another one shows them, when that one is no longer in view as it was: they
-/// then say how to get at the original instead.
+/// Results that are nothing but a reference, when what they refer to is no longer in view as it was: they become pointers
+/// to their own originals instead.
 pub fn orphans(history: &HistoryManager) -> Option<Batch> {
     let in_view = |id: ItemId| history.entry(id).is_some_and(|entry| entry.form() <= FormName::Filtered);
     let orphan = |entry: &&Entry| {
@@ -46,7 +46,7 @@ pub fn orphans(history: &HistoryManager) -> Option<Batch> {
     };
     let items: Vec<ItemId> = history.entries().iter().filter(orphan).map(|entry| entry.id).collect();
     (!items.is_empty())
-        .then(|| Batch::plain(items, FormName::Pointer, "batch: what they point at is out of view"))
+        .then(|| Batch::plain(items, FormName::Pointer, "batch: the referenced result is out of view"))
 }
 
 /// The ids that the sentences above name in `text`.
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_said_is_found_again() {
+    fn references_are_found_in_their_own_sentences() {
         let (id, own) = (ItemId(31), ItemId(40));
         for text in [
             same(id, Some("src/a #2.rs")),

@@ -1,15 +1,14 @@
 //! What the user does to single items: pin, drop, restore. Makes plans; the agent applies and logs them. What the user
-//! wrote is never dropped, nor is the summary that stands for all that was archived: without them the request would lose
-//! what it is about, and nothing would say so.
+//! wrote is never dropped, nor is the summary of all that was archived: the request would lose what it is about.
 
 use std::sync::Arc;
 
-use super::entry::Entry;
+use super::entry::{self, Entry};
 use super::manager::HistoryManager;
 use crate::base::text;
 use crate::context::compaction::batch::Batch;
 use crate::context::compress::tool_result;
-use crate::context::tokens::estimate;
+use crate::context::tokens::estimate::estimate;
 use crate::model::item::{Item, ItemId};
 use crate::protocol::ledger::ContextEdit;
 use crate::session::record::FormName;
@@ -18,12 +17,12 @@ use crate::session::record::FormName;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct UserEditPlan {
     pub batch: Option<Batch>,
-    /// Items to pin (`true`) or to release, after the batch.
+    /// Items to pin (`true`) or to unpin, after the batch.
     pub pin: Option<(Vec<ItemId>, bool)>,
     /// Tokens that the request grows by (estimated, uncalibrated).
     pub grows_by: u64,
     /// What was done, for the user.
-    pub said: String,
+    pub message: String,
 }
 
 /// The plan for one item.
@@ -33,81 +32,80 @@ pub struct UserEditPlan {
 pub fn plan(history: &HistoryManager, edit: ContextEdit, id: ItemId) -> Result<UserEditPlan, String> {
     let Some(at) = history.entries().iter().position(|entry| entry.id == id) else {
         return Err(format!(
-            "{id} is not in the window (never was, or it was archived or taken back). /context lists what is."
+            "{id} is not in the context (it never was, or it was archived or rewound). /context lists what is."
         ));
     };
     let entry = &history.entries()[at];
+    let pin = |on: bool, message: String| UserEditPlan {
+        pin: Some((vec![id], on)),
+        message,
+        ..UserEditPlan::default()
+    };
     match edit {
-        ContextEdit::Pin if entry.message().is_none() => Err(format!(
-            "Nothing of {id} is sent: a digest stands for it. `restore` brings it back and pins it."
-        )),
-        ContextEdit::Pin => Ok(UserEditPlan {
-            pin: Some((vec![id], true)),
-            said: format!("{id} is pinned: it keeps its form ({}).", entry.form().as_str()),
-            ..UserEditPlan::default()
-        }),
-        ContextEdit::Unpin => Ok(UserEditPlan {
-            pin: Some((vec![id], false)),
-            said: format!("{id} is no longer pinned."),
-            ..UserEditPlan::default()
-        }),
+        ContextEdit::Pin if entry.message().is_none() => {
+            Err(format!("{id} was folded into a digest. `restore` brings it back and pins it."))
+        }
+        ContextEdit::Pin => Ok(pin(true, format!("Pinned {id} ({}).", entry.form().as_str()))),
+        ContextEdit::Unpin => Ok(pin(false, format!("Unpinned {id}."))),
         ContextEdit::Drop => dropped(entry),
-        ContextEdit::Restore => restored(history, at),
+        ContextEdit::Restore => restored(history.entries(), at),
     }
 }
 
 fn dropped(entry: &Entry) -> Result<UserEditPlan, String> {
     let id = entry.id;
-    let recall = format!("Recall {{\"id\":{}}} gives it", id.0);
+    let recall = format!("Recall {{\"id\":{}}}", id.0);
     let (form, line) = match (&*entry.item, entry.form()) {
-        (_, FormName::Gone) => {
-            return Err(format!("Nothing of {id} is sent: a digest stands for it already."));
-        }
+        (_, FormName::Gone) => return Err(format!("{id} was folded into a digest already.")),
         // One message for several items: it stays one, so that no call is parted from its result.
         (_, FormName::Folded) => {
-            (FormName::Folded, format!("[steps from {id} on: left out at the user's wish; {recall}]"))
+            (FormName::Folded, format!("[steps from {id} on: dropped by the user; {recall} gives the first]"))
         }
         (Item::User(_), _) => {
-            return Err("What you wrote is never dropped: the request would lose what it is about. A long \
-                        message is better put into a file and named with @."
-                .to_owned());
+            return Err(
+                "Your own messages can't be dropped: the request would lose its task. Put long text into a \
+                        file and mention it with @."
+                    .to_owned(),
+            );
         }
         (Item::Summary(_), _) => {
             return Err(
-                "The summary stands for everything that was archived; it cannot be dropped.".to_owned()
+                "The summary stands for everything that was archived; it can't be dropped.".to_owned()
             );
         }
         (Item::Reasoning(_), _) => {
-            return Err("Thinking goes back to the server as it came; it leaves when its steps are folded."
-                .to_owned());
+            return Err(
+                "Reasoning goes back to the server unchanged; it is left out when its steps are folded."
+                    .to_owned(),
+            );
         }
         (Item::Assistant { text }, _) => {
             let about = text::one_line(text, 40);
-            (FormName::Pointer, format!("[\"{about}\": left out at the user's wish; {recall}]"))
+            (FormName::Pointer, format!("[\"{about}\": dropped by the user; {recall} gives it]"))
         }
-        (Item::ToolCall(_), _) => (FormName::Pointer, serde_json::json!({ "left_out": recall }).to_string()),
+        (Item::ToolCall(_), _) => {
+            (FormName::Pointer, serde_json::json!({ "left_out": format!("{recall} gives it") }).to_string())
+        }
         (Item::ToolResult(result), _) => (FormName::Pointer, tool_result::pointer(id, result)),
     };
-    if entry.text() == line || estimate::estimate(&line) >= estimate::estimate(entry.text()) {
-        return Err(format!("{id} is already as small as the line that would stand for it."));
+    let saved = estimate(entry.text()).saturating_sub(estimate(&line));
+    if saved == 0 {
+        return Err(format!("{id} is already as small as the line that would replace it."));
     }
-    let saved = estimate::estimate(entry.text()) - estimate::estimate(&line);
     Ok(UserEditPlan {
         batch: Some(Batch::with_texts(vec![(id, Arc::from(line))], form, "drop: by the user")),
         pin: entry.pinned.then(|| (vec![id], false)),
         grows_by: 0,
-        said: format!(
-            "{id} is dropped: one line stands for it, about {saved} tokens less. `restore` undoes it."
+        message: format!(
+            "Dropped {id}: one line stands for it, about {saved} tokens less. `restore` undoes it."
         ),
     })
 }
 
 /// The item whole again, and everything that the same digest stands for: calls and results come back together.
-fn restored(history: &HistoryManager, at: usize) -> Result<UserEditPlan, String> {
-    let entries = history.entries();
+fn restored(entries: &[Entry], at: usize) -> Result<UserEditPlan, String> {
     let id = entries[at].id;
-    let folded = |entry: &Entry| matches!(entry.form(), FormName::Folded | FormName::Gone);
-    let range = if folded(&entries[at]) {
+    let range = if matches!(entries[at].form(), FormName::Folded | FormName::Gone) {
         let start = (0..=at).rev().find(|&index| entries[index].form() == FormName::Folded).unwrap_or(at);
         let more = entries[at + 1..].iter().take_while(|entry| entry.form() == FormName::Gone).count();
         start..at + 1 + more
@@ -116,20 +114,20 @@ fn restored(history: &HistoryManager, at: usize) -> Result<UserEditPlan, String>
     };
     let part = &entries[range];
     if part.iter().all(|entry| entry.form() == FormName::Full) {
-        return Err(format!("{id} is sent whole already. `pin` keeps it so."));
+        return Err(format!("{id} is already sent in full. `pin` keeps it so."));
     }
     let ids: Vec<ItemId> = part.iter().map(|entry| entry.id).collect();
-    let sum = |size: fn(&Entry) -> u32| part.iter().map(|entry| u64::from(size(entry))).sum::<u64>();
-    let grows_by = sum(Entry::full_tokens).saturating_sub(sum(Entry::tokens));
-    let what = match ids.len() {
-        1 => format!("{id} is"),
-        count => format!("{id} and what was folded with it ({count} items) are"),
+    let full: u64 = part.iter().map(|entry| u64::from(entry.full_tokens())).sum();
+    let grows_by = full.saturating_sub(entry::tokens_of(part));
+    let more = match ids.len() {
+        1 => String::new(),
+        count => format!(" and the rest of its digest ({count} items)"),
     };
     Ok(UserEditPlan {
         batch: Some(Batch::plain(ids.clone(), FormName::Full, "restore: by the user")),
         pin: Some((ids, true)),
         grows_by,
-        said: format!("{what} sent whole again and pinned, about {grows_by} tokens more."),
+        message: format!("Restored and pinned {id}{more}: about {grows_by} tokens more."),
     })
 }
 
@@ -160,12 +158,12 @@ mod tests {
     }
 
     #[test]
-    fn a_digest_is_dropped_as_one_and_comes_back_as_a_whole() {
+    fn a_digest_is_dropped_and_restored_as_a_whole() {
         let mut history = folded();
         let full: u64 = history.entries().iter().map(|entry| u64::from(entry.full_tokens())).sum();
         let dropped = plan(&history, ContextEdit::Drop, ItemId(2)).unwrap();
         history.adopt(&dropped.batch.unwrap());
-        assert!(history.entries()[1].text().contains("left out at the user's wish"));
+        assert!(history.entries()[1].text().contains("dropped by the user"));
         assert!(plan(&history, ContextEdit::Drop, ItemId(2)).is_err(), "once is enough");
         assert!(plan(&history, ContextEdit::Pin, ItemId(4)).is_err(), "nothing of it is sent");
         // Any of the four brings back all of them.
@@ -177,10 +175,12 @@ mod tests {
     }
 
     #[test]
-    fn what_the_person_wrote_stays() {
+    fn refusals() {
         let history = folded();
-        assert!(plan(&history, ContextEdit::Drop, ItemId(1)).unwrap_err().contains("never dropped"));
-        assert!(plan(&history, ContextEdit::Restore, ItemId(1)).unwrap_err().contains("whole already"));
-        assert!(plan(&history, ContextEdit::Pin, ItemId(9)).unwrap_err().contains("not in the window"));
+        assert!(plan(&history, ContextEdit::Drop, ItemId(1)).unwrap_err().contains("can't be dropped"));
+        assert!(
+            plan(&history, ContextEdit::Restore, ItemId(1)).unwrap_err().contains("already sent in full")
+        );
+        assert!(plan(&history, ContextEdit::Pin, ItemId(9)).unwrap_err().contains("not in the context"));
     }
 }

@@ -1,16 +1,21 @@
-//! L3: the archived summary and the past rounds, each item in the form that the history has chosen for it.
+//! The history, each item in the form that was chosen for it, in three layers: L3, the summary and the past rounds; L4, the
+//! message that the running turn answers; L6, what the running turn has said, called and observed so far. An item keeps
+//! its bytes when it moves from one to the other, so that the prefix stays stable.
 
-use crate::context::layer::{Fragment, Layer, LayerInputs};
+use crate::context::layer::{Fragment, LayerInputs};
 use crate::context::ledger::LayerId;
 
-pub struct History;
+pub fn past(inputs: &LayerInputs<'_>) -> Option<Fragment> {
+    let turn_start = inputs.history.turn_start();
+    Fragment::of_entries(LayerId::History, inputs.history.entries().get(..turn_start)?)
+}
 
-impl Layer for History {
-    fn id(&self) -> LayerId {
-        LayerId::History
-    }
+pub fn question(inputs: &LayerInputs<'_>) -> Option<Fragment> {
+    let turn_start = inputs.history.turn_start();
+    Fragment::of_entries(LayerId::Question, inputs.history.entries().get(turn_start..=turn_start)?)
+}
 
-    fn render(&self, inputs: &LayerInputs<'_>) -> Option<Fragment> {
-        Fragment::of_entries(LayerId::History, &inputs.history.entries()[..inputs.history.turn_start()])
-    }
+pub fn scratchpad(inputs: &LayerInputs<'_>) -> Option<Fragment> {
+    let turn_start = inputs.history.turn_start();
+    Fragment::of_entries(LayerId::Scratchpad, inputs.history.entries().get(turn_start + 1..)?)
 }

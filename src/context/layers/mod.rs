@@ -1,8 +1,6 @@
-//! The six layers of a request, one file each; their wire order is in `catalog`.
+//! The six layers of a request; their wire order is in `catalog`.
 
 pub mod l1_system;
 pub mod l2_project_rules;
 pub mod l3_history;
-pub mod l4_question;
 pub mod l5_todo;
-pub mod l6_scratchpad;

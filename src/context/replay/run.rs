@@ -3,7 +3,7 @@
 
 use super::session_replay::SessionReplay;
 use crate::context::builder::Built;
-use crate::context::ledger::{self, Subject};
+use crate::context::ledger::Subject;
 use crate::model::fingerprint::Fingerprint;
 use crate::session::record::{BreakRecord, Record, SentRecord};
 
@@ -14,38 +14,38 @@ pub struct Replayed {
     pub number: u64,
     /// Estimated tokens, uncalibrated.
     pub tokens: u64,
-    pub verdict: ReplayCheck,
+    pub check: ReplayCheck,
     pub broken: Option<BreakRecord>,
     /// Whether an answer to it was recorded.
     pub answered: bool,
 }
 
-/// Whether the request made again is the one that was sent.
+/// Whether the replayed request is the one that was sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReplayCheck {
     Same,
-    /// Something differs; in words, the first of it.
+    /// What differs first, for the user.
     Differs(String),
     /// An earlier version of the program sent it and recorded no hash.
     NoHash,
 }
 
-/// Plays the log; `sink` gets each request that could be made again, with its number.
+/// Replays the log; `sink` gets each request that could be made again, with its number.
 pub fn play(records: &[Record], mut sink: impl FnMut(u64, &Built)) -> Vec<Replayed> {
-    let mut logbook = SessionReplay::default();
+    let mut replay = SessionReplay::default();
     let mut requests: Vec<Replayed> = Vec::new();
     let mut open = false;
     for record in records {
         match record {
             Record::Sent(sent) => {
-                let built = logbook.build();
-                logbook.take(record);
+                let built = replay.build();
+                replay.apply(record);
                 let number = requests.len() as u64 + 1;
                 sink(number, &built);
                 requests.push(Replayed {
                     number,
                     tokens: built.ledger.total(),
-                    verdict: compare(&built, sent, &logbook),
+                    check: compare(&built, sent, &replay),
                     broken: sent.broken.clone(),
                     answered: false,
                 });
@@ -57,7 +57,7 @@ pub fn play(records: &[Record], mut sink: impl FnMut(u64, &Built)) -> Vec<Replay
                 None => requests.push(Replayed {
                     number: requests.len() as u64 + 1,
                     tokens: request.estimated,
-                    verdict: ReplayCheck::NoHash,
+                    check: ReplayCheck::NoHash,
                     broken: None,
                     answered: true,
                 }),
@@ -65,40 +65,40 @@ pub fn play(records: &[Record], mut sink: impl FnMut(u64, &Built)) -> Vec<Replay
             _ => {}
         }
         open &= !matches!(record, Record::Request(_));
-        logbook.take(record);
+        replay.apply(record);
     }
     requests
 }
 
-fn compare(built: &Built, sent: &SentRecord, logbook: &SessionReplay) -> ReplayCheck {
+fn compare(built: &Built, sent: &SentRecord, replay: &SessionReplay) -> ReplayCheck {
     // Made from the bytes of the request, not from the figures that the builder carried along.
     let now = crate::model::fingerprint::Parts::of(&built.request);
     if now.whole() == sent.hash {
         return ReplayCheck::Same;
     }
-    let recorded = logbook.prefix.messages();
+    let recorded = replay.prefix.messages();
     let first = now.messages.iter().zip(recorded).position(|(now, then)| now != then);
     let at = match first {
         Some(at) => at,
         None if now.messages.len() == recorded.len() => {
             return ReplayCheck::Differs(
-                "the system prompt, the rules, the schemas or the parameters".to_owned(),
+                "in the system prompt, the rules, the tool schemas or the parameters".to_owned(),
             );
         }
         None => now.messages.len().min(recorded.len()),
     };
-    ReplayCheck::Differs(name(built, at, recorded))
+    ReplayCheck::Differs(describe(built, at, recorded))
 }
 
-fn name(built: &Built, at: usize, recorded: &[Fingerprint]) -> String {
+fn describe(built: &Built, at: usize, recorded: &[Fingerprint]) -> String {
     let rows = &built.ledger.rows[built.ledger.rows.len() - built.request.messages.len()..];
     let Some(row) = rows.get(at) else {
-        return format!("message {} is missing: {} were sent", at + 1, recorded.len());
+        return format!("at message {}, which is missing ({} were sent)", at + 1, recorded.len());
     };
     let what = match row.subject {
         Subject::Item(id) => format!("{id}, {}", row.form.as_str()),
         Subject::Part(name) => name.to_owned(),
     };
-    let surplus = if at >= recorded.len() { " is too much" } else { "" };
-    format!("message {}{surplus} ({} {what})", at + 1, ledger::LayerId::label(row.layer))
+    let extra = if at >= recorded.len() { ", which was not sent" } else { "" };
+    format!("at message {}{extra} ({} {what})", at + 1, row.layer.label())
 }

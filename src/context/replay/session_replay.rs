@@ -1,6 +1,6 @@
-//! What a session's log alone tells: the history at each point of it, the fixed parts, what was sent. A resume, a replay
-//! and every look at a stored session go this one way, so that what was sent can always be made again from what was
-//! written. Reads no file and sends nothing.
+//! A session rebuilt from its log: the history at each point of it, the fixed parts, what was sent. A resume, a replay and
+//! every look at a stored session use it, so that what was sent can always be made again from what was written. Reads no
+//! file and sends nothing.
 
 use std::sync::Arc;
 
@@ -9,14 +9,14 @@ use crate::context::builder::{self, Built};
 use crate::context::history::manager::HistoryManager;
 use crate::context::layer::LayerInputs;
 use crate::context::prefix::Prefix;
-use crate::context::tokens::estimate::Calibration;
-use crate::context::tokens::request_size;
+use crate::context::tokens::calibration::Calibration;
+use crate::context::tokens::request_size::Countable;
 use crate::context::tokens::tokenizer::Encoding;
 use crate::model::item::ItemId;
 use crate::protocol::ledger::LedgerView;
 use crate::session::record::{ItemRecord, Record};
 
-/// A session as far as its records were taken up.
+/// A session as far as its records were applied.
 #[derive(Clone, Debug)]
 pub struct SessionReplay {
     pub history: HistoryManager,
@@ -24,8 +24,8 @@ pub struct SessionReplay {
     pub calibration: Calibration,
     /// The number that the next item gets.
     pub next_id: u64,
-    /// The window to which the server must have cut the last answered request, in tokens.
-    pub cut_to: Option<u64>,
+    /// The window to which the server must have truncated the last answered request, in tokens.
+    pub truncated_to: Option<u64>,
 }
 
 impl Default for SessionReplay {
@@ -35,7 +35,7 @@ impl Default for SessionReplay {
             prefix: Prefix::default(),
             calibration: Calibration::default(),
             next_id: 1,
-            cut_to: None,
+            truncated_to: None,
         }
     }
 }
@@ -43,18 +43,18 @@ impl Default for SessionReplay {
 impl SessionReplay {
     /// All of a log.
     pub fn of(records: &[Record]) -> Self {
-        let mut logbook = Self::default();
+        let mut replay = Self::default();
         for record in records {
-            logbook.take(record);
+            replay.apply(record);
         }
-        logbook
+        replay
     }
 
-    /// Takes up one record. Returns whether it counts: a damaged log may repeat or reorder items.
-    pub fn take(&mut self, record: &Record) -> bool {
-        self.prefix.take(record);
+    /// Applies one record. Returns whether it counts: a damaged log may repeat or reorder items.
+    pub fn apply(&mut self, record: &Record) -> bool {
+        self.prefix.apply(record);
         match record {
-            Record::Item(item) => return self.take_item(item),
+            Record::Item(item) => return self.apply_item(item),
             Record::Forms { items, form, texts, .. } => {
                 self.history.set_form(items, *form, texts);
             }
@@ -66,15 +66,12 @@ impl SessionReplay {
             Record::Unarchive {} => self.history.unarchive(),
             Record::Rewind { to } => self.history.rewind(*to),
             Record::Revive { rewind } => self.history.revive(*rewind),
-            Record::Pin { items, pinned } => {
-                for id in items {
-                    self.history.pin(*id, *pinned);
-                }
-            }
+            Record::Pin { items, pinned } => items.iter().for_each(|id| self.history.pin(*id, *pinned)),
             Record::Request(request) => {
                 self.history.count_request();
                 if let Some(usage) = &request.usage {
-                    self.cut_to = self.calibration.report(request.estimated, request.counted, usage.input);
+                    self.truncated_to =
+                        self.calibration.report(request.estimated, request.counted, usage.input);
                 }
             }
             // What was learned of one model's tokenizer says nothing of another's.
@@ -85,7 +82,7 @@ impl SessionReplay {
         true
     }
 
-    fn take_item(&mut self, record: &ItemRecord) -> bool {
+    fn apply_item(&mut self, record: &ItemRecord) -> bool {
         let counts =
             record.id.0 >= self.next_id || !self.history.entries().iter().any(|entry| entry.id >= record.id);
         if counts {
@@ -105,13 +102,10 @@ impl SessionReplay {
         let mut parts = self.prefix.parts().clone();
         let mut history = self.history.clone();
         if let Some(encoding) = self.encoding() {
-            history.refine(|_, message| request_size::exact_message(message, encoding));
-            parts.schemas.refine(|_, specs| request_size::exact_schemas(specs, encoding));
-            for part in
-                [Some(&mut parts.system), parts.law.as_mut(), parts.recap.as_mut()].into_iter().flatten()
-            {
-                part.refine(|_, text| request_size::exact_block(text, encoding));
-            }
+            history.refine(|_, message| message.exact(encoding));
+            parts.schemas.refine(|_, specs| specs.exact(encoding));
+            let texts = [Some(&mut parts.system), parts.rules.as_mut(), parts.recap.as_mut()];
+            texts.into_iter().flatten().for_each(|part| part.refine(|_, text| text.exact(encoding)));
         }
         let built = builder::build(&LayerInputs { parts: &parts, history: &history });
         built.ledger.view(&history, settings, &self.calibration, self.prefix.sums())

@@ -1,5 +1,5 @@
-//! `SummaryCompressor`: old rounds become one summary, written by a model on a task of its own and checked against the
-//! log, or the state block alone when the model is late, silent, wordy or wrong. Nothing is dropped without trace.
+//! `SummaryCompressor`: old rounds become one summary, written by a model and checked against the log, or the state block
+//! alone when the model is late, silent, wordy or wrong.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,8 +13,8 @@ use super::verify;
 use crate::base::text;
 use crate::config::prompts;
 use crate::context::compress::tool_result;
-use crate::context::history::entry::Entry;
-use crate::context::tokens::estimate;
+use crate::context::history::entry::{self, Entry};
+use crate::context::tokens::estimate::estimate;
 use crate::model::item::{Item, Summary};
 use crate::model::request::{Block, Message, Params, Request};
 use crate::model::stream::StreamEvent;
@@ -37,7 +37,6 @@ pub struct SummaryOutcome {
     pub summary: Summary,
     /// Why the state block stands alone; `None` when the model's text was used.
     pub fallback: Option<String>,
-    pub struck: usize,
     /// What the model's answer took, when the server said so.
     pub usage: Option<Usage>,
 }
@@ -46,33 +45,32 @@ impl SummaryCompressor {
     /// Summarizes `entries`. Always gives a summary; never takes longer than the time-out.
     pub async fn summarize(&self, entries: Vec<Entry>, focus: Option<String>) -> SummaryOutcome {
         let mut state = facts(&entries);
-        let budget_chars = usize::try_from(self.window_tokens * 3 / 2).unwrap_or(usize::MAX);
-        let transcript = transcript(&entries, budget_chars);
+        let budget = usize::try_from(self.window_tokens * 3 / 2).unwrap_or(usize::MAX);
+        let transcript = transcript(&entries, budget);
         let earlier = state.levels.join("\n\n");
-        let asked =
-            tokio::time::timeout(self.timeout, self.ask(&transcript, &earlier, focus.as_deref())).await;
-        let before: u64 = entries.iter().map(|entry| u64::from(entry.tokens())).sum();
-        let (written, usage) = match asked {
-            Err(_) => (Err(format!("no summary within {} s", self.timeout.as_secs())), None),
+        let asked = tokio::time::timeout(self.timeout, self.ask(&transcript, &earlier, focus.as_deref()));
+        let before = entry::tokens_of(&entries);
+        let (written, usage) = match asked.await {
+            Err(_) => (Err(format!("no answer within {} s", self.timeout.as_secs())), None),
             Ok(Err(message)) => (Err(message), None),
-            Ok(Ok((said, usage))) => (judged(said, before), usage),
+            Ok(Ok((answer, usage))) => (checked(answer, before), usage),
         };
-        let (struck, fallback) = match written {
-            Ok(said) => {
+        let fallback = match written {
+            Err(reason) => reason,
+            Ok(answer) => {
                 let evidence = Grounding::gather(entries.iter().map(|entry| &*entry.item), &state.render());
-                let (clean, struck) = verify::strike_unknown(said.trim(), &evidence);
+                let clean = verify::strike_unknown(answer.trim(), &evidence).0;
                 let newest = state.levels.len();
                 state.levels.push(clean);
-                let whole = finish(self.window_tokens, state.clone());
-                if u64::from(estimate::estimate(&whole.text)) < before {
-                    return SummaryOutcome { summary: whole, fallback: None, struck, usage };
+                let summary = finish(self.window_tokens, state.clone());
+                if u64::from(estimate(&summary.text)) < before {
+                    return SummaryOutcome { summary, fallback: None, usage };
                 }
                 state.levels.truncate(newest);
-                (struck, "the summary is no smaller than what it sums up".to_owned())
+                NOT_SMALLER.to_owned()
             }
-            Err(reason) => (0, reason),
         };
-        SummaryOutcome { summary: finish(self.window_tokens, state), fallback: Some(fallback), struck, usage }
+        SummaryOutcome { summary: finish(self.window_tokens, state), fallback: Some(fallback), usage }
     }
 
     async fn ask(
@@ -83,7 +81,7 @@ impl SummaryCompressor {
     ) -> Result<(String, Option<Usage>), String> {
         let focus = focus
             .filter(|focus| !focus.trim().is_empty())
-            .map(|focus| format!("\n\nKeep in detail: {focus}"))
+            .map(|focus| format!("\n\nKeep the details of: {focus}"))
             .unwrap_or_default();
         let known = if earlier.is_empty() {
             String::new()
@@ -99,16 +97,16 @@ impl SummaryCompressor {
             ..Request::default()
         };
         let mut answer = self.provider.stream(&request);
-        let mut said = String::new();
+        let mut written = String::new();
         while let Some(event) = answer.next().await {
             match event.map_err(|error| error.to_string())? {
-                StreamEvent::Item(Item::Assistant { text }) => said.push_str(&text),
-                StreamEvent::Restarted { .. } => said.clear(),
-                StreamEvent::Done { usage, .. } => return Ok((said, usage)),
+                StreamEvent::Item(Item::Assistant { text }) => written.push_str(&text),
+                StreamEvent::Restarted { .. } => written.clear(),
+                StreamEvent::Done { usage, .. } => return Ok((written, usage)),
                 _ => {}
             }
         }
-        Err("the summary broke off".to_owned())
+        Err("the answer was cut off".to_owned())
     }
 }
 
@@ -118,7 +116,7 @@ pub fn facts_only(entries: &[Entry], window_tokens: u64) -> Summary {
 }
 
 fn facts(entries: &[Entry]) -> StateBlock {
-    StateBlock::gather_numbered(entries.iter().map(|entry| (entry.id, &*entry.item)))
+    StateBlock::gather(entries.iter().map(|entry| (entry.id, &*entry.item)))
 }
 
 fn finish(window_tokens: u64, mut state: StateBlock) -> Summary {
@@ -129,7 +127,7 @@ fn finish(window_tokens: u64, mut state: StateBlock) -> Summary {
     let newest = state.levels.len().saturating_sub(1);
     for (number, level) in state.levels.iter().enumerate() {
         if number < newest {
-            text.push_str("### Earlier still\n");
+            text.push_str("### Earlier summary\n");
         }
         text.push_str(level.trim_end());
         text.push_str("\n\n");
@@ -140,59 +138,51 @@ fn finish(window_tokens: u64, mut state: StateBlock) -> Summary {
     Summary { text: text.into(), state }
 }
 
-/// The model's text if it is a summary at all.
-fn judged(said: String, before: u64) -> Result<String, String> {
-    let lower = said.to_lowercase();
-    let headings = prompts::SUMMARY.lines().filter_map(|line| line.strip_prefix("## "));
-    if said.trim().is_empty() {
-        Err("the model's summary is empty".to_owned())
-    } else if !headings.map(str::to_lowercase).any(|heading| lower.contains(&heading)) {
-        Err("the model's answer is no summary".to_owned())
-    } else if u64::from(estimate::estimate(&said)) >= before {
-        Err("the model's summary is longer than what it sums up".to_owned())
+const NOT_SMALLER: &str = "the summary would not save space";
+
+/// The model's answer if it is a summary at all.
+fn checked(answer: String, before: u64) -> Result<String, String> {
+    let lower = answer.to_lowercase();
+    let mut headings = prompts::SUMMARY.lines().filter_map(|line| line.strip_prefix("## "));
+    if answer.trim().is_empty() {
+        Err("the model returned an empty response".to_owned())
+    } else if !headings.any(|heading| lower.contains(&heading.to_lowercase())) {
+        Err("the model's answer could not be used as a summary".to_owned())
+    } else if u64::from(estimate(&answer)) >= before {
+        Err(NOT_SMALLER.to_owned())
     } else {
-        Ok(said)
+        Ok(answer)
     }
 }
 
 /// The rounds as the summarizer reads them: `[role] content`, tools as `[tool:Name] {json}`; results in their history
-/// form; cut in the middle to `max_chars`. An earlier summary is no part of it: it is not summarized again.
-pub fn transcript(entries: &[Entry], max_chars: usize) -> String {
-    let mut lines: Vec<String> = Vec::with_capacity(entries.len());
-    for entry in entries {
-        lines.push(match &*entry.item {
-            Item::User(message) => format!("[user] {}", text::elide(&message.text, 4_000)),
-            Item::Assistant { text: said } => format!("[assistant] {}", text::elide(said, 2_000)),
-            Item::Reasoning(_) | Item::Summary(_) => continue,
-            Item::ToolCall(call) => format!("[tool:{}] {}", call.name, text::elide(&call.args, 600)),
+/// form; cut in the middle to `max_bytes`. An earlier summary is no part of it: it is not summarized again.
+fn transcript(entries: &[Entry], max_bytes: usize) -> String {
+    let line = |entry: &Entry| {
+        Some(match &*entry.item {
+            Item::User(message) => format!("[user] {}\n", text::elide(&message.text, 4_000)),
+            Item::Assistant { text: words } => format!("[assistant] {}\n", text::elide(words, 2_000)),
+            Item::Reasoning(_) | Item::Summary(_) => return None,
+            Item::ToolCall(call) => format!("[tool:{}] {}\n", call.name, text::elide(&call.args, 600)),
             Item::ToolResult(result) => {
                 let short = tool_result::compress(entry.id, result);
                 let wire = result.envelope.wire();
-                format!("[result:{}] {}", result.tool, text::elide(short.as_deref().unwrap_or(&wire), 1_500))
+                let shown = text::elide(short.as_deref().unwrap_or(&wire), 1_500);
+                format!("[result:{}] {shown}\n", result.tool)
             }
-        });
+        })
+    };
+    let mut lines: Vec<String> = entries.iter().filter_map(line).collect();
+    let mut total: usize = lines.iter().map(String::len).sum();
+    let cut_from = lines.len() / 3;
+    let mut cut_to = cut_from;
+    while total > max_bytes && cut_to < lines.len() {
+        total -= lines[cut_to].len();
+        cut_to += 1;
     }
-    let mut total: usize = lines.iter().map(|line| line.len() + 1).sum();
-    let mut cut_from = lines.len() / 3;
-    let mut dropped = 0;
-    while total > max_chars && cut_from < lines.len() {
-        total -= lines[cut_from].len();
-        lines[cut_from].clear();
-        dropped += 1;
-        cut_from += 1;
+    if cut_to > cut_from {
+        let mark = format!("[… {} entries left out …]\n", cut_to - cut_from);
+        lines.splice(cut_from..cut_to, [mark]);
     }
-    let mut out = String::with_capacity(total + 64);
-    let mut noted = false;
-    for line in lines {
-        if line.is_empty() {
-            if !noted {
-                out.push_str(&format!("[… {dropped} entries left out …]\n"));
-                noted = true;
-            }
-            continue;
-        }
-        out.push_str(&line);
-        out.push('\n');
-    }
-    out
+    lines.concat()
 }

@@ -9,7 +9,7 @@ use crate::model::item::Item;
 #[derive(Clone, Debug, Default)]
 pub struct Grounding {
     texts: Vec<String>,
-    /// Absolute, without a slash at the end; what follows it may stand in the log by itself.
+    /// Absolute, without a slash at the end; the log may hold what follows it by itself.
     workspace: Option<String>,
 }
 
@@ -18,27 +18,18 @@ impl Grounding {
     pub fn gather<'a>(items: impl IntoIterator<Item = &'a Item>, facts: &str) -> Self {
         let mut evidence = Self { texts: vec![plain(facts)], workspace: None };
         for item in items {
-            evidence.take(item);
+            evidence.add(item);
         }
         evidence
     }
 
-    fn take(&mut self, item: &Item) {
+    fn add(&mut self, item: &Item) {
         let mut text = String::new();
         let mut add = |part: &str| {
             text.push_str(part);
             text.push('\n');
         };
         match item {
-            Item::User(message) => {
-                add(&message.wire());
-                if let Some((_, rest)) = message.wire().split_once("Workspace: ") {
-                    let folder = rest.split(". ").next().unwrap_or_default().trim_end_matches('/');
-                    self.workspace.get_or_insert(plain(folder).trim().to_owned());
-                }
-            }
-            Item::Assistant { text } => add(text),
-            Item::Reasoning(reasoning) => add(&reasoning.text),
             Item::ToolCall(call) => {
                 add(&call.name);
                 match call.parsed_args() {
@@ -46,36 +37,36 @@ impl Grounding {
                     Err(_) => add(&call.args),
                 }
             }
-            Item::ToolResult(result) => {
-                add(&result.envelope.wire());
-                for (_, value) in &result.envelope.data {
-                    strings(value, &mut add);
-                }
-                for joined in listed(&result.tool, &result.envelope.data, &result.envelope.body) {
-                    add(&joined);
-                }
-            }
-            Item::Summary(summary) => add(&summary.text),
+            item => add(&item.text()),
+        }
+        if let Item::ToolResult(result) = item {
+            result.envelope.data.values().for_each(|value| strings(value, &mut add));
+            let names = listed(&result.tool, &result.envelope.data, &result.envelope.body);
+            names.iter().for_each(|name| add(name));
+        }
+        if let Some((_, rest)) = text.split_once("Workspace: ").filter(|_| matches!(item, Item::User(_))) {
+            let folder = rest.split(". ").next().unwrap_or_default().trim_end_matches('/');
+            self.workspace.get_or_insert(plain(folder).trim().to_owned());
         }
         self.texts.push(plain(&text));
     }
 
-    /// Whether a name (in [`plain`] form) stands somewhere as a whole: not as a part of a longer one.
+    /// Whether a name (in [`plain`] form) occurs as a whole: not as a part of a longer one.
     pub fn has(&self, name: &str) -> bool {
-        self.stands(name)
+        self.occurs(name)
             || self
                 .workspace
                 .as_deref()
                 .and_then(|folder| name.strip_prefix(folder))
                 .and_then(|rest| rest.strip_prefix('/'))
-                .is_some_and(|rest| !rest.is_empty() && self.stands(rest))
+                .is_some_and(|rest| !rest.is_empty() && self.occurs(rest))
     }
 
-    fn stands(&self, name: &str) -> bool {
+    fn occurs(&self, name: &str) -> bool {
         self.texts.iter().any(|text| occurs(text, name))
     }
 
-    /// Whether all `names` stand in one item.
+    /// Whether all `names` occur in one item.
     pub fn together(&self, names: &[&str]) -> bool {
         self.texts.iter().any(|text| names.iter().all(|name| occurs(text, name)))
     }

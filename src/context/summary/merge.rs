@@ -2,7 +2,7 @@
 //! files and open items once all together are too long, then less. Pure.
 
 use crate::base::text;
-use crate::context::tokens::estimate;
+use crate::context::tokens::estimate::estimate;
 
 /// Parts of a summary that an older one keeps (the form of `prompts/summary.md`).
 const KEPT: [&str; 3] = ["objectives", "file system", "current plan"];
@@ -13,8 +13,7 @@ const LINE_CHARS: usize = 160;
 /// The levels in about `max_tokens`, the oldest reduced first. The newest is cut only when it alone is too long.
 pub fn merge(mut levels: Vec<String>, max_tokens: u64) -> Vec<String> {
     levels.retain(|level| !level.trim().is_empty());
-    let size =
-        |levels: &[String]| -> u64 { levels.iter().map(|level| u64::from(estimate::estimate(level))).sum() };
+    let size = |levels: &[String]| -> u64 { levels.iter().map(|level| u64::from(estimate(level))).sum() };
     for lines in [LINES, 2, 1, 0] {
         for at in 0..levels.len().saturating_sub(1) {
             if size(&levels) <= max_tokens {
@@ -26,7 +25,7 @@ pub fn merge(mut levels: Vec<String>, max_tokens: u64) -> Vec<String> {
     levels.retain(|level| !level.is_empty());
     if let Some(newest) = levels.last_mut() {
         let mut lines = LINES * 4;
-        while u64::from(estimate::estimate(newest)) > max_tokens && lines > 0 {
+        while u64::from(estimate(newest)) > max_tokens && lines > 0 {
             *newest = newest.lines().take(newest.lines().count() * 3 / 4).collect::<Vec<_>>().join("\n");
             lines -= 1;
         }
@@ -75,6 +74,6 @@ mod tests {
         assert_eq!(merged[2], levels[2], "the newest stays");
         assert_eq!(merge(levels.clone(), 100_000), levels);
         let tiny = merge(levels, 120);
-        assert!(estimate::estimate(&tiny.join("\n")) <= 120, "{tiny:?}");
+        assert!(estimate(&tiny.join("\n")) <= 120, "{tiny:?}");
     }
 }

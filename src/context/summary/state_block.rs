@@ -1,6 +1,6 @@
 //! The state block: the facts of archived rounds, made without any model and carried whole through every later
-//! compaction. Beside a summary it is the proof; without one it is the fallback. What is *shown* of it is bounded; the
-//! person's own words are the last thing to be shortened, and never without a pointer to the original.
+//! compaction. It stands beside a model's summary, or alone where there is none. What is *shown* of it is bounded; the
+//! user's own words are the last thing to be shortened, and never without a pointer to the original.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::base::text;
-use crate::context::tokens::estimate;
+use crate::context::compress::cut;
+use crate::context::tokens::estimate::estimate;
 use crate::model::envelope::Status;
 use crate::model::item::{Item, ItemId, ToolResult};
 
@@ -56,15 +57,10 @@ pub struct StateBlock {
 }
 
 impl StateBlock {
-    /// The facts of `items`, on top of those of an earlier summary among them.
-    pub fn gather<'a>(items: impl IntoIterator<Item = &'a Item>) -> Self {
-        Self::gather_numbered(items.into_iter().map(|item| (ItemId(0), item)))
-    }
-
-    /// The same of items whose numbers are known: what is shortened then points to its original.
-    pub fn gather_numbered<'a>(items: impl IntoIterator<Item = (ItemId, &'a Item)>) -> Self {
+    /// The facts of `items`, on top of those of an earlier summary among them. What is shortened names its item.
+    pub fn gather<'a>(items: impl IntoIterator<Item = (ItemId, &'a Item)>) -> Self {
         let mut block = Self::default();
-        let mut last_said: Option<&str> = None;
+        let mut last_words: Option<&str> = None;
         for (id, item) in items {
             match item {
                 Item::Summary(summary) => {
@@ -73,34 +69,34 @@ impl StateBlock {
                     }
                 }
                 Item::User(message) => {
-                    block.close_turn(last_said.take());
+                    block.close_turn(last_words.take());
                     block.requests.push(kept_words(message.text.trim(), id));
                     block.request_ids.resize(block.requests.len() - 1, ItemId(0));
                     block.request_ids.push(id);
                 }
-                Item::Assistant { text } => last_said = Some(text),
-                Item::ToolResult(result) => block.take_result(result),
+                Item::Assistant { text } => last_words = Some(text),
+                Item::ToolResult(result) => block.add_result(result),
                 Item::Reasoning(_) | Item::ToolCall(_) => {}
             }
         }
-        block.close_turn(last_said);
+        block.close_turn(last_words);
         block
     }
 
-    fn close_turn(&mut self, said: Option<&str>) {
-        if let (Some(said), Some(turn)) = (said, self.requests.len().checked_sub(1)) {
+    fn close_turn(&mut self, words: Option<&str>) {
+        if let (Some(words), Some(turn)) = (words, self.requests.len().checked_sub(1)) {
             self.outcomes.resize(turn + 1, String::new());
-            self.outcomes[turn] = text::one_line(said, 200);
+            self.outcomes[turn] = text::one_line(words, 200);
         }
     }
 
-    fn take_result(&mut self, result: &ToolResult) {
+    fn add_result(&mut self, result: &ToolResult) {
         let data = &result.envelope.data;
         let path = data.get("path").and_then(Value::as_str);
         let done = result.envelope.status != Status::Error;
         match (&*result.tool, path) {
             ("Read", Some(path)) if done => self.file(path, data).read = true,
-            // A change that was not made has no effect to remember.
+            // A change that was not applied.
             ("Edit" | "MultiEdit" | "Write", Some(_)) if data.get("applied") == Some(&Value::Bool(false)) => {
             }
             ("Edit" | "MultiEdit", Some(path)) if done => self.file(path, data).edited += 1,
@@ -110,7 +106,7 @@ impl StateBlock {
                 fact.created |= created;
                 fact.edited += u32::from(!created);
             }
-            ("Bash", _) => self.take_command(data),
+            ("Bash", _) => self.add_command(data),
             ("TodoWrite", _) => {
                 if let Some(todos) = data.get("todos").and_then(Value::as_array) {
                     self.todos = todos
@@ -129,8 +125,8 @@ impl StateBlock {
                 let word = |key: &str| data.get(key).and_then(Value::as_str);
                 if let Some(title) = word("title") {
                     let kind = word("type").unwrap_or("note");
-                    let said = word("content").map(|said| format!(": {said}")).unwrap_or_default();
-                    let note = text::one_line(&format!("{kind} {title}{said}"), LINE_CHARS);
+                    let content = word("content").map(|content| format!(": {content}")).unwrap_or_default();
+                    let note = text::one_line(&format!("{kind} {title}{content}"), LINE_CHARS);
                     if !self.notes.contains(&note) {
                         self.notes.push(note);
                     }
@@ -140,7 +136,7 @@ impl StateBlock {
         }
     }
 
-    fn take_command(&mut self, data: &serde_json::Map<String, Value>) {
+    fn add_command(&mut self, data: &serde_json::Map<String, Value>) {
         if let Some(view) = data.get("view").and_then(Value::as_object)
             && let Some(path) = view.get("path").and_then(Value::as_str)
         {
@@ -175,7 +171,7 @@ impl StateBlock {
         let mut rendered = String::new();
         for cut in &CUTS {
             rendered = self.render_cut(cut);
-            if u64::from(estimate::estimate(&rendered)) <= max_tokens {
+            if u64::from(estimate(&rendered)) <= max_tokens {
                 break;
             }
         }
@@ -200,20 +196,18 @@ impl StateBlock {
                 _ => out.push_str(&format!("{request}\n")),
             }
             let recent = self.requests.len() - index <= cut.outcomes;
-            if let Some(outcome) = self.outcomes.get(index).filter(|said| recent && !said.is_empty()) {
+            if let Some(outcome) = self.outcomes.get(index).filter(|words| recent && !words.is_empty()) {
                 out.push_str(&format!("   → {outcome}\n"));
             }
         }
         if !self.todos.is_empty() {
             out.push_str(&format!("Open todos: {}\n", self.todos.join("; ")));
         }
-        self.list_files(&mut out, "Files created", cut.changed, cut.hashes, |fact| fact.created);
-        self.list_files(&mut out, "Files edited", cut.changed, cut.hashes, |fact| {
-            fact.edited > 0 && !fact.created
-        });
-        self.list_files(&mut out, "Files only read", cut.read, cut.hashes, |fact| {
-            !fact.created && fact.edited == 0
-        });
+        let changed = (cut.changed, cut.hashes);
+        self.list_files(&mut out, "Files created", changed, |fact| fact.created);
+        self.list_files(&mut out, "Files edited", changed, |fact| fact.edited > 0 && !fact.created);
+        let read = (cut.read, cut.hashes);
+        self.list_files(&mut out, "Files only read", read, |fact| !fact.created && fact.edited == 0);
         list(&mut out, "Commands that failed", cut.lines, &self.failed, |(command, exit)| {
             format!("`{command}` (exit {exit})")
         });
@@ -225,30 +219,23 @@ impl StateBlock {
         &self,
         out: &mut String,
         label: &str,
-        most: usize,
-        hashes: bool,
+        (most, hashes): (usize, bool),
         wanted: impl Fn(&FileFact) -> bool,
     ) {
-        let named: Vec<String> = self
-            .files
-            .iter()
-            .filter(|(_, fact)| wanted(fact))
-            .map(|(path, fact)| match &fact.hash {
-                Some(hash) if hashes => format!("{path} ({})", hash.get(..8).unwrap_or(hash)),
-                _ => path.clone(),
-            })
-            .collect();
-        if named.is_empty() {
-            return;
-        }
-        let more = named.len().saturating_sub(most);
-        let shown = named[..named.len() - more].join(", ");
-        let rest = if more > 0 {
-            format!(" and {more} more (Recall with a query finds them)")
-        } else {
-            String::new()
+        let files = self.files.iter().filter(|(_, fact)| wanted(fact));
+        let named = files.map(|(path, fact)| match &fact.hash {
+            Some(hash) if hashes => format!("{path} ({})", hash.get(..8).unwrap_or(hash)),
+            _ => path.clone(),
+        });
+        let named: Vec<String> = named.collect();
+        let shown = &named[..named.len().min(most)];
+        let more = match named.len() - shown.len() {
+            0 => String::new(),
+            more => format!(" and {more} more (Recall with a query finds them)"),
         };
-        out.push_str(&format!("{label}: {shown}{rest}\n"));
+        if !named.is_empty() {
+            out.push_str(&format!("{label}: {}{more}\n", shown.join(", ")));
+        }
     }
 }
 
@@ -280,25 +267,26 @@ struct Cut {
 
 const ALL: usize = usize::MAX;
 
+const fn cut(
+    [outcomes, read, lines, changed]: [usize; 4],
+    hashes: bool,
+    request_chars: usize,
+    requests: usize,
+) -> Cut {
+    Cut { outcomes, read, lines, changed, hashes, request_chars, requests }
+}
+
 /// From everything to the least, in the order in which facts are worth their place.
 const CUTS: [Cut; 9] = [
-    Cut {
-        outcomes: ALL,
-        read: ALL,
-        lines: ALL,
-        changed: ALL,
-        hashes: true,
-        request_chars: ALL,
-        requests: ALL,
-    },
-    Cut { outcomes: 3, read: ALL, lines: ALL, changed: ALL, hashes: true, request_chars: ALL, requests: ALL },
-    Cut { outcomes: 1, read: 30, lines: 30, changed: ALL, hashes: true, request_chars: ALL, requests: ALL },
-    Cut { outcomes: 0, read: 10, lines: 15, changed: ALL, hashes: false, request_chars: ALL, requests: ALL },
-    Cut { outcomes: 0, read: 0, lines: 6, changed: 40, hashes: false, request_chars: ALL, requests: ALL },
-    Cut { outcomes: 0, read: 0, lines: 3, changed: 12, hashes: false, request_chars: 600, requests: ALL },
-    Cut { outcomes: 0, read: 0, lines: 2, changed: 8, hashes: false, request_chars: 160, requests: ALL },
-    Cut { outcomes: 0, read: 0, lines: 2, changed: 6, hashes: false, request_chars: 80, requests: 20 },
-    Cut { outcomes: 0, read: 0, lines: 1, changed: 4, hashes: false, request_chars: 60, requests: 6 },
+    cut([ALL, ALL, ALL, ALL], true, ALL, ALL),
+    cut([3, ALL, ALL, ALL], true, ALL, ALL),
+    cut([1, 30, 30, ALL], true, ALL, ALL),
+    cut([0, 10, 15, ALL], false, ALL, ALL),
+    cut([0, 0, 6, 40], false, ALL, ALL),
+    cut([0, 0, 3, 12], false, 600, ALL),
+    cut([0, 0, 2, 8], false, 160, ALL),
+    cut([0, 0, 2, 6], false, 80, 20),
+    cut([0, 0, 1, 4], false, 60, 6),
 ];
 
 /// A request as it is kept: whole, or both ends of a very long one with the way to the rest.
@@ -306,13 +294,7 @@ fn kept_words(request: &str, id: ItemId) -> String {
     if request.chars().count() <= REQUEST_CHARS {
         return request.to_owned();
     }
-    let head = text::floor_boundary(request, REQUEST_CHARS * 2 / 3);
-    let tail = text::ceil_boundary(request, request.len() - REQUEST_CHARS / 3);
-    format!(
-        "{}\n[… {} left out; Recall {{\"id\":{}}} gives all …]\n{}",
-        &request[..head],
-        text::human_bytes((tail - head) as u64),
-        id.0,
-        &request[tail..]
-    )
+    let (head, tail, left_out) = cut::head_and_tail(request, REQUEST_CHARS);
+    let left_out = text::human_bytes(left_out as u64);
+    format!("{head}\n[… {left_out} left out; Recall {{\"id\":{}}} gives all …]\n{tail}", id.0)
 }

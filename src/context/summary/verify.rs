@@ -1,6 +1,6 @@
 //! Checks a model-written summary against the log: a path, command or test name that never occurred there is struck out.
-//! Everything in code marks or code blocks counts as a name, and so does every word that looks like a path or a test;
-//! letters that only look like others don't deceive it. Plain words stay.
+//! Everything in code marks or code blocks counts as a name, and so does every word that looks like a path or a test, also
+//! with look-alike letters of other scripts. Plain words stay.
 
 use std::sync::LazyLock;
 
@@ -9,7 +9,7 @@ use regex::{Captures, Regex};
 use super::grounding::{Grounding, plain};
 
 /// What a struck-out name is replaced by.
-pub const STRUCK: &str = "[struck out: not in the log]";
+const STRUCK: &str = "[removed: not in the session log]";
 
 /// Code in back-ticks; a command with a flag; any other run of characters that may be a name.
 static PIECES: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -31,20 +31,8 @@ const ENDINGS: &str = " rs py pyi js mjs cjs ts tsx jsx vue svelte go java kt kt
                        graphql gradle cmake mk tf hcl csv tsv log snap patch diff ipynb svg png jpg gif pdf zip gz tar \
                        so dll exe whl jar properties plist service ";
 
-const BARE_FILES: [&str; 12] = [
-    "makefile",
-    "dockerfile",
-    "justfile",
-    "rakefile",
-    "gemfile",
-    "procfile",
-    "jenkinsfile",
-    "vagrantfile",
-    "gnumakefile",
-    "containerfile",
-    "pipfile",
-    "brewfile",
-];
+const BARE_FILES: &str = " makefile dockerfile justfile rakefile gemfile procfile jenkinsfile vagrantfile gnumakefile \
+                          containerfile pipfile brewfile ";
 
 /// Two words with a slash that are language and not a path.
 const PAIRS: &str = " and/or read/write i/o input/output client/server yes/no tcp/ip ci/cd on/off true/false pass/fail \
@@ -77,17 +65,17 @@ pub fn strike_unknown(summary: &str, evidence: &Grounding) -> (String, usize) {
                 out.push_str(line);
                 fence = None;
             }
-            (Some(_), _) => {
+            (Some(_), _)
                 if trimmed.is_empty()
                     || trimmed.starts_with('#') && !looks_like_name(trimmed)
-                    || known_code(trimmed, evidence)
-                {
-                    out.push_str(line);
-                } else {
-                    struck += 1;
-                    out.push_str(STRUCK);
-                    out.push_str(if line.ends_with('\n') { "\n" } else { "" });
-                }
+                    || known_code(trimmed, evidence) =>
+            {
+                out.push_str(line);
+            }
+            (Some(_), _) => {
+                struck += 1;
+                out.push_str(STRUCK);
+                out.push_str(if line.ends_with('\n') { "\n" } else { "" });
             }
             (None, None) => out.push_str(&strike_line(line, evidence, &mut struck)),
         }
@@ -99,29 +87,20 @@ fn strike_line(line: &str, evidence: &Grounding, struck: &mut usize) -> String {
     let Some(pieces) = PIECES.as_ref() else { return line.to_owned() };
     let clean = pieces.replace_all(line, |found: &Captures<'_>| {
         let whole = found.get(0).map_or("", |whole| whole.as_str());
-        if let Some(code) = found.name("code") {
-            let inner = code.as_str().trim_matches('`').trim();
-            if known_code(inner, evidence) {
-                return whole.to_owned();
-            }
-        } else if let Some(command) = found.name("command") {
-            let command = command.as_str().trim_end_matches(['.', ':', '!', '?']);
-            if known_code(command, evidence) {
-                return whole.to_owned();
-            }
+        let known = if found.name("code").is_some() {
+            known_code(whole.trim_matches('`').trim(), evidence)
+        } else if found.name("command").is_some() {
+            known_code(whole.trim_end_matches(['.', ':', '!', '?']), evidence)
         } else {
-            let word = whole.trim_matches(['.', ':', '!', '?', '_', '~', '=', '→', '…', '#', '$', '&']);
             let word = if whole.starts_with(['.', '~']) {
                 whole.trim_end_matches(['.', ':', '!', '?', '_', '~'])
             } else {
-                word
+                whole.trim_matches(['.', ':', '!', '?', '_', '~', '=', '→', '…', '#', '$', '&'])
             };
-            if !looks_like_name(word) || known_name(word, evidence) {
-                return whole.to_owned();
-            }
-        }
-        *struck += 1;
-        STRUCK.to_owned()
+            !looks_like_name(word) || known_name(word, evidence)
+        };
+        *struck += usize::from(!known);
+        if known { whole.to_owned() } else { STRUCK.to_owned() }
     });
     clean.into_owned()
 }
@@ -167,15 +146,15 @@ fn looks_like_name(word: &str) -> bool {
     }
     let lower = shape.to_ascii_lowercase();
     if lower.contains('/') || lower.contains('\\') {
-        return !PAIRS.contains(&format!(" {lower} "));
+        return !listed(PAIRS, &lower);
     }
-    if lower.contains("::") || BARE_FILES.contains(&lower.as_str()) {
+    if lower.contains("::") || listed(BARE_FILES, &lower) {
         return true;
     }
     let bare = PLACE.as_ref().map_or(lower.as_str().into(), |place| place.replace(&lower, ""));
     if let Some((stem, ending)) = bare.rsplit_once('.')
         && !ending.is_empty()
-        && ENDINGS.contains(&format!(" {ending} "))
+        && listed(ENDINGS, ending)
         && (stem.is_empty() || stem.chars().any(char::is_alphanumeric))
         && !matches!(&*bare, "node.js" | "next.js" | "vue.js" | "three.js" | "express.js")
     {
@@ -192,41 +171,28 @@ fn looks_like_name(word: &str) -> bool {
     snake.len() > 1 && snake.iter().any(|part| test(part)) || camel
 }
 
+fn listed(list: &str, word: &str) -> bool {
+    list.contains(&format!(" {word} "))
+}
+
 /// The word as it looks: letters and signs of other scripts that look like ASCII, as ASCII; invisible ones gone.
 fn skeleton(word: &str) -> String {
     word.chars()
         .filter(|c| !matches!(*c, '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{2064}' | '\u{feff}' | '\u{ad}' | '\u{fe00}'..='\u{fe0f}'))
         .map(|c| match c {
             '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(c) - 0xfee0).unwrap_or(c),
-            '⁄' | '∕' | '╱' | '⧸' | '⟋' | '⼃' => '/',
-            '∖' | '⧵' | '╲' | '﹨' => '\\',
-            '․' | '‧' | '·' | '。' | '｡' | '٠' | '۰' => '.',
-            '‐' | '‑' | '‒' | '–' | '−' => '-',
-            '∶' | 'ː' | '꞉' => ':',
-            'а' => 'a',
-            'е' => 'e',
-            'о' | 'ο' | 'օ' => 'o',
-            'р' | 'ρ' => 'p',
-            'с' | 'ϲ' => 'c',
-            'у' => 'y',
-            'х' => 'x',
-            'і' | 'ι' | 'ı' => 'i',
-            'ј' => 'j',
-            'ѕ' => 's',
-            'һ' => 'h',
-            'ԁ' => 'd',
-            'ⅼ' | 'ӏ' => 'l',
-            'ɡ' => 'g',
-            'ᴍ' | 'м' => 'm',
-            'т' | 'τ' => 't',
-            'к' | 'κ' => 'k',
-            'п' => 'n',
-            'ν' => 'v',
-            'ѡ' => 'w',
-            c => c,
+            c if c.is_ascii() => c,
+            c => LOOK_ALIKES
+                .split_whitespace()
+                .find_map(|pair| pair.strip_prefix(c)?.chars().next())
+                .unwrap_or(c),
         })
         .collect()
 }
+
+/// Characters that look like ASCII, each with what it looks like.
+const LOOK_ALIKES: &str = "⁄/ ∕/ ╱/ ⧸/ ⟋/ ⼃/ ∖\\ ⧵\\ ╲\\ ﹨\\ ․. ‧. ·. 。. ｡. ٠. ۰. ‐- ‑- ‒- –- −- ∶: ː: ꞉: \
+                           аa еe оo οo օo рp ρp сc ϲc уy хx іi ιi ıi јj ѕs һh ԁd ⅼl ӏl ɡg ᴍm мm тt τt кk κk пn νv ѡw";
 
 #[cfg(test)]
 mod tests {
@@ -266,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn real_names_are_never_struck() {
+    fn known_names_stay() {
         for text in [
             "Edited `src/a.rs:10`, ./src/a.rs, \"src/a.rs\", **src/a.rs**, (src/a.rs:3:7) and src/a.rs#L10-L12.",
             "See /home/u/proj/src/a.rs and `docs/my plan.md`, 文書/設計.md.",
@@ -281,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn planted_names_are_always_struck() {
+    fn unknown_names_are_struck() {
         for name in [
             "`src/ghost.rs`",
             "src/ghost.rs",

@@ -1,7 +1,7 @@
-//! How large a text or a request is: estimate, upper bound, exact tokenizer.
+//! How large a text or a request is: estimated, at most, by the model's tokenizer, and corrected by what servers report.
 
+pub mod calibration;
 pub mod estimate;
 pub mod request_size;
 pub mod tokenizer;
-pub mod truncation;
 pub mod upper_bound;

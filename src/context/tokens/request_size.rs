@@ -1,9 +1,13 @@
-//! What a request takes, in estimated tokens, with its framing: the one place that says so. The ledger adds up cached
-//! figures of the same functions, so that its sum is the size of what is sent.
+//! The size of a request and of its parts in tokens, framing included: estimated, at most, or exact. The ledger adds up
+//! these figures part by part, so that its sum is the size of what is sent.
 
-use super::estimate;
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use super::estimate::{MESSAGE_OVERHEAD, estimate};
 use super::tokenizer::Encoding;
-use super::upper_bound;
+use super::upper_bound::upper_bound;
 use crate::model::call::ToolSpec;
 use crate::model::request::{Message, Request};
 
@@ -12,80 +16,80 @@ const CALL_FRAME: u32 = 8;
 /// What the frame of a schema takes beside its words.
 const SCHEMA_FRAME: u32 = 12;
 
+/// How tokens are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counting {
+    /// Right on average; needs no tokenizer.
+    Estimate,
+    /// At most so many.
+    UpperBound,
+    /// By the model's own tokenizer, once its tables are loaded.
+    Exact(Encoding),
+}
+
+impl Counting {
+    fn text(self, text: &str) -> Option<u32> {
+        match self {
+            Self::Estimate => Some(estimate(text)),
+            Self::UpperBound => Some(upper_bound(text)),
+            Self::Exact(encoding) => encoding.count(text),
+        }
+    }
+}
+
+/// A part of a request that has a size of its own: a block of the system prompt, the tool schemas, or a message.
+pub trait Countable: Serialize {
+    /// Its tokens with the framing; `None` where the tokenizer cannot say (the other two always can).
+    fn tokens(&self, counting: Counting) -> Option<u32>;
+
+    fn estimated(&self) -> u32 {
+        self.tokens(Counting::Estimate).unwrap_or(0)
+    }
+
+    fn upper_bound(&self) -> u32 {
+        self.tokens(Counting::UpperBound).unwrap_or(0)
+    }
+
+    fn exact(&self, encoding: Encoding) -> Option<u32> {
+        self.tokens(Counting::Exact(encoding))
+    }
+}
+
+impl Countable for Arc<str> {
+    fn tokens(&self, counting: Counting) -> Option<u32> {
+        Some(counting.text(self)? + MESSAGE_OVERHEAD)
+    }
+}
+
+impl Countable for Arc<[ToolSpec]> {
+    fn tokens(&self, counting: Counting) -> Option<u32> {
+        let one = |spec: &ToolSpec| {
+            let words = counting.text(&spec.description)? + counting.text(&spec.name)?;
+            Some(words + counting.text(&spec.schema.to_string())? + SCHEMA_FRAME)
+        };
+        self.iter().map(one).sum()
+    }
+}
+
+impl Countable for Message {
+    fn tokens(&self, counting: Counting) -> Option<u32> {
+        let text = match self {
+            Self::User(text) | Self::Assistant(text) | Self::Result { text, .. } => counting.text(text)?,
+            Self::Reasoning(reasoning) => match (&reasoning.opaque, counting) {
+                // What a server has sealed it bills by what was inside.
+                (Some(_), Counting::Exact(_)) => return None,
+                (Some(opaque), _) => counting.text(&reasoning.text)?.max(counting.text(&opaque.to_string())?),
+                (None, _) => counting.text(&reasoning.text)?,
+            },
+            Self::Call(call) => counting.text(&call.args)? + counting.text(&call.name)? + CALL_FRAME,
+        };
+        Some(text + MESSAGE_OVERHEAD)
+    }
+}
+
 /// Estimated tokens of a whole request, from its bytes alone.
 pub fn request_tokens(request: &Request) -> u64 {
-    let system: u64 = request.system.iter().map(|block| u64::from(block_tokens(&block.text))).sum();
-    let messages: u64 = request.messages.iter().map(|message| u64::from(message_tokens(message))).sum();
-    system + u64::from(schema_tokens(&request.tools)) + messages
-}
-
-/// Estimated tokens of one block of the system prompt.
-pub fn block_tokens(text: &str) -> u32 {
-    estimate::estimate(text) + estimate::MESSAGE_OVERHEAD
-}
-
-/// Estimated tokens of the tool schemas.
-pub fn schema_tokens(specs: &[ToolSpec]) -> u32 {
-    specs
-        .iter()
-        .map(|spec| {
-            let words = estimate::estimate(&spec.description) + estimate::estimate(&spec.name);
-            words + estimate::estimate(&spec.schema.to_string()) + SCHEMA_FRAME
-        })
-        .sum()
-}
-
-/// Estimated tokens of one message.
-pub fn message_tokens(message: &Message) -> u32 {
-    counted(message, |text| Some(estimate::estimate(text))).unwrap_or(0)
-}
-
-/// Tokens of one message by the model's own tokenizer; `None` where it cannot say: what a server has sealed it bills by
-/// what was inside.
-pub fn exact_message(message: &Message, encoding: Encoding) -> Option<u32> {
-    if matches!(message, Message::Reasoning(reasoning) if reasoning.opaque.is_some()) {
-        return None;
-    }
-    counted(message, |text| encoding.count(text))
-}
-
-/// Tokens of one block of the system prompt by the model's own tokenizer; `None` where it cannot say.
-pub fn exact_block(text: &str, encoding: Encoding) -> Option<u32> {
-    Some(encoding.count(text)? + estimate::MESSAGE_OVERHEAD)
-}
-
-/// Tokens of the tool schemas by the model's own tokenizer; `None` where it cannot say.
-pub fn exact_schemas(specs: &[ToolSpec], encoding: Encoding) -> Option<u32> {
-    let one = |spec: &ToolSpec| {
-        let words = encoding.count(&spec.description)? + encoding.count(&spec.name)?;
-        Some(words + encoding.count(&spec.schema.to_string())? + SCHEMA_FRAME)
-    };
-    specs.iter().map(one).sum()
-}
-
-/// The most tokens that one message may take.
-pub fn message_ceiling(message: &Message) -> u32 {
-    counted(message, |text| Some(upper_bound::ceiling(text))).unwrap_or(0)
-}
-
-/// The most tokens that system prompt and tool schemas may take.
-pub fn fixed_ceiling(system: &str, specs: &[ToolSpec]) -> u32 {
-    let told = |spec: &ToolSpec| format!("{}{}{}", spec.name, spec.description, spec.schema);
-    let schemas: u32 = specs.iter().map(|spec| upper_bound::ceiling(&told(spec)) + SCHEMA_FRAME + 4).sum();
-    upper_bound::ceiling(system) + schemas
-}
-
-fn counted(message: &Message, count: impl Fn(&str) -> Option<u32>) -> Option<u32> {
-    let text = match message {
-        Message::User(text) | Message::Assistant(text) | Message::Result { text, .. } => count(text)?,
-        Message::Reasoning(reasoning) => {
-            let opaque = match &reasoning.opaque {
-                Some(opaque) => count(&opaque.to_string())?,
-                None => 0,
-            };
-            count(&reasoning.text)?.max(opaque)
-        }
-        Message::Call(call) => count(&call.args)? + count(&call.name)? + CALL_FRAME,
-    };
-    Some(text + estimate::MESSAGE_OVERHEAD)
+    let system: u64 = request.system.iter().map(|block| u64::from(block.text.estimated())).sum();
+    let messages: u64 = request.messages.iter().map(|message| u64::from(message.estimated())).sum();
+    system + u64::from(request.tools.estimated()) + messages
 }

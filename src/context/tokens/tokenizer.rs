@@ -1,6 +1,6 @@
 //! The exact count for models whose tokenizer is public: its tables take a third of a second and some 46 MB to
-//! load, so they are loaded on a thread of their own (`agent/counter.rs`), once per process and only when such a
-//! model is used. Until then, and for all other models, `tokens::estimate` stands in.
+//! load, so they are loaded on a thread of their own (`agent/window/token_counter.rs`), once per process and only when such a
+//! model is used. Until then, and for all other models, `tokens::estimate` is used.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;

@@ -7,7 +7,7 @@
 const MARGIN: f64 = 1.1;
 
 /// At most how many tokens an o200k-like tokenizer makes of `text`.
-pub fn ceiling(text: &str) -> u32 {
+pub fn upper_bound(text: &str) -> u32 {
     let bytes = text.as_bytes();
     let mut total = 0.0;
     let mut at = 0;
@@ -99,7 +99,7 @@ fn changes(bytes: &[u8]) -> f64 {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::context::tokens::estimate;
+    use crate::context::tokens::estimate::estimate;
     use proptest::prelude::*;
     use std::sync::OnceLock;
 
@@ -133,20 +133,20 @@ mod tests {
 
         #[test]
         fn no_text_takes_noticeably_more(text in text()) {
-            prop_assert!(f64::from(ceiling(&text)) >= real(&text) * 0.97, "{} < {}: {text}", ceiling(&text), real(&text));
+            prop_assert!(f64::from(upper_bound(&text)) >= real(&text) * 0.97, "{} < {}: {text}", upper_bound(&text), real(&text));
         }
     }
 
     #[test]
-    fn ordinary_text_is_not_counted_far_too_high() {
+    fn ordinary_text_stays_close() {
         for text in [
             include_str!("upper_bound.rs"),
             include_str!("../compaction/policy.rs"),
             include_str!("../../../README.md"),
         ] {
-            let share = f64::from(ceiling(text)) / real(text);
+            let share = f64::from(upper_bound(text)) / real(text);
             assert!((1.0..1.5).contains(&share), "{share}");
-            assert!(ceiling(text) >= estimate::estimate(text));
+            assert!(upper_bound(text) >= estimate(text));
         }
     }
 }

@@ -1,12 +1,12 @@
 //! The history between runs: read once, kept in the project's state folder, continued where git went on. A damaged
-//! file is read anew from git.
+//! file is read again from git.
 
 use std::fs;
 use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use super::git::{self, LogRead, MAX_COMMITS, Stretch};
+use super::git::{self, LogRange, LogRead, MAX_COMMITS};
 use super::history::{Commit, History};
 use crate::base::atomic_write::{self, Expect};
 use crate::base::file;
@@ -18,7 +18,7 @@ const LAYOUT: u64 = 3;
 /// Commits read before they are kept: what an interrupted run has to read again.
 const SLICE: usize = 1_000;
 /// After this much time the rest is left to the next run.
-const PATIENCE: Duration = Duration::from_secs(8);
+const TIME_LIMIT: Duration = Duration::from_secs(8);
 
 /// The history of the folder `root`, kept in `folder`. In a large repository the first runs know only the newest part.
 pub fn refreshed(root: &Path, folder: &Path) -> History {
@@ -35,12 +35,12 @@ pub fn refreshed(root: &Path, folder: &Path) -> History {
     };
     let start = Instant::now();
     while let Some((from, read)) = history.rest.clone()
-        && let Some(patience) = PATIENCE.checked_sub(start.elapsed())
+        && let Some(time_limit) = TIME_LIMIT.checked_sub(start.elapsed())
     {
-        let stretch = Stretch { from: &from, since: None, skip: read, limit: SLICE };
-        let Some(told) = git::log(root, stretch, patience) else { break };
-        history.extend(&told.entries, MAX_COMMITS);
-        history.rest = rest(&history, from, read, &told);
+        let range = LogRange { from: &from, since: None, skip: read, limit: SLICE };
+        let Some(log) = git::log(root, range, time_limit) else { break };
+        history.extend(&log.entries, MAX_COMMITS);
+        history.rest = rest(&history, from, read, &log);
         history = keep(folder, history);
     }
     history
@@ -49,22 +49,22 @@ pub fn refreshed(root: &Path, folder: &Path) -> History {
 /// The newest commits, joined to what was known before.
 fn begun(root: &Path, head: &str, older: Option<&History>) -> Option<History> {
     let since = older.map(|older| older.head.as_str());
-    let told = git::log(root, Stretch { from: head, since, skip: 0, limit: SLICE }, PATIENCE)?;
-    if told.cut && older.is_some() {
+    let log = git::log(root, LogRange { from: head, since, skip: 0, limit: SLICE }, TIME_LIMIT)?;
+    if log.cut && older.is_some() {
         return None;
     }
     // Too much is new: what was known before would leave a gap.
-    let older = older.filter(|_| told.entries.len() < SLICE);
-    let mut history = History::gather(head, &told.entries, older, MAX_COMMITS);
+    let older = older.filter(|_| log.entries.len() < SLICE);
+    let mut history = History::gather(head, &log.entries, older, MAX_COMMITS);
     if older.is_none() {
-        history.rest = rest(&history, head.to_owned(), 0, &told);
+        history.rest = rest(&history, head.to_owned(), 0, &log);
     }
     Some(history)
 }
 
-fn rest(history: &History, from: String, read: usize, told: &LogRead) -> Option<(String, usize)> {
-    let more = told.cut || told.entries.len() == SLICE;
-    (more && history.commits.len() < MAX_COMMITS).then_some((from, read + told.entries.len()))
+fn rest(history: &History, from: String, read: usize, log: &LogRead) -> Option<(String, usize)> {
+    let more = log.cut || log.entries.len() == SLICE;
+    (more && history.commits.len() < MAX_COMMITS).then_some((from, read + log.entries.len()))
 }
 
 fn keep(folder: &Path, history: History) -> History {
@@ -133,8 +133,9 @@ fn read(path: &Path) -> Result<History, Damaged> {
         for _ in 0..cursor.number()? {
             commit.files.push(cursor.small()?);
         }
-        let files = history.files.len() as u32;
-        if last as usize >= history.terms.len().max(1) || commit.files.iter().any(|file| *file >= files) {
+        let (terms, files) = (history.terms.len() as u32, history.files.len() as u32);
+        let foreign = commit.terms.last().is_some_and(|(term, _)| *term >= terms);
+        if foreign || commit.files.iter().any(|file| *file >= files) {
             return Err(Damaged);
         }
         history.commits.push(commit);
@@ -156,7 +157,7 @@ mod tests {
     use crate::evidence::commits::git::LogEntry;
 
     #[test]
-    fn what_is_kept_comes_back() {
+    fn history_round_trip() {
         let dir = tempfile::tempdir().unwrap();
         let entry = |id: &str, message: &str, files: &[&str]| LogEntry {
             id: id.into(),
@@ -180,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interrupted_reading_goes_on() {
+    fn interrupted_read_continues() {
         let dir = tempfile::tempdir().unwrap();
         let git = |args: &[&str]| {
             let mut command = std::process::Command::new("git");

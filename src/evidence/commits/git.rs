@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::base::process::timeout::{self, Timeout};
 
-/// One commit as git tells it.
+/// One commit as git prints it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogEntry {
     pub id: String,
@@ -73,9 +73,9 @@ pub fn is_ancestor(root: &Path, older: &str) -> bool {
     timeout::ask(git(root).args(["merge-base", "--is-ancestor", older, "HEAD"]), b"", ANSWER).is_some()
 }
 
-/// A stretch of the history.
+/// A range of the history.
 #[derive(Clone, Copy, Debug)]
-pub struct Stretch<'a> {
+pub struct LogRange<'a> {
     /// Commits that this one reaches; empty for what is checked out.
     pub from: &'a str,
     /// Not those that this one reaches.
@@ -85,28 +85,28 @@ pub struct Stretch<'a> {
     pub limit: usize,
 }
 
-/// What git told of a stretch.
+/// What git answered.
 #[derive(Debug, Default)]
 pub struct LogRead {
     /// Newest first.
     pub entries: Vec<LogEntry>,
-    /// Whether git ran out of patience before it was through.
+    /// Whether the time was over before git was done.
     pub cut: bool,
 }
 
 /// The commits of the folder, newest first, without merges. `None` when git refuses.
-pub fn log(root: &Path, stretch: Stretch<'_>, patience: Duration) -> Option<LogRead> {
+pub fn log(root: &Path, range: LogRange<'_>, time_limit: Duration) -> Option<LogRead> {
     let mut command = git(root);
     command
         .args(["log", "--no-merges", "--no-ext-diff", "--no-textconv", "--no-color", "--name-status"])
         // Only what moved unchanged is followed: that needs no look into the files.
         .arg("--find-renames=100%")
         .arg("--relative")
-        .arg(format!("--skip={}", stretch.skip))
-        .arg(format!("--max-count={}", stretch.limit))
+        .arg(format!("--skip={}", range.skip))
+        .arg(format!("--max-count={}", range.limit))
         .arg("--format=%x01%H %ct%n%B%x02");
-    let from = if stretch.from.is_empty() { "HEAD" } else { stretch.from };
-    match stretch.since {
+    let from = if range.from.is_empty() { "HEAD" } else { range.from };
+    match range.since {
         Some(since) => command.arg(format!("{since}..{from}")),
         None => command.arg(from),
     };
@@ -116,9 +116,9 @@ pub fn log(root: &Path, stretch: Stretch<'_>, patience: Duration) -> Option<LogR
     }
     let mut child = command.process_group(0).spawn().ok()?;
     // Git may be silent for minutes where only few commits touch the folder, so reading alone can't keep the time.
-    let leash = Timeout::new(&child, patience);
+    let timeout = Timeout::new(&child, time_limit);
     let mut entries = child.stdout.take().map(|stdout| parse(BufReader::new(stdout))).unwrap_or_default();
-    let status = leash.end(child)?;
+    let status = timeout.end(child)?;
     let cut = status.signal().is_some();
     if cut {
         // Its list of files may not be whole.
@@ -175,7 +175,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn records_are_taken_apart() {
+    fn log_records() {
         let text = "\u{1}abc 17\nTitle\n\nBody\n\u{2}\n\nM\ta.rs\nR100\tb/old.rs\tb/ü.rs\n\u{1}def 16\nNo files\n\u{2}\n\u{1}broken";
         let entries = parse(text.as_bytes());
         assert_eq!(entries.len(), 2);
@@ -186,10 +186,10 @@ mod tests {
     }
 
     #[test]
-    fn without_git_there_is_no_past() {
+    fn no_git_no_history() {
         let dir = tempfile::tempdir().unwrap();
         assert_eq!(head(dir.path()), None);
-        let stretch = Stretch { from: "", since: None, skip: 0, limit: 9 };
-        assert!(log(dir.path(), stretch, Duration::from_secs(60)).is_none());
+        let range = LogRange { from: "", since: None, skip: 0, limit: 9 };
+        assert!(log(dir.path(), range, Duration::from_secs(60)).is_none());
     }
 }

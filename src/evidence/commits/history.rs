@@ -43,23 +43,17 @@ impl History {
         let mut numbers = Numbers::default();
         history.read(&mut numbers, log, limit);
         let Some(older) = older else { return history };
-        let name = |names: &[String], number: &u32| names.get(*number as usize).cloned().unwrap_or_default();
-        for commit in &older.commits {
-            if history.commits.len() >= limit {
-                break;
-            }
-            let mut kept = Commit { time_s: commit.time_s, ..Commit::default() };
-            for (term, times) in &commit.terms {
-                let term = name(&older.terms, term);
-                kept.terms.push((number_of(&mut numbers.terms, &mut history.terms, &term), *times));
-            }
-            kept.terms.sort_unstable();
-            for file in &commit.files {
-                let file = name(&older.files, file);
-                let file = history.moved.get(&file).cloned().unwrap_or(file);
-                kept.files.push(number_of(&mut numbers.files, &mut history.files, &file));
-            }
-            history.commits.push(kept);
+        let mut term = |name| number_of(&mut numbers.terms, &mut history.terms, name);
+        let terms: Vec<u32> = older.terms.iter().map(|name| term(name)).collect();
+        let mut file = |name| number_of(&mut numbers.files, &mut history.files, name);
+        let files: Vec<u32> =
+            older.files.iter().map(|name| file(history.moved.get(name).unwrap_or(name))).collect();
+        for commit in older.commits.iter().take(limit.saturating_sub(history.commits.len())) {
+            let mut commit = commit.clone();
+            commit.terms.iter_mut().for_each(|(term, _)| *term = terms[*term as usize]);
+            commit.terms.sort_unstable();
+            commit.files.iter_mut().for_each(|file| *file = files[*file as usize]);
+            history.commits.push(commit);
         }
         for (old, now) in &older.moved {
             let now = history.moved.get(now).unwrap_or(now).clone();

@@ -3,15 +3,16 @@
 use rustc_hash::FxHashMap;
 
 use super::history::History;
+use crate::evidence::text::words::rarity;
 
 /// Word counts saturate here, and long messages are no better than short ones.
 const SATURATION: f32 = 1.2;
 const LENGTH_SHARE: f32 = 0.5;
 /// A commit with this share of the task's weight is clearly about the same.
 const CLEAR_LIKENESS: f32 = 0.5;
-/// So many commits speak.
-const VOICES: usize = 60;
-/// After so many commits a voice has lost most of what age takes.
+/// So many commits count.
+const MAX_SIMILAR: usize = 60;
+/// After so many commits most of what age takes is gone.
 const AGEING_COMMITS: f32 = 1_000.0;
 const AGED_SHARE: f32 = 0.5;
 /// Commits with more files say nothing about any of them.
@@ -19,78 +20,64 @@ const SWEEP_FILES: usize = 40;
 
 /// A commit that is like the task.
 #[derive(Clone, Copy, Debug)]
-pub struct Voice {
+pub struct SimilarCommit {
     /// Its number in the history.
-    pub commit: usize,
+    commit: usize,
     /// As a share of what a commit with all the words would have.
-    pub likeness: f32,
+    likeness: f32,
 }
 
 /// The commits most like the weighted words, best first.
-pub fn voices(history: &History, words: &[(String, f32)]) -> Vec<Voice> {
+pub fn similar(history: &History, words: &[(&str, f32)]) -> Vec<SimilarCommit> {
     let numbers: FxHashMap<&str, u32> =
         history.terms.iter().zip(0..).map(|(term, number)| (term.as_str(), number)).collect();
-    let wanted: FxHashMap<u32, f32> =
-        words.iter().filter_map(|(word, weight)| Some((*numbers.get(word.as_str())?, *weight))).collect();
-    if wanted.is_empty() {
-        return Vec::new();
+    let mut wanted: FxHashMap<u32, f32> =
+        words.iter().filter_map(|(word, weight)| Some((*numbers.get(word)?, *weight))).collect();
+    let terms = || history.commits.iter().flat_map(|commit| &commit.terms);
+    let mut holders: FxHashMap<u32, usize> = FxHashMap::default();
+    for (term, _) in terms().filter(|(term, _)| wanted.contains_key(term)) {
+        *holders.entry(*term).or_default() += 1;
     }
-    let mut seen: FxHashMap<u32, u32> = FxHashMap::default();
-    let mut length = 0_u64;
-    for commit in &history.commits {
-        for (term, times) in &commit.terms {
-            length += u64::from(*times);
-            if wanted.contains_key(term) {
-                *seen.entry(*term).or_default() += 1;
-            }
-        }
+    for (term, weight) in &mut wanted {
+        *weight *= rarity(holders.get(term).copied().unwrap_or(0), history.commits.len());
     }
-    let count = history.commits.len() as f32;
-    let mean = (length as f32 / count).max(1.0);
-    let mut voices: Vec<Voice> = Vec::new();
+    let length: u64 = terms().map(|(_, times)| u64::from(*times)).sum();
+    let mean = (length as f32 / history.commits.len() as f32).max(1.0);
+    let mut found: Vec<SimilarCommit> = Vec::new();
     for (number, commit) in history.commits.iter().enumerate() {
         if commit.files.is_empty() || commit.files.len() > SWEEP_FILES {
             continue;
         }
         let own: u32 = commit.terms.iter().map(|(_, times)| times).sum();
         let norm = SATURATION * (1.0 - LENGTH_SHARE + LENGTH_SHARE * own as f32 / mean);
-        let mut likeness = 0.0;
-        for (term, times) in &commit.terms {
-            if let Some(weight) = wanted.get(term) {
-                let df = seen.get(term).copied().unwrap_or(0) as f32;
-                let rarity = (1.0 + (count - df + 0.5) / (df + 0.5)).ln();
-                let times = *times as f32;
-                likeness += weight * rarity * times / (times + norm);
-            }
-        }
+        let matched =
+            commit.terms.iter().filter_map(|(term, times)| Some((wanted.get(term)?, *times as f32)));
+        let likeness: f32 = matched.map(|(weight, times)| weight * times / (times + norm)).sum();
         if likeness > 0.0 {
             let age = (-(number as f32) / AGEING_COMMITS).exp();
-            voices
-                .push(Voice { commit: number, likeness: likeness * (AGED_SHARE + (1.0 - AGED_SHARE) * age) });
+            let likeness = likeness * (AGED_SHARE + (1.0 - AGED_SHARE) * age);
+            found.push(SimilarCommit { commit: number, likeness });
         }
     }
-    voices.sort_by(|a, b| b.likeness.total_cmp(&a.likeness).then(a.commit.cmp(&b.commit)));
-    voices.truncate(VOICES);
-    let whole: f32 = wanted
-        .iter()
-        .map(|(term, weight)| {
-            let df = seen.get(term).copied().unwrap_or(0) as f32;
-            weight * (1.0 + (count - df + 0.5) / (df + 0.5)).ln() / (1.0 + SATURATION)
-        })
-        .sum();
-    voices.iter_mut().for_each(|voice| voice.likeness /= whole.max(f32::MIN_POSITIVE));
-    voices
+    found.sort_by(|a, b| b.likeness.total_cmp(&a.likeness).then(a.commit.cmp(&b.commit)));
+    found.truncate(MAX_SIMILAR);
+    let mut weights: Vec<f32> = wanted.into_values().collect();
+    // In a fixed order, so that the sum is the same each time.
+    weights.sort_by(f32::total_cmp);
+    let whole = weights.iter().sum::<f32>() / (1.0 + SATURATION);
+    found.iter_mut().for_each(|commit| commit.likeness /= whole.max(f32::MIN_POSITIVE));
+    found
 }
 
-/// How strongly the voices speak for each file (by its number in the history).
-pub fn spoken_for(history: &History, voices: &[Voice]) -> FxHashMap<u32, f32> {
-    let best = voices.first().map_or(1.0, |voice| voice.likeness).max(f32::MIN_POSITIVE);
-    // When even the best says little of the task, all of them whisper.
-    let loudness = (best / CLEAR_LIKENESS).min(1.0);
+/// How strongly the similar commits point to each file (by its number in the history).
+pub fn changed_by(history: &History, commits: &[SimilarCommit]) -> FxHashMap<u32, f32> {
+    let best = commits.first().map_or(1.0, |commit| commit.likeness).max(f32::MIN_POSITIVE);
+    // When even the best has little of the task, none counts much.
+    let confidence = (best / CLEAR_LIKENESS).min(1.0);
     let mut files: FxHashMap<u32, f32> = FxHashMap::default();
-    for voice in voices {
-        let commit = &history.commits[voice.commit];
-        let strength = loudness * (voice.likeness / best).powi(2) / (commit.files.len() as f32).sqrt();
+    for similar in commits {
+        let commit = &history.commits[similar.commit];
+        let strength = confidence * (similar.likeness / best).powi(2) / (commit.files.len() as f32).sqrt();
         for file in &commit.files {
             *files.entry(*file).or_default() += strength;
         }
@@ -100,28 +87,19 @@ pub fn spoken_for(history: &History, voices: &[Voice]) -> FxHashMap<u32, f32> {
 
 /// For each file (by number) how strongly it changed together with the given ones, each with its weight.
 pub fn together(history: &History, seeds: &FxHashMap<u32, f32>) -> FxHashMap<u32, f32> {
-    let mut changes: FxHashMap<u32, f32> = FxHashMap::default();
-    for commit in &history.commits {
-        for file in &commit.files {
-            *changes.entry(*file).or_default() += 1.0;
-        }
+    let mut changes = vec![0.0_f32; history.files.len()];
+    for file in history.commits.iter().flat_map(|commit| &commit.files) {
+        changes[*file as usize] += 1.0;
     }
     let mut found: FxHashMap<u32, f32> = FxHashMap::default();
-    for commit in &history.commits {
-        if commit.files.len() < 2 || commit.files.len() > SWEEP_FILES {
-            continue;
-        }
+    for commit in history.commits.iter().filter(|commit| (2..=SWEEP_FILES).contains(&commit.files.len())) {
         let share = 1.0 / (commit.files.len() as f32 - 1.0).sqrt();
         for seed in &commit.files {
             let Some(weight) = seeds.get(seed) else { continue };
-            let seed_changes = changes.get(seed).copied().unwrap_or(1.0);
-            for other in &commit.files {
-                if other != seed {
-                    let other_changes = changes.get(other).copied().unwrap_or(1.0);
-                    // Half way between "how often with the seed" and "how often at all": busy files go with everything.
-                    *found.entry(*other).or_default() +=
-                        weight * share / (seed_changes * other_changes).sqrt();
-                }
+            for other in commit.files.iter().filter(|other| *other != seed) {
+                // Half way between "how often with the seed" and "how often at all": busy files go with everything.
+                let often = (changes[*seed as usize] * changes[*other as usize]).sqrt();
+                *found.entry(*other).or_default() += weight * share / often;
             }
         }
     }

@@ -73,9 +73,6 @@ pub fn scan(root: &Path) -> Vec<ProjectFile> {
 }
 
 /// Reads `files` and writes segments into `folder`; returns their names.
-///
-/// # Errors
-/// When the disk refuses.
 pub fn build(root: &Path, folder: &Path, files: &[ProjectFile]) -> io::Result<Vec<String>> {
     let threads = match files.len() {
         0..FEW_FILES => 1,

@@ -3,7 +3,7 @@
 
 use std::io;
 
-/// The bytes are not what they should be; the index is thrown away and built anew.
+/// The bytes are not what they should be; the index is dropped and rebuilt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the index is damaged")]
 pub struct Damaged;
@@ -45,7 +45,7 @@ pub fn unseal(bytes: &[u8]) -> Result<&[u8], Damaged> {
     if crc32fast::hash(bytes) == u32::from_le_bytes(*sum) { Ok(bytes) } else { Err(Damaged) }
 }
 
-/// Reads what the functions above wrote.
+/// Reads what the functions above wrote; [`Damaged`] where too few bytes are left or a number does not fit.
 #[derive(Clone, Copy, Debug)]
 pub struct Cursor<'a> {
     rest: &'a [u8],
@@ -60,8 +60,6 @@ impl<'a> Cursor<'a> {
         self.rest.is_empty()
     }
 
-    /// # Errors
-    /// [`Damaged`] at the end of the bytes or for a number over 64 bits.
     pub fn number(&mut self) -> Result<u64, Damaged> {
         let mut value = 0_u64;
         for (at, &byte) in self.rest.iter().enumerate().take(10) {
@@ -74,22 +72,16 @@ impl<'a> Cursor<'a> {
         Err(Damaged)
     }
 
-    /// # Errors
-    /// [`Damaged`], also for a number that does not fit.
     pub fn small(&mut self) -> Result<u32, Damaged> {
         u32::try_from(self.number()?).map_err(|_| Damaged)
     }
 
-    /// # Errors
-    /// [`Damaged`] when fewer bytes are left.
     pub fn take(&mut self, count: usize) -> Result<&'a [u8], Damaged> {
         let (head, rest) = self.rest.split_at_checked(count).ok_or(Damaged)?;
         self.rest = rest;
         Ok(head)
     }
 
-    /// # Errors
-    /// [`Damaged`] when fewer bytes are left than the length says.
     pub fn bytes(&mut self) -> Result<&'a [u8], Damaged> {
         let length = usize::try_from(self.number()?).map_err(|_| Damaged)?;
         self.take(length)

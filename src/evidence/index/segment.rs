@@ -83,8 +83,6 @@ pub struct SegmentWriter {
 }
 
 impl SegmentWriter {
-    /// # Errors
-    /// When the file cannot be made.
     pub fn create(path: &Path) -> io::Result<Self> {
         Ok(Self {
             file: BufWriter::with_capacity(1 << 18, File::create(path)?),
@@ -97,9 +95,6 @@ impl SegmentWriter {
     }
 
     /// Adds a word.
-    ///
-    /// # Errors
-    /// As the disk says.
     pub fn term(&mut self, key: &[u8], list: &Postings) -> io::Result<()> {
         if self.block.is_empty() {
             put_bytes(&mut self.table, key);
@@ -128,9 +123,6 @@ impl SegmentWriter {
     }
 
     /// Adds the files and ends the segment.
-    ///
-    /// # Errors
-    /// As the disk says.
     pub fn finish(mut self, docs: &[Doc]) -> io::Result<()> {
         self.end_block()?;
         let mut footer = Vec::new();
@@ -233,9 +225,6 @@ impl Segment {
     }
 
     /// Calls `each` with the id of every passage or file that holds the word, and how often.
-    ///
-    /// # Errors
-    /// [`Damaged`].
     pub fn occurrences(
         &self,
         field: Field,
@@ -384,7 +373,7 @@ mod tests {
         for term in &terms {
             writer.term(&key(Field::Body, term), &list).unwrap();
         }
-        writer.finish(&[doc.clone()]).unwrap();
+        writer.finish(std::slice::from_ref(&doc)).unwrap();
         let find = |wanted: &[String]| {
             let mut found = Vec::new();
             let segment = Segment::open(&path)?;

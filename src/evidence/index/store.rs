@@ -101,9 +101,6 @@ impl Index {
     }
 
     /// Calls `each` with (number of the passage or file, how often) wherever a word occurs.
-    ///
-    /// # Errors
-    /// [`Damaged`].
     pub fn occurrences(
         &self,
         field: Field,
@@ -252,7 +249,7 @@ impl Store {
         Ok(Index::new(parts.collect::<Result<_, _>>()?))
     }
 
-    /// Throws the index away; the next use builds it anew.
+    /// Drops the index; the next use rebuilds it.
     pub fn forget(&self) {
         let _ = fs::remove_file(self.folder.join(MANIFEST));
     }

@@ -6,6 +6,7 @@ use super::signals::{Columns, Signal};
 use crate::evidence::index::format::Damaged;
 use crate::evidence::index::segment::{Doc, Field};
 use crate::evidence::index::store::Index;
+use crate::evidence::text::words::rarity;
 
 /// How fast repeated words stop counting.
 const SATURATION: f32 = 1.2;
@@ -18,12 +19,6 @@ const NAME_LENGTH_SHARE: f32 = 0.5;
 /// A name in the title counts so much more.
 const TITLE_FACTOR: f32 = 1.6;
 
-/// How rare a word is that `of` out of `total` have.
-pub fn rarity(of: usize, total: usize) -> f32 {
-    let (of, total) = (of as f32, total as f32);
-    (1.0 + (total - of + 0.5).max(0.0) / (of + 0.5)).ln()
-}
-
 /// Lengths as multiples of their mean.
 fn relative(lengths: impl Iterator<Item = u32>) -> Vec<f32> {
     let mut lengths: Vec<f32> = lengths.map(|length| length as f32).collect();
@@ -33,9 +28,6 @@ fn relative(lengths: impl Iterator<Item = u32>) -> Vec<f32> {
 }
 
 /// Fills the columns of the word signals.
-///
-/// # Errors
-/// [`Damaged`].
 pub fn fill(index: &Index, query: &Query, columns: &mut Columns) -> Result<(), Damaged> {
     let docs = || index.files().map(|(_, doc)| doc);
     let cuts = |path: &[u8]| path.iter().filter(|byte| b"/_-.".contains(byte)).count() as u32;

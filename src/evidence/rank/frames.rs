@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn other_languages_tell_the_innermost_frame_first() {
+    fn frame_order() {
         let text = "panic\ngoroutine 1:\nmain.stop()\n\t/go/src/app/stop.go:12 +0x1\nmain.main()\n\t/go/src/app/main.go:7\n  at Row.total (Row.java:31)";
         let paths: Vec<String> = find(text).into_iter().map(|frame| frame.path).collect();
         assert_eq!(paths, ["/go/src/app/stop.go", "/go/src/app/main.go", "Row.java"]);

@@ -20,9 +20,6 @@ const READ_FILES: usize = 80;
 const READ_BYTES: u64 = 5 << 20;
 
 /// All values for a query.
-///
-/// # Errors
-/// [`Damaged`].
 pub fn gather(root: &Path, index: &Index, history: &History, query: &Query) -> Result<Columns, Damaged> {
     let names = Names::new(index);
     let mut columns = Columns::new(index.files().len());

@@ -1,4 +1,4 @@
-//! What an issue form makes people write: ticked boxes, versions of everything installed. It says nothing of the
+//! What an issue form makes its users write: ticked boxes, versions of everything installed. It says nothing about the
 //! file that is wrong, and it is held back before the text is taken apart.
 
 use crate::evidence::text::words::listed;
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_form_gives_way_to_what_was_written() {
+    fn issue_form_sections() {
         let text = "Oven stays cold\n- [x] I searched\n### What happens\nIt [ ] beeps\n### Version & OS\nbaker 1.2\n```\n# Not a heading\n```\n### Log\nE42\n";
         assert_eq!(without_form(text), "Oven stays cold\n### What happens\nIt [ ] beeps\n### Log\nE42\n");
         for text in ["", "### Version", "Version\n- [x] yes", "修复"] {

@@ -53,6 +53,11 @@ pub fn imports(root: &Path, index: &Index, names: &Names, seeds: &[(u32, f32)], 
 /// The files that an import leads to; none when it leads outside or to too many.
 fn target(names: &Names, language: Language, from: &str, import: &str) -> Vec<u32> {
     let import = import.trim();
+    let path_of = |file: u32| names.paths[file as usize].as_str();
+    let beside = |stem: &str, folder: &str| -> Vec<u32> {
+        let files = names.with_stem(stem).iter().copied();
+        files.filter(|file| folder_of(path_of(*file)) == folder).collect()
+    };
     let found = match language {
         Language::Python => {
             let dots = import.len() - import.trim_start_matches('.').len();
@@ -87,35 +92,17 @@ fn target(names: &Names, language: Language, from: &str, import: &str) -> Vec<u3
         }
         Language::Script if import.starts_with('.') => {
             let path = joined(folder_of(from), &import.to_lowercase());
-            let stemless = path.rsplit_once('/').map_or(path.as_str(), |(_, name)| name);
-            let by_stem = names.with_stem(stem_of(stemless)).iter().copied();
-            let mut files: Vec<u32> =
-                by_stem.filter(|file| folder_of(&names.paths[*file as usize]) == folder_of(&path)).collect();
-            files.extend(
-                names
-                    .in_folder(&path)
-                    .iter()
-                    .copied()
-                    .filter(|file| stem_of(&names.paths[*file as usize]) == "index"),
-            );
-            files
+            let stem = stem_of(path.rsplit('/').next().unwrap_or(&path));
+            let index =
+                names.in_folder(&path).iter().copied().filter(|file| stem_of(path_of(*file)) == "index");
+            beside(stem, folder_of(&path)).into_iter().chain(index).collect()
         }
         Language::C => {
             let (files, _) = names.ending_like(import);
             let stem = stem_of(import).to_lowercase();
-            let mut found = files.clone();
             // What a header declares is written in the source beside it.
-            for file in files {
-                let folder = folder_of(&names.paths[file as usize]);
-                found.extend(
-                    names
-                        .with_stem(&stem)
-                        .iter()
-                        .copied()
-                        .filter(|other| folder_of(&names.paths[*other as usize]) == folder),
-                );
-            }
-            found
+            let sources = files.iter().flat_map(|file| beside(&stem, folder_of(path_of(*file))));
+            files.iter().copied().chain(sources).collect()
         }
         _ => Vec::new(),
     };
@@ -152,7 +139,7 @@ pub fn folders(names: &Names, seeds: &[(u32, f32)], columns: &mut Columns) {
     }
 }
 
-/// A test that fits speaks for the source that it tests.
+/// A test that matches counts for the source that it tests.
 pub fn tested(index: &Index, names: &Names, columns: &mut Columns) {
     let scores = columns.of(Signal::Passage).to_vec();
     let best = scores.iter().copied().fold(0.0_f32, f32::max);
@@ -224,16 +211,11 @@ pub fn past(history: &History, today: &[Option<u32>], query: &Query, columns: &m
     if history.commits.is_empty() {
         return;
     }
-    let all: Vec<(String, f32)> = query.words.iter().map(|word| (word.term.clone(), word.weight)).collect();
-    let title: Vec<(String, f32)> = query
-        .words
-        .iter()
-        .filter(|word| word.in_title)
-        .map(|word| (word.term.clone(), word.weight))
-        .collect();
-    for (signal, words) in [(Signal::Past, all), (Signal::PastTitle, title)] {
-        let voices = similar::voices(history, &words);
-        for (file, value) in similar::spoken_for(history, &voices) {
+    for (signal, title_only) in [(Signal::Past, false), (Signal::PastTitle, true)] {
+        let words = query.words.iter().filter(|word| word.in_title || !title_only);
+        let words: Vec<(&str, f32)> = words.map(|word| (word.term.as_str(), word.weight)).collect();
+        let commits = similar::similar(history, &words);
+        for (file, value) in similar::changed_by(history, &commits) {
             if let Some(file) = today[file as usize] {
                 columns.add(signal, file as usize, value);
             }

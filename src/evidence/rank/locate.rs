@@ -55,10 +55,10 @@ impl Project {
         let folder = state.join("evidence");
         match Self::open_in(root, &folder) {
             Err(error) if error.kind() != io::ErrorKind::TimedOut => {
-                let passing = passing_folder()?;
-                let opened = Self::open_in(root, &passing);
+                let temporary = temporary_folder()?;
+                let opened = Self::open_in(root, &temporary);
                 // What is open stays readable; nothing is left behind.
-                let _ = std::fs::remove_dir_all(&passing);
+                let _ = std::fs::remove_dir_all(&temporary);
                 opened.map(|project| Self { folder, unkept: Some(error.to_string()), ..project })
             }
             opened => opened,
@@ -88,7 +88,7 @@ impl Project {
     /// The `limit` files that fit `text` best, each with its role.
     ///
     /// # Errors
-    /// [`Damaged`]; the index is then forgotten and the next opening builds it anew.
+    /// [`Damaged`]; the index is then dropped and the next opening rebuilds it.
     pub fn locate(&self, text: &str, limit: usize) -> Result<Vec<(RankedFile, Role)>, Damaged> {
         let query = Query::parse(text);
         let columns = gather::gather(&self.root, &self.index, &self.history, &query)
@@ -123,7 +123,7 @@ impl Project {
 }
 
 /// A fresh folder that only this user can read.
-fn passing_folder() -> io::Result<PathBuf> {
+fn temporary_folder() -> io::Result<PathBuf> {
     use std::os::unix::fs::DirBuilderExt as _;
     let name = format!("mycode-index-{}-{:08x}", std::process::id(), fastrand::u32(..));
     let folder = std::env::temp_dir().join(name);

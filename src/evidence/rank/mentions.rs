@@ -2,12 +2,11 @@
 
 use rustc_hash::FxHashMap;
 
-use super::fields::rarity;
 use super::names::{ENTRANCES, Names, stem_of};
 use super::query::Query;
 use super::signals::{Columns, Signal};
 use crate::evidence::text::stem::stem;
-use crate::evidence::text::words;
+use crate::evidence::text::words::{self, rarity};
 
 /// Each frame further out counts this share of the one before.
 const OUTER_FRAME: f32 = 0.7;

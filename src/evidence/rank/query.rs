@@ -43,7 +43,7 @@ pub struct Query {
     pub dotted: Vec<Vec<String>>,
     /// Paths and file names.
     pub paths: Vec<String>,
-    /// What stands in quotes or backticks.
+    /// What is in quotes or backticks.
     pub quoted: Vec<String>,
     /// Innermost first.
     pub frames: Vec<Frame>,
@@ -269,7 +269,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_task_is_taken_apart() {
+    fn query_parts() {
         let text = "parseRow() drops `empty cells`\n<!-- say what you see -->\nSee https://forge.example/a/b/blob/main/src/table/row.rs#L3 and app.models.Basket.\nFile \"/usr/lib/x/outer.py\", line 3, in go\nFile \"/home/me/inner.py\", line 9, in stop\n";
         let query = Query::parse(text);
         assert_eq!(query.title, "parseRow() drops `empty cells`");
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_known_in_all_spellings() {
+    fn other_spellings() {
         let query = Query::parse("The option --dry-run and keepAlive\n");
         for spelt in ["dry_run", "dryrun", "keep_alive", "keepalive"] {
             assert!(query.words.iter().any(|word| word.term == spelt), "{spelt}");
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn the_heading_of_a_form_is_no_title() {
+    fn title_of_a_form() {
         assert_eq!(
             Query::parse("### Bug report\n\n**Description**\nOven stays cold\n").title,
             "Oven stays cold"

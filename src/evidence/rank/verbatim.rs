@@ -6,10 +6,9 @@ use std::path::Path;
 use memchr::memmem::Finder;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::fields::rarity;
 use super::query::Query;
 use crate::base::file;
-use crate::evidence::text::words;
+use crate::evidence::text::words::{self, rarity};
 
 /// Larger files are looked at in their beginning only.
 pub const MAX_BYTES: u64 = 256 << 10;
@@ -31,9 +30,9 @@ pub fn text_of(root: &Path, path: &[u8]) -> String {
     }
 }
 
-/// What one text holds of what is looked for.
+/// What one text has of what is looked for.
 #[derive(Default)]
-struct Held {
+struct Matches {
     quoted: Vec<usize>,
     phrases: FxHashSet<u64>,
 }
@@ -46,40 +45,40 @@ pub fn score(root: &Path, query: &Query, paths: &[&[u8]]) -> Vec<(f32, f32)> {
     let look = |path: &[u8]| {
         let text = text_of(root, path);
         let quoted = (0..finders.len()).filter(|n| finders[*n].find(text.as_bytes()).is_some());
-        let mut held = Held { quoted: quoted.collect(), phrases: FxHashSet::default() };
+        let mut found = Matches { quoted: quoted.collect(), phrases: FxHashSet::default() };
         each_phrase(&text, |phrase| {
             if wanted.contains(&phrase) {
-                held.phrases.insert(phrase);
+                found.phrases.insert(phrase);
             }
         });
-        held
+        found
     };
     let (first, second) = paths.split_at(paths.len() / 2);
-    let held: Vec<Held> = std::thread::scope(|scope| {
+    let found: Vec<Matches> = std::thread::scope(|scope| {
         let second = scope.spawn(|| second.iter().map(|path| look(path)).collect::<Vec<_>>());
-        let first: Vec<Held> = first.iter().map(|path| look(path)).collect();
+        let first: Vec<Matches> = first.iter().map(|path| look(path)).collect();
         first.into_iter().chain(second.join().unwrap_or_default()).collect()
     });
-    weigh(query, &held)
+    weigh(query, &found)
 }
 
-fn weigh(query: &Query, held: &[Held]) -> Vec<(f32, f32)> {
-    let mut scores = vec![(0.0, 0.0); held.len()];
+fn weigh(query: &Query, found: &[Matches]) -> Vec<(f32, f32)> {
+    let mut scores = vec![(0.0, 0.0); found.len()];
     let mut quoted: FxHashMap<usize, usize> = FxHashMap::default();
     let mut phrases: FxHashMap<u64, usize> = FxHashMap::default();
-    for file in held {
+    for file in found {
         file.quoted.iter().for_each(|text| *quoted.entry(*text).or_default() += 1);
         file.phrases.iter().for_each(|phrase| *phrases.entry(*phrase).or_default() += 1);
     }
-    for (file, score) in held.iter().zip(&mut scores) {
+    for (file, score) in found.iter().zip(&mut scores) {
         for text in &file.quoted {
             let length = query.quoted.get(*text).map_or(0, String::len) as f32;
-            score.0 += rarity(quoted[text], held.len()) * (1.0 + (length / 10.0).ln_1p());
+            score.0 += rarity(quoted[text], found.len()) * (1.0 + (length / 10.0).ln_1p());
         }
         // In a fixed order, so that the sum is the same each time.
-        let mut found: Vec<&u64> = file.phrases.iter().collect();
-        found.sort_unstable();
-        score.1 = found.into_iter().map(|phrase| rarity(phrases[phrase], held.len())).sum();
+        let mut held: Vec<&u64> = file.phrases.iter().collect();
+        held.sort_unstable();
+        score.1 = held.into_iter().map(|phrase| rarity(phrases[phrase], found.len())).sum();
     }
     scores
 }

@@ -1,4 +1,4 @@
-//! Cutting a file into passages of about a screen, so that the best passage of a long file can be told from the whole.
+//! Cutting a file into passages of about a screen, so that the best passage of a long file can be told apart.
 
 /// A passage is not ended before so many lines, and then at the next blank line or definition at the margin.
 const MIN_LINES: usize = 40;

@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_say_what_a_file_is_for() {
+    fn purpose_by_path() {
         let kind = |path: &str| FilePurpose::of(path, Language::of(path), "");
         assert_eq!(kind("src/app/models.py"), FilePurpose::Source);
         assert_eq!(kind("tests/test_models.py"), FilePurpose::Test);

@@ -53,7 +53,7 @@ mod tests {
     use super::stem;
 
     #[test]
-    fn forms_of_one_word_meet() {
+    fn word_forms() {
         for group in [
             &["validator", "validators"][..],
             &["validate", "validated", "validating", "validates"],
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn names_stay_apart() {
+    fn names_are_not_conflated() {
         for word in ["string", "status", "access", "bus", "thing", "utf8", "naïve", "red", "need"] {
             assert_eq!(stem(word), word);
         }

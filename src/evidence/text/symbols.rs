@@ -50,7 +50,7 @@ fn is_comment(language: Language, line: &str) -> bool {
     }
 }
 
-/// Words that may stand before the one that says what is defined.
+/// Words that may precede the one that says what is defined.
 const MODIFIERS: &str = "\
     pub export default async static public private protected internal abstract final const unsafe extern \
     inline virtual constexpr explicit override sealed partial open data declare readonly friend typedef \

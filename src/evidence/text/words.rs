@@ -11,6 +11,12 @@ pub fn listed(list: &str, word: &str) -> bool {
     list.split(' ').any(|known| known == word)
 }
 
+/// How rare a word is that `of` out of `total` have.
+pub fn rarity(of: usize, total: usize) -> f32 {
+    let (of, total) = (of as f32, total as f32);
+    (1.0 + (total - of + 0.5).max(0.0) / (of + 0.5)).ln()
+}
+
 /// Calls `each` with every run of letters, digits and `_`, and with every pair of neighboring CJK characters.
 pub fn raw<'a>(text: &'a str, mut each: impl FnMut(&'a str)) {
     let bytes = text.as_bytes();
@@ -103,7 +109,7 @@ pub fn terms(word: &str, mut each: impl FnMut(&str, WordPart)) {
     }
 }
 
-/// How a term stands to the word it came from.
+/// How a term relates to the word it came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WordPart {
     /// The word has no parts.

@@ -49,7 +49,7 @@ impl<'a> Arguments<'a> {
                 reader.found.words.push(arg);
             }
             // What follows is for the code that runs.
-            let before_code = row.sub_words() + 1;
+            let before_code = row.sub_words().max(1);
             options &= !ends || reader.found.words.len() < before_code && !reader.found.has_first_word;
         }
         reader.found

@@ -8,7 +8,7 @@ use super::path_effects::{self, reading};
 use super::table::{self, Class};
 use crate::policy::path_scope::PathScope;
 use crate::policy::protected_variables;
-use crate::shell::interpret::call::{BOMB, Call};
+use crate::shell::interpret::call::{BOMB, Call, PIPED_SCRIPT};
 use crate::shell::interpret::wrappers::assigned;
 
 /// What programs are asked for their version or help with.
@@ -19,7 +19,7 @@ const VERSION: &[&str] = &["--version", "-version", "version", "-V", "-v", "--he
 pub fn assess(call: &Call, scope: &PathScope, written: &[String]) -> Assessment {
     let mut result = match &call.hidden {
         Some(why) if why == BOMB => Assessment::new(Risk::Destroys, why.clone()),
-        Some(why) if why.contains("is fed") => Assessment::new(Risk::Outside, why.clone()),
+        Some(why) if why == PIPED_SCRIPT => Assessment::new(Risk::Outside, why.clone()),
         Some(why) => Assessment::new(Risk::Unknown, why.clone()),
         None if call.argv.is_empty() || call.is_function => Assessment::reads(),
         None => program(call, scope),
@@ -87,7 +87,7 @@ fn program(call: &Call, scope: &PathScope) -> Assessment {
     } else if matches!(call.args(), [one] if one.certain().is_some_and(|text| VERSION.contains(&text))) {
         Assessment::new(Risk::Workspace, format!("it asks {name} for its version"))
     } else {
-        Assessment::new(Risk::Unknown, format!("what {name} does is not known"))
+        Assessment::new(Risk::Unknown, format!("it is not known what {name} does"))
     };
     code::secrets(&mut result, call, scope, false);
     result

@@ -1,11 +1,11 @@
-//! Code that a call runs: a file, a module, what it is fed; and what such code must not name.
+//! Code that a call runs: a file, a module, its input; and what such code must not name.
 
 use super::assessment::{Assessment, Effect, Risk};
 use super::path_effects::secret;
 use super::table::{self, Class};
 use crate::policy::path_scope::{PathScope, ReadRisk, WriteRisk};
 use crate::sandbox::secret_paths;
-use crate::shell::interpret::call::{Arg, Call, Input};
+use crate::shell::interpret::call::{Arg, Call, Input, PIPED_SCRIPT};
 use crate::shell::interpret::wrappers::is_shell;
 
 /// Whether the program runs code from files.
@@ -21,12 +21,12 @@ pub fn script(file: &Arg, call: &Call, scope: &PathScope) -> Assessment {
         return secret(&what);
     }
     let (risk, why) = match file.certain() {
-        Some("-") => (Risk::Unknown, "it runs what it is fed".to_owned()),
+        Some("-") => (Risk::Unknown, "it runs code from its input".to_owned()),
         Some(_) if scope.is_inside(file, &call.folders) => {
             (Risk::Workspace, "it runs a file of the project".to_owned())
         }
         Some(text) => (Risk::Unknown, format!("it runs {text}, which is outside the workspace")),
-        None => (Risk::Unknown, "what it runs is not known".to_owned()),
+        None => (Risk::Unknown, "it is not known what it runs".to_owned()),
     };
     Assessment::new(risk, why).with(Effect::Run(file.text.clone()))
 }
@@ -38,9 +38,9 @@ pub fn from_input(call: &Call, scope: &PathScope) -> Assessment {
     let (risk, why) = match (fed, &call.input) {
         (Some(file), _) if is_shell(name) => return script(&file.target, call, scope),
         (_, Input::Inherited) if is_shell(name) => (Risk::Unknown, "it starts a shell".to_owned()),
-        _ if is_shell(name) => (Risk::Outside, "the shell runs what it is fed".to_owned()),
+        _ if is_shell(name) => (Risk::Outside, PIPED_SCRIPT.to_owned()),
         (_, Input::Text(_)) => (Risk::Unknown, format!("{name} runs code from a here-document")),
-        _ => (Risk::Unknown, format!("{name} runs what it is fed")),
+        _ => (Risk::Unknown, format!("{name} runs code from its input")),
     };
     Assessment::new(risk, why).with(Effect::Run("code".to_owned()))
 }
@@ -65,7 +65,10 @@ pub fn secrets(result: &mut Assessment, call: &Call, scope: &PathScope, is_code:
         }
         let outside = matches!(scope.changing(arg, &call.folders), WriteRisk::Everything(_));
         if outside && result.risk == Risk::Workspace && !arg.text.starts_with('-') && arg.text != "/" {
-            result.raise(Assessment::new(Risk::Unknown, format!("it is given {}", arg.text)));
+            result.raise(Assessment::new(
+                Risk::Unknown,
+                format!("it works on {}, outside the workspace", arg.text),
+            ));
         }
     }
     let input = match &call.input {

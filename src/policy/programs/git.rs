@@ -14,16 +14,7 @@ const HARMLESS_KEYS: &str = "color. advice. user.name user.email core.quotepath 
     core.commentchar core.filemode core.longpaths blame. branch.sort tag.sort versionsort. format. push.default";
 
 /// Options without a value that steer nothing.
-const HARMLESS: &[&str] = &[
-    "--no-pager",
-    "-P",
-    "--no-optional-locks",
-    "--literal-pathspecs",
-    "--version",
-    "--help",
-    "-p",
-    "--paginate",
-];
+const HARMLESS: &str = "--no-pager -P --no-optional-locks --literal-pathspecs --version --help -p --paginate";
 
 /// Options whose value is the next word.
 const VALUED: &[&str] =
@@ -45,14 +36,16 @@ pub fn assess(call: &Call, scope: &PathScope) -> Assessment {
             }
             ("-C", None) => inside.folders.clear(),
             ("-c", Some(setting)) if is_harmless(setting) => {}
-            ("-c", _) => result.raise(unsure(format!("git is told `{}`", value.unwrap_or("-c")))),
-            _ if HARMLESS.contains(&text) => {}
-            _ => result.raise(unsure(format!("git is told {text}"))),
+            ("-c", _) => {
+                result.raise(unsure(format!("git runs with the setting `{}`", value.unwrap_or("?"))))
+            }
+            _ if HARMLESS.split(' ').any(|known| known == text) => {}
+            _ => result.raise(unsure(format!("git runs with the option {text}"))),
         }
     }
     let Some(sub) = args.get(at) else { return result };
     if sub.certain().is_none() {
-        result.raise(unsure("what git does is not known".to_owned()));
+        result.raise(unsure("it is not known what git does".to_owned()));
         return result;
     }
     inside.argv = std::iter::once(Arg::known("git")).chain(args[at..].iter().cloned()).collect();
@@ -60,7 +53,7 @@ pub fn assess(call: &Call, scope: &PathScope) -> Assessment {
         result.raise(found);
     }
     if result.risk > Risk::Reads && inside.folders.is_empty() {
-        result.raise(unsure("where git works is not known".to_owned()));
+        result.raise(unsure("it is not known where git works".to_owned()));
     } else if result.risk > Risk::Reads
         && inside.folders.iter().any(|folder| !folder.starts_with(&scope.workspace))
     {

@@ -59,14 +59,19 @@ struct Reader<'a> {
     row: &'a Row,
     base: &'a Row,
     found: Arguments<'a>,
+    /// The words that name the sub-command.
+    sub: String,
     result: Assessment,
 }
 
 impl<'a> Reader<'a> {
     fn new(call: &'a Call, scope: &'a PathScope, row: &'a Row, base: &'a Row) -> Self {
         let mut found = Arguments::read(row, Some(base), call.args());
-        found.words.drain(..row.sub_words().min(found.words.len()));
-        Self { call, scope, row, base, found, result: Assessment::reads() }
+        let count = row.sub_words().min(found.words.len());
+        let named = if table::has_sub_commands(call.name()) { count.max(1) } else { 0 };
+        let sub = found.words.iter().take(named).map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ");
+        found.words.drain(..count);
+        Self { call, scope, row, base, found, sub, result: Assessment::reads() }
     }
 
     fn assess(mut self) -> Assessment {
@@ -80,7 +85,7 @@ impl<'a> Reader<'a> {
     /// What the row says of the whole call.
     fn whole(&mut self) {
         let name = self.call.name();
-        let sub = self.call.args().first().map_or("", |arg| arg.text.as_str());
+        let sub = &std::mem::take(&mut self.sub);
         self.class(self.effective(self.row.class), sub);
         let words = self.found.words.len();
         if let Some((most, class)) = self.row.max
@@ -109,10 +114,8 @@ impl<'a> Reader<'a> {
         if let Some(other) = self.call.args().iter().find(is_other) {
             self.class(Class::Unsure, &other.text);
         }
-        for (text, class) in &self.row.contains {
-            if self.found.words.iter().any(|word| word.text.contains(text)) {
-                self.class(*class, text);
-            }
+        for word in self.found.words.clone() {
+            self.contains(self.row, &word.text);
         }
     }
 
@@ -146,43 +149,36 @@ impl<'a> Reader<'a> {
     fn class(&mut self, class: Class, what: &str) {
         let name = self.call.name();
         let command = if what.is_empty() { name.to_owned() } else { format!("{name} {what}") };
-        let net = Effect::Net(command.clone());
-        let made = match class {
+        let (risk, why) = match class {
             Class::Look | Class::Interpret => return,
-            Class::Change => Assessment::new(Risk::Workspace, "it changes files in the workspace"),
-            Class::Build => Assessment::new(Risk::Workspace, "it builds, tests or checks the project"),
-            Class::History => {
-                Assessment::new(Risk::Workspace, "it changes the local git history or checkout")
-                    .with(Effect::Write("the checkout".to_owned()))
-            }
-            Class::Module => Assessment::new(Risk::Unknown, "it runs an unknown Python module"),
+            Class::Change => (Risk::Workspace, "it changes files in the workspace".to_owned()),
+            Class::Build => (Risk::Workspace, "it builds, tests or checks the project".to_owned()),
+            Class::History => (Risk::Workspace, "it changes the local git history or checkout".to_owned()),
+            Class::Module => (Risk::Unknown, "it runs an unknown Python module".to_owned()),
             Class::Unsure if what.starts_with('-') => {
-                Assessment::new(Risk::Unknown, format!("{what} can make {name} run or change other things"))
+                (Risk::Unknown, format!("{what} can make {name} run or change other things"))
             }
-            Class::Unsure => Assessment::new(Risk::Unknown, format!("what `{command}` does is not known")),
-            Class::Network => {
-                Assessment::new(Risk::Network, format!("`{command}` needs the network")).with(net)
-            }
-            Class::Global => {
-                Assessment::new(Risk::Outside, format!("`{command}` installs outside the workspace"))
-                    .with(net)
-            }
-            Class::Account => {
-                Assessment::new(Risk::Outside, format!("`{command}` needs the network and your accounts"))
-                    .with(net)
-            }
-            Class::System => Assessment::new(Risk::Outside, format!("{name} works beyond the workspace")),
+            Class::Unsure => (Risk::Unknown, format!("it is not known what `{command}` does")),
+            Class::Network => (Risk::Network, format!("`{command}` needs the network")),
+            Class::Global => (Risk::Outside, format!("`{command}` installs outside the workspace")),
+            Class::Account => (Risk::Outside, format!("`{command}` needs the network and your accounts")),
+            Class::System => (Risk::Outside, format!("{name} works beyond the workspace")),
             Class::Settings => {
-                Assessment::new(Risk::Guarded, "it changes git's settings, which can run programs")
-                    .with(Effect::Write(".git/config".to_owned()))
+                (Risk::Guarded, "it changes git's settings, which can run programs".to_owned())
             }
-            Class::Guarded => Assessment::new(Risk::Guarded, format!("`{command}` can run other programs")),
-            Class::Lasting => Assessment::new(
-                Risk::Guarded,
-                format!("{name} handles secrets or starts programs that go on running"),
-            ),
-            Class::Destroy => Assessment::new(Risk::Destroys, format!("{name} destroys a disk")),
+            Class::Guarded => (Risk::Guarded, format!("`{command}` can run other programs")),
+            Class::Lasting => {
+                (Risk::Guarded, format!("{name} handles secrets or starts programs that go on running"))
+            }
+            Class::Destroy => (Risk::Destroys, format!("{name} destroys a disk")),
         };
+        let mut made = Assessment::new(risk, why);
+        match class {
+            Class::Network | Class::Global | Class::Account => made.add(Effect::Net(command)),
+            Class::History => made.add(Effect::Write("the checkout".to_owned())),
+            Class::Settings => made.add(Effect::Write(".git/config".to_owned())),
+            _ => {}
+        }
         self.result.raise(made);
     }
 
@@ -217,7 +213,7 @@ impl<'a> Reader<'a> {
 
     fn unknown(&mut self, arg: &Arg) {
         self.result
-            .raise(Assessment::new(Risk::Unknown, format!("what {} stands for is not known", arg.text)));
+            .raise(Assessment::new(Risk::Unknown, format!("it uses {}, whose value is not known", arg.text)));
     }
 
     fn words(&mut self) {
@@ -257,7 +253,7 @@ impl<'a> Reader<'a> {
         }
         for arg in std::mem::take(&mut self.found.options) {
             match roles[last] {
-                Role::Text | Role::Name | Role::Skip => self.pattern_of_files(arg, roles[last]),
+                role @ (Role::Text | Role::Name | Role::Skip) => self.word(role, arg),
                 Role::Read | Role::Tree => self.result.raise(reading(arg, self.call, self.scope, false)),
                 Role::Inside => self.word(Role::Inside, arg),
                 _ => self.secret(arg, false),
@@ -268,13 +264,6 @@ impl<'a> Reader<'a> {
         }
         if self.row.has("here") || self.found.has(Action::Here) {
             self.word(Role::Tree, &Arg::known("."));
-        }
-    }
-
-    /// A pattern becomes names of files, which are at most printed.
-    fn pattern_of_files(&mut self, arg: &Arg, role: Role) {
-        if role == Role::Text && arg.glob_at.is_some() {
-            self.secret(arg, false);
         }
     }
 
@@ -297,8 +286,9 @@ impl<'a> Reader<'a> {
         let unsure = |why: String| Assessment::new(Risk::Unknown, why);
         match role {
             Role::Skip | Role::Name | Role::Pattern | Role::Process => {}
-            Role::Text => self.pattern_of_files(arg, role),
-            Role::Arg => self.secret(arg, false),
+            // A pattern becomes names of files, which are at most printed.
+            Role::Text if arg.glob_at.is_none() => {}
+            Role::Text | Role::Arg | Role::Repository => self.secret(arg, false),
             Role::DeepArg => self.secret(arg, true),
             Role::Read | Role::Tree => {
                 let deep = role == Role::Tree || self.found.has(Action::Tree);
@@ -363,7 +353,6 @@ impl<'a> Reader<'a> {
                 self.result.raise(network::target(arg));
                 self.secret(arg, false);
             }
-            Role::Repository => self.secret(arg, false),
             Role::Tool => self.tool(arg),
         }
     }

@@ -1,4 +1,4 @@
-//! What reading or changing one file means, as a finding.
+//! What reading or changing one file means, as an assessment.
 
 use super::assessment::{Assessment, Effect, Risk};
 use crate::policy::path_scope::{PathScope, ReadRisk, WriteRisk};
@@ -17,25 +17,14 @@ pub fn device(target: &Arg) -> Option<Assessment> {
             Assessment::new(Risk::Network, "it opens a connection").with(Effect::Net(text.to_owned())),
         );
     }
-    let disk = [
-        "/dev/sd",
-        "/dev/hd",
-        "/dev/vd",
-        "/dev/xvd",
-        "/dev/nvme",
-        "/dev/mmcblk",
-        "/dev/disk",
-        "/dev/mapper",
-        "/dev/dm-",
-        "/dev/md",
-    ];
-    disk.iter()
-        .any(|front| text.starts_with(front))
-        .then(|| Assessment::new(Risk::Destroys, format!("it writes over the disk {text}")))
+    const DISKS: &str = "sd hd vd xvd nvme mmcblk disk mapper dm- md";
+    let disk = |text: &str| DISKS.split(' ').any(|name| text.starts_with(name));
+    let is_disk = text.strip_prefix("/dev/").is_some_and(disk);
+    is_disk.then(|| Assessment::new(Risk::Destroys, format!("it writes over the disk {text}")))
 }
 
-/// How a place that a call writes is judged by its kind; shared by the judges of single programs.
-pub fn of_change(changing: WriteRisk, what: &str) -> Assessment {
+/// What changing a path of that kind means.
+fn of_change(changing: WriteRisk, what: &str) -> Assessment {
     let write = Effect::Write(what.to_owned());
     match changing {
         WriteRisk::Nothing => Assessment::reads(),
@@ -43,11 +32,11 @@ pub fn of_change(changing: WriteRisk, what: &str) -> Assessment {
             Assessment::new(Risk::Workspace, "it changes files in the workspace").with(write)
         }
         WriteRisk::Unknown => {
-            Assessment::new(Risk::Unknown, format!("what {what} names is not known")).with(write)
+            Assessment::new(Risk::Unknown, format!("it changes {what}, whose value is not known")).with(write)
         }
         WriteRisk::Guarded(what) => Assessment::new(
             Risk::Guarded,
-            format!("it changes {what}, which steers other programs or is the whole workspace"),
+            format!("it changes {what}, which controls other programs or is the whole workspace"),
         )
         .with(write),
         WriteRisk::Outside(what) | WriteRisk::Everything(what) => {
@@ -57,26 +46,28 @@ pub fn of_change(changing: WriteRisk, what: &str) -> Assessment {
 }
 
 /// What changing the file means.
-pub fn changing(target: &Arg, call: &Call, place: &PathScope) -> Assessment {
-    if let Some(finding) = device(target) {
-        return finding;
+pub fn changing(target: &Arg, call: &Call, scope: &PathScope) -> Assessment {
+    if let Some(device) = device(target) {
+        return device;
     }
-    of_change(place.changing(target, &call.folders), &target.text)
+    of_change(scope.changing(target, &call.folders), &target.text)
 }
 
 /// What reading everything below the word means where links are followed.
-pub fn through_links(arg: &Arg, call: &Call, place: &PathScope) -> Assessment {
-    of_reading(place.reading_through_links(arg, &call.folders), arg)
+pub fn through_links(arg: &Arg, call: &Call, scope: &PathScope) -> Assessment {
+    of_reading(scope.reading_through_links(arg, &call.folders), arg)
 }
 
-pub fn reading(arg: &Arg, call: &Call, place: &PathScope, deep: bool) -> Assessment {
-    of_reading(place.reading(arg, &call.folders, deep), arg)
+pub fn reading(arg: &Arg, call: &Call, scope: &PathScope, deep: bool) -> Assessment {
+    of_reading(scope.reading(arg, &call.folders, deep), arg)
 }
 
 fn of_reading(reading: ReadRisk, arg: &Arg) -> Assessment {
     match reading {
         ReadRisk::Free => Assessment::reads(),
         ReadRisk::Secret(what) => secret(&what),
-        ReadRisk::Unknown => Assessment::new(Risk::Unknown, format!("what {} names is not known", arg.text)),
+        ReadRisk::Unknown => {
+            Assessment::new(Risk::Unknown, format!("it reads {}, whose value is not known", arg.text))
+        }
     }
 }

@@ -16,7 +16,7 @@ use serde::Deserialize;
 use serde::de::value::StrDeserializer;
 
 /// What a row says of a whole call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Class {
     /// It only reads.
@@ -31,6 +31,7 @@ pub enum Class {
     Interpret,
     /// It runs a module of Python: the project's own, or unknown.
     Module,
+    #[default]
     Unsure,
     Network,
     /// It installs for every project of the machine.
@@ -135,7 +136,7 @@ pub struct OptionRule {
 }
 
 /// What is known of a program or a sub-command.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Row {
     subs: Vec<Vec<&'static str>>,
     pub class: Class,
@@ -161,8 +162,8 @@ const FLAGS: &[&str] = &[
     "here",     // What is written is destroyed with everything below it.
     "deep",     // Every word is a sub-command.
     "each",     // Called by a path it works for one project only.
-    "by-path",  // A lasting yes takes the sub-command too.
-    "sub",      // No lasting yes is offered.
+    "by-path",  // An always-allow rule takes the sub-command too.
+    "sub",      // No always-allow rule is offered.
     "once",     // `-v` is not the question for the version.
     "verbose",
 ];
@@ -278,14 +279,7 @@ fn row(front: &[&'static str], clauses: &[&'static str]) -> Option<Row> {
     let mut row = Row {
         subs: front[1..].iter().map(|level| list(level)).collect(),
         class: class_of(class)?,
-        roles: Vec::new(),
-        but_last: false,
-        options: Vec::new(),
-        contains: Vec::new(),
-        max: None,
-        bare: None,
-        only: Vec::new(),
-        flags: Vec::new(),
+        ..Row::default()
     };
     for clause in clauses {
         if FLAGS.contains(clause) {

@@ -10,7 +10,7 @@ use super::body::OPAQUE_KIND;
 use crate::model::call::ToolCall;
 use crate::model::item::{Item, Reasoning};
 use crate::model::stream::StreamEvent;
-use crate::model::usage::{FinishReason, Usage};
+use crate::model::usage::Usage;
 use crate::provider::api::ProviderError;
 use crate::provider::call_ids;
 use crate::provider::wire::decoder::{Decoder, MAX_REPLY_BYTES, ReplyState, parse, token_count};
@@ -154,7 +154,7 @@ impl AnthropicDecoder {
 
     fn message_delta(&mut self, delta: &Value, usage: &Value) {
         if let Some(reason) = delta["stop_reason"].as_str() {
-            self.state.finish = Some(finish_reason(reason));
+            self.state.finish_with(reason);
         }
         self.tokens.read_from(usage);
     }
@@ -271,14 +271,4 @@ fn too_large() -> ProviderError {
 fn reasoning(text: &str, block: Value) -> Item {
     let opaque = Some(json!({"kind": OPAQUE_KIND, "block": block}));
     Item::Reasoning(Reasoning { text: text.into(), opaque })
-}
-
-fn finish_reason(reason: &str) -> FinishReason {
-    match reason {
-        "end_turn" | "stop_sequence" => FinishReason::Stop,
-        "tool_use" => FinishReason::ToolCalls,
-        "max_tokens" | "model_context_window_exceeded" => FinishReason::Length,
-        "refusal" => FinishReason::ContentFilter,
-        other => FinishReason::Other(other.to_owned()),
-    }
 }

@@ -205,12 +205,12 @@ mod tests {
     }
 
     #[test]
-    fn broken_arguments_stay_as_they_came() {
+    fn broken_arguments() {
         assert_eq!(assemble(&[piece(Some(0), "a", "Read", "{\"p\":")]), ["a Read {\"p\":"]);
     }
 
     #[test]
-    fn a_flood_is_refused() {
+    fn flood() {
         let mut calls = CallAssembler::default();
         let flood = piece(Some(0), "a", "Write", &"x".repeat(MAX_REPLY_BYTES / 2 + 1));
         assert!(calls.push(&flood, &mut Vec::new()).is_ok());

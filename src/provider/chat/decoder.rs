@@ -9,7 +9,7 @@ use super::body::OPAQUE_KIND;
 use super::calls::CallAssembler;
 use crate::model::item::{Item, Reasoning};
 use crate::model::stream::StreamEvent;
-use crate::model::usage::{FinishReason, Usage};
+use crate::model::usage::Usage;
 use crate::provider::api::ProviderError;
 use crate::provider::wire::decoder::{Decoder, MAX_REPLY_BYTES, ReplyState, parse, token_count};
 use crate::provider::wire::sse::SseEvent;
@@ -56,7 +56,7 @@ impl ChatDecoder {
         match choice["finish_reason"].as_str() {
             None | Some("") => {}
             Some("error") => return Err(self.state.error(&json!({"message": "the model's server gave up"}))),
-            Some(reason) => self.state.finish = Some(finish_reason(reason)),
+            Some(reason) => self.state.finish_with(reason),
         }
         Ok(())
     }
@@ -162,16 +162,6 @@ fn text_of(value: &Value) -> String {
             parts.iter().filter_map(|part| part["text"].as_str().or(part.as_str())).collect()
         }
         _ => String::new(),
-    }
-}
-
-fn finish_reason(reason: &str) -> FinishReason {
-    match reason {
-        "stop" | "end_turn" | "eos" => FinishReason::Stop,
-        "tool_calls" | "function_call" | "tool_use" => FinishReason::ToolCalls,
-        "length" | "max_tokens" | "model_length" => FinishReason::Length,
-        "content_filter" | "sensitive" => FinishReason::ContentFilter,
-        other => FinishReason::Other(other.to_owned()),
     }
 }
 

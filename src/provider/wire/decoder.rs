@@ -60,7 +60,7 @@ pub struct ReplyState {
     pub ids: CallIds,
     /// Taken out of the server's messages.
     key: Option<Secret>,
-    pub finish: Option<FinishReason>,
+    finish: Option<FinishReason>,
     /// An event of this dialect has come.
     pub understood: bool,
     /// An event of another dialect has come.
@@ -75,6 +75,19 @@ impl ReplyState {
     /// An error object that came inside the reply.
     pub fn error(&self, error: &Value) -> ProviderError {
         error_mapping::from_event(error, self.key.as_ref())
+    }
+
+    /// The reply has said why it ended, in the words of any dialect: imitators mix them.
+    pub fn finish_with(&mut self, reason: &str) {
+        self.finish = Some(match reason {
+            "stop" | "end_turn" | "stop_sequence" | "eos" => FinishReason::Stop,
+            "tool_calls" | "function_call" | "tool_use" => FinishReason::ToolCalls,
+            "length" | "max_tokens" | "model_length" | "model_context_window_exceeded" => {
+                FinishReason::Length
+            }
+            "content_filter" | "sensitive" | "refusal" => FinishReason::ContentFilter,
+            other => FinishReason::Other(other.to_owned()),
+        });
     }
 
     /// Whether the reply has said why it ended, so that only formalities are missing.

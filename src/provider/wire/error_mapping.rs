@@ -213,28 +213,16 @@ pub fn looks_like_html(text: &str) -> bool {
 /// A web page in a few words: its title, else its first text.
 pub fn html_summary(page: &str) -> String {
     let lower = page.to_ascii_lowercase();
-    let title = lower.find("<title>").map(|start| start + 7).and_then(|start| {
-        lower[start..].find("</title>").map(|end| page[start..start + end].trim()).filter(|t| !t.is_empty())
+    let title = lower.find("<title>").and_then(|at| {
+        let start = at + "<title>".len();
+        Some(page[start..start + lower[start..].find("</title>")?].trim()).filter(|title| !title.is_empty())
     });
-    match title {
-        Some(title) => format!("a web page titled '{}'", text::one_line(title, 120)),
-        None => {
-            let mut words = String::new();
-            let mut inside = false;
-            for c in page.chars().take(4_000) {
-                match c {
-                    '<' => inside = true,
-                    '>' => {
-                        inside = false;
-                        words.push(' ');
-                    }
-                    _ if !inside => words.push(c),
-                    _ => {}
-                }
-            }
-            format!("a web page: {}", text::one_line(&words, 120))
-        }
+    if let Some(title) = title {
+        return format!("a web page titled '{}'", text::one_line(title, 120));
     }
+    let beginning: String = page.chars().take(4_000).collect();
+    let texts = beginning.split('<').filter_map(|tag| Some(tag.split_once('>')?.1));
+    format!("a web page: {}", text::one_line(&texts.collect::<Vec<_>>().join(" "), 120))
 }
 
 /// `message` on one line of bounded length, without the key.
@@ -312,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_are_short_and_keep_the_key() {
+    fn short_messages_without_the_key() {
         let body = r#"{"error":{"message":"Incorrect API key provided: sk-secret.\nFind yours."}}"#;
         assert_eq!(
             error(401, body).to_string(),
@@ -336,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn retry_after_in_its_three_forms() {
+    fn retry_after_forms() {
         let wait = |name: &'static str, value: &str| {
             let mut headers = HeaderMap::new();
             headers.insert(name, value.parse().unwrap());

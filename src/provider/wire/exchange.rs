@@ -46,15 +46,7 @@ pub struct HttpProvider<D> {
 
 impl<D: Dialect> HttpProvider<D> {
     /// # Errors
-    /// `Setup` when the address, the key or a header cannot be used.
-    pub fn new(settings: &ProviderSettings) -> Result<Self, ProviderError> {
-        Self::with_retry(settings, RetryPolicy::of(settings))
-    }
-
-    /// Like [`HttpProvider::new`], with waits of one's own (tests).
-    ///
-    /// # Errors
-    /// As [`HttpProvider::new`].
+    /// As [`Dialect::connect`].
     pub fn with_retry(settings: &ProviderSettings, retry: RetryPolicy) -> Result<Self, ProviderError> {
         let (endpoint, dialect) = D::connect(settings)?;
         Ok(Self { endpoint: Arc::new(endpoint), retry, dialect })

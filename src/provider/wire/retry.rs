@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_broken_answer_is_started_again() {
+    async fn restart_after_break() {
         let seen = play(quick(), |tried| match tried {
             1 => vec![Ok(StreamEvent::TextDelta("half".into())), Err(server())],
             2 => vec![],
@@ -170,13 +170,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn tries_are_bounded() {
+    async fn bounded_tries() {
         let seen = play(quick(), |_| vec![Err(server())]).await;
         assert_eq!(seen, ["try 2", "try 3", "try 4", "server error (HTTP 500): oops"]);
     }
 
     #[tokio::test]
-    async fn final_errors_and_long_wishes_end_at_once() {
+    async fn final_errors_and_long_waits() {
         let seen =
             play(quick(), |_| vec![Err(ProviderError::Auth { status: 401, message: "no".to_owned() })]);
         assert_eq!(seen.await, ["API key rejected (HTTP 401): no"]);
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn waits_double_up_to_the_cap_and_obey_the_server() {
+    fn wait_lengths() {
         let policy = RetryPolicy::new(60, 100);
         for (tried, low, high) in [(1, 375, 625), (2, 750, 1250), (5, 6_000, 10_000), (60, 22_500, 30_000)] {
             let wait = policy.wait_after(&server(), tried).unwrap().as_millis();

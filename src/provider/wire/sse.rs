@@ -259,18 +259,18 @@ mod tests {
     }
 
     #[test]
-    fn a_line_end_split_between_portions_is_one() {
+    fn split_line_end() {
         assert_eq!(parse(&[b"data: x\r", b"\n\r", b"\ndata: y\r\n\r\n"]), [event("", "x"), event("", "y")]);
     }
 
     #[test]
-    fn a_character_split_between_portions_is_whole() {
+    fn split_character() {
         let text = "data: 日本\n\n".as_bytes();
         assert_eq!(parse(&[&text[..8], &text[8..]]), [event("", "日本")]);
     }
 
     #[test]
-    fn an_endless_event_is_refused() {
+    fn endless_event() {
         let mut parser = SseParser::default();
         let mut events = Vec::new();
         let portion = vec![b'x'; MAX_EVENT_BYTES / 2 + 1];

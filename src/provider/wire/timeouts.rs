@@ -160,13 +160,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn keep_alives_prolong_it_only_so_far() {
+    async fn keep_alives_are_limited() {
         let (notices, end) = keep_alive(&mut timeouts(30, 60_000)).await;
         assert!(notices > 0 && end.contains("no data"), "{notices} {end}");
     }
 
     #[tokio::test]
-    async fn the_whole_has_an_end_too() {
+    async fn whole_answer_timeout() {
         let mut timeouts = timeouts(60_000, 20);
         let end = loop {
             timeouts.progressed();
@@ -180,14 +180,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn limits_beyond_all_time_are_limits_too() {
+    async fn huge_limits() {
         let mut timeouts = Timeouts::new(&RetryPolicy::new(u64::MAX, 1));
         timeouts.longest = RetryPolicy::new(u64::MAX, 1).idle;
         assert!(matches!(timeouts.wait(std::future::ready(7)).await, Waited::Ready(7)));
     }
 
     #[tokio::test]
-    async fn a_settled_answer_is_not_waited_for_long() {
+    async fn settled_answer() {
         let mut timeouts = timeouts(20, 60_000);
         timeouts.settle();
         assert_eq!(keep_alive(&mut timeouts).await.1, "settled");

@@ -3,12 +3,11 @@
 //! protected paths. Whatever fails, the command does not run.
 #![cfg(target_os = "linux")]
 
-use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{OwnedFd, RawFd};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, pidfd_open, waitpid};
@@ -16,10 +15,9 @@ use rustix::thread::{CapabilitySet, CapabilitySets};
 
 use super::guard::Snapshot;
 use super::landlock;
-use super::mounts::{self, CacheFolder};
+use super::mounts::{self, Outside};
 use super::reaper;
 use super::seccomp;
-use super::sockets;
 use super::supervisor;
 use super::system;
 use super::trial;
@@ -95,9 +93,7 @@ fn in_namespaces(spec: &SandboxSpec, command: &[OsString], side: Option<RawFd>) 
     let foreground = spec.foreground;
     let refuse = |what: &str, error: io::Error| -> ! { fail(foreground, &format!("{what}: {error}")) };
     let lifeline = lifeline(foreground);
-    let snapshot = Snapshot::take(spec, true);
-    let sockets = sockets::outside(spec);
-    let caches = CacheFolder::take(&spec.private).filter(|_| !spec.caches.is_empty());
+    let outside = Outside::find(spec);
     let (reports, report) = system::pipe().unwrap_or_else(|error| refuse("a pipe", error));
     let (wait, go) = system::pipe().unwrap_or_else(|error| refuse("a pipe", error));
     let mut flags = libc::CLONE_NEWNS | libc::CLONE_NEWPID | libc::CLONE_NEWIPC;
@@ -111,7 +107,7 @@ fn in_namespaces(spec: &SandboxSpec, command: &[OsString], side: Option<RawFd>) 
     let first = system::clone_into(flags).unwrap_or_else(|error| refuse("namespaces", error));
     if first == 0 {
         drop((reports, go, lifeline, signals));
-        first_process(spec, &snapshot, &sockets, caches.as_ref(), command, side, wait, report);
+        first_process(spec, &outside, command, side, wait, report);
     }
     drop((report, wait));
     if spec.layers.user_namespace
@@ -129,7 +125,7 @@ fn in_namespaces(spec: &SandboxSpec, command: &[OsString], side: Option<RawFd>) 
     let mut text = Vec::new();
     let _ = File::from(reports).read_to_end(&mut text);
     drop(go);
-    finish(spec, &snapshot);
+    finish(spec, &outside.snapshot);
     match (end, text.split_first()) {
         (WaitEnd::Signaled(signal), _) => system::leave(128 + signal),
         (_, Some((&NEVER_BEGAN, why))) => fail(foreground, &String::from_utf8_lossy(why)),
@@ -183,9 +179,7 @@ fn wait_for(pid: i32, lifeline: Option<&OwnedFd>, signals: &OwnedFd, foreground:
 /// The first process of the namespaces: builds what the command sees, starts it, and collects orphans until it ends.
 fn first_process(
     spec: &SandboxSpec,
-    snapshot: &Snapshot,
-    sockets: &BTreeSet<PathBuf>,
-    caches: Option<&CacheFolder>,
+    outside: &Outside,
     command: &[OsString],
     side: Option<RawFd>,
     wait: OwnedFd,
@@ -202,7 +196,7 @@ fn first_process(
         system::leave(1);
     }
     system::go_first();
-    if let Err(why) = mounts::build(spec, &snapshot.read_only, &snapshot.pinned, sockets, caches) {
+    if let Err(why) = mounts::build(spec, outside) {
         refuse(&mut report, why);
     }
     if !spec.network

@@ -19,6 +19,8 @@ use rustix::mount::{
 
 use sha2::{Digest, Sha256};
 
+use super::guard::Snapshot;
+use super::sockets;
 use super::system::{self, NODEV, NOSUID, RDONLY};
 use crate::sandbox::spec::SandboxSpec;
 
@@ -58,17 +60,25 @@ enum MountStep {
 /// machine.
 const COUNTS_ALONE: (u32, u32) = (6, 14);
 
-/// Builds the tree. `read_only` and `pinned` are what the guard found, `sockets` are hidden.
+/// What must be found out before the namespaces are made.
+pub struct Outside {
+    pub snapshot: Snapshot,
+    sockets: BTreeSet<PathBuf>,
+    caches: Option<CacheFolder>,
+}
+
+impl Outside {
+    pub fn find(spec: &SandboxSpec) -> Self {
+        let caches = if spec.caches.is_empty() { None } else { CacheFolder::take(&spec.private) };
+        Self { snapshot: Snapshot::take(spec, true), sockets: sockets::outside(spec), caches }
+    }
+}
+
+/// Builds the tree.
 ///
 /// # Errors
 /// The first thing that could not be done; the command must not run then.
-pub fn build(
-    spec: &SandboxSpec,
-    read_only: &[PathBuf],
-    pinned: &[PathBuf],
-    sockets: &BTreeSet<PathBuf>,
-    caches: Option<&CacheFolder>,
-) -> Result<(), String> {
+pub fn build(spec: &SandboxSpec, outside: &Outside) -> Result<(), String> {
     // What is mounted from here on stays in this namespace, and what is mounted outside does not come in.
     let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
     mount_change("/", private).map_err(|error| at("mounts can't be made private")(error.into()))?;
@@ -89,17 +99,23 @@ pub fn build(
     for path in &spec.temporary {
         add(path, copy(&spec.private.join("tmp")))?;
     }
-    for (path, writes) in spec.caches.iter().flat_map(|path| caches.map(|caches| (path, caches))) {
+    for (path, writes) in
+        spec.caches.iter().flat_map(|path| outside.caches.iter().map(move |writes| (path, writes)))
+    {
         // A file system that cannot be layered stays read-only.
         if let Ok(mount) = layered(spec, path, writes) {
             add(path, Ok(mount))?;
         }
     }
-    let hidden_files = spec.hidden_files.iter().map(|path| &path.0).chain(sockets);
+    let hidden_files = spec.hidden_files.iter().map(|path| &path.0).chain(&outside.sockets);
     steps.extend(spec.hidden_folders.iter().map(|path| (path.0.clone(), MountStep::HideFolder)));
     steps.extend(hidden_files.map(|path| (path.clone(), MountStep::HideFile)));
-    steps.extend(pinned.iter().map(|path| (path.clone(), MountStep::Bind { read_only: false })));
-    steps.extend(read_only.iter().map(|path| (path.clone(), MountStep::Bind { read_only: true })));
+    steps.extend(
+        outside.snapshot.pinned.iter().map(|path| (path.clone(), MountStep::Bind { read_only: false })),
+    );
+    steps.extend(
+        outside.snapshot.read_only.iter().map(|path| (path.clone(), MountStep::Bind { read_only: true })),
+    );
     let empty = Empty::new().map_err(at("an empty file"))?;
     let devices = devices().map_err(at("/dev"))?;
     restrict_all(spec).map_err(at("the file tree can't be made read-only"))?;
@@ -155,7 +171,7 @@ fn memory(size: &str, mode: &str) -> io::Result<OwnedFd> {
 /// The folder for what a command writes into build caches. Two overlay mounts must never share one, so each of the
 /// commands that run at the same time has its own; the first that is free is taken, so that a command finds what an
 /// earlier one has cached.
-pub struct CacheFolder {
+struct CacheFolder {
     path: PathBuf,
     /// Locked until the command has ended.
     _lock: fs::File,
@@ -163,7 +179,7 @@ pub struct CacheFolder {
 
 impl CacheFolder {
     /// Takes a free one in the session's private folder; `None` when there is none.
-    pub fn take(private: &Path) -> Option<Self> {
+    fn take(private: &Path) -> Option<Self> {
         (0..MAX_CACHE_FOLDERS).find_map(|number| {
             let path = private.join("cache").join(number.to_string());
             fs::create_dir_all(&path).ok()?;

@@ -57,7 +57,7 @@ enum EntryKind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Content {
     /// In the store.
-    StoredContent(String),
+    Stored(String),
     /// In git's object store.
     Git(String),
     Link(#[serde(with = "path_text")] PathBuf),
@@ -79,8 +79,8 @@ struct KnownFile {
 /// A line of a stored tree: the later one about a path counts.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum StoredContent {
-    KnownFile(KnownFile),
+enum TreeLine {
+    Known(KnownFile),
     Gone(#[serde(with = "path_text")] PathBuf),
     Taken(i64),
 }
@@ -92,7 +92,7 @@ pub struct Snapshot {
     taken_ns: i64,
     git: Option<Arc<GitIndex>>,
     /// What changed with the last refresh, not yet taken for the disk.
-    unsaved: Vec<StoredContent>,
+    unsaved: Vec<TreeLine>,
     /// Lines written for this tree so far.
     saved: usize,
 }
@@ -176,9 +176,9 @@ impl Snapshot {
         let mut taken_ns = 0;
         for line in bytes.split(|byte| *byte == b'\n') {
             match serde_json::from_slice(line) {
-                Ok(StoredContent::KnownFile(known)) => drop(files.insert(known.path.clone(), known)),
-                Ok(StoredContent::Gone(path)) => drop(files.remove(&path)),
-                Ok(StoredContent::Taken(ns)) => taken_ns = ns,
+                Ok(TreeLine::Known(known)) => drop(files.insert(known.path.clone(), known)),
+                Ok(TreeLine::Gone(path)) => drop(files.remove(&path)),
+                Ok(TreeLine::Taken(ns)) => taken_ns = ns,
                 Err(_) => {}
             }
         }
@@ -194,7 +194,7 @@ impl Snapshot {
         let follows =
             there && self.saved > 0 && self.saved + self.unsaved.len() < 2 * self.files.len() + 1_000;
         let mut bytes = Vec::new();
-        let mut push = |line: &StoredContent| {
+        let mut push = |line: &TreeLine| {
             serde_json::to_writer(&mut bytes, line)?;
             bytes.push(b'\n');
             serde_json::Result::Ok(())
@@ -205,10 +205,10 @@ impl Snapshot {
             changes.len()
         } else {
             self.saved = 0;
-            self.files.iter().try_for_each(|known| push(&StoredContent::KnownFile(known.clone())))?;
+            self.files.iter().try_for_each(|known| push(&TreeLine::Known(known.clone())))?;
             self.files.len()
         };
-        push(&StoredContent::Taken(self.taken_ns))?;
+        push(&TreeLine::Taken(self.taken_ns))?;
         self.saved += written + 1;
         Ok((bytes, follows))
     }
@@ -266,8 +266,8 @@ impl Snapshot {
             }
         }
         copy(root, blobs, &mut files, to_copy, stop);
-        self.unsaved.extend(old.into_keys().map(StoredContent::Gone));
-        self.unsaved.extend(fresh.into_iter().map(|index| StoredContent::KnownFile(files[index].clone())));
+        self.unsaved.extend(old.into_keys().map(TreeLine::Gone));
+        self.unsaved.extend(fresh.into_iter().map(|index| TreeLine::Known(files[index].clone())));
         self.git = git;
         self.files = files;
         self.taken_ns = begun_ns;
@@ -362,7 +362,7 @@ impl Snapshot {
             .map(|known| {
                 let FileStamp { size, mode, .. } = known.stamp;
                 match &known.content {
-                    Content::StoredContent(hash) => {
+                    Content::Stored(hash) => {
                         (PathState::File { hash: hash.clone(), size, mode }, blobs.get(hash))
                     }
                     Content::Git(_) => {
@@ -383,7 +383,7 @@ impl Snapshot {
 fn unread(known: &KnownFile) -> (PathState, Option<Vec<u8>>) {
     let FileStamp { kind, size, mtime_ns, mode, .. } = known.stamp;
     let state = match (&known.content, kind) {
-        (Content::StoredContent(hash), _) => PathState::File { hash: hash.clone(), size, mode },
+        (Content::Stored(hash), _) => PathState::File { hash: hash.clone(), size, mode },
         (Content::Link(to), _) => PathState::Link { to: to.clone() },
         (_, EntryKind::Folder) => PathState::Folder,
         (_, EntryKind::Special) => PathState::Special,
@@ -414,7 +414,27 @@ fn copy(
         if let Ok((PathState::File { hash, size, .. }, _)) = kept
             && size == known.stamp.size
         {
-            known.content = Content::StoredContent(hash);
+            known.content = Content::Stored(hash);
         }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stored_lines_of_earlier_versions() {
+        let stamp = r#"{"kind":"File","size":1,"mtime_ns":2,"ctime_ns":3,"inode":4,"mode":420}"#;
+        let known = |path: &str, content: &str| {
+            format!(r#"{{"known":{{"path":"{path}","stamp":{stamp},"content":{content},"racy":false}}}}"#)
+        };
+        let lines =
+            [known("a", r#"{"Stored":"f0"}"#), known("b", r#""Nowhere""#), r#"{"gone":"b"}"#.to_owned()];
+        let mut snapshot = Snapshot::parse(lines.join("\n").as_bytes());
+        assert_eq!(snapshot.files.len(), 1);
+        let (written, _) = snapshot.unsaved(false).unwrap();
+        assert!(String::from_utf8(written).unwrap().starts_with(&lines[0]));
     }
 }

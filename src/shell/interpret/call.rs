@@ -3,7 +3,10 @@
 use std::path::PathBuf;
 
 /// Why a call is hidden when a function starts itself through a pipe, such as `:(){ :|:& };:`.
-pub const BOMB: &str = "it starts itself again and again";
+pub const BOMB: &str = "it is a fork bomb: it starts itself again and again";
+
+/// Why a shell that reads its script from a pipe is hidden.
+pub const PIPED_SCRIPT: &str = "the shell runs whatever is piped into it";
 
 /// A word after expansion, as far as it is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -53,17 +53,6 @@ pub fn fields(word: &Word, state: &ShellState, value: Value<'_>) -> Vec<Arg> {
 
 /// The word as one argument: in assignments and redirections nothing is split.
 pub fn whole(word: &Word, state: &ShellState, value: Value<'_>) -> Arg {
-    let mut joined = Arg::default();
-    for (at, arg) in fields_unsplit(word, state, value).iter().enumerate() {
-        if at > 0 {
-            joined.text.push(' ');
-        }
-        joined.append(arg);
-    }
-    joined
-}
-
-fn fields_unsplit(word: &Word, state: &ShellState, value: Value<'_>) -> Vec<Arg> {
     let mut arg = Arg::default();
     for (at, part) in word.parts.iter().enumerate() {
         match part {
@@ -83,7 +72,7 @@ fn fields_unsplit(word: &Word, state: &ShellState, value: Value<'_>) -> Vec<Arg>
             }
         }
     }
-    vec![arg]
+    arg
 }
 
 /// `~` and `~/…` at the front; somebody else's home is not known.
@@ -188,7 +177,7 @@ pub fn shown(part: &WordPiece) -> String {
     }
 }
 
-/// The words that the braces make; false when they are too many.
+/// The words that the braces make; false when they are too many or not known.
 fn braces<'a>(units: &[Unit<'a>], all: &mut Vec<Vec<Unit<'a>>>) -> bool {
     if all.len() > MAX_BRACES {
         return false;
@@ -196,12 +185,13 @@ fn braces<'a>(units: &[Unit<'a>], all: &mut Vec<Vec<Unit<'a>>>) -> bool {
     let mut from = 0;
     while let Some(open) = (from..units.len()).find(|at| matches!(units[*at], Unit::Plain('{'))) {
         if let Some((close, pieces)) = brace_at(units, open) {
-            return pieces.iter().all(|piece| {
-                let mut joined = units[..open].to_vec();
-                joined.extend_from_slice(piece);
-                joined.extend_from_slice(&units[close + 1..]);
-                braces(&joined, all)
-            });
+            return !pieces.is_empty()
+                && pieces.iter().all(|piece| {
+                    let mut joined = units[..open].to_vec();
+                    joined.extend_from_slice(piece);
+                    joined.extend_from_slice(&units[close + 1..]);
+                    braces(&joined, all)
+                });
         }
         from = open + 1;
     }
@@ -209,7 +199,7 @@ fn braces<'a>(units: &[Unit<'a>], all: &mut Vec<Vec<Unit<'a>>>) -> bool {
     true
 }
 
-/// Where the brace at `open` closes, and what it stands for; `None` when it is only a character.
+/// Where the brace at `open` closes, and what it stands for, nothing when that is not known; `None` when it is only a character.
 fn brace_at<'a>(units: &[Unit<'a>], open: usize) -> Option<(usize, Vec<Vec<Unit<'a>>>)> {
     let mut depth = 0;
     let mut starts = vec![open + 1];
@@ -225,32 +215,13 @@ fn brace_at<'a>(units: &[Unit<'a>], open: usize) -> Option<(usize, Vec<Vec<Unit<
                         let pieces = starts.windows(2).map(|pair| units[pair[0]..pair[1] - 1].to_vec());
                         return Some((at, pieces.collect()));
                     }
-                    return range(&units[open + 1..at]).map(|pieces| (at, pieces));
+                    // `1..5` is not worked out.
+                    let dots = |pair: &[Unit<'a>]| matches!(pair, [Unit::Plain('.'), Unit::Plain('.')]);
+                    return units[open..at].windows(2).any(dots).then(|| (at, Vec::new()));
                 }
             }
             _ => {}
         }
     }
     None
-}
-
-/// `1..5` and `a..e`.
-fn range<'a>(units: &[Unit<'a>]) -> Option<Vec<Vec<Unit<'a>>>> {
-    let text: Option<String> =
-        units.iter().map(|unit| if let Unit::Plain(c) = unit { Some(*c) } else { None }).collect();
-    let text = text?;
-    let ends: Vec<&str> = text.split("..").collect();
-    let (&[first, last] | &[first, last, _]) = ends.as_slice() else { return None };
-    let word = |text: String| text.chars().map(Unit::Plain).collect::<Vec<_>>();
-    if let (Ok(first), Ok(last)) = (first.parse::<i64>(), last.parse::<i64>()) {
-        let (low, high) = (first.min(last), first.max(last));
-        if high.saturating_sub(low) > 64 {
-            // Its ends stand for all: they are numbers, whatever their count.
-            return Some(vec![word(low.to_string()), word(high.to_string())]);
-        }
-        return Some((low..=high).map(|number| word(number.to_string())).collect());
-    }
-    let one = |text: &str| text.chars().next().filter(|c| text.len() == 1 && c.is_ascii_alphabetic());
-    let (first, last) = (one(first)?, one(last)?);
-    Some((first.min(last)..=first.max(last)).map(|c| word(c.to_string())).collect())
 }

@@ -1,190 +1,498 @@
-//! The state of a walk, and how the words that it meets are expanded.
+//! The walk over a script's tree, in the order in which it runs: which programs are called, where, and with what. Ways
+//! that may or may not be taken are all taken; what is not certain is left open.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
+use std::path::Path;
 
-use super::call::{Arg, Call, Input};
-use super::expand;
+use super::builtins;
+use super::call::{Arg, BOMB, Call, File, Input};
 use super::known_output;
 use super::variables::ShellState;
-use crate::shell::syntax::ast::{Node, Word, WordPiece};
+use super::words::{self, Substitutions, Walked};
+use super::wrappers::{self, Fed, Inner};
+use crate::shell::syntax::ast::{Assigned, Connector, Node, Redirect, RedirectKind, Simple, When, Word};
 use crate::shell::syntax::lexer::Unparsed;
+use crate::shell::syntax::parser;
 
-/// Programs that one script may call before it is not judged.
-pub const MAX_CALLS: usize = 600;
+/// Programs that one script may call before it is not understood.
+const MAX_CALLS: usize = 600;
 /// Nodes that are walked, and what reading scripts within scripts costs.
-pub const MAX_WORK: usize = 12_000;
+const MAX_WORK: usize = 12_000;
 /// Bytes of a script within a script that cost as much as a node.
-pub const BYTES_PER_WORK: usize = 16;
+const BYTES_PER_WORK: usize = 16;
 /// Wrappers, scripts within scripts and functions within functions.
-pub const MAX_NESTING: usize = 24;
+const MAX_NESTING: usize = 24;
 /// How often a loop is walked until nothing new is learnt.
-pub const MAX_PASSES: usize = 3;
+const MAX_PASSES: usize = 5;
 /// Words of a `for` that are told apart.
-pub const MAX_WORDS: usize = 24;
+const MAX_WORDS: usize = 24;
 
-pub struct Function {
-    pub body: Node,
-    pub called: bool,
+struct Function {
+    body: Node,
+    called: bool,
 }
 
 #[derive(Default)]
-pub struct Interpreter {
-    pub calls: Vec<Call>,
-    pub functions: BTreeMap<String, Function>,
+struct Interpreter {
+    calls: Vec<Call>,
+    functions: BTreeMap<String, Function>,
     /// Functions that are being walked: a call of itself teaches nothing new.
-    pub running: Vec<Node>,
-    pub input: Input,
+    running: Vec<Node>,
+    input: Input,
     /// Names of files that arrive on the input, when what they lie below is known.
-    pub feed: Option<Vec<Arg>>,
-    pub nesting: usize,
+    feed: Option<Vec<Arg>>,
+    nesting: usize,
     /// Wrappers around what is being walked that run whatever they are given.
-    pub wrapped: usize,
-    pub work: usize,
+    wrapped: usize,
+    work: usize,
 }
 
-/// What the parts of a word stand for, by where they are in the tree.
-pub type Values = HashMap<*const WordPiece, Option<Arg>>;
-/// What is known when it succeeded, and when it failed.
-pub type Ways = (ShellState, ShellState);
-pub type Walked<T> = Result<T, Unparsed>;
-
-pub fn too_much<T>() -> Walked<T> {
-    Err(Unparsed("it runs too many commands to be judged".to_owned()))
-}
-
-pub fn both(state: ShellState) -> Ways {
-    (state.clone(), state)
-}
-
-pub fn met((mut success, failure): Ways) -> ShellState {
-    success.meet(&failure);
-    success
-}
-
-pub fn join(end: &mut Option<ShellState>, state: ShellState) {
-    match end {
-        Some(end) => end.meet(&state),
-        None => *end = Some(state),
+/// Every call of the script, in order.
+///
+/// # Errors
+/// Why the script is not understood.
+pub fn calls(script: &str, folder: &Path, home: Option<&Path>) -> Walked<Vec<Call>> {
+    let Some(tree) = parser::parse(script)? else { return Ok(Vec::new()) };
+    let mut interpreter = Interpreter::default();
+    let start = ShellState::new(folder, home);
+    interpreter.node(&tree, &mut start.clone())?;
+    // Others may call a function by its name: a trap, `xargs bash -c`.
+    let uncalled = interpreter.functions.values().filter(|function| !function.called);
+    for body in uncalled.map(|function| function.body.clone()).collect::<Vec<_>>() {
+        let mut anything = start.clone();
+        anything.forget_variables();
+        interpreter.node(&body, &mut anything)?;
     }
-}
-
-fn lookup(values: &Values, part: &WordPiece) -> Option<Arg> {
-    values.get(&std::ptr::from_ref(part)).cloned().flatten()
-}
-
-impl Interpreter {
-    pub fn fields(&mut self, word: &Word, state: &mut ShellState) -> Walked<Vec<Arg>> {
-        let values = self.values(word, state)?;
-        Ok(expand::fields(word, state, &mut |part| lookup(&values, part)))
-    }
-
-    pub fn whole(&mut self, word: &Word, state: &mut ShellState) -> Walked<Arg> {
-        let values = self.values(word, state)?;
-        Ok(expand::whole(word, state, &mut |part| lookup(&values, part)))
-    }
-
-    /// What each part of the word stands for; substitutions are walked on the way.
-    pub fn values(&mut self, word: &Word, state: &mut ShellState) -> Walked<Values> {
-        let mut values = Values::new();
-        for part in &word.parts {
-            let value = match part {
-                WordPiece::Text { .. } => continue,
-                WordPiece::Variable { name, .. } => state.get(name),
-                WordPiece::Expansion { name, operator, inner, .. } => {
-                    self.expansion(name, operator, inner, state)?;
-                    None
-                }
-                WordPiece::Command { script, .. } => self.substituted(script.as_deref(), state)?,
-                WordPiece::Process(script) => {
-                    if let Some(script) = script {
-                        let outer = std::mem::replace(&mut self.input, Input::Pipe);
-                        self.node(script, state.clone())?;
-                        self.input = outer;
-                    }
-                    Some(Arg::known("/dev/fd/63"))
-                }
-                WordPiece::Arithmetic { inner, .. } => {
-                    self.arithmetic(inner, state)?;
-                    Some(Arg::known("$((…))"))
-                }
-            };
-            values.insert(std::ptr::from_ref(part), value);
-        }
-        Ok(values)
-    }
-
-    pub fn expansion(
-        &mut self,
-        name: &str,
-        operator: &str,
-        inner: &Word,
-        state: &mut ShellState,
-    ) -> Walked<()> {
-        let text = self.whole(inner, state)?;
-        if operator.ends_with('@') && text.text.contains('P') {
-            self.hidden("${…@P} runs what the variable holds", state);
-        }
-        let assigns = text.text.starts_with('=') || operator.ends_with('=');
-        if assigns {
-            state.set(name, None);
-        }
-        let is_slice = operator.ends_with(':') && !text.text.starts_with(['-', '=', '?', '+']);
-        if is_slice || operator.contains('[') {
-            self.suspect(&text, true, state);
-        }
-        Ok(())
-    }
-
-    /// What the substitution prints, where that is certain.
-    pub fn substituted(&mut self, script: Option<&Node>, state: &ShellState) -> Walked<Option<Arg>> {
-        let Some(script) = script else { return Ok(Some(Arg::default())) };
-        let before = self.calls.len();
-        self.node(script, state.clone())?;
-        Ok(match &self.calls[before..] {
-            [call] if call.files.is_empty() && call.assignments.is_empty() && call.hidden.is_none() => {
-                known_output::output(call, state)
-            }
-            _ => None,
-        })
-    }
-
-    /// Arithmetic evaluates the text of variables, and a subscript in it can run commands.
-    pub fn arithmetic(&mut self, inner: &Word, state: &mut ShellState) -> Walked<()> {
-        let text = self.whole(inner, state)?;
-        let mut names = text.text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
-        let risky = names.any(|name| {
-            let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-            is_name && state.get(name).is_some_and(|value| value.text.contains('['))
-        });
-        if risky {
-            self.hidden("arithmetic evaluates what a variable holds, which may run commands", state);
-        }
-        self.suspect(&text, true, state);
-        Ok(())
-    }
-
-    /// Text that would run a command if it were taken for a subscript.
-    pub fn suspect(&mut self, value: &Arg, evaluated: bool, state: &ShellState) {
-        let text = &value.text;
-        let bracket = text.find('[').is_some_and(|at| {
-            let behind = &text[at..];
-            behind.contains('`') || (value.open_at.is_none() && behind.contains("$("))
-        });
-        if evaluated && bracket {
-            self.hidden("a subscript may run commands", state);
+    let mut unique: Vec<Call> = Vec::new();
+    for call in interpreter.calls {
+        if !unique.contains(&call) {
+            unique.push(call);
         }
     }
-
-    pub fn hidden(&mut self, why: &str, state: &ShellState) {
-        self.calls.push(Call {
-            hidden: Some(why.to_owned()),
-            folders: state.folders.clone(),
-            ..Call::default()
-        });
-    }
+    Ok(unique)
 }
 
 /// Arguments as a user would write them, near enough.
 pub fn shown(argv: &[Arg]) -> String {
     argv.iter().map(|arg| arg.text.as_str()).collect::<Vec<_>>().join(" ")
+}
+
+fn too_much<T>() -> Walked<T> {
+    Err(Unparsed("it runs too many commands".to_owned()))
+}
+
+impl Interpreter {
+    fn node(&mut self, node: &Node, state: &mut ShellState) -> Walked<()> {
+        self.work += 1;
+        if self.work > MAX_WORK || self.calls.len() > MAX_CALLS {
+            return too_much();
+        }
+        match node {
+            Node::Simple(simple) => return self.simple(simple, state),
+            Node::Steps(steps) => return self.steps(steps, state),
+            Node::Group(inner) => return self.node(inner, state),
+            Node::Subshell(inner) | Node::Coprocess(inner) => self.node(inner, &mut state.clone())?,
+            Node::Pipe(all) => self.pipe(all, state)?,
+            Node::If { branches, otherwise } => {
+                let mut ends = Vec::new();
+                for (condition, body) in branches {
+                    self.node(condition, state)?;
+                    let mut branch = state.clone();
+                    self.node(body, &mut branch)?;
+                    ends.push(branch);
+                    state.doubt_cd();
+                }
+                if let Some(body) = otherwise {
+                    self.node(body, state)?;
+                }
+                ends.iter().for_each(|end| state.meet(end));
+            }
+            Node::Loop { condition, body } => self.repeat(state, |interpreter, state| {
+                interpreter.node(condition, state)?;
+                // The body of `until` runs when it failed.
+                state.doubt_cd();
+                let failed = state.clone();
+                interpreter.node(body, state)?;
+                state.meet(&failed);
+                Ok(())
+            })?,
+            Node::For { name, words, body } => {
+                let mut values = Vec::new();
+                for word in words.iter().flatten() {
+                    values.extend(words::fields(self, word, state)?);
+                }
+                if words.is_none() || values.len() > MAX_WORDS {
+                    values = vec![Arg::open(format!("${name}"))];
+                }
+                self.repeat(state, |interpreter, state| {
+                    let start = state.clone();
+                    for value in &values {
+                        let mut one = start.clone();
+                        one.set(name, value.open_at.is_none().then(|| value.clone()));
+                        interpreter.node(body, &mut one)?;
+                        state.meet(&one);
+                    }
+                    Ok(())
+                })?;
+            }
+            Node::ForArithmetic { expression, body } => {
+                words::arithmetic(self, expression, state)?;
+                self.repeat(state, |interpreter, state| interpreter.node(body, state))?;
+            }
+            Node::Case { subject, arms } => {
+                words::whole(self, subject, state)?;
+                for (patterns, body) in arms {
+                    for pattern in patterns {
+                        words::whole(self, pattern, state)?;
+                    }
+                    // An arm may be fallen into from the one before.
+                    let mut arm = state.clone();
+                    if let Some(body) = body {
+                        self.node(body, &mut arm)?;
+                    }
+                    state.meet(&arm);
+                }
+            }
+            Node::Function { name, body } => {
+                // The one before it may have been called, or may still be.
+                if let Some(old) = self.functions.remove(name)
+                    && old.body != **body
+                {
+                    self.node(&old.body, &mut state.clone())?;
+                }
+                self.functions.insert(name.clone(), Function { body: (**body).clone(), called: false });
+                state.define(name);
+            }
+            Node::Arithmetic(inner) => words::arithmetic(self, inner, state)?,
+            Node::Test(words) => {
+                let compares = words
+                    .iter()
+                    .filter_map(Word::bare)
+                    .any(|text| matches!(text, "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge" | "-v"));
+                for word in words {
+                    let value = words::whole(self, word, state)?;
+                    if compares && value.certain().is_none() {
+                        self.hidden("arithmetic on text that is not known may run commands", state);
+                    }
+                    if compares {
+                        words::suspect(self, &value, state);
+                    }
+                }
+            }
+            Node::Redirected { node, redirects } => {
+                let mut call = Call::default();
+                let input = self.redirects(redirects, &mut call, state)?;
+                if !call.files.is_empty() {
+                    call.folders.clone_from(&state.folders);
+                    self.calls.push(call);
+                }
+                let outer = (self.input.clone(), self.feed.clone());
+                if let Some(input) = input {
+                    (self.input, self.feed) = (input, None);
+                }
+                self.node(node, state)?;
+                (self.input, self.feed) = outer;
+            }
+        }
+        Ok(())
+    }
+
+    fn steps(&mut self, steps: &[Connector], state: &mut ShellState) -> Walked<()> {
+        // What is known where a chain of `&&` and `||` may have stopped.
+        let mut stopped: Option<ShellState> = None;
+        for (at, step) in steps.iter().enumerate() {
+            match step.when {
+                When::Succeeded => stopped.get_or_insert_with(|| state.clone()).meet(state),
+                When::Failed => {
+                    stopped.iter().for_each(|stopped| state.meet(stopped));
+                    state.doubt_cd();
+                    stopped = Some(state.clone());
+                }
+                When::Always => {
+                    stopped.take().iter().for_each(|stopped| state.meet(stopped));
+                    if at > 0 {
+                        state.doubt_cd();
+                    }
+                }
+            }
+            match step.background {
+                true => self.node(&step.node, &mut state.clone())?,
+                false => self.node(&step.node, state)?,
+            }
+        }
+        stopped.iter().for_each(|stopped| state.meet(stopped));
+        Ok(())
+    }
+
+    fn pipe(&mut self, all: &[Node], state: &ShellState) -> Walked<()> {
+        let outer = (self.input.clone(), self.feed.clone());
+        for (at, node) in all.iter().enumerate() {
+            let before = self.calls.len();
+            self.node(node, &mut state.clone())?;
+            let one = matches!(node, Node::Simple(_)).then(|| self.calls.get(before..)).flatten();
+            let feed = match one {
+                Some([.., last]) => known_output::names(last, self.feed.as_deref()),
+                _ => None,
+            };
+            if at + 1 < all.len() {
+                (self.input, self.feed) = (Input::Pipe, feed);
+            }
+        }
+        (self.input, self.feed) = outer;
+        Ok(())
+    }
+
+    /// A loop: walked until another pass would teach nothing.
+    fn repeat(
+        &mut self,
+        state: &mut ShellState,
+        mut pass: impl FnMut(&mut Self, &mut ShellState) -> Walked<()>,
+    ) -> Walked<()> {
+        let start = self.calls.len();
+        for count in 0.. {
+            self.calls.truncate(start);
+            let mut after = state.clone();
+            pass(self, &mut after)?;
+            after.doubt_cd();
+            after.meet(state);
+            if count >= MAX_PASSES {
+                after.forget_variables();
+                after.folders.clear();
+            }
+            if after == *state {
+                break;
+            }
+            *state = after;
+        }
+        Ok(())
+    }
+
+    fn simple(&mut self, simple: &Simple, state: &mut ShellState) -> Walked<()> {
+        let mut call = Call { source: simple.source.clone(), ..Call::default() };
+        for word in &simple.words {
+            let fields = words::fields(self, word, state)?;
+            call.argv.extend(fields);
+        }
+        for assignment in &simple.assignments {
+            if let Some(subscript) = &assignment.subscript {
+                let value = words::whole(self, subscript, state)?;
+                words::suspect(self, &value, state);
+            }
+            let value = match &assignment.value {
+                Assigned::Scalar(word) => words::whole(self, word, state)?,
+                Assigned::Array(words) => {
+                    for word in words {
+                        words::fields(self, word, state)?;
+                    }
+                    Arg::open("(…)")
+                }
+            };
+            let value = if assignment.partial { Arg::open(value.text) } else { value };
+            call.assignments.push((assignment.name.clone(), value));
+        }
+        let input = self.redirects(&simple.redirects, &mut call, state)?;
+        call.folders.clone_from(&state.folders);
+        if call.argv.is_empty() {
+            for (name, value) in &call.assignments {
+                state.set(name, value.open_at.is_none().then(|| value.clone()));
+            }
+            if !call.files.is_empty() || !call.assignments.is_empty() {
+                self.calls.push(call);
+            }
+            return Ok(());
+        }
+        let outer = self.feed.clone();
+        if input.is_some() {
+            self.feed = None;
+        }
+        call.input = input.unwrap_or_else(|| self.input.clone());
+        self.run(call, state)?;
+        self.feed = outer;
+        Ok(())
+    }
+
+    /// A program, and whatever it runs in turn.
+    fn run(&mut self, mut call: Call, state: &mut ShellState) -> Walked<()> {
+        self.nesting += 1;
+        call.wrapped = self.wrapped > 0;
+        if self.nesting > MAX_NESTING || self.calls.len() > MAX_CALLS {
+            return too_much();
+        }
+        let Some(program) = call.argv.first().and_then(Arg::certain).map(str::to_owned) else {
+            call.hidden = Some("the program's name is not known".to_owned());
+            self.calls.push(call);
+            state.forget();
+            self.nesting -= 1;
+            return Ok(());
+        };
+        let before = state.clone();
+        let mut builtin = state.clone();
+        for text in builtins::run(&call, &mut builtin, self.feed.as_deref()) {
+            words::suspect(self, &text, &before);
+        }
+        if self.functions.contains_key(&program) {
+            self.function(&program, &mut call, state)?;
+            if !call.is_function {
+                state.meet(&builtin);
+            }
+        } else {
+            *state = builtin;
+        }
+        let plain = matches!(call.name(), "timeout" | "nice" | "nohup" | "stdbuf" | "time" | "command");
+        self.wrapped += usize::from(!plain);
+        self.inner(call, before, state)?;
+        self.wrapped -= usize::from(!plain);
+        self.nesting -= 1;
+        Ok(())
+    }
+
+    /// What the call runs, which starts with what was known `before` it.
+    fn inner(&mut self, mut call: Call, before: ShellState, state: &mut ShellState) -> Walked<()> {
+        match wrappers::inner(&call) {
+            Inner::Nothing => self.calls.push(call),
+            Inner::Hidden(why) => {
+                call.hidden = Some(why);
+                self.calls.push(call);
+            }
+            Inner::Program { argv, assignments, folder, fed } => {
+                let argvs = wrappers::fed(argv, &fed, self.feed.as_deref());
+                let mut around = Call { input: Input::Inherited, argv: Vec::new(), ..call.clone() };
+                around.assignments.extend(assignments);
+                if fed != Fed::No {
+                    let lists = call
+                        .args()
+                        .windows(2)
+                        .filter(|pair| matches!(pair[0].text.as_str(), "-a" | "--arg-file"));
+                    around.files.extend(lists.map(|pair| File { writes: false, target: pair[1].clone() }));
+                }
+                if !around.assignments.is_empty() || !around.files.is_empty() {
+                    self.calls.push(around);
+                }
+                for argv in argvs {
+                    let mut inside = before.clone();
+                    if let Some(folder) = &folder {
+                        inside.enter(folder);
+                    }
+                    self.one(argv, call.input.clone(), &mut inside)?;
+                }
+            }
+            Inner::Programs(all) => {
+                self.calls.push(call);
+                for argv in all {
+                    self.one(argv, Input::Inherited, &mut before.clone())?;
+                }
+            }
+            Inner::Script { text, here } => {
+                if !call.files.is_empty() || !call.assignments.is_empty() {
+                    self.calls.push(Call { argv: Vec::new(), ..call.clone() });
+                }
+                let Some(script) = text.certain() else {
+                    call.hidden = Some("the script that it runs is not known".to_owned());
+                    self.calls.push(call);
+                    state.forget();
+                    return Ok(());
+                };
+                self.work += script.len() / BYTES_PER_WORK;
+                if self.work > MAX_WORK {
+                    return too_much();
+                }
+                if let Some(tree) = parser::parse(script)? {
+                    let outer = std::mem::replace(&mut self.input, call.input);
+                    let mut inside = before;
+                    self.node(&tree, &mut inside)?;
+                    self.input = outer;
+                    if here {
+                        *state = inside;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn one(&mut self, argv: Vec<Arg>, input: Input, state: &mut ShellState) -> Walked<()> {
+        let (source, folders) = (shown(&argv), state.folders.clone());
+        self.run(Call { argv, folders, source, input, ..Call::default() }, state)
+    }
+
+    /// A function of the script. Where it may not be defined yet, the program of that name may run as well.
+    fn function(&mut self, name: &str, call: &mut Call, state: &mut ShellState) -> Walked<()> {
+        call.is_function = state.defines(name);
+        let body = match self.functions.get_mut(name) {
+            Some(found) if !self.running.contains(&found.body) => {
+                found.called = true;
+                found.body.clone()
+            }
+            _ => {
+                if call.input == Input::Pipe {
+                    call.hidden = Some(BOMB.to_owned());
+                }
+                return Ok(());
+            }
+        };
+        self.running.push(body.clone());
+        state.set_parameters(call.args());
+        self.node(&body, state)?;
+        state.set_parameters(&[]);
+        self.running.pop();
+        Ok(())
+    }
+
+    fn redirects(
+        &mut self,
+        redirects: &[Redirect],
+        call: &mut Call,
+        state: &mut ShellState,
+    ) -> Walked<Option<Input>> {
+        let mut input = None;
+        for redirect in redirects {
+            let writes = redirect.kind == RedirectKind::Write;
+            match redirect.kind {
+                RedirectKind::Copy => {}
+                RedirectKind::HereString => {
+                    input = Some(Input::Text(words::whole(self, &redirect.target, state)?))
+                }
+                RedirectKind::HereDocument => {
+                    let body = redirect.body.as_ref().and_then(|body| body.get());
+                    let Some(body) = body else {
+                        return Err(Unparsed("a here-document has no body".to_owned()));
+                    };
+                    input = Some(Input::Text(words::whole(self, body, state)?));
+                }
+                RedirectKind::Read | RedirectKind::Write => {
+                    let target = words::whole(self, &redirect.target, state)?;
+                    if !writes {
+                        input = Some(Input::Inherited);
+                    }
+                    call.files.push(File { writes, target });
+                }
+            }
+        }
+        Ok(input)
+    }
+}
+
+impl Substitutions for Interpreter {
+    fn output(&mut self, script: &Node, state: &ShellState) -> Walked<Option<Arg>> {
+        let before = self.calls.len();
+        self.node(script, &mut state.clone())?;
+        Ok(match &self.calls[before..] {
+            [call] if call.files.is_empty() && call.assignments.is_empty() && call.hidden.is_none() => {
+                known_output::text(call, state)
+            }
+            _ => None,
+        })
+    }
+
+    fn process(&mut self, script: &Node, state: &ShellState) -> Walked<()> {
+        let outer = std::mem::replace(&mut self.input, Input::Pipe);
+        self.node(script, &mut state.clone())?;
+        self.input = outer;
+        Ok(())
+    }
+
+    fn hidden(&mut self, why: &str, state: &ShellState) {
+        let (hidden, folders) = (Some(why.to_owned()), state.folders.clone());
+        self.calls.push(Call { hidden, folders, ..Call::default() });
+    }
 }

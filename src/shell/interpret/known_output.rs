@@ -6,71 +6,49 @@ use super::wrappers::{below, finds};
 use crate::base::repository;
 
 /// What a substitution of this one call becomes; `None` when that is not known.
-pub fn output(call: &Call, state: &ShellState) -> Option<Arg> {
+pub fn text(call: &Call, state: &ShellState) -> Option<Arg> {
     let args: Option<Vec<&str>> = call.args().iter().map(Arg::certain).collect();
     match (call.name(), args?.as_slice()) {
         ("pwd", _) => state.get("PWD"),
-        ("echo", words) if !words.is_empty() && !words[0].starts_with('-') => {
-            Some(Arg::known(words.join(" ")).clone()).filter(|arg| !arg.text.contains('\\'))
+        ("echo", words) if words.first().is_some_and(|word| !word.starts_with('-')) => {
+            Some(Arg::known(words.join(" "))).filter(|arg| !arg.text.contains('\\'))
         }
-        ("printf", ["%s", word]) => Some(Arg::known(*word)),
         ("git", ["rev-parse", "--show-toplevel"]) => match state.folders.as_slice() {
             [one] => repository::root(one).map(|folder| Arg::known(folder.to_string_lossy())),
             _ => None,
         },
-        ("git", [sub, rest @ ..]) if NAMING.contains(sub) && rest.iter().all(|arg| is_revision(arg)) => {
-            Some(Arg::known(format!("$(git {sub})")))
+        // The name of a commit or branch begins with no dash and leads nowhere.
+        ("git", ["rev-parse" | "merge-base" | "describe", rest @ ..])
+            if rest.iter().all(|arg| is_revision(arg)) =>
+        {
+            Some(Arg::known("$(git)"))
         }
         ("nproc" | "whoami" | "hostname" | "arch", []) => Some(Arg::known(format!("$({})", call.name()))),
-        ("uname", [_]) | ("id", ["-u" | "-g" | "-un" | "-gn"]) => {
-            Some(Arg::known(format!("$({})", call.name())))
-        }
         ("date", [format])
             if format.starts_with('+')
-                && format[1..].chars().all(|c| c.is_alphanumeric() || "%_:".contains(c)) =>
+                && format.chars().skip(1).all(|c| c.is_alphanumeric() || "%_:".contains(c)) =>
         {
             Some(Arg::known("$(date)"))
         }
-        ("basename", [path]) if !path.starts_with('-') => {
-            Some(Arg::known(path.trim_end_matches('/').rsplit('/').next().unwrap_or_default()))
-        }
         _ => {
             // Names of files, one a line: an unquoted substitution splits them.
-            let names = printed(call, None)?;
+            let names = names(call, None)?;
             let certain: Option<Vec<&str>> = names.iter().map(Arg::certain).collect();
-            let certain = certain.filter(|names| !names.is_empty())?;
-            Some(Arg::known(certain.join(" ")))
+            Some(Arg::known(certain.filter(|names| !names.is_empty())?.join(" ")))
         }
     }
 }
 
-/// Sub-commands of git that print the name of a commit or branch, which begins with no dash and leads nowhere.
-const NAMING: &[&str] = &["rev-parse", "merge-base", "describe", "rev-list", "symbolic-ref"];
-
 /// A revision, or an option that does not print what it is given.
 fn is_revision(arg: &str) -> bool {
-    let tame = [
-        "--short",
-        "--abbrev-ref",
-        "--verify",
-        "--tags",
-        "--always",
-        "--max-parents=0",
-        "-q",
-        "--all",
-        "--abbrev=0",
-        "-n",
-        "-1",
-    ];
-    tame.contains(&arg)
-        || (!arg.starts_with('-')
+    matches!(arg, "--short" | "--abbrev-ref" | "--verify" | "--tags" | "--always" | "-q")
+        || !arg.starts_with(['-', '/', '.', '~'])
             && !arg.contains("..")
             && arg.chars().all(|c| c.is_alphanumeric() || "/_.~^@{}-".contains(c))
-            && !arg.starts_with(['/', '.', '~']))
 }
 
 /// The files whose names the call prints, as places; `None` when they may be anything. `fed` are those that arrive.
-pub fn printed(call: &Call, fed: Option<&[Arg]>) -> Option<Vec<Arg>> {
+pub fn names(call: &Call, fed: Option<&[Arg]>) -> Option<Vec<Arg>> {
     if !call.files.iter().all(|file| file.target.text == "/dev/null") {
         return None;
     }

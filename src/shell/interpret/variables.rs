@@ -1,4 +1,4 @@
-//! What is known at one point of a script: variables and the folder. Two ways that meet know only what both know.
+//! What is known at one point of a script: variables and the folder. Where two ways meet, only what both know.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -19,16 +19,21 @@ pub struct ShellState {
     functions: BTreeSet<String>,
     /// Empty when it is not known.
     pub folders: Vec<PathBuf>,
+    /// Where it still is if the last `cd` failed.
+    before_cd: Vec<PathBuf>,
 }
 
 impl ShellState {
     /// A shell that starts in `folder`.
     pub fn new(folder: &Path, home: Option<&Path>) -> Self {
-        let mut vars = BTreeMap::new();
-        if let Some(home) = home {
-            vars.insert("HOME".to_owned(), Some(Arg::known(home.to_string_lossy())));
+        let home = home.map(|home| ("HOME".to_owned(), Some(Arg::known(home.to_string_lossy()))));
+        Self {
+            vars: home.into_iter().collect(),
+            all_open: false,
+            functions: BTreeSet::new(),
+            folders: vec![path::follow(folder)],
+            before_cd: Vec::new(),
         }
-        Self { vars, all_open: false, functions: BTreeSet::new(), folders: vec![path::follow(folder)] }
     }
 
     /// The value of a variable, when it is certain.
@@ -50,9 +55,19 @@ impl ShellState {
         self.all_open = true;
     }
 
-    /// Positional parameters are those of a function from now on.
-    pub fn forget_parameters(&mut self) {
+    /// Nothing is known any more but functions.
+    pub fn forget(&mut self) {
+        self.forget_variables();
+        self.folders.clear();
+    }
+
+    /// Positional parameters are these from now on.
+    pub fn set_parameters(&mut self, args: &[Arg]) {
         self.vars.retain(|name, _| !name.starts_with(|c: char| c.is_ascii_digit()));
+        // One that is not known may be several.
+        for (at, arg) in args.iter().enumerate().take_while(|(_, arg)| arg.open_at.is_none()) {
+            self.set(&(at + 1).to_string(), Some(arg.clone()));
+        }
     }
 
     pub fn define(&mut self, function: &str) {
@@ -67,23 +82,32 @@ impl ShellState {
         self.functions.contains(function)
     }
 
-    /// After a `cd` that succeeded.
+    /// After a `cd`, which may have failed.
     pub fn enter(&mut self, target: &Arg) {
-        let Some(text) = target.certain().filter(|text| *text != "-") else {
-            self.folders.clear();
-            return;
-        };
-        let mut new: Vec<PathBuf> = Vec::new();
-        for from in &self.folders {
-            let to = from.join(text);
-            // The shell takes `..` by text, programs by the disk.
-            for one in [path::follow(&path::normalize(&to)), path::follow(&to)] {
-                if !new.contains(&one) {
-                    new.push(one);
-                }
+        let before = std::mem::take(&mut self.folders);
+        if let Some(text) = target.certain().filter(|text| *text != "-") {
+            for to in before.iter().map(|from| from.join(text)) {
+                // The shell takes `..` by text, programs by the disk.
+                add(&mut self.folders, &[path::follow(&path::normalize(&to)), path::follow(&to)]);
             }
         }
-        self.folders = if new.len() > MAX_FOLDERS { Vec::new() } else { new };
+        add(&mut self.before_cd, &before);
+        self.bound();
+    }
+
+    /// From here on, the last `cd` may have failed.
+    pub fn doubt_cd(&mut self) {
+        let before = std::mem::take(&mut self.before_cd);
+        if !self.folders.is_empty() {
+            add(&mut self.folders, &before);
+            self.bound();
+        }
+    }
+
+    fn bound(&mut self) {
+        if self.folders.len() > MAX_FOLDERS {
+            self.folders.clear();
+        }
     }
 
     /// What is known where this way and the other meet.
@@ -96,17 +120,19 @@ impl ShellState {
                 self.vars.insert(name, None);
             }
         }
-        if self.folders.is_empty() || other.folders.is_empty() {
-            self.folders.clear();
-            return;
+        add(&mut self.before_cd, &other.before_cd);
+        match self.folders.is_empty() || other.folders.is_empty() {
+            true => self.folders.clear(),
+            false => add(&mut self.folders, &other.folders),
         }
-        for folder in &other.folders {
-            if !self.folders.contains(folder) {
-                self.folders.push(folder.clone());
-            }
-        }
-        if self.folders.len() > MAX_FOLDERS {
-            self.folders.clear();
+        self.bound();
+    }
+}
+
+fn add(folders: &mut Vec<PathBuf>, more: &[PathBuf]) {
+    for folder in more {
+        if !folders.contains(folder) {
+            folders.push(folder.clone());
         }
     }
 }

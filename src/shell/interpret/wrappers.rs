@@ -1,6 +1,6 @@
 //! Programs that run another program or script given to them: what that is.
 
-use super::call::{Arg, Call, Input};
+use super::call::{Arg, Call, Input, PIPED_SCRIPT};
 
 /// What a call runs beside itself.
 #[derive(Debug)]
@@ -38,51 +38,38 @@ struct Wrapper {
     /// Letters of options that take a value.
     letters: &'static str,
     /// Long options whose value is the next word.
-    long: &'static [&'static str],
+    long: &'static str,
     /// Words of its own before the program.
     operands: usize,
 }
 
-const fn wrapper(
-    name: &'static str,
-    letters: &'static str,
-    long: &'static [&'static str],
-    operands: usize,
-) -> Wrapper {
+const fn wrapper(name: &'static str, letters: &'static str, long: &'static str, operands: usize) -> Wrapper {
     Wrapper { name, letters, long, operands }
 }
 
 const WRAPPERS: &[Wrapper] = &[
-    wrapper("env", "uCS", &["--unset", "--chdir", "--split-string"], 0),
-    wrapper("command", "", &[], 0),
-    wrapper("builtin", "", &[], 0),
-    wrapper("exec", "a", &[], 0),
-    wrapper("nice", "n", &["--adjustment"], 0),
-    wrapper("ionice", "cn", &["--class", "--classdata"], 0),
-    wrapper("chrt", "", &[], 1),
-    wrapper("taskset", "", &[], 1),
-    wrapper("nohup", "", &[], 0),
-    wrapper("setsid", "", &[], 0),
-    wrapper("stdbuf", "ioe", &["--input", "--output", "--error"], 0),
-    wrapper("timeout", "ks", &["--kill-after", "--signal"], 1),
-    wrapper("gtimeout", "ks", &["--kill-after", "--signal"], 1),
-    wrapper("time", "fo", &["--format", "--output"], 0),
-    wrapper("busybox", "", &[], 0),
-    wrapper("toybox", "", &[], 0),
-    wrapper("catchsegv", "", &[], 0),
-    wrapper("flock", "wE", &["--timeout", "--wait", "--conflict-exit-code"], 1),
+    wrapper("env", "uCS", "--unset --chdir --split-string", 0),
+    wrapper("command", "", "", 0),
+    wrapper("builtin", "", "", 0),
+    wrapper("exec", "a", "", 0),
+    wrapper("nice", "n", "--adjustment", 0),
+    wrapper("ionice", "cn", "--class --classdata", 0),
+    wrapper("chrt", "", "", 1),
+    wrapper("taskset", "", "", 1),
+    wrapper("nohup", "", "", 0),
+    wrapper("setsid", "", "", 0),
+    wrapper("stdbuf", "ioe", "--input --output --error", 0),
+    wrapper("timeout", "ks", "--kill-after --signal", 1),
+    wrapper("gtimeout", "ks", "--kill-after --signal", 1),
+    wrapper("time", "fo", "--format --output", 0),
+    wrapper("busybox", "", "", 0),
+    wrapper("toybox", "", "", 0),
+    wrapper("catchsegv", "", "", 0),
+    wrapper("flock", "wE", "--timeout --wait --conflict-exit-code", 1),
     wrapper(
         "xargs",
         "aEIdLnPs",
-        &[
-            "--arg-file",
-            "--delimiter",
-            "--max-lines",
-            "--max-args",
-            "--max-procs",
-            "--max-chars",
-            "--replace",
-        ],
+        "--arg-file --delimiter --max-lines --max-args --max-procs --max-chars --replace",
         0,
     ),
 ];
@@ -112,7 +99,7 @@ pub fn inner(call: &Call) -> Inner {
             };
         }
         "watch" => {
-            return match program_at(args, &wrapper("watch", "n", &["--interval"], 0)) {
+            return match program_at(args, &wrapper("watch", "n", "--interval", 0)) {
                 Ok(Some(at)) => Inner::Script { text: joined(&args[at..]), here: false },
                 Ok(None) => Inner::Nothing,
                 Err(why) => Inner::Hidden(why),
@@ -121,7 +108,7 @@ pub fn inner(call: &Call) -> Inner {
         "find" => return found(args),
         "fd" | "fdfind" => return fd(args),
         "parallel" | "entr" | "script" | "expect" => {
-            return Inner::Hidden(format!("{name} runs what it is given"));
+            return Inner::Hidden(format!("{name} runs whatever command it is given"));
         }
         _ => {}
     }
@@ -161,7 +148,7 @@ fn unwrapped(wrapper: &Wrapper, args: &[Arg]) -> Inner {
         "command" if has('v', "") || has('V', "") => return Inner::Nothing,
         "env" => {
             if has('S', "--split-string") {
-                return Inner::Hidden("env -S splits what it is given".to_owned());
+                return Inner::Hidden("env -S builds a command from text".to_owned());
             }
             if has('C', "--chdir") {
                 let value = options.iter().position(|arg| arg.text == "-C" || arg.text == "--chdir");
@@ -180,7 +167,7 @@ fn unwrapped(wrapper: &Wrapper, args: &[Arg]) -> Inner {
         "flock"
             if has('c', "--command") || args[at..].first().is_some_and(|arg| arg.text.starts_with('-')) =>
         {
-            return Inner::Hidden("flock -c runs what it is given".to_owned());
+            return Inner::Hidden("flock -c runs whatever command it is given".to_owned());
         }
         "xargs" => {
             let replace = options.iter().enumerate().find_map(|(at, arg)| {
@@ -226,14 +213,14 @@ fn program_at(args: &[Arg], wrapper: &Wrapper) -> Result<Option<usize>, String> 
     let mut options = true;
     while let Some(arg) = args.get(at) {
         if arg.front_is_open() || arg.glob_at == Some(0) {
-            return Err(format!("what {} runs is not known", wrapper.name));
+            return Err(format!("it is not known what {} runs", wrapper.name));
         }
         let text = arg.text.as_str();
         if options && text == "--" {
             options = false;
             at += 1;
         } else if options && text.starts_with("--") {
-            at += 1 + usize::from(wrapper.long.contains(&text));
+            at += 1 + usize::from(wrapper.long.split(' ').any(|long| long == text));
         } else if options && text.starts_with('-') && text.len() > 1 {
             let letters = &text[1..];
             let valued = letters.char_indices().find(|(_, c)| wrapper.letters.contains(*c));
@@ -257,7 +244,7 @@ fn shell(call: &Call) -> Inner {
     while let Some(arg) = args.get(at) {
         let text = arg.text.as_str();
         if arg.front_is_open() {
-            return Inner::Hidden("what the shell runs is not known".to_owned());
+            return Inner::Hidden("it is not known what the shell runs".to_owned());
         }
         match text {
             "--" | "-" => {
@@ -287,7 +274,7 @@ fn shell(call: &Call) -> Inner {
         _ if call.files.iter().any(|file| !file.writes) => Inner::Nothing,
         _ => match &call.input {
             Input::Text(text) => Inner::Script { text: text.clone(), here: false },
-            Input::Pipe => Inner::Hidden("the shell runs what it is fed".to_owned()),
+            Input::Pipe => Inner::Hidden(PIPED_SCRIPT.to_owned()),
             Input::Inherited => Inner::Nothing,
         },
     }
@@ -317,7 +304,7 @@ fn found(args: &[Arg]) -> Inner {
         }
         let end = (at + 1..args.len())
             .find(|end| args[*end].text == ";" || (args[*end].text == "+" && args[*end - 1].text == "{}"));
-        let Some(end) = end else { return Inner::Hidden("what find runs is not known".to_owned()) };
+        let Some(end) = end else { return Inner::Hidden("it is not known what find runs".to_owned()) };
         let command = &args[at + 1..end];
         for path in &found {
             programs.push(command.iter().map(|arg| replaced(arg, "{}", path)).collect());
@@ -341,7 +328,7 @@ fn fd(args: &[Arg]) -> Inner {
             }
             Inner::Programs(vec![argv.iter().map(|arg| replaced(arg, "{}", &Arg::known("./{}"))).collect()])
         }
-        None if args.iter().any(glued) => Inner::Hidden("what fd runs is not known".to_owned()),
+        None if args.iter().any(glued) => Inner::Hidden("it is not known what fd runs".to_owned()),
         None => Inner::Nothing,
     }
 }
@@ -376,7 +363,7 @@ pub fn finds(args: &[Arg]) -> Vec<Arg> {
 }
 
 /// Where `find` looks.
-pub fn roots(args: &[Arg]) -> Vec<Arg> {
+fn roots(args: &[Arg]) -> Vec<Arg> {
     let start =
         args.iter().position(|arg| !matches!(arg.text.as_str(), "-H" | "-L" | "-P")).unwrap_or(args.len());
     let given: Vec<Arg> = args[start..]
@@ -387,8 +374,21 @@ pub fn roots(args: &[Arg]) -> Vec<Arg> {
     if given.is_empty() { vec![Arg::known(".")] } else { given }
 }
 
+/// The program that is fed, once for each thing that may arrive.
+pub fn fed(argv: Vec<Arg>, fed: &Fed, feed: Option<&[Arg]>) -> Vec<Vec<Arg>> {
+    let unknown = [Arg::open("…")];
+    let arrives = feed.filter(|feed| !feed.is_empty()).unwrap_or(&unknown).iter();
+    match fed {
+        Fed::No => vec![argv],
+        Fed::AtTheEnd => arrives.map(|one| argv.iter().chain([one]).cloned().collect()).collect(),
+        Fed::InPlaceOf(mark) => {
+            arrives.map(|one| argv.iter().map(|arg| replaced(arg, mark, one)).collect()).collect()
+        }
+    }
+}
+
 /// `arg` with `mark` replaced.
-pub fn replaced(arg: &Arg, mark: &str, by: &Arg) -> Arg {
+fn replaced(arg: &Arg, mark: &str, by: &Arg) -> Arg {
     match arg.certain() {
         Some(text) if text == mark => by.clone(),
         Some(text) if text.contains(mark) => {

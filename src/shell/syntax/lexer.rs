@@ -6,12 +6,12 @@ use std::rc::Rc;
 
 use super::ast::{Node, Word};
 
-/// Longer scripts are not judged; the system refuses to run them as one argument anyway.
+/// Longer scripts are refused; the system refuses to run them as one argument anyway.
 pub const MAX_BYTES: usize = 128 * 1024;
-/// Nesting beyond this is not judged: nobody reads it, and the stack must hold.
+/// Deeper nesting is refused: nobody reads it, and the stack must hold.
 pub const MAX_DEPTH: usize = 40;
 
-/// Why a script is not judged.
+/// Why a script is not understood.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unparsed(pub String);
 
@@ -58,7 +58,7 @@ pub struct Lexer {
 impl Lexer {
     pub fn new(text: &str, depth: usize, read_script: ReadScript) -> Parsed<Self> {
         if text.len() > MAX_BYTES {
-            return fail("it is too long to be judged");
+            return fail("it is too long");
         }
         if text.contains('\0') {
             return fail("it holds a NUL character");
@@ -77,7 +77,7 @@ impl Lexer {
     /// One level deeper; the caller goes up again with [`Lexer::leave`].
     pub fn enter(&mut self) -> Parsed<()> {
         self.depth += 1;
-        if self.depth > MAX_DEPTH { fail("it is nested too deeply to be judged") } else { Ok(()) }
+        if self.depth > MAX_DEPTH { fail("it is nested too deeply") } else { Ok(()) }
     }
 
     pub fn leave(&mut self) {

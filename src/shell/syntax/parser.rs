@@ -16,7 +16,7 @@ const DECLARING: &[&str] = &["declare", "typeset", "local", "export", "readonly"
 /// The tree of a whole script; `None` when it runs nothing.
 ///
 /// # Errors
-/// Why the script is not judged: it is wrong, or read in more than one way, or too long or too deep.
+/// Why the script is not understood: it is wrong, or read in more than one way, or too long or too deep.
 pub fn parse(text: &str) -> Parsed<Option<Node>> {
     let mut lexer = Lexer::new(text, 0, script)?;
     let node = script(&mut lexer, Until::End)?;
@@ -100,9 +100,11 @@ fn steps(lexer: &mut Lexer) -> Parsed<Vec<Connector>> {
 }
 
 fn pipeline(lexer: &mut Lexer) -> Parsed<Node> {
+    let mut negated = false;
     loop {
         lexer.blanks();
         if take(lexer, "!") {
+            negated = true;
             continue;
         }
         let here = lexer.at;
@@ -136,10 +138,16 @@ fn pipeline(lexer: &mut Lexer) -> Parsed<Node> {
         lines(lexer)?;
         all.push(command(lexer)?);
     }
-    Ok(match all.len() {
+    let node = match all.len() {
         1 => all.remove(0),
         _ => Node::Pipe(all),
-    })
+    };
+    if !negated {
+        return Ok(node);
+    }
+    // What follows must not take it for a success.
+    let step = |node| Connector { when: When::Always, node, background: false };
+    Ok(Node::Steps(vec![step(node), step(Node::Steps(Vec::new()))]))
 }
 
 fn command(lexer: &mut Lexer) -> Parsed<Node> {
@@ -228,7 +236,7 @@ fn compound(lexer: &mut Lexer) -> Parsed<Option<Node>> {
             match &inner {
                 Node::Function { .. } | Node::Coprocess(_) => return fail("a coprocess is no definition"),
                 Node::Simple(simple) if simple.words.iter().skip(1).any(opens) => {
-                    return fail("a compound command behind a coprocess's name is not judged");
+                    return fail("a compound command behind a coprocess's name is not supported");
                 }
                 _ => {}
             }
@@ -459,7 +467,7 @@ fn array(lexer: &mut Lexer) -> Parsed<Vec<Word>> {
                     && text.starts_with('[')
                     && !text.contains(']')
                 {
-                    return fail("a subscript with blanks or substitutions is not judged");
+                    return fail("a subscript with blanks or substitutions is not supported");
                 }
                 words.push(word);
             }

@@ -162,7 +162,7 @@ fn dollar(lexer: &mut Lexer, parts: &mut Parts, quoted: bool) -> Parsed<()> {
             lexer.leave();
             parts.0.push(part);
         }
-        Some('[') => return fail("$[…] is not judged; write $((…))"),
+        Some('[') => return fail("$[…] is not supported; write $((…))"),
         Some('\'') if !quoted => {
             lexer.take();
             let text = ansi_quoted(lexer)?;
@@ -259,7 +259,7 @@ fn ansi_escape(lexer: &mut Lexer, text: &mut String) -> Parsed<()> {
                 't' => '\t',
                 'v' => '\u{b}',
                 '\\' | '\'' | '"' | '?' => c,
-                'c' => return fail("a control escape is not judged"),
+                'c' => return fail("a control escape is not supported"),
                 other => {
                     text.push('\\');
                     other
@@ -282,7 +282,7 @@ fn ansi_escape(lexer: &mut Lexer, text: &mut String) -> Parsed<()> {
     match char::from_u32(value).filter(|c| *c != '\0' && (c.is_ascii() || !matches!(radix, 8) && most > 2)) {
         Some(c) => text.push(c),
         // Bytes that are no characters, and NUL, which ends the string in bash.
-        None => return fail("an escape in $'…' is not judged"),
+        None => return fail("an escape in $'…' is not supported"),
     }
     Ok(())
 }
@@ -341,7 +341,7 @@ fn until(lexer: &mut Lexer, close: char, quoted: bool, parts: &mut Parts) -> Par
             return Ok(());
         }
         match c {
-            '\'' if quoted => return fail("a single quote inside \"${…}\" is not judged"),
+            '\'' if quoted => return fail("a single quote inside \"${…}\" is not supported"),
             '\'' | '"' | '\\' | '`' => special_in(lexer, parts, quoted)?,
             '$' => {
                 lexer.take();
@@ -410,7 +410,7 @@ pub fn arithmetic(lexer: &mut Lexer) -> Parsed<Word> {
                 lexer.leave();
                 return Ok(Word { parts: parts.0 });
             }
-            '\'' | '\\' => return fail("quotes in arithmetic are not judged"),
+            '\'' | '\\' => return fail("quotes in arithmetic are not supported"),
             '"' | '`' => special_in(lexer, &mut parts, false)?,
             '$' => {
                 lexer.take();

@@ -18,7 +18,7 @@ use crate::tool::file::matching::match_edit::{MatchLevel, TextEdit};
 use crate::tool::paths::{Target, disk_error};
 
 /// Larger files are not edited as text.
-pub const EDIT_LIMIT_BYTES: u64 = 32 * 1024 * 1024;
+pub(crate) const EDIT_LIMIT_BYTES: u64 = 32 * 1024 * 1024;
 /// Lines of a stale file's diff that are shown.
 const STALE_DIFF_LINES: usize = 40;
 /// Size of a stored diff.
@@ -27,7 +27,7 @@ const DIFF_BYTES: usize = 48 * 1024;
 const MARK: char = '\u{feff}';
 
 /// A file's content before a change.
-pub struct LoadedFile {
+pub(crate) struct LoadedFile {
     pub bytes: Vec<u8>,
     pub text: String,
     pub encoding: Encoding,
@@ -40,7 +40,7 @@ impl LoadedFile {
     }
 
     /// The text in which `edits` are looked for: with its mark when they quote it.
-    pub fn text_for(&self, edits: &[TextEdit]) -> String {
+    pub(crate) fn text_for(&self, edits: &[TextEdit]) -> String {
         match self.mark_is_apart() && edits.iter().any(|edit| edit.old.contains(MARK)) {
             true => format!("{MARK}{}", self.text),
             false => self.text.clone(),
@@ -48,7 +48,7 @@ impl LoadedFile {
     }
 
     /// The new text of the file without the mark that it would be given twice.
-    pub fn without_double_mark(&self, mut after: String) -> String {
+    pub(crate) fn without_double_mark(&self, mut after: String) -> String {
         if self.mark_is_apart() && after.starts_with(MARK) {
             after.remove(0);
         }
@@ -57,10 +57,10 @@ impl LoadedFile {
 }
 
 /// The first lines of the replacements and how they matched, edit by edit; empty for a whole new content.
-pub type AppliedEdits = Vec<(Vec<usize>, MatchLevel)>;
+pub(crate) type AppliedEdits = Vec<(Vec<usize>, MatchLevel)>;
 
 /// A change that is ready to be written.
-pub struct PlannedChange {
+pub(crate) struct PlannedChange {
     target: Target,
     /// `None` when the file is created.
     before: Option<LoadedFile>,
@@ -79,7 +79,7 @@ impl PlannedChange {
 }
 
 /// What a tool wants to do.
-pub enum Intent {
+pub(crate) enum Intent {
     /// Something to write.
     Change(Box<PlannedChange>),
     /// There is nothing to do; the text says why.
@@ -90,7 +90,7 @@ pub enum Intent {
 ///
 /// # Errors
 /// Folder, special file, binary, too large, read-only.
-pub fn load(cx: &ToolCx, target: &Target) -> Result<Option<LoadedFile>, ToolError> {
+pub(crate) fn load(cx: &ToolCx, target: &Target) -> Result<Option<LoadedFile>, ToolError> {
     let bytes = match file::read(&target.resolved.canonical, EDIT_LIMIT_BYTES) {
         Ok((bytes, _)) => bytes,
         Err(FileError::NotFound) => return Ok(None),
@@ -114,7 +114,7 @@ pub fn load(cx: &ToolCx, target: &Target) -> Result<Option<LoadedFile>, ToolErro
 ///
 /// # Errors
 /// `INVALID_PARAM` when it was never read; `CONFLICT` with a short diff when it has changed since.
-pub fn must_be_known(cx: &ToolCx, target: &Target, loaded: &LoadedFile) -> Result<(), ToolError> {
+pub(crate) fn must_be_known(cx: &ToolCx, target: &Target, loaded: &LoadedFile) -> Result<(), ToolError> {
     let shown = &target.shown;
     let Some(seen) = cx.files.get(&target.resolved.canonical) else {
         return Err(ToolError::invalid(format!(
@@ -149,7 +149,7 @@ pub fn must_be_known(cx: &ToolCx, target: &Target, loaded: &LoadedFile) -> Resul
 ///
 /// # Errors
 /// `INVALID_PARAM`.
-pub fn must_be_storable(target: &Target, loaded: &LoadedFile, new: &str) -> Result<(), ToolError> {
+pub(crate) fn must_be_storable(target: &Target, loaded: &LoadedFile, new: &str) -> Result<(), ToolError> {
     if loaded.encoding != Encoding::DamagedUtf8 || !encoding::has_stand_in(new) {
         return Ok(());
     }
@@ -161,7 +161,7 @@ pub fn must_be_storable(target: &Target, loaded: &LoadedFile, new: &str) -> Resu
 }
 
 /// The file was there when the model saw it.
-pub fn vanished(target: &Target) -> ToolError {
+pub(crate) fn vanished(target: &Target) -> ToolError {
     ToolError::model(
         ErrorCode::NotFound,
         format!(
@@ -172,14 +172,14 @@ pub fn vanished(target: &Target) -> ToolError {
 }
 
 /// `line 3`, `lines 3, 9, 12`.
-pub fn list_lines(lines: &[usize]) -> String {
+pub(crate) fn list_lines(lines: &[usize]) -> String {
     let shown: Vec<String> = lines.iter().take(10).map(usize::to_string).collect();
     let more = if lines.len() > 10 { ", …" } else { "" };
     format!("{} {}{more}", if lines.len() == 1 { "line" } else { "lines" }, shown.join(", "))
 }
 
 /// The answer to a call that leaves the file as it is.
-pub fn unchanged(target: &Target, text: String) -> Envelope {
+pub(crate) fn unchanged(target: &Target, text: String) -> Envelope {
     let envelope = Envelope::success(text).partial().with("path", target.shown.as_str());
     envelope.with("applied", false).with("operation", "none")
 }
@@ -188,7 +188,7 @@ pub fn unchanged(target: &Target, text: String) -> Envelope {
 ///
 /// # Errors
 /// `INVALID_PARAM` when the encoding has no such character.
-pub fn finish(
+pub(crate) fn finish(
     target: Target,
     before: Option<LoadedFile>,
     after: String,
@@ -217,10 +217,7 @@ pub fn finish(
     Ok(Intent::Change(Box::new(PlannedChange { target, before, after, after_bytes, applied })))
 }
 
-/// Writes a plan and answers; the model then knows the new content.
-///
-/// # Errors
-/// What the disk refuses; the file is then as it was.
+/// Writes a plan and answers; the model then knows the new content. When the disk refuses, the file is as it was.
 fn commit(cx: &ToolCx, plan: &PlannedChange) -> ToolOutcome {
     let PlannedChange { target, before, after, after_bytes, applied } = plan;
     let path = &target.resolved.canonical;
@@ -301,19 +298,16 @@ fn remove_folders(made: &[PathBuf]) {
 }
 
 /// What an approval shows: the diff, or that nothing can come of it.
-pub fn preview(intent: Result<Intent, ToolError>) -> Preview {
+pub(crate) fn preview(intent: Result<Intent, ToolError>) -> Preview {
     match intent {
         Ok(Intent::Change(plan)) => Preview::Diff(plan.diff()),
-        Ok(Intent::Nothing(envelope)) => Preview::Vain(Ok(envelope)),
-        Err(error) => Preview::Vain(Err(error)),
+        Ok(Intent::Nothing(envelope)) => Preview::NoEffect(Ok(envelope)),
+        Err(error) => Preview::NoEffect(Err(error)),
     }
 }
 
 /// Plans and writes, holding off other changes from before the file is read.
-///
-/// # Errors
-/// Those of the plan, and what the disk refuses.
-pub fn carry_out(cx: &ToolCx, plan: impl FnOnce() -> Result<Intent, ToolError>) -> ToolOutcome {
+pub(crate) fn carry_out(cx: &ToolCx, plan: impl FnOnce() -> Result<Intent, ToolError>) -> ToolOutcome {
     let _alone = cx.files.exclusive();
     match plan()? {
         Intent::Change(plan) => commit(cx, &plan),
@@ -322,7 +316,7 @@ pub fn carry_out(cx: &ToolCx, plan: impl FnOnce() -> Result<Intent, ToolError>) 
 }
 
 /// A unified diff with three lines of context.
-pub fn unified(shown: &str, old: &str, new: &str) -> String {
+pub(crate) fn unified(shown: &str, old: &str, new: &str) -> String {
     let diff = TextDiff::configure().timeout(Duration::from_millis(500)).diff_lines(old, new);
     let mut text = diff
         .unified_diff()

@@ -116,10 +116,7 @@ impl TypedTool for MultiEdit {
     }
 }
 
-/// Plans the edits of a file.
-///
-/// # Errors
-/// The first edit that cannot be applied, by number when there are several.
+/// Plans the edits of a file; fails with the first that cannot be applied.
 fn plan(cx: &ToolCx, path: &str, edits: &[Replacement]) -> Result<Intent, ToolError> {
     let target = target(cx, path)?;
     let loaded = change::load(cx, &target)?;

@@ -94,13 +94,8 @@ impl Page {
         Self { body: String::new(), first, next: first, limit, bytes, full: false }
     }
 
-    /// Adds the next line, of which `hidden` more bytes were not even read; false when the page is full.
-    fn push(&mut self, line: &str, hidden: u64) -> bool {
-        self.push_numbered(self.next, line, hidden)
-    }
-
-    /// The same for a line with another number than the next one: lines inside a secret are not shown.
-    fn push_numbered(&mut self, number: usize, line: &str, hidden: u64) -> bool {
+    /// Adds a line, of which `hidden` more bytes were not even read; false when the page is full.
+    fn push(&mut self, number: usize, line: &str, hidden: u64) -> bool {
         // Even of the widest characters one line must fit a page, or paging would not get past it.
         let shown = match line.char_indices().nth(LINE_CHARS.min(self.bytes / 6)) {
             Some((cut, _)) => &line[..cut],
@@ -160,36 +155,25 @@ fn read(cx: &ToolCx, target: &Target, args: &Args) -> ToolOutcome {
     let lines = Lines::new(&text);
     let total = lines.count();
     if first > total.max(1) {
-        return Err(ToolError::invalid(format!(
-            "{} has {}; start_line {first} is past its end",
-            target.shown,
-            plural(total, "line")
-        )));
+        return Err(past_end(target, first, total));
     }
     let hash = file::hash(&bytes);
     let before = cx.files.saw(path, hash.clone(), &bytes);
     let changed = before.is_some_and(|seen| seen.hash != hash);
     let mut page = Page::new(first, limit, cx.observation);
-    match cx.vault.redact_lines(&text, TextSource::of_file(path)) {
-        None => {
-            for index in first - 1..total {
-                if !page.push(&encoding::shown(lines.content(index), kind), 0) {
-                    break;
-                }
-            }
+    let redacted = cx.vault.redact_lines(&text, TextSource::of_file(path));
+    let clean = redacted.as_ref().map(|(clean, _)| Lines::new(clean));
+    let shown = clean.as_ref().unwrap_or(&lines);
+    // Lines inside a secret are left out; the others keep their numbers.
+    let number =
+        |index| redacted.as_ref().map_or(Some(index + 1), |(_, numbers)| numbers.get(index).copied());
+    for (index, number) in (0..shown.count()).map_while(|index| Some((index, number(index)?))) {
+        if number >= first && !page.push(number, &encoding::shown(shown.content(index), kind), 0) {
+            break;
         }
-        Some((clean, numbers)) => {
-            let clean = Lines::new(&clean);
-            let shown = (0..clean.count()).zip(numbers).skip_while(|(_, number)| *number < first);
-            for (index, number) in shown {
-                if !page.push_numbered(number, &encoding::shown(clean.content(index), kind), 0) {
-                    break;
-                }
-            }
-            if !page.full {
-                page.next = page.next.max(total + 1);
-            }
-        }
+    }
+    if !page.full {
+        page.next = page.next.max(total + 1);
     }
     let mut notes = Vec::new();
     if total == 0 {
@@ -225,6 +209,11 @@ fn read(cx: &ToolCx, target: &Target, args: &Args) -> ToolOutcome {
         envelope = envelope.with("line_ends", ends);
     }
     Ok(envelope)
+}
+
+fn past_end(target: &Target, first: usize, total: usize) -> ToolError {
+    let lines = plural(total, "line");
+    ToolError::invalid(format!("start_line {first} is past the end: {} has {lines}", target.shown))
 }
 
 /// `CRLF` or `mixed`; nothing for plain line feeds.
@@ -276,7 +265,7 @@ fn read_huge(
                 let hidden = line_bytes - line.len() as u64;
                 let text = String::from_utf8_lossy(&line);
                 let text = text.strip_suffix('\r').unwrap_or(&text);
-                page.push(text, hidden);
+                page.push(number, text, hidden);
                 page.full |= page.next - page.first >= page.limit;
             }
             line.clear();
@@ -285,17 +274,12 @@ fn read_huge(
         } else if number >= page.first && line.len() >= keep && page.next - page.first + 1 >= page.limit {
             // The last line of the page is long enough to fill its share: no need to look for its end.
             let hidden = size.saturating_sub(scanned);
-            page.push(&String::from_utf8_lossy(&line), hidden);
+            page.push(number, &String::from_utf8_lossy(&line), hidden);
             page.full = true;
         }
     }
     if page.next == page.first {
-        return Err(ToolError::invalid(format!(
-            "{} has {}; start_line {} is past its end",
-            target.shown,
-            plural(number - 1, "line"),
-            page.first
-        )));
+        return Err(past_end(target, page.first, number - 1));
     }
     let mut note = format!("lines {}-{} of a file of {}", page.first, page.next - 1, human_bytes(size));
     if page.full {

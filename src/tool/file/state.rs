@@ -1,5 +1,5 @@
-//! Which files the model has seen, and with which content: the ground for "read before edit" and "changed by someone
-//! else". Knows nothing of tools; a resumed session fills it again with [`FileStates::remember`].
+//! Which files the model has seen, and with which content: the basis of "read before edit" and "changed on disk". A resumed
+//! session fills it again with [`FileStates::remember`].
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -21,8 +21,8 @@ pub struct SeenFile {
     order: u64,
     /// Time and size of the file when it was seen; `None` after a resume.
     stamp: Option<FileStamp>,
-    /// The content (by hash) that the model was told about without seeing it.
-    told: Option<String>,
+    /// The content (by hash) that was reported to the model without being shown.
+    reported: Option<String>,
 }
 
 type FileStamp = (SystemTime, u64);
@@ -69,48 +69,37 @@ impl FileStates {
         self.put(canonical, hash.to_owned(), None);
     }
 
-    /// Nothing counts as read any more: another session begins.
+    /// Forgets all files: another session begins.
     pub fn clear(&self) {
         *self.lock() = States::default();
     }
 
-    /// Seen files whose time or size is no longer what it was; looks at the disk.
-    pub fn moved(&self) -> Vec<PathBuf> {
+    /// Seen files whose time or size is no longer what it was. Blocking.
+    pub fn maybe_changed(&self) -> Vec<PathBuf> {
         let seen: Vec<(PathBuf, Option<FileStamp>)> =
             self.lock().files.iter().map(|(path, seen)| (path.clone(), seen.stamp)).collect();
-        let mut moved: Vec<PathBuf> = seen
-            .into_iter()
-            .filter(|(path, known)| known.is_none() || stamp(path) != *known)
-            .map(|(path, _)| path)
-            .collect();
-        moved.sort();
-        moved
+        let changed = seen.into_iter().filter(|(path, known)| known.is_none() || stamp(path) != *known);
+        let mut changed: Vec<PathBuf> = changed.map(|(path, _)| path).collect();
+        changed.sort();
+        changed
     }
 
-    /// The content is what it was, only its time is not.
-    pub fn same(&self, canonical: &Path) {
+    /// The content is what it was; only its time is not.
+    pub fn unchanged(&self, canonical: &Path) {
         let now = stamp(canonical);
         if let Some(seen) = self.lock().files.get_mut(canonical) {
             seen.stamp = now;
-            seen.told = None;
+            seen.reported = None;
         }
     }
 
-    /// Notes that the model is told of the content `hash`; `false` when it was told before.
-    pub fn tell(&self, canonical: &Path, hash: &str) -> bool {
+    /// Notes that the content `hash` is reported to the model; `false` when it was before.
+    pub fn report(&self, canonical: &Path, hash: &str) -> bool {
         let mut states = self.lock();
         let Some(seen) = states.files.get_mut(canonical) else { return false };
-        let news = seen.told.as_deref() != Some(hash);
-        seen.told = Some(hash.to_owned());
-        news
-    }
-
-    /// All seen files with their hashes, sorted by path.
-    pub fn list(&self) -> Vec<(PathBuf, String)> {
-        let mut list: Vec<_> =
-            self.lock().files.iter().map(|(path, seen)| (path.clone(), seen.hash.clone())).collect();
-        list.sort();
-        list
+        let is_new = seen.reported.as_deref() != Some(hash);
+        seen.reported = Some(hash.to_owned());
+        is_new
     }
 
     /// Held from looking at a file to writing it, so that two calls never change the same file at once.
@@ -127,7 +116,7 @@ impl FileStates {
         states.clock += 1;
         states.snapshot_bytes += snapshot.as_ref().map_or(0, |bytes| bytes.len());
         let stamp = snapshot.is_some().then(|| stamp(canonical)).flatten();
-        let seen = SeenFile { hash, snapshot, order: states.clock, stamp, told: None };
+        let seen = SeenFile { hash, snapshot, order: states.clock, stamp, reported: None };
         let before = states.files.insert(canonical.to_owned(), seen);
         states.snapshot_bytes -=
             before.as_ref().and_then(|seen| seen.snapshot.as_ref()).map_or(0, |b| b.len());
@@ -150,13 +139,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn snapshots_are_bounded_and_hashes_stay() {
+    fn snapshot_limit() {
         let states = FileStates::default();
         let bytes = vec![0; SNAPSHOT_BYTES];
         for n in 0..40 {
             states.saw(Path::new(&format!("/f{n}")), n.to_string(), &bytes);
         }
-        assert_eq!(states.list().len(), 40);
+        assert_eq!(states.lock().files.len(), 40);
         assert!(states.get(Path::new("/f0")).unwrap().snapshot.is_none());
         assert!(states.get(Path::new("/f39")).unwrap().snapshot.is_some());
         states.remember(Path::new("/f39"), "x");

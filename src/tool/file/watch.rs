@@ -16,14 +16,14 @@ const FILES: usize = 8;
 const READ_BYTES: u64 = 4 * 1024 * 1024;
 
 /// What changed since the last look, as a note for the model; `None` when nothing did.
-pub fn changes(cx: &ToolCx) -> Option<String> {
+pub(crate) fn changes(cx: &ToolCx) -> Option<String> {
     let mut notes: Vec<String> = Vec::new();
     let mut more = 0;
-    for canonical in cx.files.moved() {
+    for canonical in cx.files.maybe_changed() {
         let shown = path::display(&cx.root, &canonical);
         let Ok((bytes, _)) = file::read(&canonical, READ_BYTES) else {
             let gone = std::fs::symlink_metadata(&canonical).is_err();
-            if cx.files.tell(&canonical, if gone { "gone" } else { "unreadable" }) {
+            if cx.files.report(&canonical, if gone { "gone" } else { "unreadable" }) {
                 let what = if gone { "no longer exists" } else { "can no longer be read" };
                 notes.push(format!("{shown} {what}"));
             }
@@ -32,10 +32,10 @@ pub fn changes(cx: &ToolCx) -> Option<String> {
         let hash = file::hash(&bytes);
         let Some(seen) = cx.files.get(&canonical) else { continue };
         if seen.hash == hash {
-            cx.files.same(&canonical);
+            cx.files.unchanged(&canonical);
             continue;
         }
-        if !cx.files.tell(&canonical, &hash) {
+        if !cx.files.report(&canonical, &hash) {
             continue;
         }
         if notes.len() >= FILES {
@@ -45,8 +45,8 @@ pub fn changes(cx: &ToolCx) -> Option<String> {
         let before = seen.snapshot.as_deref().and_then(|bytes| encoding::decode(bytes).ok());
         let now = encoding::decode(&bytes).ok();
         let diff = before.zip(now).map(|((before, _), (now, kind))| {
-            let place = TextSource::of_file(&canonical);
-            let clean = |text: &str| cx.vault.redact(text, place).into_owned();
+            let source = TextSource::of_file(&canonical);
+            let clean = |text: &str| cx.vault.redact(text, source).into_owned();
             unified(&shown, &clean(&before), &clean(&encoding::shown(&now, kind)))
         });
         match diff {

@@ -1,4 +1,4 @@
-//! Grep: lines that match a regular expression. Matches stand under their file's name, which costs the fewest tokens.
+//! Grep: lines that match a regular expression. Matches are listed under their file's name, which costs the fewest tokens.
 
 use std::fmt::Write as _;
 

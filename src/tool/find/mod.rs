@@ -1,4 +1,4 @@
-//! Tools that find: what is in a folder, which files there are, where a text stands.
+//! Tools that find: what is in a folder, which files there are, where a text occurs.
 
 pub mod glob;
 pub mod grep;

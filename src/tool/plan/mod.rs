@@ -1,4 +1,4 @@
-//! Tools that keep the thread: the todo list and questions to the user.
+//! Tools for planning and memory: the todo list, questions to the user, notes, recall.
 
 pub mod ask_user;
 pub mod note;

@@ -38,7 +38,7 @@ const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 const PROGRESS_LINES: usize = 3;
 /// How long a job's first output is waited for.
 const FIRST_OUTPUT: Duration = Duration::from_millis(700);
-/// A job may run as long as the session: a year stands for that.
+/// A job may run as long as the session, which a year outlasts.
 const JOB_TIMEOUT: Duration = Duration::from_secs(365 * 24 * 3600);
 /// The descriptor on which the shell reports its last folder: high enough that no script uses it.
 const CWD_REPORT_FD: i32 = 62;
@@ -97,23 +97,8 @@ impl TypedTool for Bash {
 }
 
 async fn run(args: Arc<Args>, cx: &ToolCx) -> ToolOutcome {
-    if args.command.trim().is_empty() {
-        return Err(ToolError::invalid("command is empty"));
-    }
-    if args.command.contains('\0') {
-        return Err(ToolError::invalid("command contains a NUL character"));
-    }
-    if let Some(mark) = cx.vault.mentioned(&args.command) {
-        return Err(ToolError::invalid(format!(
-            "{mark} is a placeholder for a secret, and a command cannot use it. Let the command read the secret from the \
-             file or variable that holds it"
-        )));
-    }
-    let timeout = Duration::from_millis(match args.timeout_ms {
-        Some(0) => return Err(ToolError::invalid("timeout_ms is 0; omit it for the default")),
-        given => given.unwrap_or(DEFAULT_TIMEOUT_MS).min(MAX_TIMEOUT_MS),
-    });
-    let cwd = start_folder(&args, cx)?;
+    let checked = Arc::clone(&args);
+    let (cwd, timeout) = blocking(cx, move |cx| check(&checked, cx)).await?;
     if args.background {
         return background(&args, cx, &cwd).await;
     }
@@ -139,12 +124,33 @@ async fn run(args: Arc<Args>, cx: &ToolCx) -> ToolOutcome {
     }
 }
 
+/// Where the command runs, and how long it may take.
+fn check(args: &Args, cx: &ToolCx) -> Result<(PathBuf, Duration), ToolError> {
+    if args.command.trim().is_empty() {
+        return Err(ToolError::invalid("command is empty"));
+    }
+    if args.command.contains('\0') {
+        return Err(ToolError::invalid("command contains a NUL character"));
+    }
+    if let Some(mark) = cx.vault.mentioned(&args.command) {
+        return Err(ToolError::invalid(format!(
+            "{mark} is a placeholder for a secret, and a command cannot use it. Let the command read the secret from the \
+             file or variable that holds it"
+        )));
+    }
+    let timeout_ms = match args.timeout_ms {
+        Some(0) => return Err(ToolError::invalid("timeout_ms is 0; omit it for the default")),
+        given => given.unwrap_or(DEFAULT_TIMEOUT_MS).min(MAX_TIMEOUT_MS),
+    };
+    Ok((start_folder(args, cx)?, Duration::from_millis(timeout_ms)))
+}
+
 /// Starts a job and gives its first output.
 async fn background(args: &Args, cx: &ToolCx, cwd: &Path) -> ToolOutcome {
     let failed = |error: io::Error| {
         ToolError::model(ErrorCode::ExecutionError, format!("the job could not be started: {error}"))
     };
-    // Not confined, it needs something else that ends it with us.
+    // Not confined, it needs something else that ends it with this process.
     let wrapper =
         cx.sandbox.wrap(cx.confinement, cwd, None).map_err(failed)?.or_else(launch::end_with_command);
     let spec = CommandSpec {
@@ -160,20 +166,13 @@ async fn background(args: &Args, cx: &ToolCx, cwd: &Path) -> ToolOutcome {
     };
     let path = cx.spill.reserve("job").map_err(failed)?;
     let id = cx.shell.jobs.start(&args.command, spec, path).map_err(failed)?;
-    cx.shell.jobs.settle(id, FIRST_OUTPUT).await;
-    let Some(reading) = cx.shell.jobs.read(id) else { return Err(failed(io::ErrorKind::NotFound.into())) };
-    let state = reading.ended.clone().unwrap_or_else(|| "running".to_owned());
-    let mut envelope = Envelope::success(format!("background job {id}: {state}"))
-        .with("command", args.command.as_str())
-        .with("job", id)
-        .with("running", reading.ended.is_none());
-    if let Some(file) = &reading.file {
-        envelope = envelope.with("full_output_path", file.to_string_lossy());
-    }
-    Ok(envelope.with_body("output", readable(&reading.output)))
+    cx.shell.jobs.wait_for_output(id, FIRST_OUTPUT).await;
+    let Some(read) = cx.shell.jobs.read(id) else { return Err(failed(io::ErrorKind::NotFound.into())) };
+    let envelope = Envelope::success(format!("background job {id}: {}", read.status()));
+    Ok(read.fill(envelope.with("command", args.command.as_str()).with("job", id)))
 }
 
-/// Where the command runs. A kept folder that is gone is given up, or every later call would fail as well.
+/// The folder in which the command starts. A remembered one that is gone is given up, or every later call would fail too.
 fn start_folder(args: &Args, cx: &ToolCx) -> Result<PathBuf, ToolError> {
     if let Some(directory) = &args.directory {
         let target = target(cx, directory)?;
@@ -230,16 +229,17 @@ async fn start(
         spill_cap_bytes: SPILL_BYTES,
         side_fd: Some(side_fd),
     };
-    let mut progress = Progress { recent: Vec::new(), shown: None, news: false };
+    let mut progress = Progress::default();
     run::run(spec, &cx.cancel, |chunk| progress.feed(chunk, cx)).await
 }
 
-/// The last lines, shown now and then while the command runs.
+/// The last lines, shown from time to time while the command runs.
+#[derive(Default)]
 struct Progress {
     recent: Vec<u8>,
     shown: Option<Instant>,
-    /// Whether something came since it was last shown.
-    news: bool,
+    /// Whether output came since it was last shown.
+    pending: bool,
 }
 
 impl Progress {
@@ -249,11 +249,11 @@ impl Progress {
         let surplus = (self.recent.len() + chunk.len()).saturating_sub(RECENT_BYTES);
         self.recent.drain(..surplus.min(self.recent.len()));
         self.recent.extend_from_slice(chunk);
-        self.news |= !chunk.is_empty();
-        if !self.news || self.shown.is_some_and(|shown| shown.elapsed() < PROGRESS_EVERY) {
+        self.pending |= !chunk.is_empty();
+        if !self.pending || self.shown.is_some_and(|shown| shown.elapsed() < PROGRESS_EVERY) {
             return;
         }
-        self.news = false;
+        self.pending = false;
         self.shown = Some(Instant::now());
         let text = readable(&self.recent);
         // A line whose beginning is gone could end in half a secret.
@@ -377,19 +377,19 @@ fn group_lives(leader: i32) -> bool {
 }
 
 /// The output as the model sees it, and the file with the whole when that is more.
-fn visible_output(output: &Captured, cx: &ToolCx, place: TextSource) -> (String, Option<PathBuf>) {
+fn visible_output(output: &Captured, cx: &ToolCx, source: TextSource) -> (String, Option<PathBuf>) {
     let (early, late) = output.tail.as_slices();
     let tail = [early, late].concat();
     if output.is_whole() {
         let text = readable(&[&output.head[..], &tail].concat());
         // Before it is cut: a secret that a cut tears in two would not be recognized.
-        let text = cx.vault.redact(&text, place).into_owned();
+        let text = cx.vault.redact(&text, source).into_owned();
         let cut = cx.spill.truncate(text, Keep::HeadTail, cx.observation);
         return (cut.body, cut.full_output_path);
     }
     let head = readable(whole_chars_front(&output.head));
     let tail = readable(whole_chars_back(&tail));
-    let (head, tail) = (cx.vault.redact(&head, place), cx.vault.redact(&tail, place));
+    let (head, tail) = (cx.vault.redact(&head, source), cx.vault.redact(&tail, source));
     let ends = Ends { tail: &tail, total_bytes: output.total_bytes, total_lines: output.total_lines };
     let body = cut(&head, Some(ends), Keep::HeadTail, output.spilled.as_deref(), cx.observation);
     (body, output.spilled.clone())

@@ -3,7 +3,7 @@
 use crate::base::encoding::looks_binary;
 
 /// Output as text. Binary data shrinks to one `�` for each run that says nothing.
-pub fn readable(bytes: &[u8]) -> String {
+pub(crate) fn readable(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let odd = |c: char| {
         c == char::REPLACEMENT_CHARACTER

@@ -1,6 +1,6 @@
 //! A command that only shows one file (`cat`, `head`, `tail`, `sed -n`) is a view of that file, as a Read is: it may stand
 //! in for one, and a Read before an edit is not asked for again. What was shown is compared with the file byte by byte,
-//! so nothing is believed that the command did not show.
+//! so that only what the command showed counts as seen.
 
 use std::path::Path;
 
@@ -24,7 +24,7 @@ enum LineRange {
 }
 
 /// The view that `command`, run in `cwd`, gave with `output`; the file counts as seen then.
-pub fn of_command(cx: &ToolCx, command: &str, cwd: &Path, output: &[u8]) -> Option<Value> {
+pub(crate) fn of_command(cx: &ToolCx, command: &str, cwd: &Path, output: &[u8]) -> Option<Value> {
     let (name, range) = shown(command)?;
     let resolved = path::resolve(cwd, &name);
     let (bytes, _) = file::read(&resolved.canonical, READ_BYTES).ok()?;
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn commands_that_show_one_file() {
+    fn file_views() {
         let of = |command: &str| shown(command).map(|(name, range)| format!("{name} {range:?}"));
         assert_eq!(of("cat src/a.rs").as_deref(), Some("src/a.rs All"));
         assert_eq!(of("cat 'my file.txt'").as_deref(), Some("my file.txt All"));

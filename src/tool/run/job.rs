@@ -5,7 +5,6 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::decode::readable;
 use super::jobs::Jobs;
 use crate::config::prompts;
 use crate::model::envelope::{Envelope, ErrorCode};
@@ -53,30 +52,18 @@ async fn look(args: &Args, jobs: &Jobs) -> ToolOutcome {
         let note = if list.is_empty() { "no background jobs" } else { "" };
         return Ok(Envelope::success(note).with_body("jobs", list));
     };
-    let unknown = || {
-        ToolError::model(
-            ErrorCode::NotFound,
-            format!("there is no job {id}; call Job without id to list them"),
-        )
-    };
-    if args.stop {
-        if !jobs.stop(id) {
-            return Err(unknown());
-        }
+    let unknown =
+        || ToolError::model(ErrorCode::NotFound, format!("there is no job {id}; Job without id lists them"));
+    if args.stop && jobs.stop(id) {
         jobs.ended(id, STOP_TIMEOUT).await;
     }
-    let reading = jobs.read(id).ok_or_else(unknown)?;
-    let mut notes = vec![reading.ended.clone().unwrap_or_else(|| "running".to_owned())];
-    if reading.output.is_empty() {
+    let read = jobs.read(id).ok_or_else(unknown)?;
+    let mut notes = vec![read.status().to_owned()];
+    if read.output.is_empty() {
         notes.push("no new output".to_owned());
     }
-    if reading.skipped_bytes > 0 {
-        notes.push(format!("{} earlier bytes are only in the file", reading.skipped_bytes));
+    if read.skipped_bytes > 0 {
+        notes.push(format!("{} earlier bytes are only in the file", read.skipped_bytes));
     }
-    let mut envelope =
-        Envelope::success(notes.join("; ")).with("id", id).with("running", reading.ended.is_none());
-    if let Some(file) = &reading.file {
-        envelope = envelope.with("full_output_path", file.to_string_lossy());
-    }
-    Ok(envelope.with_body("output", readable(&reading.output)))
+    Ok(read.fill(Envelope::success(notes.join("; ")).with("id", id)))
 }

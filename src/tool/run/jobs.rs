@@ -1,5 +1,5 @@
-//! Background jobs of a session: commands that go on while the agent does other things. Each has its output in a file and
-//! what nobody has read yet in bounded memory; all end with the session. Knows no shell: it is handed what to run.
+//! Background jobs of a session: commands that run while the agent does other things. Each has its output in a file and
+//! what was not read yet in bounded memory; all end with the session.
 
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
@@ -13,8 +13,10 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
+use super::decode::readable;
 use crate::base::process::run::{self, CommandOutcome, CommandSpec, Exit};
 use crate::base::text::one_line;
+use crate::model::envelope::Envelope;
 use crate::protocol::event::JobRow;
 
 /// Unread output in memory; older output is in the file only.
@@ -24,23 +26,38 @@ const MAX_RUNNING: usize = 16;
 /// A job that has ended is remembered until this many more have.
 const MAX_ENDED: usize = 32;
 
-/// How long the end of all jobs is waited for.
-const STOP_PATIENCE: Duration = Duration::from_millis(1_500);
+/// How long to wait for the end of all jobs.
+const STOP_TIMEOUT: Duration = Duration::from_millis(1_500);
 
 /// Called when a job begins or ends; must not block.
 pub type Watcher = Box<dyn Fn(Vec<JobRow>) + Send + Sync>;
 
-/// What is known of a job's output at one moment.
+/// A job's output since it was last read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobOutput {
     pub command: String,
-    /// What came since the last reading.
     pub output: Vec<u8>,
     /// Bytes before it that are only in the file.
     pub skipped_bytes: u64,
     /// How it ended; `None` while it runs.
     pub ended: Option<String>,
     pub file: Option<PathBuf>,
+}
+
+impl JobOutput {
+    /// `running`, or how the job ended.
+    pub fn status(&self) -> &str {
+        self.ended.as_deref().unwrap_or("running")
+    }
+
+    /// `envelope` with the output and where all of it is.
+    pub fn fill(&self, envelope: Envelope) -> Envelope {
+        let mut envelope = envelope.with("running", self.ended.is_none());
+        if let Some(file) = &self.file {
+            envelope = envelope.with("full_output_path", file.to_string_lossy());
+        }
+        envelope.with_body("output", readable(&self.output))
+    }
 }
 
 #[derive(Debug, Default)]
@@ -50,7 +67,7 @@ struct JobState {
     file: Option<File>,
     written_bytes: u64,
     ended: Option<String>,
-    told: bool,
+    reported: bool,
 }
 
 #[derive(Debug)]
@@ -71,7 +88,7 @@ impl BackgroundJob {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn take(&self, chunk: &[u8], cap_bytes: u64) {
+    fn append(&self, chunk: &[u8], cap_bytes: u64) {
         let mut state = self.state();
         let room = usize::try_from(cap_bytes - state.written_bytes).unwrap_or(usize::MAX).min(chunk.len());
         if let Some(file) = &mut state.file
@@ -92,7 +109,7 @@ impl BackgroundJob {
     fn read(&self) -> JobOutput {
         let mut state = self.state();
         if state.ended.is_some() {
-            state.told = true;
+            state.reported = true;
         }
         JobOutput {
             command: self.command.clone(),
@@ -127,7 +144,7 @@ impl Jobs {
         self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Who is told when a job begins or ends.
+    /// Sets what is called when a job begins or ends.
     pub fn watch(&self, watcher: Watcher) {
         *self.watcher.lock().unwrap_or_else(PoisonError::into_inner) = Some(watcher);
     }
@@ -144,7 +161,7 @@ impl Jobs {
     /// Too many jobs, or a file that cannot be made.
     pub fn start(self: &Arc<Self>, command: &str, spec: CommandSpec, path: PathBuf) -> io::Result<u32> {
         if self.jobs().iter().filter(|job| job.state().ended.is_none()).count() >= MAX_RUNNING {
-            return Err(io::Error::other(format!("{MAX_RUNNING} jobs run already; stop one first")));
+            return Err(io::Error::other(format!("{MAX_RUNNING} jobs are running already; stop one first")));
         }
         let cap_bytes = spec.spill_cap_bytes;
         let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
@@ -160,21 +177,18 @@ impl Jobs {
         let id = job.id;
         {
             let mut jobs = self.jobs();
-            let ended = jobs.iter().filter(|job| job.state().told).count();
-            let mut surplus = ended.saturating_sub(MAX_ENDED);
-            jobs.retain(|job| {
-                let forget = surplus > 0 && job.state().told;
-                surplus -= usize::from(forget);
-                !forget
-            });
+            let reported: Vec<u32> =
+                jobs.iter().filter(|job| job.state().reported).map(|job| job.id).collect();
+            let surplus = &reported[..reported.len().saturating_sub(MAX_ENDED)];
+            jobs.retain(|job| !surplus.contains(&job.id));
             jobs.push(Arc::clone(&job));
         }
         let all = Arc::downgrade(self);
         tokio::spawn(async move {
-            let outcome = run::run(spec, &job.cancel, |chunk| job.take(chunk, cap_bytes)).await;
+            let outcome = run::run(spec, &job.cancel, |chunk| job.append(chunk, cap_bytes)).await;
             {
                 let mut state = job.state();
-                state.ended = Some(words(&outcome));
+                state.ended = Some(describe(&outcome));
                 state.file = None;
             }
             job.news.notify_one();
@@ -187,35 +201,32 @@ impl Jobs {
         Ok(id)
     }
 
-    /// Waits until the job has said something or ended, at most for `patience`.
-    pub async fn settle(&self, id: u32, patience: Duration) {
-        let job = self.jobs().iter().find(|job| job.id == id).cloned();
-        if let Some(job) = job {
-            let _ = tokio::time::timeout(patience, job.news.notified()).await;
+    fn find(&self, id: u32) -> Option<Arc<BackgroundJob>> {
+        self.jobs().iter().find(|job| job.id == id).cloned()
+    }
+
+    /// Waits until the job has written something or ended, at most for `limit`.
+    pub async fn wait_for_output(&self, id: u32, limit: Duration) {
+        if let Some(job) = self.find(id) {
+            let _ = tokio::time::timeout(limit, job.news.notified()).await;
         }
     }
 
-    /// Waits until the job has ended, at most for `patience`.
-    pub async fn ended(&self, id: u32, patience: Duration) {
-        let job = self.jobs().iter().find(|job| job.id == id).cloned();
-        if let Some(job) = job {
-            let _ = tokio::time::timeout(patience, job.over.cancelled()).await;
-        }
-    }
-
-    /// What the job said since it was last read; `None` for an unknown number.
+    /// What the job wrote since it was last read; `None` for an unknown number.
     pub fn read(&self, id: u32) -> Option<JobOutput> {
-        let job = self.jobs().iter().find(|job| job.id == id).cloned();
-        job.map(|job| job.read())
+        self.find(id).map(|job| job.read())
     }
 
-    /// Ends a job; whether there is such a job.
+    /// Stops a job; whether there is such a job.
     pub fn stop(&self, id: u32) -> bool {
-        let job = self.jobs().iter().find(|job| job.id == id).cloned();
-        job.is_some_and(|job| {
-            job.cancel.cancel();
-            true
-        })
+        self.find(id).inspect(|job| job.cancel.cancel()).is_some()
+    }
+
+    /// Waits until the job has ended, at most for `limit`.
+    pub async fn ended(&self, id: u32, limit: Duration) {
+        if let Some(job) = self.find(id) {
+            let _ = tokio::time::timeout(limit, job.over.cancelled()).await;
+        }
     }
 
     /// Ends all jobs and waits a moment for that.
@@ -225,7 +236,7 @@ impl Jobs {
             job.cancel.cancel();
         }
         let all = futures_util::future::join_all(jobs.iter().map(|job| job.over.cancelled()));
-        let _ = tokio::time::timeout(STOP_PATIENCE, all).await;
+        let _ = tokio::time::timeout(STOP_TIMEOUT, all).await;
     }
 
     /// All jobs that are remembered, oldest first.
@@ -233,13 +244,13 @@ impl Jobs {
         self.jobs().iter().map(|job| job.row()).collect()
     }
 
-    /// A sentence for each job that has ended without anybody having been told; says it once.
+    /// A sentence for each job that has ended and was not reported yet.
     pub fn take_ended(&self) -> Vec<String> {
         let jobs = self.jobs();
         let news = jobs.iter().filter_map(|job| {
             let mut state = job.state();
-            let ended = state.ended.clone().filter(|_| !state.told)?;
-            state.told = true;
+            let ended = state.ended.clone().filter(|_| !state.reported)?;
+            state.reported = true;
             Some(format!("background job {} ({}) ended: {ended}", job.id, one_line(&job.command, 80)))
         });
         news.collect()
@@ -254,11 +265,11 @@ impl Drop for Jobs {
     }
 }
 
-fn words(outcome: &io::Result<CommandOutcome>) -> String {
+fn describe(outcome: &io::Result<CommandOutcome>) -> String {
     match outcome {
-        Err(error) => format!("it could not be started: {error}"),
+        Err(error) => format!("could not be started: {error}"),
         Ok(outcome) if outcome.cancelled => "stopped".to_owned(),
         Ok(CommandOutcome { exit: Exit::Code(code), .. }) => format!("exit code {code}"),
-        Ok(CommandOutcome { exit: Exit::Signal(signal), .. }) => format!("ended by signal {signal}"),
+        Ok(CommandOutcome { exit: Exit::Signal(signal), .. }) => format!("killed by signal {signal}"),
     }
 }

@@ -17,7 +17,7 @@ pub struct Shell {
 }
 
 impl Shell {
-    /// A shell that stands in `cwd`.
+    /// A shell whose first command starts in `cwd`.
     pub fn new(cwd: PathBuf) -> Self {
         Self { cwd: Mutex::new(cwd), leftovers: Leftovers::default(), jobs: Arc::default() }
     }

@@ -120,12 +120,12 @@ pub fn history_rows(story: &ItemHistory) -> Vec<(String, String)> {
     let pinned = if story.pinned { ", pinned" } else { "" };
     rows.push(("original".to_owned(), format!("{} tokens", story.full_tokens)));
     rows.push(("sent now".to_owned(), format!("{} tokens, {}{pinned}", story.tokens, story.form)));
-    if story.deeds.is_empty() {
+    if story.events.is_empty() {
         rows.push(("changes".to_owned(), "none".to_owned()));
     }
-    for deed in &story.deeds {
-        let when = format!("after request {}", deed.after_requests);
-        rows.push((when, format!("{} — {}", deed.what, deed.cause)));
+    for event in &story.events {
+        let when = format!("after request {}", event.after_requests);
+        rows.push((when, format!("{} — {}", event.what, event.cause)));
     }
     rows.push(("recall".to_owned(), story.recall.clone()));
     rows

@@ -66,8 +66,8 @@ impl Bench {
         match registry::find(&self.tools, tool).unwrap().prepare(args).unwrap().preview(&self.cx).await {
             Preview::Text(text) => (text, false),
             Preview::Diff(diff) => (diff, true),
-            Preview::Vain(Ok(envelope)) => (envelope.text, false),
-            Preview::Vain(Err(error)) => (error.to_string(), false),
+            Preview::NoEffect(Ok(envelope)) => (envelope.text, false),
+            Preview::NoEffect(Err(error)) => (error.to_string(), false),
         }
     }
 

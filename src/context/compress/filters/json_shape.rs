@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_array_is_told_by_its_first_elements() {
+    fn arrays_keep_their_first_elements() {
         let whole =
             serde_json::json!({"items": (0..50).map(|n| serde_json::json!({"id": n})).collect::<Vec<_>>()});
         let short = outline(&whole.to_string()).unwrap_or_default();

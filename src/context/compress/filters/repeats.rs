@@ -1,7 +1,7 @@
 //! Folds neighboring lines that are the same, or differ only in digits, into the first and last of them with a count.
 //! Pure; the text between stays as it is.
 
-use super::signs;
+use super::error_lines;
 
 /// Lines of one kind in a row from which on they are folded.
 const FROM: usize = 4;
@@ -18,7 +18,7 @@ pub fn fold(text: &str) -> Option<String> {
         // Text without letters (a table of numbers) may be the very thing that was asked for.
         let foldable = shapes[at].bytes().any(|b| b.is_ascii_alphabetic());
         // Of errors the digits are places: only those that say the very same are folded.
-        let places = foldable && signs::is_error(lines[at]);
+        let places = foldable && error_lines::is_error(lines[at]);
         while foldable
             && end < lines.len()
             && if places { lines[end] == lines[at] } else { shapes[end] == shapes[at] }

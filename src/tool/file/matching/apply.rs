@@ -1,5 +1,4 @@
-//! One edit of one text: finds its place, refuses what is ambiguous, void or done already, and joins the pieces. Works
-//! on text; knows no file.
+//! One edit of one text: finds where it belongs, refuses what is ambiguous, empty or applied already, and joins the parts.
 
 use unicode_width::UnicodeWidthChar;
 
@@ -65,8 +64,8 @@ pub fn apply(text: &str, edit: TextEdit) -> Result<Applied, Refusal> {
     Ok(Applied { lines: numbers(&matches), text: result, level })
 }
 
-/// Where the new text stands already, when the old one is nowhere. A short word somewhere in the file is no proof, nor is a
-/// part of the old text: that stands there before the edit as well, when the rest was misquoted.
+/// Where the new text is already, when the old one is nowhere. A short word somewhere in the file is no proof, nor is a
+/// part of the old text: when the rest was misquoted, that part is there before the edit as well.
 fn already_there(lines: &Lines, edit: TextEdit) -> Option<usize> {
     let core = edit.new.trim();
     if core.chars().count() < 3 || edit.old.replace("\r\n", "\n").contains(&core.replace("\r\n", "\n")) {
@@ -85,8 +84,8 @@ fn already_there(lines: &Lines, edit: TextEdit) -> Option<usize> {
     (unique && !torn && !marked).then(|| lines.line_of(found.start) + 1)
 }
 
-/// Whether the match lies inside a standing copy of the new text, as after the same insertion was made before: doing
-/// it again would double it.
+/// Whether the match lies inside a copy of the new text, as after the same insertion was made before: doing it again would
+/// double it.
 fn repeats_itself(lines: &Lines, found: EditMatch, edit: TextEdit) -> bool {
     let plain = |text: &str| text.replace("\r\n", "\n");
     let (old, new) = (plain(edit.old), plain(edit.new));

@@ -13,7 +13,7 @@ const SHOWN_CHARS: usize = 160;
 const COMPARED_OLD: usize = 12;
 const COMPARED_LINES: usize = 60_000;
 /// Larger files are not copied for the sake of a message.
-const SLIP_BYTES: usize = 4 * 1024 * 1024;
+const COPIED_BYTES: usize = 4 * 1024 * 1024;
 /// Below this the nearest text is not near.
 const NEAR: f64 = 0.45;
 
@@ -23,7 +23,7 @@ pub fn not_found(text: &str, old: &str) -> String {
     if text.is_empty() {
         return "the file is empty".to_owned();
     }
-    slip(&lines, old).unwrap_or_else(|| nearest(&lines, old))
+    known_mistake(&lines, old).unwrap_or_else(|| nearest(&lines, old))
 }
 
 /// Whether the text carries line numbers as Read (a tab) or another viewer (an arrow) prints them: every line that says
@@ -33,16 +33,12 @@ pub fn is_numbered(text: &str) -> bool {
 }
 
 fn marked(text: &str, marks: &[char]) -> bool {
-    let mut said = text.lines().filter(|line| !line.is_empty());
-    let mut last = None;
-    let rises = said.by_ref().all(|line| {
-        let number = split_mark(line, marks).and_then(|(number, _)| number.trim_start().parse::<u64>().ok());
-        let follows =
-            number.is_some_and(|number| last.is_none_or(|last: u64| last.checked_add(1) == Some(number)));
-        last = number;
-        follows
-    });
-    rises && last.is_some()
+    let mut last: Option<u64> = None;
+    text.lines().filter(|line| !line.is_empty()).all(|line| {
+        let number = split_mark(line, marks).and_then(|(number, _)| number.trim_start().parse().ok());
+        let before = std::mem::replace(&mut last, number);
+        number.is_some_and(|number| before.is_none_or(|before| before.checked_add(1) == Some(number)))
+    }) && last.is_some()
 }
 
 fn split_mark<'a>(line: &'a str, marks: &[char]) -> Option<(&'a str, &'a str)> {
@@ -53,29 +49,29 @@ fn without_numbers(text: &str, marks: &[char]) -> String {
     text.split_inclusive('\n').map(|line| split_mark(line, marks).map_or(line, |(_, rest)| rest)).collect()
 }
 
-/// The slips that have a name: the text is there but for one systematic difference.
-fn slip(lines: &Lines, old: &str) -> Option<String> {
-    let place = |old: &str| {
+/// The mistakes that have a name: the text is there but for one systematic difference.
+fn known_mistake(lines: &Lines, old: &str) -> Option<String> {
+    let line_with = |old: &str| {
         let (_, matches) = find(lines, old, false)?;
         matches.first().map(|found| lines.line_of(found.start) + 1)
     };
     // Marks that are common in data only count when the text is there without them.
     let foreign = ['|', ':'];
     let read = is_numbered(old);
-    if read || marked(old, &foreign) && place(&without_numbers(old, &foreign)).is_some() {
-        let line = place(&without_numbers(old, if read { &['\t', '→'] } else { &foreign }));
+    if read || marked(old, &foreign) && line_with(&without_numbers(old, &foreign)).is_some() {
+        let line = line_with(&without_numbers(old, if read { &['\t', '→'] } else { &foreign }));
         let where_ = line.map_or(String::new(), |line| format!(" (then it matches at line {line})"));
         return Some(format!("old_string contains Read's line numbers; remove them{where_}"));
     }
     let unescaped = old.replace("\\n", "\n").replace("\\t", "\t").replace("\\\"", "\"").replace("\\\\", "\\");
     if unescaped != old
-        && let Some(line) = place(&unescaped)
+        && let Some(line) = line_with(&unescaped)
     {
         return Some(format!(
             "old_string is double-escaped: with its \\n, \\t, \\\" or \\\\ unescaped it matches at line {line}"
         ));
     }
-    if lines.text().len() > SLIP_BYTES {
+    if lines.text().len() > COPIED_BYTES {
         return None;
     }
     let plain_text = plain(lines.text());
@@ -105,8 +101,8 @@ fn slip(lines: &Lines, old: &str) -> Option<String> {
     {
         let (first, last) = (found[0].0, found[found.len() - 1].0);
         return Some(format!(
-            "{} only in white space, but not by one uniform indentation. {}",
-            places(first, last, "differs", "differ"),
+            "at {} the text differs only in white space, but not by one uniform indentation. {}",
+            line_range(first, last),
             first_difference(lines, first, last + 1 - first, old)
         ));
     }
@@ -122,12 +118,8 @@ fn slip(lines: &Lines, old: &str) -> Option<String> {
     ))
 }
 
-fn places(first: usize, last: usize, one: &str, many: &str) -> String {
-    if first == last {
-        format!("line {} {one}", first + 1)
-    } else {
-        format!("lines {}-{} {many}", first + 1, last + 1)
-    }
+fn line_range(first: usize, last: usize) -> String {
+    if first == last { format!("line {}", first + 1) } else { format!("lines {}-{}", first + 1, last + 1) }
 }
 
 /// Typographic and invisible characters replaced by their plain forms. Line feeds stay, so line numbers do too.
@@ -153,10 +145,7 @@ fn first_difference(lines: &Lines, first: usize, count: usize, old: &str) -> Str
     let shown = |line: &str| elide(&visible(line), SHOWN_CHARS);
     for (offset, given) in old.iter().enumerate().take(count) {
         let index = first + offset;
-        if index >= lines.count() {
-            break;
-        }
-        let real = lines.content(index);
+        let Some(real) = lines.get(index) else { break };
         // The first line may begin, and the last may end, inside a line of the file.
         let (is_first, is_last) = (offset == 0, offset + 1 == old.len());
         let same = match (is_first, is_last) {
@@ -207,8 +196,7 @@ fn nearest(lines: &Lines, old: &str) -> String {
         let rough: f64 = wanted
             .iter()
             .enumerate()
-            .filter(|(offset, _)| first + offset < lines.count())
-            .map(|(offset, line)| rough_likeness(lines.content(first + offset), line))
+            .filter_map(|(offset, line)| Some(rough_likeness(lines.get(first + offset)?, line)))
             .sum();
         best.push((rough, first));
     }
@@ -219,7 +207,7 @@ fn nearest(lines: &Lines, old: &str) -> String {
             .iter()
             .enumerate()
             .map(|(offset, line)| {
-                let real = if first + offset < lines.count() { lines.content(first + offset) } else { "" };
+                let real = lines.get(first + offset).unwrap_or_default();
                 strsim::normalized_levenshtein(&elide(real.trim(), 240), &elide(line.trim(), 240))
             })
             .sum();
@@ -232,11 +220,7 @@ fn nearest(lines: &Lines, old: &str) -> String {
             let last = (first + count).min(lines.count()) - 1;
             format!(
                 "the most similar text ({}; · space, → tab):\n{}",
-                if first == last {
-                    format!("line {}", first + 1)
-                } else {
-                    format!("lines {}-{}", first + 1, last + 1)
-                },
+                line_range(first, last),
                 quote(lines, first, count)
             )
         }
@@ -261,7 +245,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slips_are_named() {
+    fn known_mistakes() {
         let text = "fn a() {\n    let x = “quoted”;\n\tTab();\n}\n";
         let says = |old: &str, part: &str| {
             let said = not_found(text, old);

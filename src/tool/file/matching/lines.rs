@@ -40,6 +40,11 @@ impl<'a> Lines<'a> {
         split_end(self.whole(index)).0
     }
 
+    /// The line without its end, if there is one.
+    pub fn get(&self, index: usize) -> Option<&'a str> {
+        (index < self.count()).then(|| self.content(index))
+    }
+
     /// `\n`, `\r\n`, or nothing at the end of the text.
     pub fn ending(&self, index: usize) -> &'a str {
         split_end(self.whole(index)).1

@@ -81,7 +81,8 @@ pub fn find<'a>(lines: &Lines<'a>, old: &'a str, all: bool) -> Option<(MatchLeve
     let exact = exact(lines.text(), old, all);
     let several = old.contains('\n');
     // The model cannot see line ends, so "all" means the places with other line ends too.
-    if !exact.is_empty() && !(all && several && !old.contains('\r')) {
+    let with_other_ends = all && several && !old.contains('\r');
+    if !exact.is_empty() && !with_other_ends {
         return Some((MatchLevel::Exact, exact));
     }
     let parts = parts_of(old);
@@ -177,10 +178,8 @@ fn parts_at(lines: &Lines, line: usize, parts: &[&str], trim: bool) -> Option<(u
         return Some((start, end));
     };
     for (offset, part) in middle.iter().enumerate() {
-        let index = line + 1 + offset;
-        let content = if index < lines.count() { lines.content(index) } else { return None };
-        let same = content == *part || trim && trim_tail(content) == trim_tail(part);
-        if !same {
+        let content = lines.get(line + 1 + offset)?;
+        if content != *part && !(trim && trim_tail(content) == trim_tail(part)) {
             return None;
         }
     }
@@ -190,7 +189,7 @@ fn parts_at(lines: &Lines, line: usize, parts: &[&str], trim: bool) -> Option<(u
         let end = lines.start(index);
         return (start < end).then_some((start, end));
     }
-    let content = if index < lines.count() { lines.content(index) } else { return None };
+    let content = lines.get(index)?;
     let length = if content.starts_with(last) {
         last.len()
     } else if trim && trim_tail(content) == trim_tail(last) {

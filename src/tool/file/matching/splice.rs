@@ -1,9 +1,9 @@
-//! The bytes that take an old block's place: lines that the edit leaves alone keep their very bytes, new lines get
-//! the line ends and the indentation of the block.
+//! The bytes that replace an old block: lines that the edit leaves alone keep their bytes, new lines get the line ends and
+//! the indentation of the block.
 
 use std::time::{Duration, Instant};
 
-use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
+use similar::{Algorithm, DiffTag, capture_diff_slices_deadline};
 
 use super::lines::{Lines, is_blank, split_end};
 use super::match_edit::{EditMatch, MatchLevel, Refusal, Shift, TextEdit};
@@ -112,25 +112,14 @@ fn align(old: &[(&str, &str)], new: &[(&str, &str)]) -> Vec<Option<(usize, bool)
     let deadline = Some(Instant::now() + ALIGNMENT);
     let mut sources = vec![None; new.len()];
     for op in capture_diff_slices_deadline(Algorithm::Myers, &contents(old), &contents(new), deadline) {
-        match op {
-            DiffOp::Equal { old_index, new_index, len } => {
-                for step in 0..len {
-                    sources[new_index + step] = Some((old_index + step, true));
-                }
-            }
-            DiffOp::Replace { old_index, old_len, new_index, new_len } => {
-                for step in 0..new_len {
-                    // More new lines than old ones: the rest goes with the last old one.
-                    sources[new_index + step] =
-                        Some((old_index + step.min(old_len.saturating_sub(1)), false));
-                }
-            }
-            DiffOp::Insert { old_index, new_index, new_len } => {
-                for step in 0..new_len {
-                    sources[new_index + step] = old_index.checked_sub(1).map(|line| (line, false));
-                }
-            }
-            DiffOp::Delete { .. } => {}
+        let (tag, old, new) = op.as_tag_tuple();
+        for (step, index) in new.enumerate() {
+            sources[index] = match tag {
+                DiffTag::Equal => Some((old.start + step, true)),
+                // More new lines than old ones: the rest goes with the last old one.
+                DiffTag::Replace => Some((old.start + step.min(old.len().saturating_sub(1)), false)),
+                DiffTag::Insert | DiffTag::Delete => old.start.checked_sub(1).map(|line| (line, false)),
+            };
         }
     }
     sources

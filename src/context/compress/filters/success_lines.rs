@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::signs;
+use super::error_lines;
 
 /// Lines that say that one thing went well.
 static FINE: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -34,7 +34,9 @@ pub fn reduce(text: &str) -> Option<String> {
     let lines: Vec<&str> = text.split('\n').collect();
     let good: Vec<bool> = lines
         .iter()
-        .map(|line| line.len() < 400 && fine.is_match(line) && (ends_well(line) || !signs::is_error(line)))
+        .map(|line| {
+            line.len() < 400 && fine.is_match(line) && (ends_well(line) || !error_lines::is_error(line))
+        })
         .collect();
     if good.iter().filter(|good| **good).count() < FROM {
         return None;

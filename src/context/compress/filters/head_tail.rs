@@ -1,10 +1,9 @@
 //! Head and tail of a long text, and between them the lines that look like errors or name places, with a line of context.
 //! Whole lines only, unless one line alone is too long. Pure.
 
-use super::signs;
+use super::error_lines;
 use crate::base::text;
-use crate::context::compress::tool_result::looks_like_error;
-use crate::context::tokens::estimate;
+use crate::context::tokens::estimate::estimate;
 
 /// Shares of the budget for the beginning and for the lines between; the end gets the rest. Many errors may take more.
 const HEAD: f64 = 0.4;
@@ -16,7 +15,7 @@ const LINE_CHARS: usize = 600;
 /// At most about `max_tokens` of `whole`; `None` when it is shorter.
 pub fn head_tail(whole: &str, max_tokens: u32) -> Option<String> {
     let lines: Vec<String> = whole.lines().map(|line| text::elide(line, LINE_CHARS)).collect();
-    let sizes: Vec<u32> = lines.iter().map(|line| estimate::estimate(line) + 1).collect();
+    let sizes: Vec<u32> = lines.iter().map(|line| estimate(line) + 1).collect();
     if sizes.iter().sum::<u32>() <= max_tokens {
         return (lines.iter().map(|line| line.len() + 1).sum::<usize>() < whole.len())
             .then(|| lines.join("\n"));
@@ -36,7 +35,7 @@ pub fn head_tail(whole: &str, max_tokens: u32) -> Option<String> {
             keep[index] = true;
         }
     };
-    let errors = signs::errors_first_of_each_kind(lines.iter().map(String::as_str).enumerate());
+    let errors = error_lines::errors_first_of_each_kind(lines.iter().map(String::as_str).enumerate());
     let wanted: u32 = errors.iter().map(|&index| sizes[index]).sum();
     let between = (f64::from(wanted) / budget).clamp(BETWEEN, ERRORS);
     let rest = (1.0 - between) / (1.0 - BETWEEN);
@@ -44,14 +43,14 @@ pub fn head_tail(whole: &str, max_tokens: u32) -> Option<String> {
     take(&mut (0..lines.len()).rev(), &mut keep, budget * (1.0 - HEAD - BETWEEN) * rest);
     // The reports themselves before the lines that only sound like one and the lines behind them.
     take(&mut errors.into_iter(), &mut keep, budget * between);
-    let signs: Vec<usize> = (0..lines.len())
-        .filter(|&index| looks_like_error(&lines[index]))
+    let others: Vec<usize> = (0..lines.len())
+        .filter(|&index| error_lines::may_be_error(&lines[index]))
         .flat_map(|index| [index, index + 1])
         .filter(|&index| index < lines.len())
         .collect();
     let left = budget
         - keep.iter().zip(&sizes).filter(|(kept, _)| **kept).map(|(_, size)| f64::from(*size)).sum::<f64>();
-    take(&mut signs.into_iter(), &mut keep, left);
+    take(&mut others.into_iter(), &mut keep, left);
     Some(render(&lines, &keep))
 }
 

@@ -1,5 +1,5 @@
-//! Which lines of output say that something went wrong, by words that every tool uses for it. Narrower than the guess that
-//! ranks lines of a mask: what this names is never left out while there is any room. Pure.
+//! Which lines of output say that something went wrong, by words that every tool uses for it. A strict test for lines that
+//! must never be left out while there is any room, and a wider guess that only ranks. Pure.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -21,6 +21,24 @@ const LINE_BYTES: usize = 1_000;
 /// Whether `line` reports an error, a failed test or an assertion.
 pub fn is_error(line: &str) -> bool {
     line.len() <= LINE_BYTES && ERROR.as_ref().is_some_and(|error| error.is_match(line))
+}
+
+/// Whether a line of output is likely to matter later: an error, a failed test, an assertion.
+pub fn may_be_error(line: &str) -> bool {
+    const SIGNS: [&str; 10] = [
+        "error",
+        "fail",
+        "panic",
+        "exception",
+        "traceback",
+        "assert",
+        "fatal",
+        "undefined",
+        "cannot",
+        "not found",
+    ];
+    let line = line.to_ascii_lowercase();
+    SIGNS.iter().any(|sign| line.contains(sign))
 }
 
 /// Indices of the lines that report errors: those of a kind not seen before first, then the others.

@@ -2,13 +2,13 @@
 
 use std::collections::HashSet;
 
-use super::cap;
+use super::head_tail;
 use super::json_shape;
 use super::repeats;
-use super::runner;
+use super::success_lines;
 use super::terminal;
-use crate::context::compress::identifier_index;
-use crate::context::tokens::estimate;
+use crate::context::compress::identifiers;
+use crate::context::tokens::estimate::estimate;
 use crate::model::item::ItemId;
 
 /// The index of names in what a cap left out takes up to one part in so many of the cap.
@@ -16,7 +16,7 @@ const NAMES_PART: u32 = 6;
 
 /// What the filters should know of an observation.
 #[derive(Clone, Copy, Debug)]
-pub struct OutputKind {
+pub struct FilterOptions {
     /// A command's output, as opposed to a file's text: only there is repetition noise.
     pub command: bool,
     /// The largest size that stays whole, in estimated tokens.
@@ -24,29 +24,23 @@ pub struct OutputKind {
 }
 
 /// `text` without noise, or `None` when there is none (or nothing is gained).
-pub fn apply(id: ItemId, text: &str, kind: OutputKind) -> Option<String> {
-    let clean = terminal::resolve(text);
-    let mut out = clean.clone().into_owned();
+pub fn filter(id: ItemId, text: &str, options: FilterOptions) -> Option<String> {
+    let mut out = terminal::resolve(text).into_owned();
     let mut cut = false;
-    if kind.command {
-        if let Some(shorter) = runner::reduce(&out) {
-            out = shorter;
-            cut = true;
+    let mut pass = |filter: fn(&str) -> Option<String>, out: &mut String| {
+        if let Some(shorter) = filter(out) {
+            (*out, cut) = (shorter, true);
         }
-        if let Some(shorter) = repeats::fold(&out) {
-            out = shorter;
-            cut = true;
-        }
+    };
+    if options.command {
+        pass(success_lines::reduce, &mut out);
+        pass(repeats::fold, &mut out);
     }
-    if estimate::estimate(&out) > kind.max_tokens {
-        if let Some(shorter) = json_shape::outline(&out) {
-            out = shorter;
-            cut = true;
-        }
-        if let Some(mut shorter) = cap::head_tail(&out, kind.max_tokens) {
-            let budget = u64::from(kind.max_tokens / NAMES_PART);
-            let names =
-                identifier_index::names([out.as_str()].into_iter(), &shorter, &HashSet::new(), budget);
+    if estimate(&out) > options.max_tokens {
+        pass(json_shape::outline, &mut out);
+        if let Some(mut shorter) = head_tail::head_tail(&out, options.max_tokens) {
+            let budget = u64::from(options.max_tokens / NAMES_PART);
+            let names = identifiers::index([out.as_str()].into_iter(), &shorter, &HashSet::new(), budget);
             if !names.is_empty() {
                 shorter.push_str("\n[names in what is left out: ");
                 shorter.push_str(&names);
@@ -71,16 +65,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn small_clean_text_is_left_alone() {
-        assert_eq!(apply(ItemId(1), "fine\nall good\n", OutputKind { command: true, max_tokens: 100 }), None);
+    fn small_clean_text_is_unchanged() {
+        assert_eq!(
+            filter(ItemId(1), "fine\nall good\n", FilterOptions { command: true, max_tokens: 100 }),
+            None
+        );
     }
 
     #[test]
-    fn what_is_cut_carries_a_pointer() {
+    fn cut_text_has_a_pointer() {
         let text: String = (0..500).map(|n| format!("word{n} something else here\n")).collect();
         let short =
-            apply(ItemId(7), &text, OutputKind { command: false, max_tokens: 200 }).unwrap_or_default();
+            filter(ItemId(7), &text, FilterOptions { command: false, max_tokens: 200 }).unwrap_or_default();
         assert!(short.contains("Recall {\"id\":7}"), "{short}");
-        assert!(estimate::estimate(&short) < 300, "{short}");
+        assert!(estimate(&short) < 300, "{short}");
     }
 }
