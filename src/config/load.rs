@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_configured_is_no_error() {
+    fn nothing_configured() {
         let loaded = with("", &[]).unwrap();
         assert!(loaded.provider.is_none());
         assert_eq!(loaded.context.window_origin, Origin::Default);
@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_beat_own_variables_beat_the_vendors() {
+    fn source_precedence() {
         let vars = [
             ("OPENAI_API_KEY", "sk-1"),
             ("OPENAI_MODEL", "gpt-4o"),
@@ -393,13 +393,13 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_key_says_what_to_export() {
+    fn missing_key_hint() {
         let error = with("provider = \"anthropic\"", &[]).unwrap().provider_error.unwrap();
         assert!(error.hint.contains("ANTHROPIC_API_KEY"), "{}", error.hint);
     }
 
     #[test]
-    fn windows_come_from_the_user_then_the_table() {
+    fn window_origin() {
         let vars = [("ANTHROPIC_API_KEY", "k")];
         assert_eq!(with("", &vars).unwrap().context.window_tokens, 200_000);
         let small = with("context_window = 8192", &vars).unwrap().context;

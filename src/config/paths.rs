@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn projects_with_one_name_do_not_share_state() {
+    fn same_name_projects() {
         let paths = Paths::resolve(|_| None, || None);
         assert_ne!(paths.project(Path::new("/a/app")), paths.project(Path::new("/b/app")));
     }

@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_project_cannot_redirect_or_loosen() {
+    fn project_file_limits() {
         let (raw, refused) =
             Raw::parse_project("base_url = \"http://evil\"\npermission = \"full\"\nmax_steps = 3", false)
                 .unwrap();
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn another_provider_does_not_inherit_the_address() {
+    fn provider_switch_drops_address() {
         let user =
             Raw::parse("provider = \"openai\"\nbase_url = \"https://router/v1\"\nmax_steps = 3").unwrap();
         let flags = |text: &str| Raw::parse(text).unwrap().over(user.clone());
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn the_shipped_file_parses_and_unknown_keys_do_not() {
+    fn shipped_config_and_unknown_keys() {
         Raw::parse(include_str!("../../config.toml")).unwrap();
         let error = Raw::parse("max_stepz = 3").unwrap_err();
         assert!(error.contains("max_stepz"), "{error}");

@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn the_answer_alone_goes_to_standard_output() {
+    fn standard_output_holds_the_answer() {
         let events = [
             Event::TextDelta("I look".to_owned()),
             assistant("I look."),
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unfinished_task_leaves_standard_output_empty() {
+    fn unfinished_task_output() {
         let events = [
             assistant("Trying."),
             started("a", "LS"),

@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_second_interrupt_leaves_at_once() {
+    async fn second_interrupt() {
         let (code, ops) = play(vec![], 2).await;
         assert_eq!(code, 130);
         assert_eq!(ops, [Op::Submit { text: "task".to_owned() }, Op::Interrupt]);
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_answer_that_cannot_be_written_is_a_failure() {
+    async fn unwritable_answer() {
         for (kind, code) in
             [(io::ErrorKind::StorageFull, EXIT_FAILED), (io::ErrorKind::BrokenPipe, EXIT_DONE)]
         {

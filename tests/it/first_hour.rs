@@ -15,7 +15,7 @@ use crate::support::workplace::stderr;
 use crate::support::workplace::stdout;
 
 #[test]
-fn a_reader_that_leaves_early_is_no_failure() {
+fn closed_pipe() {
     let place = Workplace::new();
     for args in [&["completions", "bash"][..], &["doctor", "--config"], &["sessions"]] {
         let mut child = place.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -28,7 +28,7 @@ fn a_reader_that_leaves_early_is_no_failure() {
 }
 
 #[test]
-fn a_task_may_come_from_a_pipe_without_a_dash() {
+fn task_from_pipe() {
     let server = FakeServer::start(vec![answer().text("It was piped.").into()]);
     let place = Workplace::new();
     place.file("task.txt", "what came through the pipe?\n");
@@ -46,7 +46,7 @@ fn a_task_may_come_from_a_pipe_without_a_dash() {
 }
 
 #[test]
-fn who_types_on_after_the_demo_is_answered() {
+fn typing_after_the_demo() {
     let place = Workplace::new();
     let mut screen = Screen::start(&place, &["demo"], 100, 30);
     screen.wait("Done");
@@ -58,7 +58,7 @@ fn who_types_on_after_the_demo_is_answered() {
 }
 
 #[test]
-fn a_file_of_megabytes_says_how_large_it_is() {
+fn large_file_diff_count() {
     let content = "世界 line of some text\n".repeat(60_000);
     let server = FakeServer::start(vec![
         answer().call("Write", json!({"path": "big.txt", "content": content})).into(),
@@ -76,7 +76,7 @@ fn a_file_of_megabytes_says_how_large_it_is() {
 }
 
 #[test]
-fn nobody_is_asked_about_a_change_that_cannot_be_made() {
+fn impossible_change_is_not_asked() {
     let unread = json!({"path": "a.txt", "old_string": "alpha", "new_string": "omega"});
     let server = FakeServer::start(vec![
         answer().call("Edit", unread).into(),
@@ -96,7 +96,7 @@ fn nobody_is_asked_about_a_change_that_cannot_be_made() {
 }
 
 #[test]
-fn doctor_says_whether_the_model_answers() {
+fn doctor_tests_the_model() {
     let server = FakeServer::start(vec![answer().text("ok").into(), status(401, "no such key")]);
     let place = Workplace::new();
     let url = server.base_url();
@@ -112,7 +112,7 @@ fn doctor_says_whether_the_model_answers() {
 }
 
 #[test]
-fn help_shows_only_the_options_that_act() {
+fn help_options() {
     let place = Workplace::new();
     let help = |args: &[&str]| {
         let output = place.command(args).output().unwrap();
@@ -135,7 +135,7 @@ fn help_shows_only_the_options_that_act() {
 }
 
 #[test]
-fn a_mistyped_command_is_not_sent_to_a_model() {
+fn mistyped_command() {
     let server = FakeServer::start(vec![answer().text("You are in.").into()]);
     let place = Workplace::new();
     let url = server.base_url();
@@ -157,7 +157,7 @@ fn a_mistyped_command_is_not_sent_to_a_model() {
 }
 
 #[test]
-fn p_prints_the_answer_as_exec_does() {
+fn print_flag() {
     let server = FakeServer::start(vec![answer().text("Headless.").into(), answer().text("Piped.").into()]);
     let place = Workplace::new();
     let url = server.base_url();

@@ -21,7 +21,7 @@ fn chat(place: &Workplace, server: &FakeServer, args: &[&str]) -> Screen {
 }
 
 #[test]
-fn a_change_is_shown_asked_for_and_made() {
+fn approved_edit() {
     let server = FakeServer::start(vec![
         answer().text("I read it.").call("Read", json!({"path": "src/a.txt"})).into(),
         answer()
@@ -48,7 +48,7 @@ fn a_change_is_shown_asked_for_and_made() {
 }
 
 #[test]
-fn escape_stops_a_turn_and_the_session_resumes_on_the_screen() {
+fn interrupt_and_resume() {
     let server = FakeServer::start(vec![
         answer().call("Bash", json!({"command": "sleep 100"})).into(),
         answer().text("Going on.").into(),
@@ -67,7 +67,7 @@ fn escape_stops_a_turn_and_the_session_resumes_on_the_screen() {
 }
 
 #[test]
-fn wide_characters_keep_the_cursor_at_the_caret() {
+fn caret_and_wide_characters() {
     let server = FakeServer::start(vec![]);
     let place = place();
     let mut screen = chat(&place, &server, &[]);
@@ -79,7 +79,7 @@ fn wide_characters_keep_the_cursor_at_the_caret() {
 }
 
 #[test]
-fn a_tiny_terminal_and_a_resize_do_no_harm() {
+fn tiny_terminal_and_resize() {
     let server = FakeServer::start(vec![answer().text("Hello from a small place.").into()]);
     let place = place();
     let mut screen = Screen::start(&place, &["--base-url", &server.base_url(), "--model", "m"], 20, 5);
@@ -96,7 +96,7 @@ fn a_tiny_terminal_and_a_resize_do_no_harm() {
 }
 
 #[test]
-fn nothing_configured_opens_and_says_what_to_do() {
+fn chat_without_model() {
     let place = place();
     let mut screen = Screen::start(&place, &[], 80, 24);
     screen.wait("OPENAI_API_KEY");
@@ -110,7 +110,7 @@ fn nothing_configured_opens_and_says_what_to_do() {
 }
 
 #[test]
-fn a_paste_without_marks_is_not_sent_at_its_first_line_end() {
+fn unmarked_paste() {
     let server = FakeServer::start(vec![answer().text("Read it.").into()]);
     let place = place();
     let mut screen = chat(&place, &server, &[]);
@@ -125,7 +125,7 @@ fn a_paste_without_marks_is_not_sent_at_its_first_line_end() {
 }
 
 #[test]
-fn a_large_paste_of_short_lines_without_marks_is_one_message_and_does_not_stand_still() {
+fn unmarked_large_paste() {
     let server = FakeServer::start(vec![answer().text("Read it.").into()]);
     let place = place();
     let mut screen = chat(&place, &server, &[]);

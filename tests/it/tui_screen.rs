@@ -93,7 +93,7 @@ impl Stage {
 }
 
 #[test]
-fn before_the_first_event_the_composer_is_there() {
+fn composer_before_first_event() {
     let mut stage = Stage::new(80, 24);
     stage.type_text("early");
     insta::assert_snapshot!(stage.shown(), @r#"
@@ -299,7 +299,7 @@ fn command_popup() {
 }
 
 #[test]
-fn a_command_can_hide_nothing_in_its_approval() {
+fn approval_escapes_control_characters() {
     let mut stage = Stage::new(60, 24);
     let request = ApprovalRequest {
         call_id: "c".to_owned(),
@@ -344,7 +344,7 @@ fn a_question_of_the_model() {
 }
 
 #[test]
-fn a_context_of_nothing_is_drawn_too() {
+fn empty_context() {
     let mut stage = Stage::new(30, 8);
     let ledger = LedgerView {
         rows: Vec::new(),
@@ -361,7 +361,7 @@ fn a_context_of_nothing_is_drawn_too() {
 }
 
 #[test]
-fn the_cursor_stands_behind_wide_characters() {
+fn cursor_after_wide_characters() {
     let mut stage = Stage::new(30, 8);
     stage.type_text("日本語 👩‍👩‍👧 テキストは長いので折り返す");
     stage.take_in(Msg::Key(KeyEvent::new(KeyCode::Left, KeyModifiers::NONE)));
@@ -374,7 +374,7 @@ fn the_cursor_stands_behind_wide_characters() {
 }
 
 #[test]
-fn a_tiny_screen_keeps_the_composer() {
+fn tiny_screen() {
     let mut stage = Stage::new(20, 5);
     stage.event(Event::Session(fake::session()));
     stage.event(Event::TurnStarted { text: "x".to_owned() });
@@ -389,7 +389,7 @@ fn a_tiny_screen_keeps_the_composer() {
 }
 
 #[tokio::test]
-async fn a_whole_turn_ends_up_in_the_scrollback() {
+async fn turn_in_scrollback() {
     let (ops, served) = tokio::sync::mpsc::unbounded_channel();
     let (events, mut received) = tokio::sync::mpsc::unbounded_channel();
     let engine = tokio::spawn(fake::serve(served, events, 0));
@@ -423,7 +423,7 @@ async fn a_whole_turn_ends_up_in_the_scrollback() {
 }
 
 #[test]
-fn going_back_is_chosen_looked_at_and_done() {
+fn rewind_popup() {
     let point = |id, name: &str, title: &str, files| RewindPoint {
         id,
         name: name.to_owned(),

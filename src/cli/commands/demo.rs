@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn without_cargo_the_script_claims_nothing() {
+    fn demo_without_cargo() {
         assert!(WITHOUT_CARGO.iter().all(|(with, _)| SCRIPT.contains(with)));
         let script = without_cargo(SCRIPT);
         assert!(!script.contains("pass now") && !script.contains("all 3 tests pass"));

@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn typing_is_undone_word_by_word() {
+    fn undo_by_word() {
         let mut buffer = Buffer::default();
         for c in ["a", "b", " ", "c", "d"] {
             buffer.insert(c);

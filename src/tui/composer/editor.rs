@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn up_goes_through_rows_then_history() {
+    fn up_key() {
         let mut composer = typed("first");
         assert_eq!(composer.take(), "first");
         for c in "ab\ncd".chars() {
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sent_paste_comes_back_folded() {
+    fn restored_paste_is_folded() {
         let mut composer = typed("look: ");
         composer.paste(&"x\n".repeat(5_000));
         let drawn = composer.draw(60);
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn backslash_before_enter_is_a_line_break() {
+    fn backslash_enter() {
         let mut composer = typed("a\\");
         assert!(composer.take_line_continuation());
         assert_eq!(composer.text(), "a\n");

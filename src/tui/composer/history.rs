@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn up_and_down_end_where_they_began() {
+    fn history_round_trip() {
         let mut history = History::default();
         history.push(draft("one"));
         history.push(draft("two"));

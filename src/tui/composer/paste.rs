@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_large_paste_is_one_character_and_nothing_is_lost() {
+    fn large_paste_folds() {
         let mut pastes = Pastes::default();
         let large = "line\n".repeat(1_234);
         let draft = format!("see {} end", pastes.fold(&large));

@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn however_small_the_screen_what_is_asked_for_is_on_it() {
+    fn approval_on_small_screens() {
         for room in 1..12 {
             let (lines, _) = approval(Some("cargo test")).lines(20, room, Theme::new(false));
             assert!(lines[0].to_string().contains("Allow"), "{room}: {lines:?}");
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn one_enter_says_nothing_and_digits_choose() {
+    fn first_enter_selects() {
         let mut question = approval(None);
         assert_eq!(press(&mut question, KeyCode::Enter), None);
         assert_eq!(press(&mut question, KeyCode::Enter), Some(Answer::Once), "the first made it visible");
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_no_can_carry_a_note() {
+    fn denial_with_note() {
         let mut question = approval(Some("cargo test"));
         press(&mut question, KeyCode::Tab);
         for c in "yes?".chars() {

@@ -65,7 +65,7 @@ mod tests {
     use crossterm::event::KeyModifiers;
 
     #[test]
-    fn the_chosen_row_is_always_in_the_window() {
+    fn selection_window() {
         let mut selection = Selection::new(10);
         let mut press = |code| {
             assert!(selection.key(KeyEvent::new(code, KeyModifiers::NONE)));

@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn breaks_at_words_and_in_long_ones() {
+    fn word_wrap() {
         assert_eq!(plain("the quick brown fox", 9), ["the quick", "brown fox"]);
         assert_eq!(plain("abcdefghij", 4), ["abcd", "efgh", "ij"]);
         assert_eq!(plain("日本語テキスト", 5), ["日本", "語テ", "キス", "ト"]);

@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_few_keys_are_keys_and_many_characters_a_paste() {
+    async fn keys_and_pastes() {
         let typed = keys("ls\npwd\n");
         assert_eq!(gathered(typed.clone(), false, false).await, (typed, false));
         let long = "word ".repeat(60);
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_line_end_with_nothing_plain_behind_it_is_the_enter_key() {
+    async fn line_end_after_paste() {
         let long = "word ".repeat(60);
         let enter = || press(KeyCode::Enter);
         let pasted = |behind: Vec<Event>| [vec![Event::Paste(long.clone())], behind].concat();
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_paste_that_goes_on_may_begin_with_a_line_end() {
+    async fn continued_paste() {
         assert_eq!(gathered(keys("\nab"), true, false).await, (vec![Event::Paste("\nab".to_owned())], false));
         assert_eq!(gathered(keys("\n"), true, false).await, (keys("\n"), false));
         assert_eq!(

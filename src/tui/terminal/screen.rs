@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_scroll_away_above_and_the_viewport_grows_and_shrinks() {
+    fn viewport_size_and_scrollback() {
         let mut screen = Screen::new(TestBackend::new(8, 6), Size::new(8, 6), 1).unwrap();
         screen.show(&[], &picture(&["a", "b"])).unwrap();
         assert_eq!(shown(&screen), ["", "a", "b", "", "", ""]);
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_resize_fills_the_screen_with_the_end_of_the_transcript() {
+    fn resize_redraws_transcript() {
         let mut screen = Screen::new(TestBackend::new(8, 6), Size::new(8, 6), 0).unwrap();
         screen.show(&lines(&["1", "2", "3"]), &picture(&["a"])).unwrap();
         screen.terminal.backend_mut().resize(5, 3);

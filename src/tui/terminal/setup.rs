@@ -229,7 +229,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn answers_are_told_from_typed_keys() {
+    fn greeting_and_typed_keys() {
         let greeting = parse_greeting(b"fi\x1b[?0u\x1b[12;1Rx");
         assert_eq!(greeting, TerminalReply { row: Some(11), keys: true, typed: "fix".to_owned() });
         assert_eq!(parse_greeting(b""), TerminalReply::default());

@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn finished_paragraphs_leave_and_the_tail_stays() {
+    fn finished_paragraphs() {
         let mut live = Live::default();
         live.text_delta("one\n\ntwo");
         assert_eq!(answers(&live.take_finished()), ["one\n\n"]);
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_code_block_leaves_in_parts_and_stays_code() {
+    fn long_code_block_in_parts() {
         let mut live = Live::default();
         live.text_delta("```rust\n");
         for _ in 0..400 {
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn a_void_answer_vanishes() {
+    fn void_answer() {
         let mut live = Live::default();
         live.text_delta("half an ans");
         assert!(!live.void());

@@ -56,7 +56,7 @@ mod tests {
     use crate::model::item::UserMessage;
 
     #[test]
-    fn long_sessions_are_cut_at_the_front() {
+    fn long_session_replay() {
         let items: Vec<Arc<Item>> =
             (0..60).map(|number| Arc::new(Item::User(UserMessage::new(&number.to_string())))).collect();
         let entries = entries(&items);

@@ -95,7 +95,7 @@ fn enter_sends_and_then_steers() {
 }
 
 #[test]
-fn control_c_clears_then_quits_and_loses_nothing() {
+fn control_c() {
     let mut app = app();
     type_text(&mut app, "draft");
     assert!(ctrl(&mut app, 'c').is_empty());
@@ -109,7 +109,7 @@ fn control_c_clears_then_quits_and_loses_nothing() {
 }
 
 #[test]
-fn escape_twice_clears_and_then_goes_back() {
+fn double_escape() {
     let mut app = app();
     type_text(&mut app, "draft");
     assert_eq!(key(&mut app, KeyCode::Esc), []);
@@ -148,7 +148,7 @@ fn line_breaks_do_not_send() {
 }
 
 #[test]
-fn a_prompt_that_was_not_taken_comes_back() {
+fn prompt_returned() {
     let mut app = app();
     type_text(&mut app, "hello");
     key(&mut app, KeyCode::Enter);
@@ -162,7 +162,7 @@ fn a_prompt_that_was_not_taken_comes_back() {
 }
 
 #[test]
-fn letters_of_a_sentence_do_not_answer_a_question() {
+fn typing_does_not_answer_questions() {
     let mut app = app();
     event(&mut app, Event::TurnStarted { text: "x".to_owned() });
     type_text(&mut app, "I sa");
@@ -176,7 +176,7 @@ fn letters_of_a_sentence_do_not_answer_a_question() {
 }
 
 #[test]
-fn questions_come_one_after_the_other() {
+fn question_queue() {
     let mut app = app();
     event(&mut app, Event::TurnStarted { text: "x".to_owned() });
     event(&mut app, Event::Ask { id: 1, question: approval() });
@@ -193,7 +193,7 @@ fn questions_come_one_after_the_other() {
 }
 
 #[test]
-fn files_are_listed_once_and_completed() {
+fn file_completion() {
     let mut app = app();
     assert_eq!(type_text(&mut app, "see @ma"), [Cmd::Send(Op::ListFiles)]);
     let paths: Arc<[String]> = ["src/", "src/main.rs", "a b.txt"].map(str::to_owned).into();
@@ -223,7 +223,7 @@ fn a_folder_keeps_the_popup_open() {
 }
 
 #[test]
-fn commands_run_and_paths_are_sent() {
+fn commands_and_paths() {
     let mut app = app();
     type_text(&mut app, "/cont");
     assert_eq!(key(&mut app, KeyCode::Enter), [Cmd::Send(Op::ShowContext)]);
@@ -245,7 +245,7 @@ fn commands_run_and_paths_are_sent() {
 }
 
 #[test]
-fn a_session_is_picked_from_the_list() {
+fn session_picker() {
     let mut app = app();
     type_text(&mut app, "/resume");
     assert_eq!(key(&mut app, KeyCode::Enter), [Cmd::Send(Op::ListSessions)]);
@@ -262,7 +262,7 @@ fn a_session_is_picked_from_the_list() {
 }
 
 #[test]
-fn a_retry_voids_the_open_answer() {
+fn retry_discards_open_answer() {
     let mut app = app();
     event(&mut app, Event::TurnStarted { text: "x".to_owned() });
     event(&mut app, Event::TextDelta("half".to_owned()));
@@ -280,7 +280,7 @@ fn a_retry_voids_the_open_answer() {
 }
 
 #[test]
-fn a_silence_and_a_retry_are_told_with_what_is_left() {
+fn silence_and_retry_status() {
     let mut app = app();
     event(&mut app, Event::TurnStarted { text: "x".to_owned() });
     let doing = |app: &App| {
@@ -299,7 +299,7 @@ fn a_silence_and_a_retry_are_told_with_what_is_left() {
 }
 
 #[test]
-fn a_megabyte_is_pasted_and_sent_whole() {
+fn megabyte_paste() {
     let mut app = app();
     let text = "0123456789abcde\n".repeat(65_536);
     update(&mut app, Msg::Paste(text.clone()));
