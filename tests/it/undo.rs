@@ -260,7 +260,7 @@ fn interrupted_snapshot_runs_no_command() {
             "exec",
             "--provider",
             "scripted",
-            "-p",
+            "--permission",
             "full",
             "--script",
             script.to_str().unwrap(),
@@ -271,7 +271,8 @@ fn interrupted_snapshot_runs_no_command() {
         .stderr(std::process::Stdio::null())
         .spawn()
         .unwrap();
-    assert_eq!(fs::read_to_string(&asked).unwrap(), "asked\n");
+    let answer = Command::new("timeout").arg("60").arg("cat").arg(&asked).output().unwrap();
+    assert_eq!(answer.stdout, b"asked\n");
     rustix::process::kill_process(rustix::process::Pid::from_child(&child), rustix::process::Signal::INT)
         .unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130));
