@@ -198,7 +198,7 @@ pub struct RewindArgs {
     #[arg(long, conflicts_with = "both")]
     pub conversation: bool,
 
-    /// Rewind files and conversation [default]
+    /// Rewind files and conversation (the default)
     #[arg(long)]
     pub both: bool,
 

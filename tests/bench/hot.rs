@@ -84,7 +84,7 @@ fn context_step(bencher: Bencher, items: u64) {
         let situation = Situation { settings: &settings, cold: false, fixed_tokens: 2_000, scale: 1.0 };
         let batches = policy::before_request(black_box(&history), &situation);
         let inputs = LayerInputs { parts: &parts, history: &history };
-        (batches, history.ceiling(), builder::build(&inputs))
+        (batches, history.upper_bound(), builder::build(&inputs))
     });
 }
 
