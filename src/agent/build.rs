@@ -120,7 +120,7 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
     cx.journal = Some(Arc::new(Journal::new(&project_state, &workspace)));
     // Our own key is a secret wherever it turns up.
     if let Some(key) = loaded.provider.as_ref().and_then(|settings| settings.api_key.as_ref()) {
-        cx.vault.know(key.expose());
+        cx.redactor.know(key.expose());
     }
     let dispatcher = dispatcher(cx, &loaded, &project_state, &own_folders, interactive, small_window);
     notices.extend(dispatcher.policy.damage());

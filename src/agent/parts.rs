@@ -30,7 +30,7 @@ impl Agent {
     pub async fn open(&mut self, conversation: Conversation) {
         self.conversation = conversation;
         let cx = &self.dispatcher.cx;
-        cx.vault.clear();
+        cx.redactor.clear();
         cx.shell.set_cwd(cx.root.to_path_buf());
         self.dispatcher.policy.forget_session();
         self.input.reminder = None;
@@ -81,7 +81,7 @@ fn restore_tools(cx: &ToolCx, items: &[Arc<Item>], todos: Option<serde_json::Val
         cx.todos.set(list);
     }
     if let Ok(log) = std::fs::read(log) {
-        cx.vault.reserve(&String::from_utf8_lossy(&log));
+        cx.redactor.reserve(&String::from_utf8_lossy(&log));
     }
     for item in items {
         let Item::ToolResult(result) = &**item else { continue };

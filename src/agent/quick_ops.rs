@@ -98,7 +98,7 @@ pub fn quick_op(op: Op, policy: &PolicyEngine, deps: &EngineDeps, events: &Event
                 notice(&events, level, text);
             });
         }
-        Op::Explain { id } => inspect::story(deps.originals.path(), id, events.clone()),
+        Op::Explain { id } => inspect::item_history(deps.originals.path(), id, events.clone()),
         _ => {}
     }
 }

@@ -3,9 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
-use std::sync::LazyLock;
 
-use regex::Regex;
 use serde::{Deserialize, Serialize};
 
 use super::error::NoteError;
@@ -17,6 +15,7 @@ use crate::base::atomic_write::{self, Expect};
 use crate::base::clock;
 use crate::base::encoding;
 use crate::base::file;
+use crate::base::pattern::Pattern;
 use crate::base::text;
 
 /// A larger file is left out: a note is something to read.
@@ -150,8 +149,7 @@ fn read(folder: &Folder, seen: &FolderEntry) -> Result<Entry, String> {
     Ok(Entry { seen: seen.clone(), hash: file::hash(&bytes), facts: facts(folder, &seen.file, &text) })
 }
 
-static WIKI_LINK: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"\[\[([^\[\]|#\n]{1,200})(?:[|#][^\[\]\n]*)?\]\]").ok());
+static WIKI_LINK: Pattern = Pattern::new(r"\[\[([^\[\]|#\n]{1,200})(?:[|#][^\[\]\n]*)?\]\]");
 
 /// What a note's text says.
 pub fn facts(folder: &Folder, file: &str, text: &str) -> Facts {
@@ -179,9 +177,7 @@ pub fn facts(folder: &Folder, file: &str, text: &str) -> Facts {
         .into_iter()
         .map(|link| link.trim_matches(['[', ']']).to_owned())
         .collect();
-    if let Some(pattern) = &*WIKI_LINK {
-        links.extend(pattern.captures_iter(parts.body).map(|found| found[1].trim().to_owned()));
-    }
+    links.extend(WIKI_LINK.captures_iter(parts.body).map(|found| found[1].trim().to_owned()));
     let mut tags: Vec<String> = frontmatter::list_of(&map, "tags")
         .iter()
         .map(|tag| text::one_line(tag.trim_start_matches('#'), 60))

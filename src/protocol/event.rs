@@ -83,7 +83,7 @@ pub enum Event {
     /// The whole ledger, on `ShowContext` and after each change that the user made to it.
     Ledger(LedgerView),
     /// What became of one item, on `Explain`.
-    Story(ItemHistory),
+    ItemHistory(ItemHistory),
     Sessions(Vec<SessionRow>),
     /// The points to go back to, newest first.
     RewindPoints(Vec<RewindPoint>),

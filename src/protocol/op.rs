@@ -64,7 +64,7 @@ pub enum Op {
         edit: ContextEdit,
         id: ItemId,
     },
-    /// Ask for `Event::Story`; `id` as the ledger shows it.
+    /// Ask for `Event::ItemHistory`; `id` as the ledger shows it.
     Explain {
         id: String,
     },

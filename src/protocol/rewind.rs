@@ -90,7 +90,8 @@ impl FileAction {
 pub struct RewindRow {
     /// Relative to the workspace.
     pub path: String,
-    pub deed: FileAction,
+    #[serde(rename = "deed")]
+    pub action: FileAction,
     /// Lines that the rewind adds and removes.
     pub plus: u32,
     pub minus: u32,

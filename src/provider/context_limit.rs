@@ -5,6 +5,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use crate::base::pattern::Pattern;
+
 /// Ways to name the limit, the surest first.
 static WAYS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     let ways = [
@@ -26,8 +28,8 @@ pub fn in_message(message: &str) -> Option<u64> {
 }
 
 fn thousands(text: &str) -> String {
-    static COMMA: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(\d),(\d{3})\b").ok());
-    COMMA.as_ref().map_or_else(|| text.to_owned(), |comma| comma.replace_all(text, "$1$2").into_owned())
+    static COMMA: Pattern = Pattern::new(r"(\d),(\d{3})\b");
+    COMMA.replace_all(text, "$1$2").into_owned()
 }
 
 #[cfg(test)]

@@ -64,7 +64,7 @@ const IN_HOME: &[&str] = &[
     ".cache/huggingface/token",
     ".cache/huggingface/stored_tokens",
     ".kaggle",
-    ".vault-token",
+    ".redactor-token",
     ".terraform.d/credentials.tfrc.json",
     ".terraformrc",
     ".boto",
@@ -135,7 +135,7 @@ const IN_HOME: &[&str] = &[
     ".jupyter/jupyter_server_config.json",
     ".jupyter/jupyter_notebook_config.json",
     ".aws-sam",
-    ".ansible/vault",
+    ".ansible/redactor",
     // Other agents' keys and sessions.
     ".local/share/opencode",
     ".config/opencode",

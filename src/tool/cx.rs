@@ -70,7 +70,7 @@ pub struct ToolCx {
     /// Where output goes that is too large for the window.
     pub spill: Arc<Spill>,
     /// Secrets that were seen, and their placeholders.
-    pub vault: Arc<Redactor>,
+    pub redactor: Arc<Redactor>,
     /// The largest observation: a share of the window.
     pub observation: Limits,
     /// `None` where no session is kept.
@@ -96,7 +96,7 @@ impl ToolCx {
             asker: None,
             files: Arc::default(),
             spill,
-            vault: Arc::default(),
+            redactor: Arc::default(),
             observation: Limits::default(),
             originals: None,
             journal: None,

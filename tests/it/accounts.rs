@@ -205,7 +205,7 @@ async fn ledger_and_edits_during_a_turn() {
     agent.send(Op::EditContext { edit: ContextEdit::Drop, id: ItemId(1) });
     // Both have been taken up when this is answered.
     agent.send(Op::Explain { id: "3".to_owned() });
-    agent.until(|event| matches!(event, Event::Story(_)).then_some(())).await;
+    agent.until(|event| matches!(event, Event::ItemHistory(_)).then_some(())).await;
     place.file("go", "");
     let after = row(&agent.until(ledger).await);
     assert!(after.form == "pointer" && after.tokens * 10 < before.tokens, "{after:?}");

@@ -171,7 +171,7 @@ fn the_story_of_an_item_tells_that_it_came_back() {
     let records = reader::read(&conversation.log_path()).unwrap().records;
     let story = item_history::explain(&records, &id.to_string()).unwrap();
     let told: Vec<String> =
-        story.events.iter().map(|deed| format!("{} ({})", deed.what, deed.cause)).collect();
+        story.events.iter().map(|action| format!("{} ({})", action.what, action.cause)).collect();
     assert_eq!(
         told,
         [

@@ -61,7 +61,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-fn deed() -> impl Strategy<Value = Deed> {
+fn action() -> impl Strategy<Value = Deed> {
     let edit = || (0usize..4, 0usize..24);
     prop_oneof![
         8 => (proptest::collection::vec(step(), 0..7), proptest::option::weighted(0.2, edit()))
@@ -222,8 +222,8 @@ impl Play {
         (&mut self.agent.handle.task).await.unwrap();
     }
 
-    async fn play(&mut self, deed: Deed) {
-        match deed {
+    async fn play(&mut self, action: Deed) {
+        match action {
             Deed::Turn { steps, edit } => {
                 self.provider.steps.lock().unwrap().extend(steps);
                 self.turn(edit).await;
@@ -306,14 +306,14 @@ proptest! {
 
     #[test]
     fn whatever_happens_the_log_explains_and_rebuilds_every_request(
-        deeds in proptest::collection::vec(deed(), 1..14),
+        deeds in proptest::collection::vec(action(), 1..14),
         small in any::<bool>(),
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let mut play = Play::new(if small { 12_000 } else { 64_000 });
-            for deed in deeds {
-                play.play(deed).await;
+            for action in deeds {
+                play.play(action).await;
             }
             play.play(Deed::Turn { steps: vec![Step::Read { file: 0, start: 1 }], edit: None }).await;
             play.leave().await;
@@ -371,7 +371,7 @@ async fn pins_leave_room_and_never_end_a_turn() {
     play.send(Op::Explain { id: "1".to_owned() });
     loop {
         match play.agent.handle.events.recv().await.unwrap() {
-            Event::Story(_) => break,
+            Event::ItemHistory(_) => break,
             Event::Notice { text, .. } => refused |= text.contains("more than half of the window"),
             _ => {}
         }

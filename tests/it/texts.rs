@@ -427,7 +427,7 @@ fn screen() {
     stage.key(KeyCode::Down);
     stage.key(KeyCode::Char('p'));
     stage.view("context");
-    stage.event(Event::Story(ItemHistory {
+    stage.event(Event::ItemHistory(ItemHistory {
         id: "#12".to_owned(),
         origin: "Read src/a.rs:1-400".to_owned(),
         arrived_ms: None,
@@ -464,9 +464,9 @@ fn screen() {
     };
     stage.event(Event::RewindPoints(vec![point.clone()]));
     stage.view("rewind");
-    let row = |path: &str, deed, conflict: Option<&str>| RewindRow {
+    let row = |path: &str, action, conflict: Option<&str>| RewindRow {
         path: path.to_owned(),
-        deed,
+        action,
         plus: 1,
         minus: 2,
         conflict: conflict.map(str::to_owned),

@@ -238,7 +238,7 @@ fn context() {
     ▏  Starting…                                                                /help
     "#);
     stage.press(KeyCode::Enter);
-    stage.event(Event::Story(ItemHistory {
+    stage.event(Event::ItemHistory(ItemHistory {
         id: "#12".to_owned(),
         origin: "Read src/a.rs:1-400".to_owned(),
         arrived_ms: None,
@@ -438,9 +438,9 @@ fn rewind_popup() {
         point(PointId::Turn(ItemId(9)), "9", "tidy up\u{1b}[2J", 2),
         point(PointId::Turn(ItemId(1)), "1", "hello", 0),
     ];
-    let row = |path: &str, deed, conflict: Option<&str>| RewindRow {
+    let row = |path: &str, action, conflict: Option<&str>| RewindRow {
         path: path.to_owned(),
-        deed,
+        action,
         plus: 1,
         minus: 3,
         conflict: conflict.map(str::to_owned),

@@ -35,7 +35,7 @@ pub async fn ask(
             (answer.map_or_else(|error| error.to_string(), |envelope| envelope.text), false)
         }
     };
-    let clean = |text: &str| cx.vault.redact(text, TextSource::of_command(text)).into_owned();
+    let clean = |text: &str| cx.redactor.redact(text, TextSource::of_command(text)).into_owned();
     let always_prefix = policy.always_prefix(assessed);
     let question = Question::Approval(ApprovalRequest {
         call_id: call.id.to_string(),

@@ -143,8 +143,8 @@ impl Dispatcher {
             let _ = events.send(Event::ToolStarted {
                 call_id: Arc::clone(&call.id),
                 tool: Arc::clone(&call.name),
-                title: self.cx.vault.redact(&title, TextSource::of_command(&title)).into_owned(),
-                args: self.cx.vault.redact_args(&call.args).into(),
+                title: self.cx.redactor.redact(&title, TextSource::of_command(&title)).into_owned(),
+                args: self.cx.redactor.redact_args(&call.args).into(),
             });
         };
         if control.cancel.is_cancelled() {
@@ -300,9 +300,9 @@ impl Dispatcher {
         let mut cx = self.cx.clone();
         cx.cancel = control.cancel.child_token();
         let (events, call_id) = (events.clone(), Arc::clone(&call.id));
-        let (vault, place) = (Arc::clone(&cx.vault), TextSource::of_command(&call.args));
+        let (redactor, place) = (Arc::clone(&cx.redactor), TextSource::of_command(&call.args));
         cx.progress = Arc::new(move |tail| {
-            let tail = vault.redact(&tail, place).into_owned();
+            let tail = redactor.redact(&tail, place).into_owned();
             let _ = events.send(Event::ToolProgress { call_id: Arc::clone(&call_id), tail });
         });
         if self.interactive {
@@ -316,7 +316,7 @@ impl Dispatcher {
 
     /// Secrets out, size down.
     fn clean(&self, envelope: &mut Envelope, tool: &str, limits: Limits) {
-        self.cx.vault.redact_envelope(envelope);
+        self.cx.redactor.redact_envelope(envelope);
         let keep = if tool == "Bash" { Keep::HeadTail } else { Keep::Head };
         let body = std::mem::take(&mut envelope.body);
         let known =

@@ -25,12 +25,12 @@ pub fn ledger(log: PathBuf, settings: ContextSettings, events: Events) {
     });
 }
 
-/// Sends the story of what the ledger shows as `id`.
-pub fn story(log: PathBuf, id: String, events: Events) {
+/// Sends the history of what the ledger shows as `id`.
+pub fn item_history(log: PathBuf, id: String, events: Events) {
     tokio::task::spawn_blocking(move || match reader::read(&log) {
         Ok(read) => match item_history::explain(&read.records, &id) {
-            Ok(story) => {
-                let _ = events.send(Event::Story(story));
+            Ok(history) => {
+                let _ = events.send(Event::ItemHistory(history));
             }
             Err(refusal) => notice(&events, Level::Warning, format!("{refusal}.")),
         },

@@ -139,7 +139,7 @@ pub fn preview(journal: &Journal, point: RewindPoint, items: usize) -> RewindPre
     let plan = plan_files(journal, point.id);
     let rows = plan.steps.iter().map(|step| RewindRow {
         path: shown(&step.path),
-        deed: step.deed,
+        action: step.action,
         plus: step.plus,
         minus: step.minus,
         conflict: step.conflict.clone(),

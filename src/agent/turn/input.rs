@@ -46,13 +46,13 @@ impl TurnInput {
         cx: &ToolCx,
         window_tokens: u64,
     ) -> UserMessage {
-        let mut message = UserMessage::new(&cx.vault.redact_typed(text));
+        let mut message = UserMessage::new(&cx.redactor.redact_typed(text));
         message.steering = steering;
         // Looking for mentioned files and for notes reads the disk.
         let budget = (self.inject_notes && !steering).then(|| notes::budget(window_tokens));
         let mut shown = budget.map(|_| notes::shown(conversation)).unwrap_or_default();
         shown.extend(context.into_iter().flat_map(notes::hint_marks).map(str::to_owned));
-        let (typed, root, redactor) = (text.to_owned(), Arc::clone(&cx.root), Arc::clone(&cx.vault));
+        let (typed, root, redactor) = (text.to_owned(), Arc::clone(&cx.root), Arc::clone(&cx.redactor));
         let looked_up = tokio::task::spawn_blocking(move || {
             let nearest =
                 |wanted: &str| fuzzy::nearest(&root, wanted, 1).into_iter().next().map(|(path, _)| path);

@@ -41,7 +41,7 @@ impl<'a> Turn<'a> {
         let begun = Instant::now();
         let usage_before = self.agent.conversation.usage.total();
         self.agent.input.typed = vec![text.clone()];
-        let shown = self.agent.dispatcher.cx.vault.redact_typed(&text).into_owned();
+        let shown = self.agent.dispatcher.cx.redactor.redact_typed(&text).into_owned();
         let _ = self.events.send(Event::TurnStarted { text: shown });
         let (first, outcome) = match self.begin(&text).await {
             Ok(id) => (Some(id), self.steps().await),
@@ -77,7 +77,7 @@ impl<'a> Turn<'a> {
         let file_news = dispatcher.file_news().await;
         let file_news = file_news.map(|news| format!("<system-reminder>{news}</system-reminder>"));
         // A message that is sent again has its files with it already.
-        let context = match input::waiting(text, conversation, &cx.vault) {
+        let context = match input::waiting(text, conversation, &cx.redactor) {
             Some(_) => None,
             None => input.task_context(text, conversation, cx, window_tokens).await,
         };
@@ -87,13 +87,13 @@ impl<'a> Turn<'a> {
         if window.prompt.rules.take_cut() {
             notice(self.events, Level::Warning, texts::rules_truncated(window_tokens));
         }
-        let mut message = match input::take_waiting(text, conversation, &cx.vault)? {
+        let mut message = match input::take_waiting(text, conversation, &cx.redactor)? {
             Some(message) => message,
             None => input.message(text, false, context.as_deref(), conversation, cx, window_tokens).await,
         };
         message.injected.extend(input.reminder.take().map(Into::into));
         for block in [context, file_news].into_iter().flatten() {
-            message.injected.push(cx.vault.redact(&block, TextSource::Text).into());
+            message.injected.push(cx.redactor.redact(&block, TextSource::Text).into());
         }
         let title = one_line(&message.text, 200);
         let id = conversation.record(Item::User(message))?.0;
@@ -148,7 +148,7 @@ impl<'a> Turn<'a> {
     /// One reply of the model.
     async fn ask(&mut self) -> Result<Reply, TurnError> {
         let Agent { conversation, window, sampler, dispatcher, .. } = &mut *self.agent;
-        let redactor = &dispatcher.cx.vault;
+        let redactor = &dispatcher.cx.redactor;
         let (control, events) = (&**self.control, self.events);
         ReplyRequest { conversation, window, sampler, redactor, control, events }.ask().await
     }

@@ -87,11 +87,11 @@ fn table(preview: &RewindPreview, part: RewindScope) -> String {
     }
     if part.files() {
         for row in &preview.rows {
-            let (deed, path) = (row.deed.as_str(), on_one_line(&row.path));
+            let (action, path) = (row.action.as_str(), on_one_line(&row.path));
             out.push_str(&match (&row.impossible, &row.conflict) {
                 (Some(why), _) => format!("  skip      {path}: {why}\n"),
-                (None, Some(why)) => format!("  skip      {path}: {why}; --force would {deed} it\n"),
-                (None, None) => format!("  {deed:<9} {path} +{} -{}\n", row.plus, row.minus),
+                (None, Some(why)) => format!("  skip      {path}: {why}; --force would {action} it\n"),
+                (None, None) => format!("  {action:<9} {path} +{} -{}\n", row.plus, row.minus),
             });
         }
         for path in preview.outside.iter().map(|path| on_one_line(path)) {

@@ -3,13 +3,11 @@
 //! which names were used is the caller's to say.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::LazyLock;
-
-use regex::Regex;
 
 use super::cut;
 use super::filters::{error_lines, head_tail};
 use super::identifiers;
+use crate::base::pattern::Pattern;
 use crate::base::text;
 use crate::context::tokens::estimate::estimate;
 use crate::model::call::ToolCall;
@@ -19,14 +17,11 @@ use crate::model::item::ItemId;
 const LINE_CHARS: usize = 240;
 
 /// Lines that define something, in most languages.
-static DEFINES: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(concat!(
-        r"^\s*(?:\d+[\t:|\u{2192} ]\s*)?(?:export\s+|pub(?:\([a-z]+\))?\s+|public\s+|private\s+|protected\s+|static\s+|async\s+|abstract\s+|default\s+|final\s+)*",
-        r"(?:fn|func|def|class|struct|enum|trait|impl|interface|type|module|namespace|function|const|macro_rules!|test|describe)\b",
-        r"|^\s*(?:\d+[\t:|]\s*)?#{1,4}\s",
-    ))
-    .ok()
-});
+static DEFINES: Pattern = Pattern::new(concat!(
+    r"^\s*(?:\d+[\t:|\u{2192} ]\s*)?(?:export\s+|pub(?:\([a-z]+\))?\s+|public\s+|private\s+|protected\s+|static\s+|async\s+|abstract\s+|default\s+|final\s+)*",
+    r"(?:fn|func|def|class|struct|enum|trait|impl|interface|type|module|namespace|function|const|macro_rules!|test|describe)\b",
+    r"|^\s*(?:\d+[\t:|]\s*)?#{1,4}\s",
+));
 
 /// At most about `max_tokens` of `whole`, with a pointer to the rest; `None` when that is no shorter.
 pub fn mask(
@@ -54,7 +49,7 @@ pub fn mask(
             if error_lines::may_be_error(line) && line.len() < 400 {
                 score += 0.5;
             }
-            if DEFINES.as_ref().is_some_and(|defines| defines.is_match(line)) {
+            if DEFINES.is_match(line) {
                 score += 0.4;
             }
             (score, index)

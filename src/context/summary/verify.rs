@@ -2,9 +2,9 @@
 //! Everything in code marks or code blocks counts as a name, and so does every word that looks like a path or a test, also
 //! with look-alike letters of other scripts. Plain words stay.
 
-use std::sync::LazyLock;
+use regex::Captures;
 
-use regex::{Captures, Regex};
+use crate::base::pattern::Pattern;
 
 use super::grounding::{Grounding, plain};
 
@@ -12,18 +12,14 @@ use super::grounding::{Grounding, plain};
 const STRUCK: &str = "[removed: not in the session log]";
 
 /// Code in back-ticks; a command with a flag; any other run of characters that may be a name.
-static PIECES: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(concat!(
-        r"(?P<code>``[^\n]+?``|`[^`\n]+`)",
-        r"|(?P<command>\b(?:cargo|npm|npx|pnpm|yarn|bun|pytest|python3?|pip3?|git|docker|kubectl|make|go|mvn|gradle|node|tox|ruff|mypy|eslint|tsc|jest|vitest|rustc|gcc|clang|bash|sh|uv)(?: [\w:./=@-]+){0,6}? --?[A-Za-z][^\s`,;)]*(?: --?[A-Za-z][^\s`,;)]*)*)",
-        r#"|(?P<word>[^\s`"'<>()\[\]{},;|*“”‘’«»]+)"#,
-    ))
-    .ok()
-});
+static PIECES: Pattern = Pattern::new(concat!(
+    r"(?P<code>``[^\n]+?``|`[^`\n]+`)",
+    r"|(?P<command>\b(?:cargo|npm|npx|pnpm|yarn|bun|pytest|python3?|pip3?|git|docker|kubectl|make|go|mvn|gradle|node|tox|ruff|mypy|eslint|tsc|jest|vitest|rustc|gcc|clang|bash|sh|uv)(?: [\w:./=@-]+){0,6}? --?[A-Za-z][^\s`,;)]*(?: --?[A-Za-z][^\s`,;)]*)*)",
+    r#"|(?P<word>[^\s`"'<>()\[\]{},;|*“”‘’«»]+)"#,
+));
 
 /// How a place in a file is given behind its path.
-static PLACE: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"(?::\d+(?:[-:]\d+)*|#L\d+(?:-L?\d+)?|\(\d+(?:,\d+)?\)|@\d+)$").ok());
+static PLACE: Pattern = Pattern::new(r"(?::\d+(?:[-:]\d+)*|#L\d+(?:-L?\d+)?|\(\d+(?:,\d+)?\)|@\d+)$");
 
 const ENDINGS: &str = " rs py pyi js mjs cjs ts tsx jsx vue svelte go java kt kts scala c h cc cpp cxx hpp hh cs swift rb \
                        php pl lua ex exs erl hs ml clj dart zig nim jl r m mm md mdx rst txt toml json jsonl yaml yml \
@@ -84,8 +80,7 @@ pub fn strike_unknown(summary: &str, evidence: &Grounding) -> (String, usize) {
 }
 
 fn strike_line(line: &str, evidence: &Grounding, struck: &mut usize) -> String {
-    let Some(pieces) = PIECES.as_ref() else { return line.to_owned() };
-    let clean = pieces.replace_all(line, |found: &Captures<'_>| {
+    let clean = PIECES.replace_all(line, |found: &Captures<'_>| {
         let whole = found.get(0).map_or("", |whole| whole.as_str());
         let known = if found.name("code").is_some() {
             known_code(whole.trim_matches('`').trim(), evidence)
@@ -125,7 +120,7 @@ fn known_name(name: &str, evidence: &Grounding) -> bool {
     if whole.is_empty() || evidence.has(whole) {
         return true;
     }
-    let bare = PLACE.as_ref().map_or(whole.into(), |place| place.replace(whole, ""));
+    let bare = PLACE.replace(whole, "");
     let bare = bare.trim_end_matches("()").trim_end_matches(['/', '.', ',', ';', ':']).trim();
     if bare.is_empty() {
         return false;
@@ -151,7 +146,7 @@ fn looks_like_name(word: &str) -> bool {
     if lower.contains("::") || listed(BARE_FILES, &lower) {
         return true;
     }
-    let bare = PLACE.as_ref().map_or(lower.as_str().into(), |place| place.replace(&lower, ""));
+    let bare = PLACE.replace(&lower, "");
     if let Some((stem, ending)) = bare.rsplit_once('.')
         && !ending.is_empty()
         && listed(ENDINGS, ending)

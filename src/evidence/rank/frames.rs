@@ -1,8 +1,6 @@
 //! Stack traces of many languages: which places of which files they name, innermost first.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
+use crate::base::pattern::Pattern;
 
 /// Frames kept of one text.
 const MAX_FRAMES: usize = 60;
@@ -15,18 +13,14 @@ pub struct Frame {
     pub line: u32,
 }
 
-static PYTHON_FRAME: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r#"File "([^"\n]+)", line (\d+)(?:, in ([\w.<>]+))?"#).ok());
-static PLACE: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"([\w./\\@+~-]*[\w-]\.(?:pyi?|pyx|rs|go|[mc]?[jt]sx?|vue|java|kt|scala|cs|rb|php|swift|cc|cpp|cxx|hpp|hh|[ch])):(\d+)").ok()
-});
+static PYTHON_FRAME: Pattern = Pattern::new(r#"File "([^"\n]+)", line (\d+)(?:, in ([\w.<>]+))?"#);
+static PLACE: Pattern = Pattern::new(
+    r"([\w./\\@+~-]*[\w-]\.(?:pyi?|pyx|rs|go|[mc]?[jt]sx?|vue|java|kt|scala|cs|rb|php|swift|cc|cpp|cxx|hpp|hh|[ch])):(\d+)",
+);
 
 /// All places where a pattern fits.
-pub fn matches<'t>(
-    pattern: &'static LazyLock<Option<Regex>>,
-    text: &'t str,
-) -> impl Iterator<Item = regex::Captures<'t>> {
-    pattern.iter().flat_map(move |regex| regex.captures_iter(text))
+pub fn matches<'t>(pattern: &'static Pattern, text: &'t str) -> impl Iterator<Item = regex::Captures<'t>> {
+    pattern.captures_iter(text)
 }
 
 /// The frames of `text`.

@@ -1,13 +1,11 @@
 //! What a task text asks for: weighted words, identifiers, dotted names, paths, quoted texts and the frames of
 //! stack traces.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
 use rustc_hash::FxHashMap;
 
 use super::frames::{self, Frame, matches};
 use super::issue_form;
+use crate::base::pattern::Pattern;
 use crate::evidence::text::words::{self, WordPart};
 
 /// More different words than this add only noise; the text's first ones win.
@@ -52,21 +50,16 @@ pub struct Query {
     pub about_documents: bool,
 }
 
-static LINK: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r#"https?://[^\s)>\]"']+"#).ok());
-static PATH: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"[\w.@+~-]*(?:[/\\][\w.@+~-]+)+|[\w-]+\.[A-Za-z]\w{0,9}\b").ok());
-static COMPOUND: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"--[a-z][a-z0-9]*(?:-[a-z0-9]+)+|\b[a-z][a-z0-9]*(?:_[a-z0-9]+)+\b|\b[A-Za-z][a-z0-9]+(?:[A-Z][a-z0-9]+)+\b").ok()
-});
-static DOTTED: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"[A-Za-z_]\w*(?:(?:\.|::|#|->)[A-Za-z_]\w*)+").ok());
-static NAME: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"[A-Za-z_$][A-Za-z0-9_]*(?:\(|\b)").ok());
-static QUOTED: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(
-        "`([^`\n]{2,160})`|\"([^\"\n]{3,160})\"|'([^'\n]{3,160})'|“([^”\n]{2,160})”|「([^」\n]{1,80})」",
-    )
-    .ok()
-});
+static LINK: Pattern = Pattern::new(r#"https?://[^\s)>\]"']+"#);
+static PATH: Pattern = Pattern::new(r"[\w.@+~-]*(?:[/\\][\w.@+~-]+)+|[\w-]+\.[A-Za-z]\w{0,9}\b");
+static COMPOUND: Pattern = Pattern::new(
+    r"--[a-z][a-z0-9]*(?:-[a-z0-9]+)+|\b[a-z][a-z0-9]*(?:_[a-z0-9]+)+\b|\b[A-Za-z][a-z0-9]+(?:[A-Z][a-z0-9]+)+\b",
+);
+static DOTTED: Pattern = Pattern::new(r"[A-Za-z_]\w*(?:(?:\.|::|#|->)[A-Za-z_]\w*)+");
+static NAME: Pattern = Pattern::new(r"[A-Za-z_$][A-Za-z0-9_]*(?:\(|\b)");
+static QUOTED: Pattern = Pattern::new(
+    "`([^`\n]{2,160})`|\"([^\"\n]{3,160})\"|'([^'\n]{3,160})'|“([^”\n]{2,160})”|「([^」\n]{1,80})」",
+);
 
 impl Query {
     /// Takes `text` apart.
@@ -78,10 +71,7 @@ impl Query {
         for link in matches(&LINK, &text) {
             query.paths.extend(linked_path(&link[0]));
         }
-        let text = match LINK.as_ref() {
-            Some(regex) => regex.replace_all(&text, " ").into_owned(),
-            None => text,
-        };
+        let text = LINK.replace_all(&text, " ").into_owned();
         query.title = title_of(&text).to_owned();
         query.frames = frames::find(&text);
         for found in matches(&PATH, &text) {

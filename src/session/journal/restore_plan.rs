@@ -18,7 +18,7 @@ pub struct RestoreStep {
     pub target: PathState,
     /// As it was found when the plan was made.
     pub now: PathState,
-    pub deed: FileAction,
+    pub action: FileAction,
     pub plus: u32,
     pub minus: u32,
     pub conflict: Option<String>,
@@ -102,7 +102,7 @@ fn step(root: &Path, blobs: &Blobs, relative: &Path, chain: &[&Change]) -> Optio
     if now == target {
         return None;
     }
-    let deed = match (&target, &now) {
+    let action = match (&target, &now) {
         (PathState::Absent, _) => FileAction::Delete,
         (_, PathState::Absent) => FileAction::Recreate,
         (target, now) if target.same_content(now) => FileAction::Mode,
@@ -110,7 +110,7 @@ fn step(root: &Path, blobs: &Blobs, relative: &Path, chain: &[&Change]) -> Optio
     };
     let mut step = RestoreStep {
         path: relative.to_owned(),
-        deed,
+        action,
         plus: 0,
         minus: 0,
         conflict: conflict(chain, last, &now, inspect::stamp(root, relative)),
@@ -175,7 +175,7 @@ fn impossible(relative: &Path, target: PathState, why: String) -> RestoreStep {
         path: relative.to_owned(),
         target,
         now: PathState::Special,
-        deed: FileAction::Restore,
+        action: FileAction::Restore,
         plus: 0,
         minus: 0,
         conflict: None,

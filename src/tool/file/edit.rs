@@ -122,7 +122,7 @@ fn plan(cx: &ToolCx, path: &str, edits: &[Replacement]) -> Result<Intent, ToolEr
     let loaded = change::load(cx, &target)?;
     // What the model knows as a placeholder is the file's own secret.
     let file = loaded.as_ref().map_or("", |loaded| &loaded.text);
-    let real = |text| cx.vault.restore(text, file).map_err(ToolError::invalid);
+    let real = |text| cx.redactor.restore(text, file).map_err(ToolError::invalid);
     let restored = edits
         .iter()
         .map(|edit| Ok((real(&edit.old_string)?, real(&edit.new_string)?, edit.replace_all)))

@@ -161,7 +161,7 @@ fn read(cx: &ToolCx, target: &Target, args: &Args) -> ToolOutcome {
     let before = cx.files.saw(path, hash.clone(), &bytes);
     let changed = before.is_some_and(|seen| seen.hash != hash);
     let mut page = Page::new(first, limit, cx.observation);
-    let redacted = cx.vault.redact_lines(&text, TextSource::of_file(path));
+    let redacted = cx.redactor.redact_lines(&text, TextSource::of_file(path));
     let clean = redacted.as_ref().map(|(clean, _)| Lines::new(clean));
     let shown = clean.as_ref().unwrap_or(&lines);
     // Lines inside a secret are left out; the others keep their numbers.

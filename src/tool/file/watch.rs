@@ -46,7 +46,7 @@ pub(crate) fn changes(cx: &ToolCx) -> Option<String> {
         let now = encoding::decode(&bytes).ok();
         let diff = before.zip(now).map(|((before, _), (now, kind))| {
             let source = TextSource::of_file(&canonical);
-            let clean = |text: &str| cx.vault.redact(text, source).into_owned();
+            let clean = |text: &str| cx.redactor.redact(text, source).into_owned();
             unified(&shown, &clean(&before), &clean(&encoding::shown(&now, kind)))
         });
         match diff {

@@ -52,7 +52,7 @@ fn plan(args: &Args, cx: &ToolCx) -> Result<Intent, ToolError> {
     let target = target(cx, &args.path)?;
     let loaded = change::load(cx, &target)?;
     let before = loaded.as_ref().map_or("", |loaded| &loaded.text);
-    let content = cx.vault.restore(&args.content, before).map_err(ToolError::invalid)?.into_owned();
+    let content = cx.redactor.restore(&args.content, before).map_err(ToolError::invalid)?.into_owned();
     let Some(loaded) = loaded else {
         return change::finish(target, None, content, Vec::new());
     };

@@ -132,7 +132,7 @@ fn check(args: &Args, cx: &ToolCx) -> Result<(PathBuf, Duration), ToolError> {
     if args.command.contains('\0') {
         return Err(ToolError::invalid("command contains a NUL character"));
     }
-    if let Some(mark) = cx.vault.mentioned(&args.command) {
+    if let Some(mark) = cx.redactor.mentioned(&args.command) {
         return Err(ToolError::invalid(format!(
             "{mark} is a placeholder for a secret, and a command cannot use it. Let the command read the secret from the \
              file or variable that holds it"
@@ -262,7 +262,7 @@ impl Progress {
         } else {
             text.find('\n').map_or(text.len(), |feed| feed + 1)
         };
-        let text = cx.vault.redact(&text[whole..], TextSource::Text);
+        let text = cx.redactor.redact(&text[whole..], TextSource::Text);
         let lines: Vec<&str> = text.lines().collect();
         let tail = &lines[lines.len().saturating_sub(PROGRESS_LINES)..];
         (cx.progress)(tail.iter().map(|line| one_line(line, 200)).collect::<Vec<_>>().join("\n"));
@@ -383,13 +383,13 @@ fn visible_output(output: &Captured, cx: &ToolCx, source: TextSource) -> (String
     if output.is_whole() {
         let text = readable(&[&output.head[..], &tail].concat());
         // Before it is cut: a secret that a cut tears in two would not be recognized.
-        let text = cx.vault.redact(&text, source).into_owned();
+        let text = cx.redactor.redact(&text, source).into_owned();
         let cut = cx.spill.truncate(text, Keep::HeadTail, cx.observation);
         return (cut.body, cut.full_output_path);
     }
     let head = readable(whole_chars_front(&output.head));
     let tail = readable(whole_chars_back(&tail));
-    let (head, tail) = (cx.vault.redact(&head, source), cx.vault.redact(&tail, source));
+    let (head, tail) = (cx.redactor.redact(&head, source), cx.redactor.redact(&tail, source));
     let ends = Ends { tail: &tail, total_bytes: output.total_bytes, total_lines: output.total_lines };
     let body = cut(&head, Some(ends), Keep::HeadTail, output.spilled.as_deref(), cx.observation);
     (body, output.spilled.clone())

@@ -23,7 +23,7 @@ pub struct ContextPopup {
     /// The ledger's rows, largest first.
     rows: Vec<LedgerRow>,
     selection: Selection,
-    story: Option<ItemHistory>,
+    history: Option<ItemHistory>,
     /// What the last key did, or why not.
     message: Option<String>,
 }
@@ -40,8 +40,8 @@ impl ContextPopup {
         self.ledger = Some(ledger);
     }
 
-    pub fn tell(&mut self, story: ItemHistory) {
-        self.story = Some(story);
+    pub fn tell(&mut self, history: ItemHistory) {
+        self.history = Some(history);
         self.message = None;
     }
 
@@ -51,9 +51,9 @@ impl ContextPopup {
     }
 
     pub fn key(&mut self, key: KeyEvent) -> PopupAction {
-        if self.story.is_some() {
+        if self.history.is_some() {
             if list::closes(key) || matches!(key.code, KeyCode::Enter | KeyCode::Backspace) {
-                self.story = None;
+                self.history = None;
             }
             return PopupAction::Nothing;
         }
@@ -113,7 +113,7 @@ impl ContextPopup {
             }
         }
         lines.extend(foot);
-        match &self.story {
+        match &self.history {
             // As high as the list, so that nothing jumps.
             Some(told) => story_lines(told, width, lines.len().max(room.min(STORY_ROWS)), theme),
             None => lines,

@@ -107,26 +107,26 @@ fn percent(part: u64, whole: u64) -> String {
 }
 
 /// The heading of an item's history.
-pub fn history_heading(story: &ItemHistory) -> String {
-    format!("{}  {}", story.id, text::one_line(&sanitize::clean(&story.origin), 120))
+pub fn history_heading(history: &ItemHistory) -> String {
+    format!("{}  {}", history.id, text::one_line(&sanitize::clean(&history.origin), 120))
 }
 
 /// Names and facts of an item's history, in order.
-pub fn history_rows(story: &ItemHistory) -> Vec<(String, String)> {
+pub fn history_rows(history: &ItemHistory) -> Vec<(String, String)> {
     let mut rows = Vec::new();
-    if let Some(ms) = story.arrived_ms {
+    if let Some(ms) = history.arrived_ms {
         rows.push(("arrived".to_owned(), clock::local(ms)));
     }
-    let pinned = if story.pinned { ", pinned" } else { "" };
-    rows.push(("original".to_owned(), format!("{} tokens", story.full_tokens)));
-    rows.push(("sent now".to_owned(), format!("{} tokens, {}{pinned}", story.tokens, story.form)));
-    if story.events.is_empty() {
+    let pinned = if history.pinned { ", pinned" } else { "" };
+    rows.push(("original".to_owned(), format!("{} tokens", history.full_tokens)));
+    rows.push(("sent now".to_owned(), format!("{} tokens, {}{pinned}", history.tokens, history.form)));
+    if history.events.is_empty() {
         rows.push(("changes".to_owned(), "none".to_owned()));
     }
-    for event in &story.events {
+    for event in &history.events {
         let when = format!("after request {}", event.after_requests);
         rows.push((when, format!("{} — {}", event.what, event.cause)));
     }
-    rows.push(("recall".to_owned(), story.recall.clone()));
+    rows.push(("recall".to_owned(), history.recall.clone()));
     rows
 }

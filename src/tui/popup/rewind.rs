@@ -186,7 +186,7 @@ impl Page {
         let path = text::one_line(&sanitize::clean(&row.path), 300);
         let (word, style) = match stays {
             Some(_) => ("skip", theme.warning()),
-            None => (row.deed.as_str(), theme.plain()),
+            None => (row.action.as_str(), theme.plain()),
         };
         let tail = match stays {
             Some(why) => format!("  {why}"),

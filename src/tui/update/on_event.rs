@@ -91,7 +91,7 @@ pub fn apply(app: &mut App, event: Event) {
                 popup.fill(ledger);
             }
         }
-        Event::Story(history) => match &mut app.popup {
+        Event::ItemHistory(history) => match &mut app.popup {
             Some(Popup::Context(popup)) => popup.tell(history),
             _ => app.print(Entry::Table {
                 heading: ledger::history_heading(&history),

@@ -2,25 +2,21 @@
 //! must never be left out while there is any room, and a wider guess that only ranks. Pure.
 
 use std::collections::HashSet;
-use std::sync::LazyLock;
 
-use regex::Regex;
+use crate::base::pattern::Pattern;
 
-static ERROR: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(concat!(
-        r"(?:\b(?i:error|failed|failure|failures|fatal|panic|panicked|exception|traceback|aborted)\b",
-        // AssertionError, assertion `left == right` failed, E   assert x == y, --- FAIL:, ✗ and ✖ of JavaScript runners
-        r"|\b[A-Za-z]*(?:Error|Exception|Failure)\b|\b(?i:assert(?:ion)?)\b|\bFAIL\b|[✗✖✘×]\s)",
-    ))
-    .ok()
-});
+static ERROR: Pattern = Pattern::new(concat!(
+    r"(?:\b(?i:error|failed|failure|failures|fatal|panic|panicked|exception|traceback|aborted)\b",
+    // AssertionError, assertion `left == right` failed, E   assert x == y, --- FAIL:, ✗ and ✖ of JavaScript runners
+    r"|\b[A-Za-z]*(?:Error|Exception|Failure)\b|\b(?i:assert(?:ion)?)\b|\bFAIL\b|[✗✖✘×]\s)",
+));
 
 /// The longest line that is looked at, in bytes: what is longer is data.
 const LINE_BYTES: usize = 1_000;
 
 /// Whether `line` reports an error, a failed test or an assertion.
 pub fn is_error(line: &str) -> bool {
-    line.len() <= LINE_BYTES && ERROR.as_ref().is_some_and(|error| error.is_match(line))
+    line.len() <= LINE_BYTES && ERROR.is_match(line)
 }
 
 /// Whether a line of output is likely to matter later: an error, a failed test, an assertion.

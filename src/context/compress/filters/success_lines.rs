@@ -2,40 +2,34 @@
 //! fine (a passed test, a compiled package, a download) are counted instead of shown. By the shape of lines, not by the
 //! runner's version. Pure.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
-
 use super::error_lines;
 
+use crate::base::pattern::Pattern;
+
 /// Lines that say that one thing went well.
-static FINE: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(concat!(
-        r"(?ix)^\s*(?: ",
-        // cargo test, go test, pytest -v, jest, mocha, unittest -v, TAP
-        r"test\ \S.*\ \.\.\.\ ok | (?:---|===)\ (?:PASS|RUN|CONT|PAUSE)\b.* | ok\ +\d+\b.* | ok\s+\S+\s+[\d.]+m?s.*",
-        r" | \S+::\S.*\ PASSED\b.* | PASSED\ \S.* | (?:✓|✔|√|PASS)\s+\S.* | \w+\ \([\w.]+\)\ \.\.\.\ ok",
-        r" | \S+\ \.\.\.\ ok | \.+\s*\[\s*\d+%\]",
-        // compilers, package managers, downloads
-        r" | (?:compiling|checking|building|downloading|downloaded|fetching|unpacking|installing|collecting|preparing|linking|generating|copying|creating|adding)\ \S.*",
-        r" | requirement\ already\ satisfied.* | using\ cached\ .* | \[\s*\d+/\d+\]\s+(?:building|compiling|linking|cc|cxx)\b.*",
-        r" | (?:get|hit|ign|selecting|setting\ up|processing)(?::\d+|\ ).*",
-        r" )$",
-    ))
-    .ok()
-});
+static FINE: Pattern = Pattern::new(concat!(
+    r"(?ix)^\s*(?: ",
+    // cargo test, go test, pytest -v, jest, mocha, unittest -v, TAP
+    r"test\ \S.*\ \.\.\.\ ok | (?:---|===)\ (?:PASS|RUN|CONT|PAUSE)\b.* | ok\ +\d+\b.* | ok\s+\S+\s+[\d.]+m?s.*",
+    r" | \S+::\S.*\ PASSED\b.* | PASSED\ \S.* | (?:✓|✔|√|PASS)\s+\S.* | \w+\ \([\w.]+\)\ \.\.\.\ ok",
+    r" | \S+\ \.\.\.\ ok | \.+\s*\[\s*\d+%\]",
+    // compilers, package managers, downloads
+    r" | (?:compiling|checking|building|downloading|downloaded|fetching|unpacking|installing|collecting|preparing|linking|generating|copying|creating|adding)\ \S.*",
+    r" | requirement\ already\ satisfied.* | using\ cached\ .* | \[\s*\d+/\d+\]\s+(?:building|compiling|linking|cc|cxx)\b.*",
+    r" | (?:get|hit|ign|selecting|setting\ up|processing)(?::\d+|\ ).*",
+    r" )$",
+));
 
 /// Lines of this kind from which on they are counted.
 const FROM: usize = 5;
 
 /// `text` with its runs of good news counted, or `None` when there are few.
 pub fn reduce(text: &str) -> Option<String> {
-    let fine = FINE.as_ref()?;
     let lines: Vec<&str> = text.split('\n').collect();
     let good: Vec<bool> = lines
         .iter()
         .map(|line| {
-            line.len() < 400 && fine.is_match(line) && (ends_well(line) || !error_lines::is_error(line))
+            line.len() < 400 && FINE.is_match(line) && (ends_well(line) || !error_lines::is_error(line))
         })
         .collect();
     if good.iter().filter(|good| **good).count() < FROM {
