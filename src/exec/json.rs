@@ -1,4 +1,4 @@
-//! Output for programs: one JSON object a line on standard output, nothing else. Knows nothing of the run loop.
+//! Output for programs: one JSON object a line on standard output, nothing else.
 //!
 //! Fields are never renamed or removed; new ones and new types may come, so readers skip what they don't know. A field
 //! shown with `?` is left out when there is nothing to say. The first line is `session`, the last `turn_ended`.

@@ -1,5 +1,5 @@
 //! Text as terms that can be looked up: words, identifiers whole and in parts, paths whole and by segment, and pairs of
-//! characters where a script writes no spaces. Pure; knows no corpus and no ranking.
+//! characters where a script writes no spaces.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;

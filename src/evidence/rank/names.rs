@@ -1,5 +1,5 @@
 //! Finding files by what a text calls them: a path's end, a file name, a module. Built for each query from the index's
-//! files; knows no scores.
+//! files.
 
 use rustc_hash::FxHashMap;
 

@@ -1,5 +1,5 @@
 //! The grammar: lists, pipelines, compound commands, simple commands, redirections. It goes forward only, so that it is
-//! linear in the length, and it refuses what it is not sure of. Knows no program.
+//! linear in the length, and it refuses what it is not sure of.
 //!
 //! An own grammar, because the libraries do not fit a security decision: `brush-parser` takes time exponential in `((((`,
 //! hands words out as text that must be parsed again and brings 60 crates; `tree-sitter-bash` misreads one in seven of

@@ -1,4 +1,4 @@
-//! Which key means what in the composer. The one table of editing keys; knows nothing of state.
+//! Which key means what in the composer. The one table of editing keys.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 

@@ -1,4 +1,4 @@
-//! One finished piece of the transcript and how it is drawn. Plain data in, lines out; knows no state.
+//! One finished piece of the transcript and how it is drawn. Plain data in, lines out.
 
 use std::sync::Arc;
 
