@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use super::index::Listing;
 use super::record::{Note, NoteKind};
-use super::store::Store;
+use super::store::NoteStore;
 use crate::base::text::plural;
 use crate::search::words;
 
@@ -40,7 +40,7 @@ pub fn strength(note: &Note, now_ms: u64) -> f64 {
 }
 
 /// What could be archived, in the order of the listing. Of two alike the older goes.
-pub fn proposals(store: &Store, listing: &Listing, now_ms: u64) -> Vec<Proposal> {
+pub fn proposals(store: &NoteStore, listing: &Listing, now_ms: u64) -> Vec<Proposal> {
     let current: Vec<usize> =
         (0..listing.notes.len()).filter(|&at| !listing.notes[at].archived).take(MAX_COMPARED).collect();
     let bags: Vec<HashSet<String>> = current

@@ -14,7 +14,7 @@ const MAX_EVENTS: usize = 20_000;
 
 /// A note's text taken apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Parts<'a> {
+pub struct NoteParts<'a> {
     /// Between the fences, each line with its end; `None` without front matter.
     pub head: Option<&'a str>,
     /// Behind the closing fence.
@@ -22,14 +22,14 @@ pub struct Parts<'a> {
 }
 
 /// Takes a text apart. A `---` that nothing closes is a line like any other.
-pub fn split(text: &str) -> Parts<'_> {
-    let none = Parts { head: None, body: text };
+pub fn split(text: &str) -> NoteParts<'_> {
+    let none = NoteParts { head: None, body: text };
     let mut lines = text.split_inclusive('\n');
     let Some(first) = lines.next().filter(|line| line.trim_end() == "---") else { return none };
     let mut at = first.len();
     for line in lines {
         if matches!(line.trim_end(), "---" | "...") {
-            return Parts { head: Some(&text[first.len()..at]), body: &text[at + line.len()..] };
+            return NoteParts { head: Some(&text[first.len()..at]), body: &text[at + line.len()..] };
         }
         at += line.len();
         if at > MAX_HEAD_BYTES {

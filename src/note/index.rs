@@ -29,7 +29,7 @@ const MAX_TITLE_CHARS: usize = 200;
 const MAX_GIST_CHARS: usize = 300;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Entry {
+struct NoteEntry {
     #[serde(flatten)]
     seen: FolderEntry,
     hash: String,
@@ -43,7 +43,7 @@ struct IndexFile {
     count: usize,
     /// Of `notes` as written: a hand edit or a cut is noticed.
     check: String,
-    notes: Vec<Entry>,
+    notes: Vec<NoteEntry>,
 }
 
 /// All notes, and what a user should know about files that are none.
@@ -80,10 +80,10 @@ pub fn load_locked(folder: &Folder, _lock: &Lock) -> Result<Listing, NoteError> 
 }
 
 /// The notes, and what the index should say when it does not.
-fn look(folder: &Folder) -> Result<(Listing, Option<Vec<Entry>>), NoteError> {
+fn look(folder: &Folder) -> Result<(Listing, Option<Vec<NoteEntry>>), NoteError> {
     let (files, mut notices) = folder.files()?;
     let stored = stored(folder).unwrap_or_default();
-    let known: HashMap<&str, &Entry> =
+    let known: HashMap<&str, &NoteEntry> =
         stored.notes.iter().map(|entry| (entry.seen.file.as_str(), entry)).collect();
     let settled = |seen: &FolderEntry, at_ms: u64| seen.modified_ns / 1_000_000 + TICK_MS < at_ms as i64;
     let now_ms = clock::now_ms();
@@ -119,11 +119,11 @@ fn stored(folder: &Folder) -> Option<IndexFile> {
     whole.then_some(index)
 }
 
-fn check(notes: &[Entry]) -> String {
+fn check(notes: &[NoteEntry]) -> String {
     file::hash(&serde_json::to_vec(notes).unwrap_or_default())
 }
 
-fn write(folder: &Folder, notes: Vec<Entry>) -> Result<(), String> {
+fn write(folder: &Folder, notes: Vec<NoteEntry>) -> Result<(), String> {
     let path = folder.path.join(INDEX_FILE);
     if fs::symlink_metadata(&path).is_ok_and(|meta| !meta.is_file()) {
         return Err("is a link or a folder; remove it".to_owned());
@@ -140,13 +140,13 @@ fn write(folder: &Folder, notes: Vec<Entry>) -> Result<(), String> {
     atomic_write::write(&path, &bytes, Expect::Anything).map_err(|error| error.to_string())
 }
 
-fn read(folder: &Folder, seen: &FolderEntry) -> Result<Entry, String> {
+fn read(folder: &Folder, seen: &FolderEntry) -> Result<NoteEntry, String> {
     let (bytes, _) =
         file::read(&folder.path.join(&seen.file), MAX_NOTE_BYTES).map_err(|error| error.to_string())?;
     let Ok((text, _)) = encoding::decode(&bytes) else {
         return Err(format!("is a {}, not text", file::binary_kind(&bytes)));
     };
-    Ok(Entry { seen: seen.clone(), hash: file::hash(&bytes), facts: facts(folder, &seen.file, &text) })
+    Ok(NoteEntry { seen: seen.clone(), hash: file::hash(&bytes), facts: facts(folder, &seen.file, &text) })
 }
 
 static WIKI_LINK: Pattern = Pattern::new(r"\[\[([^\[\]|#\n]{1,200})(?:[|#][^\[\]\n]*)?\]\]");
@@ -253,9 +253,9 @@ fn time(text: &str) -> Option<u64> {
 }
 
 /// Gives every file an id of its own: what it says itself, unless an earlier file says the same (a copy made by hand).
-fn named(entries: &[Entry], notices: &mut Vec<String>) -> Vec<Note> {
+fn named(entries: &[NoteEntry], notices: &mut Vec<String>) -> Vec<Note> {
     // The file that carries its id in its name is the original of a copy.
-    let is_home = |entry: &Entry, id: &str| name::id_of_file(&entry.seen.file).ends_with(id);
+    let is_home = |entry: &NoteEntry, id: &str| name::id_of_file(&entry.seen.file).ends_with(id);
     let mut owner: HashMap<&str, usize> = HashMap::new();
     for (at, entry) in entries.iter().enumerate() {
         let Some(id) = entry.facts.id.as_deref() else { continue };

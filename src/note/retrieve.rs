@@ -6,8 +6,8 @@ use std::collections::HashSet;
 use super::graph;
 use super::index::Listing;
 use super::record::{Note, NoteKind};
-use super::search::{Found, Searchable, Wanted, standing, touches};
-use super::store::Store;
+use super::search::{NoteMatch, Searchable, Wanted, standing, touches};
+use super::store::NoteStore;
 use crate::base::text;
 use crate::search::words::{self, Term, TermKind};
 
@@ -77,7 +77,7 @@ pub fn version(note: &Note) -> &str {
     &note.hash[..text::floor_boundary(&note.hash, 8)]
 }
 
-struct Candidate {
+struct NoteCandidate {
     at: usize,
     /// 0–1; 0 for an open blocker that has nothing to do with the task.
     fit: f64,
@@ -85,7 +85,7 @@ struct Candidate {
 }
 
 /// The packets for a task, in the order in which they should be read.
-pub fn retrieve(store: &Store, listing: &Listing, task: &Task<'_>) -> Vec<Packet> {
+pub fn retrieve(store: &NoteStore, listing: &Listing, task: &Task<'_>) -> Vec<Packet> {
     if !listing.notes.iter().any(|note| !note.archived) {
         return Vec::new();
     }
@@ -95,7 +95,7 @@ pub fn retrieve(store: &Store, listing: &Listing, task: &Task<'_>) -> Vec<Packet
     add_neighbors(listing, &mut candidates);
     candidates.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.at.cmp(&b.at)));
     candidates.retain(|candidate| !(task.shown)(&listing.notes[candidate.at]));
-    let is_hint = |candidate: &&Candidate| {
+    let is_hint = |candidate: &&NoteCandidate| {
         let kind = listing.notes[candidate.at].facts.kind;
         matches!(kind, NoteKind::Gotcha | NoteKind::Pattern | NoteKind::Outcome)
     };
@@ -113,11 +113,16 @@ pub fn retrieve(store: &Store, listing: &Listing, task: &Task<'_>) -> Vec<Packet
 }
 
 /// Everything that has to do with the task, and the open blockers.
-fn candidates(listing: &Listing, searchable: &Searchable, query: &[Term], task: &Task<'_>) -> Vec<Candidate> {
+fn candidates(
+    listing: &Listing,
+    searchable: &Searchable,
+    query: &[Term],
+    task: &Task<'_>,
+) -> Vec<NoteCandidate> {
     let found = searchable.rank(listing, query, task.now_ms);
     let best = found.first().map_or(1.0, |first| first.score.max(f64::MIN_POSITIVE));
     let needed = needed(query);
-    let mut made: Vec<Candidate> = Vec::new();
+    let mut made: Vec<NoteCandidate> = Vec::new();
     for (at, note) in listing.notes.iter().enumerate().filter(|(_, note)| !note.archived) {
         let hit = found.iter().find(|found| found.at == at);
         let words = hit.map_or(0.0, |hit| weight(hit, note, query, searchable));
@@ -132,7 +137,7 @@ fn candidates(listing: &Listing, searchable: &Searchable, query: &[Term], task: 
         }
         let rank = hit.map_or(0.0, |hit| hit.score / best);
         let score = (fit + rank * f64::from(u8::from(fit > 0.0))) * standing(note, task.now_ms);
-        made.push(Candidate { at, fit, score });
+        made.push(NoteCandidate { at, fit, score });
     }
     made
 }
@@ -149,7 +154,7 @@ fn needed(query: &[Term]) -> f64 {
 }
 
 /// The weight of what matched. A word that most notes hold says little about any of them.
-fn weight(hit: &Found, note: &Note, query: &[Term], searchable: &Searchable) -> f64 {
+fn weight(hit: &NoteMatch, note: &Note, query: &[Term], searchable: &Searchable) -> f64 {
     let facts = &note.facts;
     let head = [&facts.title, &facts.gist, &facts.tags.join(" , "), &facts.files.join(" , ")]
         .map(String::as_str)
@@ -185,7 +190,7 @@ fn names_file(text: &str, file: &str) -> bool {
 }
 
 /// Close neighbors of what fits, as weaker candidates.
-fn add_neighbors(listing: &Listing, candidates: &mut Vec<Candidate>) {
+fn add_neighbors(listing: &Listing, candidates: &mut Vec<NoteCandidate>) {
     let fitting: Vec<(usize, f64)> =
         candidates.iter().filter(|c| c.fit > 0.0).map(|c| (c.at, c.score)).take(MAX_NOTES * 4).collect();
     for (at, score) in fitting {
@@ -196,7 +201,7 @@ fn add_neighbors(listing: &Listing, candidates: &mut Vec<Candidate>) {
             }
             candidates.retain(|candidate| candidate.at != near.at);
             // Always behind the note that it came by.
-            candidates.push(Candidate {
+            candidates.push(NoteCandidate {
                 at: near.at,
                 fit: 0.1 * near.weight,
                 score: score * near.weight * 0.4,
@@ -208,18 +213,18 @@ fn add_neighbors(listing: &Listing, candidates: &mut Vec<Candidate>) {
 /// The notes to show: matching blockers, then one open blocker at least, then what matches best.
 fn chosen<'a>(
     listing: &Listing,
-    candidates: &'a [Candidate],
-    is_hint: impl Fn(&&Candidate) -> bool,
-) -> Vec<&'a Candidate> {
-    let (blockers, others): (Vec<&Candidate>, Vec<&Candidate>) =
+    candidates: &'a [NoteCandidate],
+    is_hint: impl Fn(&&NoteCandidate) -> bool,
+) -> Vec<&'a NoteCandidate> {
+    let (blockers, others): (Vec<&NoteCandidate>, Vec<&NoteCandidate>) =
         candidates.iter().partition(|candidate| listing.notes[candidate.at].is_open_blocker());
-    let (mut chosen, mut idle): (Vec<&Candidate>, Vec<&Candidate>) =
+    let (mut chosen, mut idle): (Vec<&NoteCandidate>, Vec<&NoteCandidate>) =
         blockers.into_iter().partition(|candidate| candidate.fit > 0.0);
     idle.sort_by_key(|candidate| {
         let note = &listing.notes[candidate.at];
         std::cmp::Reverse((note.facts.importance, note.changed_ms))
     });
-    let others: Vec<&Candidate> =
+    let others: Vec<&NoteCandidate> =
         others.into_iter().filter(|candidate| candidate.fit > 0.0 && !is_hint(candidate)).collect();
     chosen.truncate(MAX_NOTES);
     let room = MAX_NOTES - chosen.len();
@@ -231,7 +236,14 @@ fn chosen<'a>(
 }
 
 /// The packet of a note, as long as the `left` tokens allow.
-fn packet(store: &Store, note: &Note, fit: f64, form: Form, left: u32, task: &Task<'_>) -> Option<Packet> {
+fn packet(
+    store: &NoteStore,
+    note: &Note,
+    fit: f64,
+    form: Form,
+    left: u32,
+    task: &Task<'_>,
+) -> Option<Packet> {
     let base = match note.facts.kind {
         NoteKind::Blocker => 0.9,
         NoteKind::Action => 0.8,
@@ -275,7 +287,7 @@ fn hint(note: &Note) -> String {
 }
 
 /// The title, the files, and the beginning of the body.
-fn excerpt(store: &Store, note: &Note, max_chars: usize) -> String {
+fn excerpt(store: &NoteStore, note: &Note, max_chars: usize) -> String {
     let mut excerpt = note.facts.title.clone();
     if !note.facts.files.is_empty() {
         let files = note.facts.files.iter().take(5).cloned().collect::<Vec<_>>().join(", ");

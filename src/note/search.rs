@@ -4,7 +4,7 @@
 use super::error::NoteError;
 use super::index::Listing;
 use super::record::{Note, NoteKind};
-use super::store::Store;
+use super::store::NoteStore;
 use crate::base::text;
 use crate::search::bm25::{Corpus, ScoredDocument};
 use crate::search::words::{self, Term};
@@ -62,7 +62,7 @@ pub fn touches(a: &str, b: &str) -> bool {
 
 /// A note that was found.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct NoteMatch {
     /// Its place in the listing.
     pub at: usize,
     pub score: f64,
@@ -82,7 +82,7 @@ pub struct Searchable {
 
 impl Searchable {
     /// Reads the notes that fit, to be asked this one query. A note that is gone meanwhile is left out.
-    pub fn new(store: &Store, listing: &Listing, wanted: &Wanted, query: &[Term]) -> Self {
+    pub fn new(store: &NoteStore, listing: &Listing, wanted: &Wanted, query: &[Term]) -> Self {
         let mut made = Self { corpus: Corpus::only(query), places: Vec::new(), bodies: Vec::new() };
         let mut budget = MAX_BODY_BYTES;
         for (at, note) in listing.notes.iter().enumerate().filter(|(_, note)| wanted.fits(note)) {
@@ -106,14 +106,14 @@ impl Searchable {
     }
 
     /// The notes that hold terms of the query, best first.
-    pub fn rank(&self, listing: &Listing, query: &[Term], now_ms: u64) -> Vec<Found> {
-        let mut found: Vec<Found> = self
+    pub fn rank(&self, listing: &Listing, query: &[Term], now_ms: u64) -> Vec<NoteMatch> {
+        let mut found: Vec<NoteMatch> = self
             .corpus
             .rank(query)
             .into_iter()
             .map(|ScoredDocument { document, score, matched }| {
                 let note = &listing.notes[self.places[document]];
-                Found {
+                NoteMatch {
                     at: self.places[document],
                     score: score * standing(note, now_ms),
                     line: best_line(&self.bodies[document], query, &note.facts.gist),
@@ -140,7 +140,13 @@ pub fn standing(note: &Note, now_ms: u64) -> f64 {
 }
 
 /// Searches; a query of nothing but glue words is taken word for word.
-pub fn search(store: &Store, listing: &Listing, query: &str, wanted: &Wanted, now_ms: u64) -> Vec<Found> {
+pub fn search(
+    store: &NoteStore,
+    listing: &Listing,
+    query: &str,
+    wanted: &Wanted,
+    now_ms: u64,
+) -> Vec<NoteMatch> {
     let mut terms = words::telling(query);
     if terms.is_empty() {
         terms = words::terms(query);

@@ -27,13 +27,13 @@ const MAX_NAMES: usize = 1_000;
 
 /// The notes of one project.
 #[derive(Clone, Debug)]
-pub struct Store {
+pub struct NoteStore {
     pub folder: Folder,
 }
 
 /// What is to be set; `None` leaves a thing as it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Change {
+pub struct NoteChange {
     pub title: Option<String>,
     pub content: Option<String>,
     pub kind: Option<NoteKind>,
@@ -44,7 +44,7 @@ pub struct Change {
     pub importance: Option<u8>,
 }
 
-impl Change {
+impl NoteChange {
     /// What is set of the front matter.
     fn fields(&self) -> Vec<(&'static str, Value)> {
         let fields = [
@@ -59,7 +59,7 @@ impl Change {
     }
 }
 
-impl Store {
+impl NoteStore {
     /// The store of the project at `root`; touches nothing.
     pub fn new(root: &Path) -> Self {
         Self { folder: Folder::new(root) }
@@ -85,7 +85,7 @@ impl Store {
     /// The body alone.
     ///
     /// # Errors
-    /// As [`Store::text`].
+    /// As [`NoteStore::text`].
     pub fn body(&self, note: &Note) -> Result<String, NoteError> {
         Ok(frontmatter::split(&self.text(note)?).body.trim().to_owned())
     }
@@ -108,7 +108,7 @@ impl Store {
     ///
     /// # Errors
     /// Arguments that can't be used, or a folder that can't be written.
-    pub fn create(&self, change: Change) -> Result<Note, NoteError> {
+    pub fn create(&self, change: NoteChange) -> Result<Note, NoteError> {
         let change = self.checked(change)?;
         let content = change.content.clone().unwrap_or_default();
         let title = match &change.title {
@@ -125,7 +125,7 @@ impl Store {
             id = name::new_id();
         }
         let now = now();
-        let whole = Change {
+        let whole = NoteChange {
             title: Some(title.clone()),
             content: None,
             kind: Some(change.kind.unwrap_or_default()),
@@ -154,7 +154,7 @@ impl Store {
     /// # Errors
     /// No such note, arguments that can't be used, a front matter that can't be changed safely, or somebody else's
     /// change at the same moment.
-    pub fn update(&self, wanted: &str, change: Change) -> Result<Note, NoteError> {
+    pub fn update(&self, wanted: &str, change: NoteChange) -> Result<Note, NoteError> {
         let change = self.checked(change)?;
         let lock = self.folder.lock()?;
         let listing = index::load_locked(&self.folder, &lock)?;
@@ -195,7 +195,7 @@ impl Store {
     /// Restores a note from the archive.
     ///
     /// # Errors
-    /// As [`Store::archive`].
+    /// As [`NoteStore::archive`].
     pub fn restore(&self, wanted: &str) -> Result<Note, NoteError> {
         self.relocate(wanted, false)
     }
@@ -245,7 +245,7 @@ impl Store {
             .ok_or_else(|| NoteError::file(file, FileError::NotFound))
     }
 
-    fn checked(&self, mut change: Change) -> Result<Change, NoteError> {
+    fn checked(&self, mut change: NoteChange) -> Result<NoteChange, NoteError> {
         let invalid = |message: String| Err(NoteError::Invalid(message));
         change.title = change.title.map(|title| text::one_line(&title, MAX_TITLE_CHARS));
         if change.title.as_deref() == Some("") {

@@ -45,7 +45,7 @@ use crate::provider::wire::retry::{RetryPolicy, with_retries};
 struct ScriptLine {
     text: String,
     reasoning: String,
-    calls: Vec<Call>,
+    calls: Vec<ScriptedCall>,
     usage: Option<Usage>,
     finish: Option<FinishReason>,
     error: Option<ScriptError>,
@@ -55,7 +55,7 @@ struct ScriptLine {
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Call {
+struct ScriptedCall {
     name: String,
     #[serde(default)]
     args: Value,

@@ -12,7 +12,7 @@ use super::value;
 use crate::base::pattern::Pattern;
 
 /// Where a secret is, and its kind.
-pub type Found = (Range<usize>, &'static str);
+pub type PatternMatch = (Range<usize>, &'static str);
 
 /// One way to find secrets.
 pub struct Rule {
@@ -20,7 +20,7 @@ pub struct Rule {
     pub signs: &'static [&'static str],
     pub pattern: Pattern,
     /// Where in a match the secret is, and its kind; `None` when it is none after all.
-    pub secret: fn(&Captures<'_>) -> Option<Found>,
+    pub secret: fn(&Captures<'_>) -> Option<PatternMatch>,
 }
 
 /// For every text.
@@ -133,7 +133,7 @@ pub static ASSIGNED: Pattern = Pattern::new(concat!(
 /// A placeholder; with its kind and number, unless it was made where there is no session.
 pub static PLACEHOLDER: Pattern = Pattern::new(r"<REDACTED(?::([a-z-]+)-([0-9]{1,9}))?>");
 
-fn password(found: &Captures<'_>) -> Option<Found> {
+fn password(found: &Captures<'_>) -> Option<PatternMatch> {
     let value = found.get(1).filter(|value| !value::is_dummy(value.as_str()))?;
     Some((value.range(), "password"))
 }

@@ -159,13 +159,13 @@ impl<T: TypedTool> Tool for T {
                 expected(&T::schema())
             ))
         })?;
-        Ok(Box::new(Call::<T>(Arc::new(args))))
+        Ok(Box::new(PreparedCall::<T>(Arc::new(args))))
     }
 }
 
-struct Call<T: TypedTool>(Arc<T::Args>);
+struct PreparedCall<T: TypedTool>(Arc<T::Args>);
 
-impl<T: TypedTool> Prepared for Call<T> {
+impl<T: TypedTool> Prepared for PreparedCall<T> {
     fn title(&self) -> String {
         T::title(&self.0)
     }

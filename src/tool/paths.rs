@@ -15,7 +15,7 @@ const MAX_PATH_BYTES: usize = 4_096;
 
 /// A path argument made definite.
 #[derive(Clone, Debug)]
-pub(crate) struct Target {
+pub(crate) struct PathTarget {
     pub resolved: Resolved,
     /// As the model sees it.
     pub shown: String,
@@ -25,7 +25,7 @@ pub(crate) struct Target {
 ///
 /// # Errors
 /// `INVALID_PARAM` for an empty path or one with a NUL character; `NOT_FOUND` when the workspace itself is gone.
-pub(crate) fn target(cx: &ToolCx, text: &str) -> Result<Target, ToolError> {
+pub(crate) fn target(cx: &ToolCx, text: &str) -> Result<PathTarget, ToolError> {
     if text.trim().is_empty() {
         return Err(ToolError::invalid("path is empty"));
     }
@@ -48,7 +48,7 @@ pub(crate) fn target(cx: &ToolCx, text: &str) -> Result<Target, ToolError> {
         resolved = path::definite(&cx.root, real);
     }
     let shown = path::display(&cx.root, &resolved.absolute);
-    Ok(Target { resolved, shown })
+    Ok(PathTarget { resolved, shown })
 }
 
 /// What a tool that reads the file or tree at `text` touches.
@@ -62,7 +62,7 @@ pub(crate) fn write_access(cx: &ToolCx, text: &str) -> Result<Vec<Access>, ToolE
 }
 
 /// Has `work` read the file or tree at `text`; where another path was taken, the answer says so first.
-pub(crate) fn read_at(cx: &ToolCx, text: &str, work: impl FnOnce(&Target) -> ToolOutcome) -> ToolOutcome {
+pub(crate) fn read_at(cx: &ToolCx, text: &str, work: impl FnOnce(&PathTarget) -> ToolOutcome) -> ToolOutcome {
     let (target, note) = target_or_nearest(cx, text)?;
     let mut envelope = work(&target)?;
     if let Some(note) = note {
@@ -76,7 +76,7 @@ const CLEAR_LIKENESS: f64 = 90.0;
 
 /// Like [`target`], for tools that only read: a path that does not exist leads to the one file or folder that is clearly
 /// meant, if there is just one, with a sentence that says so.
-fn target_or_nearest(cx: &ToolCx, text: &str) -> Result<(Target, Option<String>), ToolError> {
+fn target_or_nearest(cx: &ToolCx, text: &str) -> Result<(PathTarget, Option<String>), ToolError> {
     let wanted = target(cx, text)?;
     if !wanted.resolved.inside || wanted.resolved.absolute.symlink_metadata().is_ok() {
         return Ok((wanted, None));
@@ -98,7 +98,7 @@ pub(crate) fn folder_or_root(path: Option<&str>) -> &str {
 }
 
 /// An error of the disk, in words and code for the model.
-pub(crate) fn disk_error(cx: &ToolCx, target: &Target, error: &FileError) -> ToolError {
+pub(crate) fn disk_error(cx: &ToolCx, target: &PathTarget, error: &FileError) -> ToolError {
     let shown = &target.shown;
     match error {
         FileError::NotFound => not_found(cx, target),
@@ -122,7 +122,7 @@ pub(crate) fn disk_error(cx: &ToolCx, target: &Target, error: &FileError) -> Too
 }
 
 /// `NOT_FOUND` with the nearest real paths.
-fn not_found(cx: &ToolCx, target: &Target) -> ToolError {
+fn not_found(cx: &ToolCx, target: &PathTarget) -> ToolError {
     let shown = &target.shown;
     let mut message = format!("{shown} does not exist");
     if target.resolved.inside {

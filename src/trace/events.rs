@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::call_shape::{self, CallShape};
-use super::reader::{Event, Recording};
+use super::reader::{RecordedEvent, Recording};
 use crate::model::call::ToolCall;
 use crate::model::envelope::{Envelope, Status};
 use crate::model::item::{Item, ToolResult, UserMessage};
@@ -37,7 +37,7 @@ pub fn of_recording(recording: &Recording) -> Vec<ReplayEvent> {
     let mut unnumbered = i64::MIN;
     let mut n = 0;
     for event in &recording.events {
-        if let Event::Assistant { g, ts, .. } | Event::ToolCall { g, ts, .. } = event {
+        if let RecordedEvent::Assistant { g, ts, .. } | RecordedEvent::ToolCall { g, ts, .. } = event {
             // A response without a number is one of its own.
             let number = g.unwrap_or_else(|| {
                 unnumbered += 1;
@@ -50,15 +50,15 @@ pub fn of_recording(recording: &Recording) -> Vec<ReplayEvent> {
             }
         }
         match event {
-            Event::User { text } => {
+            RecordedEvent::User { text } => {
                 out.append(&mut results);
                 response = None;
                 out.push(item(Item::User(UserMessage::new(&redactor.redact_typed(text)))));
             }
-            Event::Assistant { text, .. } if !text.trim().is_empty() => {
+            RecordedEvent::Assistant { text, .. } if !text.trim().is_empty() => {
                 out.push(item(Item::Assistant { text: redactor.redact(text, TextSource::Text).into() }));
             }
-            Event::ToolCall { id, name, args, .. } if called.insert(id) => {
+            RecordedEvent::ToolCall { id, name, args, .. } if called.insert(id) => {
                 shapes.insert(id, call_shape::of(name, args));
                 let args = if args.is_null() { "{}".to_owned() } else { args.to_string() };
                 out.push(item(Item::ToolCall(ToolCall {
@@ -67,7 +67,7 @@ pub fn of_recording(recording: &Recording) -> Vec<ReplayEvent> {
                     args: redactor.redact_args(&args).into(),
                 })));
             }
-            Event::ToolResult { id, text, exit_code } => {
+            RecordedEvent::ToolResult { id, text, exit_code } => {
                 if let Some(shape) = shapes.remove(id.as_str()) {
                     let text = redactor.redact(text, TextSource::Text);
                     results.push(item(Item::ToolResult(result(id, &text, *exit_code, shape))));

@@ -14,7 +14,7 @@ const MAX_BYTES: u64 = 1 << 30;
 /// One line of a recording. Events with the same `g` belong to one model response.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "t", rename_all = "snake_case")]
-pub enum Event {
+pub enum RecordedEvent {
     User {
         #[serde(default)]
         text: String,
@@ -52,7 +52,7 @@ pub enum Event {
 /// One recording.
 #[derive(Clone, Debug)]
 pub struct Recording {
-    pub events: Vec<Event>,
+    pub events: Vec<RecordedEvent>,
     /// Lines that could not be read.
     pub skipped: usize,
 }

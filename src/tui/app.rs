@@ -14,24 +14,24 @@ use crate::tui::popup::files::FilesPopup;
 use crate::tui::popup::open::Popup;
 use crate::tui::popup::question::OpenQuestion;
 use crate::tui::render::theme::Theme;
-use crate::tui::transcript::entry::{Entry, EntryKind};
+use crate::tui::transcript::entry::{TranscriptEntry, TranscriptKind};
 use crate::tui::transcript::live::Live;
 
 /// A running turn.
 #[derive(Clone, Debug, Default)]
-pub struct Turn {
+pub struct TurnStatus {
     /// [`App::now`] when it began.
     pub started: Duration,
     pub interrupting: bool,
     /// The call that the model is writing, and how many bytes of it have arrived.
     pub arriving: Option<(String, usize)>,
-    pub retry: Option<Retry>,
+    pub retry: Option<RetryStatus>,
     pub silent: Option<Silent>,
 }
 
 /// A request that is about to be sent again.
 #[derive(Clone, Debug)]
-pub struct Retry {
+pub struct RetryStatus {
     pub attempt: u32,
     pub of: u32,
     /// [`App::now`] when it is sent.
@@ -82,7 +82,7 @@ pub struct App {
     pub popup: Option<Popup>,
     pub files: Files,
     pub live: Live,
-    pub turn: Option<Turn>,
+    pub turn: Option<TurnStatus>,
     /// Background jobs, oldest first.
     pub jobs: Vec<JobRow>,
     /// Layers that the sandbox lacks.
@@ -100,7 +100,7 @@ pub struct App {
     /// A short word in the status line until the next key.
     pub hint: Option<String>,
     /// The kind of the last printed piece.
-    pub last_printed: Option<EntryKind>,
+    pub last_printed: Option<TranscriptKind>,
     outbox: Vec<Cmd>,
 }
 
@@ -128,7 +128,7 @@ impl App {
     }
 
     /// A finished piece goes to the scrollback.
-    pub fn print(&mut self, entry: Entry) {
+    pub fn print(&mut self, entry: TranscriptEntry) {
         self.last_printed = Some(entry.kind());
         self.outbox.push(Cmd::Print(entry));
     }
@@ -138,7 +138,7 @@ impl App {
         if let Some(Popup::Context(popup)) = &mut self.popup {
             popup.say(&text);
         }
-        self.print(Entry::Notice { level, text });
+        self.print(TranscriptEntry::Notice { level, text });
     }
 
     /// What is finished in the live part goes to the scrollback.
@@ -173,7 +173,7 @@ impl App {
     }
 
     pub fn begin_turn(&mut self) {
-        self.turn = Some(Turn { started: self.now, ..Turn::default() });
+        self.turn = Some(TurnStatus { started: self.now, ..TurnStatus::default() });
     }
 
     /// The commands that have collected.

@@ -4,7 +4,7 @@ use crossterm::event::KeyEvent;
 
 use crate::protocol::event::Event;
 use crate::protocol::op::Op;
-use crate::tui::transcript::entry::Entry;
+use crate::tui::transcript::entry::TranscriptEntry;
 
 /// One thing that happened.
 #[derive(Clone, Debug)]
@@ -24,7 +24,7 @@ pub enum Msg {
 pub enum Cmd {
     Send(Op),
     /// A finished piece of the transcript: into the terminal's scrollback.
-    Print(Entry),
+    Print(TranscriptEntry),
     /// Draw the visible part of the screen anew.
     Redraw,
     /// Give the terminal back to the shell (Ctrl-Z).

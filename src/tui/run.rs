@@ -25,7 +25,7 @@ use crate::tui::render::view;
 use crate::tui::terminal::paste_detector::PasteDetector;
 use crate::tui::terminal::screen::Screen;
 use crate::tui::terminal::setup::{self, Output};
-use crate::tui::transcript::entry::{Entry, EntryKind};
+use crate::tui::transcript::entry::{TranscriptEntry, TranscriptKind};
 use crate::tui::update::on_message::update;
 
 /// At most so many frames: 60 a second.
@@ -100,8 +100,8 @@ impl Drop for Restore {
 #[derive(Default)]
 struct Printed {
     waiting: Vec<Line<'static>>,
-    kept: VecDeque<Entry>,
-    last: Option<EntryKind>,
+    kept: VecDeque<TranscriptEntry>,
+    last: Option<TranscriptKind>,
 }
 
 struct FrontEnd {
@@ -239,7 +239,7 @@ impl FrontEnd {
         next
     }
 
-    fn print(&mut self, entry: Entry) {
+    fn print(&mut self, entry: TranscriptEntry) {
         let width = usize::from(self.app.size.0);
         self.printed.waiting.extend(entry.lines(self.printed.last, width, self.app.theme));
         self.printed.last = Some(entry.kind());
@@ -280,8 +280,10 @@ impl FrontEnd {
         let mut tail: VecDeque<Vec<Line<'static>>> = VecDeque::new();
         let mut count = 0;
         for index in (0..self.printed.kept.len()).rev() {
-            let before =
-                index.checked_sub(1).and_then(|before| self.printed.kept.get(before)).map(Entry::kind);
+            let before = index
+                .checked_sub(1)
+                .and_then(|before| self.printed.kept.get(before))
+                .map(TranscriptEntry::kind);
             let lines = self.printed.kept[index].lines(before, usize::from(columns), self.app.theme);
             count += lines.len();
             tail.push_front(lines);

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use divan::{Bencher, black_box};
-use mycode::evidence::index::store::Store;
+use mycode::evidence::index::store::IndexStore;
 use mycode::evidence::rank::locate::Project;
 
 const FILES: usize = 1_000;
@@ -54,7 +54,7 @@ fn index_1000_files_cold(bencher: Bencher) {
     let (dir, root) = project();
     bencher
         .with_inputs(|| tempfile::tempdir_in(dir.path()).unwrap())
-        .bench_values(|state| Store::new(&root, state.path()).refreshed().unwrap().1);
+        .bench_values(|state| IndexStore::new(&root, state.path()).refreshed().unwrap().1);
 }
 
 #[divan::bench(sample_count = 20)]

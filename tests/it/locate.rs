@@ -9,7 +9,7 @@ use std::process::Command;
 
 use mycode::evidence::categorize::Role;
 use mycode::evidence::index::segment::Field;
-use mycode::evidence::index::store::{Refreshed, Store};
+use mycode::evidence::index::store::{IndexStore, Refreshed};
 use mycode::evidence::rank::locate::Project;
 use serde_json::{Value, json};
 
@@ -177,7 +177,7 @@ fn incremental_refresh() {
         let time = std::time::SystemTime::now() - std::time::Duration::from_secs(3_600);
         fs::File::options().write(true).open(entry.path()).unwrap().set_modified(time).unwrap();
     }
-    let store = Store::new(&root, &dir.path().join("state"));
+    let store = IndexStore::new(&root, &dir.path().join("state"));
     let (index, first) = store.refreshed().unwrap();
     let total = index.files().len();
     assert_eq!(first, Refreshed { read: total, dropped: 0, anew: true });
@@ -252,7 +252,7 @@ fn segments_are_merged() {
     let state = dir.path().join("state");
     for round in 0..9 {
         fs::write(root.join("shop/money.py"), format!("def runde_{round}(): pass\n")).unwrap();
-        let (index, _) = Store::new(&root, &state).refreshed().unwrap();
+        let (index, _) = IndexStore::new(&root, &state).refreshed().unwrap();
         let mut live = Vec::new();
         let name = format!("runde_{round}");
         let each = |file, _| live.push(index.doc(file as usize).unwrap().name());

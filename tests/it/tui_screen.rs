@@ -17,7 +17,7 @@ use mycode::tui::msg::{Cmd, Msg};
 use mycode::tui::render::theme::Theme;
 use mycode::tui::render::view;
 use mycode::tui::terminal::screen::Screen;
-use mycode::tui::transcript::entry::EntryKind;
+use mycode::tui::transcript::entry::TranscriptKind;
 use mycode::tui::update::on_message::update;
 use ratatui::backend::TestBackend;
 use ratatui::layout::Size;
@@ -29,7 +29,7 @@ use crate::support::fake_engine as fake;
 struct Stage {
     app: App,
     screen: Screen<TestBackend>,
-    last: Option<EntryKind>,
+    last: Option<TranscriptKind>,
     lines: Vec<Line<'static>>,
 }
 

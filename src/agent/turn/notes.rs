@@ -16,7 +16,7 @@ use crate::model::item::Item;
 use crate::note::frame;
 use crate::note::record::Note;
 use crate::note::retrieve::{self, Form, Task};
-use crate::note::store::Store;
+use crate::note::store::NoteStore;
 use crate::redact::detector::TextSource;
 use crate::redact::redactor::Redactor;
 
@@ -40,7 +40,7 @@ impl HintSource for NoteHints {
     }
 
     fn hints(&self, _: &[Keyword], files: &[String]) -> Result<Vec<ContextPacket>, String> {
-        let store = Store::new(&self.root);
+        let store = NoteStore::new(&self.root);
         let listing = store.list().map_err(|error| error.to_string())?;
         let task = Task {
             text: "",
@@ -95,7 +95,7 @@ pub fn block(
     shown: &HashSet<String>,
     budget: u64,
 ) -> Option<Arc<str>> {
-    let store = Store::new(root);
+    let store = NoteStore::new(root);
     let listing = store.list().ok()?;
     let files: Vec<String> = mention::mentions(text).into_iter().map(|mention| mention.path).collect();
     let mut packets = retrieve::retrieve(

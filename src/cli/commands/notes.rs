@@ -19,7 +19,7 @@ use crate::note::graph;
 use crate::note::index::{Listing, MAX_NOTE_BYTES};
 use crate::note::record::Note;
 use crate::note::search::{self, Wanted};
-use crate::note::store::{self, Change, Store};
+use crate::note::store::{self, NoteChange, NoteStore};
 
 const RELATED: usize = 8;
 
@@ -29,7 +29,7 @@ const RELATED: usize = 8;
 /// What the store refuses, or output that cannot be written.
 pub fn run(cli: &Cli, args: &NotesArgs) -> Result<(), Failure> {
     let opened = open::open(&cli.model, Permission::Ask)?;
-    let store = Store::new(&opened.workspace);
+    let store = NoteStore::new(&opened.workspace);
     let json = args.json;
     match &args.command {
         None => list(&store, &Wanted::default(), json),
@@ -43,13 +43,13 @@ pub fn run(cli: &Cli, args: &NotesArgs) -> Result<(), Failure> {
         Some(NotesCommand::New { title, content, fields }) => {
             let piped = content.is_none() && !std::io::stdin().is_terminal();
             let content = if piped { Some(standard_input()?) } else { given(content.as_deref())? };
-            let change = Change { title: Some(title.clone()), content, ..fields_of(fields) };
+            let change = NoteChange { title: Some(title.clone()), content, ..fields_of(fields) };
             done(&store.create(change)?, "created", json)
         }
         Some(NotesCommand::Edit { id, title, content, fields }) => {
             let content = given(content.as_deref())?;
-            match (Change { title: title.clone(), content, ..fields_of(fields) }) {
-                change if change == Change::default() => edit_by_hand(&store, id, json),
+            match (NoteChange { title: title.clone(), content, ..fields_of(fields) }) {
+                change if change == NoteChange::default() => edit_by_hand(&store, id, json),
                 change => done(&store.update(id, change)?, "updated", json),
             }
         }
@@ -68,17 +68,17 @@ fn wanted(filter: &FilterArgs) -> Wanted {
     Wanted { kind: filter.kind, tags: filter.tag.clone(), files: filter.file.clone(), archived: false }
 }
 
-fn fields_of(fields: &FieldArgs) -> Change {
+fn fields_of(fields: &FieldArgs) -> NoteChange {
     let list = |list: &Option<Vec<String>>| {
         list.as_ref().map(|list| list.iter().filter(|item| !item.trim().is_empty()).cloned().collect())
     };
-    Change {
+    NoteChange {
         kind: fields.kind,
         tags: list(&fields.tag),
         files: list(&fields.file),
         links: list(&fields.link),
         importance: fields.importance,
-        ..Change::default()
+        ..NoteChange::default()
     }
 }
 
@@ -141,7 +141,7 @@ fn print_rows(listing: &Listing, rows: &[String], json: bool, nothing: &str) -> 
     report::print(&if rows.is_empty() && !json { nothing.to_owned() } else { rows.concat() })
 }
 
-fn list(store: &Store, wanted: &Wanted, json: bool) -> Result<(), Failure> {
+fn list(store: &NoteStore, wanted: &Wanted, json: bool) -> Result<(), Failure> {
     let listing = store.list()?;
     let places = digest::newest(&listing, wanted).into_iter();
     let rows: Vec<String> = places.map(|at| row(&listing.notes[at], "", &[], json)).collect();
@@ -153,7 +153,7 @@ fn list(store: &Store, wanted: &Wanted, json: bool) -> Result<(), Failure> {
     print_rows(&listing, &rows, json, nothing)
 }
 
-fn find(store: &Store, query: &str, wanted: &Wanted, limit: usize, json: bool) -> Result<(), Failure> {
+fn find(store: &NoteStore, query: &str, wanted: &Wanted, limit: usize, json: bool) -> Result<(), Failure> {
     let listing = store.list()?;
     let found = search::search(store, &listing, query, wanted, clock::now_ms()).into_iter().take(limit);
     let rows: Vec<String> = found
@@ -165,7 +165,7 @@ fn find(store: &Store, query: &str, wanted: &Wanted, limit: usize, json: bool) -
     print_rows(&listing, &rows, json, "No note matches; try other words.\n")
 }
 
-fn show(store: &Store, id: &str, json: bool) -> Result<(), Failure> {
+fn show(store: &NoteStore, id: &str, json: bool) -> Result<(), Failure> {
     let listing = store.list()?;
     let note = store::find(&listing.notes, id, false)?;
     let content = store.text(note)?;
@@ -206,7 +206,7 @@ fn done(note: &Note, verb: &str, json: bool) -> Result<(), Failure> {
 }
 
 /// Opens the file itself in the user's editor.
-fn edit_by_hand(store: &Store, id: &str, json: bool) -> Result<(), Failure> {
+fn edit_by_hand(store: &NoteStore, id: &str, json: bool) -> Result<(), Failure> {
     let failed = |message: String, hint: &str| Failure::new(FailureKind::Task, message, hint);
     let listing = store.list()?;
     let note = store::find(&listing.notes, id, false)?;
@@ -234,7 +234,7 @@ fn edit_by_hand(store: &Store, id: &str, json: bool) -> Result<(), Failure> {
     }
 }
 
-fn summary(store: &Store, json: bool) -> Result<(), Failure> {
+fn summary(store: &NoteStore, json: bool) -> Result<(), Failure> {
     let listing = store.list()?;
     if !json {
         return report::say(&digest::summary(&listing));
@@ -257,7 +257,7 @@ fn summary(store: &Store, json: bool) -> Result<(), Failure> {
 }
 
 /// Proposes; archives only when told to.
-fn consolidate(store: &Store, yes: bool, json: bool) -> Result<(), Failure> {
+fn consolidate(store: &NoteStore, yes: bool, json: bool) -> Result<(), Failure> {
     let listing = store.list()?;
     let proposals = forget::proposals(store, &listing, clock::now_ms());
     let mut out = String::new();

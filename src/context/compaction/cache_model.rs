@@ -7,7 +7,7 @@ pub const COLD_AFTER_MS: u64 = 300_000;
 
 /// One item that could be sent in a smaller form, in wire order, or one that stays.
 #[derive(Clone, Copy, Debug)]
-pub struct Candidate {
+pub struct RewriteCandidate {
     /// Tokens as sent now.
     pub now: u64,
     /// Tokens in the smaller form; equal to `now` when there is none.
@@ -16,7 +16,7 @@ pub struct Candidate {
     pub overdue: u64,
 }
 
-impl Candidate {
+impl RewriteCandidate {
     /// An item that stays as it is.
     pub fn stays(tokens: u32) -> Self {
         Self { now: u64::from(tokens), then: u64::from(tokens), overdue: 0 }
@@ -78,7 +78,7 @@ pub fn expected_requests(so_far: u64) -> f64 {
 /// one saves less but breaks less. It must pay in the requests to come (the rule above), and what the
 /// dispensable text has cost so far must have reached what the rewriting breaks (the ski-rental rule): earlier means
 /// rewriting too often, later means having carried the text for nothing.
-pub fn due_cut(candidates: &[Candidate], prices: Prices) -> Option<RewriteDecision> {
+pub fn due_cut(candidates: &[RewriteCandidate], prices: Prices) -> Option<RewriteDecision> {
     let mut gain = 0u64;
     let mut tail = 0u64;
     let mut carried = 0.0;
@@ -111,17 +111,17 @@ mod tests {
     /// Overdue for so long that the cost carried so far is always enough.
     const LONG: u64 = 1_000;
 
-    fn cut(candidates: &[Candidate], prices: Prices) -> Option<usize> {
+    fn cut(candidates: &[RewriteCandidate], prices: Prices) -> Option<usize> {
         due_cut(candidates, prices).map(|due| due.cut)
     }
 
-    fn stays(now: u64) -> Candidate {
-        Candidate { now, then: now, overdue: 0 }
+    fn stays(now: u64) -> RewriteCandidate {
+        RewriteCandidate { now, then: now, overdue: 0 }
     }
 
     #[test]
     fn small_gain_before_a_long_tail() {
-        let small = [Candidate { now: 500, then: 100, overdue: LONG }, stays(10_000)];
+        let small = [RewriteCandidate { now: 500, then: 100, overdue: LONG }, stays(10_000)];
         assert_eq!(cut(&small, WARM), None);
         assert_eq!(cut(&small, Prices { cold: true, ..WARM }), Some(0));
         assert_eq!(cut(&small, Prices { cached: 1.0, ..WARM }), Some(0));
@@ -130,9 +130,9 @@ mod tests {
     #[test]
     fn best_cut() {
         let items = [
-            Candidate { now: 300, then: 290, overdue: LONG },
+            RewriteCandidate { now: 300, then: 290, overdue: LONG },
             stays(30_000),
-            Candidate { now: 9_000, then: 500, overdue: LONG },
+            RewriteCandidate { now: 9_000, then: 500, overdue: LONG },
             stays(200),
         ];
         assert_eq!(cut(&items, WARM), Some(2));
@@ -140,14 +140,14 @@ mod tests {
 
     #[test]
     fn no_rewrite_before_it_is_paid_for() {
-        let fresh = |overdue| [Candidate { now: 9_000, then: 500, overdue }, stays(200)];
+        let fresh = |overdue| [RewriteCandidate { now: 9_000, then: 500, overdue }, stays(200)];
         assert_eq!(cut(&fresh(0), WARM), None);
         assert_eq!(cut(&fresh(1), WARM), Some(0));
     }
 
     #[test]
     fn explanation_has_the_figures() {
-        let due = due_cut(&[Candidate { now: 9_000, then: 500, overdue: LONG }, stays(200)], WARM);
+        let due = due_cut(&[RewriteCandidate { now: 9_000, then: 500, overdue: LONG }, stays(200)], WARM);
         let words = due.map(|due| due.explain(WARM)).unwrap_or_default();
         assert_eq!(words, "gain 8500 × price 0.10 × R 10 = 8500 > tail 700 × 0.90 = 630");
     }

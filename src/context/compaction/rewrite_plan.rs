@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::batch::Batch;
-use super::cache_model::Candidate;
+use super::cache_model::RewriteCandidate;
 use super::fold::{self, FoldRange};
 use super::thresholds::Thresholds;
 use super::working_set;
@@ -36,7 +36,7 @@ pub struct RewritePlan<'a> {
     limits: &'a Thresholds,
     rewrites: Vec<Rewrite>,
     /// One for each entry; a fold range counts as a whole, under its first entry.
-    pub candidates: Vec<Candidate>,
+    pub candidates: Vec<RewriteCandidate>,
     ranges: Vec<FoldRange>,
 }
 
@@ -44,7 +44,7 @@ impl<'a> RewritePlan<'a> {
     pub fn of(history: &'a HistoryManager, limits: &'a Thresholds) -> Self {
         let entries = history.entries();
         let now = history.requests();
-        let candidates = entries.iter().map(|entry| Candidate::stays(entry.tokens())).collect();
+        let candidates = entries.iter().map(|entry| RewriteCandidate::stays(entry.tokens())).collect();
         let ranges = fold::foldable(history, limits);
         let rewrites = vec![Rewrite::Keep; entries.len()];
         let mut plan = Self { entries, limits, rewrites, candidates, ranges };
@@ -64,9 +64,9 @@ impl<'a> RewritePlan<'a> {
             }
             for index in fold.range.clone() {
                 self.rewrites[index] = Rewrite::Fold(number);
-                self.candidates[index] = Candidate { now: 0, then: 0, overdue: 0 };
+                self.candidates[index] = RewriteCandidate { now: 0, then: 0, overdue: 0 };
             }
-            self.candidates[fold.range.start] = Candidate { now: tokens, then, overdue: fold.overdue };
+            self.candidates[fold.range.start] = RewriteCandidate { now: tokens, then, overdue: fold.overdue };
         }
     }
 
@@ -101,8 +101,11 @@ impl<'a> RewritePlan<'a> {
             };
             if then < tokens {
                 self.rewrites[index] = rewrite;
-                self.candidates[index] =
-                    Candidate { now: u64::from(tokens), then: u64::from(then), overdue: age - from.min(age) };
+                self.candidates[index] = RewriteCandidate {
+                    now: u64::from(tokens),
+                    then: u64::from(then),
+                    overdue: age - from.min(age),
+                };
             }
         }
     }

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::git::{self, LogRange, LogRead, MAX_COMMITS};
-use super::history::{Commit, History};
+use super::history::{Commit, CommitHistory};
 use crate::base::atomic_write::{self, Expect};
 use crate::base::file;
 use crate::evidence::index::format::{Cursor, Damaged, put_bytes, put_number, seal, unseal};
@@ -21,9 +21,9 @@ const SLICE: usize = 1_000;
 const TIME_LIMIT: Duration = Duration::from_secs(8);
 
 /// The history of the folder `root`, kept in `folder`. In a large repository the first runs know only the newest part.
-pub fn refreshed(root: &Path, folder: &Path) -> History {
+pub fn refreshed(root: &Path, folder: &Path) -> CommitHistory {
     let kept = read(&folder.join(FILE)).ok();
-    let Some(head) = git::head(root) else { return History::default() };
+    let Some(head) = git::head(root) else { return CommitHistory::default() };
     let older = kept.filter(|kept| kept.head == head || git::is_ancestor(root, &kept.head));
     let mut history = match older {
         Some(history) if history.head == head => history,
@@ -47,7 +47,7 @@ pub fn refreshed(root: &Path, folder: &Path) -> History {
 }
 
 /// The newest commits, joined to what was known before.
-fn begun(root: &Path, head: &str, older: Option<&History>) -> Option<History> {
+fn begun(root: &Path, head: &str, older: Option<&CommitHistory>) -> Option<CommitHistory> {
     let since = older.map(|older| older.head.as_str());
     let log = git::log(root, LogRange { from: head, since, skip: 0, limit: SLICE }, TIME_LIMIT)?;
     if log.cut && older.is_some() {
@@ -55,25 +55,25 @@ fn begun(root: &Path, head: &str, older: Option<&History>) -> Option<History> {
     }
     // Too much is new: what was known before would leave a gap.
     let older = older.filter(|_| log.entries.len() < SLICE);
-    let mut history = History::gather(head, &log.entries, older, MAX_COMMITS);
+    let mut history = CommitHistory::gather(head, &log.entries, older, MAX_COMMITS);
     if older.is_none() {
         history.rest = rest(&history, head.to_owned(), 0, &log);
     }
     Some(history)
 }
 
-fn rest(history: &History, from: String, read: usize, log: &LogRead) -> Option<(String, usize)> {
+fn rest(history: &CommitHistory, from: String, read: usize, log: &LogRead) -> Option<(String, usize)> {
     let more = log.cut || log.entries.len() == SLICE;
     (more && history.commits.len() < MAX_COMMITS).then_some((from, read + log.entries.len()))
 }
 
-fn keep(folder: &Path, history: History) -> History {
+fn keep(folder: &Path, history: CommitHistory) -> CommitHistory {
     // Without the file the next run only reads git again.
     let _ = write(folder, &history);
     history
 }
 
-fn write(folder: &Path, history: &History) -> io::Result<()> {
+fn write(folder: &Path, history: &CommitHistory) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     let mut bytes = Vec::new();
     put_number(&mut bytes, LAYOUT);
@@ -110,14 +110,14 @@ fn write(folder: &Path, history: &History) -> io::Result<()> {
     atomic_write::write(&folder.join(FILE), &seal(bytes), Expect::Anything).map_err(io::Error::other)
 }
 
-fn read(path: &Path) -> Result<History, Damaged> {
+fn read(path: &Path) -> Result<CommitHistory, Damaged> {
     let bytes = file::read_own(path).map_err(|_| Damaged)?;
     let mut cursor = Cursor::new(unseal(&bytes)?);
     if cursor.number()? != LAYOUT {
         return Err(Damaged);
     }
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).map_err(|_| Damaged);
-    let mut history = History { head: text(cursor.bytes()?)?, ..History::default() };
+    let mut history = CommitHistory { head: text(cursor.bytes()?)?, ..CommitHistory::default() };
     for names in [&mut history.terms, &mut history.files] {
         for _ in 0..cursor.number()? {
             names.push(text(cursor.bytes()?)?);
@@ -166,10 +166,11 @@ mod tests {
             files: files.iter().map(|file| (*file).to_owned()).collect(),
             moved: Vec::new(),
         };
-        let old = History::gather("one", &[entry("one", "Fix basket totals", &["a.rs", "b.rs"])], None, 10);
+        let old =
+            CommitHistory::gather("one", &[entry("one", "Fix basket totals", &["a.rs", "b.rs"])], None, 10);
         let mut moving = entry("two", "Round totals", &["b.rs"]);
         moving.moved.push(("a.rs".into(), "c.rs".into()));
-        let mut new = History::gather("two", &[moving], Some(&old), 10);
+        let mut new = CommitHistory::gather("two", &[moving], Some(&old), 10);
         new.rest = Some(("one".into(), 1));
         assert_eq!(new.commits.len(), 2);
         assert_eq!(new.files, ["b.rs", "c.rs"]);
@@ -177,7 +178,7 @@ mod tests {
         assert_eq!(new.commits[2].files, [1], "what moved is known by its new path in older commits, too");
         write(dir.path(), &new).unwrap();
         assert_eq!(read(&dir.path().join(FILE)).unwrap(), new);
-        assert_eq!(History::gather("three", &[], Some(&new), 1).commits.len(), 1);
+        assert_eq!(CommitHistory::gather("three", &[], Some(&new), 1).commits.len(), 1);
     }
 
     #[test]

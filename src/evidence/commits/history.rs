@@ -18,7 +18,7 @@ pub struct Commit {
 
 /// All commits, newest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct History {
+pub struct CommitHistory {
     /// The commit that was checked out when this was read; empty without git.
     pub head: String,
     pub terms: Vec<String>,
@@ -36,7 +36,7 @@ const TRAILERS: &str = "\
     reported-by:|approved-by:|cherry picked from|(cherry picked from|differential revision:|backport of|\
     release-note";
 
-impl History {
+impl CommitHistory {
     /// From git's log, newest first; `older` continues it.
     pub fn gather(head: &str, log: &[LogEntry], older: Option<&Self>, limit: usize) -> Self {
         let mut history = Self { head: head.to_owned(), ..Self::default() };

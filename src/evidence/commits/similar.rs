@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::history::History;
+use super::history::CommitHistory;
 use crate::evidence::text::words::rarity;
 
 /// Word counts saturate here, and long messages are no better than short ones.
@@ -28,7 +28,7 @@ pub struct SimilarCommit {
 }
 
 /// The commits most like the weighted words, best first.
-pub fn similar(history: &History, words: &[(&str, f32)]) -> Vec<SimilarCommit> {
+pub fn similar(history: &CommitHistory, words: &[(&str, f32)]) -> Vec<SimilarCommit> {
     let numbers: FxHashMap<&str, u32> =
         history.terms.iter().zip(0..).map(|(term, number)| (term.as_str(), number)).collect();
     let mut wanted: FxHashMap<u32, f32> =
@@ -70,7 +70,7 @@ pub fn similar(history: &History, words: &[(&str, f32)]) -> Vec<SimilarCommit> {
 }
 
 /// How strongly the similar commits point to each file (by its number in the history).
-pub fn changed_by(history: &History, commits: &[SimilarCommit]) -> FxHashMap<u32, f32> {
+pub fn changed_by(history: &CommitHistory, commits: &[SimilarCommit]) -> FxHashMap<u32, f32> {
     let best = commits.first().map_or(1.0, |commit| commit.likeness).max(f32::MIN_POSITIVE);
     // When even the best has little of the task, none counts much.
     let confidence = (best / CLEAR_LIKENESS).min(1.0);
@@ -86,7 +86,7 @@ pub fn changed_by(history: &History, commits: &[SimilarCommit]) -> FxHashMap<u32
 }
 
 /// For each file (by number) how strongly it changed together with the given ones, each with its weight.
-pub fn together(history: &History, seeds: &FxHashMap<u32, f32>) -> FxHashMap<u32, f32> {
+pub fn together(history: &CommitHistory, seeds: &FxHashMap<u32, f32>) -> FxHashMap<u32, f32> {
     let mut changes = vec![0.0_f32; history.files.len()];
     for file in history.commits.iter().flat_map(|commit| &commit.files) {
         changes[*file as usize] += 1.0;
@@ -107,7 +107,7 @@ pub fn together(history: &History, seeds: &FxHashMap<u32, f32>) -> FxHashMap<u32
 }
 
 /// For each file (by number): how often it changed, the last time counted from the newest commit.
-pub fn activity(history: &History) -> Vec<(u32, u32)> {
+pub fn activity(history: &CommitHistory) -> Vec<(u32, u32)> {
     let mut files = vec![(0, u32::MAX); history.files.len()];
     for (number, commit) in history.commits.iter().enumerate() {
         if commit.files.len() > SWEEP_FILES {

@@ -151,7 +151,7 @@ impl SegmentWriter {
 
 /// A block of words in the file.
 #[derive(Debug)]
-struct Block {
+struct SegmentBlock {
     first: Box<[u8]>,
     at: u64,
     length: u64,
@@ -162,7 +162,7 @@ struct Block {
 #[derive(Debug)]
 pub struct Segment {
     file: File,
-    blocks: Vec<Block>,
+    blocks: Vec<SegmentBlock>,
     pub docs: Vec<Doc>,
     /// How many passages the files have in all.
     pub passages: u32,
@@ -188,7 +188,7 @@ impl Segment {
         let mut at = 0_u64;
         for _ in 0..cursor.number()? {
             let first = cursor.bytes()?.into();
-            let block = Block { first, at, length: cursor.number()?, sum: cursor.small()? };
+            let block = SegmentBlock { first, at, length: cursor.number()?, sum: cursor.small()? };
             at = at.checked_add(block.length).filter(|end| *end <= footer_at).ok_or(Damaged)?;
             segment.blocks.push(block);
         }

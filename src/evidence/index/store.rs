@@ -177,12 +177,12 @@ pub struct Refreshed {
 
 /// The place of one project's index.
 #[derive(Clone, Debug)]
-pub struct Store {
+pub struct IndexStore {
     root: PathBuf,
     folder: PathBuf,
 }
 
-impl Store {
+impl IndexStore {
     /// For the project at `root`, kept in `folder`, which is made when needed.
     pub fn new(root: &Path, folder: &Path) -> Self {
         Self { root: root.to_owned(), folder: folder.to_owned() }

@@ -10,7 +10,7 @@ use super::names::{ENTRANCES, Names, stem_of};
 use super::query::Query;
 use super::signals::{Columns, Signal, best};
 use super::verbatim;
-use crate::evidence::commits::history::History;
+use crate::evidence::commits::history::CommitHistory;
 use crate::evidence::index::format::Damaged;
 use crate::evidence::index::store::Index;
 use crate::evidence::text::kind::FilePurpose;
@@ -20,7 +20,12 @@ const READ_FILES: usize = 80;
 const READ_BYTES: u64 = 5 << 20;
 
 /// All values for a query.
-pub fn gather(root: &Path, index: &Index, history: &History, query: &Query) -> Result<Columns, Damaged> {
+pub fn gather(
+    root: &Path,
+    index: &Index,
+    history: &CommitHistory,
+    query: &Query,
+) -> Result<Columns, Damaged> {
     let names = Names::new(index);
     let mut columns = Columns::new(index.files().len());
     fields::fill(index, query, &mut columns)?;

@@ -9,7 +9,7 @@ use super::names::{Names, folder_of, stem_of};
 use super::query::Query;
 use super::signals::{Columns, Signal, best};
 use super::verbatim::text_of;
-use crate::evidence::commits::history::History;
+use crate::evidence::commits::history::CommitHistory;
 use crate::evidence::commits::similar;
 use crate::evidence::index::store::Index;
 use crate::evidence::text::kind::FilePurpose;
@@ -187,7 +187,7 @@ pub fn tested(index: &Index, names: &Names, columns: &mut Columns) {
 }
 
 /// Which of today's files each of the history's files is. A file that moved is known by its name, if only one has it.
-pub fn today(history: &History, names: &Names) -> Vec<Option<u32>> {
+pub fn today(history: &CommitHistory, names: &Names) -> Vec<Option<u32>> {
     let paths: FxHashMap<&str, u32> =
         names.paths.iter().zip(0..).map(|(path, number)| (path.as_str(), number)).collect();
     history
@@ -207,7 +207,7 @@ pub fn today(history: &History, names: &Names) -> Vec<Option<u32>> {
 }
 
 /// What the past says for this task.
-pub fn past(history: &History, today: &[Option<u32>], query: &Query, columns: &mut Columns) {
+pub fn past(history: &CommitHistory, today: &[Option<u32>], query: &Query, columns: &mut Columns) {
     if history.commits.is_empty() {
         return;
     }
@@ -232,7 +232,7 @@ pub fn past(history: &History, today: &[Option<u32>], query: &Query, columns: &m
 }
 
 /// What changed in the same commits as the files that already look right.
-pub fn together(history: &History, today: &[Option<u32>], seeds: &[(u32, f32)], columns: &mut Columns) {
+pub fn together(history: &CommitHistory, today: &[Option<u32>], seeds: &[(u32, f32)], columns: &mut Columns) {
     let weights: FxHashMap<u32, f32> = seeds.iter().copied().collect();
     let mut old: FxHashMap<u32, f32> = FxHashMap::default();
     for (number, file) in today.iter().enumerate() {

@@ -11,10 +11,10 @@ use super::signals::best;
 use super::verbatim;
 use crate::evidence::categorize::{self, Role};
 use crate::evidence::commits::cache;
-use crate::evidence::commits::history::History;
+use crate::evidence::commits::history::CommitHistory;
 use crate::evidence::index::format::Damaged;
 use crate::evidence::index::store::Index;
-use crate::evidence::index::store::Store;
+use crate::evidence::index::store::IndexStore;
 use crate::evidence::text::kind::FilePurpose;
 
 /// Lines shown of a file, and characters of each.
@@ -38,9 +38,9 @@ pub struct RankedFile {
 pub struct Project {
     root: PathBuf,
     folder: PathBuf,
-    store: Store,
+    store: IndexStore,
     pub index: Index,
-    pub history: History,
+    pub history: CommitHistory,
     /// Why the index could not be kept, so that the next opening builds it again.
     pub unkept: Option<String>,
 }
@@ -66,7 +66,7 @@ impl Project {
     }
 
     fn open_in(root: &Path, folder: &Path) -> io::Result<Self> {
-        let store = Store::new(root, folder);
+        let store = IndexStore::new(root, folder);
         let (index, history) = std::thread::scope(|scope| {
             let past = scope.spawn(|| cache::refreshed(root, folder));
             (store.refreshed(), past.join().unwrap_or_default())

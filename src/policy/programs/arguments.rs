@@ -1,7 +1,7 @@
 //! A call's arguments the way its program reads them: options with their values by the rules of a row, the rest words.
 //! What cannot be told apart is taken for both.
 
-use super::table::{Action, OptionRule, Role, Row};
+use super::table::{OptionRule, ProgramAction, Role, Row};
 use crate::shell::interpret::call::Arg;
 
 /// The arguments of a call, told apart.
@@ -9,7 +9,7 @@ use crate::shell::interpret::call::Arg;
 pub struct Arguments<'a> {
     pub words: Vec<&'a Arg>,
     /// What options do, with the option.
-    pub actions: Vec<(Action, String)>,
+    pub actions: Vec<(ProgramAction, String)>,
     /// Values of options and what they are.
     pub values: Vec<(Role, Arg)>,
     /// Options as they stand, but for those whose value is nothing that is looked at.
@@ -55,7 +55,7 @@ impl<'a> Arguments<'a> {
         reader.found
     }
 
-    pub fn has(&self, wanted: Action) -> bool {
+    pub fn has(&self, wanted: ProgramAction) -> bool {
         self.actions.iter().any(|(action, _)| *action == wanted)
     }
 }
@@ -142,8 +142,10 @@ impl<'a, 'r> Reader<'a, 'r> {
                 }
                 continue;
             };
-            let takes_rest =
-                rule.actions.iter().any(|action| matches!(action, Action::Value(_) | Action::All(_)));
+            let takes_rest = rule
+                .actions
+                .iter()
+                .any(|action| matches!(action, ProgramAction::Value(_) | ProgramAction::All(_)));
             // In letters without a dash values are words of their own.
             if takes_rest && from > 0 {
                 let end = at + c.len_utf8();
@@ -161,16 +163,16 @@ impl<'a, 'r> Reader<'a, 'r> {
         self.found.has_first_word |= rule.is_first_word;
         for action in &rule.actions {
             match action {
-                Action::Value(role) => {
+                ProgramAction::Value(role) => {
                     let value = joined.take().or_else(|| {
                         self.at += 1;
                         self.args.get(self.at - 1).cloned()
                     });
                     self.found.values.extend(value.map(|value| (*role, value)));
                 }
-                Action::Sub => self.found.words.extend(self.args.get(self.at - 1)),
+                ProgramAction::Sub => self.found.words.extend(self.args.get(self.at - 1)),
                 // The ending of a backup may be a path.
-                Action::All(Role::Write)
+                ProgramAction::All(Role::Write)
                     if joined.as_ref().is_some_and(|rest| rest.text.contains(['/', '*'])) =>
                 {
                     self.found.values.extend(joined.take().map(|rest| (Role::Write, rest)));
@@ -183,8 +185,8 @@ impl<'a, 'r> Reader<'a, 'r> {
 }
 
 /// Whether the action lets more pass.
-fn loosens(action: Action) -> bool {
-    matches!(action, Action::Ok | Action::Look | Action::Many | Action::Offline)
+fn loosens(action: ProgramAction) -> bool {
+    matches!(action, ProgramAction::Ok | ProgramAction::Look | ProgramAction::Many | ProgramAction::Offline)
 }
 
 /// The argument from a byte on.

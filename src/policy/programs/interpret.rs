@@ -6,7 +6,7 @@ use super::code;
 use super::network;
 use super::path_effects::{self, changing, reading, secret};
 use super::sed_awk;
-use super::table::{self, Action, Class, Role, Row};
+use super::table::{self, Class, ProgramAction, Role, Row};
 use crate::policy::path_scope::{PathScope, ReadRisk, WriteRisk};
 use crate::shell::interpret::call::{Arg, Call};
 
@@ -89,7 +89,7 @@ impl<'a> Reader<'a> {
         self.class(self.effective(self.row.class), sub);
         let words = self.found.words.len();
         if let Some((most, class)) = self.row.max
-            && !self.found.has(Action::Many)
+            && !self.found.has(ProgramAction::Many)
             && self.found.words.iter().map(|word| 1 + usize::from(word.certain().is_none())).sum::<usize>()
                 > most
         {
@@ -130,12 +130,12 @@ impl<'a> Reader<'a> {
     /// The class, as options and words change it.
     fn effective(&self, class: Class) -> Class {
         match class {
-            Class::Network | Class::Global if self.found.has(Action::Offline) => Class::Unsure,
+            Class::Network | Class::Global if self.found.has(ProgramAction::Offline) => Class::Unsure,
             Class::Global if self.by_path() => Class::Network,
             Class::Module if code::is_own_module(self.found.words.first(), self.call, self.scope) => {
                 Class::Build
             }
-            Class::History if self.found.has(Action::Look) => Class::Look,
+            Class::History if self.found.has(ProgramAction::Look) => Class::Look,
             Class::Account if self.names_own_repository() => Class::Unsure,
             class => class,
         }
@@ -186,7 +186,10 @@ impl<'a> Reader<'a> {
         let rows = [self.row, self.base];
         let risky = rows.iter().any(|row| {
             row.options.iter().flat_map(|rule| &rule.actions).any(|action| {
-                matches!(action, Action::Raise(_) | Action::Value(Role::Write) | Action::All(_))
+                matches!(
+                    action,
+                    ProgramAction::Raise(_) | ProgramAction::Value(Role::Write) | ProgramAction::All(_)
+                )
             })
         });
         let strict = self.row.has("certain") || self.row.class == Class::Look && risky;
@@ -202,7 +205,7 @@ impl<'a> Reader<'a> {
         }
         for (action, option) in std::mem::take(&mut self.found.actions) {
             match action {
-                Action::Raise(class) => self.class(class, &option),
+                ProgramAction::Raise(class) => self.class(class, &option),
                 action => self.found.actions.push((action, option)),
             }
         }
@@ -218,7 +221,7 @@ impl<'a> Reader<'a> {
 
     fn words(&mut self) {
         let all = self.found.actions.iter().find_map(|(action, _)| match action {
-            Action::All(role) => Some(*role),
+            ProgramAction::All(role) => Some(*role),
             _ => None,
         });
         let mut roles = self.row.roles.clone();
@@ -262,7 +265,7 @@ impl<'a> Reader<'a> {
         if let Some(all) = all.filter(|_| words.is_empty()) {
             self.word(all, &Arg::known("."));
         }
-        if self.row.has("here") || self.found.has(Action::Here) {
+        if self.row.has("here") || self.found.has(ProgramAction::Here) {
             self.word(Role::Tree, &Arg::known("."));
         }
     }
@@ -282,7 +285,7 @@ impl<'a> Reader<'a> {
     /// What it means that the program is given this word.
     fn word(&mut self, role: Role, arg: &Arg) {
         let (call, scope) = (self.call, self.scope);
-        let links = self.found.has(Action::Links);
+        let links = self.found.has(ProgramAction::Links);
         let unsure = |why: String| Assessment::new(Risk::Unknown, why);
         match role {
             Role::Skip | Role::Name | Role::Pattern | Role::Process => {}
@@ -291,7 +294,7 @@ impl<'a> Reader<'a> {
             Role::Text | Role::Arg | Role::Repository => self.secret(arg, false),
             Role::DeepArg => self.secret(arg, true),
             Role::Read | Role::Tree => {
-                let deep = role == Role::Tree || self.found.has(Action::Tree);
+                let deep = role == Role::Tree || self.found.has(ProgramAction::Tree);
                 self.result.raise(match deep && links {
                     true => path_effects::through_links(arg, call, scope),
                     false => reading(arg, call, scope, deep),
@@ -360,7 +363,7 @@ impl<'a> Reader<'a> {
     /// A file that is written; `into`: it may also be the workspace's own folder.
     fn change(&mut self, arg: &Arg, into: bool) {
         let (call, scope) = (self.call, self.scope);
-        let deep = self.row.has("deep") || self.found.has(Action::Deep);
+        let deep = self.row.has("deep") || self.found.has(ProgramAction::Deep);
         let own = |folder: &std::path::PathBuf| {
             crate::base::path::follow(&folder.join(&arg.text)) == scope.workspace
         };
@@ -387,7 +390,7 @@ impl<'a> Reader<'a> {
             folders
                 .flat_map(|folder| folder.ancestors().take_while(inside))
                 .any(|folder| folder.join("node_modules/.bin").join(tool).exists())
-                || self.found.has(Action::Offline)
+                || self.found.has(ProgramAction::Offline)
                 || table::program_row(tool).is_some_and(|row| row.class == Class::Build)
         });
         if !known {

@@ -102,7 +102,7 @@ pub enum Role {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Action {
+pub enum ProgramAction {
     Ok,
     Raise(Class),
     /// The call only looks.
@@ -130,7 +130,7 @@ pub enum Action {
 #[derive(Debug)]
 pub struct OptionRule {
     pub names: Vec<&'static str>,
-    pub actions: Vec<Action>,
+    pub actions: Vec<ProgramAction>,
     /// It gives what is otherwise the first word.
     pub is_first_word: bool,
 }
@@ -311,12 +311,12 @@ fn class_of(name: &str) -> Option<Class> {
     named(name)
 }
 
-fn action_of(name: &str) -> Option<Action> {
+fn action_of(name: &str) -> Option<ProgramAction> {
     match name.strip_prefix("all-") {
-        Some(role) => Some(Action::All(named(role)?)),
-        None => {
-            named(name).or_else(|| named(name).map(Action::Raise)).or_else(|| named(name).map(Action::Value))
-        }
+        Some(role) => Some(ProgramAction::All(named(role)?)),
+        None => named(name)
+            .or_else(|| named(name).map(ProgramAction::Raise))
+            .or_else(|| named(name).map(ProgramAction::Value)),
     }
 }
 

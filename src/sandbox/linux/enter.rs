@@ -13,7 +13,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, pidfd_open, waitpid};
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
-use super::guard::Snapshot;
+use super::guard::ProtectedFiles;
 use super::landlock;
 use super::mounts::{self, Outside};
 use super::reaper;
@@ -140,7 +140,7 @@ fn in_namespaces(spec: &SandboxSpec, command: &[OsString], side: Option<RawFd>) 
     }
 }
 
-fn finish(spec: &SandboxSpec, snapshot: &Snapshot) {
+fn finish(spec: &SandboxSpec, snapshot: &ProtectedFiles) {
     for sentence in snapshot.restore(&spec.private.join("aside")) {
         say(&sentence);
     }
@@ -255,7 +255,7 @@ fn drop_rights(spec: &SandboxSpec) -> io::Result<()> {
 fn in_place(spec: Option<&SandboxSpec>, command: &[OsString], side: Option<RawFd>, foreground: bool) -> ! {
     let refuse = |what: &str, error: io::Error| -> ! { fail(foreground, &format!("{what}: {error}")) };
     let lifeline = lifeline(foreground);
-    let snapshot = spec.map(|spec| Snapshot::take(spec, false));
+    let snapshot = spec.map(|spec| ProtectedFiles::take(spec, false));
     reaper::adopt_orphans();
     let (reports, report) = system::pipe().unwrap_or_else(|error| refuse("a pipe", error));
     let signals = system::take_signals(&[]).unwrap_or_else(|error| refuse("signals", error));

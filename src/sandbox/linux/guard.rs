@@ -69,7 +69,7 @@ fn changed_ns(meta: &fs::Metadata) -> i128 {
 
 /// The protected paths as they were before a command.
 #[derive(Debug)]
-pub struct Snapshot {
+pub struct ProtectedFiles {
     before: Vec<(PathBuf, PriorState)>,
     rules: Vec<(PathBuf, BTreeSet<OsString>)>,
     /// Existing paths, to be mounted read-only.
@@ -78,7 +78,7 @@ pub struct Snapshot {
     pub pinned: Vec<PathBuf>,
 }
 
-impl Snapshot {
+impl ProtectedFiles {
     /// Looks at everything that `spec` protects. With `mounts`, what exists will be mounted read-only.
     pub fn take(spec: &SandboxSpec, mounts: bool) -> Self {
         let mut snapshot =

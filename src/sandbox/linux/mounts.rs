@@ -19,7 +19,7 @@ use rustix::mount::{
 
 use sha2::{Digest, Sha256};
 
-use super::guard::Snapshot;
+use super::guard::ProtectedFiles;
 use super::sockets;
 use super::system::{self, NODEV, NOSUID, RDONLY};
 use crate::sandbox::spec::SandboxSpec;
@@ -62,7 +62,7 @@ const COUNTS_ALONE: (u32, u32) = (6, 14);
 
 /// What must be found out before the namespaces are made.
 pub struct Outside {
-    pub snapshot: Snapshot,
+    pub snapshot: ProtectedFiles,
     sockets: BTreeSet<PathBuf>,
     caches: Option<CacheFolder>,
 }
@@ -70,7 +70,7 @@ pub struct Outside {
 impl Outside {
     pub fn find(spec: &SandboxSpec) -> Self {
         let caches = if spec.caches.is_empty() { None } else { CacheFolder::take(&spec.private) };
-        Self { snapshot: Snapshot::take(spec, true), sockets: sockets::outside(spec), caches }
+        Self { snapshot: ProtectedFiles::take(spec, true), sockets: sockets::outside(spec), caches }
     }
 }
 

@@ -36,8 +36,8 @@ const RACY_NS: i64 = 50_000_000;
 
 /// What tells that a file was not touched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FileStamp {
-    kind: EntryKind,
+pub struct SnapshotStamp {
+    kind: TreeEntryKind,
     size: u64,
     mtime_ns: i64,
     ctime_ns: i64,
@@ -46,7 +46,7 @@ pub struct FileStamp {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-enum EntryKind {
+enum TreeEntryKind {
     File,
     Folder,
     Link,
@@ -71,7 +71,7 @@ enum Content {
 struct KnownFile {
     #[serde(with = "path_text")]
     path: PathBuf,
-    stamp: FileStamp,
+    stamp: SnapshotStamp,
     content: Content,
     racy: bool,
 }
@@ -109,15 +109,15 @@ pub struct SnapshotDifference {
     pub doubtful: bool,
 }
 
-impl FileStamp {
+impl SnapshotStamp {
     fn of(meta: &Metadata) -> Self {
         let kind = match meta.file_type() {
-            kind if kind.is_file() => EntryKind::File,
-            kind if kind.is_dir() => EntryKind::Folder,
-            kind if kind.is_symlink() => EntryKind::Link,
-            _ => EntryKind::Special,
+            kind if kind.is_file() => TreeEntryKind::File,
+            kind if kind.is_dir() => TreeEntryKind::Folder,
+            kind if kind.is_symlink() => TreeEntryKind::Link,
+            _ => TreeEntryKind::Special,
         };
-        if kind == EntryKind::Folder {
+        if kind == TreeEntryKind::Folder {
             // A folder changes with its entries; only that it is one matters.
             return Self { kind, size: 0, mtime_ns: 0, ctime_ns: 0, inode: 0, mode: 0 };
         }
@@ -143,7 +143,7 @@ fn look_around<'a>(
     root: &Path,
     also: impl Iterator<Item = &'a PathBuf>,
     stop: &AtomicBool,
-) -> HashMap<PathBuf, (FileStamp, Metadata)> {
+) -> HashMap<PathBuf, (SnapshotStamp, Metadata)> {
     let found = Mutex::new(HashMap::new());
     let mut walk = Walk::new(root);
     walk.hidden = true;
@@ -153,7 +153,7 @@ fn look_around<'a>(
             return;
         }
         if let Ok(meta) = entry.path().symlink_metadata() {
-            let stamp = FileStamp::of(&meta);
+            let stamp = SnapshotStamp::of(&meta);
             found.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned(), (stamp, meta));
         }
     });
@@ -163,7 +163,7 @@ fn look_around<'a>(
             && inspect::behind_link(root, path).is_none()
             && let Ok(meta) = root.join(path).symlink_metadata()
         {
-            found.insert(path.clone(), (FileStamp::of(&meta), meta));
+            found.insert(path.clone(), (SnapshotStamp::of(&meta), meta));
         }
     }
     found
@@ -238,20 +238,20 @@ impl Snapshot {
             let racy = begun_ns.saturating_sub(stamp.ctime_ns) < RACY_NS;
             let mut content = Content::None;
             match stamp.kind {
-                EntryKind::Link => {
+                TreeEntryKind::Link => {
                     let target = fs::read_link(root.join(&path));
                     content = target.map_or(Content::Nowhere, Content::Link);
                 }
-                EntryKind::File => {
+                TreeEntryKind::File => {
                     content = Content::Nowhere;
                     match git.as_ref().filter(|_| !racy).and_then(|git| git.object(&path, &meta)) {
                         Some(oid) => asked.push((files.len(), oid)),
                         None => to_copy.push((stamp.size, files.len())),
                     }
                 }
-                EntryKind::Folder | EntryKind::Special => {}
+                TreeEntryKind::Folder | TreeEntryKind::Special => {}
             }
-            files.push(KnownFile { path, stamp, content, racy: racy && stamp.kind == EntryKind::File });
+            files.push(KnownFile { path, stamp, content, racy: racy && stamp.kind == TreeEntryKind::File });
         }
         if let Some(git) = &git {
             let oids: Vec<&str> = asked.iter().map(|(_, oid)| oid.as_str()).collect();
@@ -338,10 +338,11 @@ impl Snapshot {
 
     /// A file that is older than the command and was not in the tree was moved here or was ignored until now. Where nobody
     /// knows when a file was born, its last change of any kind tells the second of these.
-    fn is_older(&self, stamp: &FileStamp, meta: &Metadata) -> bool {
+    fn is_older(&self, stamp: &SnapshotStamp, meta: &Metadata) -> bool {
         let born = meta.created().ok().and_then(|time| time.duration_since(SystemTime::UNIX_EPOCH).ok());
         let born_ns = born.and_then(|born| i64::try_from(born.as_nanos()).ok()).unwrap_or(stamp.ctime_ns);
-        stamp.kind != EntryKind::Folder && born_ns.min(stamp.ctime_ns).saturating_add(RACY_NS) < self.taken_ns
+        stamp.kind != TreeEntryKind::Folder
+            && born_ns.min(stamp.ctime_ns).saturating_add(RACY_NS) < self.taken_ns
     }
 
     /// The states that files had, with their bytes brought into the store.
@@ -360,7 +361,7 @@ impl Snapshot {
         files
             .iter()
             .map(|known| {
-                let FileStamp { size, mode, .. } = known.stamp;
+                let SnapshotStamp { size, mode, .. } = known.stamp;
                 match &known.content {
                     Content::Stored(hash) => {
                         (PathState::File { hash: hash.clone(), size, mode }, blobs.get(hash))
@@ -381,12 +382,12 @@ impl Snapshot {
 
 /// The state of a file without its bytes.
 fn unread(known: &KnownFile) -> (PathState, Option<Vec<u8>>) {
-    let FileStamp { kind, size, mtime_ns, mode, .. } = known.stamp;
+    let SnapshotStamp { kind, size, mtime_ns, mode, .. } = known.stamp;
     let state = match (&known.content, kind) {
         (Content::Stored(hash), _) => PathState::File { hash: hash.clone(), size, mode },
         (Content::Link(to), _) => PathState::Link { to: to.clone() },
-        (_, EntryKind::Folder) => PathState::Folder,
-        (_, EntryKind::Special) => PathState::Special,
+        (_, TreeEntryKind::Folder) => PathState::Folder,
+        (_, TreeEntryKind::Special) => PathState::Special,
         _ => PathState::Unkept { size, mtime_ns },
     };
     (state, None)

@@ -14,9 +14,9 @@ pub enum Mode {
 
 /// Collects parts; neighboring text of one kind is joined.
 #[derive(Default)]
-struct Parts(Vec<WordPiece>);
+struct WordParser(Vec<WordPiece>);
 
-impl Parts {
+impl WordParser {
     fn text(&mut self, c: char, is_quoted: bool) {
         match self.0.last_mut() {
             Some(WordPiece::Text { text, quoted }) if *quoted == is_quoted => text.push(c),
@@ -38,7 +38,7 @@ impl Parts {
 
 /// The word here; `None` where an operator or the end stands.
 pub fn read(lexer: &mut Lexer, mode: Mode) -> Parsed<Option<Word>> {
-    let mut parts = Parts::default();
+    let mut parts = WordParser::default();
     let mut open = 0_usize;
     while let Some(c) = lexer.peek() {
         match c {
@@ -85,7 +85,7 @@ pub fn is_name(text: &str) -> bool {
 }
 
 /// A quote, an escape or an expansion outside of double quotes.
-fn special(lexer: &mut Lexer, parts: &mut Parts) -> Parsed<()> {
+fn special(lexer: &mut Lexer, parts: &mut WordParser) -> Parsed<()> {
     match lexer.take() {
         Some('\'') => {
             let text = single_quoted(lexer)?;
@@ -114,7 +114,7 @@ fn single_quoted(lexer: &mut Lexer) -> Parsed<String> {
     }
 }
 
-fn double_quoted(lexer: &mut Lexer, parts: &mut Parts) -> Parsed<()> {
+fn double_quoted(lexer: &mut Lexer, parts: &mut WordParser) -> Parsed<()> {
     // Even empty quotes make a word.
     parts.quoted(String::new());
     while let Some(c) = lexer.take() {
@@ -130,7 +130,7 @@ fn double_quoted(lexer: &mut Lexer, parts: &mut Parts) -> Parsed<()> {
 }
 
 /// A backslash where it quotes only some characters.
-fn escaped(lexer: &mut Lexer, parts: &mut Parts, special: &str) -> Parsed<()> {
+fn escaped(lexer: &mut Lexer, parts: &mut WordParser, special: &str) -> Parsed<()> {
     match lexer.next_raw() {
         Some(c) if special.contains(c) => parts.text(c, true),
         Some(c) => {
@@ -143,7 +143,7 @@ fn escaped(lexer: &mut Lexer, parts: &mut Parts, special: &str) -> Parsed<()> {
 }
 
 /// What follows `$`.
-fn dollar(lexer: &mut Lexer, parts: &mut Parts, quoted: bool) -> Parsed<()> {
+fn dollar(lexer: &mut Lexer, parts: &mut WordParser, quoted: bool) -> Parsed<()> {
     match lexer.peek() {
         Some('(') => {
             lexer.take();
@@ -204,7 +204,7 @@ fn substitution(lexer: &mut Lexer) -> Parsed<Option<Box<super::ast::Node>>> {
     Ok(script.map(Box::new))
 }
 
-fn backticks(lexer: &mut Lexer, parts: &mut Parts, quoted: bool) -> Parsed<()> {
+fn backticks(lexer: &mut Lexer, parts: &mut WordParser, quoted: bool) -> Parsed<()> {
     let mut text = String::new();
     loop {
         match lexer.next_raw() {
@@ -312,7 +312,7 @@ fn braced(lexer: &mut Lexer, quoted: bool) -> Parsed<WordPiece> {
         }
         _ => return fail("${…} can't be read"),
     }
-    let mut inner = Parts::default();
+    let mut inner = WordParser::default();
     if lexer.eat('[') {
         operator.push('[');
         until(lexer, ']', quoted, &mut inner)?;
@@ -333,7 +333,7 @@ fn braced(lexer: &mut Lexer, quoted: bool) -> Parsed<WordPiece> {
 }
 
 /// Everything up to `close`, which is taken as well.
-fn until(lexer: &mut Lexer, close: char, quoted: bool, parts: &mut Parts) -> Parsed<()> {
+fn until(lexer: &mut Lexer, close: char, quoted: bool, parts: &mut WordParser) -> Parsed<()> {
     let mut open = 0_usize;
     while let Some(c) = lexer.peek() {
         if c == close && open == 0 {
@@ -365,7 +365,7 @@ fn until(lexer: &mut Lexer, close: char, quoted: bool, parts: &mut Parts) -> Par
     fail("an expansion is not closed")
 }
 
-fn special_in(lexer: &mut Lexer, parts: &mut Parts, quoted: bool) -> Parsed<()> {
+fn special_in(lexer: &mut Lexer, parts: &mut WordParser, quoted: bool) -> Parsed<()> {
     if quoted && lexer.peek() == Some('`') {
         lexer.take();
         return backticks(lexer, parts, true);
@@ -374,7 +374,7 @@ fn special_in(lexer: &mut Lexer, parts: &mut Parts, quoted: bool) -> Parsed<()> 
 }
 
 /// `name[…]`: bash reads up to the bracket that closes it, so blanks and operators inside would be read in two ways.
-fn subscript(lexer: &mut Lexer, parts: &mut Parts) -> Parsed<()> {
+fn subscript(lexer: &mut Lexer, parts: &mut WordParser) -> Parsed<()> {
     lexer.take();
     parts.text('[', false);
     while let Some(c) = lexer.peek() {
@@ -398,7 +398,7 @@ fn subscript(lexer: &mut Lexer, parts: &mut Parts) -> Parsed<()> {
 /// The text of `((…))` and `$((…))` behind its parentheses, up to both closing ones.
 pub fn arithmetic(lexer: &mut Lexer) -> Parsed<Word> {
     lexer.enter()?;
-    let mut parts = Parts::default();
+    let mut parts = WordParser::default();
     let mut open = 0_usize;
     while let Some(c) = lexer.peek() {
         match c {
@@ -459,7 +459,7 @@ pub fn line_end(lexer: &mut Lexer) -> Parsed<()> {
             text.push_str(line);
             text.push('\n');
         }
-        let mut parts = Parts::default();
+        let mut parts = WordParser::default();
         if pending.literal {
             parts.quoted(text);
         } else {

@@ -15,7 +15,7 @@ use crate::model::envelope::{Envelope, ErrorCode};
 use crate::tool::api::{Preview, ToolError, ToolOutcome};
 use crate::tool::cx::ToolCx;
 use crate::tool::file::matching::match_edit::{MatchLevel, TextEdit};
-use crate::tool::paths::{Target, disk_error};
+use crate::tool::paths::{PathTarget, disk_error};
 
 /// Larger files are not edited as text.
 pub(crate) const EDIT_LIMIT_BYTES: u64 = 32 * 1024 * 1024;
@@ -61,7 +61,7 @@ pub(crate) type AppliedEdits = Vec<(Vec<usize>, MatchLevel)>;
 
 /// A change that is ready to be written.
 pub(crate) struct PlannedChange {
-    target: Target,
+    target: PathTarget,
     /// `None` when the file is created.
     before: Option<LoadedFile>,
     after: String,
@@ -90,7 +90,7 @@ pub(crate) enum Intent {
 ///
 /// # Errors
 /// Folder, special file, binary, too large, read-only.
-pub(crate) fn load(cx: &ToolCx, target: &Target) -> Result<Option<LoadedFile>, ToolError> {
+pub(crate) fn load(cx: &ToolCx, target: &PathTarget) -> Result<Option<LoadedFile>, ToolError> {
     let bytes = match file::read(&target.resolved.canonical, EDIT_LIMIT_BYTES) {
         Ok((bytes, _)) => bytes,
         Err(FileError::NotFound) => return Ok(None),
@@ -114,7 +114,7 @@ pub(crate) fn load(cx: &ToolCx, target: &Target) -> Result<Option<LoadedFile>, T
 ///
 /// # Errors
 /// `INVALID_PARAM` when it was never read; `CONFLICT` with a short diff when it has changed since.
-pub(crate) fn must_be_known(cx: &ToolCx, target: &Target, loaded: &LoadedFile) -> Result<(), ToolError> {
+pub(crate) fn must_be_known(cx: &ToolCx, target: &PathTarget, loaded: &LoadedFile) -> Result<(), ToolError> {
     let shown = &target.shown;
     let Some(seen) = cx.files.get(&target.resolved.canonical) else {
         return Err(ToolError::invalid(format!(
@@ -149,7 +149,7 @@ pub(crate) fn must_be_known(cx: &ToolCx, target: &Target, loaded: &LoadedFile) -
 ///
 /// # Errors
 /// `INVALID_PARAM`.
-pub(crate) fn must_be_storable(target: &Target, loaded: &LoadedFile, new: &str) -> Result<(), ToolError> {
+pub(crate) fn must_be_storable(target: &PathTarget, loaded: &LoadedFile, new: &str) -> Result<(), ToolError> {
     if loaded.encoding != Encoding::DamagedUtf8 || !encoding::has_stand_in(new) {
         return Ok(());
     }
@@ -161,7 +161,7 @@ pub(crate) fn must_be_storable(target: &Target, loaded: &LoadedFile, new: &str) 
 }
 
 /// The file was there when the model saw it.
-pub(crate) fn vanished(target: &Target) -> ToolError {
+pub(crate) fn vanished(target: &PathTarget) -> ToolError {
     ToolError::model(
         ErrorCode::NotFound,
         format!(
@@ -179,7 +179,7 @@ pub(crate) fn list_lines(lines: &[usize]) -> String {
 }
 
 /// The answer to a call that leaves the file as it is.
-pub(crate) fn unchanged(target: &Target, text: String) -> Envelope {
+pub(crate) fn unchanged(target: &PathTarget, text: String) -> Envelope {
     let envelope = Envelope::success(text).partial().with("path", target.shown.as_str());
     envelope.with("applied", false).with("operation", "none")
 }
@@ -189,7 +189,7 @@ pub(crate) fn unchanged(target: &Target, text: String) -> Envelope {
 /// # Errors
 /// `INVALID_PARAM` when the encoding has no such character.
 pub(crate) fn finish(
-    target: Target,
+    target: PathTarget,
     before: Option<LoadedFile>,
     after: String,
     applied: AppliedEdits,

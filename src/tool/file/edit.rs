@@ -16,7 +16,7 @@ use crate::tool::file::matching::apply::apply;
 use crate::tool::file::matching::diagnose;
 use crate::tool::file::matching::lines::visible;
 use crate::tool::file::matching::match_edit::{MatchLevel, Refusal, TextEdit};
-use crate::tool::paths::{Target, disk_error, target, write_access};
+use crate::tool::paths::{PathTarget, disk_error, target, write_access};
 
 #[derive(Deserialize)]
 pub struct Replacement {
@@ -181,7 +181,7 @@ fn plan(cx: &ToolCx, path: &str, edits: &[Replacement]) -> Result<Intent, ToolEr
 
 /// Applies the last `edits` of `total` to `text`, one after the other.
 fn apply_all(
-    target: &Target,
+    target: &PathTarget,
     mut text: String,
     edits: &[TextEdit],
     total: usize,
@@ -214,7 +214,7 @@ fn pastes_line_numbers(text: &str, edit: &TextEdit) -> bool {
         && !text.lines().any(diagnose::is_numbered)
 }
 
-fn explain(target: &Target, text: &str, edit: &TextEdit, refusal: &Refusal) -> (ErrorCode, String) {
+fn explain(target: &PathTarget, text: &str, edit: &TextEdit, refusal: &Refusal) -> (ErrorCode, String) {
     let shown = &target.shown;
     let invalid = |message: String| (ErrorCode::InvalidParam, message);
     match refusal {

@@ -20,7 +20,7 @@ use crate::tool::api::{ToolError, ToolOutcome, TypedTool, Work, object};
 use crate::tool::cx::ToolCx;
 use crate::tool::file::matching::lines::Lines;
 use crate::tool::output::Limits;
-use crate::tool::paths::{Target, disk_error, read_access, read_at};
+use crate::tool::paths::{PathTarget, disk_error, read_access, read_at};
 
 const DEFAULT_LINES: usize = 500;
 const MAX_LINES: usize = 2_000;
@@ -119,7 +119,7 @@ impl Page {
     }
 }
 
-fn read(cx: &ToolCx, target: &Target, args: &Args) -> ToolOutcome {
+fn read(cx: &ToolCx, target: &PathTarget, args: &Args) -> ToolOutcome {
     let first = args.start_line.unwrap_or(1).max(1);
     let limit = args.limit.unwrap_or(DEFAULT_LINES).min(MAX_LINES);
     if limit == 0 {
@@ -211,7 +211,7 @@ fn read(cx: &ToolCx, target: &Target, args: &Args) -> ToolOutcome {
     Ok(envelope)
 }
 
-fn past_end(target: &Target, first: usize, total: usize) -> ToolError {
+fn past_end(target: &PathTarget, first: usize, total: usize) -> ToolError {
     let lines = plural(total, "line");
     ToolError::invalid(format!("start_line {first} is past the end: {} has {lines}", target.shown))
 }
@@ -230,7 +230,7 @@ fn unusual_ends(text: &str) -> Option<&'static str> {
 /// remembered.
 fn read_huge(
     cx: &ToolCx,
-    target: &Target,
+    target: &PathTarget,
     mut handle: File,
     size: u64,
     mut page: Page,

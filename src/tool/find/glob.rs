@@ -12,7 +12,7 @@ use crate::search::glob;
 use crate::search::walk::Walk;
 use crate::tool::api::{ToolError, ToolOutcome, TypedTool, Work, object};
 use crate::tool::cx::ToolCx;
-use crate::tool::paths::{Target, disk_error, folder_or_root, skipped_folders, target};
+use crate::tool::paths::{PathTarget, disk_error, folder_or_root, skipped_folders, target};
 
 const DEFAULT_LIMIT: usize = 50;
 const MAX_LIMIT: usize = 1_000;
@@ -27,7 +27,7 @@ pub struct Args {
 
 impl Args {
     /// The folder to search and the pattern below it: leading folders of the pattern belong to the folder.
-    fn split(&self, cx: &ToolCx) -> Result<(Target, &str), ToolError> {
+    fn split(&self, cx: &ToolCx) -> Result<(PathTarget, &str), ToolError> {
         let path = folder_or_root(self.path.as_deref());
         let (base, rest) = glob::split_base(self.pattern.trim_start_matches("./"));
         let folder = match base {

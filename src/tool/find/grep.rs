@@ -16,7 +16,7 @@ use crate::search::grep::{self, GrepMatches, GrepQuery};
 use crate::search::walk::Walk;
 use crate::tool::api::{ToolError, ToolOutcome, TypedTool, Work, object};
 use crate::tool::cx::ToolCx;
-use crate::tool::paths::{Target, disk_error, folder_or_root, read_access, read_at, skipped_folders};
+use crate::tool::paths::{PathTarget, disk_error, folder_or_root, read_access, read_at, skipped_folders};
 
 const DEFAULT_LIMIT: usize = 100;
 const MAX_LIMIT: usize = 1_000;
@@ -69,7 +69,7 @@ impl TypedTool for Grep {
     }
 }
 
-fn search(cx: &ToolCx, target: &Target, args: &Args) -> ToolOutcome {
+fn search(cx: &ToolCx, target: &PathTarget, args: &Args) -> ToolOutcome {
     if args.pattern.is_empty() {
         return Err(ToolError::invalid("pattern is empty"));
     }
@@ -115,7 +115,7 @@ fn invalid_pattern(pattern: &str, error: &str) -> ToolError {
     ToolError::invalid(format!("the pattern is not a valid regular expression: {reason}. {hint}"))
 }
 
-fn report(cx: &ToolCx, args: &Args, target: &Target, query: &GrepQuery, found: &GrepMatches) -> Envelope {
+fn report(cx: &ToolCx, args: &Args, target: &PathTarget, query: &GrepQuery, found: &GrepMatches) -> Envelope {
     let mut body = String::new();
     let mut shown = 0;
     // Under the tool boundary's limit.

@@ -16,7 +16,7 @@ use crate::policy::access::Access;
 use crate::search::walk::Walk;
 use crate::tool::api::{ToolError, ToolOutcome, TypedTool, Work, object};
 use crate::tool::cx::ToolCx;
-use crate::tool::paths::{Target, disk_error, folder_or_root, read_access, read_at};
+use crate::tool::paths::{PathTarget, disk_error, folder_or_root, read_access, read_at};
 
 const DEFAULT_LIMIT: usize = 100;
 const MAX_LIMIT: usize = 1_000;
@@ -58,7 +58,7 @@ impl TypedTool for Ls {
     }
 }
 
-fn list(cx: &ToolCx, target: &Target, args: &Args) -> ToolOutcome {
+fn list(cx: &ToolCx, target: &PathTarget, args: &Args) -> ToolOutcome {
     let folder = &target.resolved.canonical;
     let meta = fs::metadata(folder).map_err(|error| disk_error(cx, target, &error.into()))?;
     if !meta.is_dir() {

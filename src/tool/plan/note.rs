@@ -13,7 +13,7 @@ use crate::note::error::NoteError;
 use crate::note::graph;
 use crate::note::record::{Note as Kept, NoteKind};
 use crate::note::search::{self, Wanted};
-use crate::note::store::{self, Change, Store};
+use crate::note::store::{self, NoteChange, NoteStore};
 use crate::policy::access::Access;
 use crate::redact::detector;
 use crate::tool::api::{ToolError, TypedTool, Work, object};
@@ -25,7 +25,7 @@ const RELATED: usize = 5;
 
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
-enum Action {
+enum NoteAction {
     Create,
     Read,
     Update,
@@ -56,7 +56,7 @@ impl Many {
 
 #[derive(Deserialize)]
 pub struct Args {
-    action: Action,
+    action: NoteAction,
     id: Option<String>,
     title: Option<String>,
     content: Option<String>,
@@ -75,7 +75,8 @@ impl TypedTool for Note {
     const NAME: &'static str = "Note";
     const DESCRIPTION: &'static str = prompts::TOOL_NOTE;
     const WORK: Work<Args> = Work::Blocking(|args, cx| {
-        act(args, &Store::new(&cx.root)).map_err(|error| ToolError::model(error.code(), error.to_string()))
+        act(args, &NoteStore::new(&cx.root))
+            .map_err(|error| ToolError::model(error.code(), error.to_string()))
     });
 
     fn schema() -> Value {
@@ -101,10 +102,10 @@ impl TypedTool for Note {
     /// nothing else, and never over another's text.
     fn access(args: &Args, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
         Ok(match args.action {
-            Action::Create | Action::Update | Action::Delete => {
-                vec![Access::WriteOwn(Store::new(&cx.root).folder.path)]
+            NoteAction::Create | NoteAction::Update | NoteAction::Delete => {
+                vec![Access::WriteOwn(NoteStore::new(&cx.root).folder.path)]
             }
-            Action::Read | Action::Search | Action::List | Action::Summary => Vec::new(),
+            NoteAction::Read | NoteAction::Search | NoteAction::List | NoteAction::Summary => Vec::new(),
         })
     }
 
@@ -116,7 +117,7 @@ impl TypedTool for Note {
     }
 }
 
-fn act(args: &Args, store: &Store) -> Result<Envelope, NoteError> {
+fn act(args: &Args, store: &NoteStore) -> Result<Envelope, NoteError> {
     let kind = args.kind.as_deref().map(str::parse).transpose().map_err(NoteError::Invalid)?;
     let limit = args.limit.unwrap_or(USUAL_LIMIT).clamp(1, MAX_LIMIT);
     let needed = || {
@@ -124,18 +125,18 @@ fn act(args: &Args, store: &Store) -> Result<Envelope, NoteError> {
         args.id.as_deref().filter(|id| !id.trim().is_empty()).ok_or_else(missing)
     };
     match args.action {
-        Action::Create => {
+        NoteAction::Create => {
             let note = store.create(change(args, kind))?;
             Ok(answer(&note, &format!("Note {} created: {}", note.id, note.path())))
         }
-        Action::Update => {
+        NoteAction::Update => {
             let wanted = needed()?;
             let change = change(args, kind);
             keep_secrets(store, wanted, &change)?;
             let note = store.update(wanted, change)?;
             Ok(answer(&note, &format!("Note {} updated: {}", note.id, note.path())))
         }
-        Action::Delete => {
+        NoteAction::Delete => {
             let note = store.archive(needed()?)?;
             let words = format!(
                 "Note {id} archived, not deleted: {}. `mycode notes restore {id}` brings it back",
@@ -144,13 +145,13 @@ fn act(args: &Args, store: &Store) -> Result<Envelope, NoteError> {
             );
             Ok(answer(&note, &words))
         }
-        Action::Read => read(store, needed()?),
-        Action::Summary => {
+        NoteAction::Read => read(store, needed()?),
+        NoteAction::Summary => {
             let listing = store.list()?;
             let notices = listing.notices.join("\n");
             Ok(Envelope::success(notices).with_body("summary", digest::summary(&listing)))
         }
-        Action::Search | Action::List => {
+        NoteAction::Search | NoteAction::List => {
             let wanted = Wanted {
                 kind,
                 tags: args.tags.as_ref().map(Many::list).unwrap_or_default(),
@@ -158,7 +159,7 @@ fn act(args: &Args, store: &Store) -> Result<Envelope, NoteError> {
                 archived: false,
             };
             let query = args.query.as_deref().filter(|query| !query.trim().is_empty());
-            if args.action == Action::Search && query.is_none() {
+            if args.action == NoteAction::Search && query.is_none() {
                 return Err(NoteError::Invalid("search needs a query; list shows all".to_owned()));
             }
             listing(store, query, &wanted, limit)
@@ -166,19 +167,19 @@ fn act(args: &Args, store: &Store) -> Result<Envelope, NoteError> {
     }
 }
 
-fn change(args: &Args, kind: Option<NoteKind>) -> Change {
-    Change {
+fn change(args: &Args, kind: Option<NoteKind>) -> NoteChange {
+    NoteChange {
         title: args.title.clone(),
         content: args.content.clone(),
         kind,
         tags: args.tags.as_ref().map(Many::list),
         files: args.files.as_ref().map(Many::list),
-        ..Change::default()
+        ..NoteChange::default()
     }
 }
 
 /// The model sees a placeholder where the note holds a secret; writing the placeholder back would lose the secret.
-fn keep_secrets(store: &Store, wanted: &str, change: &Change) -> Result<(), NoteError> {
+fn keep_secrets(store: &NoteStore, wanted: &str, change: &NoteChange) -> Result<(), NoteError> {
     let Some(content) = change.content.as_deref().filter(|content| content.contains(detector::PREFIX)) else {
         return Ok(());
     };
@@ -190,13 +191,13 @@ fn keep_secrets(store: &Store, wanted: &str, change: &Change) -> Result<(), Note
         return Ok(());
     }
     Err(NoteError::Invalid(format!(
-        "the note contains a secret that you see as {}…, and this update would overwrite it. Change other fields, or \
+        "the note contains a secret that you see as {}…, and this update would overwrite it. NoteChange other fields, or \
          ask the user",
         detector::PREFIX
     )))
 }
 
-fn read(store: &Store, wanted: &str) -> Result<Envelope, NoteError> {
+fn read(store: &NoteStore, wanted: &str) -> Result<Envelope, NoteError> {
     let listing = store.list()?;
     let note = store::find(&listing.notes, wanted, false)?;
     let content = store.text(note)?;
@@ -218,7 +219,12 @@ fn read(store: &Store, wanted: &str) -> Result<Envelope, NoteError> {
     Ok(answer(note, &words.join("; ")).with_body("content", content))
 }
 
-fn listing(store: &Store, query: Option<&str>, wanted: &Wanted, limit: usize) -> Result<Envelope, NoteError> {
+fn listing(
+    store: &NoteStore,
+    query: Option<&str>,
+    wanted: &Wanted,
+    limit: usize,
+) -> Result<Envelope, NoteError> {
     let listing = store.list()?;
     let rows: Vec<(usize, String)> = match query {
         Some(query) => search::search(store, &listing, query, wanted, clock::now_ms())

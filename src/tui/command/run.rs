@@ -11,7 +11,7 @@ use crate::tui::app::App;
 use crate::tui::msg::Cmd;
 use crate::tui::popup::context::ContextPopup;
 use crate::tui::popup::open::Popup;
-use crate::tui::transcript::entry::Entry;
+use crate::tui::transcript::entry::TranscriptEntry;
 
 /// Runs `text` if it is a command. A text such as `/etc/hosts is wrong` is none: only a known first word, or a single
 /// word without further slashes, counts.
@@ -86,8 +86,8 @@ fn help(app: &mut App) {
         (format!("/{} {}", command.name, command.args).trim_end().to_owned(), command.help.to_owned())
     });
     let keys = KEYS.map(|(key, text)| (key.to_owned(), text.to_owned()));
-    app.print(Entry::Table { heading: "Commands".to_owned(), rows: commands.into() });
-    app.print(Entry::Table { heading: "Keys".to_owned(), rows: keys.into() });
+    app.print(TranscriptEntry::Table { heading: "Commands".to_owned(), rows: commands.into() });
+    app.print(TranscriptEntry::Table { heading: "Keys".to_owned(), rows: keys.into() });
 }
 
 fn model(app: &mut App, args: &str) {

@@ -2,7 +2,7 @@
 
 /// One command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Command {
+pub struct SlashCommand {
     /// Without the slash.
     pub name: &'static str,
     /// As shown, such as `[name]`; empty when there are none.
@@ -11,12 +11,12 @@ pub struct Command {
     pub help: &'static str,
 }
 
-const fn row(name: &'static str, args: &'static str, help: &'static str) -> Command {
-    Command { name, args, help }
+const fn row(name: &'static str, args: &'static str, help: &'static str) -> SlashCommand {
+    SlashCommand { name, args, help }
 }
 
 /// All commands, in the order in which they are shown.
-pub const COMMANDS: [Command; 13] = [
+pub const COMMANDS: [SlashCommand; 13] = [
     row("help", "", "list commands and keys"),
     row("model", "[name]", "show or switch the model"),
     row("permission", "[level]", "show or set the level: read-only, ask, auto, full"),

@@ -11,7 +11,7 @@ const UNDO_STEPS: usize = 200;
 
 /// What the last change was; typing in one go is undone in one go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Change {
+enum BufferChange {
     Typing,
     Deleting,
     Other,
@@ -24,7 +24,7 @@ pub struct Buffer {
     /// Byte index, on a grapheme boundary.
     cursor: usize,
     undo: Vec<(String, usize)>,
-    last: Option<Change>,
+    last: Option<BufferChange>,
 }
 
 impl Buffer {
@@ -42,7 +42,7 @@ impl Buffer {
 
     /// Replaces everything; the cursor goes to the end. Can be undone.
     pub fn set(&mut self, text: &str) {
-        self.remember(Change::Other);
+        self.remember(BufferChange::Other);
         text.clone_into(&mut self.text);
         self.cursor = self.text.len();
     }
@@ -61,7 +61,7 @@ impl Buffer {
     pub fn insert(&mut self, text: &str) {
         let mut chars = text.chars();
         let word_part = matches!((chars.next(), chars.next()), (Some(c), None) if !c.is_whitespace());
-        self.remember(if word_part { Change::Typing } else { Change::Other });
+        self.remember(if word_part { BufferChange::Typing } else { BufferChange::Other });
         self.text.insert_str(self.cursor, text);
         self.cursor = self.snap(self.cursor + text.len());
     }
@@ -69,7 +69,7 @@ impl Buffer {
     /// Replaces `from..cursor` by `text`.
     pub fn replace_before(&mut self, from: usize, text: &str) {
         let from = self.snap(from).min(self.cursor);
-        self.remember(Change::Other);
+        self.remember(BufferChange::Other);
         self.text.replace_range(from..self.cursor, text);
         self.cursor = self.snap(from + text.len());
     }
@@ -118,14 +118,14 @@ impl Buffer {
         if from >= to {
             return;
         }
-        self.remember(Change::Deleting);
+        self.remember(BufferChange::Deleting);
         self.text.replace_range(from..to, "");
         // What now meets may have become one cluster.
         self.cursor = self.snap(from);
     }
 
-    fn remember(&mut self, change: Change) {
-        if self.last == Some(change) && change != Change::Other {
+    fn remember(&mut self, change: BufferChange) {
+        if self.last == Some(change) && change != BufferChange::Other {
             return;
         }
         self.last = Some(change);

@@ -3,7 +3,7 @@
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::buffer::Buffer;
-use super::history::{Draft, History};
+use super::history::{Draft, PromptHistory};
 use super::layout::{self, Layout};
 use super::paste::{self, Pastes};
 use crate::tui::terminal::keymap::EditCommand;
@@ -16,7 +16,7 @@ const KEEP_OPEN_BYTES: usize = 20_000;
 pub struct Composer {
     buffer: Buffer,
     pastes: Pastes,
-    history: History,
+    history: PromptHistory,
     /// The cell that Up and Down aim for.
     goal: Option<usize>,
 }

@@ -14,13 +14,13 @@ pub struct Draft {
 
 /// Past drafts, oldest first, and the place while browsing.
 #[derive(Clone, Debug, Default)]
-pub struct History {
+pub struct PromptHistory {
     drafts: Vec<Draft>,
     /// Index of the shown draft, and what was being written before.
     browsing: Option<(usize, Draft)>,
 }
 
-impl History {
+impl PromptHistory {
     /// Adds a draft and ends browsing.
     pub fn push(&mut self, draft: Draft) {
         self.browsing = None;
@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn history_round_trip() {
-        let mut history = History::default();
+        let mut history = PromptHistory::default();
         history.push(draft("one"));
         history.push(draft("two"));
         assert_eq!(history.older(draft("new")), Some(draft("two")));

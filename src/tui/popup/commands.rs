@@ -3,21 +3,21 @@
 use ratatui::text::{Line, Span};
 
 use super::list::Selection;
-use crate::tui::command::table::{COMMANDS, Command};
+use crate::tui::command::table::{COMMANDS, SlashCommand};
 use crate::tui::render::theme::Theme;
 use crate::tui::render::wrap;
 
 /// The open popup.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandsPopup {
-    offers: Vec<Command>,
+    offers: Vec<SlashCommand>,
     pub selection: Selection,
 }
 
 impl CommandsPopup {
     /// The commands that begin with `typed` (without the slash); `None` when there is none.
     pub fn new(typed: &str) -> Option<Self> {
-        let offers: Vec<Command> =
+        let offers: Vec<SlashCommand> =
             COMMANDS.into_iter().filter(|command| command.name.starts_with(typed)).collect();
         (!offers.is_empty()).then(|| Self { selection: Selection::new(offers.len()), offers })
     }
@@ -29,7 +29,7 @@ impl CommandsPopup {
         }
     }
 
-    pub fn chosen(&self) -> Option<Command> {
+    pub fn chosen(&self) -> Option<SlashCommand> {
         self.offers.get(self.selection.index).copied()
     }
 

@@ -10,7 +10,7 @@ use super::wrap;
 use crate::base::sanitize;
 use crate::base::text;
 use crate::tui::app::{App, Completion};
-use crate::tui::transcript::entry::Entry;
+use crate::tui::transcript::entry::TranscriptEntry;
 use crate::tui::transcript::live::Piece;
 use crate::tui::transcript::tool;
 
@@ -164,7 +164,7 @@ fn live(app: &App, width: usize, room: usize) -> Vec<Line<'static>> {
     for piece in app.live.pieces() {
         let Some(entry) = piece.entry() else { continue };
         match (piece, &entry) {
-            (Piece::Tool(view), Entry::Tool(_)) => {
+            (Piece::Tool(view), TranscriptEntry::Tool(_)) => {
                 let tight = before.is_none_or(|kind| kind == entry.kind());
                 if !tight {
                     lines.push(Line::default());

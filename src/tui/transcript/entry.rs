@@ -20,7 +20,7 @@ const REASONING_LINES: usize = 3;
 
 /// A piece of the transcript.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Entry {
+pub enum TranscriptEntry {
     Welcome(SessionInfo),
     User(Arc<str>),
     /// A part of an answer; `tight` when it continues the part before without a blank line.
@@ -44,27 +44,27 @@ pub enum Entry {
 
 /// What decides about the blank line between two pieces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EntryKind {
+pub enum TranscriptKind {
     Tool,
     Notice,
     Other,
 }
 
-impl Entry {
-    pub fn kind(&self) -> EntryKind {
+impl TranscriptEntry {
+    pub fn kind(&self) -> TranscriptKind {
         match self {
-            Self::Tool(_) => EntryKind::Tool,
-            Self::Notice { .. } => EntryKind::Notice,
-            _ => EntryKind::Other,
+            Self::Tool(_) => TranscriptKind::Tool,
+            Self::Notice { .. } => TranscriptKind::Notice,
+            _ => TranscriptKind::Other,
         }
     }
 
     /// The piece as lines at most `width` cells wide, with the blank line that separates it from `before`.
-    pub fn lines(&self, before: Option<EntryKind>, width: usize, theme: Theme) -> Vec<Line<'static>> {
+    pub fn lines(&self, before: Option<TranscriptKind>, width: usize, theme: Theme) -> Vec<Line<'static>> {
         let mut lines = self.render(width.max(1), theme);
         let tight = match (before, self) {
             (None, _) | (_, Self::Answer { tight: true, .. }) => true,
-            (Some(before), _) => before != EntryKind::Other && before == self.kind(),
+            (Some(before), _) => before != TranscriptKind::Other && before == self.kind(),
         };
         if !tight && !lines.is_empty() {
             lines.insert(0, Line::default());

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::entry::Entry;
+use super::entry::TranscriptEntry;
 use super::tool::{self, ToolView};
 use crate::base::text;
 use crate::model::item::ToolResult;
@@ -14,14 +14,14 @@ const PART_BYTES: usize = 4 * 1024;
 /// One thing that still changes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Piece {
-    Answer(Answer),
+    Answer(StreamingReply),
     Reasoning { text: String, done: bool },
     Tool(ToolView),
 }
 
 /// The open end of an answer.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Answer {
+pub struct StreamingReply {
     open: String,
     /// Bytes that went to the scrollback.
     passed: usize,
@@ -31,17 +31,17 @@ pub struct Answer {
     done: bool,
 }
 
-impl Answer {
-    fn entry(&self, markdown: &str) -> Entry {
+impl StreamingReply {
+    fn entry(&self, markdown: &str) -> TranscriptEntry {
         let markdown = match &self.fence {
             Some(fence) => format!("{fence}\n{markdown}"),
             None => markdown.to_owned(),
         };
-        Entry::Answer { markdown, tight: self.tight }
+        TranscriptEntry::Answer { markdown, tight: self.tight }
     }
 
     /// What can be drawn for ever.
-    fn take_finished(&mut self) -> Option<Entry> {
+    fn take_finished(&mut self) -> Option<TranscriptEntry> {
         let (cut, fence) = self.cut()?;
         let entry = self.entry(&self.open[..cut]);
         self.tight = fence.is_some() || !self.open[..cut].ends_with("\n\n");
@@ -116,7 +116,7 @@ impl Live {
             None => {
                 let open = delta.trim_start_matches('\n').to_owned();
                 if !open.is_empty() {
-                    self.pieces.push(Piece::Answer(Answer { open, ..Answer::default() }));
+                    self.pieces.push(Piece::Answer(StreamingReply { open, ..StreamingReply::default() }));
                 }
             }
         }
@@ -140,7 +140,11 @@ impl Live {
             }
             None => {
                 let open = whole.trim_start_matches('\n').to_owned();
-                self.pieces.push(Piece::Answer(Answer { open, done: true, ..Answer::default() }));
+                self.pieces.push(Piece::Answer(StreamingReply {
+                    open,
+                    done: true,
+                    ..StreamingReply::default()
+                }));
             }
         }
     }
@@ -202,7 +206,7 @@ impl Live {
     }
 
     /// The finished pieces at the front.
-    pub fn take_finished(&mut self) -> Vec<Entry> {
+    pub fn take_finished(&mut self) -> Vec<TranscriptEntry> {
         let mut entries = Vec::new();
         while let Some(first) = self.pieces.first_mut() {
             match first {
@@ -221,13 +225,13 @@ impl Live {
                     if !*done {
                         break;
                     }
-                    entries.push(Entry::Reasoning(std::mem::take(text)));
+                    entries.push(TranscriptEntry::Reasoning(std::mem::take(text)));
                 }
                 Piece::Tool(view) => {
                     if view.outcome.is_none() {
                         break;
                     }
-                    entries.push(Entry::Tool(view.clone()));
+                    entries.push(TranscriptEntry::Tool(view.clone()));
                 }
             }
             self.pieces.remove(0);
@@ -236,16 +240,16 @@ impl Live {
     }
 
     /// Everything, because the turn is over; calls without a result count as interrupted.
-    pub fn take_all(&mut self) -> Vec<Entry> {
+    pub fn take_all(&mut self) -> Vec<TranscriptEntry> {
         for piece in &mut self.pieces {
             match piece {
                 Piece::Answer(answer) => answer.done = true,
                 Piece::Reasoning { done, .. } => *done = true,
                 Piece::Tool(view) => {
-                    view.outcome.get_or_insert_with(|| tool::ToolOutcome {
+                    view.outcome.get_or_insert_with(|| tool::OutcomeLine {
                         failed: true,
                         summary: "interrupted".to_owned(),
-                        ..tool::ToolOutcome::default()
+                        ..tool::OutcomeLine::default()
                     });
                 }
             }
@@ -253,7 +257,7 @@ impl Live {
         self.take_finished()
     }
 
-    fn open_answer(&mut self) -> Option<&mut Answer> {
+    fn open_answer(&mut self) -> Option<&mut StreamingReply> {
         match self.pieces.last_mut() {
             Some(Piece::Answer(answer)) if !answer.done => Some(answer),
             _ => None,
@@ -270,12 +274,12 @@ impl Live {
 
 impl Piece {
     /// The piece as it would be printed now; `None` for an answer with nothing to show.
-    pub fn entry(&self) -> Option<Entry> {
+    pub fn entry(&self) -> Option<TranscriptEntry> {
         match self {
             Self::Answer(answer) if answer.open.trim().is_empty() => None,
             Self::Answer(answer) => Some(answer.entry(&answer.open)),
-            Self::Reasoning { text, .. } => Some(Entry::Reasoning(text.clone())),
-            Self::Tool(view) => Some(Entry::Tool(view.clone())),
+            Self::Reasoning { text, .. } => Some(TranscriptEntry::Reasoning(text.clone())),
+            Self::Tool(view) => Some(TranscriptEntry::Tool(view.clone())),
         }
     }
 }
@@ -285,11 +289,11 @@ mod tests {
     use super::*;
     use crate::model::envelope::Envelope;
 
-    fn answers(entries: &[Entry]) -> Vec<String> {
+    fn answers(entries: &[TranscriptEntry]) -> Vec<String> {
         entries
             .iter()
             .filter_map(|entry| match entry {
-                Entry::Answer { markdown, .. } => Some(markdown.clone()),
+                TranscriptEntry::Answer { markdown, .. } => Some(markdown.clone()),
                 _ => None,
             })
             .collect()

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::entry::Entry;
+use super::entry::TranscriptEntry;
 use super::tool::{self, ToolView};
 use crate::base::text;
 use crate::model::item::Item;
@@ -14,7 +14,7 @@ use crate::protocol::event::Level;
 const SHOWN: usize = 50;
 
 /// The last items of `items`, with a line that says how many came before.
-pub fn entries(items: &[Arc<Item>]) -> Vec<Entry> {
+pub fn entries(items: &[Arc<Item>]) -> Vec<TranscriptEntry> {
     let from = items.len().saturating_sub(SHOWN);
     let mut entries = Vec::new();
     if from > 0 {
@@ -28,11 +28,11 @@ pub fn entries(items: &[Arc<Item>]) -> Vec<Entry> {
                 titles.insert(&call.id, tool::title(&call.name, &call.args));
             }
             _ if index < from => {}
-            Item::User(message) => entries.push(Entry::User(Arc::clone(&message.text))),
+            Item::User(message) => entries.push(TranscriptEntry::User(Arc::clone(&message.text))),
             Item::Assistant { text } => {
-                entries.push(Entry::Answer { markdown: text.to_string(), tight: false });
+                entries.push(TranscriptEntry::Answer { markdown: text.to_string(), tight: false });
             }
-            Item::ToolResult(result) => entries.push(Entry::Tool(ToolView {
+            Item::ToolResult(result) => entries.push(TranscriptEntry::Tool(ToolView {
                 call_id: Arc::clone(&result.call_id),
                 tool: Arc::clone(&result.tool),
                 title: titles.remove(result.call_id.as_ref()).unwrap_or_else(|| result.tool.to_string()),
@@ -46,8 +46,8 @@ pub fn entries(items: &[Arc<Item>]) -> Vec<Entry> {
     entries
 }
 
-fn note(text: String) -> Entry {
-    Entry::Notice { level: Level::Info, text }
+fn note(text: String) -> TranscriptEntry {
+    TranscriptEntry::Notice { level: Level::Info, text }
 }
 
 #[cfg(test)]
@@ -62,6 +62,6 @@ mod tests {
         let entries = entries(&items);
         assert_eq!(entries.len(), 51);
         assert_eq!(entries[0], note("… 10 earlier items".to_owned()));
-        assert_eq!(entries[1], Entry::User("10".into()));
+        assert_eq!(entries[1], TranscriptEntry::User("10".into()));
     }
 }

@@ -28,12 +28,12 @@ pub struct ToolView {
     pub title: String,
     /// The last output lines while it runs.
     pub tail: String,
-    pub outcome: Option<ToolOutcome>,
+    pub outcome: Option<OutcomeLine>,
 }
 
 /// What is kept of a result to show it.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct ToolOutcome {
+pub struct OutcomeLine {
     pub failed: bool,
     pub partial: bool,
     pub summary: String,
@@ -45,8 +45,8 @@ pub struct ToolOutcome {
 }
 
 /// The outcome of a finished call.
-pub fn outcome(tool: &str, envelope: &Envelope) -> ToolOutcome {
-    let mut outcome = ToolOutcome { partial: envelope.status == Status::Partial, ..ToolOutcome::default() };
+pub fn outcome(tool: &str, envelope: &Envelope) -> OutcomeLine {
+    let mut outcome = OutcomeLine { partial: envelope.status == Status::Partial, ..OutcomeLine::default() };
     if envelope.status == Status::Error {
         let message = envelope.error.as_ref().map_or(envelope.text.as_str(), |error| error.message.as_str());
         outcome.failed = true;
@@ -134,7 +134,7 @@ pub fn render(view: &ToolView, width: usize, frame: &str, theme: Theme) -> Vec<L
     lines
 }
 
-fn render_outcome(outcome: &ToolOutcome, width: usize, theme: Theme) -> Vec<Line<'static>> {
+fn render_outcome(outcome: &OutcomeLine, width: usize, theme: Theme) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
     if !outcome.summary.is_empty() {
         let style = match (outcome.failed, outcome.partial) {

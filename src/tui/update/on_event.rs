@@ -7,13 +7,13 @@ use crate::base::sanitize;
 use crate::base::text;
 use crate::model::item::Item;
 use crate::protocol::event::{Event, JobRow, Level, SessionInfo, TurnEnd};
-use crate::tui::app::{App, Completion, Retry, Silent};
+use crate::tui::app::{App, Completion, RetryStatus, Silent};
 use crate::tui::popup::ledger;
 use crate::tui::popup::open::Popup;
 use crate::tui::popup::question::OpenQuestion;
 use crate::tui::popup::rewind::RewindPicker;
 use crate::tui::popup::sessions::SessionPicker;
-use crate::tui::transcript::entry::Entry;
+use crate::tui::transcript::entry::TranscriptEntry;
 use crate::tui::transcript::replay;
 
 /// Takes in one event.
@@ -29,7 +29,7 @@ pub fn apply(app: &mut App, event: Event) {
         Event::Steered { text } => {
             unqueue(app, &text);
             app.print_finished();
-            app.print(Entry::User(text.into()));
+            app.print(TranscriptEntry::User(text.into()));
         }
         Event::TextDelta(delta) => {
             going_on(app);
@@ -93,7 +93,7 @@ pub fn apply(app: &mut App, event: Event) {
         }
         Event::ItemHistory(history) => match &mut app.popup {
             Some(Popup::Context(popup)) => popup.tell(history),
-            _ => app.print(Entry::Table {
+            _ => app.print(TranscriptEntry::Table {
                 heading: ledger::history_heading(&history),
                 rows: ledger::history_rows(&history),
             }),
@@ -145,7 +145,7 @@ fn jobs(app: &mut App, rows: Vec<JobRow>) {
 fn session(app: &mut App, info: SessionInfo) {
     let before = app.session.replace(info.clone());
     match before {
-        None => app.print(Entry::Welcome(info)),
+        None => app.print(TranscriptEntry::Welcome(info)),
         Some(before) if before.id != info.id => {
             for entry in app.live.take_all() {
                 app.print(entry);
@@ -180,9 +180,9 @@ fn turn_started(app: &mut App, text: &str) {
         turn.started = started;
     }
     match app.turn_label.take() {
-        Some(label) => app.print(Entry::User(label.into())),
+        Some(label) => app.print(TranscriptEntry::User(label.into())),
         None if text.is_empty() => {}
-        None => app.print(Entry::User(text.into())),
+        None => app.print(TranscriptEntry::User(text.into())),
     }
 }
 
@@ -213,7 +213,7 @@ fn retrying(app: &mut App, [attempt, of]: [u32; 2], wait_ms: u64, reason: String
     if let Some(turn) = &mut app.turn {
         turn.arriving = None;
         turn.silent = None;
-        turn.retry = Some(Retry { attempt, of, at, reason });
+        turn.retry = Some(RetryStatus { attempt, of, at, reason });
     }
 }
 
@@ -239,5 +239,5 @@ fn turn_ended(app: &mut App, end: TurnEnd) {
     {
         app.composer.restore(text);
     }
-    app.print(Entry::TurnEnd(end));
+    app.print(TranscriptEntry::TurnEnd(end));
 }

@@ -18,7 +18,7 @@ use crate::protocol::event::{EndReason, Event, Level, SessionInfo, SessionRow, T
 use crate::protocol::ledger::LedgerView;
 use crate::tui::render::theme::Theme;
 use crate::tui::render::view;
-use crate::tui::transcript::entry::Entry;
+use crate::tui::transcript::entry::TranscriptEntry;
 
 fn app() -> App {
     App::new(Theme::new(false), (80, 24))
@@ -87,7 +87,7 @@ fn enter_sends_and_then_steers() {
     assert_eq!(key(&mut app, KeyCode::Enter), [submit("faster")]);
     assert_eq!(app.queued, ["faster"]);
     let printed = event(&mut app, Event::Steered { text: "faster".to_owned() });
-    assert_eq!(printed, [Cmd::Print(Entry::User("faster".into()))]);
+    assert_eq!(printed, [Cmd::Print(TranscriptEntry::User("faster".into()))]);
     assert!(app.queued.is_empty());
     assert_eq!(key(&mut app, KeyCode::Esc), [Cmd::Send(Op::Interrupt)]);
     event(&mut app, ended(EndReason::Interrupted { prompt_returned: None }));
@@ -276,7 +276,7 @@ fn retry_discards_open_answer() {
     event(&mut app, Event::TextDelta("again".to_owned()));
     let item = Arc::new(Item::Assistant { text: "again".into() });
     let printed = event(&mut app, Event::Item { id: ItemId(1), item });
-    assert_eq!(printed, [Cmd::Print(Entry::Answer { markdown: "again".to_owned(), tight: false })]);
+    assert_eq!(printed, [Cmd::Print(TranscriptEntry::Answer { markdown: "again".to_owned(), tight: false })]);
 }
 
 #[test]
