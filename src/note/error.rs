@@ -18,7 +18,7 @@ pub enum NoteError {
     NotFolder(PathBuf),
     #[error("there is no note '{wanted}'{near}; list the notes to see their ids")]
     NoSuch { wanted: String, near: String },
-    #[error("'{wanted}' matches several notes ({candidates}); give the whole id")]
+    #[error("'{wanted}' matches several notes ({candidates}); give the full id")]
     Ambiguous { wanted: String, candidates: String },
     /// Wrong arguments.
     #[error("{0}")]

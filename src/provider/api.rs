@@ -124,7 +124,7 @@ impl ProviderError {
                 "check --base-url, that the server runs, and the proxy variables (HTTPS_PROXY, NO_PROXY)"
             }
             Self::Tls { .. } => {
-                "check the address and the clock; a private certificate authority goes into SSL_CERT_FILE"
+                "check the address and the system clock; for a private certificate authority set SSL_CERT_FILE"
             }
             Self::Broken { .. } => return format!("nothing was lost: {again}"),
             Self::Stalled { .. } => {
@@ -139,7 +139,7 @@ impl ProviderError {
                 "ask for less at once; if it happens often, set max_output_tokens or try another model"
             }
             Self::Protocol { .. } => "check that --base-url and --provider name the same kind of server",
-            Self::Script { .. } => "check the script file: one JSON object a line",
+            Self::Script { .. } => "check the script file: one JSON object per line",
             Self::Setup { .. } => "run `mycode doctor`, or see `mycode --help` for the model settings",
         }
         .to_owned()

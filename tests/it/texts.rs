@@ -181,7 +181,7 @@ fn errors() {
         NoteError::NotFolder("/project/.mycode/notes".into()).into(),
         NoteError::NoSuch { wanted: "login".to_owned(), near: String::new() }.into(),
         NoteError::Ambiguous { wanted: "log".to_owned(), candidates: "login, logout".to_owned() }.into(),
-        NoteError::FrontMatter { name: "login.md".to_owned(), why: "a key stands twice".to_owned() }.into(),
+        NoteError::FrontMatter { name: "login.md".to_owned(), why: "a key appears twice".to_owned() }.into(),
         NoteError::Busy.into(),
         denied().into(),
     ] {
