@@ -207,7 +207,7 @@ impl Engine {
         let read = tokio::task::spawn_blocking(move || reopen::restore(&state, &workspace, &path)).await;
         let reopened = match read {
             Ok(Ok(reopened)) => reopened,
-            Ok(Err(error)) => return self.notice(Level::Error, texts::session_busy(error)),
+            Ok(Err(error)) => return self.notice(Level::Error, reopen::failure(&error)),
             Err(error) => return self.notice(Level::Error, texts::session_not_opened(error)),
         };
         let chosen = reopened.conversation.chosen_model().cloned();

@@ -81,7 +81,7 @@ fn agent_notices() {
         notice::rules_truncated(8_192),
         notice::init_choice_not_saved("disk full"),
         notice::session_not_opened("no session starts with 'abc'"),
-        notice::session_busy("another mycode is using this session"),
+        notice::session_busy("session 0198 is open in another mycode process"),
         notice::session_lines_skipped(1),
         notice::session_empty(),
         notice::log_unreadable("permission denied"),
@@ -116,6 +116,8 @@ fn agent_notices() {
         notice::content_filter(),
         notice::log_write_failed("the session log could not be written: disk full"),
         notice::request_too_large(5_200, 4_096, 3_000),
+        notice::window_filled(),
+        notice::tool_failed("the state folder is gone"),
     ] {
         let _ = writeln!(text, "error: {message}\nhint: {hint}");
     }

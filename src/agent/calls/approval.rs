@@ -1,5 +1,7 @@
 //! Asking the user whether a call may run, and what the model is told when it may not.
 
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use super::policy_engine::{AssessedToolCall, PolicyEngine};
 use crate::agent::control::{Events, TurnControl, notice};
 use crate::model::call::ToolCall;
@@ -11,82 +13,91 @@ use crate::redact::detector::TextSource;
 use crate::tool::api::{Prepared, Preview, ToolError};
 use crate::tool::cx::ToolCx;
 
-/// Asks. `Err` is the envelope for the model when the call does not run.
-#[allow(clippy::too_many_arguments)]
-pub async fn ask(
-    policy: &PolicyEngine,
-    cx: &ToolCx,
-    call: &ToolCall,
-    prepared: &dyn Prepared,
-    assessed: &AssessedToolCall,
-    reason: String,
-    control: &TurnControl,
-    events: &Events,
-) -> Result<(), Box<Envelope>> {
-    let (detail, is_diff) = match prepared.preview(cx).await {
-        _ if control.cancel.is_cancelled() => return Err(never_run()),
-        Preview::Text(text) => (text, false),
-        Preview::Diff(diff) => (diff, true),
-        // Nobody is asked for a leave that nothing can come of, unless the answer tells of what may not be read.
-        Preview::NoEffect(answer) if policy.may_read(assessed) => {
-            return Err(answer.map_or_else(|error| envelope_of(&error), Box::new));
+/// What asking needs beside the call.
+pub struct Approver<'a> {
+    pub policy: &'a PolicyEngine,
+    /// Surroundings for the preview, abandoned when the turn is interrupted.
+    pub cx: ToolCx,
+    /// Whether somebody can answer questions.
+    pub interactive: bool,
+    /// Counts the calls that the user, or nobody, allowed.
+    pub denied: &'a AtomicU32,
+    pub control: &'a TurnControl,
+    pub events: &'a Events,
+}
+
+impl Approver<'_> {
+    /// Asks the user. `Err` is the envelope for the model when the call does not run.
+    pub async fn ask(
+        &self,
+        call: &ToolCall,
+        prepared: &dyn Prepared,
+        assessed: &AssessedToolCall,
+        reason: String,
+    ) -> Result<(), Box<Envelope>> {
+        let Self { policy, cx, control, events, .. } = self;
+        if !self.interactive {
+            self.denied.fetch_add(1, Ordering::Relaxed);
+            return Err(denied(&format!(
+                "{reason}, and no user is available (headless). Find a way that needs no approval, or say what you \
+                 could not do"
+            )));
         }
-        Preview::NoEffect(answer) => {
-            (answer.map_or_else(|error| error.to_string(), |envelope| envelope.text), false)
-        }
-    };
-    let clean = |text: &str| cx.redactor.redact(text, TextSource::of_command(text)).into_owned();
-    let always_prefix = policy.always_prefix(assessed);
-    let question = Question::Approval(ApprovalRequest {
-        call_id: call.id.to_string(),
-        tool: call.name.to_string(),
-        title: clean(&prepared.title()),
-        detail: clean(&detail),
-        is_diff,
-        reason,
-        always_prefix: always_prefix.clone(),
-        session_scope: policy.session_scope(assessed),
-    });
-    match control.questions.ask(question, &control.cancel).await {
-        Some(Answer::Once) => Ok(()),
-        Some(Answer::Session) => {
-            policy.allow_for_session(assessed);
-            Ok(())
-        }
-        Some(Answer::Always) => {
-            if let Some(prefix) = always_prefix
-                && let Err(error) = policy.allow_always(prefix)
-            {
-                notice(events, Level::Warning, texts::rule_not_saved(error));
+        let (detail, is_diff) = match prepared.preview(cx).await {
+            _ if control.cancel.is_cancelled() => return Err(never_run()),
+            Preview::Text(text) => (text, false),
+            Preview::Diff(diff) => (diff, true),
+            // Nobody is asked for a leave that nothing can come of, unless the answer tells of what may not be read.
+            Preview::NoEffect(answer) if policy.may_read(assessed) => {
+                return Err(answer.map_or_else(|error| envelope_of(&error), Box::new));
             }
-            Ok(())
+            Preview::NoEffect(answer) => {
+                (answer.map_or_else(|error| error.to_string(), |envelope| envelope.text), false)
+            }
+        };
+        let clean = |text: &str| cx.redactor.redact(text, TextSource::of_command(text)).into_owned();
+        let always_prefix = policy.always_prefix(assessed);
+        let question = Question::Approval(ApprovalRequest {
+            call_id: call.id.to_string(),
+            tool: call.name.to_string(),
+            title: clean(&prepared.title()),
+            detail: clean(&detail),
+            is_diff,
+            reason,
+            always_prefix: always_prefix.clone(),
+            session_scope: policy.session_scope(assessed),
+        });
+        match control.questions.ask(question, &control.cancel).await {
+            Some(Answer::Once) => Ok(()),
+            Some(Answer::Session) => {
+                policy.allow_for_session(assessed);
+                Ok(())
+            }
+            Some(Answer::Always) => {
+                if let Some(prefix) = always_prefix
+                    && let Err(error) = policy.allow_always(prefix)
+                {
+                    notice(events, Level::Warning, texts::rule_not_saved(error));
+                }
+                Ok(())
+            }
+            Some(Answer::No { note }) => {
+                self.denied.fetch_add(1, Ordering::Relaxed);
+                let note = note.trim();
+                let answer = denied(&match note {
+                    "" => "the user said no. Don't try it another way; ask or go on without it".to_owned(),
+                    note => format!("the user said no: {note}"),
+                });
+                Err(Box::new(answer.with("user_text", approval::denied(note))))
+            }
+            Some(Answer::Replies { .. }) | None => Err(never_run()),
         }
-        Some(Answer::No { note }) => {
-            let note = note.trim();
-            let answer = denied(&match note {
-                "" => "the user said no. Don't try it another way; ask or go on without it".to_owned(),
-                note => format!("the user said no: {note}"),
-            });
-            Err(Box::new(answer.with("user_text", approval::denied(note))))
-        }
-        Some(Answer::Replies { .. }) | None => Err(never_run()),
     }
 }
 
-/// No user is there to be asked.
-pub fn nobody_to_ask(reason: &str) -> Box<Envelope> {
-    denied(&format!(
-        "{reason}, and no user is available (headless). Find a way that needs no approval, or say what you could not do"
-    ))
-}
-
+/// What the model is told of a call that may not run.
 pub fn denied(message: &str) -> Box<Envelope> {
     Box::new(Envelope::error(ErrorCode::PermissionDenied, message))
-}
-
-/// Whether the call was denied, by policy or by the user.
-pub fn is_denial(envelope: &Envelope) -> bool {
-    envelope.error.as_ref().is_some_and(|error| error.code == ErrorCode::PermissionDenied)
 }
 
 /// Interrupted before it began: nobody has to look for half a change.

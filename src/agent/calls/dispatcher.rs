@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use futures_util::future::join_all;
 use tokio_util::sync::CancellationToken;
 
-use super::approval::{self, denied, envelope_of, never_run};
-use super::policy_engine::{AssessedToolCall, PolicyEngine};
+use super::approval::{Approver, denied, envelope_of, never_run};
+use super::policy_engine::PolicyEngine;
 use crate::agent::control::{Events, TurnControl, UserPrompter, notice};
 use crate::model::call::{ToolCall, ToolSpec};
 use crate::model::envelope::{Envelope, ErrorCode, Status};
@@ -181,7 +181,7 @@ impl Dispatcher {
                 )));
             }
             Verdict::Ask { reason } => {
-                self.approve(call, &*prepared, &assessed, reason, control, events).await?;
+                self.approver(control, events).ask(call, &*prepared, &assessed, reason).await?;
                 approved = true;
             }
         }
@@ -191,35 +191,9 @@ impl Dispatcher {
         Ok(AdmittedCall { command: command.then(|| prepared.title()), prepared, confinement })
     }
 
-    /// Asks the user. `Err` is the envelope for the model when the call does not run.
-    async fn approve(
-        &self,
-        call: &ToolCall,
-        prepared: &dyn Prepared,
-        assessed: &AssessedToolCall,
-        reason: String,
-        control: &TurnControl,
-        events: &Events,
-    ) -> Result<(), Box<Envelope>> {
-        let asked = if self.interactive {
-            approval::ask(
-                &self.policy,
-                &self.cx_until(control),
-                call,
-                prepared,
-                assessed,
-                reason,
-                control,
-                events,
-            )
-            .await
-        } else {
-            Err(approval::nobody_to_ask(&reason))
-        };
-        if asked.as_ref().is_err_and(|envelope| approval::is_denial(envelope)) {
-            self.denied.fetch_add(1, Ordering::Relaxed);
-        }
-        asked
+    fn approver<'a>(&'a self, control: &'a TurnControl, events: &'a Events) -> Approver<'a> {
+        let (cx, interactive) = (self.cx_until(control), self.interactive);
+        Approver { policy: &self.policy, cx, interactive, denied: &self.denied, control, events }
     }
 
     async fn run(

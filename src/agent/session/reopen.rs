@@ -70,6 +70,14 @@ pub fn restore(project_state: &Path, workspace: &Path, path: &Path) -> Result<Re
     Ok(ReopenedSession { conversation, notices: notices.into_iter().collect() })
 }
 
+/// Why a session could not be opened, for the user.
+pub fn failure(error: &LogError) -> String {
+    match error {
+        LogError::Busy { .. } => notice::session_busy(error),
+        LogError::Io { .. } => notice::session_not_opened(error),
+    }
+}
+
 fn close_open_calls(conversation: &mut Conversation) -> Result<(), LogError> {
     for call_id in conversation.history.open_calls() {
         let message = LOST_RESULT.split_once(": ").map_or(LOST_RESULT, |(_, message)| message);
