@@ -126,7 +126,7 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
     notices.extend(dispatcher.policy.damage());
     backlog.extend(notices.into_iter().map(|text| Event::Notice { level: Level::Warning, text }));
     let system = system_prompt(small_window).into();
-    let prompt = FixedPrompt::new(system, dispatcher.specs(), Arc::clone(&dispatcher.cx.todos));
+    let prompt = FixedPrompt::new(system, dispatcher.specs());
     let settings = loaded.provider.as_ref();
     let params = Params {
         model,

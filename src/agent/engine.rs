@@ -158,9 +158,10 @@ impl Engine {
         match op {
             Op::SetModel { model } => {
                 if self.switch_model(&model).await {
-                    let Agent { conversation, sampler, .. } = &mut self.agent;
+                    let Agent { conversation, window, sampler, .. } = &mut self.agent;
                     // What was learned of one model's tokenizer says nothing of another's.
                     conversation.usage.calibration = Default::default();
+                    conversation.usage.calibration.presume(window.settings().token_ratio);
                     if let Err(error) = conversation.choose_model(sampler.provider.name(), &model) {
                         self.notice(Level::Error, error.to_string());
                     }

@@ -50,6 +50,8 @@ pub struct Loaded {
     pub notices: Vec<String>,
     /// A model was named for this run alone, with a flag.
     pub model_flag: bool,
+    /// No model was named anywhere: it is the vendor's default.
+    pub model_by_default: bool,
     raw: Raw,
 }
 
@@ -108,6 +110,15 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
     let defaults =
         Raw::parse(DEFAULTS).map_err(|what| bad(what, "this is a bug in mycode; please report it"))?;
     let raw = sources.flags.over(vars).over(project).over(user).over(defaults);
+    let own_models = sources.paths.user_models();
+    if let Some(text) = read(&own_models)? {
+        models::take_own(&text).map_err(|what| {
+            bad(
+                format!("{} can't be used: {what}", own_models.display()),
+                "its rows have the form of src/config/models.toml in mycode's source",
+            )
+        })?;
+    }
     let (provider, provider_error) = match provider(&raw, sources.vars) {
         Ok(provider) => (provider, None),
         Err(error) => (None, Some(error)),
@@ -125,7 +136,10 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
         light_model: raw.light_model.as_deref().map(Arc::from),
         inject_notes: raw.inject_notes.unwrap_or(true),
     };
-    Ok(Loaded { provider, provider_error, context, work, notices, model_flag, raw })
+    let named = |name: &str| (sources.vars)(name).is_some_and(|model| !model.trim().is_empty());
+    let model_by_default =
+        raw.model.is_none() && !named("OPENAI_MODEL") && !named("ANTHROPIC_MODEL") && provider.is_some();
+    Ok(Loaded { provider, provider_error, context, work, notices, model_flag, model_by_default, raw })
 }
 
 impl Loaded {
@@ -210,7 +224,9 @@ fn provider(
         None => return Ok(None),
     };
     let (prefix, standard_url) = match kind {
-        ProviderKind::Openai => ("OPENAI", "https://api.openai.com/v1"),
+        ProviderKind::Openai | ProviderKind::Chat | ProviderKind::Responses => {
+            ("OPENAI", "https://api.openai.com/v1")
+        }
         ProviderKind::Anthropic => ("ANTHROPIC", "https://api.anthropic.com"),
         ProviderKind::Scripted => {
             let model = raw.model.as_deref().unwrap_or("scripted");
@@ -258,12 +274,8 @@ fn provider(
         ));
     }
     let model = raw.model.clone().or_else(|| var(&format!("{prefix}_MODEL")));
-    let Some(model) = model.or_else(|| {
-        (base_url == standard_url).then(|| match kind {
-            ProviderKind::Anthropic => "claude-sonnet-4-5".to_owned(),
-            _ => "gpt-5".to_owned(),
-        })
-    }) else {
+    let by_default = || models::default_of(&prefix.to_ascii_lowercase()).map(str::to_owned);
+    let Some(model) = model.or_else(|| by_default().filter(|_| base_url == standard_url)) else {
         return Err(bad(
             format!("no model is set for {base_url}"),
             format!("add --model NAME, or set MYCODE_MODEL or {prefix}_MODEL"),
@@ -306,7 +318,7 @@ fn context(raw: &Raw, model: &str, server_window: Option<u64>) -> Result<Context
     let (window, origin) = match (raw.context_window, server_window, models::facts(model)) {
         (Some(window), ..) => (window, Origin::User),
         (None, Some(window), _) => (window, Origin::Server),
-        (None, None, Some(facts)) => (facts.window, Origin::Table),
+        (None, None, Some(facts)) => (facts.prompt_window(), Origin::Table),
         (None, None, None) => (models::DEFAULT_WINDOW, Origin::Default),
     };
     if window < MIN_WINDOW_TOKENS {
@@ -316,6 +328,11 @@ fn context(raw: &Raw, model: &str, server_window: Option<u64>) -> Result<Context
         ));
     }
     let mut made = ContextSettings::for_window(window.min(MAX_WINDOW_TOKENS), origin);
+    if let Some(facts) = models::facts(model) {
+        made.know(facts);
+    }
+    // Who sets the window wants all of it.
+    made.tier_tokens = made.tier_tokens.filter(|_| origin != Origin::User);
     let share = |name: &str, value: Option<f64>, default: f64| match value {
         None => Ok(default),
         Some(value) if value > 0.0 && value <= 1.0 => Ok(value),
@@ -401,7 +418,7 @@ mod tests {
     #[test]
     fn window_origin() {
         let vars = [("ANTHROPIC_API_KEY", "k")];
-        assert_eq!(with("", &vars).unwrap().context.window_tokens, 200_000);
+        assert_eq!(with("", &vars).unwrap().context.window_tokens, 1_000_000);
         let small = with("context_window = 8192", &vars).unwrap().context;
         assert_eq!((small.window_tokens, small.window_origin), (8192, Origin::User));
         assert!(small.low_water < small.compression_threshold);

@@ -1,77 +1,376 @@
-//! Windows and prices of well-known models. A flat table of public facts; a user's own setting always wins and an
-//! unknown model gets the default window and no price.
+//! What is known of models: windows, prices, endpoints, how they reason. The facts are data (`models.toml`, with their
+//! sources); a `models.toml` of the user's own goes before them, and a user's setting always wins. An unknown model gets the
+//! default window and no price.
 
-/// What is known of a model family.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ModelFacts {
-    /// Context window, in tokens.
-    pub window: u64,
-    /// US dollars per million tokens: input, cached input, output.
-    pub price: Option<(f64, f64, f64)>,
-}
+use std::sync::{LazyLock, OnceLock};
+
+use serde::{Deserialize, Serialize};
+use toml::{Table, Value};
 
 /// The window assumed when nothing is known, in tokens (SPEC §2).
 pub const DEFAULT_WINDOW: u64 = 128_000;
 
-/// Name prefix, window, price.
-type ModelRow = (&'static str, u64, Option<(f64, f64, f64)>);
+const SHIPPED: &str = include_str!("models.toml");
 
-/// Name prefixes with their facts; the longest matching prefix wins. List prices as published by the vendors in 2025.
-const TABLE: &[ModelRow] = &[
-    ("gpt-5", 400_000, Some((1.25, 0.125, 10.0))),
-    ("gpt-5-mini", 400_000, Some((0.25, 0.025, 2.0))),
-    ("gpt-5-nano", 400_000, Some((0.05, 0.005, 0.4))),
-    ("gpt-4.1", 1_047_576, Some((2.0, 0.5, 8.0))),
-    ("gpt-4.1-mini", 1_047_576, Some((0.4, 0.1, 1.6))),
-    ("gpt-4.1-nano", 1_047_576, Some((0.1, 0.025, 0.4))),
-    ("gpt-4o", 128_000, Some((2.5, 1.25, 10.0))),
-    ("gpt-4o-mini", 128_000, Some((0.15, 0.075, 0.6))),
-    ("o3", 200_000, Some((2.0, 0.5, 8.0))),
-    ("o4-mini", 200_000, Some((1.1, 0.275, 4.4))),
-    ("gpt-oss", 131_072, None),
-    ("claude-opus-4", 200_000, Some((15.0, 1.5, 75.0))),
-    ("claude-opus-4-5", 200_000, Some((5.0, 0.5, 25.0))),
-    ("claude-sonnet-4", 200_000, Some((3.0, 0.3, 15.0))),
-    ("claude-haiku-4", 200_000, Some((1.0, 0.1, 5.0))),
-    ("claude-3-7-sonnet", 200_000, Some((3.0, 0.3, 15.0))),
-    ("claude-3-5-haiku", 200_000, Some((0.8, 0.08, 4.0))),
-    ("claude", 200_000, None),
-    ("deepseek-chat", 128_000, Some((0.28, 0.028, 0.42))),
-    ("deepseek-reasoner", 128_000, Some((0.28, 0.028, 0.42))),
-    ("deepseek", 128_000, None),
-    ("glm-4.5", 131_072, None),
-    ("glm-4.6", 200_000, None),
-    ("kimi-k2", 262_144, None),
-    ("qwen3-coder", 262_144, None),
-    ("qwen3", 131_072, None),
-    ("qwen2.5-coder", 32_768, None),
-    ("gemini-2.5", 1_048_576, None),
-    ("gemini-3", 1_048_576, None),
-    ("llama3.1", 131_072, None),
-    ("llama3.3", 131_072, None),
-    ("mistral", 32_768, None),
-    ("devstral", 131_072, None),
-    ("codestral", 262_144, None),
-];
+/// What is known of a model.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ModelFacts {
+    #[serde(default)]
+    pub api: Api,
+    /// Tokens of prompt and reply together.
+    pub window: u64,
+    /// Tokens that a prompt may have, where that is less.
+    #[serde(default)]
+    input: Option<u64>,
+    /// Tokens that a reply may have.
+    #[serde(default)]
+    pub output: Option<u32>,
+    #[serde(default)]
+    pub price: Option<Price>,
+    #[serde(default)]
+    pub tier: Option<PriceTier>,
+    /// Minutes that a cached prefix lives.
+    #[serde(default = "five")]
+    pub cache: u64,
+    /// The efforts that it takes; empty where none is known.
+    #[serde(default)]
+    pub effort: Vec<String>,
+    #[serde(default)]
+    pub thinking: Thinking,
+    #[serde(default)]
+    pub binding: Binding,
+    #[serde(default)]
+    pub replay: Option<Replay>,
+    /// Tokens per estimated one.
+    #[serde(default = "one")]
+    pub tokens: f64,
+    /// Whether system messages may stand in the middle.
+    #[serde(default)]
+    pub notes: bool,
+    /// Whether it sees.
+    #[serde(default)]
+    pub images: bool,
+}
 
-/// Looks `model` up, ignoring a vendor prefix such as `openrouter/anthropic/`.
-pub fn facts(model: &str) -> Option<ModelFacts> {
-    let name = model.rsplit('/').next().unwrap_or(model).to_ascii_lowercase();
-    TABLE
-        .iter()
-        .filter(|(prefix, ..)| name.starts_with(prefix))
-        .max_by_key(|(prefix, ..)| prefix.len())
-        .map(|&(_, window, price)| ModelFacts { window, price })
+fn five() -> u64 {
+    5
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+/// US dollars per million tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Price {
+    pub input: f64,
+    pub output: f64,
+    /// Of what the cache serves; as `input` where nothing is said.
+    #[serde(default)]
+    pub read: Option<f64>,
+    /// Of what is written into the cache.
+    #[serde(default)]
+    pub write: Option<f64>,
+}
+
+/// What a prompt pays that is longer than `above` tokens: all of its prices times these.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PriceTier {
+    pub above: u64,
+    pub input: f64,
+    pub output: f64,
+}
+
+/// The endpoint that a model is made for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Api {
+    #[default]
+    Chat,
+    Responses,
+    Messages,
+}
+
+/// How a Claude model is told to think.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Thinking {
+    #[default]
+    None,
+    /// Only when asked, within a budget of tokens.
+    Budget,
+    /// Only when asked, as much as it takes.
+    Ask,
+    /// Unless it is disabled.
+    On,
+    /// It can't be disabled.
+    Always,
+    /// It can be disabled except between calls.
+    Between,
+}
+
+/// What becomes of reasoning when something before it has changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Binding {
+    /// It stays good.
+    #[default]
+    None,
+    /// It is of no use any more.
+    Drops,
+    /// The server rejects the request.
+    Rejects,
+}
+
+/// Reasoning that a server of Chat Completions demands back with calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Replay {
+    /// `reasoning_content`.
+    Content,
+    /// The thought signature of each call.
+    Signature,
+}
+
+impl ModelFacts {
+    /// Tokens that a prompt may have.
+    pub fn prompt_window(&self) -> u64 {
+        self.input.map_or(self.window, |input| input.min(self.window))
+    }
+
+    /// What so many tokens of a prompt and its reply cost, in dollars; `None` without a price.
+    pub fn cost(&self, fresh: u64, read: u64, written: u64, output: u64) -> Option<f64> {
+        let price = self.price?;
+        let tier = self.tier.filter(|tier| fresh + read + written > tier.above);
+        let (input_factor, output_factor) = tier.map_or((1.0, 1.0), |tier| (tier.input, tier.output));
+        let prompt = fresh as f64 * price.input
+            + read as f64 * price.read.unwrap_or(price.input)
+            + written as f64 * price.write.unwrap_or(price.input);
+        Some((prompt * input_factor + output as f64 * price.output * output_factor) / 1e6)
+    }
+
+    /// Price of a cached token, and of one that is written into the cache, as shares of an uncached one.
+    pub fn cache_prices(&self) -> Option<(f64, f64)> {
+        let price = self.price.filter(|price| price.input > 0.0)?;
+        let share = |cost: Option<f64>| cost.map_or(1.0, |cost| cost / price.input);
+        Some((share(price.read), share(price.write)))
+    }
+}
+
+struct Row {
+    names: Vec<String>,
+    family: bool,
+    /// The vendor whose default it is.
+    default: Option<String>,
+    facts: ModelFacts,
+}
+
+static TABLE: LazyLock<Vec<Row>> = LazyLock::new(|| rows(SHIPPED, &[]).unwrap_or_default());
+static OWN: OnceLock<Vec<Row>> = OnceLock::new();
+
+/// Takes the text of the user's own table up, once for the process.
+///
+/// # Errors
+/// A sentence that says which row cannot be used and why.
+pub fn take_own(text: &str) -> Result<(), String> {
+    let rows = rows(text, &TABLE_TEXT)?;
+    let _ = OWN.set(rows);
+    Ok(())
+}
+
+static TABLE_TEXT: LazyLock<Vec<Table>> = LazyLock::new(|| tables(SHIPPED).unwrap_or_default());
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    models: Vec<Table>,
+}
+
+fn tables(text: &str) -> Result<Vec<Table>, String> {
+    toml::from_str::<File>(text).map(|file| file.models).map_err(|error| error.to_string())
+}
+
+/// The rows of `text`. A row begins as the one that it is `like`, or as the one of its own name in `under`.
+fn rows(text: &str, under: &[Table]) -> Result<Vec<Row>, String> {
+    let own = tables(text)?;
+    own.iter().map(|row| read_row(row, &own, under)).collect()
+}
+
+fn read_row(row: &Table, own: &[Table], under: &[Table]) -> Result<Row, String> {
+    let family = row.contains_key("family");
+    let name = text_of(row, if family { "family" } else { "name" });
+    let name = name.ok_or("a row has neither a name nor a family")?.to_owned();
+    let say = |why: String| format!("{name}: {why}");
+    let mut full = inherited(row, own, under, 0).map_err(say)?;
+    for key in ["name", "family", "like"] {
+        full.remove(key);
+    }
+    let aliases = row.get("aliases").and_then(Value::as_array).cloned().unwrap_or_default();
+    full.remove("aliases");
+    full.remove("default");
+    // An empty table takes a fact back.
+    full.retain(|_, value| !value.as_table().is_some_and(Table::is_empty));
+    if under.is_empty() && !full.contains_key("window") {
+        return Err(say("it has no window".to_owned()));
+    }
+    full.entry("window").or_insert_with(|| Value::Integer(DEFAULT_WINDOW.cast_signed()));
+    let mut facts: ModelFacts = full.try_into().map_err(|error: toml::de::Error| say(error.to_string()))?;
+    if family {
+        facts.price = facts.price.filter(|_| row.contains_key("price"));
+    }
+    let names = std::iter::once(name.as_str()).chain(aliases.iter().filter_map(Value::as_str));
+    let names = names.map(normal).collect();
+    Ok(Row { names, family, default: text_of(row, "default").map(str::to_owned), facts })
+}
+
+/// `row` on top of what it inherits.
+fn inherited(row: &Table, own: &[Table], under: &[Table], depth: u32) -> Result<Table, String> {
+    let like = text_of(row, "like");
+    let in_own = like.and_then(|like| named(own, like));
+    let in_under = || named(under, like.or_else(|| text_of(row, "name")).or_else(|| text_of(row, "family"))?);
+    let mut full = match (in_own, in_under()) {
+        _ if depth > 8 => return Err("its rows are like one another in a circle".to_owned()),
+        (Some(base), _) => inherited(base, own, under, depth + 1)?,
+        (None, Some(base)) => inherited(base, under, &[], depth + 1)?,
+        (None, None) => match like {
+            Some(like) => return Err(format!("like '{like}', which is no row")),
+            None => Table::new(),
+        },
+    };
+    full.extend(row.clone());
+    Ok(full)
+}
+
+/// The row of that name, or else of that family.
+fn named<'a>(rows: &'a [Table], wanted: &str) -> Option<&'a Table> {
+    let by = |key: &str| rows.iter().find(|row| text_of(row, key) == Some(wanted));
+    by("name").or_else(|| by("family"))
+}
+
+fn text_of<'a>(row: &'a Table, key: &str) -> Option<&'a str> {
+    row.get(key).and_then(Value::as_str)
+}
+
+/// Looks `model` up, in whatever way a vendor, a gateway or a cloud writes its name.
+pub fn facts(model: &str) -> Option<&'static ModelFacts> {
+    let name = normal(model);
+    let table = || OWN.get().into_iter().flatten().chain(TABLE.iter());
+    let exact = table().find(|row| !row.family && row.names.iter().any(|known| is_same(known, &name)));
+    // A family begins the name; the longest says most.
+    let length = |row: &&Row| {
+        let begins = |known: &&String| row.family && name.starts_with(known.as_str());
+        row.names.iter().filter(begins).map(String::len).max().unwrap_or(0)
+    };
+    let family = || table().filter(|row| length(row) > 0).max_by_key(length);
+    exact.or_else(family).map(|row| &row.facts)
+}
+
+/// The model that is used when only a key of `vendor` is set: the present one of its middle size.
+pub fn default_of(vendor: &str) -> Option<&'static str> {
+    let mut table = OWN.get().into_iter().flatten().chain(TABLE.iter());
+    table.find(|row| row.default.as_deref() == Some(vendor))?.names.first().map(String::as_str)
+}
+
+/// A model's name without the vendor before it, and with hyphens where some write dots: `anthropic/claude-opus-5.5`,
+/// `us.anthropic.claude-opus-5-5-v1:0` and `claude-opus-5-5@20260901` are one model.
+fn normal(model: &str) -> String {
+    let mut name = model.rsplit('/').next().unwrap_or(model).to_ascii_lowercase();
+    if let Some(at) = name.find("claude") {
+        name = name[at..].replace('.', "-");
+    }
+    name
+}
+
+/// Whether `name` is the model `known`: followed by nothing but a date or a tag.
+fn is_same(known: &str, name: &str) -> bool {
+    let Some(rest) = name.strip_prefix(known) else { return false };
+    let word = |part: &str| {
+        // `-4-8` is another version, `-20250929` and `-2026-04-23` are dates.
+        let date = part.bytes().all(|byte| byte.is_ascii_digit()) && rest.len() > 8;
+        date || matches!(part, "latest" | "preview" | "fast" | "v1" | "v2")
+    };
+    match rest.chars().next() {
+        None | Some(':' | '@') => true,
+        Some('-') => rest[1..].split([':', '@']).next().is_some_and(|rest| rest.split('-').all(word)),
+        _ => false,
+    }
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
+    fn input_price(model: &str) -> Option<f64> {
+        facts(model).and_then(|facts| facts.price).map(|price| price.input)
+    }
+
     #[test]
-    fn the_longest_prefix_wins() {
-        assert_eq!(facts("gpt-5-mini-2025-08-07").and_then(|f| f.price), Some((0.25, 0.025, 2.0)));
-        assert_eq!(facts("anthropic/claude-sonnet-4-5").map(|f| f.window), Some(200_000));
-        assert_eq!(facts("my-own-model"), None);
+    fn shipped_table() {
+        let table = rows(SHIPPED, &[]).unwrap();
+        assert!(table.len() > 40);
+        for row in &table {
+            let facts = &row.facts;
+            assert!(facts.window >= 32_000 && facts.output.is_none_or(|most| u64::from(most) < facts.window));
+            assert!(facts.thinking == Thinking::None || facts.api == Api::Messages, "{:?}", row.names);
+        }
+        for vendor in ["openai", "anthropic"] {
+            assert!(facts(default_of(vendor).unwrap()).unwrap().price.is_some());
+        }
+    }
+
+    #[test]
+    fn names_of_one_model() {
+        for name in [
+            "claude-sonnet-5-5",
+            "anthropic/claude-sonnet-5.5",
+            "openrouter/anthropic/Claude-Sonnet-5.5",
+            "us.anthropic.claude-sonnet-5-5-v1:0",
+            "claude-sonnet-5-5@20260901",
+            "claude-sonnet-5-5-20260901",
+        ] {
+            assert_eq!(input_price(name), Some(2.0), "{name}");
+        }
+        assert_eq!(input_price("gpt-5-mini-2025-08-07"), Some(0.25));
+        assert_eq!(input_price("gpt-5.6"), Some(4.0));
+        assert_eq!(input_price("claude-opus-4-20250514"), Some(15.0));
+    }
+
+    #[test]
+    fn other_versions_have_no_price() {
+        for name in
+            ["gpt-5.7-sol", "gpt-6.2-astra", "claude-opus-4-9", "claude-opus-6", "gpt-5.5-pro", "my-own"]
+        {
+            assert_eq!(input_price(name), None, "{name}");
+        }
+        assert_eq!(facts("claude-opus-6").unwrap().binding, Binding::Rejects);
+        assert_eq!(facts("gpt-6.2-astra").unwrap().api, Api::Responses);
+        assert_eq!(facts("gpt-5-mini").unwrap().api, Api::Chat);
+        assert_eq!(facts("deepseek-chat").unwrap().replay, Some(Replay::Content));
+        assert_eq!(facts("my-own"), None);
+    }
+
+    #[test]
+    fn cost_by_tier() {
+        let haiku = facts("claude-haiku-5-5").unwrap();
+        let cost =
+            |fresh, read, written, output| (haiku.cost(fresh, read, written, output).unwrap() * 1e6).round();
+        assert_eq!(cost(10_000, 80_000, 8_000, 1_000), 1_000.0 + 800.0 + 1_000.0 + 500.0);
+        assert_eq!(cost(20_000, 80_001, 0, 0), (2_000.0f64 + 800.01).mul_add(5.0, 0.0).round());
+    }
+
+    #[test]
+    fn rows_of_the_users() {
+        let own = "[[models]]\nname = \"claude-opus-5-5\"\nprice = { input = 3, output = 9 }\n\
+                   [[models]]\nname = \"mine\"\nlike = \"gpt-6-sol\"\nwindow = 9000";
+        let made = rows(own, &TABLE_TEXT).unwrap();
+        assert_eq!((made[0].facts.price.unwrap().input, made[0].facts.binding), (3.0, Binding::Rejects));
+        assert_eq!((made[1].facts.window, made[1].facts.api), (9_000, Api::Responses));
+        let error = |text: &str| rows(text, &TABLE_TEXT).err().unwrap();
+        assert!(error("[[models]]\nname = \"x\"\nlike = \"nobody\"").contains("nobody"));
+        assert!(error("[[models]]\nname = \"x\"\nwindows = 3").contains("windows"));
     }
 }

@@ -59,6 +59,11 @@ impl Paths {
     pub fn user_config(&self) -> PathBuf {
         self.config.join("config.toml")
     }
+
+    /// The user's rows of the model table.
+    pub fn user_models(&self) -> PathBuf {
+        self.config.join("models.toml")
+    }
 }
 
 /// A project's own configuration file.

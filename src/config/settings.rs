@@ -7,14 +7,19 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::models::{Binding, ModelFacts};
 use crate::base::secret::Secret;
 
 /// Which dialect a model server speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProviderKind {
-    /// OpenAI Chat Completions, and every server that imitates it.
+    /// OpenAI and every server that imitates it; the model table says whether Responses or Chat Completions.
     Openai,
+    /// Chat Completions, whatever the model.
+    Chat,
+    /// Responses, whatever the model.
+    Responses,
     /// Anthropic Messages.
     Anthropic,
     /// Answers read from a JSONL file; no network.
@@ -26,6 +31,8 @@ impl ProviderKind {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Openai => "openai",
+            Self::Chat => "chat",
+            Self::Responses => "responses",
             Self::Anthropic => "anthropic",
             Self::Scripted => "scripted",
         }
@@ -36,9 +43,11 @@ impl FromStr for ProviderKind {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let kinds = [Self::Openai, Self::Anthropic, Self::Scripted];
+        let kinds = [Self::Openai, Self::Chat, Self::Responses, Self::Anthropic, Self::Scripted];
         let found = kinds.into_iter().find(|kind| kind.as_str() == text);
-        found.ok_or_else(|| format!("'{text}' is not a provider (openai, anthropic, scripted)"))
+        found.ok_or_else(|| {
+            format!("'{text}' is not a provider (openai, chat, responses, anthropic, scripted)")
+        })
     }
 }
 
@@ -150,6 +159,16 @@ pub struct ContextSettings {
     pub profile: Profile,
     /// Price of a cached input token as a share of an uncached one; 0–1.
     pub cached_price: f64,
+    /// Price of a token that is written into the cache, as a share of an uncached one.
+    pub write_price: f64,
+    /// How long the prompt cache lives, in milliseconds.
+    pub cache_ms: u64,
+    /// A prompt of more tokens costs a multiple: the past is rewritten before it gets there.
+    pub tier_tokens: Option<u64>,
+    /// What becomes of reasoning when something before it changes.
+    pub binding: Binding,
+    /// Tokens of this model per estimated one, until its server has reported some.
+    pub token_ratio: f64,
 }
 
 impl ContextSettings {
@@ -173,7 +192,22 @@ impl ContextSettings {
             summary_timeout_s: 120,
             profile: Profile::Default,
             cached_price: 0.1,
+            write_price: 1.0,
+            cache_ms: 300_000,
+            tier_tokens: None,
+            binding: Binding::None,
+            token_ratio: 1.0,
         }
+    }
+
+    /// Takes over what is known of the model.
+    pub fn know(&mut self, facts: &ModelFacts) {
+        (self.cached_price, self.write_price) =
+            facts.cache_prices().unwrap_or((self.cached_price, self.write_price));
+        self.cache_ms = facts.cache * 60_000;
+        self.tier_tokens = facts.tier.map(|tier| tier.above);
+        self.binding = facts.binding;
+        self.token_ratio = facts.tokens;
     }
 
     /// What a request may take at most: the window without what an answer needs at least.

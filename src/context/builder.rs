@@ -10,6 +10,7 @@ use super::ledger::{LayerId, Ledger, LedgerEntry, Subject};
 use crate::context::history::normalize;
 use crate::context::tokens::request_size::Countable;
 use crate::model::fingerprint::{Fingerprint, Parts};
+use crate::model::item::ItemId;
 use crate::model::request::{Message, Request};
 use crate::session::record::FormName;
 
@@ -20,8 +21,6 @@ pub struct Built {
     pub ledger: Ledger,
     /// Of every part of the request.
     pub fingerprints: Parts,
-    /// How many messages at the end may change from step to step without breaking a promise.
-    pub volatile: usize,
 }
 
 impl normalize::Paired for FragmentMessage {
@@ -68,8 +67,7 @@ pub fn build(inputs: &LayerInputs<'_>) -> Built {
     }
     let messages = normalize::normalize(messages);
     let past = messages.iter().take_while(|message| message.row.layer == LayerId::History).count();
-    let volatile = messages.iter().rev().take_while(|message| message.row.layer == LayerId::Todo).count();
-    request.cache_marks = cache_marks(messages.len() - volatile, past);
+    request.cache_marks = cache_marks(messages.len(), past);
     request.messages.reserve(messages.len());
     fingerprints.messages.reserve(messages.len());
     ledger.rows.reserve(messages.len());
@@ -78,17 +76,32 @@ pub fn build(inputs: &LayerInputs<'_>) -> Built {
         fingerprints.messages.push(message.fingerprint);
         ledger.rows.push(message.row);
     }
-    Built { request, ledger, fingerprints, volatile }
+    Built { request, ledger, fingerprints }
 }
 
-/// Where the prompt cache should be able to resume: behind the past rounds, and behind the last stable message.
-fn cache_marks(stable: usize, past: usize) -> Vec<usize> {
+impl Built {
+    /// The items of the reasoning that is sent from the message `at` on.
+    pub fn reasoning_from(&self, at: usize) -> Vec<ItemId> {
+        let rows = &self.ledger.rows[self.ledger.rows.len() - self.request.messages.len()..];
+        let messages = self.request.messages.iter().zip(rows).skip(at);
+        messages
+            .filter(|(message, _)| matches!(message, Message::Reasoning(_)))
+            .filter_map(|(_, row)| match row.subject {
+                Subject::Item(id) => Some(id),
+                Subject::Part(_) => None,
+            })
+            .collect()
+    }
+}
+
+/// Where the prompt cache should be able to resume: behind the past rounds, and behind the last message.
+fn cache_marks(all: usize, past: usize) -> Vec<usize> {
     let mut marks = Vec::with_capacity(2);
-    if past > 0 && past < stable {
+    if past > 0 && past < all {
         marks.push(past);
     }
-    if stable > 0 {
-        marks.push(stable);
+    if all > 0 {
+        marks.push(all);
     }
     marks
 }

@@ -8,6 +8,7 @@ use super::parts::{FixedPart, FixedParts};
 use crate::context::history::entry::Entry;
 use crate::context::history::manager::HistoryManager;
 use crate::model::fingerprint::Fingerprint;
+use crate::model::item::{Item, NoticeTopic};
 use crate::model::request::{Block, Message};
 
 /// Everything that a request is made of.
@@ -58,7 +59,11 @@ impl Fragment {
                     fingerprint: entry.fingerprint(),
                     row: LedgerEntry {
                         subject: Subject::Item(entry.id),
-                        layer,
+                        layer: if layer == LayerId::Scratchpad && is_recap(&entry.item) {
+                            LayerId::Todo
+                        } else {
+                            layer
+                        },
                         tokens: entry.tokens(),
                         counted: entry.is_counted(),
                         form: entry.form(),
@@ -69,6 +74,10 @@ impl Fragment {
             .collect();
         Some(Self { messages, ..Self::default() })
     }
+}
+
+fn is_recap(item: &Item) -> bool {
+    matches!(item, Item::Notice(notice) if notice.about == NoticeTopic::Todos)
 }
 
 /// One layer: `None` when it is empty. The list of them, in wire order, is `catalog`.

@@ -7,7 +7,7 @@ use crate::config::settings::ContextSettings;
 use crate::context::history::manager::HistoryManager;
 use crate::context::tokens::calibration::Calibration;
 use crate::model::item::{Item, ItemId};
-use crate::protocol::ledger::{BreakSum, LedgerRow, LedgerView};
+use crate::protocol::ledger::{Epochs, LedgerRow, LedgerView};
 use crate::session::record::FormName;
 
 /// Characters of an item's own words in its origin.
@@ -107,7 +107,7 @@ impl Ledger {
         history: &HistoryManager,
         settings: &ContextSettings,
         scale: &Calibration,
-        breaks: &[BreakSum],
+        epochs: &Epochs,
     ) -> LedgerView {
         let mut scale = *scale;
         scale.weigh(self.counted(), self.total());
@@ -139,7 +139,7 @@ impl Ledger {
             window_tokens: settings.window_tokens,
             window_origin: settings.window_origin.as_str().to_owned(),
             error_percent: scale.error_percent(),
-            breaks: breaks.to_vec(),
+            epochs: epochs.clone(),
         }
     }
 }
@@ -148,7 +148,7 @@ impl Ledger {
 pub fn origin(item: &Item) -> String {
     match item {
         Item::User(message) => format!("user: {}", text::one_line(&message.text, ORIGIN_CHARS)),
-        Item::Assistant { text: words } => format!("assistant: {}", text::one_line(words, ORIGIN_CHARS)),
+        Item::Assistant { text: words, .. } => format!("assistant: {}", text::one_line(words, ORIGIN_CHARS)),
         Item::Reasoning(_) => "reasoning".to_owned(),
         Item::ToolCall(call) => format!("call {} {}", call.name, text::one_line(&call.args, ORIGIN_CHARS)),
         Item::ToolResult(result) => {
@@ -161,5 +161,6 @@ pub fn origin(item: &Item) -> String {
             format!("{} {}{range}", result.tool, text::one_line(subject, ORIGIN_CHARS)).trim_end().to_owned()
         }
         Item::Summary(_) => "archived summary".to_owned(),
+        Item::Notice(notice) => format!("notice: {}", notice.about.as_str()),
     }
 }

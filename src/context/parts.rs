@@ -1,4 +1,4 @@
-//! What is sent beside the history: system prompt, rules, schemas, todo recap, parameters. Each is counted and
+//! What is sent beside the history: system prompt, rules, schemas, parameters. Each is counted and
 //! fingerprinted when it changes, not when it is sent; the log records each change, so that a replay needs neither
 //! the program's prompts nor the project's files.
 
@@ -65,8 +65,6 @@ pub struct FixedParts {
     pub schemas: Schemas,
     /// The project's rules as they are sent.
     pub rules: Option<FixedPart>,
-    /// The todo recap as it is sent.
-    pub recap: Option<FixedPart>,
     pub params: Params,
 }
 
@@ -84,7 +82,6 @@ impl FixedParts {
             tools: (self.schemas.fingerprint != before.schemas.fingerprint)
                 .then(|| Arc::clone(&self.schemas.content)),
             rules: changed(&self.rules, &before.rules),
-            recap: changed(&self.recap, &before.recap),
             params: (self.params != before.params).then(|| self.params.clone()),
         };
         (frame != FrameRecord::default()).then_some(frame)
@@ -101,9 +98,6 @@ impl FixedParts {
         }
         if let Some(text) = &frame.rules {
             self.rules = part(text);
-        }
-        if let Some(text) = &frame.recap {
-            self.recap = part(text);
         }
         if let Some(params) = &frame.params {
             self.params = params.clone();

@@ -1,15 +1,21 @@
-//! The stable prefix: each request begins with the bytes of the one before, or a break is recorded with its causes and
-//! its cost (SPEC §5). Compares fingerprints, hashes nothing. Knows only the log's records, so that a resumed session
-//! compares with what was really sent before.
+//! Epochs (SPEC §5a): each request is the one before with messages appended, or a new epoch begins, recorded with its
+//! causes and what it costs and saves. Compares fingerprints, hashes nothing. Knows only the log's records, so that a
+//! resumed session compares with what was really sent before.
 
 use std::collections::HashSet;
 
 use super::builder::Built;
+use super::ledger::Subject;
 use super::parts::FixedParts;
 use crate::base::clock;
 use crate::model::fingerprint::Fingerprint;
-use crate::protocol::ledger::{BreakCause, BreakSum};
-use crate::session::record::{BreakRecord, CauseRecord, FrameRecord, Record, SentRecord};
+use crate::model::item::ItemId;
+use crate::protocol::ledger::{EpochCause, EpochSum, Epochs};
+use crate::session::record::{CauseRecord, EpochRecord, FrameRecord, Record, SentRecord};
+
+/// Why a batch leaves reasoning out: something before it changed, or the server rejected it.
+pub const REASONING_BOUND: &str = "reasoning bound to what changed";
+pub const REASONING_REJECTED: &str = "reasoning rejected by the server";
 
 /// What was sent last, and what has happened to it since.
 #[derive(Clone, Debug, Default)]
@@ -18,23 +24,30 @@ pub struct Prefix {
     parts: FixedParts,
     /// Of every message of the last request.
     messages: Vec<Fingerprint>,
-    volatile: usize,
     requests: u64,
+    epochs: Epochs,
+    /// Estimated tokens of the last request.
+    tokens: u64,
+    /// The newest item now, and when the last request was sent.
+    newest: ItemId,
+    newest_sent: ItemId,
+    /// Blocks of reasoning that were left out since.
+    reasoning_dropped: u64,
     pending: Vec<CauseRecord>,
     /// Whether something in front of all messages changed since the last request.
     head_changed: bool,
-    sums: Vec<BreakSum>,
 }
 
-/// The kind of break that a cause in `Record::Forms` or `Record::Archive` makes; `None` when it changes nothing that was
-/// sent.
-fn break_cause(cause: &str) -> Option<BreakCause> {
+/// The cause of an epoch that a cause in `Record::Forms` or `Record::Archive` is; `None` when it changes nothing that was
+/// sent, or follows from an epoch.
+fn epoch_cause(cause: &str) -> Option<EpochCause> {
     let (word, rest) = cause.split_once(':').unwrap_or((cause, ""));
     match word {
-        "filtered on arrival" => None,
-        "batch" if !rest.trim_start().starts_with("soft cap") => Some(BreakCause::TurnEndCompression),
-        "drop" | "restore" | "uncompact" => Some(BreakCause::UserEdit),
-        _ => Some(BreakCause::Compaction),
+        "filtered on arrival" | REASONING_BOUND => None,
+        REASONING_REJECTED => Some(EpochCause::ReasoningRejected),
+        "batch" if !rest.trim_start().starts_with("soft cap") => Some(EpochCause::TurnEndCompression),
+        "drop" | "restore" | "uncompact" => Some(EpochCause::UserEdit),
+        _ => Some(EpochCause::Compaction),
     }
 }
 
@@ -54,29 +67,62 @@ impl Prefix {
         self.requests
     }
 
-    /// The breaks so far, by cause.
-    pub fn sums(&self) -> &[BreakSum] {
-        &self.sums
+    pub fn epochs(&self) -> &Epochs {
+        &self.epochs
+    }
+
+    /// The first message of `built` that is not what was sent there before; `None` when it is the last request with
+    /// messages appended, or the first one.
+    pub fn changed_at(&self, parts: &FixedParts, built: &Built) -> Option<usize> {
+        let head = parts.since(&self.parts).is_some_and(|frame| self.is_head(&frame));
+        let kept = self.kept(built);
+        (self.requests > 0 && (head || kept < self.messages.len())).then_some(if head { 0 } else { kept })
+    }
+
+    /// Whether a change of the fixed parts changes what stands before all messages.
+    fn is_head(&self, frame: &FrameRecord) -> bool {
+        let model = frame.params.as_ref().is_some_and(|params| params.model != self.parts.params.model);
+        frame.system.is_some() || frame.rules.is_some() || frame.tools.is_some() || model
+    }
+
+    /// How many messages `built` has in common with the beginning of the last request.
+    fn kept(&self, built: &Built) -> usize {
+        built
+            .fingerprints
+            .messages
+            .iter()
+            .zip(&self.messages)
+            .take_while(|(now, before)| now == before)
+            .count()
     }
 
     /// Applies a record that was written to, or read from, the log.
     pub fn apply(&mut self, record: &Record) {
         match record {
-            Record::Forms { cause, .. } | Record::Archive { cause, .. } => {
-                if let Some(kind) = break_cause(cause) {
-                    self.note(kind, cause);
+            Record::Item(item) => self.newest = item.id,
+            Record::Forms { cause, items, .. } => {
+                if [REASONING_BOUND, REASONING_REJECTED].contains(&cause.as_str()) {
+                    self.reasoning_dropped += items.len() as u64;
                 }
+                self.note_cause(cause);
             }
-            Record::Rewind { to } => self.note(BreakCause::Rewind, &format!("rewound to before {to}")),
-            Record::Unarchive {} => self.note(BreakCause::UserEdit, "uncompact: compaction undone"),
-            Record::Revive { .. } => self.note(BreakCause::Rewind, "rewind undone"),
+            Record::Archive { cause, .. } => self.note_cause(cause),
+            Record::Rewind { to } => self.note(EpochCause::Rewind, &format!("rewound to before {to}")),
+            Record::Unarchive {} => self.note(EpochCause::UserEdit, "uncompact: compaction undone"),
+            Record::Revive { .. } => self.note(EpochCause::Rewind, "rewind undone"),
             Record::Frame(frame) => self.apply_frame(frame),
             Record::Sent(sent) => self.apply_sent(sent),
             _ => {}
         }
     }
 
-    fn note(&mut self, kind: BreakCause, reason: &str) {
+    fn note_cause(&mut self, cause: &str) {
+        if let Some(kind) = epoch_cause(cause) {
+            self.note(kind, cause);
+        }
+    }
+
+    fn note(&mut self, kind: EpochCause, reason: &str) {
         let cause = CauseRecord { kind, reason: reason.to_owned() };
         if self.requests > 0 && !self.pending.contains(&cause) {
             self.pending.push(cause);
@@ -86,7 +132,7 @@ impl Prefix {
     fn apply_frame(&mut self, frame: &FrameRecord) {
         let (had_rules, model) = (self.parts.rules.is_some(), self.parts.params.model.clone());
         if frame.system.is_some() {
-            self.note_head(BreakCause::RulesChanged, "system prompt changed");
+            self.note_head(EpochCause::RulesChanged, "system prompt changed");
         }
         if let Some(rules) = &frame.rules {
             let what = match (had_rules, rules.is_empty()) {
@@ -94,18 +140,18 @@ impl Prefix {
                 (true, true) => "project rules removed",
                 (true, false) => "project rules changed",
             };
-            self.note_head(BreakCause::RulesChanged, what);
+            self.note_head(EpochCause::RulesChanged, what);
         }
         if frame.tools.is_some() {
-            self.note_head(BreakCause::ToolsChanged, "tools changed");
+            self.note_head(EpochCause::ToolsChanged, "tools changed");
         }
         if let Some(params) = frame.params.as_ref().filter(|params| params.model != model) {
-            self.note_head(BreakCause::ModelSwitch, &format!("from {model} to {}", params.model));
+            self.note_head(EpochCause::ModelSwitch, &format!("from {model} to {}", params.model));
         }
         self.parts.apply(frame);
     }
 
-    fn note_head(&mut self, kind: BreakCause, reason: &str) {
+    fn note_head(&mut self, kind: EpochCause, reason: &str) {
         self.note(kind, reason);
         self.head_changed |= self.requests > 0;
     }
@@ -113,29 +159,43 @@ impl Prefix {
     fn apply_sent(&mut self, sent: &SentRecord) {
         self.messages.truncate(sent.kept);
         self.messages.extend(&sent.messages);
-        self.volatile = sent.volatile;
+        self.tokens = sent.estimated;
+        self.newest_sent = self.newest;
         self.requests += 1;
+        self.epochs.requests += 1;
         self.pending.clear();
         self.head_changed = false;
-        let Some(broken) = &sent.broken else { return };
-        let Some(cause) = broken.causes.first().map(|cause| cause.kind) else { return };
-        match self.sums.iter_mut().find(|sum| sum.cause == cause) {
-            Some(sum) => {
-                sum.count += 1;
-                sum.tokens_lost += broken.tokens_lost;
-            }
-            None => self.sums.push(BreakSum { cause, count: 1, tokens_lost: broken.tokens_lost }),
+        self.reasoning_dropped = 0;
+        let Some(epoch) = &sent.epoch else { return };
+        self.epochs.requests = 1;
+        let Some(cause) = epoch.causes.first().map(|cause| cause.kind) else { return };
+        let sums = &mut self.epochs.by_cause;
+        let at = sums.iter().position(|sum| sum.cause == cause).unwrap_or(sums.len());
+        if at == sums.len() {
+            sums.push(EpochSum { cause, count: 0, tokens_lost: 0, tokens_saved: 0, reasoning: 0 });
         }
+        let sum = &mut sums[at];
+        sum.count += 1;
+        sum.tokens_lost += epoch.tokens_lost;
+        sum.tokens_saved += epoch.tokens_saved;
+        sum.reasoning += epoch.reasoning;
     }
 
-    /// The record of `built`, which is about to be sent.
-    pub fn sent_record(&self, built: &Built) -> SentRecord {
+    /// The record of `built`, which is about to be sent. `cold` says that the prompt cache has run out.
+    pub fn sent_record(&self, built: &Built, cold: bool) -> SentRecord {
         let now = &built.fingerprints.messages;
-        let kept = now.iter().zip(&self.messages).take_while(|(now, before)| now == before).count();
-        let stable_before = self.messages.len() - self.volatile.min(self.messages.len());
-        let broken = (self.requests > 0 && (self.head_changed || kept < stable_before)).then(|| {
+        let kept = self.kept(built);
+        let begins = self.requests > 0 && (self.head_changed || kept < self.messages.len());
+        let epoch = begins.then(|| {
             let at = if self.head_changed { 0 } else { kept };
-            BreakRecord { at, tokens_lost: self.lost(built, at, stable_before), causes: self.pending.clone() }
+            EpochRecord {
+                at,
+                tokens_lost: if cold { 0 } else { self.lost(built, at) },
+                tokens_saved: self.tokens.saturating_sub(self.of_before(built)),
+                reasoning: self.reasoning_dropped,
+                cold,
+                causes: self.pending.clone(),
+            }
         });
         SentRecord {
             ms: clock::now_ms(),
@@ -143,21 +203,26 @@ impl Prefix {
             estimated: built.ledger.total(),
             kept,
             messages: now[kept..].to_vec(),
-            volatile: built.volatile,
-            broken,
+            epoch,
         }
     }
 
-    /// Tokens behind the break that had been sent before.
-    fn lost(&self, built: &Built, at: usize, stable_before: usize) -> u64 {
+    /// Tokens of `built` without what has come since the last request.
+    fn of_before(&self, built: &Built) -> u64 {
+        let is_new = |subject: &Subject| matches!(subject, Subject::Item(id) if *id > self.newest_sent);
+        let before = built.ledger.rows.iter().filter(|row| !is_new(&row.subject));
+        before.map(|row| u64::from(row.tokens)).sum()
+    }
+
+    /// Tokens from the message `at` on that had been sent before.
+    fn lost(&self, built: &Built, at: usize) -> u64 {
         let messages = &built.fingerprints.messages;
         let rows = &built.ledger.rows[built.ledger.rows.len() - messages.len()..];
         // Another model's cache holds nothing of this session, not even what stands before the messages.
         let fixed = &built.ledger.rows[..built.ledger.rows.len() - messages.len()];
-        let switched = self.pending.iter().any(|cause| cause.kind == BreakCause::ModelSwitch);
+        let switched = self.pending.iter().any(|cause| cause.kind == EpochCause::ModelSwitch);
         let head: u64 = if switched { fixed.iter().map(|row| u64::from(row.tokens)).sum() } else { 0 };
-        let before: HashSet<&Fingerprint> =
-            self.messages[at.min(stable_before)..stable_before].iter().collect();
+        let before: HashSet<&Fingerprint> = self.messages[at.min(self.messages.len())..].iter().collect();
         let again =
             messages.iter().zip(rows).skip(at).filter(|(fingerprint, _)| before.contains(fingerprint));
         head + again.map(|(_, row)| u64::from(row.tokens)).sum::<u64>()
@@ -170,7 +235,7 @@ mod tests {
 
     #[test]
     fn causes_of_forms_and_archives() {
-        use BreakCause::{Compaction, TurnEndCompression, UserEdit};
+        use EpochCause::{Compaction, TurnEndCompression, UserEdit};
         let causes = [
             ("filtered on arrival", None),
             ("batch: pays (gain 9 × price 0.10 × R 10 = 9 > tail 1 × 0.90 = 1)", Some(TurnEndCompression)),
@@ -181,7 +246,7 @@ mod tests {
             ("restore: by the user", Some(UserEdit)),
         ];
         for (cause, kind) in causes {
-            assert_eq!(break_cause(cause), kind, "{cause}");
+            assert_eq!(epoch_cause(cause), kind, "{cause}");
         }
     }
 }

@@ -38,8 +38,6 @@ pub struct ProjectRules {
     files: Vec<RulesFile>,
     /// Files that were there earlier in this session.
     removed: Vec<PathBuf>,
-    /// Rules were sent in this session before this process opened it.
-    sent_earlier: bool,
     rendered: Option<FixedPart>,
     /// The most tokens that the rules may take; `None` until a window is set.
     limit: Option<u32>,
@@ -51,23 +49,6 @@ impl ProjectRules {
     /// The rules as they are sent, `None` when there are none.
     pub fn part(&self) -> Option<&FixedPart> {
         self.rendered.as_ref()
-    }
-
-    /// The same, to set its exact count.
-    pub fn part_mut(&mut self) -> Option<&mut FixedPart> {
-        self.rendered.as_mut()
-    }
-
-    /// A session is continued in which rules were sent, or not: if they are gone now the model must be told.
-    /// The caller refreshes them next.
-    pub fn continue_session(&mut self, had_rules: bool) {
-        self.sent_earlier = had_rules;
-        self.removed.clear();
-    }
-
-    /// Tokens of the text.
-    pub fn tokens(&self) -> u32 {
-        self.rendered.as_ref().map_or(0, |part| part.tokens)
     }
 
     /// From the next refresh on the text takes at most `tokens`: rules must leave room for work.
@@ -127,11 +108,6 @@ impl ProjectRules {
         }
         for path in &self.removed {
             out.push_str(&format!("The rules file {} was removed; its rules no longer hold.\n", shown(path)));
-        }
-        if self.sent_earlier && out.is_empty() {
-            out.push_str(
-                "The project rules sent earlier in this session were removed; they no longer hold.\n",
-            );
         }
         let out = out.trim_end();
         (!out.is_empty()).then(|| out.to_owned())

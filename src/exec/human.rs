@@ -137,7 +137,7 @@ impl<O: Write, L: Write> Printer for Human<O, L> {
         match event {
             Event::TextDelta(delta) => self.partial.push_str(delta),
             Event::Item { item, .. } => {
-                if let Item::Assistant { text } = &**item {
+                if let Item::Assistant { text, .. } = &**item {
                     self.release();
                     self.partial.clear();
                     self.held = Some(Arc::clone(text));
@@ -238,7 +238,7 @@ mod tests {
     use crate::model::item::{ItemId, ToolResult};
 
     fn assistant(text: &str) -> Event {
-        Event::Item { id: ItemId(1), item: Arc::new(Item::Assistant { text: text.into() }) }
+        Event::Item { id: ItemId(1), item: Arc::new(Item::assistant(text)) }
     }
 
     fn started(id: &str, title: &str) -> Event {

@@ -74,7 +74,7 @@ impl<O: Write> Printer for Json<O> {
             })),
             Event::TurnStarted { text } => self.line(json!({"type": "turn_started", "text": text})),
             Event::Item { id, item } => match &**item {
-                Item::Assistant { text } => self.line(json!({"type": "text", "id": id, "text": text})),
+                Item::Assistant { text, .. } => self.line(json!({"type": "text", "id": id, "text": text})),
                 Item::Reasoning(reasoning) => {
                     self.line(json!({"type": "reasoning", "id": id, "text": reasoning.text}))
                 }
@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn every_event_has_its_line() {
         let mut json = Json::new(Vec::new());
-        let assistant = Arc::new(Item::Assistant { text: "Done.".into() });
+        let assistant = Arc::new(Item::assistant("Done."));
         let mut envelope = Envelope::error(ErrorCode::NotFound, "no a.rs").with("path", "a.rs");
         envelope.time_ms = 3;
         let result = ToolResult { call_id: "c1".into(), tool: "Read".into(), envelope };

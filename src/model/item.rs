@@ -88,20 +88,74 @@ pub struct Summary {
     pub state: Value,
 }
 
+/// What a model calls its text: on the way, or at the end. Some want it back as they said it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    Commentary,
+    FinalAnswer,
+}
+
+/// What the program tells the model on its own account, where it arises; it stays there.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Notice {
+    pub about: NoticeTopic,
+    pub text: Arc<str>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NoticeTopic {
+    /// The todo list has changed.
+    Todos,
+    /// The project's rules files have changed.
+    Rules,
+    /// What may be done without a question has changed.
+    Permission,
+    /// Few steps are left.
+    Steps,
+}
+
+impl NoticeTopic {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Todos => "todos",
+            Self::Rules => "rules",
+            Self::Permission => "permission",
+            Self::Steps => "steps",
+        }
+    }
+
+    /// Whether all of its words are the program's own: what stands in files others can write.
+    pub fn is_ours(self) -> bool {
+        self != Self::Rules
+    }
+}
+
 /// One thing in a session. Written as `{"user": {…}}`: naming the kind outside lets a long log be parsed without
 /// buffering each value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Item {
     User(UserMessage),
-    Assistant { text: Arc<str> },
+    Assistant {
+        text: Arc<str>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        phase: Option<Phase>,
+    },
     Reasoning(Reasoning),
     ToolCall(ToolCall),
     ToolResult(ToolResult),
     Summary(Summary),
+    Notice(Notice),
 }
 
 impl Item {
+    /// Text of the model's.
+    pub fn assistant(text: impl Into<Arc<str>>) -> Self {
+        Self::Assistant { text: text.into(), phase: None }
+    }
+
     /// What kind of item it is, in one word (a result: with its tool).
     pub fn kind(&self) -> Cow<'static, str> {
         match self {
@@ -111,6 +165,7 @@ impl Item {
             Self::ToolCall(call) => format!("call of {}", call.name).into(),
             Self::ToolResult(result) => format!("result of {}", result.tool).into(),
             Self::Summary(_) => "summary".into(),
+            Self::Notice(notice) => format!("notice of {}", notice.about.as_str()).into(),
         }
     }
 
@@ -118,11 +173,12 @@ impl Item {
     pub fn text(&self) -> Cow<'_, str> {
         match self {
             Self::User(message) => message.wire().to_string().into(),
-            Self::Assistant { text } => Cow::Borrowed(text),
+            Self::Assistant { text, .. } => Cow::Borrowed(text),
             Self::Reasoning(reasoning) => Cow::Borrowed(&reasoning.text),
             Self::ToolCall(call) => format!("{} {}", call.name, call.args).into(),
             Self::ToolResult(result) => result.envelope.wire(),
             Self::Summary(summary) => Cow::Borrowed(&summary.text),
+            Self::Notice(notice) => Cow::Borrowed(&notice.text),
         }
     }
 

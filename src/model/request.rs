@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use super::call::{ToolCall, ToolSpec};
-use super::item::Reasoning;
+use super::item::{Phase, Reasoning};
 
 /// One piece of the system prompt.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,12 +13,37 @@ pub struct Block {
     pub text: Arc<str>,
 }
 
+/// Text of the model's, with what it was to it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AssistantText {
+    pub text: Arc<str>,
+    pub phase: Option<Phase>,
+}
+
+impl<T: Into<Arc<str>>> From<T> for AssistantText {
+    fn from(text: T) -> Self {
+        Self { text: text.into(), phase: None }
+    }
+}
+
+/// Without a phase as the text alone, so that the fingerprints in older logs hold.
+impl Serialize for AssistantText {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.phase {
+            None => self.text.serialize(serializer),
+            Some(phase) => (phase, &self.text).serialize(serializer),
+        }
+    }
+}
+
 /// One message of the conversation. Providers join neighbors that their dialect wants in one message (an assistant's
 /// reasoning, text and calls; several results).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub enum Message {
     User(Arc<str>),
-    Assistant(Arc<str>),
+    /// Words of the program's own, in the middle: as a system message where the model takes one there.
+    System(Arc<str>),
+    Assistant(AssistantText),
     Reasoning(Arc<Reasoning>),
     Call(Arc<ToolCall>),
     Result {
@@ -27,6 +52,11 @@ pub enum Message {
         /// The tool reported an error.
         error: bool,
     },
+}
+
+/// A system message for those who take none in the middle: as part of what the user says.
+pub fn reminder(text: &str) -> String {
+    format!("<system-reminder>{text}</system-reminder>")
 }
 
 /// How the model should answer.

@@ -1,4 +1,4 @@
-//! What a front end may know of the window's account: the rows, the breaks of the prompt cache, the history of one item,
+//! What a front end may know of the window's account: the rows, the epochs, the history of one item,
 //! and what the user can do to an item. Plain data.
 
 use serde::{Deserialize, Serialize};
@@ -31,14 +31,22 @@ pub struct LedgerView {
     pub window_origin: String,
     /// How far the figures may be off, in percent up or down.
     pub error_percent: f64,
-    /// What broke the stable prefix so far, by cause.
-    pub breaks: Vec<BreakSum>,
+    pub epochs: Epochs,
 }
 
-/// Why the bytes of an earlier request changed. There are no other reasons.
+/// The epochs of a session: in each of them every request is the one before with messages appended.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Epochs {
+    /// Requests in the present one.
+    pub requests: u64,
+    /// Those after the first one, by cause.
+    pub by_cause: Vec<EpochSum>,
+}
+
+/// Why an epoch began: the bytes of an earlier request changed. There are no other reasons.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum BreakCause {
+pub enum EpochCause {
     /// A batch of smaller forms was adopted because that pays.
     TurnEndCompression,
     /// The window, or the soft cap, demanded it.
@@ -49,9 +57,11 @@ pub enum BreakCause {
     UserEdit,
     Rewind,
     ModelSwitch,
+    /// The server rejected reasoning that it had made.
+    ReasoningRejected,
 }
 
-impl BreakCause {
+impl EpochCause {
     /// The words that users see.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -62,17 +72,22 @@ impl BreakCause {
             Self::UserEdit => "user drop/restore",
             Self::Rewind => "rewind",
             Self::ModelSwitch => "model switch",
+            Self::ReasoningRejected => "reasoning rejected",
         }
     }
 }
 
-/// The breaks of one cause. A break with several causes counts under the first.
+/// The epochs that began for one cause. One with several causes counts under the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct BreakSum {
-    pub cause: BreakCause,
+pub struct EpochSum {
+    pub cause: EpochCause,
     pub count: u64,
     /// Tokens that had been sent before and had to be read anew.
     pub tokens_lost: u64,
+    /// Tokens that each following request was smaller by.
+    pub tokens_saved: u64,
+    /// Blocks of reasoning that were left out.
+    pub reasoning: u64,
 }
 
 /// What the user can do to an item.

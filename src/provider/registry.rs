@@ -16,7 +16,9 @@ use crate::provider::wire::retry::RetryPolicy;
 pub fn build(settings: &ProviderSettings) -> Result<Arc<dyn Provider>, ProviderError> {
     let retry = RetryPolicy::of(settings);
     Ok(match settings.kind {
-        ProviderKind::Openai => Arc::new(Chat::with_retry(settings, retry)?),
+        ProviderKind::Openai | ProviderKind::Chat | ProviderKind::Responses => {
+            Arc::new(Chat::with_retry(settings, retry)?)
+        }
         ProviderKind::Anthropic => Arc::new(Anthropic::with_retry(settings, retry)?),
         ProviderKind::Scripted => Arc::new(Scripted::new(settings)?),
     })

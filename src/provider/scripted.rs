@@ -187,7 +187,7 @@ fn play(line: Option<ScriptLine>, total: usize, mut ids: CallIds) -> ReplyStream
             Err(error.provider_error())?;
         }
         if !line.text.is_empty() {
-            yield StreamEvent::Item(Item::Assistant { text: line.text.as_str().into() });
+            yield StreamEvent::Item(Item::assistant(line.text.as_str()));
         }
         for call in &line.calls {
             pause(delay).await;

@@ -80,7 +80,7 @@ impl Redactor {
     /// Takes secrets out of what the model said or called. Signed thinking stays as it is: it would be refused.
     pub fn redact_reply(&self, item: &mut Item) {
         match item {
-            Item::Assistant { text } => self.redact_shared(text),
+            Item::Assistant { text, .. } => self.redact_shared(text),
             Item::Reasoning(reasoning) if reasoning.opaque.is_none() => {
                 self.redact_shared(&mut reasoning.text)
             }

@@ -10,7 +10,7 @@ use crate::model::item::{Item, ItemId, Summary};
 use crate::model::request::Params;
 use crate::model::usage::Usage;
 use crate::protocol::event::TurnEnd;
-use crate::protocol::ledger::BreakCause;
+use crate::protocol::ledger::EpochCause;
 
 /// Version of the line format that this program writes.
 pub const VERSION: u32 = 1;
@@ -148,9 +148,6 @@ pub struct FrameRecord {
     /// The project's rules as sent; empty when there are none any more.
     #[serde(rename = "law", skip_serializing_if = "Option::is_none")]
     pub rules: Option<Arc<str>>,
-    /// The todo recap as sent; empty when there is none any more.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub recap: Option<Arc<str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub params: Option<Params>,
 }
@@ -167,32 +164,38 @@ pub struct SentRecord {
     pub kept: usize,
     /// Of the messages behind those.
     pub messages: Vec<Fingerprint>,
-    /// How many messages at the end may change from step to step.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub volatile: usize,
-    /// `None` when everything stable that was sent before is the beginning of this request.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub broken: Option<BreakRecord>,
+    /// `None` when this request is the one before with messages appended.
+    #[serde(default, rename = "broken", skip_serializing_if = "Option::is_none")]
+    pub epoch: Option<EpochRecord>,
 }
 
 fn is_zero<T: Default + PartialEq>(count: &T) -> bool {
     *count == T::default()
 }
 
-/// A break of the stable prefix.
+/// The beginning of an epoch: something that was sent before is sent no more, or differently.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct BreakRecord {
+pub struct EpochRecord {
     /// The first message that changed; 0 also when what stands before the messages did.
     pub at: usize,
     /// Estimated tokens that had been sent before and must be read anew.
     pub tokens_lost: u64,
+    /// Estimated tokens by which each request is smaller from here on.
+    #[serde(default)]
+    pub tokens_saved: u64,
+    /// Blocks of reasoning that were left out, because they were bound to what changed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub reasoning: u64,
+    /// The prompt cache had run out: nothing was lost.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cold: bool,
     pub causes: Vec<CauseRecord>,
 }
 
-/// Why a break came about.
+/// Why an epoch began.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CauseRecord {
-    pub kind: BreakCause,
+    pub kind: EpochCause,
     /// In words, with the figures of the decision where there was one.
     pub reason: String,
 }

@@ -56,7 +56,7 @@ pub fn of_recording(recording: &Recording) -> Vec<ReplayEvent> {
                 out.push(item(Item::User(UserMessage::new(&redactor.redact_typed(text)))));
             }
             RecordedEvent::Assistant { text, .. } if !text.trim().is_empty() => {
-                out.push(item(Item::Assistant { text: redactor.redact(text, TextSource::Text).into() }));
+                out.push(item(Item::assistant(redactor.redact(text, TextSource::Text))));
             }
             RecordedEvent::ToolCall { id, name, args, .. } if called.insert(id) => {
                 shapes.insert(id, call_shape::of(name, args));

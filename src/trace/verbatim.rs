@@ -59,10 +59,10 @@ pub fn needs(events: &[ReplayEvent]) -> Vec<Vec<Need>> {
                 }
                 match &**item {
                     Item::User(message) => fresh.push(message.wire().to_string()),
-                    Item::Assistant { text } => fresh.push(text.to_string()),
+                    Item::Assistant { text, .. } => fresh.push(text.to_string()),
                     Item::ToolCall(call) => fresh.extend(arg_texts(&call.args)),
                     Item::ToolResult(result) => fresh.push(result.envelope.wire().into_owned()),
-                    Item::Reasoning(_) | Item::Summary(_) => {}
+                    Item::Reasoning(_) | Item::Summary(_) | Item::Notice(_) => {}
                 }
             }
         }

@@ -41,11 +41,7 @@ fn history(items: u64) -> HistoryManager {
 #[divan::bench(args = [100, 1_000, 10_000])]
 fn context_build(bencher: Bencher, items: u64) {
     let history = history(items);
-    let parts = FixedParts {
-        system: FixedPart::new("You are an agent.".into()),
-        recap: Some(FixedPart::new("[1/2] In progress: x.".into())),
-        ..FixedParts::default()
-    };
+    let parts = FixedParts { system: FixedPart::new("You are an agent.".into()), ..FixedParts::default() };
     let inputs = LayerInputs { parts: &parts, history: &history };
     bencher.bench(|| builder::build(black_box(&inputs)));
 }

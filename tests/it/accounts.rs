@@ -84,7 +84,7 @@ fn history(things: &[(Thing, Option<FormName>)], archive: Option<usize>) -> Hist
                     ..UserMessage::new(&passage(number, *lines))
                 }),
             ),
-            Thing::Say(lines) => push(&mut history, Item::Assistant { text: passage(number, *lines).into() }),
+            Thing::Say(lines) => push(&mut history, Item::assistant(passage(number, *lines))),
             Thing::Think(lines) => push(
                 &mut history,
                 Item::Reasoning(Reasoning { text: passage(number, *lines).into(), opaque: None }),
@@ -122,7 +122,7 @@ fn history(things: &[(Thing, Option<FormName>)], archive: Option<usize>) -> Hist
     history
 }
 
-fn parts(rules: bool, todos: bool) -> FixedParts {
+fn parts(rules: bool) -> FixedParts {
     let spec = |n: usize| ToolSpec {
         name: format!("Tool{n}").into(),
         description: passage(n, 6).into(),
@@ -132,8 +132,6 @@ fn parts(rules: bool, todos: bool) -> FixedParts {
         system: FixedPart::new(passage(50, 40).into()),
         schemas: Schemas::new((0..4).map(spec).collect()),
         rules: rules.then(|| FixedPart::new(passage(80, 30).into())),
-        recap: todos
-            .then(|| FixedPart::new("<system-reminder>Todos [1/2] In progress: x.</system-reminder>".into())),
         ..FixedParts::default()
     }
 }
@@ -146,10 +144,9 @@ proptest! {
         things in proptest::collection::vec((thing(), form()), 0..40),
         archive in proptest::option::of(0usize..40),
         rules in any::<bool>(),
-        todos in any::<bool>(),
     ) {
         let history = history(&things, archive);
-        let parts = parts(rules, todos);
+        let parts = parts(rules);
         let built = builder::build(&LayerInputs { parts: &parts, history: &history });
         prop_assert_eq!(built.ledger.total(), request_size::request_tokens(&built.request));
         prop_assert_eq!(&built.fingerprints, &fingerprint::Parts::of(&built.request));

@@ -91,7 +91,7 @@ proptest! {
                     session.history.end_turn();
                     session.push(Item::User(UserMessage::new("please go on with name_1_3")));
                 }
-                Op::Say(words) => session.push(Item::Assistant { text: "some words ".repeat(words).into() }),
+                Op::Say(words) => session.push(Item::assistant("some words ".repeat(words))),
                 Op::Run { tool, lines, path } => {
                     let id = format!("c{}", session.next);
                     let args = format!("{{\"path\":\"src/file_{path}.rs\"}}");

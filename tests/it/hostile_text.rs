@@ -136,7 +136,7 @@ fn events(text: &str) -> Vec<Event> {
         Event::ReasoningDelta(own()),
         Event::TextDelta(own()),
         Event::TextDelta("\n".to_owned()),
-        Event::Item { id: ItemId(1), item: Arc::new(Item::Assistant { text: text.into() }) },
+        Event::Item { id: ItemId(1), item: Arc::new(Item::assistant(text)) },
         fake::started("a", text, text),
         Event::ToolProgress { call_id: "a".into(), tail: own() },
         fake::result("a", "Bash", envelope),

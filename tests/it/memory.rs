@@ -39,7 +39,7 @@ struct Writer(Option<&'static str>);
 impl Provider for Writer {
     fn stream(&self, _: &Request) -> ReplyStream {
         let said = self.0.unwrap_or_default();
-        let item = StreamEvent::Item(Item::Assistant { text: said.into() });
+        let item = StreamEvent::Item(Item::assistant(said));
         let done = StreamEvent::Done { finish: FinishReason::Stop, usage: None };
         futures_util::stream::iter([Ok(item), Ok(done)]).boxed()
     }
@@ -205,7 +205,7 @@ proptest! {
         for (number, (text, times)) in texts.iter().enumerate() {
             let text: Arc<str> = text.repeat(*times).into();
             kept.push(conversation.record(Item::User(UserMessage::new(&format!("{number} {text}")))).unwrap());
-            kept.push(conversation.record(Item::Assistant { text: Arc::clone(&text) }).unwrap());
+            kept.push(conversation.record(Item::assistant(Arc::clone(&text))).unwrap());
             let args = json!({"command": &*text}).to_string().into();
             kept.push(conversation.record(Item::ToolCall(ToolCall { id: format!("c{number}").into(), name: "Bash".into(), args })).unwrap());
             let envelope = Envelope::success("exit code 1").partial().with_body("output", &*text);

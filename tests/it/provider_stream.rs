@@ -81,7 +81,7 @@ pub fn told(events: &[StreamEvent]) -> String {
             StreamEvent::ReasoningDelta(text) => deltas.push_str(&format!("({text})")),
             StreamEvent::CallStarted { name } => deltas.push_str(&format!("[{name}]")),
             StreamEvent::CallProgress { .. } | StreamEvent::Silent { .. } => {}
-            StreamEvent::Item(Item::Assistant { text }) => lines.push(format!("text {text}")),
+            StreamEvent::Item(Item::Assistant { text, .. }) => lines.push(format!("text {text}")),
             StreamEvent::Item(Item::Reasoning(reasoning)) => {
                 let opaque = reasoning.opaque.as_ref().map(ToString::to_string).unwrap_or_default();
                 lines.push(format!("thinking {} {opaque}", reasoning.text));

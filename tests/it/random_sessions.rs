@@ -88,7 +88,7 @@ struct Planned {
 impl Planned {
     fn answer(&self, request: &Request) -> Result<Vec<StreamEvent>, ProviderError> {
         let done = |finish| StreamEvent::Done { finish, usage: None };
-        let say = |text: String| StreamEvent::Item(Item::Assistant { text: text.into() });
+        let say = |text: String| StreamEvent::Item(Item::assistant(text));
         if request.tools.is_empty() {
             return Ok(vec![say("## Objectives & Status\n- going on".to_owned()), done(FinishReason::Stop)]);
         }
@@ -261,14 +261,6 @@ impl Play {
     }
 }
 
-/// What a request must keep: everything but the recap at its end.
-fn stable(request: &Request) -> &[Message] {
-    match request.messages.split_last() {
-        Some((Message::User(text), rest)) if text.starts_with("<system-reminder>Todos") => rest,
-        _ => &request.messages,
-    }
-}
-
 fn check(requests: &[Request], records: &[Record]) {
     let sent: Vec<_> = records
         .iter()
@@ -281,14 +273,14 @@ fn check(requests: &[Request], records: &[Record]) {
     for (number, pair) in requests.windows(2).enumerate() {
         let [before, after] = pair else { unreachable!() };
         let account = sent[number + 1];
-        let grew = after.messages.starts_with(stable(before))
+        let grew = after.messages.starts_with(&before.messages)
             && (&after.system, &after.tools, &after.params.model)
                 == (&before.system, &before.tools, &before.params.model);
-        match &account.broken {
+        match &account.epoch {
             None => assert!(grew, "request {} changed old bytes and no cause is recorded", number + 2),
-            Some(broken) => {
-                assert!(!grew, "request {} is said to break and does not", number + 2);
-                assert!(!broken.causes.is_empty(), "request {} breaks without a cause", number + 2);
+            Some(epoch) => {
+                assert!(!grew, "request {} is said to begin an epoch and does not", number + 2);
+                assert!(!epoch.causes.is_empty(), "request {} begins an epoch without a cause", number + 2);
             }
         }
     }

@@ -32,7 +32,7 @@ fn records() -> impl Strategy<Value = Record> {
             id: ItemId(id),
             ms: 1,
             tokens: 1,
-            item: Arc::new(Item::Assistant { text: text.into() }),
+            item: Arc::new(Item::assistant(text)),
         })),
         (1_u64..99).prop_map(|id| Record::Rewind { to: ItemId(id) }),
         (0_u32..9).prop_map(|rewind| Record::Revive { rewind }),

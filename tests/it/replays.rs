@@ -58,7 +58,7 @@ fn replay_is_byte_exact() {
     assert!(output.status.success(), "{}{}", stdout(&output), stderr(&output));
     let table = stdout(&output);
     assert!(table.contains("5 of 5 requests match what was sent byte for byte"), "{table}");
-    assert!(table.contains("rules changed [project rules changed]"), "{table}");
+    assert!(table.contains("new epochs: 0"), "news is appended: {table}");
     let sent: Vec<Value> = server.requests().iter().map(|request| request.body["messages"].clone()).collect();
     let made: Vec<Value> = fs::read_to_string(&dump)
         .unwrap()
@@ -67,7 +67,7 @@ fn replay_is_byte_exact() {
         .collect();
     assert_eq!(made, sent);
     let last = server.requests().pop().unwrap();
-    assert!(last.raw.contains("were removed; they no longer hold"), "{}", last.raw);
+    assert!(last.raw.contains("rules no longer hold"), "{}", last.raw);
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn replay_of_changed_and_old_logs() {
     };
     let forged = run(&text.replace("I look.", "I lied."), &[]);
     assert_eq!(forged.status.code(), Some(1), "{}", stdout(&forged));
-    assert!(stderr(&forged).contains("request 3") && stderr(&forged).contains("#4"), "{}", stderr(&forged));
+    assert!(stderr(&forged).contains("request 3") && stderr(&forged).contains("#5"), "{}", stderr(&forged));
     let version = format!("\"app\":\"{}\"", env!("CARGO_PKG_VERSION"));
     let older = run(&text.replace("I look.", "I lied.").replace(&version, "\"app\":\"0.0.0\""), &[]);
     assert!(stderr(&older).contains("was written by mycode 0.0.0"), "{}", stderr(&older));
@@ -119,12 +119,12 @@ fn context_command_output() {
     let sum: u64 = rows.iter().map(|row| row["tokens"].as_u64().unwrap()).sum();
     assert_eq!(Some(sum), ledger["total_tokens"].as_u64());
     assert!(ledger["error_percent"].as_f64().unwrap() > 0.0);
-    assert_eq!(ledger["breaks"][0]["cause"], "rules_changed");
+    assert_eq!(ledger["epochs"]["requests"], 5);
     let read = rows.iter().find(|row| row["origin"].as_str().unwrap().starts_with("Read a.txt")).unwrap();
     let story = place.command(&["context", "--why", read["id"].as_str().unwrap()]).output().unwrap();
     assert!(stdout(&story).contains("Read a.txt") && stdout(&story).contains("Recall"), "{}", stdout(&story));
     let rules = place.command(&["context", "--why", "rules"]).output().unwrap();
-    assert!(stdout(&rules).contains("after request 4: changed"), "{}", stdout(&rules));
+    assert!(stdout(&rules).contains("after request 0: first sent"), "{}", stdout(&rules));
     let nothing = place.command(&["context", "--why", "999"]).output().unwrap();
     assert_eq!(nothing.status.code(), Some(2));
 }
@@ -167,7 +167,7 @@ fn context_on_a_screen(columns: u16, rows: u16) {
     screen.wait("Done");
     screen.keys("/context\r");
     let shown = screen.wait_for("the list", |now| now.contains("p pin") && now.contains("Read a.txt"));
-    for words in ["Context", "±", "System & tools", "Project rules", "History", "cache breaks", "p pin"] {
+    for words in ["Context", "±", "System & tools", "Project rules", "History", "epochs", "p pin"] {
         assert!(shown.contains(words), "{words} is missing:\n{shown}");
     }
     assert!(shown.lines().all(|line| line.chars().count() <= usize::from(columns)), "{shown}");

@@ -222,7 +222,7 @@ fn context() {
     L5 Todo recap          60  █░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░   0.0%
     L6 Scratchpad        6.2k  █████████████████░░░░░░░░░░░░░░░░░░░░░░░░░░░   4.9%
        free            112.7k  88%
-       cache breaks (tokens re-read)  2× turn-end compression (8.4k)
+       epochs         3, the last of 9 requests: 2× turn-end compression (8.4k re-read, 3.1k saved)
 
         6.2k  L6 #31    full       Bash cargo test
     ▸   4.1k  L3 #12    compressed Read src/a.rs:1-400 · pinned
@@ -352,7 +352,7 @@ fn empty_context() {
         window_tokens: 0,
         window_origin: "default".to_owned(),
         error_percent: 15.0,
-        breaks: Vec::new(),
+        epochs: Default::default(),
     };
     stage.type_text("/context");
     stage.press(KeyCode::Enter);

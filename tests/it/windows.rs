@@ -52,7 +52,8 @@ impl Counter {
         messages
             .iter()
             .map(|message| match message {
-                Message::User(text) | Message::Assistant(text) | Message::Result { text, .. } => {
+                Message::Assistant(said) => self.text(&said.text) + 4,
+                Message::User(text) | Message::System(text) | Message::Result { text, .. } => {
                     self.text(text) + 4
                 }
                 Message::Call(call) => self.text(&call.args) + self.text(&call.name) + 12,
@@ -69,12 +70,15 @@ fn check_sound(messages: &[Message]) {
         match message {
             Message::Call(call) => assert!(open.insert(&call.id), "a call twice"),
             Message::Result { call_id, .. } => assert!(open.remove(&**call_id), "a result without a call"),
-            Message::User(_) => assert!(open.is_empty(), "a call without a result"),
+            Message::User(_) | Message::System(_) => assert!(open.is_empty(), "a call without a result"),
             Message::Assistant(_) | Message::Reasoning(_) => {}
         }
     }
     assert!(open.is_empty(), "a call without a result");
-    assert!(matches!(messages.last(), Some(Message::User(_) | Message::Result { .. })), "nothing to answer");
+    assert!(
+        matches!(messages.last(), Some(Message::User(_) | Message::System(_) | Message::Result { .. })),
+        "nothing to answer"
+    );
 }
 
 #[derive(Clone, Debug)]
@@ -126,7 +130,7 @@ fn events(ops: Vec<Op>) -> Vec<ReplayEvent> {
         (n, ts) = (n + 1, ts + 10.0);
         match op {
             Op::Say(text) => {
-                out.push(item(Item::Assistant { text: text.into() }));
+                out.push(item(Item::assistant(text)));
                 // An answer without calls ends the turn: somebody says more.
                 out.push(item(Item::User(UserMessage::new("go on"))));
             }
@@ -155,7 +159,7 @@ fn events(ops: Vec<Op>) -> Vec<ReplayEvent> {
             }
             Op::Pause => {
                 ts += 1_000.0;
-                out.push(item(Item::Assistant { text: "hm".into() }));
+                out.push(item(Item::assistant("hm")));
                 out.push(item(Item::User(UserMessage::new("and now?"))));
             }
             Op::User(_) => {}
@@ -253,11 +257,11 @@ impl Provider for Busy {
         if request.tools.is_empty() {
             // Asked for a summary.
             let said = "## Objectives & Status\nReading files.\n## Left-off Point\nGo on.";
-            return answered(vec![Item::Assistant { text: said.into() }]);
+            return answered(vec![Item::assistant(said)]);
         }
         let number = self.look(request);
         if number > self.steps {
-            return answered(vec![Item::Assistant { text: "All done.".into() }]);
+            return answered(vec![Item::assistant("All done.")]);
         }
         let (name, args) = match number % 5 {
             0 => ("Bash", json!({"command": format!("seq {number} {}", number + 900)})),
@@ -268,7 +272,7 @@ impl Provider for Busy {
             }
         };
         answered(vec![
-            Item::Assistant { text: format!("Step {number}: I look at the next part.").into() },
+            Item::assistant(format!("Step {number}: I look at the next part.")),
             Item::ToolCall(ToolCall {
                 id: format!("c{number}").into(),
                 name: name.into(),

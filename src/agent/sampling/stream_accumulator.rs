@@ -86,7 +86,7 @@ impl StreamAccumulator {
     /// What was said so far: in this try, or else in the last one that said anything.
     pub fn said(&self) -> String {
         let whole = self.finished.iter().filter_map(|item| match item {
-            Item::Assistant { text } => Some(&**text),
+            Item::Assistant { text, .. } => Some(&**text),
             _ => None,
         });
         let texts: Vec<&str> =
@@ -136,7 +136,7 @@ mod tests {
         assert_eq!((answer.said().as_str(), answer.tries(), answer.bytes()), ("half", 3, 0));
         answer.take(Some(Ok(text("other"))), &events).unwrap();
         assert_eq!(answer.said(), "other");
-        let item = Item::Assistant { text: "another".into() };
+        let item = Item::assistant("another");
         answer.take(Some(Ok(StreamEvent::Item(item))), &events).unwrap();
         assert_eq!((answer.said().as_str(), answer.finished.len()), ("another", 1));
     }

@@ -14,6 +14,7 @@ use crate::context::history::manager::HistoryManager;
 use crate::context::parts::FixedParts;
 use crate::context::prefix::Prefix;
 use crate::model::item::{Item, ItemId, Summary};
+use crate::model::request::Message;
 use crate::model::usage::Usage;
 use crate::protocol::event::{EndReason, TurnEnd};
 use crate::session::log::{self, LogError, SessionLog};
@@ -123,6 +124,27 @@ impl Conversation {
         Ok(())
     }
 
+    /// A turn that ended without a reply to a notice of the program's: servers want one between it and what the user says
+    /// next.
+    ///
+    /// # Errors
+    /// When the log cannot be written.
+    pub fn close_unanswered(&mut self) -> Result<(), LogError> {
+        let last = self.history.entries().iter().rev().find(|entry| entry.message().is_some());
+        if last.is_some_and(|entry| matches!(entry.message(), Some(Message::System(_)))) {
+            self.record(Item::assistant("[interrupted]"))?;
+        }
+        Ok(())
+    }
+
+    /// Sends these items no more.
+    ///
+    /// # Errors
+    /// When the log cannot be written.
+    pub fn leave_out(&mut self, items: Vec<ItemId>, cause: &'static str) -> Result<(), LogError> {
+        self.adopt(&Batch::plain(items, FormName::Gone, cause))
+    }
+
     /// Replaces everything before `before` by the summary.
     ///
     /// # Errors
@@ -196,15 +218,15 @@ impl Conversation {
     }
 
     /// Writes what is about to be sent: what of the fixed parts changed, and the account of the request, so that the log
-    /// alone gives the same bytes again.
+    /// alone gives the same bytes again. `cold` says that the prompt cache has run out.
     ///
     /// # Errors
     /// When the log cannot be written.
-    pub fn record_request(&mut self, parts: &FixedParts, built: &Built) -> Result<(), LogError> {
+    pub fn record_request(&mut self, parts: &FixedParts, built: &Built, cold: bool) -> Result<(), LogError> {
         if let Some(frame) = parts.since(self.prefix.parts()) {
             self.write(&Record::Frame(frame))?;
         }
-        let sent = self.prefix.sent_record(built);
+        let sent = self.prefix.sent_record(built, cold);
         self.write(&Record::Sent(sent))
     }
 

@@ -65,6 +65,7 @@ pub fn restore(project_state: &Path, workspace: &Path, path: &Path) -> Result<Re
     (state.usage.calibration, state.next_id) = (replay.calibration, replay.next_id);
     let mut conversation = Conversation::resumed(project_state, workspace, log, state);
     close_open_calls(&mut conversation)?;
+    conversation.close_unanswered()?;
     conversation.history.end_turn();
     let notices = (read.skipped > 0).then(|| notice::session_lines_skipped(read.skipped));
     Ok(ReopenedSession { conversation, notices: notices.into_iter().collect() })

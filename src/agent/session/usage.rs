@@ -52,11 +52,10 @@ impl UsageMeter {
     /// Adds what was spent beside the session's own requests.
     pub fn add(&mut self, model: &str, usage: &Usage) {
         self.total.add(usage);
-        let price = models::facts(model).and_then(|facts| facts.price);
-        self.cost_usd = self.cost_usd.zip(price).map(|(cost, (input, cached, output))| {
-            let fresh = usage.input.saturating_sub(usage.cached) as f64;
-            cost + (fresh * input + usage.cached as f64 * cached + usage.output as f64 * output) / 1e6
-        });
+        let fresh = usage.input.saturating_sub(usage.cached).saturating_sub(usage.cache_write);
+        let cost = models::facts(model)
+            .and_then(|facts| facts.cost(fresh, usage.cached, usage.cache_write, usage.output));
+        self.cost_usd = self.cost_usd.zip(cost).map(|(before, cost)| before + cost);
     }
 
     /// What is sent has changed: the last report no longer describes it.

@@ -10,6 +10,8 @@ use super::notes;
 use crate::agent::control::TurnControl;
 use crate::agent::session::conversation::Conversation;
 use crate::base::sanitize;
+use crate::config::settings::Permission;
+use crate::context::history::entry::Entry;
 use crate::context::mention;
 use crate::evidence::task_context::DEFAULT_MAX_CHARS;
 use crate::model::item::{Item, ItemId, UserMessage};
@@ -26,6 +28,8 @@ const CHARS_PER_WINDOW_TOKEN: f64 = 0.03 * 4.0;
 pub struct TurnInput {
     /// What the user typed for the running turn, to give it back when the turn comes to nothing.
     pub typed: Vec<String>,
+    /// The permission under which the model was asked last.
+    pub permission: Option<Permission>,
     /// What the model must be told with the next message: files that were rewound.
     pub reminder: Option<String>,
     /// Whether notes that belong to a new task are put behind its text.
@@ -131,7 +135,8 @@ impl TurnInput {
 fn is_unanswered(conversation: &Conversation, first: ItemId) -> bool {
     let entries = conversation.history.entries();
     let mut turn = entries.iter().skip_while(|entry| entry.id != first).peekable();
-    turn.peek().is_some() && turn.all(|entry| matches!(&*entry.item, Item::User(_) | Item::Reasoning(_)))
+    turn.peek().is_some()
+        && turn.all(|entry| matches!(&*entry.item, Item::User(_) | Item::Reasoning(_) | Item::Notice(_)))
 }
 
 /// The last message, when it is `text` and still waits for a reply: sent again word for word it is the same message.
@@ -142,7 +147,8 @@ pub fn waiting(
 ) -> Option<(ItemId, UserMessage)> {
     let typed = redactor.redact_typed(text);
     let entries = conversation.history.entries().iter().rev();
-    let last = entries.into_iter().find(|entry| !matches!(&*entry.item, Item::Reasoning(_)))?;
+    let aside = |entry: &&Entry| matches!(&*entry.item, Item::Reasoning(_) | Item::Notice(_));
+    let last = entries.into_iter().find(|entry| !aside(entry))?;
     match &*last.item {
         Item::User(message) if !message.steering && *message.text == *typed => {
             Some((last.id, message.clone()))

@@ -1,7 +1,9 @@
 //! One turn: the ReAct loop, one reply of the model, the user's message, and what ends a turn early.
 
+pub mod begin;
 pub mod error;
 pub mod input;
+pub mod news;
 pub mod notes;
 pub mod reply;
 pub mod run;

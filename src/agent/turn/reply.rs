@@ -66,7 +66,8 @@ impl ReplyRequest<'_> {
         let mut fitting = Fitting { configured, refusals: 0, refused: None, stuck: 0, filled: false };
         loop {
             let next = self.fitted_request(&mut fitting).await?;
-            self.conversation.record_request(&next.parts, &next.built)?;
+            let cold = self.window.is_cold(self.conversation);
+            self.conversation.record_request(&next.parts, &next.built, cold)?;
             match self.sample(&next, !fitting.filled).await {
                 Err(TurnError::NoRoom) => {
                     fitting.filled = true;
@@ -225,7 +226,7 @@ impl ReplyRequest<'_> {
             return Ok(());
         }
         let text = format!("{}\n[interrupted]", text::elide(said.trim_end(), KEPT_CHARS));
-        let (id, item) = self.record(Item::Assistant { text: text.into() })?;
+        let (id, item) = self.record(Item::assistant(text))?;
         let _ = self.events.send(Event::Item { id, item });
         Ok(())
     }
@@ -257,7 +258,7 @@ fn complete_items(mut items: Vec<Item>, finish: &FinishReason) -> Vec<Item> {
 fn has_substance(item: &Item) -> bool {
     match item {
         Item::ToolCall(_) => true,
-        Item::Assistant { text } => !text.trim().is_empty(),
+        Item::Assistant { text, .. } => !text.trim().is_empty(),
         _ => false,
     }
 }

@@ -4,13 +4,13 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::begin;
 use super::error::TurnError;
-use super::input;
+use super::news;
 use super::reply::{Reply, ReplyRequest};
 use crate::agent::control::{Events, TurnControl, notice};
 use crate::agent::parts::Agent;
 use crate::base::clock;
-use crate::base::text::one_line;
 use crate::context::history::ingest;
 use crate::model::call::ToolCall;
 use crate::model::item::{Item, ItemId};
@@ -18,7 +18,6 @@ use crate::model::usage::FinishReason;
 use crate::protocol::event::{EndReason, Event, Level, TurnEnd};
 use crate::protocol::notice as texts;
 use crate::provider::api::ProviderError;
-use crate::redact::detector::TextSource;
 
 /// Empty replies in a row after which a turn ends.
 const EMPTY_TRIES: u32 = 2;
@@ -43,7 +42,7 @@ impl<'a> Turn<'a> {
         self.agent.input.typed = vec![text.clone()];
         let shown = self.agent.dispatcher.cx.redactor.redact_typed(&text).into_owned();
         let _ = self.events.send(Event::TurnStarted { text: shown });
-        let (first, outcome) = match self.begin(&text).await {
+        let (first, outcome) = match begin::record_prompt(self.agent, &text, self.events).await {
             Ok(id) => (Some(id), self.steps().await),
             Err(error) => (None, Err(error)),
         };
@@ -58,7 +57,10 @@ impl<'a> Turn<'a> {
         };
         // Headless there is no other place that the text could go to.
         let discarded = dispatcher.is_interactive() && conversation.discard_if_empty();
-        if !discarded && let Err(error) = conversation.end_turn(end.clone()) {
+        if !discarded
+            && let Err(error) =
+                conversation.close_unanswered().and_then(|()| conversation.end_turn(end.clone()))
+        {
             // A turn that failed because of the log says so itself.
             if !matches!(end.reason, EndReason::Failed { .. }) {
                 notice(self.events, Level::Error, error.to_string());
@@ -67,40 +69,6 @@ impl<'a> Turn<'a> {
         let _ = self.events.send(Event::Window(window.state(conversation)));
         let _ = self.events.send(Event::TurnEnded(end.clone()));
         end
-    }
-
-    /// Writes the user's message with what belongs behind it: news of files and rules, the files of a new task.
-    async fn begin(&mut self, text: &str) -> Result<ItemId, TurnError> {
-        let Agent { conversation, window, dispatcher, input, .. } = &mut *self.agent;
-        let cx = &dispatcher.cx;
-        let window_tokens = window.settings().window_tokens;
-        let file_news = dispatcher.file_news().await;
-        let file_news = file_news.map(|news| format!("<system-reminder>{news}</system-reminder>"));
-        // A message that is sent again has its files with it already.
-        let context = match input::waiting(text, conversation, &cx.redactor) {
-            Some(_) => None,
-            None => input.task_context(text, conversation, cx, window_tokens).await,
-        };
-        if window.prompt.refresh_rules(dispatcher.root()).await && conversation.prefix.requests() > 0 {
-            notice(self.events, Level::Info, texts::rules_changed());
-        }
-        if window.prompt.rules.take_cut() {
-            notice(self.events, Level::Warning, texts::rules_truncated(window_tokens));
-        }
-        let mut message = match input::take_waiting(text, conversation, &cx.redactor)? {
-            Some(message) => message,
-            None => input.message(text, false, context.as_deref(), conversation, cx, window_tokens).await,
-        };
-        message.injected.extend(input.reminder.take().map(Into::into));
-        for block in [context, file_news].into_iter().flatten() {
-            message.injected.push(cx.redactor.redact(&block, TextSource::Text).into());
-        }
-        let title = one_line(&message.text, 200);
-        let id = conversation.record(Item::User(message))?.0;
-        if let Some(journal) = &cx.journal {
-            journal.begin_turn(id.0, &title);
-        }
-        Ok(id)
     }
 
     /// The loop.
@@ -115,6 +83,7 @@ impl<'a> Turn<'a> {
             if self.steps >= limit {
                 return Ok(EndReason::StepLimit { limit });
             }
+            self.tell_news()?;
             let reply = self.ask().await?;
             self.steps += 1;
             if reply.finish == FinishReason::ContentFilter {
@@ -143,6 +112,15 @@ impl<'a> Turn<'a> {
                 return Err(TurnError::empty());
             }
         }
+    }
+
+    /// Says what the model must know beside the results: behind them, where it stays.
+    fn tell_news(&mut self) -> Result<(), TurnError> {
+        let Agent { conversation, dispatcher, input, max_steps, .. } = &mut *self.agent;
+        let now = dispatcher.policy.permission();
+        news::permission(conversation, input.permission.replace(now), now)?;
+        news::todos(conversation, &dispatcher.cx.todos)?;
+        Ok(news::steps(conversation, *max_steps, self.steps)?)
     }
 
     /// One reply of the model.

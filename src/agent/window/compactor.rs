@@ -224,7 +224,7 @@ fn force_fit(conversation: &mut Conversation, with: Surroundings<'_>) -> Result<
         match stages.next(&conversation.history, SizeTarget { most: room, landing: room * 7 / 10 }) {
             Some(stage) => apply(conversation, stage)?,
             None => {
-                let rules = u64::from(with.prompt.rules.tokens());
+                let rules = with.prompt.rules_tokens();
                 return Err(FitError::TooSmall { needed, window: with.settings.window_tokens, rules });
             }
         }

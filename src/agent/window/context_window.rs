@@ -88,10 +88,18 @@ impl ContextWindow {
     pub async fn open(&mut self, conversation: &mut Conversation, params: &Params, workspace: &Path) {
         self.counts.forget(&mut self.prompt, conversation);
         self.compactor = Compactor::default();
-        let had_rules = conversation.prefix.parts().rules.is_some();
-        self.prompt.rules.continue_session(had_rules);
+        conversation.usage.calibration.presume(self.settings.token_ratio);
         self.prompt.refresh_rules(workspace).await;
+        self.fix_rules(conversation, params);
         self.measure(conversation, params);
+    }
+
+    /// Which rules are sent: those that this session has sent to this model, or those of the files.
+    pub fn fix_rules(&mut self, conversation: &Conversation, params: &Params) {
+        let before = conversation.prefix.parts();
+        let same = conversation.prefix.requests() > 0 && before.params.model == params.model;
+        let rules = if same { before.rules.clone() } else { self.prompt.rules.part().cloned() };
+        self.prompt.send_rules(rules);
     }
 
     /// The request as it is now.
@@ -122,7 +130,7 @@ impl ContextWindow {
         }
         let sizes = RequestSizes { prompt: &self.prompt, conversation, settings: &self.settings };
         self.compactor.prepare(sizes, sampler);
-        let next = self.build(conversation, &sampler.params);
+        let next = NextRequest::of_epoch(&self.prompt, &self.settings, conversation, &sampler.params)?;
         self.last_size = (next.built.ledger.total(), next.built.ledger.counted());
         Ok(next)
     }
@@ -228,6 +236,11 @@ impl ContextWindow {
         notice(events, Level::Warning, texts::prompt_truncated_by_server(sent, window));
     }
 
+    /// Whether the prompt cache has run out since the last request.
+    pub fn is_cold(&self, conversation: &Conversation) -> bool {
+        conversation.usage.idle_ms() > self.settings.cache_ms
+    }
+
     /// Measures the request as it is now, for the display.
     pub fn measure(&mut self, conversation: &Conversation, params: &Params) {
         self.last_size.0 = self.build(conversation, params).built.ledger.total();
@@ -247,7 +260,7 @@ impl ContextWindow {
     pub fn ledger(&mut self, conversation: &mut Conversation, params: &Params) -> LedgerView {
         self.take_counts(conversation, params);
         let ledger = self.build(conversation, params).built.ledger;
-        let breaks = conversation.prefix.sums();
-        ledger.view(&conversation.history, &self.settings, &conversation.usage.calibration, breaks)
+        let epochs = conversation.prefix.epochs();
+        ledger.view(&conversation.history, &self.settings, &conversation.usage.calibration, epochs)
     }
 }

@@ -1,70 +1,78 @@
-//! What is sent beside the history: system prompt, tool schemas, project rules, todo recap; and how large that is.
+//! What is sent beside the history: system prompt, tool schemas, project rules; and how large that is. None of it changes in
+//! a session: rules whose files change are told of where that is noticed.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use super::token_counter::TokenCounter;
-use crate::context::layers::l5_todo;
 use crate::context::parts::{FixedPart, FixedParts, Schemas};
 use crate::context::project_rules::ProjectRules;
 use crate::context::tokens::request_size::Countable as _;
 use crate::model::call::ToolSpec;
 use crate::model::request::Params;
-use crate::tool::plan::todo_board::{self, TodoBoard};
 
-/// What the todo recap is taken to need, in tokens.
-const RECAP_TOKENS: u64 = 90;
-
-/// The fixed parts of a session's requests. System prompt and schemas never change.
+/// The fixed parts of a session's requests.
 pub struct FixedPrompt {
     system: FixedPart,
     schemas: Schemas,
+    /// The files as they are now.
     pub rules: ProjectRules,
-    todos: Arc<TodoBoard>,
+    /// What is sent of them in this session.
+    sent_rules: Option<FixedPart>,
     /// The most that system prompt and schemas may take, with the frame that dialects put around a schema.
     upper_bound: u32,
 }
 
 impl FixedPrompt {
-    pub fn new(system: Arc<str>, specs: &Arc<[ToolSpec]>, todos: Arc<TodoBoard>) -> Self {
+    pub fn new(system: Arc<str>, specs: &Arc<[ToolSpec]>) -> Self {
         let (system, schemas) = (FixedPart::new(system), Schemas::new(Arc::clone(specs)));
         Self {
             upper_bound: system.content.upper_bound() + schemas.content.upper_bound(),
             system,
             schemas,
             rules: ProjectRules::default(),
-            todos,
+            sent_rules: None,
         }
     }
 
     /// The parts as they are sent now.
     pub fn parts(&self, params: Params) -> FixedParts {
-        let recap = todo_board::recap(&self.todos.get());
         FixedParts {
             system: self.system.clone(),
             schemas: self.schemas.clone(),
-            rules: self.rules.part().cloned(),
-            recap: recap.map(|recap| FixedPart::new(l5_todo::reminder(&recap).into())),
+            rules: self.sent_rules.clone(),
             params,
         }
     }
 
+    /// A session goes on in which `rules` were sent; from nothing on those of the files are.
+    pub fn send_rules(&mut self, rules: Option<FixedPart>) {
+        self.sent_rules = rules;
+    }
+
+    /// The rules that are sent in this session.
+    pub fn sent_rules(&self) -> Option<&FixedPart> {
+        self.sent_rules.as_ref()
+    }
+
     /// Tokens, as far as they are known.
     pub fn tokens(&self) -> u64 {
-        u64::from(self.system.tokens)
-            + u64::from(self.schemas.tokens)
-            + u64::from(self.rules.tokens())
-            + RECAP_TOKENS
+        u64::from(self.system.tokens) + u64::from(self.schemas.tokens) + self.rules_tokens()
+    }
+
+    /// Tokens of the rules.
+    pub fn rules_tokens(&self) -> u64 {
+        self.sent_rules.as_ref().map_or(0, |rules| u64::from(rules.tokens))
     }
 
     /// The most tokens that it may take.
     pub fn upper_bound(&self) -> u64 {
-        u64::from(self.upper_bound) + u64::from(self.rules.tokens()) * 5 / 4 + RECAP_TOKENS
+        u64::from(self.upper_bound) + self.rules_tokens() * 5 / 4
     }
 
     /// Tokens of the texts, and how many of them are exact.
     pub fn counted(&self) -> (u64, u64) {
-        let rules = self.rules.part().map(|rules| (rules.tokens, rules.counted));
+        let rules = self.sent_rules.as_ref().map(|rules| (rules.tokens, rules.counted));
         let fixed = [(self.system.tokens, self.system.counted), (self.schemas.tokens, self.schemas.counted)];
         fixed.into_iter().chain(rules).fold((0, 0), |(total, exact), (tokens, counted)| {
             (total + u64::from(tokens), exact + if counted { u64::from(tokens) } else { 0 })
@@ -74,7 +82,7 @@ impl FixedPrompt {
     /// Takes the exact counts that are there and asks for the others.
     pub fn refine(&mut self, counter: &TokenCounter) {
         self.system.refine(|of, text| counter.count(of, text));
-        if let Some(rules) = self.rules.part_mut() {
+        if let Some(rules) = &mut self.sent_rules {
             rules.refine(|of, text| counter.count(of, text));
         }
         self.schemas.refine(|of, specs| counter.count(of, specs));
@@ -84,7 +92,7 @@ impl FixedPrompt {
     pub fn forget_counts(&mut self) {
         self.system.forget_count();
         self.schemas.forget_count();
-        if let Some(rules) = self.rules.part_mut() {
+        if let Some(rules) = &mut self.sent_rules {
             rules.forget_count();
         }
     }

@@ -1,11 +1,16 @@
 //! The next request of a conversation, as it would be sent now.
 
+use super::fixed_prompt::FixedPrompt;
 use super::sizes::RequestSizes;
-use crate::config::settings::SMALL_WINDOW_TOKENS;
+use crate::agent::session::conversation::Conversation;
+use crate::config::models::Binding;
+use crate::config::settings::{ContextSettings, SMALL_WINDOW_TOKENS};
 use crate::context::builder::{self, Built};
 use crate::context::layer::LayerInputs;
 use crate::context::parts::FixedParts;
+use crate::context::prefix::REASONING_BOUND;
 use crate::model::request::Params;
+use crate::session::log::LogError;
 
 /// A request, and what of it is not history.
 pub struct NextRequest {
@@ -27,5 +32,33 @@ impl NextRequest {
         let history = &sizes.conversation.history;
         let built = builder::build(&LayerInputs { parts: &parts, history });
         Self { parts, built }
+    }
+
+    /// The next request of an epoch (SPEC §5a): reasoning goes back to its model only while everything before it is as it
+    /// was when it was made. Where the model binds it, what stands behind something that has changed since the last
+    /// request, whatever changed it, is left out for good.
+    ///
+    /// # Errors
+    /// When the log cannot be written.
+    pub fn of_epoch(
+        prompt: &FixedPrompt,
+        settings: &ContextSettings,
+        conversation: &mut Conversation,
+        params: &Params,
+    ) -> Result<Self, LogError> {
+        let build = |conversation: &Conversation| {
+            Self::build(RequestSizes { prompt, conversation, settings }, params)
+        };
+        let next = build(conversation);
+        if settings.binding == Binding::None {
+            return Ok(next);
+        }
+        let Some(at) = conversation.prefix.changed_at(&next.parts, &next.built) else { return Ok(next) };
+        let unbound = next.built.reasoning_from(at);
+        if unbound.is_empty() {
+            return Ok(next);
+        }
+        conversation.leave_out(unbound, REASONING_BOUND)?;
+        Ok(build(conversation))
     }
 }

@@ -32,7 +32,9 @@ impl RequestSizes<'_> {
     pub fn at_most(&self) -> u64 {
         let history = &self.conversation.history;
         let bound = self.prompt.upper_bound() + history.upper_bound();
-        let Some(ratio) = self.conversation.usage.calibration.learned() else { return bound };
+        let Some(ratio) = self.conversation.usage.calibration.learned() else {
+            return (bound as f64 * self.settings.token_ratio.max(1.0)) as u64;
+        };
         let now = history.requests();
         let unsure: u64 = history
             .entries()

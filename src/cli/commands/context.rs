@@ -51,12 +51,15 @@ fn ledger_table(ledger: &LedgerView) -> String {
             out.push_str(&format!("{tokens:>8}  {layer}  {share:>5.1}% of the window\n"));
         }
     }
-    for sum in &ledger.breaks {
+    out.push_str(&format!("present epoch: {} requests\n", ledger.epochs.requests));
+    for sum in &ledger.epochs.by_cause {
         out.push_str(&format!(
-            "cache breaks: {} × {}, {} tokens re-read\n",
-            sum.count,
+            "epochs by {}: {}; {} tokens re-read, {} saved in each request, {} blocks of reasoning left out\n",
             sum.cause.as_str(),
-            sum.tokens_lost
+            sum.count,
+            sum.tokens_lost,
+            sum.tokens_saved,
+            sum.reasoning
         ));
     }
     out.push('\n');

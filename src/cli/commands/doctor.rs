@@ -4,6 +4,7 @@ use crate::cli::args::{Cli, DoctorArgs};
 use crate::cli::report::{self, Failure};
 use crate::cli::setup::open;
 use crate::cli::setup::test_request;
+use crate::config::models;
 use crate::config::paths::{self, Paths};
 use crate::config::settings::{Permission, ProviderKind};
 use crate::provider::probe;
@@ -71,7 +72,10 @@ pub async fn run(cli: &Cli, args: &DoctorArgs) -> Result<bool, Failure> {
         Some(provider) => {
             line("provider", provider.kind.as_str().to_owned());
             line("address", provider.base_url.clone());
-            line("model", provider.model.to_string());
+            let chosen =
+                if opened.loaded.model_by_default { " (the default; set --model for another)" } else { "" };
+            line("model", format!("{}{chosen}", provider.model));
+            line("price", price(&provider.model));
             line("key", if provider.api_key.is_some() { "set" } else { "none" }.to_owned());
             if let Some(window) = probe::context_window(provider).await {
                 line("server window", format!("{} tokens", window.tokens));
@@ -111,4 +115,16 @@ pub async fn run(cli: &Cli, args: &DoctorArgs) -> Result<bool, Failure> {
     }
     report::say(&out)?;
     Ok(works)
+}
+
+/// What the model costs, as the table knows it.
+fn price(model: &str) -> String {
+    let Some((price, facts)) = models::facts(model).and_then(|facts| Some((facts.price?, facts))) else {
+        return "unknown".to_owned();
+    };
+    let read = price.read.map(|read| format!(", ${read} cached")).unwrap_or_default();
+    let tier = facts.tier.map(|tier| {
+        format!("; {}x over {} tokens, so that requests are kept under it", tier.input, tier.above)
+    });
+    format!("${} in, ${} out{read} per million tokens{}", price.input, price.output, tier.unwrap_or_default())
 }

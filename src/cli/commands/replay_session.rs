@@ -89,20 +89,26 @@ fn count(requests: &[Replayed], wanted: impl Fn(&Replayed) -> bool) -> usize {
 }
 
 fn table(requests: &[Replayed]) -> String {
-    let mut out = format!("{:>7} {:>9}  {:<17} {}\n", "request", "tokens", "hash", "break");
+    let mut out = format!("{:>7} {:>9}  {:<17} {}\n", "request", "tokens", "hash", "new epoch");
     for request in requests {
         let (word, first) = outcome(&request.check);
         let mut more: Vec<String> = first.iter().map(|first| format!("first {first}")).collect();
-        if let Some(broken) = &request.broken {
-            let causes: Vec<String> = broken
+        if let Some(epoch) = &request.epoch {
+            let causes: Vec<String> = epoch
                 .causes
                 .iter()
                 .map(|cause| format!("{} [{}]", cause.kind.as_str(), cause.reason))
                 .collect();
+            let cold = if epoch.cold { " (the cache was cold)" } else { "" };
+            let reasoning = match epoch.reasoning {
+                0 => String::new(),
+                count => format!(", {} of reasoning left out", text::plural(count as usize, "block")),
+            };
             more.push(format!(
-                "at message {}, {} tokens re-read: {}",
-                broken.at + 1,
-                broken.tokens_lost,
+                "at message {}, {} tokens re-read{cold}, {} saved{reasoning}: {}",
+                epoch.at + 1,
+                epoch.tokens_lost,
+                epoch.tokens_saved,
                 causes.join("; ")
             ));
         }
@@ -114,11 +120,11 @@ fn table(requests: &[Replayed]) -> String {
         out.push('\n');
     }
     out.push_str(&format!(
-        "{} of {} requests match what was sent byte for byte, {} without a recorded hash; {}\n",
+        "{} of {} requests match what was sent byte for byte, {} without a recorded hash; new epochs: {}\n",
         count(requests, |request| request.check == ReplayCheck::Same),
         requests.len(),
         count(requests, |request| request.check == ReplayCheck::NoHash),
-        text::plural(count(requests, |request| request.broken.is_some()), "cache break")
+        count(requests, |request| request.epoch.is_some())
     ));
     out
 }
@@ -131,7 +137,7 @@ fn to_json(requests: &[Replayed]) -> Value {
             json!({
                 "request": request.number, "tokens": request.tokens, "hash": word,
                 "first_difference": first,
-                "break": request.broken, "answered": request.answered,
+                "epoch": request.epoch, "answered": request.answered,
             })
         })
         .collect();

@@ -111,7 +111,7 @@ pub fn digest(entries: &[Entry], used: &HashSet<&str>, words_chars: usize, names
     let mut ran: Vec<String> = Vec::new();
     for entry in entries {
         match &*entry.item {
-            Item::Assistant { text: words } => {
+            Item::Assistant { text: words, .. } => {
                 out.push_str(&text::elide(words.trim(), words_chars));
                 out.push('\n');
             }

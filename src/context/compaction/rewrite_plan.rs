@@ -188,7 +188,7 @@ impl<'a> NamesUsed<'a> {
     fn of(entries: &'a [Entry]) -> Self {
         let text = |entry: &'a Entry| {
             let text: &str = match &*entry.item {
-                Item::Assistant { text } => text,
+                Item::Assistant { text, .. } => text,
                 Item::ToolCall(call) => &call.args,
                 Item::User(message) => &message.text,
                 _ => return None,

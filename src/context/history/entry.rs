@@ -68,7 +68,8 @@ impl Entry {
     /// The text as it is sent now: the words, the result, or the arguments of a call.
     pub fn text(&self) -> &str {
         match &self.message {
-            Some(Message::User(text) | Message::Assistant(text) | Message::Result { text, .. }) => text,
+            Some(Message::User(text) | Message::System(text) | Message::Result { text, .. }) => text,
+            Some(Message::Assistant(said)) => &said.text,
             Some(Message::Call(call)) => &call.args,
             Some(Message::Reasoning(_)) | None => "",
         }

@@ -10,8 +10,8 @@ use crate::base::text;
 use crate::context::compress::{cut, tool_result};
 use crate::context::tokens::upper_bound::upper_bound;
 use crate::model::call::ToolCall;
-use crate::model::item::{Item, ItemId};
-use crate::model::request::Message;
+use crate::model::item::{Item, ItemId, Notice};
+use crate::model::request::{AssistantText, Message};
 use crate::session::record::FormName;
 
 /// The longest text that a pointer form keeps of a message, and of one string in a call's arguments, in bytes.
@@ -40,7 +40,7 @@ pub fn shortened(id: ItemId, item: &Item, form: FormName) -> Option<Message> {
         (Item::User(message), FormName::Pointer) => {
             Some(Message::User(middle_out(id, &message.wire(), POINTER_REQUEST)?.into()))
         }
-        (Item::Assistant { text }, FormName::Pointer) => {
+        (Item::Assistant { text, .. }, FormName::Pointer) => {
             Some(Message::Assistant(middle_out(id, text, POINTER_TEXT)?.into()))
         }
         (Item::Summary(summary), FormName::Pointer) => {
@@ -57,17 +57,23 @@ pub fn shortened(id: ItemId, item: &Item, form: FormName) -> Option<Message> {
             call.args = args.to_string().into();
             Some(Message::Call(Arc::new(call)))
         }
-        (Item::Reasoning(_), FormName::Pointer) => None,
+        (Item::Reasoning(_) | Item::Notice(_), FormName::Pointer) => None,
     }
+}
+
+/// A notice as it is sent. What others can write never speaks with the program's voice.
+fn told(notice: &Notice, text: Arc<str>) -> Message {
+    if notice.about.is_ours() { Message::System(text) } else { Message::User(text) }
 }
 
 /// The message for `item` whose text was decided (and recorded) when the form was adopted.
 pub fn with_text(item: &Item, form: FormName, text: &Arc<str>) -> Message {
     let text = Arc::clone(text);
     match item {
-        _ if form == FormName::Folded => Message::Assistant(text),
+        _ if form == FormName::Folded => Message::Assistant(text.into()),
         Item::User(_) | Item::Summary(_) => Message::User(text),
-        Item::Assistant { .. } => Message::Assistant(text),
+        Item::Assistant { phase, .. } => Message::Assistant(AssistantText { text, phase: *phase }),
+        Item::Notice(notice) => told(notice, text),
         Item::Reasoning(reasoning) => Message::Reasoning(Arc::new(reasoning.clone())),
         Item::ToolCall(call) => Message::Call(Arc::new(ToolCall { args: text, ..call.clone() })),
         Item::ToolResult(result) => Message::Result {
@@ -82,7 +88,10 @@ pub fn with_text(item: &Item, form: FormName, text: &Arc<str>) -> Message {
 pub fn full(item: &Item) -> Message {
     match item {
         Item::User(message) => Message::User(message.wire()),
-        Item::Assistant { text } => Message::Assistant(Arc::clone(text)),
+        Item::Assistant { text, phase } => {
+            Message::Assistant(AssistantText { text: Arc::clone(text), phase: *phase })
+        }
+        Item::Notice(notice) => told(notice, Arc::clone(&notice.text)),
         Item::Reasoning(reasoning) => Message::Reasoning(Arc::new(reasoning.clone())),
         Item::ToolCall(call) => Message::Call(Arc::new(call.clone())),
         Item::ToolResult(result) => Message::Result {

@@ -3,4 +3,3 @@
 pub mod l1_system;
 pub mod l2_project_rules;
 pub mod l3_history;
-pub mod l5_todo;

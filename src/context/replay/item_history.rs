@@ -83,11 +83,10 @@ fn of_part(records: &[Record], name: &str) -> Result<ItemHistory, String> {
         "system" => ("system prompt", |frame| frame.system.is_some()),
         "tool" => ("tool schemas", |frame| frame.tools.is_some()),
         "rules" => ("project rules files", |frame| frame.rules.is_some()),
-        "todo" => ("recap of the todo list, made anew at each step", |frame| frame.recap.is_some()),
         "lost" => ("stands for the result of a call that was cut off", |_| false),
         _ => {
             return Err(format!(
-                "'{}' is neither an item such as #12 nor one of system, tool, rules, todo",
+                "'{}' is neither an item such as #12 nor one of system, tool, rules",
                 text::one_line(name, 40)
             ));
         }

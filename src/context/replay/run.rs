@@ -5,7 +5,7 @@ use super::session_replay::SessionReplay;
 use crate::context::builder::Built;
 use crate::context::ledger::Subject;
 use crate::model::fingerprint::Fingerprint;
-use crate::session::record::{BreakRecord, Record, SentRecord};
+use crate::session::record::{EpochRecord, Record, SentRecord};
 
 /// One request of the session.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,7 +15,7 @@ pub struct Replayed {
     /// Estimated tokens, uncalibrated.
     pub tokens: u64,
     pub check: ReplayCheck,
-    pub broken: Option<BreakRecord>,
+    pub epoch: Option<EpochRecord>,
     /// Whether an answer to it was recorded.
     pub answered: bool,
 }
@@ -46,7 +46,7 @@ pub fn play(records: &[Record], mut sink: impl FnMut(u64, &Built)) -> Vec<Replay
                     number,
                     tokens: built.ledger.total(),
                     check: compare(&built, sent, &replay),
-                    broken: sent.broken.clone(),
+                    epoch: sent.epoch.clone(),
                     answered: false,
                 });
                 open = true;
@@ -58,7 +58,7 @@ pub fn play(records: &[Record], mut sink: impl FnMut(u64, &Built)) -> Vec<Replay
                     number: requests.len() as u64 + 1,
                     tokens: request.estimated,
                     check: ReplayCheck::NoHash,
-                    broken: None,
+                    epoch: None,
                     answered: true,
                 }),
             },

@@ -104,11 +104,11 @@ impl SessionReplay {
         if let Some(encoding) = self.encoding() {
             history.refine(|_, message| message.exact(encoding));
             parts.schemas.refine(|_, specs| specs.exact(encoding));
-            let texts = [Some(&mut parts.system), parts.rules.as_mut(), parts.recap.as_mut()];
+            let texts = [Some(&mut parts.system), parts.rules.as_mut()];
             texts.into_iter().flatten().for_each(|part| part.refine(|_, text| text.exact(encoding)));
         }
         let built = builder::build(&LayerInputs { parts: &parts, history: &history });
-        built.ledger.view(&history, settings, &self.calibration, self.prefix.sums())
+        built.ledger.view(&history, settings, &self.calibration, self.prefix.epochs())
     }
 
     /// The tokenizer of the model that was asked last, if it is public.

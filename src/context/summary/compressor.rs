@@ -100,7 +100,7 @@ impl SummaryCompressor {
         let mut written = String::new();
         while let Some(event) = answer.next().await {
             match event.map_err(|error| error.to_string())? {
-                StreamEvent::Item(Item::Assistant { text }) => written.push_str(&text),
+                StreamEvent::Item(Item::Assistant { text, .. }) => written.push_str(&text),
                 StreamEvent::Restarted { .. } => written.clear(),
                 StreamEvent::Done { usage, .. } => return Ok((written, usage)),
                 _ => {}
@@ -161,8 +161,8 @@ fn transcript(entries: &[Entry], max_bytes: usize) -> String {
     let line = |entry: &Entry| {
         Some(match &*entry.item {
             Item::User(message) => format!("[user] {}\n", text::elide(&message.text, 4_000)),
-            Item::Assistant { text: words } => format!("[assistant] {}\n", text::elide(words, 2_000)),
-            Item::Reasoning(_) | Item::Summary(_) => return None,
+            Item::Assistant { text: words, .. } => format!("[assistant] {}\n", text::elide(words, 2_000)),
+            Item::Reasoning(_) | Item::Summary(_) | Item::Notice(_) => return None,
             Item::ToolCall(call) => format!("[tool:{}] {}\n", call.name, text::elide(&call.args, 600)),
             Item::ToolResult(result) => {
                 let short = tool_result::compress(entry.id, result);

@@ -74,9 +74,9 @@ impl StateBlock {
                     block.request_ids.resize(block.requests.len() - 1, ItemId(0));
                     block.request_ids.push(id);
                 }
-                Item::Assistant { text } => last_words = Some(text),
+                Item::Assistant { text, .. } => last_words = Some(text),
                 Item::ToolResult(result) => block.add_result(result),
-                Item::Reasoning(_) | Item::ToolCall(_) => {}
+                Item::Reasoning(_) | Item::ToolCall(_) | Item::Notice(_) => {}
             }
         }
         block.close_turn(last_words);

@@ -83,6 +83,13 @@ impl Default for Calibration {
 }
 
 impl Calibration {
+    /// What is known of the model's tokenizer before its server has reported anything: tokens per estimated one.
+    pub fn presume(&mut self, ratio: f64) {
+        if self.estimates.samples == 0 {
+            self.estimates.ratio = ratio;
+        }
+    }
+
     /// From here on `counted` of each `total` tokens in question are the tokenizer's own count.
     pub fn weigh(&mut self, counted: u64, total: u64) {
         self.counted = if total == 0 { 0.0 } else { (counted as f64 / total as f64).min(1.0) };

@@ -74,7 +74,8 @@ impl Countable for Arc<[ToolSpec]> {
 impl Countable for Message {
     fn tokens(&self, counting: Counting) -> Option<u32> {
         let text = match self {
-            Self::User(text) | Self::Assistant(text) | Self::Result { text, .. } => counting.text(text)?,
+            Self::User(text) | Self::System(text) | Self::Result { text, .. } => counting.text(text)?,
+            Self::Assistant(said) => counting.text(&said.text)?,
             Self::Reasoning(reasoning) => match (&reasoning.opaque, counting) {
                 // What a server has sealed it bills by what was inside.
                 (Some(_), Counting::Exact(_)) => return None,

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::model::call::ToolCall;
-use crate::model::request::{Message, Params, Request};
+use crate::model::request::{Message, Params, Request, reminder};
 use crate::provider::call_ids;
 use crate::provider::wire::decoder::decimal;
 
@@ -179,7 +179,8 @@ fn block(message: &Message) -> Option<(bool, Value)> {
     let text = |text: &str| (!text.trim().is_empty()).then(|| json!({"type": "text", "text": text}));
     Some(match message {
         Message::User(said) => (true, text(said)?),
-        Message::Assistant(said) => (false, text(said)?),
+        Message::Assistant(said) => (false, text(&said.text)?),
+        Message::System(told) => (true, text(&reminder(told))?),
         Message::Reasoning(reasoning) => {
             let opaque = reasoning.opaque.as_ref().filter(|opaque| opaque["kind"] == OPAQUE_KIND)?;
             // The log may have been edited by hand.

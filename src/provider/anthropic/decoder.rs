@@ -121,7 +121,7 @@ impl AnthropicDecoder {
         match block["type"].as_str()? {
             "text" => {
                 let text = whole("text");
-                (!text.is_empty()).then(|| Item::Assistant { text: text.into() })
+                (!text.is_empty()).then(|| Item::assistant(text))
             }
             "thinking" => {
                 let text = whole("thinking");

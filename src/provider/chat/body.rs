@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use crate::model::call::ToolCall;
 use crate::model::item::Reasoning;
-use crate::model::request::{Message, Request};
+use crate::model::request::{Message, Request, reminder};
 use crate::provider::call_ids;
 use crate::provider::wire::decoder::decimal;
 
@@ -64,12 +64,17 @@ pub fn messages(request: &Request, flavor: Flavor) -> Vec<Value> {
     let mut turn = AssistantMessage::default();
     for message in &request.messages {
         match message {
-            Message::Assistant(text) => turn.texts.push(text),
+            Message::Assistant(said) => turn.texts.push(&said.text),
             Message::Reasoning(reasoning) => turn.reasoning.push(reasoning),
             Message::Call(call) => turn.calls.push(call),
             Message::User(text) => {
                 std::mem::take(&mut turn).push_to(&mut messages, flavor);
                 messages.push(json!({"role": "user", "content": text}));
+            }
+            // A system message in the middle is more than many servers' templates take.
+            Message::System(text) => {
+                std::mem::take(&mut turn).push_to(&mut messages, flavor);
+                messages.push(json!({"role": "user", "content": reminder(text)}));
             }
             Message::Result { call_id, text, .. } => {
                 std::mem::take(&mut turn).push_to(&mut messages, flavor);

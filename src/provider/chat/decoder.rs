@@ -142,8 +142,7 @@ impl Decoder for ChatDecoder {
             out.push(StreamEvent::Item(Item::Reasoning(Reasoning { text, opaque: Some(opaque) })));
         }
         if !self.text.is_empty() {
-            let text = std::mem::take(&mut self.text).into();
-            out.push(StreamEvent::Item(Item::Assistant { text }));
+            out.push(StreamEvent::Item(Item::assistant(std::mem::take(&mut self.text))));
         }
         out.extend(calls.into_iter().map(StreamEvent::Item));
         out.push(self.state.done(has_calls, self.usage));

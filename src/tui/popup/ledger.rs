@@ -6,7 +6,7 @@ use ratatui::text::{Line, Span};
 use crate::base::clock;
 use crate::base::sanitize;
 use crate::base::text;
-use crate::protocol::ledger::{BreakSum, ItemHistory, LedgerRow, LedgerView};
+use crate::protocol::ledger::{EpochSum, Epochs, ItemHistory, LedgerRow, LedgerView};
 use crate::tui::render::theme::Theme;
 use crate::tui::render::wrap;
 
@@ -20,7 +20,7 @@ const LAYERS: [(&str, &str); 6] = [
     ("L6", "Scratchpad"),
 ];
 
-/// What stands above the items: the sum, a bar for each layer, the breaks.
+/// What stands above the items: the sum, a bar for each layer, the epochs.
 pub fn head(ledger: &LedgerView, width: usize, theme: Theme) -> Vec<Line<'static>> {
     let window = ledger.window_tokens.max(1);
     let (used, whole) = (text::human_tokens(ledger.total_tokens), text::human_tokens(ledger.window_tokens));
@@ -48,22 +48,27 @@ pub fn head(ledger: &LedgerView, width: usize, theme: Theme) -> Vec<Line<'static
     let share = percent(free, window);
     let free = format!("   {:<15}{:>7}  {share}", "free", text::human_tokens(free));
     lines.push(Line::styled(wrap::clip(&free, width), theme.dim()));
-    lines.push(Line::styled(wrap::clip(&breaks(&ledger.breaks), width), theme.dim()));
+    lines.push(Line::styled(wrap::clip(&epochs(&ledger.epochs), width), theme.dim()));
     lines
 }
 
-/// The breaks in one line, the most expensive first.
-fn breaks(sums: &[BreakSum]) -> String {
-    if sums.is_empty() {
-        return "   cache breaks   none: every request extended the one before".to_owned();
+/// The epochs in one line, the most expensive causes first.
+fn epochs(epochs: &Epochs) -> String {
+    let now = text::plural(usize::try_from(epochs.requests).unwrap_or(usize::MAX), "request");
+    if epochs.by_cause.is_empty() {
+        return format!("   epochs         1: every request extended the one before ({now})");
     }
-    let mut sums: Vec<&BreakSum> = sums.iter().collect();
+    let mut sums: Vec<&EpochSum> = epochs.by_cause.iter().collect();
     sums.sort_by_key(|sum| std::cmp::Reverse(sum.tokens_lost));
     let causes: Vec<String> = sums
         .iter()
-        .map(|sum| format!("{}× {} ({})", sum.count, sum.cause.as_str(), text::human_tokens(sum.tokens_lost)))
+        .map(|sum| {
+            let (read, saved) = (text::human_tokens(sum.tokens_lost), text::human_tokens(sum.tokens_saved));
+            format!("{}× {} ({read} re-read, {saved} saved)", sum.count, sum.cause.as_str())
+        })
         .collect();
-    format!("   cache breaks (tokens re-read)  {}", causes.join(", "))
+    let count = 1 + sums.iter().map(|sum| sum.count).sum::<u64>();
+    format!("   epochs         {count}, the last of {now}: {}", causes.join(", "))
 }
 
 fn layer_line(

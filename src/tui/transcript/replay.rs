@@ -29,7 +29,7 @@ pub fn entries(items: &[Arc<Item>]) -> Vec<TranscriptEntry> {
             }
             _ if index < from => {}
             Item::User(message) => entries.push(TranscriptEntry::User(Arc::clone(&message.text))),
-            Item::Assistant { text } => {
+            Item::Assistant { text, .. } => {
                 entries.push(TranscriptEntry::Answer { markdown: text.to_string(), tight: false });
             }
             Item::ToolResult(result) => entries.push(TranscriptEntry::Tool(ToolView {
@@ -40,7 +40,7 @@ pub fn entries(items: &[Arc<Item>]) -> Vec<TranscriptEntry> {
                 outcome: Some(tool::outcome(&result.tool, &result.envelope)),
             })),
             Item::Summary(_) => entries.push(note("Earlier turns were summarized here.".to_owned())),
-            Item::Reasoning(_) | Item::ToolCall(_) => {}
+            Item::Reasoning(_) | Item::ToolCall(_) | Item::Notice(_) => {}
         }
     }
     entries

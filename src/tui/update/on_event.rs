@@ -220,7 +220,7 @@ fn retrying(app: &mut App, [attempt, of]: [u32; 2], wait_ms: u64, reason: String
 fn finished_item(app: &mut App, item: &Item) {
     going_on(app);
     match item {
-        Item::Assistant { text } => app.live.finish_answer(text),
+        Item::Assistant { text, .. } => app.live.finish_answer(text),
         Item::Reasoning(reasoning) => app.live.finish_reasoning(&reasoning.text),
         _ => return,
     }

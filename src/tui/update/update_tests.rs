@@ -274,7 +274,7 @@ fn retry_discards_open_answer() {
         Some(Duration::from_millis(900))
     );
     event(&mut app, Event::TextDelta("again".to_owned()));
-    let item = Arc::new(Item::Assistant { text: "again".into() });
+    let item = Arc::new(Item::assistant("again"));
     let printed = event(&mut app, Event::Item { id: ItemId(1), item });
     assert_eq!(printed, [Cmd::Print(TranscriptEntry::Answer { markdown: "again".to_owned(), tight: false })]);
 }
@@ -329,10 +329,7 @@ fn any_event() -> impl Strategy<Value = Event> {
             let result = ToolResult { call_id: id.into(), tool: "Bash".into(), envelope };
             Event::ToolDone { id: ItemId(1), result: Arc::new(result) }
         }),
-        text.prop_map(|text| Event::Item {
-            id: ItemId(2),
-            item: Arc::new(Item::Assistant { text: text.into() })
-        }),
+        text.prop_map(|text| Event::Item { id: ItemId(2), item: Arc::new(Item::assistant(text)) }),
         (0u64..3).prop_map(|id| Event::Ask { id, question: approval() }),
         text.prop_map(|question| Event::Ask {
             id: 9,
@@ -353,7 +350,7 @@ fn any_event() -> impl Strategy<Value = Event> {
             window_tokens: 0,
             window_origin: String::new(),
             error_percent: 0.0,
-            breaks: Vec::new(),
+            epochs: Default::default(),
         })),
         Just(ended(EndReason::Done)),
     ]

@@ -10,7 +10,7 @@ use mycode::model::item::{Item, ItemId, Reasoning, ToolResult};
 use mycode::model::usage::Usage;
 use mycode::protocol::approval::{ApprovalRequest, Question};
 use mycode::protocol::event::{EndReason, Event, Level, SessionInfo, SessionRow, TurnEnd, WindowState};
-use mycode::protocol::ledger::{BreakCause, BreakSum, LedgerRow, LedgerView};
+use mycode::protocol::ledger::{EpochCause, EpochSum, Epochs, LedgerRow, LedgerView};
 use mycode::protocol::op::Op;
 use serde_json::json;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
@@ -89,7 +89,16 @@ pub fn ledger() -> LedgerView {
         window_tokens: 128_000,
         window_origin: "table".to_owned(),
         error_percent: 4.0,
-        breaks: vec![BreakSum { cause: BreakCause::TurnEndCompression, count: 2, tokens_lost: 8_400 }],
+        epochs: Epochs {
+            requests: 9,
+            by_cause: vec![EpochSum {
+                cause: EpochCause::TurnEndCompression,
+                count: 2,
+                tokens_lost: 8_400,
+                tokens_saved: 3_100,
+                reasoning: 0,
+            }],
+        },
     }
 }
 
@@ -243,7 +252,7 @@ async fn turn(text: String, ops: &mut UnboundedReceiver<Op>, events: &UnboundedS
             send(Event::TextDelta(piece.to_owned()));
             pause(25).await;
         }
-        send(Event::Item { id: ItemId(9), item: Arc::new(Item::Assistant { text: ANSWER.into() }) });
+        send(Event::Item { id: ItemId(9), item: Arc::new(Item::assistant(ANSWER)) });
     }
     send(Event::Window(WindowState { estimated: false, ..window() }));
     send(turn_end(reason));

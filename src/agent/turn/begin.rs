@@ -1,0 +1,51 @@
+//! The beginning of a turn: what the user typed goes into the session, with what the program knows that belongs to it.
+
+use super::error::TurnError;
+use super::input;
+use super::news;
+use crate::agent::control::{Events, notice};
+use crate::agent::parts::Agent;
+use crate::base::text::one_line;
+use crate::model::item::{Item, ItemId};
+use crate::protocol::event::Level;
+use crate::protocol::notice as texts;
+use crate::redact::detector::TextSource;
+
+/// Writes the user's message with what belongs behind it: news of files and rules, the files of a new task.
+///
+/// # Errors
+/// When the log cannot be written.
+pub async fn record_prompt(agent: &mut Agent, text: &str, events: &Events) -> Result<ItemId, TurnError> {
+    let Agent { conversation, window, sampler, dispatcher, input, .. } = agent;
+    let cx = &dispatcher.cx;
+    let window_tokens = window.settings().window_tokens;
+    let file_news = dispatcher.file_news().await;
+    let file_news = file_news.map(|news| format!("<system-reminder>{news}</system-reminder>"));
+    // A message that is sent again has its files with it already.
+    let context = match input::waiting(text, conversation, &cx.redactor) {
+        Some(_) => None,
+        None => input.task_context(text, conversation, cx, window_tokens).await,
+    };
+    window.prompt.refresh_rules(dispatcher.root()).await;
+    window.fix_rules(conversation, &sampler.params);
+    if window.prompt.rules.take_cut() {
+        notice(events, Level::Warning, texts::rules_truncated(window_tokens));
+    }
+    let mut message = match input::take_waiting(text, conversation, &cx.redactor)? {
+        Some(message) => message,
+        None => input.message(text, false, context.as_deref(), conversation, cx, window_tokens).await,
+    };
+    message.injected.extend(input.reminder.take().map(Into::into));
+    for block in [context, file_news].into_iter().flatten() {
+        message.injected.push(cx.redactor.redact(&block, TextSource::Text).into());
+    }
+    let title = one_line(&message.text, 200);
+    let id = conversation.record(Item::User(message))?.0;
+    if news::rules(conversation, &window.prompt)? {
+        notice(events, Level::Info, texts::rules_changed());
+    }
+    if let Some(journal) = &cx.journal {
+        journal.begin_turn(id.0, &title);
+    }
+    Ok(id)
+}

@@ -1,0 +1,109 @@
+//! What the program tells the model on its own account while a session runs: changed todos, rules and permissions, the end
+//! of the step limit. Each is said once, behind what is there already, and stays: nothing that was sent changes (SPEC §5a).
+//! What was said last is found in the history, so that a resumed, compacted or rewound session is told again what it lost.
+
+use std::sync::Arc;
+
+use crate::agent::session::conversation::Conversation;
+use crate::agent::window::fixed_prompt::FixedPrompt;
+use crate::config::settings::Permission;
+use crate::model::item::{Item, ItemId, Notice, NoticeTopic};
+use crate::session::log::LogError;
+use crate::tool::plan::todo_board::{self, TodoBoard};
+
+/// The model is told of the step limit so many steps before it, in turns of at least four times as many.
+const LAST_STEPS: u32 = 10;
+
+/// Says what is new of the todo list: its recap, while something is open.
+///
+/// # Errors
+/// When the log cannot be written.
+pub fn todos(conversation: &mut Conversation, todos: &TodoBoard) -> Result<(), LogError> {
+    match todo_board::recap(&todos.get()) {
+        Some(recap) => tell(conversation, NoticeTopic::Todos, format!("Todos {recap}")),
+        None => Ok(()),
+    }
+}
+
+/// Says that the rules files read differently from what this session was told; whether it did. The text stays whole through
+/// every compaction.
+///
+/// # Errors
+/// When the log cannot be written.
+pub fn rules(conversation: &mut Conversation, prompt: &FixedPrompt) -> Result<bool, LogError> {
+    let now = prompt.rules.part().map(|part| Arc::clone(&part.content));
+    let text = match &now {
+        Some(text) => format!(
+            "<system-reminder>The project's rules files have changed; from here on this holds instead of what they said \
+             before.\n\n{text}</system-reminder>"
+        ),
+        None => "<system-reminder>The project's rules files were removed; their rules no longer hold.</system-reminder>"
+            .to_owned(),
+    };
+    let told = last(conversation, NoticeTopic::Rules);
+    let known = match &told {
+        Some((_, said)) => **said == *text,
+        None => now.as_deref() == prompt.sent_rules().map(|part| &*part.content),
+    };
+    if known {
+        return Ok(false);
+    }
+    if let Some((id, _)) = told {
+        conversation.pin(&[id], false)?;
+    }
+    tell(conversation, NoticeTopic::Rules, text)?;
+    let id = conversation.last_item();
+    conversation.pin(&[id], true)?;
+    Ok(true)
+}
+
+/// Says that another permission holds, if the one of `before` does not any more.
+///
+/// # Errors
+/// When the log cannot be written.
+pub fn permission(
+    conversation: &mut Conversation,
+    before: Option<Permission>,
+    now: Permission,
+) -> Result<(), LogError> {
+    if before.is_none_or(|before| before == now) {
+        return Ok(());
+    }
+    let means = match now {
+        Permission::ReadOnly => "nothing may be changed",
+        Permission::Ask => "the user is asked before anything is changed",
+        Permission::Auto => "work inside the workspace needs no question",
+        Permission::Full => "everything is allowed",
+    };
+    tell(conversation, NoticeTopic::Permission, format!("The permission is now {}: {means}.", now.as_str()))
+}
+
+/// Says that few steps are left, once.
+///
+/// # Errors
+/// When the log cannot be written.
+pub fn steps(conversation: &mut Conversation, limit: u32, done: u32) -> Result<(), LogError> {
+    if limit < 4 * LAST_STEPS || limit - done != LAST_STEPS {
+        return Ok(());
+    }
+    let text = format!("{LAST_STEPS} steps are left in this turn: finish, or say what remains to be done.");
+    tell(conversation, NoticeTopic::Steps, text)
+}
+
+/// Records a notice, unless the last one of its topic says the same.
+fn tell(conversation: &mut Conversation, about: NoticeTopic, text: String) -> Result<(), LogError> {
+    if about != NoticeTopic::Steps && last(conversation, about).is_some_and(|(_, said)| *said == *text) {
+        return Ok(());
+    }
+    conversation.record(Item::Notice(Notice { about, text: text.into() }))?;
+    Ok(())
+}
+
+/// What is still sent of the last notice about something.
+fn last(conversation: &Conversation, about: NoticeTopic) -> Option<(ItemId, Arc<str>)> {
+    let entries = conversation.history.entries().iter().rev().filter(|entry| entry.message().is_some());
+    entries.into_iter().find_map(|entry| match &*entry.item {
+        Item::Notice(notice) if notice.about == about => Some((entry.id, Arc::clone(&notice.text))),
+        _ => None,
+    })
+}
