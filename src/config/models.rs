@@ -141,6 +141,20 @@ impl ModelFacts {
         self.input.map_or(self.window, |input| input.min(self.window))
     }
 
+    /// Tokens that are asked for in one reply: an agent's need no more, and what is not asked for stays free.
+    pub fn reply_tokens(&self) -> Option<u32> {
+        self.output.map(|most| most.min(64_000))
+    }
+
+    /// The effort nearest to `wanted` that the model takes; as it is where none is known.
+    pub fn effort_for<'a>(&'a self, wanted: &'a str) -> &'a str {
+        const LEVELS: [&str; 7] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
+        let level = |name: &str| LEVELS.iter().position(|level| *level == name);
+        let Some(at) = level(wanted) else { return wanted };
+        let taken = self.effort.iter().filter_map(|name| Some((level(name)?.abs_diff(at), name)));
+        taken.min_by_key(|(distance, _)| *distance).map_or(wanted, |(_, name)| name)
+    }
+
     /// What so many tokens of a prompt and its reply cost, in dollars; `None` without a price.
     pub fn cost(&self, fresh: u64, read: u64, written: u64, output: u64) -> Option<f64> {
         let price = self.price?;

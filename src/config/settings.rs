@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::models::{Binding, ModelFacts};
+use super::models::{Api, Binding, ModelFacts};
 use crate::base::secret::Secret;
 
 /// Which dialect a model server speaks.
@@ -167,6 +167,8 @@ pub struct ContextSettings {
     pub tier_tokens: Option<u64>,
     /// What becomes of reasoning when something before it changes.
     pub binding: Binding,
+    /// Tokens that a reply may have, where the server wants to be told.
+    pub reply_tokens: Option<u32>,
     /// Tokens of this model per estimated one, until its server has reported some.
     pub token_ratio: f64,
 }
@@ -196,6 +198,7 @@ impl ContextSettings {
             cache_ms: 300_000,
             tier_tokens: None,
             binding: Binding::None,
+            reply_tokens: None,
             token_ratio: 1.0,
         }
     }
@@ -208,6 +211,7 @@ impl ContextSettings {
         self.tier_tokens = facts.tier.map(|tier| tier.above);
         self.binding = facts.binding;
         self.token_ratio = facts.tokens;
+        self.reply_tokens = (facts.api == Api::Messages).then(|| facts.reply_tokens()).flatten();
     }
 
     /// What a request may take at most: the window without what an answer needs at least.

@@ -59,6 +59,12 @@ pub enum FinishReason {
     ToolCalls,
     /// The output limit or the window was reached.
     Length,
+    /// The window was reached, and the server says so.
+    WindowFull,
     ContentFilter,
+    /// The model declined to answer; why, as far as the server says.
+    Refused(String),
+    /// The server wants the same again with what it has said so far.
+    Paused,
     Other(String),
 }

@@ -5,7 +5,7 @@ use std::fmt::Display;
 
 use super::rewind::{RewindDone, RewindScope};
 use crate::base::path::on_one_line;
-use crate::base::text::{human_tokens, plural};
+use crate::base::text::{human_tokens, one_line, plural};
 use crate::config::settings::Permission;
 use crate::model::item::ItemId;
 
@@ -111,6 +111,11 @@ pub fn prompt_truncated_by_server(sent: u64, kept: u64) -> String {
 
 pub fn output_limit_with_calls() -> String {
     "The reply was cut off at the model's output limit; only complete tool calls were run.".to_owned()
+}
+
+/// Why a request is sent again: the server does not take its reasoning back.
+pub fn reasoning_rejected() -> String {
+    "the server no longer accepts earlier reasoning; continuing without it".to_owned()
 }
 
 /// Why a request is sent again: the reply filled the window.
@@ -257,6 +262,12 @@ pub fn only_reasoning() -> Problem {
         "the model reached its output limit before it replied",
         "raise max_output_tokens or lower reasoning_effort (thinking counts as output), then send the message again",
     )
+}
+
+/// The model declined to answer; `why` as far as the server says.
+pub fn refused(why: &str) -> Problem {
+    let why = if why.is_empty() { String::new() } else { format!(": {}", one_line(why, 400)) };
+    problem(format!("the model declined to answer{why}"), "rephrase the message, or use another model")
 }
 
 pub fn content_filter() -> Problem {

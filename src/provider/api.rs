@@ -34,6 +34,8 @@ pub enum ProviderError {
     NotFound { url: String, message: String },
     #[error("request rejected (HTTP {status}): {message}")]
     BadRequest { status: u16, message: String },
+    #[error("the server rejected reasoning in the history: {message}")]
+    ReasoningRejected { message: String },
     #[error("the request does not fit the model's context window: {message}")]
     ContextFull { message: String },
     #[error("rate limit reached (HTTP {status}): {message}")]
@@ -81,6 +83,7 @@ impl ProviderError {
             Self::Auth { .. }
             | Self::NotFound { .. }
             | Self::BadRequest { .. }
+            | Self::ReasoningRejected { .. }
             | Self::ContextFull { .. }
             | Self::Tls { .. }
             | Self::TooLong { .. }
@@ -113,6 +116,7 @@ impl ProviderError {
                 "add credit or raise the limit with the key's provider, or use another model"
             }
             Self::BadRequest { .. } => "the server's message says what it did not accept; check --model",
+            Self::ReasoningRejected { .. } => "run /compact, or start a new session",
             Self::ContextFull { .. } => {
                 "set context_window to the model's real size in config.toml, or run /compact and try again"
             }

@@ -16,7 +16,7 @@
 //! | `calls` | `[{"name", "args", "id"?}]`; `args` is an object, or a string that is sent as it is (broken JSON) |
 //! | `usage` | `{"input", "output", "cached"?, "cache_write"?, "reasoning"?}`; left out: the server did not say |
 //! | `finish` | `stop`, `tool_calls`, `length`, `content_filter`; default: by whether there are calls |
-//! | `error` | `{"kind", "message"}` ends the answer after what stands before it; kinds: `auth`, `not_found`, `bad_request`, `context_full`, `rate_limited`, `server`, `connect`, `broken`, `stalled`, `protocol`. The retryable ones take the next line as the next try |
+//! | `error` | `{"kind", "message"}` ends the answer after what stands before it; kinds: `auth`, `not_found`, `bad_request`, `reasoning_rejected`, `context_full`, `rate_limited`, `server`, `connect`, `broken`, `stalled`, `protocol`. The retryable ones take the next line as the next try |
 //! | `delay_ms` | wait before each piece |
 //! | `chunks` | number of pieces in which the text arrives; default 1 |
 
@@ -77,6 +77,7 @@ enum ErrorKind {
     Auth,
     NotFound,
     BadRequest,
+    ReasoningRejected,
     ContextFull,
     RateLimited,
     Server,
@@ -234,6 +235,7 @@ impl ScriptError {
             ErrorKind::Auth => ProviderError::Auth { status: 401, message },
             ErrorKind::NotFound => ProviderError::NotFound { url, message },
             ErrorKind::BadRequest => ProviderError::BadRequest { status: 400, message },
+            ErrorKind::ReasoningRejected => ProviderError::ReasoningRejected { message },
             ErrorKind::ContextFull => ProviderError::ContextFull { message },
             ErrorKind::RateLimited => ProviderError::RateLimited { status: 429, message, retry_after: None },
             ErrorKind::Server => ProviderError::Server { status: 500, message, retry_after: None },

@@ -81,9 +81,6 @@ impl Redactor {
     pub fn redact_reply(&self, item: &mut Item) {
         match item {
             Item::Assistant { text, .. } => self.redact_shared(text),
-            Item::Reasoning(reasoning) if reasoning.opaque.is_none() => {
-                self.redact_shared(&mut reasoning.text)
-            }
             Item::ToolCall(call) => {
                 if let Cow::Owned(clean) = self.redact_args(&call.args) {
                     call.args = clean.into();
@@ -91,6 +88,19 @@ impl Redactor {
             }
             _ => {}
         }
+    }
+
+    /// Takes the secrets out of reasoning; `false` where that can't be done, because a server has signed or sealed it.
+    pub fn redact_reasoning(&self, item: &mut Item) -> bool {
+        let Item::Reasoning(reasoning) = item else { return true };
+        let Cow::Owned(clean) = self.redact(&reasoning.text, TextSource::Text) else { return true };
+        // Plain text that goes back under a field's name is nobody's seal.
+        let plain = match &reasoning.opaque {
+            None => true,
+            Some(opaque) => opaque["field"].is_string() && opaque.get("details").is_none(),
+        };
+        reasoning.text = clean.into();
+        plain
     }
 
     fn redact_shared(&self, text: &mut Arc<str>) {

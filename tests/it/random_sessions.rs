@@ -11,7 +11,7 @@ use futures_util::stream;
 use mycode::context::replay::run::{self, ReplayCheck};
 use mycode::context::tokens::request_size;
 use mycode::model::call::ToolCall;
-use mycode::model::item::{Item, ItemId};
+use mycode::model::item::{Item, ItemId, Reasoning};
 use mycode::model::request::{Message, Request};
 use mycode::model::stream::StreamEvent;
 use mycode::model::usage::FinishReason;
@@ -83,9 +83,72 @@ struct Planned {
     /// Larger requests are refused.
     limit: Mutex<Option<u64>>,
     requests: Mutex<Vec<Request>>,
+    /// Whether reasoning is bound to everything before it.
+    binds: bool,
+    /// Each block of reasoning that was made: for which model, behind what, and behind which other blocks.
+    made: Mutex<Vec<Made>>,
+}
+
+struct Made {
+    model: Arc<str>,
+    before: Request,
+    blocks: Vec<u64>,
+}
+
+/// The numbers of the blocks of reasoning in `messages`.
+fn blocks(messages: &[Message]) -> Vec<u64> {
+    messages.iter().filter_map(block).collect()
+}
+
+fn block(message: &Message) -> Option<u64> {
+    let Message::Reasoning(reasoning) = message else { return None };
+    reasoning.opaque.as_ref()?["block"]["signature"].as_u64()
+}
+
+fn without_reasoning(messages: &[Message]) -> Vec<&Message> {
+    messages.iter().filter(|message| !matches!(message, Message::Reasoning(_))).collect()
 }
 
 impl Planned {
+    /// What a server with preserved thinking refuses: a block behind anything else than it was made behind. The oldest blocks
+    /// may be missing, and those of other models are none of its business.
+    fn refuses(&self, request: &Request) -> Option<String> {
+        let made = self.made.lock().unwrap();
+        for (at, message) in request.messages.iter().enumerate() {
+            let Some(number) = block(message) else { continue };
+            let Made { model, before, blocks: behind } = &made[number as usize];
+            let same = (&before.system, &before.tools) == (&request.system, &request.tools)
+                && without_reasoning(&before.messages) == without_reasoning(&request.messages[..at])
+                && behind.ends_with(&blocks(&request.messages[..at]));
+            if *model == request.params.model && !same {
+                return Some(format!("messages.{at}: block {number} is bound to a different conversation"));
+            }
+        }
+        None
+    }
+
+    fn model(&self, other: bool) -> &'static str {
+        match (self.binds, other) {
+            (false, false) => "m",
+            (false, true) => "n",
+            (true, false) => "claude-sonnet-5-5",
+            (true, true) => "claude-opus-5-5",
+        }
+    }
+
+    fn think(&self, request: &Request) -> StreamEvent {
+        let mut made = self.made.lock().unwrap();
+        let number = made.len() as u64;
+        made.push(Made {
+            model: Arc::clone(&request.params.model),
+            before: request.clone(),
+            blocks: blocks(&request.messages),
+        });
+        let block = json!({"type": "thinking", "thinking": "", "signature": number});
+        let opaque = Some(json!({"kind": "anthropic", "block": block}));
+        StreamEvent::Item(Item::Reasoning(Reasoning { text: "".into(), opaque }))
+    }
+
     fn answer(&self, request: &Request) -> Result<Vec<StreamEvent>, ProviderError> {
         let done = |finish| StreamEvent::Done { finish, usage: None };
         let say = |text: String| StreamEvent::Item(Item::assistant(text));
@@ -103,8 +166,12 @@ impl Planned {
         if self.limit.lock().unwrap().is_some_and(|limit| request_size::request_tokens(request) > limit) {
             return Err(ProviderError::ContextFull { message: "too long".to_owned() });
         }
+        if let Some(message) = self.refuses(request).filter(|_| self.binds) {
+            return Err(ProviderError::ReasoningRejected { message });
+        }
+        let think = self.think(request);
         let Some(step) = self.steps.lock().unwrap().pop_front() else {
-            return Ok(vec![say(format!("Done, in answer {number}.")), done(FinishReason::Stop)]);
+            return Ok(vec![think, say(format!("Done, in answer {number}.")), done(FinishReason::Stop)]);
         };
         let (name, args) = match step {
             Step::Read { file, start } => {
@@ -121,6 +188,7 @@ impl Planned {
             }
             Step::Say(lines) => {
                 return Ok(vec![
+                    think,
                     say(passage(number, lines)),
                     StreamEvent::Item(Item::ToolCall(ToolCall {
                         id: "same".into(),
@@ -132,7 +200,7 @@ impl Planned {
             }
         };
         let call = ToolCall { id: "same".into(), name: name.into(), args: args.to_string().into() };
-        Ok(vec![StreamEvent::Item(Item::ToolCall(call)), done(FinishReason::ToolCalls)])
+        Ok(vec![think, StreamEvent::Item(Item::ToolCall(call)), done(FinishReason::ToolCalls)])
     }
 }
 
@@ -162,19 +230,25 @@ struct Play {
 }
 
 fn start(place: &Workplace, provider: &Arc<Planned>, window: u64, resume: Option<PathBuf>) -> TestAgent {
+    let model = provider.model(false);
     let config = format!(
-        "provider = \"openai\"\nbase_url = \"http://127.0.0.1:9\"\nmodel = \"m\"\ncontext_window = {window}\nprofile = \"eco\""
+        "provider = \"openai\"\nbase_url = \"http://127.0.0.1:9\"\nmodel = \"{model}\"\ncontext_window = {window}\nprofile = \"eco\""
     );
     TestAgent::with(place, &config, Arc::clone(provider) as _, resume)
 }
 
 impl Play {
     fn new(window: u64) -> Self {
+        Self::with(window, false)
+    }
+
+    /// With models that bind their reasoning, or without.
+    fn with(window: u64, binds: bool) -> Self {
         let place = Workplace::new();
         for file in 0..3 {
             place.file(&format!("f{file}.rs"), passage(file * 5, 240));
         }
-        let provider = Arc::new(Planned::default());
+        let provider = Arc::new(Planned { binds, ..Planned::default() });
         let agent = start(&place, &provider, window, None);
         Self { place, provider, window, agent }
     }
@@ -241,7 +315,7 @@ impl Play {
                 self.until(|event| matches!(event, Event::Window(_))).await;
             }
             Deed::Model(other) => {
-                self.send(Op::SetModel { model: if other { "n" } else { "m" }.to_owned() });
+                self.send(Op::SetModel { model: self.provider.model(other).to_owned() });
                 self.idle().await;
             }
             Deed::Rules(None) => drop(fs::remove_file(self.place.project().join("CODE_LAW.md"))),
@@ -300,10 +374,11 @@ proptest! {
     fn whatever_happens_the_log_explains_and_rebuilds_every_request(
         deeds in proptest::collection::vec(action(), 1..14),
         small in any::<bool>(),
+        binds in any::<bool>(),
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
-            let mut play = Play::new(if small { 12_000 } else { 64_000 });
+            let mut play = Play::with(if small { 12_000 } else { 64_000 }, binds);
             for action in deeds {
                 play.play(action).await;
             }
@@ -312,6 +387,9 @@ proptest! {
             let records = reader::read(&play.place.log()).unwrap();
             assert_eq!(records.skipped, 0);
             check(&play.provider.requests.lock().unwrap(), &records.records);
+            for request in &*play.provider.requests.lock().unwrap() {
+                assert_eq!(play.provider.refuses(request).filter(|_| binds), None);
+            }
         });
     }
 }

@@ -128,6 +128,30 @@ impl Dispatcher {
         Ok(results)
     }
 
+    /// The result of a call in the middle of which the reply was cut: the same once more would be cut again.
+    pub fn answer_cut(&self, call: &ToolCall, events: &Events) -> ToolResult {
+        self.started(call, call.name.to_string(), events);
+        let bytes = call.args.len();
+        let message = format!(
+            "The reply reached the output limit after {bytes} bytes of these arguments; nothing was done. Split the work: \
+             several calls in turn, each less than half as long (write the first part of a file, then add to it with Edit)"
+        );
+        ToolResult {
+            call_id: Arc::clone(&call.id),
+            tool: Arc::clone(&call.name),
+            envelope: Envelope::error(ErrorCode::InvalidParam, message),
+        }
+    }
+
+    fn started(&self, call: &ToolCall, title: String, events: &Events) {
+        let _ = events.send(Event::ToolStarted {
+            call_id: Arc::clone(&call.id),
+            tool: Arc::clone(&call.name),
+            title: self.cx.redactor.redact(&title, TextSource::of_command(&title)).into_owned(),
+            args: self.cx.redactor.redact_args(&call.args).into(),
+        });
+    }
+
     fn find(&self, name: &str) -> Result<&dyn Tool, ToolError> {
         registry::find(&self.tools, name)
     }
@@ -139,14 +163,7 @@ impl Dispatcher {
         control: &TurnControl,
         events: &Events,
     ) -> Result<AdmittedCall, Box<Envelope>> {
-        let started = |title: String| {
-            let _ = events.send(Event::ToolStarted {
-                call_id: Arc::clone(&call.id),
-                tool: Arc::clone(&call.name),
-                title: self.cx.redactor.redact(&title, TextSource::of_command(&title)).into_owned(),
-                args: self.cx.redactor.redact_args(&call.args).into(),
-            });
-        };
+        let started = |title: String| self.started(call, title, events);
         if control.cancel.is_cancelled() {
             started(call.name.to_string());
             return Err(interrupted());

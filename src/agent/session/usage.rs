@@ -11,6 +11,10 @@ use crate::session::record::RequestRecord;
 /// A size that is off by no more than this, in percent, is not shown as an estimate.
 const EXACT_PERCENT: f64 = 2.5;
 
+/// How long a prompt cache lives, and one that is asked to live longer, in milliseconds.
+const SHORT_CACHE_MS: u64 = 300_000;
+pub const LONG_CACHE_MS: u64 = 3_600_000;
+
 /// The usage of one session.
 pub struct UsageMeter {
     /// Real tokens per estimated one.
@@ -19,6 +23,8 @@ pub struct UsageMeter {
     /// `None` once a request's price is unknown.
     cost_usd: Option<f64>,
     last_request_ms: u64,
+    /// Pauses after which a short-lived prompt cache was gone and a longer-lived one would not have been.
+    pauses: u32,
     /// Size of the last request in tokens as the server counted it; `None` when what is sent has changed since.
     last_reported: Option<u64>,
     /// The window that the server evidently has, when it was seen to cut a prompt; asked for once.
@@ -32,6 +38,7 @@ impl Default for UsageMeter {
             total: Usage::default(),
             cost_usd: Some(0.0),
             last_request_ms: 0,
+            pauses: 0,
             last_reported: None,
             truncated_to: None,
         }
@@ -41,6 +48,8 @@ impl Default for UsageMeter {
 impl UsageMeter {
     /// Adds an answered request.
     pub fn add_request(&mut self, request: &RequestRecord) {
+        let idle = request.ms.saturating_sub(self.last_request_ms);
+        self.pauses += u32::from((SHORT_CACHE_MS..LONG_CACHE_MS).contains(&idle));
         self.last_request_ms = request.ms;
         self.last_reported = None;
         if let Some(usage) = &request.usage {
@@ -86,6 +95,11 @@ impl UsageMeter {
             // Without reported usage nothing is known of the cost, not even that it is zero.
             cost_usd: self.cost_usd.filter(|_| self.total != Usage::default()),
         }
+    }
+
+    /// Pauses so far that a longer-lived prompt cache would have bridged.
+    pub fn pauses(&self) -> u32 {
+        self.pauses
     }
 
     pub fn total(&self) -> Usage {

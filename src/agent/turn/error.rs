@@ -40,9 +40,9 @@ impl TurnError {
         }
     }
 
-    /// A filter of the server ended the reply.
-    pub fn filtered(said_something: bool) -> Self {
-        let problem = notice::content_filter();
+    /// A filter of the server ended the reply, or the model declined: `refusal` says why.
+    pub fn filtered(said_something: bool, refusal: Option<&str>) -> Self {
+        let problem = refusal.map_or_else(notice::content_filter, notice::refused);
         if said_something { Self::Failed(problem) } else { Self::Unanswered { problem, refused: true } }
     }
 

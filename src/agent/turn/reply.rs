@@ -10,6 +10,7 @@ use crate::agent::session::conversation::Conversation;
 use crate::agent::window::context_window::ContextWindow;
 use crate::agent::window::request::NextRequest;
 use crate::base::text;
+use crate::context::prefix::REASONING_REJECTED;
 use crate::model::call::ToolCall;
 use crate::model::item::{Item, ItemId};
 use crate::model::usage::FinishReason;
@@ -30,6 +31,21 @@ pub struct Reply {
     pub calls: Vec<Arc<ToolCall>>,
     pub finish: FinishReason,
     pub said_something: bool,
+}
+
+impl Reply {
+    /// Whether the reply ended before the model was done.
+    pub fn was_cut(&self) -> bool {
+        matches!(self.finish, FinishReason::Length | FinishReason::WindowFull)
+    }
+
+    /// The calls that came whole, and the last one if the reply ended in the middle of it.
+    pub fn split_at_cut(&self) -> (&[Arc<ToolCall>], Option<&Arc<ToolCall>>) {
+        match self.calls.split_last() {
+            Some((last, whole)) if self.was_cut() && last.parsed_args().is_err() => (whole, Some(last)),
+            _ => (&self.calls, None),
+        }
+    }
 }
 
 /// What was done so far to make a request and its reply fit the window.
@@ -73,6 +89,8 @@ impl ReplyRequest<'_> {
                     fitting.filled = true;
                     self.make_room_for_reply(configured).await?;
                 }
+                Err(TurnError::Provider { error: ProviderError::ReasoningRejected { .. }, .. })
+                    if self.without_reasoning(&next)? => {}
                 Err(TurnError::Provider { error: error @ ProviderError::ContextFull { .. }, .. })
                     if fitting.refusals < OVERFLOW_TRIES =>
                 {
@@ -93,6 +111,19 @@ impl ReplyRequest<'_> {
                 }
             }
         }
+    }
+
+    /// The server does not take its reasoning back, whatever the model table says of it: all of it leaves the history, and
+    /// from here on it is taken to be bound. Whether there was any.
+    fn without_reasoning(&mut self, refused: &NextRequest) -> Result<bool, LogError> {
+        let reasoning = refused.built.reasoning_from(0);
+        if reasoning.is_empty() {
+            return Ok(false);
+        }
+        self.conversation.leave_out(reasoning, REASONING_REJECTED)?;
+        self.window.bind_reasoning();
+        notice(self.events, Level::Info, texts::reasoning_rejected());
+        Ok(true)
     }
 
     async fn next_request(&mut self) -> Result<NextRequest, TurnError> {
@@ -160,14 +191,21 @@ impl ReplyRequest<'_> {
                 return Err(TurnError::Interrupted);
             }
             Err(Unfinished { said, cause: UnfinishedCause::Error { error, tries } }) => {
-                // What did not fit is sent again, smaller: an earlier try's words have no place in that request.
-                if !matches!(error, ProviderError::ContextFull { .. }) {
+                // What is sent again in another form has no place for an earlier try's words.
+                let again = matches!(
+                    error,
+                    ProviderError::ContextFull { .. } | ProviderError::ReasoningRejected { .. }
+                );
+                if !again {
                     self.record_partial(&said)?;
                 }
                 return Err(TurnError::Provider { error, tries });
             }
         };
         let size = self.window.sizes(self.conversation).estimated();
+        if sampled.finish == FinishReason::WindowFull && may_fill {
+            return Err(TurnError::NoRoom);
+        }
         // A compaction helps only where the past takes most of the window.
         if sampled.finish == FinishReason::Length && size > window_tokens * 6 / 10 {
             if !sampled.items.iter().any(has_substance) {
@@ -192,7 +230,13 @@ impl ReplyRequest<'_> {
         let mut ids: Vec<Arc<str>> = Vec::new();
         let items = complete_items(items, &finish);
         let said_something = items.iter().any(has_substance);
+        // Reasoning is bound to the words before it: behind what is kept without a secret it is good for nothing.
+        let mut unbound = false;
         for mut item in items {
+            if matches!(item, Item::Reasoning(_)) && (unbound || !self.redactor.redact_reasoning(&mut item)) {
+                unbound = true;
+                continue;
+            }
             // Of a reply that says and does nothing nothing is kept, so that asking once more is the same request;
             // servers refuse empty texts in a history.
             let empty = matches!(item, Item::Assistant { .. }) && !has_substance(&item);
@@ -205,7 +249,9 @@ impl ReplyRequest<'_> {
                 // What is run is the call as it was made; what is kept of it holds no secret.
                 calls.push(Arc::new(call.clone()));
             }
+            let said = item.text().into_owned();
             let (id, item) = self.record(item)?;
+            unbound |= item.text() != said;
             if !matches!(&*item, Item::ToolCall(_)) {
                 let _ = self.events.send(Event::Item { id, item });
             }
@@ -242,8 +288,8 @@ impl ReplyRequest<'_> {
 /// the last call is not when its arguments had not begun.
 fn complete_items(mut items: Vec<Item>, finish: &FinishReason) -> Vec<Item> {
     match finish {
-        FinishReason::ContentFilter => items.retain(|item| !matches!(item, Item::ToolCall(_))),
-        FinishReason::Length => {
+        FinishReason::ContentFilter | FinishReason::Refused(_) => items.retain(|item| !matches!(item, Item::ToolCall(_))),
+        FinishReason::Length | FinishReason::WindowFull => {
             items.pop_if(|item| match item {
                 Item::ToolCall(call) => matches!(call.args.trim(), "" | "{}"),
                 _ => false,

@@ -12,7 +12,6 @@ use crate::agent::control::{Events, TurnControl, notice};
 use crate::agent::parts::Agent;
 use crate::base::clock;
 use crate::context::history::ingest;
-use crate::model::call::ToolCall;
 use crate::model::item::{Item, ItemId};
 use crate::model::usage::FinishReason;
 use crate::protocol::event::{EndReason, Event, Level, TurnEnd};
@@ -86,21 +85,25 @@ impl<'a> Turn<'a> {
             self.tell_news()?;
             let reply = self.ask().await?;
             self.steps += 1;
-            if reply.finish == FinishReason::ContentFilter {
-                return Err(TurnError::filtered(reply.said_something));
+            match &reply.finish {
+                FinishReason::ContentFilter => return Err(TurnError::filtered(reply.said_something, None)),
+                FinishReason::Refused(why) => return Err(TurnError::filtered(reply.said_something, Some(why))),
+                // What it has said goes back to it as it is.
+                FinishReason::Paused if reply.calls.is_empty() && reply.said_something => continue,
+                _ => {}
             }
             if !reply.calls.is_empty() {
-                if reply.finish == FinishReason::Length {
+                if reply.was_cut() {
                     notice(self.events, Level::Warning, texts::output_limit_with_calls());
                 }
                 empty = 0;
-                self.run_calls(&reply.calls).await?;
+                self.run_calls(&reply).await?;
                 continue;
             }
             if self.take_steering().await? {
                 continue;
             }
-            if reply.finish == FinishReason::Length {
+            if reply.was_cut() {
                 return Err(TurnError::output_limit(reply.said_something));
             }
             if reply.said_something {
@@ -148,9 +151,10 @@ impl<'a> Turn<'a> {
     }
 
     /// Runs the calls of a reply and records their results in call order.
-    async fn run_calls(&mut self, calls: &[Arc<ToolCall>]) -> Result<(), TurnError> {
+    async fn run_calls(&mut self, reply: &Reply) -> Result<(), TurnError> {
         let Agent { conversation, window, sampler, dispatcher, .. } = &mut *self.agent;
         let window_tokens = window.settings().window_tokens;
+        let (calls, cut) = reply.split_at_cut();
         for group in dispatcher.groups(calls) {
             let results = dispatcher.run_group(group, window_tokens, self.control, self.events).await;
             for result in results.map_err(|message| TurnError::Failed(texts::tool_failed(message)))? {
@@ -166,6 +170,11 @@ impl<'a> Turn<'a> {
                     let _ = self.events.send(Event::ToolDone { id, result: Arc::new(result.clone()) });
                 }
             }
+        }
+        if let Some(call) = cut {
+            let result = dispatcher.answer_cut(call, self.events);
+            let (id, _) = conversation.record(Item::ToolResult(result.clone()))?;
+            let _ = self.events.send(Event::ToolDone { id, result: Arc::new(result) });
         }
         // Asked for now, the counts may be there when the next request is built.
         window.take_counts(conversation, &sampler.params);

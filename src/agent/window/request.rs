@@ -26,8 +26,9 @@ impl NextRequest {
         let free = u32::try_from(sizes.free()).unwrap_or(u32::MAX).max(256);
         // In a small window the limit is always said: a reply without end would run over it.
         let small = sizes.settings.window_tokens < SMALL_WINDOW_TOKENS;
-        let limit = params.max_output_tokens.or(small.then_some(free));
+        let limit = params.max_output_tokens.or(sizes.settings.reply_tokens).or(small.then_some(free));
         params.max_output_tokens = limit.map(|limit| limit.min(free));
+        params.long_cache = sizes.settings.write_price > 1.0 && sizes.conversation.usage.pauses() > 0;
         let parts = sizes.prompt.parts(params);
         let history = &sizes.conversation.history;
         let built = builder::build(&LayerInputs { parts: &parts, history });

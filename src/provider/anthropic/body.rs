@@ -1,47 +1,55 @@
 //! A `Request` as a Messages body: roles alternate, results stand first in their user message, nothing is empty, and at
 //! most four cache marks are set. Thinking goes back only where Anthropic's dialect made it, byte for byte.
+//!
+//! After platform.claude.com/docs (versioning, thinking, preserved-thinking, mid-conversation-system-messages,
+//! prompt-caching) as of November 2026 and the types of the `anthropic` package 2.12; what holds of which model is in
+//! `config/models.toml`.
 
 use serde_json::{Map, Value, json};
 
+use crate::config::models::{self, ModelFacts, Thinking};
 use crate::model::call::ToolCall;
 use crate::model::request::{Message, Params, Request, reminder};
 use crate::provider::call_ids;
-use crate::provider::wire::decoder::decimal;
 
 /// The `kind` of our opaque reasoning blocks; the block itself is under `block`.
 pub const OPAQUE_KIND: &str = "anthropic";
 
-/// The output limit when the request names none: the dialect demands one, and every model since Claude 3.5 accepts this.
-/// Long answers (a whole file written) need more; the configuration's model table sets `max_output_tokens`.
-pub const DEFAULT_MAX_TOKENS: u32 = 8_192;
+/// The output limit when neither the request nor the model table names one: the dialect demands it, and every model since
+/// Claude 3.5 accepts this.
+const DEFAULT_MAX_TOKENS: u32 = 8_192;
 
 /// The dialect's own limit of cache marks.
 const MAX_MARKS: usize = 4;
 
+/// The smallest budget for thinking that the dialect takes, in tokens.
+const LEAST_BUDGET: u32 = 1_024;
+
 /// The body as text. The messages come last, so that a request which only grew begins with the bytes of the one before
-/// (but for the marks, which move).
+/// (but for the marks, which move). No sampling parameters: this version of the API refuses them.
 pub fn body(request: &Request) -> String {
     let params = &request.params;
-    let limit = params.max_output_tokens.unwrap_or(DEFAULT_MAX_TOKENS);
+    let facts = models::facts(&params.model);
+    let most = facts.and_then(|facts| facts.output);
+    let known = facts.and_then(ModelFacts::reply_tokens);
+    let limit = params.max_output_tokens.or(known).unwrap_or(DEFAULT_MAX_TOKENS);
     let mut body = Map::new();
     body.insert("model".to_owned(), json!(params.model));
-    match thinking(params) {
-        // The dialect wants the limit above the budget, which it includes, and no temperature beside thinking.
-        Some(Thinking::Budget(budget)) => {
-            body.insert("max_tokens".to_owned(), json!(limit + budget));
-            body.insert("thinking".to_owned(), json!({"type": "enabled", "budget_tokens": budget}));
+    let thinking = thinking(params, facts);
+    // The dialect wants the limit above the budget, which it includes.
+    let budget = thinking["budget_tokens"].as_u64().and_then(|budget| u32::try_from(budget).ok()).unwrap_or(0);
+    let limit = (limit + budget).min(most.unwrap_or(u32::MAX));
+    body.insert("max_tokens".to_owned(), json!(limit));
+    let fits = budget == 0 || limit > LEAST_BUDGET && !continues_without_thinking(request);
+    if thinking.is_object() && fits {
+        let mut thinking = thinking;
+        if budget >= limit {
+            thinking["budget_tokens"] = json!((limit / 2).max(LEAST_BUDGET));
         }
-        Some(Thinking::Effort(effort)) => {
-            body.insert("max_tokens".to_owned(), json!(limit));
-            body.insert("thinking".to_owned(), json!({"type": "adaptive"}));
-            body.insert("output_config".to_owned(), json!({"effort": effort}));
-        }
-        None => {
-            body.insert("max_tokens".to_owned(), json!(limit));
-            if let Some(temperature) = params.temperature {
-                body.insert("temperature".to_owned(), decimal(temperature));
-            }
-        }
+        body.insert("thinking".to_owned(), thinking);
+    }
+    if let Some(effort) = effort(params, facts) {
+        body.insert("output_config".to_owned(), json!({"effort": effort}));
     }
     body.insert("stream".to_owned(), json!(true));
     let system = system(request);
@@ -53,29 +61,50 @@ pub fn body(request: &Request) -> String {
     if !system.is_empty() {
         body.insert("system".to_owned(), Value::Array(system));
     }
-    body.insert("messages".to_owned(), Value::Array(messages(&request.messages, &marks)));
+    let notes = facts.is_some_and(|facts| facts.notes);
+    let marks = Marks { counts: marks, long: params.long_cache };
+    body.insert("messages".to_owned(), Value::Array(messages(&request.messages, &marks, notes)));
     Value::Object(body).to_string()
 }
 
-enum Thinking<'a> {
-    Budget(u32),
-    Effort(&'a str),
+/// How the model is told to think; null where nothing is said about it. Its thinking is shown: newer models put the text
+/// between their calls there.
+fn thinking(params: &Params, facts: Option<&ModelFacts>) -> Value {
+    let effort = params.reasoning_effort.as_deref();
+    let off = matches!(effort, Some("none" | "off"));
+    match (facts.map_or(Thinking::None, |facts| facts.thinking), off) {
+        (Thinking::None | Thinking::Budget, _) => match effort {
+            None | Some("none" | "off") => Value::Null,
+            Some("minimal" | "low") => json!({"type": "enabled", "budget_tokens": 2_048}),
+            Some("high" | "xhigh" | "max") => json!({"type": "enabled", "budget_tokens": 16_384}),
+            Some(_) => json!({"type": "enabled", "budget_tokens": 8_192}),
+        },
+        (Thinking::Ask, true) => Value::Null,
+        (Thinking::On, true) => json!({"type": "disabled"}),
+        (Thinking::Between, true) => json!({"type": "between_tools"}),
+        (Thinking::Ask | Thinking::On | Thinking::Between, false) | (Thinking::Always, _) => {
+            json!({"type": "adaptive", "display": "summarized"})
+        }
+    }
 }
 
-/// How much to think. Models up to 4.5 take a budget in tokens, later ones an effort.
-fn thinking(params: &Params) -> Option<Thinking<'_>> {
-    let effort = params.reasoning_effort.as_deref()?;
-    let model = &*params.model;
-    let by_budget = !model.starts_with("claude-")
-        || model.starts_with("claude-3")
-        || ["-4-0", "-4-1", "-4-5", "-4-20"].iter().any(|version| model.contains(version));
-    match effort {
+/// How much effort is asked for; `None` leaves it to the model.
+fn effort<'a>(params: &'a Params, facts: Option<&'a ModelFacts>) -> Option<&'a str> {
+    let facts = facts.filter(|facts| !facts.effort.is_empty())?;
+    match params.reasoning_effort.as_deref()? {
+        "none" | "off" if facts.thinking == Thinking::Always => Some("low"),
         "none" | "off" => None,
-        _ if !by_budget => Some(Thinking::Effort(effort)),
-        "minimal" | "low" => Some(Thinking::Budget(2_048)),
-        "high" | "xhigh" | "max" => Some(Thinking::Budget(16_384)),
-        _ => Some(Thinking::Budget(8_192)),
+        effort => Some(facts.effort_for(effort)),
     }
+}
+
+/// Whether a running tool round began without thinking: with a budget the dialect refuses to think in the rest of it.
+fn continues_without_thinking(request: &Request) -> bool {
+    let messages = request.messages.iter().rev();
+    let ours = |message: &&Message| !matches!(message, Message::User(_) | Message::System(_) | Message::Result { .. });
+    let mut reply = messages.skip_while(|message| !ours(message)).take_while(ours).peekable();
+    let called = reply.peek().is_some_and(|last| matches!(last, Message::Call(_)));
+    called && !matches!(reply.last(), Some(message @ Message::Reasoning(_)) if block(message).is_some())
 }
 
 fn system(request: &Request) -> Vec<Value> {
@@ -86,7 +115,7 @@ fn system(request: &Request) -> Vec<Value> {
         .map(|block| json!({"type": "text", "text": block.text}))
         .collect();
     if let Some(last) = blocks.last_mut() {
-        mark(last);
+        mark(last, request.params.long_cache);
     }
     blocks
 }
@@ -100,7 +129,7 @@ fn tools(request: &Request, room: bool) -> Vec<Value> {
         .map(|tool| json!({"name": tool.name, "description": tool.description, "input_schema": tool.schema}))
         .collect();
     if let Some(last) = tools.last_mut().filter(|_| room) {
-        mark(last);
+        mark(last, request.params.long_cache);
     }
     tools
 }
@@ -112,14 +141,41 @@ fn marks(request: &Request, system: bool) -> Vec<usize> {
     wanted[wanted.len().saturating_sub(room)..].to_vec()
 }
 
-fn mark(block: &mut Value) {
+fn mark(block: &mut Value, long: bool) {
     block["cache_control"] = json!({"type": "ephemeral"});
+    if long {
+        block["cache_control"]["ttl"] = json!("1h");
+    }
+}
+
+/// After which messages the prefix is worth caching. All but the last mark may be long-lived ones, which must come first.
+struct Marks {
+    counts: Vec<usize>,
+    long: bool,
+}
+
+/// Who speaks in a block.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Role {
+    User,
+    Assistant,
+    System,
+}
+
+impl Role {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Assistant => "assistant",
+            Self::System => "system",
+        }
+    }
 }
 
 /// A content block with the message that it came from.
 struct ContentBlock {
     source: usize,
-    user: bool,
+    role: Role,
     block: Value,
 }
 
@@ -133,18 +189,19 @@ impl ContentBlock {
     }
 }
 
-fn messages(messages: &[Message], marks: &[usize]) -> Vec<Value> {
+/// `notes` says that the model takes system messages in the middle.
+fn messages(messages: &[Message], marks: &Marks, notes: bool) -> Vec<Value> {
     let mut blocks: Vec<ContentBlock> = Vec::with_capacity(messages.len());
     for (source, message) in messages.iter().enumerate() {
-        if let Some((user, block)) = block(message) {
-            blocks.push(ContentBlock { source, user, block });
+        if let Some((role, block)) = block(message) {
+            blocks.push(ContentBlock { source, role, block });
         }
     }
     // Thinking with nothing behind it (the answer broke off there, or was empty) makes the dialect refuse the history.
     let mut followed = false;
     for index in (0..blocks.len()).rev() {
         followed = match &blocks[index] {
-            block if block.user => false,
+            block if block.role != Role::Assistant => false,
             block if followed || !block.is_thinking() => true,
             _ => {
                 blocks.remove(index);
@@ -152,48 +209,57 @@ fn messages(messages: &[Message], marks: &[usize]) -> Vec<Value> {
             }
         };
     }
-    for &count in marks {
+    // A system message stands behind what the user says, and before the reply or at the end.
+    for index in (0..blocks.len()).rev() {
+        let next = blocks.get(index + 1).map(|next| next.role);
+        let stands = notes && index > 0 && next != Some(Role::User) && blocks[index - 1].role != Role::Assistant;
+        let block = &mut blocks[index];
+        if block.role == Role::System && !stands {
+            block.role = Role::User;
+            block.block["text"] = json!(reminder(block.block["text"].as_str().unwrap_or_default()));
+        }
+    }
+    for (number, &count) in marks.counts.iter().enumerate() {
         // Thinking blocks cannot carry a mark; the one before them serves nearly as well.
-        let markable = |block: &&mut ContentBlock| !block.is_thinking();
+        let markable = |block: &&mut ContentBlock| !block.is_thinking() && block.role != Role::System;
         if let Some(block) = blocks.iter_mut().rev().filter(|block| block.source < count).find(markable) {
-            mark(&mut block.block);
+            mark(&mut block.block, marks.long && number + 1 < marks.counts.len());
         }
     }
     let mut grouped: Vec<Value> = Vec::new();
-    if blocks.first().is_some_and(|first| !first.user) {
+    if blocks.first().is_some_and(|first| first.role != Role::User) {
         // The dialect wants the user first.
         grouped.push(json!({"role": "user", "content": [{"type": "text", "text": "(continued)"}]}));
     }
-    for group in blocks.chunk_by_mut(|one, next| one.user == next.user) {
+    for group in blocks.chunk_by_mut(|one, next| one.role == next.role) {
         // Results must stand before any text of the user (a stable sort keeps both in order).
-        group.sort_by_key(|block| block.user && !block.is("tool_result"));
-        let role = if group[0].user { "user" } else { "assistant" };
+        group.sort_by_key(|block| block.role == Role::User && !block.is("tool_result"));
         let content: Vec<Value> = group.iter_mut().map(|block| block.block.take()).collect();
-        grouped.push(json!({"role": role, "content": content}));
+        grouped.push(json!({"role": group[0].role.as_str(), "content": content}));
     }
     grouped
 }
 
-/// The block and whether it is the user's; `None` for what must not be sent.
-fn block(message: &Message) -> Option<(bool, Value)> {
+/// The block and who speaks in it; `None` for what must not be sent.
+fn block(message: &Message) -> Option<(Role, Value)> {
     let text = |text: &str| (!text.trim().is_empty()).then(|| json!({"type": "text", "text": text}));
     Some(match message {
-        Message::User(said) => (true, text(said)?),
-        Message::Assistant(said) => (false, text(&said.text)?),
-        Message::System(told) => (true, text(&reminder(told))?),
+        Message::User(said) => (Role::User, text(said)?),
+        Message::System(told) => (Role::System, text(told)?),
+        Message::Assistant(said) => (Role::Assistant, text(&said.text)?),
         Message::Reasoning(reasoning) => {
             let opaque = reasoning.opaque.as_ref().filter(|opaque| opaque["kind"] == OPAQUE_KIND)?;
             // The log may have been edited by hand.
-            (false, Some(&opaque["block"]).filter(|block| block.is_object())?.clone())
+            (Role::Assistant, Some(&opaque["block"]).filter(|block| block.is_object())?.clone())
         }
-        Message::Call(call) => (false, tool_use(call)),
+        Message::Call(call) => (Role::Assistant, tool_use(call)),
         Message::Result { call_id, text, error } => {
             let mut block =
                 json!({"type": "tool_result", "tool_use_id": call_ids::safe_id(call_id), "content": text});
             if *error {
                 block["is_error"] = json!(true);
             }
-            (true, block)
+            (Role::User, block)
         }
     })
 }

@@ -47,6 +47,7 @@ struct TokenCounts {
     read: u64,
     write: u64,
     output: u64,
+    thinking: u64,
 }
 
 impl AnthropicDecoder {
@@ -155,6 +156,9 @@ impl AnthropicDecoder {
     fn message_delta(&mut self, delta: &Value, usage: &Value) {
         if let Some(reason) = delta["stop_reason"].as_str() {
             self.state.finish_with(reason);
+            let details = &delta["stop_details"];
+            let said = ["explanation", "category"].iter().find_map(|key| details[*key].as_str());
+            self.state.explain_refusal(said.unwrap_or_default().to_owned());
         }
         self.tokens.read_from(usage);
     }
@@ -175,6 +179,9 @@ impl TokenCounts {
             (&mut self.write, "cache_creation_input_tokens"),
             (&mut self.output, "output_tokens"),
         ];
+        if let Some(number) = token_count(&usage["output_tokens_details"]["thinking_tokens"]) {
+            self.thinking = number;
+        }
         for (count, key) in counts {
             if let Some(number) = token_count(&usage[key]) {
                 self.seen = true;
@@ -189,7 +196,7 @@ impl TokenCounts {
             cached: self.read,
             cache_write: self.write,
             output: self.output,
-            reasoning: 0,
+            reasoning: self.thinking.min(self.output),
         })
     }
 }

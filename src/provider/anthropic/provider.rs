@@ -9,7 +9,8 @@ use crate::provider::wire::decoder::{Decoder, ReplyState};
 use crate::provider::wire::exchange::{Dialect, HttpProvider};
 use crate::provider::wire::http::{self, Endpoint};
 
-const VERSION: &str = "2023-06-01";
+/// See platform.claude.com/docs/en/api/versioning; what it forbids is never sent.
+const VERSION: &str = "2026-10-21";
 
 /// A server that speaks Messages.
 pub type Anthropic = HttpProvider<AnthropicDialect>;

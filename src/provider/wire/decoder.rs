@@ -82,12 +82,20 @@ impl ReplyState {
         self.finish = Some(match reason {
             "stop" | "end_turn" | "stop_sequence" | "eos" => FinishReason::Stop,
             "tool_calls" | "function_call" | "tool_use" => FinishReason::ToolCalls,
-            "length" | "max_tokens" | "model_length" | "model_context_window_exceeded" => {
-                FinishReason::Length
-            }
-            "content_filter" | "sensitive" | "refusal" => FinishReason::ContentFilter,
+            "length" | "max_tokens" | "model_length" => FinishReason::Length,
+            "model_context_window_exceeded" => FinishReason::WindowFull,
+            "content_filter" | "sensitive" => FinishReason::ContentFilter,
+            "refusal" => FinishReason::Refused(String::new()),
+            "pause_turn" => FinishReason::Paused,
             other => FinishReason::Other(other.to_owned()),
         });
+    }
+
+    /// Why the model declined, if it did.
+    pub fn explain_refusal(&mut self, why: String) {
+        if let Some(FinishReason::Refused(reason)) = &mut self.finish {
+            *reason = why;
+        }
     }
 
     /// Whether the reply has said why it ended, so that only formalities are missing.

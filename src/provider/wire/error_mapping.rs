@@ -41,6 +41,21 @@ const CONTEXT_WORDS: [&str; 20] = [
     "maximum number of tokens allowed",
 ];
 
+/// How servers say that reasoning which they get back is not, or no longer, good: Anthropic's preserved and signed thinking,
+/// OpenAI's encrypted reasoning, Gemini's signatures.
+const REASONING_WORDS: [&str; 10] = [
+    "`signature` in `thinking`",
+    "signature in thinking",
+    "bound to a different conversation",
+    "thinking blocks cannot be modified",
+    "blocks in the latest assistant message cannot be modified",
+    "expected `thinking` or `redacted_thinking`",
+    "invalid_encrypted_content",
+    "encrypted content",
+    "thought_signature is not valid",
+    "invalid thought_signature",
+];
+
 /// How servers say that there is no money left; waiting does not help.
 const QUOTA_WORDS: [&str; 5] = [
     "insufficient_quota",
@@ -115,6 +130,7 @@ fn classify(
     match status {
         413 => ProviderError::ContextFull { message },
         // Some llama.cpp and Ollama versions report a full window as a server error.
+        400 | 422 if mentions(&REASONING_WORDS) => ProviderError::ReasoningRejected { message },
         400 | 422 | 500 if mentions(&CONTEXT_WORDS) || (status != 500 && full) => {
             ProviderError::ContextFull { message }
         }
@@ -286,6 +302,21 @@ mod tests {
         assert!(matches!(error(400, rate), ProviderError::BadRequest { .. }));
         let output = r#"{"error":{"message":"max_tokens: 100000 > 8192, the maximum allowed number of output tokens"}}"#;
         assert!(matches!(error(400, output), ProviderError::BadRequest { .. }));
+    }
+
+    #[test]
+    fn rejected_reasoning() {
+        for message in [
+            "messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different conversation. \
+             Remove the block, or set `thinking.block_binding.prefix_mismatch_behavior` to \"drop_block\".",
+            "messages.3.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`. When `thinking` is \
+             enabled, a final `assistant` message must start with a thinking block.",
+            "messages.5.content.1: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified.",
+            "The encrypted content gAAA could not be verified. Reason: Encrypted content could not be decrypted or parsed.",
+        ] {
+            let body = serde_json::json!({"error": {"message": message}}).to_string();
+            assert!(matches!(error(400, &body), ProviderError::ReasoningRejected { .. }), "{message}");
+        }
     }
 
     #[test]

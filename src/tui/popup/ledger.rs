@@ -54,9 +54,8 @@ pub fn head(ledger: &LedgerView, width: usize, theme: Theme) -> Vec<Line<'static
 
 /// The epochs in one line, the most expensive causes first.
 fn epochs(epochs: &Epochs) -> String {
-    let now = text::plural(usize::try_from(epochs.requests).unwrap_or(usize::MAX), "request");
     if epochs.by_cause.is_empty() {
-        return format!("   epochs         1: every request extended the one before ({now})");
+        return "   epochs         1: every request extended the one before".to_owned();
     }
     let mut sums: Vec<&EpochSum> = epochs.by_cause.iter().collect();
     sums.sort_by_key(|sum| std::cmp::Reverse(sum.tokens_lost));
@@ -64,11 +63,11 @@ fn epochs(epochs: &Epochs) -> String {
         .iter()
         .map(|sum| {
             let (read, saved) = (text::human_tokens(sum.tokens_lost), text::human_tokens(sum.tokens_saved));
-            format!("{}× {} ({read} re-read, {saved} saved)", sum.count, sum.cause.as_str())
+            format!("{}× {} ({read}, {saved})", sum.count, sum.cause.as_str())
         })
         .collect();
     let count = 1 + sums.iter().map(|sum| sum.count).sum::<u64>();
-    format!("   epochs         {count}, the last of {now}: {}", causes.join(", "))
+    format!("   epochs         {count} (tokens re-read, saved): {}", causes.join(", "))
 }
 
 fn layer_line(
