@@ -22,9 +22,15 @@ fn replay(more: &[&str]) -> String {
 #[test]
 fn the_table_has_a_row_for_every_policy() {
     let table = replay(&[]);
-    let rows: Vec<&str> = table.lines().map(|line| line.split_whitespace().next().unwrap()).collect();
-    assert_eq!(rows, ["policy", "raw", "last5", "seed", "eco", "default", "high"], "{table}");
-    assert!(table.lines().next().unwrap().contains("overflows verbatim %"), "{table}");
+    let blocks: Vec<&str> = table.split("\n\n").collect();
+    for (block, heading) in blocks.iter().zip(["peak max overflows", "verbatim %    S1 %    S2 % epochs/100"])
+    {
+        let rows: Vec<&str> = block.lines().map(|line| line.split_whitespace().next().unwrap()).collect();
+        assert_eq!(rows, ["policy", "raw", "last5", "seed", "eco", "default", "high"], "{table}");
+        assert!(block.lines().next().unwrap().contains(heading), "{table}");
+        assert!(block.lines().all(|line| line.chars().count() <= 120), "{table}");
+    }
+    assert_eq!(blocks.len(), 2, "{table}");
 }
 
 #[test]
