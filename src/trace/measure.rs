@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use super::epochs::{EpochMeter, EpochSums};
-use super::originals::{Originals, View};
+use super::originals::{ANYWHERE, GENUINE, OBSERVED, Originals, View};
 use super::simulate::{ReplayOptions, ReplayedRequest};
 use crate::context::tokens::estimate;
 use crate::model::request::{Message, Request};
@@ -37,9 +37,10 @@ pub struct Sums {
     pub overflows: u64,
     /// The largest request of each session, in tokens.
     pub peaks: Vec<u64>,
-    /// How many names, file names and edit lines were used.
-    pub used: [u64; 3],
-    /// How many of them were in view, by strictness (`originals`) and kind.
+    /// How many names, file names and edit lines were used, by strictness (`originals`) and kind: all of them, and for the
+    /// strictest those that an observation had shown.
+    pub used: [[u64; 3]; 3],
+    /// How many of them were in view.
     pub held: [[u64; 3]; 3],
     pub epochs: EpochSums,
 }
@@ -51,8 +52,8 @@ impl Sums {
         self.cached_tokens += other.cached_tokens;
         self.overflows += other.overflows;
         self.peaks.extend(&other.peaks);
-        let mine = self.used.iter_mut().chain(self.held.as_flattened_mut());
-        for (mine, theirs) in mine.zip(other.used.iter().chain(other.held.as_flattened())) {
+        let mine = self.used.iter_mut().chain(&mut self.held).flatten();
+        for (mine, theirs) in mine.zip(other.used.iter().chain(&other.held).flatten()) {
             *mine += theirs;
         }
         self.epochs.add(&other.epochs);
@@ -74,7 +75,7 @@ impl Sums {
 
     /// Share of what was used that was still in view, counted with this strictness, 0–1; 1 when nothing was used.
     pub fn held(&self, strictness: usize) -> f64 {
-        let used: u64 = self.used.iter().sum();
+        let used: u64 = self.used[strictness].iter().sum();
         if used == 0 { 1.0 } else { self.held[strictness].iter().sum::<u64>() as f64 / used as f64 }
     }
 
@@ -134,9 +135,11 @@ impl<'a> Meter<'a> {
         self.peak = self.peak.max(total);
         for need in self.originals.needs.used_after(n) {
             let kind = self.originals.needs.kind(*need);
-            self.sums.used[kind] += 1;
-            for (strictness, held) in self.sums.held.iter_mut().enumerate() {
-                held[kind] += u64::from(self.view.holds(*need, strictness));
+            for strictness in [ANYWHERE, GENUINE, OBSERVED] {
+                if strictness < OBSERVED || self.originals.was_observed(*need, n) {
+                    self.sums.used[strictness][kind] += 1;
+                    self.sums.held[strictness][kind] += u64::from(self.view.holds(*need, strictness));
+                }
             }
         }
         &self.sent

@@ -28,6 +28,8 @@ struct GenuineLine {
 #[derive(Default)]
 pub struct Originals {
     pub needs: Needs,
+    /// For each need the first request before which an observation had shown it.
+    observed_since: Vec<usize>,
     lines: HashMap<String, GenuineLine>,
     /// The text and the calls of each reply.
     pub replies: Vec<Vec<Fingerprint>>,
@@ -35,7 +37,9 @@ pub struct Originals {
 
 impl Originals {
     pub fn of(events: &[ReplayEvent]) -> Self {
-        let mut originals = Self { needs: Needs::of(events), ..Self::default() };
+        let needs = Needs::of(events);
+        let observed_since = vec![usize::MAX; needs.len()];
+        let mut originals = Self { needs, observed_since, ..Self::default() };
         for event in events {
             match event {
                 ReplayEvent::Request { .. } => originals.replies.push(Vec::new()),
@@ -55,14 +59,23 @@ impl Originals {
             for line in text.lines().map(str::trim) {
                 if let Some(known) = self.lines.get_mut(line) {
                     known.observed_since = known.observed_since.min(observed_since);
-                    continue;
-                }
-                let needs = self.needs.within(line);
-                if !needs.is_empty() {
+                } else {
+                    let needs = self.needs.within(line);
+                    if needs.is_empty() {
+                        continue;
+                    }
                     self.lines.insert(line.to_owned(), GenuineLine { needs, since: n, observed_since });
+                }
+                for need in &self.lines[line].needs {
+                    self.observed_since[*need] = self.observed_since[*need].min(observed_since);
                 }
             }
         }
+    }
+
+    /// Whether an observation had shown the need before request `n`.
+    pub fn was_observed(&self, need: usize, n: usize) -> bool {
+        self.observed_since[need] <= n
     }
 
     /// The needs that a message of request `n` holds, each with how strictly.

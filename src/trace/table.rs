@@ -125,11 +125,12 @@ impl Table<'_> {
                 let Sums { used, held, .. } = &sums.by_policy[policy];
                 let by_kind =
                     ["identifiers", "files", "lines"].into_iter().enumerate().map(|(kind, name)| {
-                        let held = [ANYWHERE, GENUINE, OBSERVED].map(|strictness| held[strictness][kind]);
-                        (
-                            name.to_owned(),
-                            json!({"used": used[kind], "verbatim": held[0], "s1": held[1], "s2": held[2]}),
-                        )
+                        let counts = [("verbatim", ANYWHERE), ("s1", GENUINE), ("s2", OBSERVED)].map(
+                            |(key, strictness)| {
+                                (key.to_owned(), json!([used[strictness][kind], held[strictness][kind]]))
+                            },
+                        );
+                        (name.to_owned(), Value::Object(counts.into_iter().collect()))
                     });
                 figures.insert("by_kind".to_owned(), Value::Object(by_kind.collect()));
                 figures.insert("sessions".to_owned(), sums.sessions.into());
