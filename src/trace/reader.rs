@@ -65,11 +65,11 @@ pub struct Recording {
 impl Recording {
     /// Where it was taken from; empty when it does not say.
     pub fn source(&self) -> &str {
-        let source = |event| match event {
-            &RecordedEvent::Meta { ref source } => Some(source.as_str()),
+        let mut sources = self.events.iter().filter_map(|event| match event {
+            RecordedEvent::Meta { source } => Some(source.as_str()),
             _ => None,
-        };
-        self.events.iter().find_map(source).unwrap_or_default()
+        });
+        sources.next().unwrap_or_default()
     }
 }
 
