@@ -343,6 +343,22 @@ pub struct ReplayArgs {
     #[arg(long, value_name = "SHARE", default_value_t = 0.1)]
     pub cached_price: f64,
 
+    /// Price of an uncached input token: above 1 where what is written into the cache costs more
+    #[arg(long, value_name = "SHARE", default_value_t = 1.0)]
+    pub write_price: f64,
+
+    /// Tokens of system prompt, rules and schemas that every request of a recording carries
+    #[arg(long, value_name = "TOKENS", default_value_t = 0)]
+    pub system_tokens: u64,
+
+    /// Whether the model's reasoning holds only while nothing before it changes
+    #[arg(long, default_value = "none", value_parser = ["none", "rejects"])]
+    pub binding: String,
+
+    /// Show every source of recordings by itself, and their mean
+    #[arg(long)]
+    pub by_source: bool,
+
     /// Print one JSON object instead of a table
     #[arg(long)]
     pub json: bool,

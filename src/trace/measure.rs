@@ -1,10 +1,11 @@
 //! Counts what a stream of requests costs (CONTEXT.md): input tokens, the part a prompt cache would have served,
-//! peak and overflows. Works on messages in Chat Completions form, because "the first changed message" is one of
-//! those.
+//! peak and overflows; and what it keeps. Cached is what precedes the first changed message in Chat Completions form.
 
 use serde_json::Value;
 
-use super::verbatim::{Need, View};
+use super::epochs::{EpochMeter, EpochSums};
+use super::originals::{ANYWHERE, GENUINE, OBSERVED, Originals, View};
+use super::simulate::{ReplayOptions, ReplayedRequest};
 use crate::context::tokens::estimate;
 use crate::model::request::{Message, Request};
 use crate::provider::chat::body::{self, Flavor};
@@ -12,13 +13,19 @@ use crate::provider::chat::body::{self, Flavor};
 /// A prompt cache counts in steps of this many tokens, and serves nothing under [`MIN_TOKENS`].
 const STEP_TOKENS: u64 = 128;
 const MIN_TOKENS: u64 = 1_024;
-/// Seconds without a request after which a prompt cache is cold.
-const COLD_AFTER_S: f64 = 300.0;
 
 /// One message as sent, and its size.
 pub struct Sent {
     pub value: Value,
     pub tokens: u64,
+}
+
+/// What input tokens cost, relative to the list price.
+#[derive(Clone, Copy, Debug)]
+pub struct InputPrices {
+    pub cached: f64,
+    /// One that was not cached: above 1 where a vendor bills what it writes into the cache.
+    pub uncached: f64,
 }
 
 /// Sums over requests.
@@ -30,8 +37,12 @@ pub struct Sums {
     pub overflows: u64,
     /// The largest request of each session, in tokens.
     pub peaks: Vec<u64>,
-    /// How many names, file names and edit lines were used, and how many of them were in view.
-    pub by_kind: [(u64, u64); 3],
+    /// How many names, file names and edit lines were used, by strictness (`originals`) and kind: all of them, and for the
+    /// strictest those that an observation had shown.
+    pub used: [[u64; 3]; 3],
+    /// How many of them were in view.
+    pub held: [[u64; 3]; 3],
+    pub epochs: EpochSums,
 }
 
 impl Sums {
@@ -41,19 +52,20 @@ impl Sums {
         self.cached_tokens += other.cached_tokens;
         self.overflows += other.overflows;
         self.peaks.extend(&other.peaks);
-        for (mine, theirs) in self.by_kind.iter_mut().zip(other.by_kind) {
-            mine.0 += theirs.0;
-            mine.1 += theirs.1;
+        let mine = self.used.iter_mut().chain(&mut self.held).flatten();
+        for (mine, theirs) in mine.zip(other.used.iter().chain(&other.held).flatten()) {
+            *mine += theirs;
         }
+        self.epochs.add(&other.epochs);
     }
 
     pub fn uncached(&self) -> u64 {
         self.input_tokens - self.cached_tokens
     }
 
-    /// Cost in uncached input tokens, a cached one counting `cached_price`.
-    pub fn cost(&self, cached_price: f64) -> f64 {
-        self.uncached() as f64 + cached_price * self.cached_tokens as f64
+    /// Cost in input tokens at list price.
+    pub fn cost(&self, prices: InputPrices) -> f64 {
+        prices.uncached * self.uncached() as f64 + prices.cached * self.cached_tokens as f64
     }
 
     /// Share of input served from the cache, 0–1.
@@ -61,11 +73,10 @@ impl Sums {
         self.cached_tokens as f64 / self.input_tokens.max(1) as f64
     }
 
-    /// Share of used words that were still in view, 0–1; 1 when none was used.
-    pub fn verbatim(&self) -> f64 {
-        let sum = |part: fn(&(u64, u64)) -> u64| self.by_kind.iter().map(part).sum::<u64>() as f64;
-        let used = sum(|kind| kind.0);
-        if used == 0.0 { 1.0 } else { sum(|kind| kind.1) / used }
+    /// Share of what was used that was still in view, counted with this strictness, 0–1; 1 when nothing was used.
+    pub fn held(&self, strictness: usize) -> f64 {
+        let used: u64 = self.used[strictness].iter().sum();
+        if used == 0 { 1.0 } else { self.held[strictness].iter().sum::<u64>() as f64 / used as f64 }
     }
 
     /// The session peak that 95 % of the sessions stay at or under, in tokens.
@@ -79,34 +90,63 @@ impl Sums {
 
 /// Follows the requests of one session.
 pub struct Meter<'a> {
-    needs: &'a [Vec<Need>],
+    originals: &'a Originals,
     window: u64,
+    system_tokens: u64,
     sums: Sums,
     sent: Vec<Sent>,
     previous: Vec<Message>,
-    view: View,
-    last_ts: Option<f64>,
+    view: View<'a>,
+    epochs: EpochMeter<'a>,
     peak: u64,
 }
 
 impl<'a> Meter<'a> {
-    /// `needs` holds, for each request, what its answer's calls used.
-    pub fn new(needs: &'a [Vec<Need>], window: u64) -> Self {
+    pub fn new(originals: &'a Originals, window: u64, options: ReplayOptions) -> Self {
         Self {
-            needs,
+            originals,
             window,
+            system_tokens: options.system_tokens,
             sums: Sums::default(),
             sent: Vec::new(),
             previous: Vec::new(),
-            view: View::default(),
-            last_ts: None,
+            view: View::new(originals),
+            epochs: EpochMeter::new(&originals.replies, options.binding),
             peak: 0,
         }
     }
 
     /// Measures a request; gives its messages as sent.
-    pub fn record(&mut self, n: usize, ts: Option<f64>, messages: &[Message]) -> &[Sent] {
+    pub fn record(&mut self, request: &ReplayedRequest<'_>) -> &[Sent] {
+        let &ReplayedRequest { n, messages, .. } = request;
         let same = self.previous.iter().zip(messages).take_while(|(a, b)| a == b).count();
+        self.view.update(n, messages, same);
+        self.epochs.record(request, same, self.previous.len());
+        let prefix = self.send(messages, same);
+        self.previous = messages.to_vec();
+        let tokens = |sent: &[Sent]| sent.iter().map(|sent| sent.tokens).sum::<u64>() + self.system_tokens;
+        let total = tokens(&self.sent);
+        let cached = tokens(&self.sent[..prefix]) / STEP_TOKENS * STEP_TOKENS;
+        let cold = request.cold || self.sums.requests == 0;
+        self.sums.requests += 1;
+        self.sums.input_tokens += total;
+        self.sums.cached_tokens += if cold || cached < MIN_TOKENS { 0 } else { cached };
+        self.sums.overflows += u64::from(total > self.window);
+        self.peak = self.peak.max(total);
+        for need in self.originals.needs.used_after(n) {
+            let kind = self.originals.needs.kind(*need);
+            for strictness in [ANYWHERE, GENUINE, OBSERVED] {
+                if strictness < OBSERVED || self.originals.was_observed(*need, n) {
+                    self.sums.used[strictness][kind] += 1;
+                    self.sums.held[strictness][kind] += u64::from(self.view.holds(*need, strictness));
+                }
+            }
+        }
+        &self.sent
+    }
+
+    /// Makes `sent` what goes over the wire; returns how many of its messages went there before.
+    fn send(&mut self, messages: &[Message], same: usize) -> usize {
         // Neighbors of an assistant share one wire message: go back to where the first changed one begins.
         let begins = |at: usize| at == 0 || !is_assistant(&messages[at]) || !is_assistant(&messages[at - 1]);
         let mut from = same.min(messages.len().saturating_sub(1));
@@ -115,41 +155,17 @@ impl<'a> Meter<'a> {
         }
         let kept_wire = wire(&messages[..from]).len();
         let fresh: Vec<Sent> = wire(&messages[from..]).into_iter().map(sent).collect();
-        let mut prefix = kept_wire;
-        while prefix < self.sent.len()
-            && fresh.get(prefix - kept_wire).is_some_and(|next| next.value == self.sent[prefix].value)
-        {
-            prefix += 1;
-        }
-        let cold = self.last_ts.zip(ts).is_some_and(|(last, now)| now - last > COLD_AFTER_S);
-        let shared: u64 = self.sent[..prefix].iter().map(|sent| sent.tokens).sum();
-        for gone in self.sent.drain(kept_wire..) {
-            self.view.remove(&gone.value);
-        }
-        for new in &fresh {
-            self.view.add(&new.value);
-        }
+        let known = self.sent[kept_wire..].iter().zip(&fresh);
+        let prefix = kept_wire + known.take_while(|(known, next)| known.value == next.value).count();
+        self.sent.truncate(kept_wire);
         self.sent.extend(fresh);
-        self.previous = messages.to_vec();
-        self.last_ts = ts.or(self.last_ts);
-        let total: u64 = self.sent.iter().map(|sent| sent.tokens).sum();
-        let cached = shared / STEP_TOKENS * STEP_TOKENS;
-        self.sums.requests += 1;
-        self.sums.input_tokens += total;
-        self.sums.cached_tokens += if cold || cached < MIN_TOKENS { 0 } else { cached };
-        self.sums.overflows += u64::from(total > self.window);
-        self.peak = self.peak.max(total);
-        for need in self.needs.get(n).into_iter().flatten() {
-            let of_kind = &mut self.sums.by_kind[need.kind()];
-            of_kind.0 += 1;
-            of_kind.1 += u64::from(self.view.holds(need));
-        }
-        &self.sent
+        prefix
     }
 
     /// The sums of the session.
     pub fn finish(mut self) -> Sums {
         self.sums.peaks.push(self.peak);
+        self.sums.epochs = self.epochs.sums;
         self.sums
     }
 }

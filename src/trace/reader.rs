@@ -15,6 +15,11 @@ const MAX_BYTES: u64 = 1 << 30;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "t", rename_all = "snake_case")]
 pub enum RecordedEvent {
+    /// The heading.
+    Meta {
+        #[serde(default)]
+        source: String,
+    },
     User {
         #[serde(default)]
         text: String,
@@ -44,7 +49,7 @@ pub enum RecordedEvent {
         #[serde(default)]
         exit_code: Option<i64>,
     },
-    /// The heading of a recording, and kinds of later formats.
+    /// Kinds of later formats.
     #[serde(other)]
     Unknown,
 }
@@ -55,6 +60,17 @@ pub struct Recording {
     pub events: Vec<RecordedEvent>,
     /// Lines that could not be read.
     pub skipped: usize,
+}
+
+impl Recording {
+    /// Where it was taken from; empty when it does not say.
+    pub fn source(&self) -> &str {
+        let mut sources = self.events.iter().filter_map(|event| match event {
+            RecordedEvent::Meta { source } => Some(source.as_str()),
+            _ => None,
+        });
+        sources.next().unwrap_or_default()
+    }
 }
 
 /// The recordings that `path` names: itself, or those in the folder, by name.

@@ -19,24 +19,52 @@ use crate::model::item::{Item, ItemId, Summary};
 use crate::model::request::Message;
 use crate::session::record::FormName;
 
-/// Plays the events; `sink` gets the number, the time and the messages of each request.
+/// What is assumed of the model and of what is sent beside the history.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ReplayOptions {
+    /// The model binds its reasoning to an unchanged past.
+    pub binding: bool,
+    /// System prompt, rules and schemas, in tokens: in front of every request and never changed.
+    pub system_tokens: u64,
+}
+
+/// One request as it would have been sent.
+#[derive(Clone, Copy, Debug)]
+pub struct ReplayedRequest<'a> {
+    /// Counts from 0.
+    pub n: usize,
+    /// The first since the user wrote.
+    pub turn_start: bool,
+    /// The prompt cache has run out since the last request.
+    pub cold: bool,
+    pub messages: &'a [Message],
+}
+
+/// Plays the events; `sink` gets each request.
 pub fn play(
     events: &[ReplayEvent],
     policy: Policy,
     settings: &ContextSettings,
-    mut sink: impl FnMut(usize, Option<f64>, &[Message]),
+    options: ReplayOptions,
+    mut sink: impl FnMut(&ReplayedRequest<'_>),
 ) {
-    let mut player = Player { history: HistoryManager::default(), settings, next_id: 1, last_ts: None };
+    let history = HistoryManager::default();
+    let mut player = Player { history, settings, options, next_id: 1, turn_start: false };
+    let mut last_ts = None;
     for event in events {
         match event {
             ReplayEvent::Item(item) => player.push(item, policy),
             ReplayEvent::Request { n, ts } => {
-                player.before_request(policy, *ts);
+                let idle_s = last_ts.zip(*ts).map_or(0.0, |(last, now): (f64, f64)| now - last);
+                let cold = idle_s > COLD_AFTER_MS as f64 / 1000.0;
+                player.before_request(policy, cold);
                 let messages: Vec<Message> =
                     player.history.entries().iter().filter_map(|entry| entry.message().cloned()).collect();
-                sink(*n, *ts, &normalize::normalize(messages));
+                let messages = &normalize::normalize(messages);
+                sink(&ReplayedRequest { n: *n, turn_start: player.turn_start, cold, messages });
                 player.history.count_request();
-                player.last_ts = *ts;
+                player.turn_start = false;
+                last_ts = ts.or(last_ts);
             }
         }
     }
@@ -45,8 +73,10 @@ pub fn play(
 struct Player<'a> {
     history: HistoryManager,
     settings: &'a ContextSettings,
+    options: ReplayOptions,
     next_id: u64,
-    last_ts: Option<f64>,
+    /// The user wrote since the last request.
+    turn_start: bool,
 }
 
 impl Player<'_> {
@@ -57,6 +87,7 @@ impl Player<'_> {
 
     fn push(&mut self, item: &Arc<Item>, policy: Policy) {
         if item.begins_round() {
+            self.turn_start = true;
             self.history.end_turn();
             if policy == Policy::Seed {
                 for batch in stages::finished_results(&self.history, FormName::Compressed) {
@@ -73,7 +104,7 @@ impl Player<'_> {
         }
     }
 
-    fn before_request(&mut self, policy: Policy, ts: Option<f64>) {
+    fn before_request(&mut self, policy: Policy, cold: bool) {
         match policy {
             Policy::Raw | Policy::Seed => {}
             Policy::LastFive => {
@@ -83,31 +114,29 @@ impl Player<'_> {
                 let old = results.len().saturating_sub(5);
                 self.history.set_form(&results[..old], FormName::Pointer, &[]);
             }
-            Policy::Ours(profile) => self.ours(profile, ts),
+            Policy::Ours(profile) => self.ours(profile, cold),
         }
     }
 
-    fn ours(&mut self, profile: Profile, ts: Option<f64>) {
-        let idle_ms = match (self.last_ts, ts) {
-            (Some(last), Some(now)) => ((now - last).max(0.0) * 1000.0) as u64,
-            _ => 0,
-        };
+    fn ours(&mut self, profile: Profile, cold: bool) {
+        let fixed_tokens = self.options.system_tokens;
         let situation = Situation {
             settings: &ContextSettings { profile, ..self.settings.clone() },
-            cold: idle_ms > COLD_AFTER_MS,
-            fixed_tokens: 0,
+            cold,
+            fixed_tokens,
             scale: 1.0,
         };
         for batch in policy::before_request(&self.history, &situation) {
             self.history.adopt(&batch);
         }
         let settings = self.settings;
-        let most = settings.room_tokens();
-        if self.history.tokens() >= policy::limit(settings) {
-            let landing = policy::low_water(settings);
-            let target = SizeTarget { most, landing };
+        if self.history.tokens() + fixed_tokens >= policy::limit(settings) {
+            let low_water = policy::low_water(settings);
+            let landing = low_water.saturating_sub(fixed_tokens).max(low_water / 4);
+            let target = SizeTarget { most: landing, landing };
             self.compact(CompactionStages::gentle(), target, |history| history.tokens() <= landing);
         }
+        let most = settings.room_tokens().saturating_sub(fixed_tokens);
         if self.history.upper_bound() > most {
             let target = SizeTarget { most, landing: most * 7 / 10 };
             self.compact(CompactionStages::hard(), target, |history| history.upper_bound() <= most);

@@ -1,63 +1,174 @@
-//! The comparison as a table and as JSON.
+//! The comparison as a table and as JSON: of all sessions, of each source of recordings, and the mean of the sources, in
+//! which a source with many sessions counts no more than another.
 
-use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
-use super::measure::Sums;
-use super::policy::Policy;
+use serde_json::{Map, Value, json};
+
+use super::compare::{Comparison, PolicySums};
+use super::measure::{InputPrices, Sums};
+use super::originals::{ANYWHERE, GENUINE, OBSERVED};
 use crate::base::text;
 
-/// One policy's row.
-pub struct PolicyRow {
-    pub policy: Policy,
-    pub sums: Sums,
+/// How a figure is shown.
+#[derive(Clone, Copy)]
+enum Unit {
+    Count,
+    Tokens,
+    Ratio,
+    Percent,
+    /// A count in a hundred requests.
+    Rate,
 }
 
-/// The table, costs relative to `raw`.
-pub fn render(rows: &[PolicyRow], raw_cost: f64, cached_price: f64) -> String {
-    let mut out = format!(
-        "{:<8} {:>8} {:>9} {:>9} {:>6} {:>6} {:>8} {:>9} {:>9}\n",
-        "policy", "requests", "input", "uncached", "hit %", "cost", "peak p95", "overflows", "verbatim %"
-    );
-    for row in rows {
-        let sums = &row.sums;
-        out.push_str(&format!(
-            "{:<8} {:>8} {:>9} {:>9} {:>6.1} {:>6.3} {:>8} {:>9} {:>9.2}\n",
-            row.policy.name(),
-            sums.requests,
-            text::human_tokens(sums.input_tokens),
-            text::human_tokens(sums.uncached()),
-            sums.hit() * 100.0,
-            sums.cost(cached_price) / raw_cost.max(1.0),
-            text::human_tokens(sums.peak_p95()),
-            sums.overflows,
-            sums.verbatim() * 100.0
-        ));
+/// One figure of a policy: its key in JSON, its heading, and how it is formed of the policy's sums and those of `raw`.
+struct Figure(&'static str, &'static str, Unit, fn(&Sums, &Sums, InputPrices) -> f64);
+
+const COSTS: &[Figure] = &[
+    Figure("requests", "requests", Unit::Count, |sums, _, _| sums.requests as f64),
+    Figure("input_tokens", "input", Unit::Tokens, |sums, _, _| sums.input_tokens as f64),
+    Figure("uncached_tokens", "uncached", Unit::Tokens, |sums, _, _| sums.uncached() as f64),
+    Figure("hit", "hit %", Unit::Percent, |sums, _, _| sums.hit()),
+    Figure("cost", "cost", Unit::Ratio, |sums, raw, prices| sums.cost(prices) / raw.cost(prices).max(1.0)),
+    Figure("peak_p95_tokens", "peak p95", Unit::Tokens, |sums, _, _| sums.peak_p95() as f64),
+    Figure("peak_max_tokens", "peak max", Unit::Tokens, |sums, _, _| {
+        sums.peaks.iter().max().copied().unwrap_or(0) as f64
+    }),
+    Figure("overflows", "overflows", Unit::Count, |sums, _, _| sums.overflows as f64),
+];
+
+const KEPT: &[Figure] = &[
+    Figure("verbatim", "verbatim %", Unit::Percent, |sums, _, _| sums.held(ANYWHERE)),
+    Figure("s1", "S1 %", Unit::Percent, |sums, _, _| sums.held(GENUINE)),
+    Figure("s2", "S2 %", Unit::Percent, |sums, _, _| sums.held(OBSERVED)),
+    Figure("epochs_per_100", "epochs/100", Unit::Rate, |sums, _, _| {
+        (0..3).map(|cause| sums.epochs.per_hundred(cause, sums.requests)).sum()
+    }),
+    Figure("epochs_at_turn", "at turn", Unit::Rate, |sums, _, _| sums.epochs.per_hundred(0, sums.requests)),
+    Figure("epochs_cold", "cold", Unit::Rate, |sums, _, _| sums.epochs.per_hundred(1, sums.requests)),
+    Figure("epochs_mid_turn", "mid-turn", Unit::Rate, |sums, _, _| sums.epochs.per_hundred(2, sums.requests)),
+    Figure("reasoning_kept", "reasoning kept %", Unit::Percent, |sums, _, _| sums.epochs.reasoning_kept()),
+];
+
+/// The comparison, ready to be shown.
+pub struct Table<'a> {
+    pub comparison: &'a Comparison,
+    pub prices: InputPrices,
+    pub sources: &'a BTreeMap<String, PolicySums>,
+}
+
+impl Table<'_> {
+    fn all(&self) -> PolicySums {
+        let mut all = PolicySums::default();
+        self.sources.values().for_each(|sums| all.add(sums));
+        all
     }
-    out
+
+    fn of(&self, figure: &Figure, sums: &PolicySums, policy: usize) -> f64 {
+        figure.3(&sums.by_policy[policy], &sums.raw, self.prices)
+    }
+
+    fn mean(&self, figure: &Figure, policy: usize) -> f64 {
+        let sum: f64 = self.sources.values().map(|sums| self.of(figure, sums, policy)).sum();
+        sum / self.sources.len().max(1) as f64
+    }
+
+    /// As text for people, costs relative to `raw`; with `by_source`, rows for each source and for their mean.
+    pub fn render(&self, by_source: bool) -> String {
+        let all = self.all();
+        let names = self.comparison.policies.iter().map(|policy| policy.name());
+        let sources = || self.sources.iter().filter(|_| by_source);
+        let longest = sources().map(|(source, _)| source.len() + 1).max().unwrap_or(0);
+        let row = |label: &str, of: &dyn Fn(&Figure) -> f64, figures: &[Figure]| {
+            let cells = figures.iter().map(|figure| {
+                let width = figure.1.chars().count().max(7);
+                format!(" {:>width$}", shown(of(figure), figure.2))
+            });
+            format!("{label:<width$}{}\n", cells.collect::<String>(), width = 8 + longest)
+        };
+        let mut out = String::new();
+        for figures in [COSTS, KEPT] {
+            let headings = figures.iter().map(|figure| format!(" {:>7}", figure.1));
+            out.push_str(&format!(
+                "{:<width$}{}\n",
+                "policy",
+                headings.collect::<String>(),
+                width = 8 + longest
+            ));
+            for (policy, name) in names.clone().enumerate() {
+                out.push_str(&row(name, &|figure| self.of(figure, &all, policy), figures));
+                for (source, sums) in sources() {
+                    let label = format!("{name} {source}");
+                    out.push_str(&row(&label, &|figure| self.of(figure, sums, policy), figures));
+                }
+                if by_source {
+                    let label = format!("{name} (mean)");
+                    out.push_str(&row(&label, &|figure| self.mean(figure, policy), figures));
+                }
+            }
+            out.push('\n');
+        }
+        out.pop();
+        out
+    }
+
+    /// The same as JSON, always with the sources.
+    pub fn to_json(&self) -> Value {
+        let all = self.all();
+        let policies = self.comparison.policies.iter().enumerate().map(|(policy, name)| {
+            let object = |of: &dyn Fn(&Figure) -> f64| -> Map<String, Value> {
+                let figures = COSTS.iter().chain(KEPT);
+                figures.map(|figure| (figure.0.to_owned(), number(of(figure), figure.2))).collect()
+            };
+            let of_sums = |sums: &PolicySums| {
+                let mut figures = object(&|figure| self.of(figure, sums, policy));
+                let Sums { used, held, .. } = &sums.by_policy[policy];
+                let by_kind =
+                    ["identifiers", "files", "lines"].into_iter().enumerate().map(|(kind, name)| {
+                        let counts = [("verbatim", ANYWHERE), ("s1", GENUINE), ("s2", OBSERVED)].map(
+                            |(key, strictness)| {
+                                (key.to_owned(), json!([used[strictness][kind], held[strictness][kind]]))
+                            },
+                        );
+                        (name.to_owned(), Value::Object(counts.into_iter().collect()))
+                    });
+                figures.insert("by_kind".to_owned(), Value::Object(by_kind.collect()));
+                figures.insert("sessions".to_owned(), sums.sessions.into());
+                figures
+            };
+            let mut row = of_sums(&all);
+            row.insert("policy".to_owned(), name.name().into());
+            let sources = self.sources.iter().map(|(source, sums)| (source.clone(), of_sums(sums).into()));
+            row.insert("by_source".to_owned(), Value::Object(sources.collect()));
+            row.insert("mean_of_sources".to_owned(), object(&|figure| self.mean(figure, policy)).into());
+            Value::Object(row)
+        });
+        let Comparison { settings, options, .. } = self.comparison;
+        json!({
+            "sessions": all.sessions,
+            "window": settings.window_tokens,
+            "cached_price": self.prices.cached,
+            "write_price": self.prices.uncached,
+            "system_tokens": options.system_tokens,
+            "binding": options.binding,
+            "policies": policies.collect::<Value>(),
+        })
+    }
 }
 
-/// The same as JSON.
-pub fn to_json(rows: &[PolicyRow], raw_cost: f64, cached_price: f64, window: u64, files: usize) -> Value {
-    let policies: Vec<Value> = rows
-        .iter()
-        .map(|row| {
-            let sums = &row.sums;
-            json!({
-                "policy": row.policy.name(),
-                "requests": sums.requests,
-                "input_tokens": sums.input_tokens,
-                "uncached_tokens": sums.uncached(),
-                "hit": sums.hit(),
-                "cost": sums.cost(cached_price) / raw_cost.max(1.0),
-                "peak_p95_tokens": sums.peak_p95(),
-                "peak_max_tokens": sums.peaks.iter().max().copied().unwrap_or(0),
-                "overflows": sums.overflows,
-                "verbatim": sums.verbatim(),
-                "verbatim_by_kind": {
-                    "identifiers": sums.by_kind[0], "files": sums.by_kind[1], "lines": sums.by_kind[2],
-                },
-            })
-        })
-        .collect();
-    json!({"sessions": files, "window": window, "cached_price": cached_price, "policies": policies})
+fn shown(value: f64, unit: Unit) -> String {
+    match unit {
+        Unit::Count => format!("{value:.0}"),
+        Unit::Tokens => text::human_tokens(value as u64),
+        Unit::Ratio => format!("{value:.3}"),
+        Unit::Percent => format!("{:.2}", value * 100.0),
+        Unit::Rate => format!("{value:.2}"),
+    }
+}
+
+fn number(value: f64, unit: Unit) -> Value {
+    match unit {
+        Unit::Count | Unit::Tokens => (value as u64).into(),
+        Unit::Ratio | Unit::Percent | Unit::Rate => value.into(),
+    }
 }

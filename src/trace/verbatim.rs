@@ -1,15 +1,16 @@
-//! What later calls used of what had been seen before, and whether a request still held it word for word:
-//! identifiers and file names of a call's arguments, and the lines that an edit quotes. Only what had occurred
-//! earlier in the session counts; a name that the model made up needs no context.
+//! What later calls used of what had been seen before: identifiers and file names of a call's arguments, and the lines
+//! that an edit quotes. Only what had occurred earlier in the session counts; a name that the model made up needs no
+//! context. And where a text holds these things word for word.
 
 use std::collections::{HashMap, HashSet};
-use std::hash::Hash;
 
 use serde_json::Value;
 
 use super::events::ReplayEvent;
 use crate::context::compress::identifiers;
+use crate::context::history::forms;
 use crate::model::item::Item;
+use crate::model::request::Message;
 
 /// The shortest quoted line that counts, in characters without the indentation.
 const LINE_CHARS: usize = 8;
@@ -18,62 +19,137 @@ const QUOTED: &[&str] = &["old_string", "old_str", "oldText", "old_text", "searc
 
 /// One thing that a call used.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Need {
+enum Need {
     Name(String),
     File(String),
     Line(String),
 }
 
-impl Need {
-    /// Index of the kind in tables.
-    pub fn kind(&self) -> usize {
-        match self {
-            Self::Name(_) => 0,
-            Self::File(_) => 1,
-            Self::Line(_) => 2,
-        }
-    }
+/// The needs of a session, numbered.
+#[derive(Default)]
+pub struct Needs {
+    all: Vec<Need>,
+    names: HashMap<String, usize>,
+    files: HashMap<String, usize>,
+    /// The lines by their first bytes.
+    lines: HashMap<[u8; LINE_CHARS], Vec<usize>>,
+    /// For each request, what the calls of its answer used.
+    used: Vec<Vec<usize>>,
 }
 
-/// For each request, what the calls of its answer used of earlier text. Each thing counts where a call uses it first: from
-/// then on it stands in the agent's own words too, and counting it again would only flatter every policy alike.
-pub fn needs(events: &[ReplayEvent]) -> Vec<Vec<Need>> {
-    let mut all: Vec<Vec<Need>> = Vec::new();
-    let mut earlier = View::default();
-    let mut counted: HashSet<Need> = HashSet::new();
-    // What the present answer says becomes earlier text only with the next request.
-    let mut fresh: Vec<String> = Vec::new();
-    for event in events {
-        match event {
-            ReplayEvent::Request { .. } => {
-                fresh.drain(..).for_each(|text| earlier.add_text(&text));
-                all.push(Vec::new());
-            }
-            ReplayEvent::Item(item) => {
-                if let (Item::ToolCall(call), Some(list)) = (&**item, all.last_mut()) {
-                    let args: Value = serde_json::from_str(&call.args).unwrap_or_default();
-                    let used = of_args(&args);
-                    list.extend(
-                        used.into_iter().filter(|need| earlier.holds(need) && counted.insert(need.clone())),
-                    );
-                }
-                match &**item {
-                    Item::User(message) => fresh.push(message.wire().to_string()),
-                    Item::Assistant { text, .. } => fresh.push(text.to_string()),
-                    Item::ToolCall(call) => fresh.extend(arg_texts(&call.args)),
-                    Item::ToolResult(result) => fresh.push(result.envelope.wire().into_owned()),
-                    Item::Reasoning(_) | Item::Summary(_) | Item::Notice(_) => {}
+impl Needs {
+    /// Each need counts where a call uses it first: from then on it stands in the agent's own words too, and counting it
+    /// again would only flatter every policy alike.
+    pub fn of(events: &[ReplayEvent]) -> Self {
+        let mut candidates = Self::default();
+        let mut numbers: HashMap<Need, usize> = HashMap::new();
+        for event in events {
+            match event {
+                ReplayEvent::Request { .. } => candidates.used.push(Vec::new()),
+                ReplayEvent::Item(item) => {
+                    if let Item::ToolCall(call) = &**item
+                        && !candidates.used.is_empty()
+                    {
+                        for need in of_args(&serde_json::from_str(&call.args).unwrap_or_default()) {
+                            let number =
+                                *numbers.entry(need).or_insert_with_key(|need| candidates.add(need.clone()));
+                            if let Some(list) = candidates.used.last_mut() {
+                                list.push(number);
+                            }
+                        }
+                    }
                 }
             }
         }
+        let seen_at = candidates.first_seen(events);
+        let mut counted: HashSet<usize> = HashSet::new();
+        let mut needs = Self::default();
+        for (n, list) in candidates.used.iter().enumerate() {
+            let used = list.iter().filter(|&&need| seen_at[need] <= n && counted.insert(need));
+            let used = used.map(|&need| needs.add(candidates.all[need].clone())).collect();
+            needs.used.push(used);
+        }
+        needs
     }
-    all
+
+    /// The first request before which each need had occurred. What an answer says becomes earlier text only with the next
+    /// request.
+    fn first_seen(&self, events: &[ReplayEvent]) -> Vec<usize> {
+        let mut seen_at = vec![usize::MAX; self.all.len()];
+        let mut requests = 0;
+        for event in events {
+            match event {
+                ReplayEvent::Request { .. } => requests += 1,
+                ReplayEvent::Item(item) => {
+                    for need in texts_of_item(item).iter().flat_map(|text| self.within(text)) {
+                        seen_at[need] = seen_at[need].min(requests);
+                    }
+                }
+            }
+        }
+        seen_at
+    }
+
+    fn add(&mut self, need: Need) -> usize {
+        let number = self.all.len();
+        match &need {
+            Need::Name(name) => drop(self.names.insert(name.clone(), number)),
+            Need::File(name) => drop(self.files.insert(name.clone(), number)),
+            Need::Line(line) => {
+                if let Some(first) = line.as_bytes().first_chunk() {
+                    self.lines.entry(*first).or_default().push(number);
+                }
+            }
+        }
+        self.all.push(need);
+        number
+    }
+
+    pub fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// What the answer to request `n` used.
+    pub fn used_after(&self, n: usize) -> &[usize] {
+        self.used.get(n).map_or(&[], Vec::as_slice)
+    }
+
+    /// Index of the need's kind in tables: name, file name or line.
+    pub fn kind(&self, need: usize) -> usize {
+        match self.all[need] {
+            Need::Name(_) => 0,
+            Need::File(_) => 1,
+            Need::Line(_) => 2,
+        }
+    }
+
+    /// What of all needs `text` holds, each once.
+    pub fn within(&self, text: &str) -> Vec<usize> {
+        let names = identifiers::identifiers(text).filter_map(|name| self.names.get(name));
+        let files = identifiers::file_names(text).filter_map(|name| self.files.get(name));
+        let mut found: Vec<usize> = names.chain(files).copied().collect();
+        let bytes = text.as_bytes();
+        for (at, first) in bytes.windows(LINE_CHARS).enumerate().filter(|_| !self.lines.is_empty()) {
+            let begun = self.lines.get(first).into_iter().flatten();
+            found.extend(begun.filter(|&&number| {
+                matches!(&self.all[number], Need::Line(line) if bytes[at..].starts_with(line.as_bytes()))
+            }));
+        }
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
 }
 
 fn of_args(args: &Value) -> Vec<Need> {
     let mut needs = HashSet::new();
     strings(args, "", &mut |key, text| {
-        needs.extend(names(text));
+        needs.extend(identifiers::identifiers(text).map(|name| Need::Name(name.to_owned())));
+        needs.extend(identifiers::file_names(text).map(|file| Need::File(file.to_owned())));
         if QUOTED.contains(&key) {
             let lines = text.lines().map(str::trim).filter(|line| line.chars().count() >= LINE_CHARS);
             needs.extend(lines.map(|line| Need::Line(line.to_owned())));
@@ -82,12 +158,6 @@ fn of_args(args: &Value) -> Vec<Need> {
     let mut needs: Vec<Need> = needs.into_iter().collect();
     needs.sort();
     needs
-}
-
-/// The names and file names in `text`, each once.
-fn names(text: &str) -> HashSet<Need> {
-    let names = identifiers::identifiers(text).map(|name| Need::Name(name.to_owned()));
-    names.chain(identifiers::file_names(text).map(|file| Need::File(file.to_owned()))).collect()
 }
 
 /// Hands out every string in `value` with its key.
@@ -100,64 +170,29 @@ fn strings(value: &Value, key: &str, take: &mut impl FnMut(&str, &str)) {
     }
 }
 
-/// What a request holds, updated as messages come and go: how often each name and each text occurs.
-#[derive(Default)]
-pub struct View {
-    names: HashMap<Need, u32>,
-    texts: HashMap<String, u32>,
-}
-
-impl View {
-    /// Adds a message in Chat Completions form.
-    pub fn add(&mut self, message: &Value) {
-        texts_of(message).iter().for_each(|text| self.add_text(text));
-    }
-
-    fn add_text(&mut self, text: &str) {
-        for name in names(text) {
-            *self.names.entry(name).or_default() += 1;
-        }
-        *self.texts.entry(text.to_owned()).or_default() += 1;
-    }
-
-    /// Removes a message again.
-    pub fn remove(&mut self, message: &Value) {
-        for text in texts_of(message) {
-            names(&text).iter().for_each(|name| decrement(&mut self.names, name));
-            decrement(&mut self.texts, &text);
-        }
-    }
-
-    pub fn holds(&self, need: &Need) -> bool {
-        match need {
-            Need::Line(line) => self.texts.keys().any(|text| text.contains(line.as_str())),
-            name => self.names.contains_key(name),
-        }
+/// The texts of an item as it came; thoughts and summaries are not what calls refer to.
+pub fn texts_of_item(item: &Item) -> Vec<String> {
+    match item {
+        Item::Reasoning(_) | Item::Summary(_) => Vec::new(),
+        _ => texts_of(&forms::full(item)),
     }
 }
 
-fn decrement<K: Eq + Hash>(counts: &mut HashMap<K, u32>, key: &K) {
-    if let Some(count) = counts.get_mut(key) {
-        *count -= 1;
-        if *count == 0 {
-            counts.remove(key);
+/// The texts of a message; arguments as the strings that they hold, or as they are where they are no JSON.
+pub fn texts_of(message: &Message) -> Vec<String> {
+    match message {
+        Message::Assistant(said) => vec![said.text.to_string()],
+        Message::User(text) | Message::System(text) | Message::Result { text, .. } => {
+            vec![text.to_string()]
         }
+        Message::Call(call) => {
+            let Ok(value) = serde_json::from_str::<Value>(&call.args) else {
+                return vec![call.args.to_string()];
+            };
+            let mut texts = Vec::new();
+            strings(&value, "", &mut |_, text| texts.push(text.to_owned()));
+            texts
+        }
+        Message::Reasoning(_) => Vec::new(),
     }
-}
-
-/// The texts of a message; arguments as the strings that they hold.
-fn texts_of(message: &Value) -> Vec<String> {
-    let mut texts: Vec<String> = message["content"].as_str().map(str::to_owned).into_iter().collect();
-    for call in message["tool_calls"].as_array().into_iter().flatten() {
-        texts.extend(arg_texts(call["function"]["arguments"].as_str().unwrap_or_default()));
-    }
-    texts
-}
-
-/// The strings in a call's arguments, or the arguments as they are where they are no JSON.
-fn arg_texts(args: &str) -> Vec<String> {
-    let Ok(value) = serde_json::from_str::<Value>(args) else { return vec![args.to_owned()] };
-    let mut texts = Vec::new();
-    strings(&value, "", &mut |_, text| texts.push(text.to_owned()));
-    texts
 }

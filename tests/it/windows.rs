@@ -22,7 +22,7 @@ use mycode::protocol::event::{EndReason, Event};
 use mycode::provider::api::{Provider, ReplyStream};
 use mycode::trace::events::ReplayEvent;
 use mycode::trace::policy::Policy;
-use mycode::trace::simulate;
+use mycode::trace::simulate::{self, ReplayOptions};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -180,10 +180,12 @@ proptest! {
     ) {
         let settings = ContextSettings::for_window(window, Origin::User);
         let mut counter = Counter::default();
-        simulate::play(&events(ops), Policy::Ours(profile), &settings, |n, _, messages| {
-            check_sound(messages);
-            let size = counter.messages(messages) as u64;
+        let options = ReplayOptions::default();
+        simulate::play(&events(ops), Policy::Ours(profile), &settings, options, |request| {
+            check_sound(request.messages);
+            let size = counter.messages(request.messages) as u64;
             let room = window - settings.output_reserve_tokens.min(window / 8);
+            let n = request.n;
             assert!(size <= room, "request {n} takes {size} of {room} tokens (window {window})");
         });
     }

@@ -288,7 +288,9 @@ impl ReplyRequest<'_> {
 /// the last call is not when its arguments had not begun.
 fn complete_items(mut items: Vec<Item>, finish: &FinishReason) -> Vec<Item> {
     match finish {
-        FinishReason::ContentFilter | FinishReason::Refused(_) => items.retain(|item| !matches!(item, Item::ToolCall(_))),
+        FinishReason::ContentFilter | FinishReason::Refused(_) => {
+            items.retain(|item| !matches!(item, Item::ToolCall(_)))
+        }
         FinishReason::Length | FinishReason::WindowFull => {
             items.pop_if(|item| match item {
                 Item::ToolCall(call) => matches!(call.args.trim(), "" | "{}"),

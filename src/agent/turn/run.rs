@@ -87,7 +87,9 @@ impl<'a> Turn<'a> {
             self.steps += 1;
             match &reply.finish {
                 FinishReason::ContentFilter => return Err(TurnError::filtered(reply.said_something, None)),
-                FinishReason::Refused(why) => return Err(TurnError::filtered(reply.said_something, Some(why))),
+                FinishReason::Refused(why) => {
+                    return Err(TurnError::filtered(reply.said_something, Some(why)));
+                }
                 // What it has said goes back to it as it is.
                 FinishReason::Paused if reply.calls.is_empty() && reply.said_something => continue,
                 _ => {}

@@ -1,6 +1,7 @@
 //! `mycode replay --trace` (and `mycode replay SESSION --policy`): plays recorded sessions under context policies and prints
 //! what each would have cost and kept. Needs no network, no key and no configuration.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -12,13 +13,12 @@ use crate::cli::args::{Cli, ReplayArgs};
 use crate::cli::report::{self, Failure, FailureKind};
 use crate::cli::setup::open;
 use crate::config::settings::{ContextSettings, MIN_WINDOW_TOKENS, Origin};
-use crate::trace::events;
-use crate::trace::measure::{Meter, Sums};
+use crate::trace::compare::{Comparison, PolicySums, RecordedSession};
+use crate::trace::measure::InputPrices;
 use crate::trace::policy::{ALL, Policy};
 use crate::trace::reader;
-use crate::trace::simulate;
-use crate::trace::table::{self, PolicyRow};
-use crate::trace::verbatim;
+use crate::trace::simulate::ReplayOptions;
+use crate::trace::table::Table;
 
 /// Plays and prints.
 ///
@@ -51,73 +51,54 @@ pub fn run(cli: &Cli, args: &ReplayArgs) -> Result<(), Failure> {
             "name one file with --trace and one --policy",
         ));
     }
-    if args.window < MIN_WINDOW_TOKENS {
+    let least = args.system_tokens.saturating_add(MIN_WINDOW_TOKENS);
+    if args.window < least {
         return Err(Failure::new(
             FailureKind::Usage,
             format!("a window of {} tokens is too small", args.window),
-            format!("use at least {MIN_WINDOW_TOKENS}"),
+            format!("use at least {least}"),
         ));
     }
     let mut settings = ContextSettings::for_window(args.window, Origin::User);
     settings.cached_price = args.cached_price.clamp(0.0, 1.0);
-    let mut dump = match &args.dump {
-        Some(path) => Some(BufWriter::new(File::create(path).map_err(|error| unreadable(path, &error))?)),
-        None => None,
+    let prices = InputPrices { cached: settings.cached_price, uncached: args.write_price.max(1.0) };
+    let options = ReplayOptions { binding: args.binding == "rejects", system_tokens: args.system_tokens };
+    let comparison = Comparison { policies, settings, options };
+    let read = |path: &Path| {
+        let session = match args.session {
+            Some(_) => RecordedSession::of_log(path),
+            None => RecordedSession::of_recording(path),
+        }?;
+        if session.skipped > 0 {
+            eprintln!("warning: {}: skipped {} damaged lines", path.display(), session.skipped);
+        }
+        Ok(session)
     };
-    let mut raw_cost = 0.0;
-    let mut rows: Vec<PolicyRow> =
-        policies.iter().map(|policy| PolicyRow { policy: *policy, sums: Sums::default() }).collect();
-    for file in &files {
-        let (events, skipped) = if args.session.is_some() {
-            let log = crate::session::reader::read(file).map_err(|error| unreadable(file, &error))?;
-            (events::of_session(&log.records), log.skipped)
-        } else {
-            let recording = reader::read(file).map_err(|error| unreadable(file, &error))?;
-            (events::of_recording(&recording), recording.skipped)
-        };
-        if skipped > 0 {
-            eprintln!("warning: {}: skipped {skipped} damaged lines", file.display());
+    let sources = match &args.dump {
+        Some(dump) => {
+            let session = read(&files[0]).map_err(|error| unreadable(&files[0], &error))?;
+            let sums = dumped(&comparison, &session, dump)?;
+            BTreeMap::from([(session.source, sums)])
         }
-        let needs = verbatim::needs(&events);
-        let mut raw = None;
-        for row in &mut rows {
-            let mut meter = Meter::new(&needs, args.window);
-            let mut failed = None;
-            simulate::play(&events, row.policy, &settings, |n, ts, messages| {
-                let sent = meter.record(n, ts, messages);
-                if let Some(out) = &mut dump {
-                    let messages: Vec<&Value> = sent.iter().map(|sent| &sent.value).collect();
-                    if let Err(error) = writeln!(out, "{}", json!({"n": n, "messages": messages})) {
-                        failed = Some(error);
-                    }
-                }
-            });
-            if let Some(error) = failed {
-                return Err(error.into());
-            }
-            let sums = meter.finish();
-            if row.policy == Policy::Raw {
-                raw = Some(sums.cost(settings.cached_price));
-            }
-            row.sums.add(&sums);
-        }
-        raw_cost += raw.unwrap_or_else(|| {
-            let mut meter = Meter::new(&[], args.window);
-            simulate::play(&events, Policy::Raw, &settings, |n, ts, messages| {
-                meter.record(n, ts, messages);
-            });
-            meter.finish().cost(settings.cached_price)
-        });
-    }
-    if let Some(mut out) = dump {
-        out.flush()?;
-    }
-    report::print(&if args.json {
-        format!("{}\n", table::to_json(&rows, raw_cost, settings.cached_price, args.window, files.len()))
-    } else {
-        table::render(&rows, raw_cost, settings.cached_price)
-    })?;
+        None => comparison.sessions(&files, read).map_err(|(path, error)| unreadable(&path, &error))?,
+    };
+    let table = Table { comparison: &comparison, prices, sources: &sources };
+    report::print(&if args.json { format!("{}\n", table.to_json()) } else { table.render(args.by_source) })?;
     Ok(())
+}
+
+/// Plays one session and writes each request to `path`.
+fn dumped(comparison: &Comparison, session: &RecordedSession, path: &Path) -> Result<PolicySums, Failure> {
+    let mut out = BufWriter::new(File::create(path).map_err(|error| unreadable(path, &error))?);
+    let mut written = Ok(());
+    let sums = comparison.session(session, |n, sent| {
+        let messages: Vec<&Value> = sent.iter().map(|sent| &sent.value).collect();
+        if written.is_ok() {
+            written = writeln!(out, "{}", json!({"n": n, "messages": messages}));
+        }
+    });
+    written.and_then(|()| out.flush())?;
+    Ok(sums)
 }
 
 fn policies(wanted: &str) -> Result<Vec<Policy>, Failure> {

@@ -37,7 +37,8 @@ pub fn body(request: &Request) -> String {
     body.insert("model".to_owned(), json!(params.model));
     let thinking = thinking(params, facts);
     // The dialect wants the limit above the budget, which it includes.
-    let budget = thinking["budget_tokens"].as_u64().and_then(|budget| u32::try_from(budget).ok()).unwrap_or(0);
+    let budget =
+        thinking["budget_tokens"].as_u64().and_then(|budget| u32::try_from(budget).ok()).unwrap_or(0);
     let limit = (limit + budget).min(most.unwrap_or(u32::MAX));
     body.insert("max_tokens".to_owned(), json!(limit));
     let fits = budget == 0 || limit > LEAST_BUDGET && !continues_without_thinking(request);
@@ -101,7 +102,9 @@ fn effort<'a>(params: &'a Params, facts: Option<&'a ModelFacts>) -> Option<&'a s
 /// Whether a running tool round began without thinking: with a budget the dialect refuses to think in the rest of it.
 fn continues_without_thinking(request: &Request) -> bool {
     let messages = request.messages.iter().rev();
-    let ours = |message: &&Message| !matches!(message, Message::User(_) | Message::System(_) | Message::Result { .. });
+    let ours = |message: &&Message| {
+        !matches!(message, Message::User(_) | Message::System(_) | Message::Result { .. })
+    };
     let mut reply = messages.skip_while(|message| !ours(message)).take_while(ours).peekable();
     let called = reply.peek().is_some_and(|last| matches!(last, Message::Call(_)));
     called && !matches!(reply.last(), Some(message @ Message::Reasoning(_)) if block(message).is_some())
@@ -212,7 +215,8 @@ fn messages(messages: &[Message], marks: &Marks, notes: bool) -> Vec<Value> {
     // A system message stands behind what the user says, and before the reply or at the end.
     for index in (0..blocks.len()).rev() {
         let next = blocks.get(index + 1).map(|next| next.role);
-        let stands = notes && index > 0 && next != Some(Role::User) && blocks[index - 1].role != Role::Assistant;
+        let stands =
+            notes && index > 0 && next != Some(Role::User) && blocks[index - 1].role != Role::Assistant;
         let block = &mut blocks[index];
         if block.role == Role::System && !stands {
             block.role = Role::User;
