@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::cli::commands::notes_args::NotesArgs;
+use crate::config::models::Binding;
 use crate::config::settings::{Permission, ProviderKind};
 
 /// A coding agent in your terminal that accounts for every token in the context window.
@@ -352,8 +353,8 @@ pub struct ReplayArgs {
     pub system_tokens: u64,
 
     /// Whether the model's reasoning holds only while nothing before it changes
-    #[arg(long, default_value = "none", value_parser = ["none", "rejects"])]
-    pub binding: String,
+    #[arg(long, default_value = "none")]
+    pub binding: Binding,
 
     /// Show every source of recordings by itself, and their mean
     #[arg(long)]

@@ -2,6 +2,7 @@
 //! sources); a `models.toml` of the user's own goes before them, and a user's setting always wins. An unknown model gets the
 //! default window and no price.
 
+use std::str::FromStr;
 use std::sync::{LazyLock, OnceLock};
 
 use serde::{Deserialize, Serialize};
@@ -123,6 +124,19 @@ pub enum Binding {
     Drops,
     /// The server rejects the request.
     Rejects,
+}
+
+impl FromStr for Binding {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "none" => Ok(Self::None),
+            "drops" => Ok(Self::Drops),
+            "rejects" => Ok(Self::Rejects),
+            other => Err(format!("'{other}' is not a binding (none, drops, rejects)")),
+        }
+    }
 }
 
 /// Reasoning that a server of Chat Completions demands back with calls.

@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::epochs::{EpochMeter, EpochSums};
 use super::originals::{ANYWHERE, GENUINE, OBSERVED, Originals, View};
 use super::simulate::{ReplayOptions, ReplayedRequest};
+use crate::config::models::Binding;
 use crate::context::tokens::estimate;
 use crate::model::request::{Message, Request};
 use crate::provider::chat::body::{self, Flavor};
@@ -111,7 +112,7 @@ impl<'a> Meter<'a> {
             sent: Vec::new(),
             previous: Vec::new(),
             view: View::new(originals),
-            epochs: EpochMeter::new(&originals.replies, options.binding),
+            epochs: EpochMeter::new(&originals.replies, options.binding != Binding::None),
             peak: 0,
         }
     }

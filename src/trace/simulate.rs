@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::events::ReplayEvent;
 use super::policy::Policy;
+use crate::config::models::Binding;
 use crate::config::settings::{ContextSettings, Profile};
 use crate::context::compaction::cache_model::COLD_AFTER_MS;
 use crate::context::compaction::policy::{self, Situation};
@@ -22,8 +23,8 @@ use crate::session::record::FormName;
 /// What is assumed of the model and of what is sent beside the history.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ReplayOptions {
-    /// The model binds its reasoning to an unchanged past.
-    pub binding: bool,
+    /// What becomes of the model's reasoning when something before it changes.
+    pub binding: Binding,
     /// System prompt, rules and schemas, in tokens: in front of every request and never changed.
     pub system_tokens: u64,
 }
@@ -119,10 +120,11 @@ impl Player<'_> {
     }
 
     fn ours(&mut self, profile: Profile, cold: bool) {
-        let fixed_tokens = self.options.system_tokens;
+        let ReplayOptions { binding, system_tokens: fixed_tokens } = self.options;
         let situation = Situation {
-            settings: &ContextSettings { profile, ..self.settings.clone() },
+            settings: &ContextSettings { profile, binding, ..self.settings.clone() },
             cold,
+            turn_start: self.turn_start,
             fixed_tokens,
             scale: 1.0,
         };

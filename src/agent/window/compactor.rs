@@ -11,7 +11,6 @@ use crate::agent::control::{Events, TurnControl, notice};
 use crate::agent::sampling::sampler::Sampler;
 use crate::agent::session::conversation::Conversation;
 use crate::config::settings::ContextSettings;
-use crate::context::compaction::cache_model::COLD_AFTER_MS;
 use crate::context::compaction::policy::{self, Situation};
 use crate::context::compaction::stages::{CompactionStage, CompactionStages, SizeTarget};
 use crate::context::summary::compressor::{self, SummaryOutcome};
@@ -51,6 +50,8 @@ pub struct Surroundings<'a> {
     pub prompt: &'a FixedPrompt,
     pub settings: &'a ContextSettings,
     pub sampler: &'a Sampler,
+    /// The prompt cache has run out since the last request.
+    pub cold: bool,
     pub control: &'a TurnControl,
     pub events: &'a Events,
 }
@@ -201,7 +202,8 @@ impl Compactor {
 fn adopt_where_it_pays(conversation: &mut Conversation, with: Surroundings<'_>) -> Result<(), LogError> {
     let situation = Situation {
         settings: with.settings,
-        cold: conversation.usage.idle_ms() > COLD_AFTER_MS,
+        cold: with.cold,
+        turn_start: conversation.history.at_turn_start(),
         fixed_tokens: with.prompt.tokens(),
         scale: conversation.usage.calibration.ratio(),
     };

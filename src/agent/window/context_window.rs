@@ -150,8 +150,9 @@ impl ContextWindow {
         control: &TurnControl,
         events: &Events,
     ) -> Result<(), FitError> {
+        let cold = self.is_cold(conversation);
         let (prompt, settings) = (&self.prompt, &self.settings);
-        let with = Surroundings { prompt, settings, sampler, control, events };
+        let with = Surroundings { prompt, settings, sampler, cold, control, events };
         let failed = match self.compactor.fit(conversation, with).await {
             Err(failed @ FitError::TooSmall { .. }) => failed,
             other => return other,
@@ -177,8 +178,9 @@ impl ContextWindow {
         events: &Events,
         focus: String,
     ) -> Result<CompactionOutcome, LogError> {
+        let cold = self.is_cold(conversation);
         let (prompt, settings) = (&self.prompt, &self.settings);
-        let with = Surroundings { prompt, settings, sampler, control, events };
+        let with = Surroundings { prompt, settings, sampler, cold, control, events };
         self.compactor.archive_rounds(conversation, with, Some(focus)).await
     }
 

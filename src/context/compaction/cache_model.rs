@@ -1,8 +1,8 @@
 //! When rewriting the past pays. A prompt cache serves the unchanged prefix at a fraction of the price; changing an old
 //! message makes everything behind it uncached once. So the past is rewritten in batches, and only when
-//! `gain × cached price × expected requests > tail × (1 − cached price)`.
+//! `gain × cached price × expected requests > tail × (write price − cached price)`.
 
-/// Time after which a provider's prompt cache is taken to be cold, in milliseconds.
+/// Time after which the prompt cache of a recorded session is taken to be cold, in milliseconds.
 pub const COLD_AFTER_MS: u64 = 300_000;
 
 /// One item that could be sent in a smaller form, in wire order, or one that stays.
@@ -28,6 +28,8 @@ impl RewriteCandidate {
 pub struct Prices {
     /// Price of a cached token as a share of an uncached one; 1.0 = no discount.
     pub cached: f64,
+    /// Price of a token that is read anew, and written into the cache.
+    pub write: f64,
     /// How many more requests are expected to carry this history.
     pub expected_requests: f64,
     /// Whether the cache is cold anyway.
@@ -56,7 +58,7 @@ impl RewriteDecision {
         let (saved, lost) = (self.saved(prices), self.lost(prices));
         format!(
             "gain {gain} × price {cached:.2} × R {requests:.0} = {saved:.0} > tail {tail} × {:.2} = {lost:.0}",
-            1.0 - cached
+            prices.write - cached
         )
     }
 
@@ -65,7 +67,7 @@ impl RewriteDecision {
     }
 
     fn lost(&self, prices: Prices) -> f64 {
-        if prices.cold { 0.0 } else { self.tail as f64 * (1.0 - prices.cached) }
+        if prices.cold { 0.0 } else { self.tail as f64 * (prices.write - prices.cached) }
     }
 }
 
@@ -106,7 +108,7 @@ pub fn due_cut(candidates: &[RewriteCandidate], prices: Prices) -> Option<Rewrit
 mod tests {
     use super::*;
 
-    const WARM: Prices = Prices { cached: 0.1, expected_requests: 10.0, cold: false };
+    const WARM: Prices = Prices { cached: 0.1, write: 1.0, expected_requests: 10.0, cold: false };
 
     /// Overdue for so long that the cost carried so far is always enough.
     const LONG: u64 = 1_000;

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::thresholds::Thresholds;
 use crate::base::text;
-use crate::context::compress::identifiers;
+use crate::context::compress::{identifiers, telling_lines};
 use crate::context::history::entry::{self, Entry};
 use crate::context::history::manager::HistoryManager;
 use crate::model::envelope::Status;
@@ -158,14 +158,23 @@ pub fn digest(entries: &[Entry], used: &HashSet<&str>, words_chars: usize, names
             out.push_str(&format!("{heading}\n  {}\n", lines.join("\n  ")));
         }
     }
-    let sources = entries.iter().map(|entry| match &*entry.item {
-        Item::ToolCall(call) => &*call.args,
-        Item::ToolResult(result) => result.envelope.body.as_str(),
-        _ => "",
-    });
-    let names = identifiers::index(sources, &out, used, names_tokens);
-    if !names.is_empty() {
-        out.push_str(&format!("names: {names}\n"));
+    let results: Vec<&str> = entries
+        .iter()
+        .filter_map(|entry| match &*entry.item {
+            Item::ToolResult(result) => Some(result.envelope.body.as_str()),
+            _ => None,
+        })
+        .collect();
+    let lines: Vec<&str> = results.iter().flat_map(|body| body.lines()).collect();
+    let seen: Vec<&str> = identifiers::identifiers(&out)
+        .chain(identifiers::file_names(&out))
+        .chain(used.iter().copied())
+        .collect();
+    let kept = telling_lines::choose(&lines, seen, names_tokens, 2);
+    if !kept.is_empty() {
+        let kept: Vec<&str> = kept.into_iter().map(|at| lines[at]).collect();
+        let more = format!("lines of the results:\n{}\n", kept.join("\n"));
+        out.push_str(&more);
     }
     out.pop();
     out

@@ -8,6 +8,7 @@ use super::cache_model::{self, Prices};
 use super::rewrite_plan::RewritePlan;
 use super::thresholds::Thresholds;
 use super::trim;
+use crate::config::models::Binding;
 use crate::config::settings::ContextSettings;
 use crate::context::history::manager::HistoryManager;
 use crate::context::history::references;
@@ -19,6 +20,8 @@ pub struct Situation<'a> {
     pub settings: &'a ContextSettings,
     /// The prompt cache has run out since the last request.
     pub cold: bool,
+    /// The request is the first since the user wrote.
+    pub turn_start: bool,
     /// Estimated tokens of what is sent beside the history: system prompt, rules, schemas.
     pub fixed_tokens: u64,
     /// Real tokens per estimated one, learned from usage.
@@ -71,9 +74,23 @@ fn due_batches(history: &HistoryManager, situation: &Situation<'_>) -> Vec<Batch
     let size = |saved: u64| {
         ((situation.fixed_tokens + tokens.saturating_sub(saved)) as f64 * situation.scale) as u64
     };
+    let bound = settings.binding != Binding::None;
+    let boundary = situation.turn_start || situation.cold;
+    if bound {
+        if boundary {
+            limits = limits.at_boundary();
+        } else {
+            limits.soft_cap = limits.forced_cap;
+            limits.landing = limits.forced_landing;
+            if size(0) <= limits.soft_cap {
+                return Vec::new();
+            }
+        }
+    }
     let plan = RewritePlan::of(history, &limits);
     let prices = Prices {
         cached: settings.cached_price,
+        write: settings.write_price,
         expected_requests: cache_model::expected_requests(history.requests()),
         cold: situation.cold,
     };

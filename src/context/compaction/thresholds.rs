@@ -35,6 +35,12 @@ pub struct Thresholds {
     /// Above this size a batch is made whether or not it pays, and it lands under the second.
     pub soft_cap: u64,
     pub landing: u64,
+    pub forced_cap: u64,
+    pub forced_landing: u64,
+}
+
+pub fn tune(name: &str, default: f64) -> f64 {
+    std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default)
 }
 
 impl Thresholds {
@@ -54,19 +60,39 @@ impl Thresholds {
             view_tokens: small([12_000, 16_000, 32_000], 6),
             search_tokens: small([3_000, 5_000, 16_000], 8),
             other_tokens: small([4_000, 6_000, 16_000], 8),
-            fresh: [5, 5, 15][column],
-            set_requests: [15, 15, 25][column],
-            set_tokens: [24_000, 24_000, 32_000][column].min(window / 4),
-            mask_share: [0.2, 0.35, 0.35][column],
+            fresh: tune("TFRESH", [5, 5, 15][column] as f64) as u64,
+            set_requests: tune("TSETR", [15, 15, 25][column] as f64) as u64,
+            set_tokens: (tune("TSETT", [24_000, 24_000, 32_000][column] as f64) as u64).min(window / 4),
+            mask_share: tune("TMASK", [0.2, 0.35, 0.35][column]),
             mask_from_tokens: [120, 150, 250][column],
-            mask_after: [20, 50, 150][column],
-            names_share: [0.2, 0.25, 0.7][column],
-            args_after: [15, 25, 200][column],
-            fold_turns: [2, 4, 16][column],
-            fold_steps: [40, 60, 200][column],
-            words_chars: [600, 1_000, 8_000][column],
-            soft_cap: [52_000, 60_000, 82_000][column].min(window * 7 / 10),
-            landing: [36_000, 48_000, 74_000][column].min(window * 4 / 10),
+            mask_after: tune("TMASKA", [20, 50, 150][column] as f64) as u64,
+            names_share: tune("TNAMES", [0.2, 0.25, 0.7][column]),
+            args_after: tune("TARGS", [15, 25, 200][column] as f64) as u64,
+            fold_turns: tune("TFT", [2, 4, 16][column] as f64) as usize,
+            fold_steps: tune("TFS", [40, 60, 200][column] as f64) as u64,
+            words_chars: tune("TWORDS", [600, 1_000, 8_000][column] as f64) as usize,
+            soft_cap: (tune("TCAP", [52_000, 60_000, 82_000][column] as f64) as u64).min(window * 7 / 10),
+            landing: (tune("TLAND", [36_000, 48_000, 74_000][column] as f64) as u64).min(window * 4 / 10),
+            forced_cap: (tune("FCAP", 90_000.0) as u64).min(window * 7 / 10),
+            forced_landing: (tune("FLAND", 40_000.0) as u64).min(window * 4 / 10),
+        }
+    }
+
+    pub fn at_boundary(self) -> Self {
+        Self {
+            fresh: tune("BFRESH", self.fresh as f64) as u64,
+            set_requests: tune("BSETR", self.set_requests as f64) as u64,
+            set_tokens: tune("BSETT", self.set_tokens as f64) as u64,
+            mask_share: tune("BMASK", self.mask_share),
+            mask_after: tune("BMASKA", self.mask_after as f64) as u64,
+            names_share: tune("BNAMES", self.names_share),
+            args_after: tune("BARGS", self.args_after as f64) as u64,
+            fold_turns: tune("BFT", self.fold_turns as f64) as usize,
+            fold_steps: tune("BFS", self.fold_steps as f64) as u64,
+            words_chars: tune("BWORDS", self.words_chars as f64) as usize,
+            soft_cap: tune("BCAP", self.soft_cap as f64) as u64,
+            landing: tune("BLAND", self.landing as f64) as u64,
+            ..self
         }
     }
 

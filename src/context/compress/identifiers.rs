@@ -36,6 +36,21 @@ pub fn is_code_like(name: &str) -> bool {
 /// Words longer than this are data rather than names, in bytes.
 const LONGEST: usize = 48;
 
+/// The names in `text` with their worth: files before names of code before words in a place where code has names.
+pub fn ranked(text: &str) -> impl Iterator<Item = (&str, u32)> {
+    let all = file_names(text).map(|name| (true, name)).chain(identifiers(text).map(|name| (false, name)));
+    all.filter(|(_, name)| name.len() <= LONGEST).filter_map(move |(file, name)| {
+        let rank = if file {
+            8
+        } else if is_code_like(name) && !is_data(name) {
+            4
+        } else {
+            u32::from(name.as_bytes()[0].is_ascii_uppercase() || stands_as_name(text, name))
+        };
+        (rank > 0).then_some((name, rank))
+    })
+}
+
 /// Names in `sources` that are neither in `shown` nor in `known`, the likeliest first, in about `max_tokens`.
 pub fn index<'a>(
     sources: impl Iterator<Item = &'a str>,

@@ -2,11 +2,12 @@
 //! Each name counts by how few lines hold it, so that one line for every name comes before ten for the commonest. Pure:
 //! which names were used is the caller's to say.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::cut;
 use super::filters::{error_lines, head_tail};
 use super::identifiers;
+use super::telling_lines;
 use crate::base::pattern::Pattern;
 use crate::base::text;
 use crate::context::tokens::estimate::estimate;
@@ -69,16 +70,26 @@ pub fn mask(
         spent += size;
         keep[index] = true;
     }
+    // What is left: lines that bring the other names.
+    let places: Vec<usize> =
+        (0..lines.len()).filter(|index| !keep[*index] && cut[*index] == lines[*index]).collect();
+    let rest: Vec<&str> = places.iter().map(|index| lines[*index]).collect();
+    let shown = (0..lines.len())
+        .filter(|index| keep[*index])
+        .flat_map(|index| identifiers::identifiers(lines[index]));
+    let seen: Vec<&str> = shown.chain(used.iter().copied()).collect();
+    let more = u64::from(names_tokens) + u64::from(max_tokens.saturating_sub(spent));
+    for at in telling_lines::choose(&rest, seen, more, 4) {
+        keep[places[at]] = true;
+    }
     let kept = keep.iter().filter(|kept| **kept).count();
     let shown = if kept == 0 {
         String::new()
     } else {
         head_tail::render(&cut, &keep).replace(" lines …]", " …]")
     };
-    let index = identifiers::index([whole].into_iter(), &shown, used, u64::from(names_tokens));
-    let index = if index.is_empty() { index } else { format!(", with {index}") };
     let pointer = format!(
-        "[{} of {} lines left out{index}; Recall {{\"id\":{}}} gives all]",
+        "[{} of {} lines left out; Recall {{\"id\":{}}} gives all]",
         lines.len() - kept,
         lines.len(),
         id.0
@@ -100,7 +111,8 @@ pub fn args(id: ItemId, call: &ToolCall, max_tokens: u32) -> Option<String> {
     (cut && short.len() < call.args.len()).then_some(short)
 }
 
-fn names<'a>(line: &'a str, used: &HashSet<&str>) -> HashSet<&'a str> {
+/// The names of `used` in `line`, each once, in an order that is the same on every run.
+fn names<'a>(line: &'a str, used: &HashSet<&str>) -> BTreeSet<&'a str> {
     identifiers::identifiers(line).filter(|name| used.contains(name)).collect()
 }
 

@@ -4,4 +4,5 @@ pub mod cut;
 pub mod filters;
 pub mod identifiers;
 pub mod mask;
+pub mod telling_lines;
 pub mod tool_result;

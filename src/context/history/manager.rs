@@ -47,6 +47,13 @@ impl HistoryManager {
         &self.entries[self.entries.len() - 1]
     }
 
+    /// Whether the running turn holds nothing of the model's yet.
+    pub fn at_turn_start(&self) -> bool {
+        let running = self.entries.get(self.turn_start..).unwrap_or_default();
+        let aside = |entry: &Entry| matches!(&*entry.item, Item::User(_) | Item::Notice(_));
+        !running.is_empty() && running.iter().all(aside)
+    }
+
     /// The running turn has ended: its items are history now.
     pub fn end_turn(&mut self) {
         self.turn_start = self.entries.len();

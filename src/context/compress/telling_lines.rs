@@ -1,0 +1,116 @@
+//! Which lines of a text tell most in little: those that bring the most names that are not in view yet, for their size. What
+//! is left out of an observation is stood for by lines of it, word for word, rather than by an index of its names: a line
+//! can be quoted, edited and found again (`shared/CONTEXT.md`, second round). Pure.
+
+use std::cmp::Ordering;
+use std::collections::{BinaryHeap, HashMap, HashSet};
+
+use super::identifiers;
+use crate::context::tokens::estimate::estimate;
+
+/// Longer lines tell too little for their size, in bytes.
+const LINE_BYTES: usize = 240;
+
+/// The places of the lines to keep, ascending, in about `max_tokens`; each costs `frame` tokens beside its own. `seen` are
+/// the names in view.
+pub fn choose<'a>(
+    lines: &[&'a str],
+    seen: impl IntoIterator<Item = &'a str>,
+    max_tokens: u64,
+    frame: u32,
+) -> Vec<usize> {
+    let mut covered: HashSet<&str> = seen.into_iter().collect();
+    let mut known: HashSet<&str> = HashSet::new();
+    let mut names: HashMap<usize, Vec<(&str, u32)>> = HashMap::new();
+    let mut heap = BinaryHeap::new();
+    for (at, line) in lines.iter().enumerate() {
+        let line = line.trim();
+        if line.len() > LINE_BYTES || !known.insert(line) {
+            continue;
+        }
+        let told: Vec<(&str, u32)> =
+            identifiers::ranked(line).filter(|(name, _)| !covered.contains(name)).collect();
+        if told.is_empty() {
+            continue;
+        }
+        let tokens = estimate(line) + frame;
+        heap.push(Candidate { density: density(&told, &covered, tokens), tokens, at });
+        names.insert(at, told);
+    }
+    let (mut chosen, mut left) = (Vec::new(), max_tokens);
+    while let Some(best) = heap.pop() {
+        let Some(told) = names.get(&best.at).filter(|_| u64::from(best.tokens) <= left) else { continue };
+        // What was chosen since may have told its names.
+        let now = density(told, &covered, best.tokens);
+        if now <= 0.0 {
+            continue;
+        }
+        if heap.peek().is_some_and(|next| now < next.density) {
+            heap.push(Candidate { density: now, ..best });
+            continue;
+        }
+        covered.extend(told.iter().map(|(name, _)| *name));
+        left -= u64::from(best.tokens);
+        chosen.push(best.at);
+    }
+    chosen.sort_unstable();
+    chosen
+}
+
+fn density(told: &[(&str, u32)], covered: &HashSet<&str>, tokens: u32) -> f64 {
+    let mut counted: Vec<&str> = Vec::with_capacity(told.len());
+    let mut worth = 0;
+    for (name, rank) in told {
+        if !covered.contains(name) && !counted.contains(name) {
+            counted.push(name);
+            worth += rank;
+        }
+    }
+    f64::from(worth) / f64::from(tokens.max(1))
+}
+
+struct Candidate {
+    density: f64,
+    tokens: u32,
+    at: usize,
+}
+
+impl Ord for Candidate {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.density.total_cmp(&other.density).then(other.at.cmp(&self.at))
+    }
+}
+
+impl PartialOrd for Candidate {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Candidate {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Candidate {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_with_most_new_names_comes_first() {
+        let lines = [
+            "plain words only here",
+            "let total_sum = add_all(first_part, second_part);",
+            "first_part",
+            "fn add_all(items: Vec)",
+            "use other_module::OtherThing;",
+        ];
+        assert_eq!(choose(&lines, [], 40, 1), [1, 4]);
+        assert_eq!(choose(&lines, ["other_module", "OtherThing"], 1_000, 1), [1]);
+        assert_eq!(choose(&lines, [], 3, 1), [2]);
+        assert!(choose(&[], [], 10, 1).is_empty());
+    }
+}
