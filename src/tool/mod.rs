@@ -1,6 +1,7 @@
 //! What the model can do. `registry` lists the tools.
 
 pub mod api;
+pub mod arguments;
 pub mod cx;
 pub mod file;
 pub mod find;

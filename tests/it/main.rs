@@ -43,6 +43,7 @@ mod sessions;
 mod stream_faults;
 mod terminal;
 mod texts;
+mod tools_arguments;
 mod tools_bash;
 mod tools_edit;
 mod tools_files;

@@ -28,11 +28,8 @@ pub struct Replacement {
 
 #[derive(Deserialize)]
 pub struct EditArgs {
-    /// Models trained elsewhere say `file_path`.
-    #[serde(alias = "file_path")]
     path: String,
-    #[serde(flatten)]
-    replacement: Replacement,
+    edits: Vec<Replacement>,
 }
 
 pub struct Edit;
@@ -41,7 +38,7 @@ impl TypedTool for Edit {
     type Args = EditArgs;
     const NAME: &'static str = "Edit";
     const DESCRIPTION: &'static str = prompts::TOOL_EDIT;
-    const WORK: Work<EditArgs> = Work::Blocking(|args, cx| change::carry_out(cx, || plan_edit(args, cx)));
+    const WORK: Work<EditArgs> = Work::Blocking(|args, cx| change::carry_out(cx, || plan(args, cx)));
 
     fn schema() -> Value {
         object(
@@ -55,6 +52,11 @@ impl TypedTool for Edit {
         )
     }
 
+    /// Both tools take one edit beside the path and a list of them.
+    fn accepted() -> Value {
+        MultiEdit::schema()
+    }
+
     fn access(args: &EditArgs, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
         write_access(cx, &args.path)
     }
@@ -64,29 +66,17 @@ impl TypedTool for Edit {
     }
 
     fn preview(args: &EditArgs, cx: &ToolCx) -> Preview {
-        change::preview(plan_edit(args, cx))
+        change::preview(plan(args, cx))
     }
-}
-
-fn plan_edit(args: &EditArgs, cx: &ToolCx) -> Result<Intent, ToolError> {
-    plan(cx, &args.path, std::slice::from_ref(&args.replacement))
-}
-
-#[derive(Deserialize)]
-pub struct MultiEditArgs {
-    #[serde(alias = "file_path")]
-    path: String,
-    edits: Vec<Replacement>,
 }
 
 pub struct MultiEdit;
 
 impl TypedTool for MultiEdit {
-    type Args = MultiEditArgs;
+    type Args = EditArgs;
     const NAME: &'static str = "MultiEdit";
     const DESCRIPTION: &'static str = prompts::TOOL_MULTI_EDIT;
-    const WORK: Work<MultiEditArgs> =
-        Work::Blocking(|args, cx| change::carry_out(cx, || plan(cx, &args.path, &args.edits)));
+    const WORK: Work<EditArgs> = Edit::WORK;
 
     fn schema() -> Value {
         let edit = object(
@@ -103,27 +93,28 @@ impl TypedTool for MultiEdit {
         )
     }
 
-    fn access(args: &MultiEditArgs, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
+    fn access(args: &EditArgs, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
         write_access(cx, &args.path)
     }
 
-    fn title(args: &MultiEditArgs) -> String {
+    fn title(args: &EditArgs) -> String {
         format!("MultiEdit {} ({})", one_line(&args.path, 120), args.edits.len())
     }
 
-    fn preview(args: &MultiEditArgs, cx: &ToolCx) -> Preview {
-        change::preview(plan(cx, &args.path, &args.edits))
+    fn preview(args: &EditArgs, cx: &ToolCx) -> Preview {
+        change::preview(plan(args, cx))
     }
 }
 
 /// Plans the edits of a file; fails with the first that cannot be applied.
-fn plan(cx: &ToolCx, path: &str, edits: &[Replacement]) -> Result<Intent, ToolError> {
-    let target = target(cx, path)?;
+fn plan(args: &EditArgs, cx: &ToolCx) -> Result<Intent, ToolError> {
+    let target = target(cx, &args.path)?;
     let loaded = change::load(cx, &target)?;
     // What the model knows as a placeholder is the file's own secret.
     let file = loaded.as_ref().map_or("", |loaded| &loaded.text);
     let real = |text| cx.redactor.restore(text, file).map_err(ToolError::invalid);
-    let restored = edits
+    let restored = args
+        .edits
         .iter()
         .map(|edit| Ok((real(&edit.old_string)?, real(&edit.new_string)?, edit.replace_all)))
         .collect::<Result<Vec<_>, ToolError>>()?;
