@@ -128,3 +128,58 @@ async fn shell_view_counts_as_read() {
     let edit = json!({"path": "c.rs", "old_string": "let value_2 = ", "new_string": "let two = "});
     assert_error(&bench.call("Edit", edit).await, "INVALID_PARAM", "has not been read yet");
 }
+
+#[tokio::test]
+async fn views_among_other_commands() {
+    let edit = json!({"path": "src/a.rs", "old_string": "let value_2 = ", "new_string": "let two = "});
+    for command in [
+        "cd src && cat a.rs",
+        "cd src; cat a.rs",
+        "cd src\ncat a.rs 2>/dev/null",
+        "cat -n src/a.rs",
+        "nl -ba src/a.rs | sed -n '1,20p'",
+        "cat src/a.rs | head -50",
+        "head -n 20 src/a.rs | tail -5",
+        "sed -n '1,9p' src/a.rs; echo ===; sed -n '20,22p' src/b.rs",
+        "git status; ls -la && cat src/b.rs src/a.rs | cat",
+        "cat missing src/a.rs 2>/dev/null",
+        "cat missing; F=src/a.rs; cat \"$F\"",
+        "head -3 src/b.rs src/a.rs",
+        "awk 'NR>=4 && NR<=9' src/a.rs",
+        "seq 100000; tail -3 src/a.rs",
+    ] {
+        let bench = Bench::new();
+        bench.put("src/a.rs", lines(30));
+        bench.put("src/b.rs", lines(40).replace("value", "other"));
+        bench.bash(command).await;
+        assert_ok(&bench.call("Edit", edit.clone()).await);
+    }
+    for command in [
+        "cat src/a.rs > out",
+        "cat src/a.rs | wc -l",
+        "grep -c value src/a.rs",
+        "false && cat src/a.rs",
+        "cat src/a.rs; sed -i s/source/origin/ src/a.rs",
+        "cd nowhere && cat a.rs",
+        "head -0 src/a.rs",
+        "seq 100000; cat src/a.rs; seq 100000",
+    ] {
+        let bench = Bench::new();
+        bench.put("src/a.rs", lines(30));
+        bench.bash(command).await;
+        assert_error(&bench.call("Edit", edit.clone()).await, "INVALID_PARAM", "has not been read yet");
+    }
+}
+
+#[tokio::test]
+async fn one_view_is_told_as_such() {
+    let bench = Bench::new();
+    bench.put("src/a.rs", lines(30));
+    let view = async |command: &str| bench.bash(command).await.data.get("view").cloned();
+    let range = |view: Option<Value>| view.map(|view| (view["path"].clone(), view["start_line"].clone()));
+    let told = Some((json!("src/a.rs"), json!(3)));
+    assert_eq!(range(view("cd src && sed -n '3,9p' a.rs").await), told);
+    assert_eq!(range(view("tail -n +3 a.rs | head -4").await), told, "the folder stays");
+    assert_eq!(view("cat -n a.rs").await, None, "its lines are not the file's");
+    assert_eq!(view("echo; sed -n '3,9p' a.rs").await, None, "there is more than the view");
+}
