@@ -1,6 +1,7 @@
 //! File awareness: what is in view is not sent again, changes by others are reported, and a command that shows a file
 //! counts as reading it.
 
+use mycode::protocol::event::Event;
 use serde_json::{Value, json};
 
 use crate::support::agent::TestAgent;
@@ -182,4 +183,61 @@ async fn one_view_is_told_as_such() {
     assert_eq!(range(view("tail -n +3 a.rs | head -4").await), told, "the folder stays");
     assert_eq!(view("cat -n a.rs").await, None, "its lines are not the file's");
     assert_eq!(view("echo; sed -n '3,9p' a.rs").await, None, "there is more than the view");
+}
+
+#[tokio::test]
+async fn own_changes_are_told_as_own() {
+    let bash = |command: &str| answer().call("Bash", json!({"command": command})).into();
+    let server = FakeServer::start(vec![
+        answer().call("Read", json!({"path": "a.rs"})).call("Read", json!({"path": "b.rs"})).into(),
+        bash("sed -i s/value_9/value_nine/ a.rs"),
+        answer().call("bash", json!({"cmd": "rm b.rs"})).into(),
+        bash("sed -i s/value_/v_/ a.rs"),
+        bash("ls"),
+        answer().text("Done.").into(),
+        bash("sed -i s/v_1/v_one/ c.rs; ls"),
+        answer().text("Done.").into(),
+    ]);
+    let place = Workplace::new();
+    for name in ["a.rs", "b.rs", "c.rs"] {
+        place.file(name, lines(60));
+    }
+    let mut agent = TestAgent::start(&place, &config(&server), false);
+    agent.turn("change them").await;
+    let seen = results(&server.requests().pop().unwrap().body);
+    let diff = "<system-reminder>Changed by this command: a.rs:\n--- a/a.rs\n";
+    assert!(seen[2].contains(diff) && seen[2].contains("+let value_nine ="), "{}", seen[2]);
+    let gone = "<system-reminder>Changed by this command: b.rs deleted</system-reminder>";
+    assert!(seen[3].ends_with(&format!("{gone}]")) || seen[3].ends_with(gone), "{}", seen[3]);
+    let much = "<system-reminder>Changed by this command: a.rs; Read it again before you rely on it</system-reminder>";
+    assert!(seen[4].contains(much), "{}", seen[4]);
+    assert!(!seen[5].contains("system-reminder"), "told once: {}", seen[5]);
+    assert!(!seen.concat().contains("on disk"), "nobody else was there");
+    agent.turn("and c").await;
+    let last = server.requests().pop().unwrap().raw;
+    assert!(!last.contains("on disk"), "{last}");
+}
+
+#[tokio::test]
+async fn changes_of_others_beside_a_command() {
+    let server = FakeServer::start(vec![
+        answer().call("Read", json!({"path": "a.rs"})).call("Read", json!({"path": "b.rs"})).into(),
+        answer().call("Bash", json!({"command": "rm b.rs"})).gated().into(),
+        answer().text("Done.").into(),
+    ]);
+    let place = Workplace::new();
+    place.file("a.rs", lines(20));
+    place.file("b.rs", lines(20));
+    let mut agent = TestAgent::start(&place, &config(&server), false);
+    agent.submit("go");
+    for _ in 0..2 {
+        agent.until(|event| matches!(event, Event::ToolDone { .. }).then_some(())).await;
+    }
+    place.file("a.rs", lines(21));
+    server.release(100);
+    agent.end().await;
+    let seen = results(&server.requests().pop().unwrap().body).pop().unwrap();
+    let (others, own) = seen.split_once("</system-reminder>").unwrap();
+    assert!(others.contains("a.rs changed on disk; what changed:") && !others.contains("b.rs"), "{seen}");
+    assert!(own.contains("Changed by this command: b.rs deleted") && !own.contains("a.rs"), "{seen}");
 }
