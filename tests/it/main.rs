@@ -8,6 +8,7 @@ mod architecture;
 mod awareness;
 mod context_props;
 mod edit_bytes;
+mod edit_not_found;
 mod edit_places;
 mod edit_states;
 mod edit_table;
