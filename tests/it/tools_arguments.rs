@@ -25,6 +25,7 @@ async fn read_names() {
         json!({"path": "a.rs", "line_range": "3-4"}),
         json!({"target_file": "a.rs", "start_line_one_indexed": 3, "end_line_one_indexed_inclusive": 4}),
         json!({"filename": "a.rs", "start": 3, "end": 4, "limit": null}),
+        json!({"path": "a.rs", "start_line": 3, "end_line": 4, "limit": "None"}),
         json!({"file": ["a.rs"], "start_line": "3.0", "num_lines": "2"}),
     ] {
         let page = bench.call("Read", args.clone()).await;

@@ -73,6 +73,11 @@ fn asks_for_nothing(value: &Value) -> bool {
     }
 }
 
+/// How null is written into a string.
+fn is_no_value(value: &Value) -> bool {
+    value.as_str().is_some_and(|text| matches!(text.trim(), "" | "null" | "None" | "undefined"))
+}
+
 /// The object with values of the schema's types, and only what the schema knows.
 fn shaped(
     tool: &str,
@@ -82,7 +87,9 @@ fn shaped(
 ) -> Result<Map<String, Value>, String> {
     let mut shaped = Map::new();
     for (key, property) in schema["properties"].as_object().into_iter().flatten() {
-        let Some(value) = object.remove(key).filter(|value| !value.is_null()) else { continue };
+        let is_text = property["type"] == "string";
+        let absent = |value: &Value| value.is_null() || !is_text && is_no_value(value);
+        let Some(value) = object.remove(key).filter(|value| !absent(value)) else { continue };
         let value = match coerce::coerce(property, value) {
             Ok(value) => value,
             Err(coerce::Misfit::Nothing(shown)) => {
