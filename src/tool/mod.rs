@@ -1,4 +1,4 @@
-//! What the model can do. `registry` lists the tools.
+//! What the model can do. `registry` lists the tools; `arguments` takes calls as models make them.
 
 pub mod api;
 pub mod arguments;

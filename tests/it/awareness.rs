@@ -173,6 +173,20 @@ async fn views_among_other_commands() {
 }
 
 #[tokio::test]
+async fn edit_after_a_shell_view() {
+    let edit = json!({"file_path": "src/a.rs", "old_str": "let value_2 = ", "new_str": "let two = "});
+    let server = FakeServer::start(vec![
+        answer().call("Bash", json!({"command": "cd src && ls; cat -n a.rs | head -20"})).into(),
+        answer().call("Edit", edit).into(),
+        answer().text("Done.").into(),
+    ]);
+    let place = Workplace::new();
+    place.file("src/a.rs", lines(60));
+    TestAgent::start(&place, &config(&server), false).turn("go").await;
+    assert!(place.text("src/a.rs").contains("let two = compute(source_2);"));
+}
+
+#[tokio::test]
 async fn one_view_is_told_as_such() {
     let bench = Bench::new();
     bench.put("src/a.rs", lines(30));

@@ -10,7 +10,7 @@ use futures_util::future::join_all;
 use tokio_util::sync::CancellationToken;
 
 use super::approval::{Approver, denied, envelope_of, never_run};
-use super::policy_engine::PolicyEngine;
+use super::policy_engine::{AssessedToolCall, PolicyEngine};
 use crate::agent::control::{Events, TurnControl, UserPrompter, notice};
 use crate::model::call::{ToolCall, ToolSpec};
 use crate::model::envelope::{Envelope, ErrorCode, Status};
@@ -18,7 +18,6 @@ use crate::model::item::ToolResult;
 use crate::policy::verdict::Verdict;
 use crate::protocol::event::{Event, Level};
 use crate::redact::detector::TextSource;
-use crate::sandbox::spec::Confinement;
 use crate::tool::api::{Prepared, Tool, ToolError};
 use crate::tool::cx::ToolCx;
 use crate::tool::file::watch::{self, ChangedBy};
@@ -45,7 +44,9 @@ struct AdmittedCall {
     prepared: Box<dyn Prepared>,
     /// The title of what runs a program that may change any file.
     command: Option<String>,
-    confinement: Confinement,
+    assessed: AssessedToolCall,
+    /// Whether the user was asked.
+    approved: bool,
 }
 
 impl Dispatcher {
@@ -198,8 +199,7 @@ impl Dispatcher {
         }
         // Looking at every file before and after costs time in a large tree: not for what only looks.
         let command = self.policy.may_change(&assessed);
-        let confinement = self.policy.confinement(&assessed, approved);
-        Ok(AdmittedCall { command: command.then(|| prepared.title()), prepared, confinement })
+        Ok(AdmittedCall { command: command.then(|| prepared.title()), prepared, assessed, approved })
     }
 
     fn approver<'a>(&'a self, control: &'a TurnControl, events: &'a Events) -> Approver<'a> {
@@ -219,8 +219,9 @@ impl Dispatcher {
             return Ok(*never_run());
         }
         let mut cx = self.cx_for(call, control, events);
-        let AdmittedCall { prepared, command, confinement } = admitted;
-        (cx.confinement, cx.observation) = (confinement, limits);
+        let AdmittedCall { prepared, command, assessed, approved } = admitted;
+        cx.confinement = self.policy.confinement(&assessed, approved);
+        (cx.observation, cx.calls) = (limits, assessed.calls());
         if let Some(command) = &command
             && !self.before_command(command, control, events).await
         {

@@ -84,7 +84,7 @@ pub(super) fn truth(value: &Value) -> Option<bool> {
             .find_map(|(known, truth)| (number.as_f64() == Some(known)).then_some(truth)),
         Value::String(text) => match text.trim().to_ascii_lowercase().as_str() {
             "true" | "yes" | "1" | "on" => Some(true),
-            "false" | "no" | "0" | "off" | "" => Some(false),
+            "false" | "no" | "0" | "off" | "" | "none" | "null" => Some(false),
             _ => None,
         },
         _ => None,

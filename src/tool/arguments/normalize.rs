@@ -27,7 +27,10 @@ pub(crate) fn normalize(tool: &str, accepted: &Value, args: Value) -> Normalized
     let lists = ["/properties/edits/items", "/properties/questions/items"].map(|list| accepted.pointer(list));
     let item = lists.into_iter().flatten().next().unwrap_or(&Value::Null);
     let known = |name: &str| name.starts_with('@') || has(accepted, name) || has(item, name);
+    let is_text =
+        |name: &str| [accepted, item].iter().any(|schema| schema["properties"][name]["type"] == "string");
     let mut object = rename(tool, given, known, &mut ignored);
+    object.retain(|name, value| is_text(name) || !is_no_value(value));
     let args = translate::translate(tool, &mut object, &mut ignored)
         .and_then(|()| shaped(tool, accepted, object, &mut ignored));
     Normalized { args: args.map(Value::Object), ignored }
@@ -87,9 +90,7 @@ fn shaped(
 ) -> Result<Map<String, Value>, String> {
     let mut shaped = Map::new();
     for (key, property) in schema["properties"].as_object().into_iter().flatten() {
-        let is_text = property["type"] == "string";
-        let absent = |value: &Value| value.is_null() || !is_text && is_no_value(value);
-        let Some(value) = object.remove(key).filter(|value| !absent(value)) else { continue };
+        let Some(value) = object.remove(key) else { continue };
         let value = match coerce::coerce(property, value) {
             Ok(value) => value,
             Err(coerce::Misfit::Nothing(shown)) => {

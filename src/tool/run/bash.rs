@@ -349,7 +349,7 @@ fn report(
             [&outcome.output.head, early, late].concat()
         });
         let printed = Printed { bytes: raw.as_deref().unwrap_or(body.as_bytes()), whole: raw.is_some() };
-        if let Some(view) = file_view::of_command(cx, &args.command, cwd, &printed) {
+        if let Some(view) = file_view::of_command(cx, &printed) {
             envelope = envelope.with("view", view);
         }
     }

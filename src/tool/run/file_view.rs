@@ -12,7 +12,6 @@ use super::line_filter::{LineFilter, Row, filter_of};
 use crate::base::file;
 use crate::base::path;
 use crate::shell::interpret::call::{Call, Input};
-use crate::shell::interpret::interpreter;
 use crate::tool::cx::ToolCx;
 use crate::tool::file::change::EDIT_LIMIT_BYTES;
 
@@ -35,12 +34,11 @@ struct ViewedFile {
     bytes: Vec<u8>,
 }
 
-/// Notes the files that `command`, run in `cwd`, showed: they count as seen then. When it showed lines of one file as they
+/// Notes the files that the command of this call showed: they count as seen then. When it showed lines of one file as they
 /// are and nothing else, that view is the answer.
-pub(crate) fn of_command(cx: &ToolCx, command: &str, cwd: &Path, printed: &Printed) -> Option<Value> {
-    let calls = interpreter::calls(command, cwd, std::env::home_dir().as_deref()).ok()?;
+pub(crate) fn of_command(cx: &ToolCx, printed: &Printed) -> Option<Value> {
     // What reads a pipe follows what feeds it.
-    let pipelines = calls.chunk_by(|_, next| next.input == Input::Pipe);
+    let pipelines = cx.calls.chunk_by(|_, next| next.input == Input::Pipe);
     let views = pipelines.filter_map(|pipeline| {
         let (names, filters) = stages(pipeline)?;
         // After a `cd` that may have failed there are two folders; the output tells which it was.
