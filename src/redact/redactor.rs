@@ -308,8 +308,19 @@ impl RedactorState {
 
 /// Where the strings of a call or an answer come from, by the file or the command that it names.
 fn source_of<'a>(field: impl Fn(&str) -> Option<&'a Value>) -> TextSource {
-    let text = |name: &str| field(name).and_then(Value::as_str);
-    match (text("path").or_else(|| text("file_path")), text("command")) {
+    let text = |names: &[&str]| names.iter().find_map(|name| field(name).and_then(Value::as_str));
+    // Models have names of their own for the path and the command.
+    let path = text(&[
+        "path",
+        "file_path",
+        "filePath",
+        "file",
+        "filename",
+        "file_name",
+        "target_file",
+        "absolute_path",
+    ]);
+    match (path, text(&["command", "cmd", "script"])) {
         (Some(path), _) => TextSource::of_file(Path::new(path)),
         (None, Some(command)) => TextSource::of_command(command),
         (None, None) => TextSource::Text,
@@ -370,5 +381,10 @@ mod tests {
         let clean = redactor.redact_args(r#"{"password":"hunter2hunter2","n":1,"path":"a.rs"}"#).into_owned();
         assert_eq!(clean, r#"{"password":"<REDACTED:password-1>","n":1,"path":"a.rs"}"#);
         assert!(matches!(redactor.redact_args(r#"{ "path": "a.rs" }"#), Cow::Borrowed(_)));
+        // In such a file every long value is a secret, whatever the model calls the path.
+        for name in ["path", "file_path", "filePath", "target_file"] {
+            let written = format!(r#"{{"{name}":".env","content":"SALT=Zq8vT2mW9xLr4KpB7nYd"}}"#);
+            assert!(!redactor.redact_args(&written).contains("Zq8v"), "{name}");
+        }
     }
 }

@@ -33,6 +33,8 @@ pub struct GrepQuery {
     pub context: usize,
     /// Matches to return.
     pub limit: usize,
+    /// Matches to return of one file.
+    pub per_file: usize,
 }
 
 /// One line of the answer.
@@ -45,7 +47,7 @@ pub struct MatchLine {
     pub is_match: bool,
 }
 
-/// The lines of one file; at most `limit` matches are kept.
+/// The lines of one file; at most `per_file` matches are kept.
 #[derive(Clone, Debug, Default)]
 pub struct FileHits {
     pub lines: Vec<MatchLine>,
@@ -195,7 +197,7 @@ impl Sink for Collect<'_> {
 
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, io::Error> {
         self.hits.matches += 1;
-        if self.hits.kept < self.query.limit {
+        if self.hits.kept < self.query.per_file {
             self.hits.kept += 1;
             self.push(found.line_number(), found.bytes(), true);
         }
@@ -206,7 +208,7 @@ impl Sink for Collect<'_> {
     }
 
     fn context(&mut self, _: &Searcher, line: &SinkContext<'_>) -> Result<bool, io::Error> {
-        if self.hits.kept < self.query.limit || self.hits.kept == self.hits.matches {
+        if self.hits.kept < self.query.per_file || self.hits.kept == self.hits.matches {
             self.push(line.line_number(), line.bytes(), false);
         }
         Ok(true)
@@ -250,7 +252,13 @@ mod tests {
     use super::*;
 
     fn query(pattern: &str, limit: usize) -> GrepQuery {
-        GrepQuery { matcher: matcher(pattern, false).unwrap(), include: None, context: 0, limit }
+        GrepQuery {
+            matcher: matcher(pattern, false).unwrap(),
+            include: None,
+            context: 0,
+            limit,
+            per_file: limit,
+        }
     }
 
     #[test]

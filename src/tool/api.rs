@@ -10,6 +10,8 @@ use serde_json::{Value, json};
 use thiserror::Error;
 use tokio::task::spawn_blocking;
 
+use super::arguments::ignored::Ignored;
+use super::arguments::normalize::normalize;
 use super::cx::ToolCx;
 use crate::model::call::ToolSpec;
 use crate::model::envelope::{Envelope, ErrorCode};
@@ -67,7 +69,7 @@ pub enum Work<A> {
 
 /// A tool with typed arguments: what a tool's file implements. All of it but `title` may block.
 pub trait TypedTool: Send + Sync + 'static {
-    /// The arguments object. Optional ones are `Option` or have a default; unknown ones are ignored.
+    /// The arguments object. Optional ones are `Option` or have a default.
     type Args: DeserializeOwned + Send + Sync + 'static;
 
     /// The name the model calls.
@@ -84,6 +86,11 @@ pub trait TypedTool: Send + Sync + 'static {
 
     /// JSON Schema of the arguments, as small as it can be: see [`object`].
     fn schema() -> Value;
+
+    /// What is taken, where that is more than the model is told or has another form.
+    fn accepted() -> Value {
+        Self::schema()
+    }
 
     /// What the call will touch; nothing that anybody must allow unless it says so. Paths are absolute and normalized.
     ///
@@ -152,41 +159,71 @@ impl<T: TypedTool> Tool for T {
     }
 
     fn prepare(&self, args: Value) -> Result<Box<dyn Prepared>, ToolError> {
-        let args = serde_json::from_value::<T::Args>(args).map_err(|error| {
+        let normalized = normalize(T::NAME, &T::accepted(), args);
+        let ignored = normalized.ignored;
+        let parsed = normalized
+            .args
+            .and_then(|args| serde_json::from_value::<T::Args>(args).map_err(|error| error.to_string()));
+        let args = parsed.map_err(|error| {
+            let note = ignored.note().map_or(String::new(), |note| format!(" ({note})"));
             ToolError::invalid(format!(
-                "{}: {error}. Expected arguments: {}",
+                "{}: {error}{note}. Expected arguments: {}",
                 T::NAME,
                 expected(&T::schema())
             ))
         })?;
-        Ok(Box::new(PreparedCall::<T>(Arc::new(args))))
+        Ok(Box::new(PreparedCall::<T> { args: Arc::new(args), ignored }))
     }
 }
 
-struct PreparedCall<T: TypedTool>(Arc<T::Args>);
+struct PreparedCall<T: TypedTool> {
+    args: Arc<T::Args>,
+    ignored: Ignored,
+}
+
+/// The outcome, with the keys that were ignored.
+fn with_ignored(mut outcome: ToolOutcome, ignored: &Ignored) -> ToolOutcome {
+    if let Some(note) = ignored.note() {
+        match &mut outcome {
+            Ok(envelope) if envelope.text.is_empty() => envelope.text = note,
+            Ok(envelope) => envelope.text.push_str(&format!("; {note}")),
+            Err(ToolError::Model { message, .. }) => message.push_str(&format!(" ({note})")),
+            Err(ToolError::Fatal(_)) => {}
+        }
+    }
+    outcome
+}
 
 impl<T: TypedTool> Prepared for PreparedCall<T> {
     fn title(&self) -> String {
-        T::title(&self.0)
+        T::title(&self.args)
     }
 
     fn access<'a>(&'a self, cx: &'a ToolCx) -> BoxFuture<'a, Result<Vec<Access>, ToolError>> {
-        let args = Arc::clone(&self.0);
+        let args = Arc::clone(&self.args);
         Box::pin(until_interrupted(cx, move |cx| T::access(&args, cx)))
     }
 
     fn preview<'a>(&'a self, cx: &'a ToolCx) -> BoxFuture<'a, Preview> {
-        let args = Arc::clone(&self.0);
+        let args = Arc::clone(&self.args);
         let preview = until_interrupted(cx, move |cx| Ok(T::preview(&args, cx)));
-        Box::pin(async { preview.await.unwrap_or_else(|error| Preview::NoEffect(Err(error))) })
+        Box::pin(async {
+            match preview.await.unwrap_or_else(|error| Preview::NoEffect(Err(error))) {
+                Preview::NoEffect(outcome) => Preview::NoEffect(with_ignored(outcome, &self.ignored)),
+                preview => preview,
+            }
+        })
     }
 
     fn run<'a>(&'a self, cx: &'a ToolCx) -> BoxFuture<'a, ToolOutcome> {
-        let args = Arc::clone(&self.0);
-        match T::WORK {
-            Work::Blocking(work) => Box::pin(blocking(cx, move |cx| work(&args, cx))),
-            Work::Async(work) => work(args, cx),
-        }
+        let args = Arc::clone(&self.args);
+        Box::pin(async move {
+            let outcome = match T::WORK {
+                Work::Blocking(work) => blocking(cx, move |cx| work(&args, cx)).await,
+                Work::Async(work) => work(args, cx).await,
+            };
+            with_ignored(outcome, &self.ignored)
+        })
     }
 }
 

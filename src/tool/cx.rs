@@ -14,6 +14,7 @@ use crate::redact::redactor::Redactor;
 use crate::sandbox::session::Sandbox;
 use crate::sandbox::spec::Confinement;
 use crate::session::journal::recorder::Journal;
+use crate::shell::interpret::call::Call;
 use crate::tool::file::state::FileStates;
 use crate::tool::output::{Limits, Spill};
 use crate::tool::plan::todo_board::TodoBoard;
@@ -67,6 +68,8 @@ pub struct ToolCx {
     pub sandbox: Arc<Sandbox>,
     /// How this call's command runs: decided with its verdict.
     pub confinement: Confinement,
+    /// What this call's command runs, as it was parsed for the verdict; empty for other tools.
+    pub calls: Arc<[Call]>,
     /// Where output goes that is too large for the window.
     pub spill: Arc<Spill>,
     /// Secrets that were seen, and their placeholders.
@@ -88,6 +91,7 @@ impl ToolCx {
         Self {
             sandbox: Arc::new(Sandbox::new(root.clone(), Vec::new(), vec![spill.folder().to_owned()])),
             confinement: Confinement::Free,
+            calls: Arc::default(),
             shell: Arc::new(Shell::new(root.clone())),
             root: Arc::new(root),
             todos: Arc::default(),

@@ -1,6 +1,7 @@
-//! What the model can do. `registry` lists the tools.
+//! What the model can do. `registry` lists the tools; `arguments` takes calls as models make them.
 
 pub mod api;
+pub mod arguments;
 pub mod cx;
 pub mod file;
 pub mod find;

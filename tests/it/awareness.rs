@@ -1,6 +1,7 @@
 //! File awareness: what is in view is not sent again, changes by others are reported, and a command that shows a file
 //! counts as reading it.
 
+use mycode::protocol::event::Event;
 use serde_json::{Value, json};
 
 use crate::support::agent::TestAgent;
@@ -127,4 +128,130 @@ async fn shell_view_counts_as_read() {
     assert!(!bench.bash("cat c.rs | tr a b").await.data.contains_key("view"));
     let edit = json!({"path": "c.rs", "old_string": "let value_2 = ", "new_string": "let two = "});
     assert_error(&bench.call("Edit", edit).await, "INVALID_PARAM", "has not been read yet");
+}
+
+#[tokio::test]
+async fn views_among_other_commands() {
+    let edit = json!({"path": "src/a.rs", "old_string": "let value_2 = ", "new_string": "let two = "});
+    for command in [
+        "cd src && cat a.rs",
+        "cd src; cat a.rs",
+        "cd src\ncat a.rs 2>/dev/null",
+        "cat -n src/a.rs",
+        "nl -ba src/a.rs | sed -n '1,20p'",
+        "cat src/a.rs | head -50",
+        "head -n 20 src/a.rs | tail -5",
+        "sed -n '1,9p' src/a.rs; echo ===; sed -n '20,22p' src/b.rs",
+        "git status; ls -la && cat src/b.rs src/a.rs | cat",
+        "cat missing src/a.rs 2>/dev/null",
+        "cat missing; F=src/a.rs; cat \"$F\"",
+        "head -3 src/b.rs src/a.rs",
+        "awk 'NR>=4 && NR<=9' src/a.rs",
+        "seq 100000; tail -3 src/a.rs",
+    ] {
+        let bench = Bench::new();
+        bench.put("src/a.rs", lines(30));
+        bench.put("src/b.rs", lines(40).replace("value", "other"));
+        bench.bash(command).await;
+        assert_ok(&bench.call("Edit", edit.clone()).await);
+    }
+    for command in [
+        "cat src/a.rs > out",
+        "cat src/a.rs | wc -l",
+        "grep -c value src/a.rs",
+        "false && cat src/a.rs",
+        "cat src/a.rs; sed -i s/source/origin/ src/a.rs",
+        "cd nowhere && cat a.rs",
+        "head -0 src/a.rs",
+        "seq 100000; cat src/a.rs; seq 100000",
+    ] {
+        let bench = Bench::new();
+        bench.put("src/a.rs", lines(30));
+        bench.bash(command).await;
+        assert_error(&bench.call("Edit", edit.clone()).await, "INVALID_PARAM", "has not been read yet");
+    }
+}
+
+#[tokio::test]
+async fn edit_after_a_shell_view() {
+    let edit = json!({"file_path": "src/a.rs", "old_str": "let value_2 = ", "new_str": "let two = "});
+    let server = FakeServer::start(vec![
+        answer().call("Bash", json!({"command": "cd src && ls; cat -n a.rs | head -20"})).into(),
+        answer().call("Edit", edit).into(),
+        answer().text("Done.").into(),
+    ]);
+    let place = Workplace::new();
+    place.file("src/a.rs", lines(60));
+    TestAgent::start(&place, &config(&server), false).turn("go").await;
+    assert!(place.text("src/a.rs").contains("let two = compute(source_2);"));
+}
+
+#[tokio::test]
+async fn one_view_is_told_as_such() {
+    let bench = Bench::new();
+    bench.put("src/a.rs", lines(30));
+    let view = async |command: &str| bench.bash(command).await.data.get("view").cloned();
+    let range = |view: Option<Value>| view.map(|view| (view["path"].clone(), view["start_line"].clone()));
+    let told = Some((json!("src/a.rs"), json!(3)));
+    assert_eq!(range(view("cd src && sed -n '3,9p' a.rs").await), told);
+    assert_eq!(range(view("tail -n +3 a.rs | head -4").await), told, "the folder stays");
+    assert_eq!(view("cat -n a.rs").await, None, "its lines are not the file's");
+    assert_eq!(view("echo; sed -n '3,9p' a.rs").await, None, "there is more than the view");
+}
+
+#[tokio::test]
+async fn own_changes_are_told_as_own() {
+    let bash = |command: &str| answer().call("Bash", json!({"command": command})).into();
+    let server = FakeServer::start(vec![
+        answer().call("Read", json!({"path": "a.rs"})).call("Read", json!({"path": "b.rs"})).into(),
+        bash("sed -i s/value_9/value_nine/ a.rs"),
+        answer().call("bash", json!({"cmd": "rm b.rs"})).into(),
+        bash("sed -i s/value_/v_/ a.rs"),
+        bash("ls"),
+        answer().text("Done.").into(),
+        bash("sed -i s/v_1/v_one/ c.rs; ls"),
+        answer().text("Done.").into(),
+    ]);
+    let place = Workplace::new();
+    for name in ["a.rs", "b.rs", "c.rs"] {
+        place.file(name, lines(60));
+    }
+    let mut agent = TestAgent::start(&place, &config(&server), false);
+    agent.turn("change them").await;
+    let seen = results(&server.requests().pop().unwrap().body);
+    let diff = "<system-reminder>Changed by this command: a.rs:\n--- a/a.rs\n";
+    assert!(seen[2].contains(diff) && seen[2].contains("+let value_nine ="), "{}", seen[2]);
+    let gone = "<system-reminder>Changed by this command: b.rs deleted</system-reminder>";
+    assert!(seen[3].ends_with(&format!("{gone}]")) || seen[3].ends_with(gone), "{}", seen[3]);
+    let much = "<system-reminder>Changed by this command: a.rs; Read it again before you rely on it</system-reminder>";
+    assert!(seen[4].contains(much), "{}", seen[4]);
+    assert!(!seen[5].contains("system-reminder"), "told once: {}", seen[5]);
+    assert!(!seen.concat().contains("on disk"), "nobody else was there");
+    agent.turn("and c").await;
+    let last = server.requests().pop().unwrap().raw;
+    assert!(!last.contains("on disk"), "{last}");
+}
+
+#[tokio::test]
+async fn changes_of_others_beside_a_command() {
+    let server = FakeServer::start(vec![
+        answer().call("Read", json!({"path": "a.rs"})).call("Read", json!({"path": "b.rs"})).into(),
+        answer().call("Bash", json!({"command": "rm b.rs"})).gated().into(),
+        answer().text("Done.").into(),
+    ]);
+    let place = Workplace::new();
+    place.file("a.rs", lines(20));
+    place.file("b.rs", lines(20));
+    let mut agent = TestAgent::start(&place, &config(&server), false);
+    agent.submit("go");
+    for _ in 0..2 {
+        agent.until(|event| matches!(event, Event::ToolDone { .. }).then_some(())).await;
+    }
+    place.file("a.rs", lines(21));
+    server.release(100);
+    agent.end().await;
+    let seen = results(&server.requests().pop().unwrap().body).pop().unwrap();
+    let (others, own) = seen.split_once("</system-reminder>").unwrap();
+    assert!(others.contains("a.rs changed on disk; what changed:") && !others.contains("b.rs"), "{seen}");
+    assert!(own.contains("Changed by this command: b.rs deleted") && !own.contains("a.rs"), "{seen}");
 }

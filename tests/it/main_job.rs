@@ -119,7 +119,7 @@ fn mistakes_of_the_model_go_back_to_it() {
     let server = FakeServer::start(vec![
         answer().call("Frobnicate", json!({})).into(),
         answer().call_raw("Read", "{\"path\": \"src/se").into(),
-        answer().call("Read", json!({"file": "x"})).into(),
+        answer().call("Read", json!({"place": "x"})).into(),
         answer().call("Read", json!({"path": "src/sek.py"})).into(),
         answer().call("Edit", json!({"path": "src/seq.py", "old_string": "a", "new_string": "b"})).into(),
         answer().text("I give up.").into(),
@@ -134,7 +134,8 @@ fn mistakes_of_the_model_go_back_to_it() {
         .collect();
     assert!(answers[0].contains("no tool Frobnicate") && answers[0].contains("Glob"), "{}", answers[0]);
     assert!(answers[1].contains("not valid JSON"), "{}", answers[1]);
-    assert!(answers[2].contains("path (string)"), "{}", answers[2]);
+    let missing = "path is missing (ignored: place). Expected arguments: path (string)";
+    assert!(answers[2].contains(missing), "{}", answers[2]);
     assert!(answers[3].contains("NOT_FOUND") && answers[3].contains("src/seq.py"), "{}", answers[3]);
     assert!(answers[4].contains("Read"), "{}", answers[4]);
     assert_eq!(place.text("src/seq.py"), BUGGY);

@@ -321,7 +321,7 @@ async fn not_found_explanations() {
             "    print(quotes);",
             "y",
             false,
-            Error("NOT_FOUND", "3\t····print(quote);"),
+            Error("NOT_FOUND", "file line 3: ····print(quote);"),
         ),
         (
             "nothing near",

@@ -95,6 +95,38 @@ async fn grep_by_file() {
 }
 
 #[tokio::test]
+async fn grep_in_another_syntax() {
+    let bench = project();
+    bench.put("c.py", "x = a[0].b(y)\ncost = $5\n");
+    let says =
+        async |pattern: &str| bench.call("Grep", json!({"pattern": pattern})).await.wire().into_owned();
+    let bar = says(r"absent\|let needle").await;
+    assert_eq!(
+        bar,
+        "src/a.rs\n3:let needle = 1;\n[nothing matches absent\\|let needle: \\| is a literal bar in this syntax, | alone \
+         means or. These are for absent|let needle: 1 match in 1 file]"
+    );
+    let basic = says(r"nope\|fn needle()").await;
+    assert!(
+        basic.starts_with("src/a.rs\n1:fn needle() {}\n[") && basic.contains(r"nope|fn needle()"),
+        "{basic}"
+    );
+    let basic = says(r"b(y)\|nope").await;
+    assert!(basic.contains("c.py\n1:x") && basic.contains(r"These are for b\(y\)|nope: 1 match"), "{basic}");
+    let none = says(r"nope\|neither").await;
+    assert!(none.contains("| alone means or, but nope|neither matches nothing either"), "{none}");
+    let brackets = says("a[0].b(y)").await;
+    assert!(
+        brackets.contains("1:x = a[0].b(y)\n") && brackets.contains("operators unless a backslash"),
+        "{brackets}"
+    );
+    assert!(says("$5").await.contains(r"These are for \$5: 1 match"));
+    let invalid = bench.call("Grep", json!({"pattern": r"b(\|nope("})).await;
+    assert_error(&invalid, "INVALID_PARAM", r"use b\(|nope\(");
+    assert!(!says("fn .*absent").await.contains("operators"), "nothing to say");
+}
+
+#[tokio::test]
 async fn grep_limits() {
     let bench = Bench::new();
     bench.put("long", format!("{}needle{}\n", "x".repeat(1_000_000), "y".repeat(1_000_000)));

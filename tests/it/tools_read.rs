@@ -35,7 +35,7 @@ async fn numbered_lines_in_pages() {
     bench.put("empty", "");
     assert_eq!(bench.read("empty").await.wire(), "empty is empty");
     assert_error(
-        &bench.call("Read", json!({"path": 7})).await,
+        &bench.call("Read", json!({"path": {}})).await,
         "INVALID_PARAM",
         "path (string), start_line?",
     );

@@ -10,7 +10,7 @@ use futures_util::future::join_all;
 use tokio_util::sync::CancellationToken;
 
 use super::approval::{Approver, denied, envelope_of, never_run};
-use super::policy_engine::PolicyEngine;
+use super::policy_engine::{AssessedToolCall, PolicyEngine};
 use crate::agent::control::{Events, TurnControl, UserPrompter, notice};
 use crate::model::call::{ToolCall, ToolSpec};
 use crate::model::envelope::{Envelope, ErrorCode, Status};
@@ -18,10 +18,9 @@ use crate::model::item::ToolResult;
 use crate::policy::verdict::Verdict;
 use crate::protocol::event::{Event, Level};
 use crate::redact::detector::TextSource;
-use crate::sandbox::spec::Confinement;
 use crate::tool::api::{Prepared, Tool, ToolError};
 use crate::tool::cx::ToolCx;
-use crate::tool::file::watch;
+use crate::tool::file::watch::{self, ChangedBy};
 use crate::tool::output::{self, Keep, Limits, Spill, Truncated};
 use crate::tool::registry;
 
@@ -45,7 +44,9 @@ struct AdmittedCall {
     prepared: Box<dyn Prepared>,
     /// The title of what runs a program that may change any file.
     command: Option<String>,
-    confinement: Confinement,
+    assessed: AssessedToolCall,
+    /// Whether the user was asked.
+    approved: bool,
 }
 
 impl Dispatcher {
@@ -100,6 +101,13 @@ impl Dispatcher {
         for call in group {
             admitted.push(self.gate(call, control, events).await);
         }
+        // A command is alone in its group. What changed before it ran is not its doing, nor is anything if it only looks.
+        let is_command = group.iter().any(|call| &*self.name(call) == "Bash");
+        let changes = admitted.iter().flatten().any(|admitted| admitted.command.is_some());
+        let mut news = Vec::new();
+        if is_command {
+            news.extend(self.file_news().await);
+        }
         let running = group.iter().zip(admitted).map(|(call, gate)| async move {
             match gate {
                 Err(envelope) => Ok(*envelope),
@@ -109,18 +117,17 @@ impl Dispatcher {
         let mut results = Vec::with_capacity(group.len());
         for (call, envelope) in group.iter().zip(join_all(running).await) {
             let mut envelope = envelope?;
-            if &*call.name == "Bash"
-                && let Some(news) = self.file_news().await
-            {
+            if is_command {
+                let by = if changes { ChangedBy::Command } else { ChangedBy::Others };
+                news.extend(self.changes(by).await);
+            }
+            for news in news.drain(..) {
                 let gap = if envelope.text.is_empty() { "" } else { "\n" };
                 envelope.text.push_str(&format!("{gap}<system-reminder>{news}</system-reminder>"));
             }
-            self.clean(&mut envelope, &call.name, limits);
-            results.push(ToolResult {
-                call_id: Arc::clone(&call.id),
-                tool: Arc::clone(&call.name),
-                envelope,
-            });
+            let (call_id, tool) = (Arc::clone(&call.id), self.name(call));
+            self.clean(&mut envelope, &tool, limits);
+            results.push(ToolResult { call_id, tool, envelope });
         }
         if let Some(last) = results.last_mut() {
             add_news(&mut last.envelope, &self.cx.shell.jobs.take_ended());
@@ -154,6 +161,11 @@ impl Dispatcher {
 
     fn find(&self, name: &str) -> Result<&dyn Tool, ToolError> {
         registry::find(&self.tools, name)
+    }
+
+    /// The tool's own name, however the call spells it.
+    fn name(&self, call: &ToolCall) -> Arc<str> {
+        self.find(&call.name).map_or_else(|_| Arc::clone(&call.name), |tool| tool.name().into())
     }
 
     /// Parse, access, decide, ask. `Err` is the envelope for the model.
@@ -204,8 +216,7 @@ impl Dispatcher {
         }
         // Looking at every file before and after costs time in a large tree: not for what only looks.
         let command = self.policy.may_change(&assessed);
-        let confinement = self.policy.confinement(&assessed, approved);
-        Ok(AdmittedCall { command: command.then(|| prepared.title()), prepared, confinement })
+        Ok(AdmittedCall { command: command.then(|| prepared.title()), prepared, assessed, approved })
     }
 
     fn approver<'a>(&'a self, control: &'a TurnControl, events: &'a Events) -> Approver<'a> {
@@ -225,8 +236,9 @@ impl Dispatcher {
             return Ok(*never_run());
         }
         let mut cx = self.cx_for(call, control, events);
-        let AdmittedCall { prepared, command, confinement } = admitted;
-        (cx.confinement, cx.observation) = (confinement, limits);
+        let AdmittedCall { prepared, command, assessed, approved } = admitted;
+        cx.confinement = self.policy.confinement(&assessed, approved);
+        (cx.observation, cx.calls) = (limits, assessed.calls());
         if let Some(command) = &command
             && !self.before_command(command, control, events).await
         {
@@ -331,8 +343,12 @@ impl Dispatcher {
 
     /// What others changed on disk of what the model has seen.
     pub async fn file_news(&self) -> Option<String> {
+        self.changes(ChangedBy::Others).await
+    }
+
+    async fn changes(&self, by: ChangedBy) -> Option<String> {
         let cx = self.cx.clone();
-        tokio::task::spawn_blocking(move || watch::changes(&cx)).await.ok().flatten()
+        tokio::task::spawn_blocking(move || watch::changes(&cx, by)).await.ok().flatten()
     }
 
     /// The workspace.

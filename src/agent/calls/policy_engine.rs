@@ -2,7 +2,7 @@
 //! `/permission`, also in the middle of a turn.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::config::settings::{Permission, WorkSettings};
 use crate::context::project_rules;
@@ -16,6 +16,7 @@ use crate::policy::session_grant::SessionGrant;
 use crate::policy::verdict::{CommandVerdict, Verdict, VerdictInputs};
 use crate::sandbox::probe;
 use crate::sandbox::spec::{Confinement, SandboxLevel};
+use crate::shell::interpret::call::Call;
 
 struct PolicyState {
     permission: Permission,
@@ -50,6 +51,12 @@ pub enum SandboxSupport {
 pub struct AssessedToolCall(Vec<AssessedAccess>);
 
 impl AssessedToolCall {
+    /// What its command runs, as far as that is understood.
+    pub fn calls(&self) -> Arc<[Call]> {
+        let commands = self.0.iter().filter_map(|one| one.command.as_ref());
+        commands.flat_map(|command| command.calls.iter().flatten()).map(|one| one.call.clone()).collect()
+    }
+
     fn runs_command(&self) -> bool {
         self.0.iter().any(|one| one.command.is_some())
     }

@@ -5,7 +5,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::change::{self, AppliedEdits, Intent};
-use crate::base::file::FileError;
+use crate::base::encoding;
+use crate::base::file::{self, FileError};
+use crate::base::path;
 use crate::base::text::{elide, one_line};
 use crate::config::prompts;
 use crate::model::envelope::ErrorCode;
@@ -14,8 +16,8 @@ use crate::tool::api::{Preview, ToolError, TypedTool, Work, object};
 use crate::tool::cx::ToolCx;
 use crate::tool::file::matching::apply::apply;
 use crate::tool::file::matching::diagnose;
-use crate::tool::file::matching::lines::visible;
-use crate::tool::file::matching::match_edit::{MatchLevel, Refusal, TextEdit};
+use crate::tool::file::matching::lines::{Lines, visible};
+use crate::tool::file::matching::match_edit::{self, MatchLevel, Refusal, TextEdit};
 use crate::tool::paths::{PathTarget, disk_error, target, write_access};
 
 #[derive(Deserialize)]
@@ -28,11 +30,8 @@ pub struct Replacement {
 
 #[derive(Deserialize)]
 pub struct EditArgs {
-    /// Models trained elsewhere say `file_path`.
-    #[serde(alias = "file_path")]
     path: String,
-    #[serde(flatten)]
-    replacement: Replacement,
+    edits: Vec<Replacement>,
 }
 
 pub struct Edit;
@@ -41,7 +40,7 @@ impl TypedTool for Edit {
     type Args = EditArgs;
     const NAME: &'static str = "Edit";
     const DESCRIPTION: &'static str = prompts::TOOL_EDIT;
-    const WORK: Work<EditArgs> = Work::Blocking(|args, cx| change::carry_out(cx, || plan_edit(args, cx)));
+    const WORK: Work<EditArgs> = Work::Blocking(|args, cx| change::carry_out(cx, || plan(args, cx)));
 
     fn schema() -> Value {
         object(
@@ -55,6 +54,11 @@ impl TypedTool for Edit {
         )
     }
 
+    /// Both tools take one edit beside the path and a list of them.
+    fn accepted() -> Value {
+        MultiEdit::schema()
+    }
+
     fn access(args: &EditArgs, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
         write_access(cx, &args.path)
     }
@@ -64,29 +68,17 @@ impl TypedTool for Edit {
     }
 
     fn preview(args: &EditArgs, cx: &ToolCx) -> Preview {
-        change::preview(plan_edit(args, cx))
+        change::preview(plan(args, cx))
     }
-}
-
-fn plan_edit(args: &EditArgs, cx: &ToolCx) -> Result<Intent, ToolError> {
-    plan(cx, &args.path, std::slice::from_ref(&args.replacement))
-}
-
-#[derive(Deserialize)]
-pub struct MultiEditArgs {
-    #[serde(alias = "file_path")]
-    path: String,
-    edits: Vec<Replacement>,
 }
 
 pub struct MultiEdit;
 
 impl TypedTool for MultiEdit {
-    type Args = MultiEditArgs;
+    type Args = EditArgs;
     const NAME: &'static str = "MultiEdit";
     const DESCRIPTION: &'static str = prompts::TOOL_MULTI_EDIT;
-    const WORK: Work<MultiEditArgs> =
-        Work::Blocking(|args, cx| change::carry_out(cx, || plan(cx, &args.path, &args.edits)));
+    const WORK: Work<EditArgs> = Edit::WORK;
 
     fn schema() -> Value {
         let edit = object(
@@ -103,27 +95,28 @@ impl TypedTool for MultiEdit {
         )
     }
 
-    fn access(args: &MultiEditArgs, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
+    fn access(args: &EditArgs, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
         write_access(cx, &args.path)
     }
 
-    fn title(args: &MultiEditArgs) -> String {
+    fn title(args: &EditArgs) -> String {
         format!("MultiEdit {} ({})", one_line(&args.path, 120), args.edits.len())
     }
 
-    fn preview(args: &MultiEditArgs, cx: &ToolCx) -> Preview {
-        change::preview(plan(cx, &args.path, &args.edits))
+    fn preview(args: &EditArgs, cx: &ToolCx) -> Preview {
+        change::preview(plan(args, cx))
     }
 }
 
 /// Plans the edits of a file; fails with the first that cannot be applied.
-fn plan(cx: &ToolCx, path: &str, edits: &[Replacement]) -> Result<Intent, ToolError> {
-    let target = target(cx, path)?;
+fn plan(args: &EditArgs, cx: &ToolCx) -> Result<Intent, ToolError> {
+    let target = target(cx, &args.path)?;
     let loaded = change::load(cx, &target)?;
     // What the model knows as a placeholder is the file's own secret.
     let file = loaded.as_ref().map_or("", |loaded| &loaded.text);
     let real = |text| cx.redactor.restore(text, file).map_err(ToolError::invalid);
-    let restored = edits
+    let restored = args
+        .edits
         .iter()
         .map(|edit| Ok((real(&edit.old_string)?, real(&edit.new_string)?, edit.replace_all)))
         .collect::<Result<Vec<_>, ToolError>>()?;
@@ -138,7 +131,7 @@ fn plan(cx: &ToolCx, path: &str, edits: &[Replacement]) -> Result<Intent, ToolEr
         if first.new.is_empty() {
             return Err(ToolError::invalid("old_string and new_string are both empty: nothing to do"));
         }
-        let (after, mut applied) = apply_all(&target, first.new.to_owned(), rest, edits.len())?;
+        let (after, mut applied) = apply_all(cx, &target, first.new.to_owned(), rest, edits.len())?;
         applied.insert(0, (vec![1], MatchLevel::Exact));
         return change::finish(target, loaded, after, applied);
     }
@@ -171,7 +164,7 @@ fn plan(cx: &ToolCx, path: &str, edits: &[Replacement]) -> Result<Intent, ToolEr
         let text = format!("Nothing changed: already applied at line {} of {}", lines[0], target.shown);
         return Ok(Intent::Nothing(change::unchanged(&target, text).with("replacements", 0)));
     }
-    let (after, applied) = apply_all(&target, text, &edits, edits.len())?;
+    let (after, applied) = apply_all(cx, &target, text, &edits, edits.len())?;
     let after = loaded.without_double_mark(after);
     if after == loaded.text {
         return Err(ToolError::invalid("nothing would change: the edits cancel each other out"));
@@ -181,6 +174,7 @@ fn plan(cx: &ToolCx, path: &str, edits: &[Replacement]) -> Result<Intent, ToolEr
 
 /// Applies the last `edits` of `total` to `text`, one after the other.
 fn apply_all(
+    cx: &ToolCx,
     target: &PathTarget,
     mut text: String,
     edits: &[TextEdit],
@@ -191,7 +185,7 @@ fn apply_all(
         let done = if pastes_line_numbers(&text, edit) {
             Err((ErrorCode::InvalidParam, "new_string contains Read's line numbers; remove them".to_owned()))
         } else {
-            apply(&text, *edit).map_err(|refusal| explain(target, &text, edit, &refusal))
+            apply(&text, *edit).map_err(|refusal| explain(cx, target, &text, edit, &refusal))
         };
         let done = done.map_err(|(code, message)| match total {
             1 => ToolError::model(code, message),
@@ -208,13 +202,20 @@ fn apply_all(
 
 /// Whether the new text would put Read's line numbers into the file.
 fn pastes_line_numbers(text: &str, edit: &TextEdit) -> bool {
-    edit.new.lines().count() > 1
+    let all = edit.new.lines().count() > 1
         && diagnose::is_numbered(edit.new)
         && !diagnose::is_numbered(edit.old)
-        && !text.lines().any(diagnose::is_numbered)
+        && !text.lines().any(diagnose::is_numbered);
+    all || diagnose::has_pasted_line(text, edit.new)
 }
 
-fn explain(target: &PathTarget, text: &str, edit: &TextEdit, refusal: &Refusal) -> (ErrorCode, String) {
+fn explain(
+    cx: &ToolCx,
+    target: &PathTarget,
+    text: &str,
+    edit: &TextEdit,
+    refusal: &Refusal,
+) -> (ErrorCode, String) {
     let shown = &target.shown;
     let invalid = |message: String| (ErrorCode::InvalidParam, message);
     match refusal {
@@ -239,7 +240,30 @@ fn explain(target: &PathTarget, text: &str, edit: &TextEdit, refusal: &Refusal) 
         )),
         Refusal::NotFound => (
             ErrorCode::NotFound,
-            format!("old_string was not found in {shown}: {}", diagnose::not_found(text, edit.old)),
+            format!(
+                "old_string was not found in {shown}{}: {}",
+                elsewhere(cx, target, edit.old),
+                diagnose::not_found(text, edit.old)
+            ),
         ),
     }
+}
+
+/// Files that were read and are searched for a text that another one lacks, and how large they may be.
+const OTHER_FILES: usize = 40;
+const OTHER_BYTES: u64 = 1024 * 1024;
+/// A shorter text stands in many files.
+const TELLING_CHARS: usize = 12;
+
+/// Where else the text stands, among the files that were read: the wrong one may have been named.
+fn elsewhere(cx: &ToolCx, target: &PathTarget, old: &str) -> String {
+    let others = cx.files.latest().into_iter().filter(|path| *path != target.resolved.canonical);
+    let found = others.take(OTHER_FILES).filter(|_| old.trim().len() >= TELLING_CHARS).find_map(|path| {
+        let (bytes, _) = file::read(&path, OTHER_BYTES).ok()?;
+        let (text, _) = encoding::decode(&bytes).ok()?;
+        let lines = Lines::new(&text);
+        let (_, matches) = match_edit::find(&lines, old, false)?;
+        Some((path::display(&cx.root, &path), lines.line_of(matches.first()?.start) + 1))
+    });
+    found.map_or(String::new(), |(name, line)| format!(", but stands in {name} at line {line}"))
 }

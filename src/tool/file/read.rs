@@ -31,10 +31,7 @@ const SCAN_BYTES: u64 = 8 * 1024 * 1024 * 1024;
 
 #[derive(Deserialize)]
 pub struct Args {
-    /// Models trained elsewhere say `file_path`.
-    #[serde(alias = "file_path")]
     path: String,
-    #[serde(alias = "offset")]
     start_line: Option<usize>,
     limit: Option<usize>,
 }

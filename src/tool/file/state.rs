@@ -69,6 +69,15 @@ impl FileStates {
         self.put(canonical, hash.to_owned(), None);
     }
 
+    /// The seen files, the latest first.
+    pub fn latest(&self) -> Vec<PathBuf> {
+        let states = self.lock();
+        let mut seen: Vec<(&PathBuf, u64)> =
+            states.files.iter().map(|(path, seen)| (path, seen.order)).collect();
+        seen.sort_by_key(|(_, order)| std::cmp::Reverse(*order));
+        seen.into_iter().map(|(path, _)| path.clone()).collect()
+    }
+
     /// Forgets all files: another session begins.
     pub fn clear(&self) {
         *self.lock() = States::default();

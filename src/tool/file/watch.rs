@@ -1,5 +1,6 @@
-//! Which files that the model has seen were changed on disk by someone else: an editor, git, a command. A cheap check (time
-//! and size first) before a turn and after a command. A small difference is reported whole and then counts as seen.
+//! Which files that the model has seen were changed on disk other than by an edit: by a command of its own, or by someone
+//! else (an editor, git). A cheap check (time and size first) before a turn, and before and after a command, so that each
+//! change is told as whose it is. A small difference is reported whole and then counts as seen.
 
 use super::change::unified;
 use crate::base::encoding;
@@ -15,8 +16,17 @@ const FILES: usize = 8;
 /// Larger files are only named.
 const READ_BYTES: u64 = 4 * 1024 * 1024;
 
+/// Who made the changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ChangedBy {
+    /// The command that has just run.
+    Command,
+    Others,
+}
+
 /// What changed since the last look, as a note for the model; `None` when nothing did.
-pub(crate) fn changes(cx: &ToolCx) -> Option<String> {
+pub(crate) fn changes(cx: &ToolCx, by: ChangedBy) -> Option<String> {
+    let own = by == ChangedBy::Command;
     let mut notes: Vec<String> = Vec::new();
     let mut more = 0;
     for canonical in cx.files.maybe_changed() {
@@ -24,7 +34,11 @@ pub(crate) fn changes(cx: &ToolCx) -> Option<String> {
         let Ok((bytes, _)) = file::read(&canonical, READ_BYTES) else {
             let gone = std::fs::symlink_metadata(&canonical).is_err();
             if cx.files.report(&canonical, if gone { "gone" } else { "unreadable" }) {
-                let what = if gone { "no longer exists" } else { "can no longer be read" };
+                let what = match (gone, own) {
+                    (true, true) => "deleted",
+                    (true, false) => "no longer exists",
+                    (false, _) => "can no longer be read",
+                };
                 notes.push(format!("{shown} {what}"));
             }
             continue;
@@ -52,14 +66,18 @@ pub(crate) fn changes(cx: &ToolCx) -> Option<String> {
         match diff {
             Some(diff) if !diff.is_empty() && diff.lines().count() <= DIFF_LINES && diff.len() < 6_000 => {
                 cx.files.saw(&canonical, hash, &bytes);
-                notes.push(format!("{shown} changed on disk; what changed:\n{}", diff.trim_end()));
+                let what = if own { "" } else { " changed on disk; what changed" };
+                notes.push(format!("{shown}{what}:\n{}", diff.trim_end()));
             }
-            _ => notes.push(format!("{shown} changed on disk; Read it again before you rely on it")),
+            _ => {
+                let what = if own { "" } else { " changed on disk" };
+                notes.push(format!("{shown}{what}; Read it again before you rely on it"));
+            }
         }
     }
     if more > 0 {
         notes.push(format!("so did {} more", plural(more, "file")));
     }
-    (!notes.is_empty())
-        .then(|| elide(&format!("Since you last saw them on disk: {}", notes.join("\n")), 20_000))
+    let first = if own { "Changed by this command" } else { "Since you last saw them on disk" };
+    (!notes.is_empty()).then(|| elide(&format!("{first}: {}", notes.join("\n")), 20_000))
 }

@@ -14,8 +14,6 @@ use crate::tool::paths::{target, write_access};
 
 #[derive(Deserialize)]
 pub struct Args {
-    /// Models trained elsewhere say `file_path`.
-    #[serde(alias = "file_path")]
     path: String,
     content: String,
 }

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::readings::{Reading, readings};
 use crate::base::file::{self, FileError};
 use crate::base::path::{display, on_one_line};
 use crate::base::text::{elide, one_line, plural};
@@ -26,12 +27,23 @@ const MAX_CONTEXT: usize = 20;
 pub struct Args {
     pattern: String,
     path: Option<String>,
-    #[serde(alias = "glob")]
     include: Option<String>,
     #[serde(default)]
     ignore_case: bool,
     context: Option<usize>,
     limit: Option<usize>,
+    #[serde(default)]
+    output_mode: OutputMode,
+}
+
+/// What is listed. The model is told of lines alone, but some are used to ask for less.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+enum OutputMode {
+    #[default]
+    Content,
+    FilesWithMatches,
+    Count,
 }
 
 pub struct Grep;
@@ -57,6 +69,12 @@ impl TypedTool for Grep {
                 "limit": {"type": "integer"}
             }),
         )
+    }
+
+    fn accepted() -> Value {
+        let mut accepted = Self::schema();
+        accepted["properties"]["output_mode"] = json!({"enum": ["content", "files_with_matches", "count"]});
+        accepted
     }
 
     fn access(args: &Args, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
@@ -86,18 +104,32 @@ fn search(cx: &ToolCx, target: &PathTarget, args: &Args) -> ToolOutcome {
         })?),
         None => None,
     };
-    let query = GrepQuery {
-        matcher,
-        include,
-        context: args.context.unwrap_or(0).min(MAX_CONTEXT),
-        limit: cx.observation.rows(args.limit, DEFAULT_LIMIT, MAX_LIMIT),
+    let limit = cx.observation.rows(args.limit, DEFAULT_LIMIT, MAX_LIMIT);
+    let (context, per_file) = match args.output_mode {
+        OutputMode::Content => (args.context.unwrap_or(0).min(MAX_CONTEXT), limit),
+        _ => (0, 1),
     };
+    let mut query = GrepQuery { matcher, include, context, limit, per_file };
     let walk = Walk::new(root).hidden_if_named(args.include.as_deref().unwrap_or(""));
-    let found = grep::search(&walk, &query, || cx.cancel.is_cancelled());
+    let stopped = || cx.cancel.is_cancelled();
+    let mut found = grep::search(&walk, &query, stopped);
+    let mut read_as = None;
+    if found.total_matches == 0 && !found.incomplete {
+        for reading in readings(&args.pattern) {
+            let Ok(matcher) = grep::matcher(&reading.pattern, args.ignore_case) else { continue };
+            query.matcher = matcher;
+            found = grep::search(&walk, &query, stopped);
+            let done = found.total_matches > 0 || found.incomplete;
+            read_as = Some(reading);
+            if done {
+                break;
+            }
+        }
+    }
     if cx.cancel.is_cancelled() {
         return Err(ToolError::interrupted());
     }
-    Ok(report(cx, args, target, &query, &found))
+    Ok(report(cx, args, target, &query, &found, read_as.as_ref()))
 }
 
 fn invalid_pattern(pattern: &str, error: &str) -> ToolError {
@@ -105,7 +137,11 @@ fn invalid_pattern(pattern: &str, error: &str) -> ToolError {
     let reason = error.lines().last().unwrap_or(error).trim();
     let reason = elide(reason.strip_prefix("error: ").unwrap_or(reason), 300);
     let literal = elide(&regex::escape(pattern), 300);
-    let hint = if pattern.contains("\\n") || pattern.contains('\n') {
+    let valid = |reading: &Reading| grep::matcher(&reading.pattern, false).is_ok();
+    let meant = readings(pattern).into_iter().find(valid).filter(|_| pattern.contains(r"\|"));
+    let hint = if let Some(Reading { pattern, why }) = meant {
+        format!("{why}: use {}", elide(&pattern, 300))
+    } else if pattern.contains("\\n") || pattern.contains('\n') {
         "Patterns match within one line: search for one line and set context".to_owned()
     } else if pattern.contains("(?=") || pattern.contains("(?!") || pattern.contains("(?<") {
         "Look-around and back-references are not supported".to_owned()
@@ -115,12 +151,32 @@ fn invalid_pattern(pattern: &str, error: &str) -> ToolError {
     ToolError::invalid(format!("the pattern is not a valid regular expression: {reason}. {hint}"))
 }
 
-fn report(cx: &ToolCx, args: &Args, target: &PathTarget, query: &GrepQuery, found: &GrepMatches) -> Envelope {
+fn report(
+    cx: &ToolCx,
+    args: &Args,
+    target: &PathTarget,
+    query: &GrepQuery,
+    found: &GrepMatches,
+    read_as: Option<&Reading>,
+) -> Envelope {
     let mut body = String::new();
+    // Lines, or files where only these are asked for.
     let mut shown = 0;
     // Under the tool boundary's limit.
     let room = cx.observation.bytes / 25 * 24 - 1_024;
     'files: for (path, hits) in &found.files {
+        let name = on_one_line(&display(&cx.root, path));
+        if args.output_mode != OutputMode::Content {
+            if shown == query.limit || body.len() > room {
+                break;
+            }
+            let _ = match args.output_mode {
+                OutputMode::Count => writeln!(body, "{name}:{}", hits.matches),
+                _ => writeln!(body, "{name}"),
+            };
+            shown += 1;
+            continue;
+        }
         let mut last = None;
         let mut named = false;
         for line in &hits.lines {
@@ -128,7 +184,7 @@ fn report(cx: &ToolCx, args: &Args, target: &PathTarget, query: &GrepQuery, foun
                 break 'files;
             }
             if !named {
-                let _ = writeln!(body, "{}", on_one_line(&display(&cx.root, path)));
+                let _ = writeln!(body, "{name}");
                 named = true;
             }
             if query.context > 0 && last.is_some_and(|last| line.number > last + 1) {
@@ -153,10 +209,24 @@ fn report(cx: &ToolCx, args: &Args, target: &PathTarget, query: &GrepQuery, foun
             target.shown,
             plural(found.searched, "file")
         ));
-    } else if shown < found.total_matches {
+    } else if args.output_mode == OutputMode::Content && shown < found.total_matches {
         notes.push(format!("the first {shown} of {matches} in {files}; narrow the search or raise limit"));
+    } else if args.output_mode != OutputMode::Content && shown < found.total_files {
+        notes.push(format!("the first {shown} of {files} ({matches}); narrow the search or raise limit"));
     } else {
         notes.push(format!("{matches} in {files}"));
+    }
+    if let Some(Reading { pattern, why }) = read_as {
+        let (given, meant) = (elide(&args.pattern, 300), elide(pattern, 300));
+        match &mut notes[0] {
+            note if found.total_matches > 0 => {
+                *note = format!("nothing matches {given}: {why}. These are for {meant}: {note}");
+            }
+            note if given.contains(r"\|") => {
+                note.push_str(&format!("; {why}, but {meant} matches nothing either"));
+            }
+            _ => {}
+        }
     }
     if found.failed > 0 {
         notes.push(format!(

@@ -4,3 +4,4 @@ pub mod glob;
 pub mod grep;
 pub mod locate;
 pub mod ls;
+pub mod readings;

@@ -25,7 +25,7 @@ use crate::tool::api::{Preview, ToolError, ToolOutcome, TypedTool, Work, blockin
 use crate::tool::cx::ToolCx;
 use crate::tool::output::{Ends, Keep, cut};
 use crate::tool::paths::{disk_error, target};
-use crate::tool::run::file_view;
+use crate::tool::run::file_view::{self, Printed};
 
 const DEFAULT_TIMEOUT_MS: u64 = 120_000;
 const MAX_TIMEOUT_MS: u64 = 600_000;
@@ -343,15 +343,13 @@ fn report(
         .with("cwd", path::display(&cx.root, &cx.shell.cwd()))
         .with("duration_ms", clock::milliseconds(took))
         .with("output_bytes", outcome.output.total_bytes);
-    if outcome.output.is_whole()
-        && full.is_none()
-        && matches!(outcome.exit, Exit::Code(0))
-        && !outcome.timed_out
-        && !outcome.cancelled
-    {
-        let (early, late) = outcome.output.tail.as_slices();
-        let whole = [&outcome.output.head, early, late].concat();
-        if let Some(view) = file_view::of_command(cx, &args.command, cwd, &whole) {
+    if !outcome.timed_out && !outcome.cancelled {
+        let raw = full.is_none().then(|| {
+            let (early, late) = outcome.output.tail.as_slices();
+            [&outcome.output.head, early, late].concat()
+        });
+        let printed = Printed { bytes: raw.as_deref().unwrap_or(body.as_bytes()), whole: raw.is_some() };
+        if let Some(view) = file_view::of_command(cx, &printed) {
             envelope = envelope.with("view", view);
         }
     }

@@ -1,145 +1,126 @@
-//! A command that only shows one file (`cat`, `head`, `tail`, `sed -n`) is a view of that file, as a Read is: it may stand
-//! in for one, and a Read before an edit is not asked for again. What was shown is compared with the file byte by byte,
-//! so that only what the command showed counts as seen.
+//! A command that shows files (`cat`, `head`, `tail`, `sed -n`, `nl`, piped into each other, behind a `cd`, among others) is
+//! a view of those files, as a Read is: it may stand in for one, and a Read before an edit is not asked for again. What the
+//! command must have shown is worked out from the files as they are now and looked for in its output, so that only what
+//! was really shown counts as seen.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use memchr::memmem;
 use serde_json::{Value, json};
 
+use super::line_filter::{LineFilter, Row, filter_of};
 use crate::base::file;
 use crate::base::path;
+use crate::shell::interpret::call::{Call, Input};
 use crate::tool::cx::ToolCx;
+use crate::tool::file::change::EDIT_LIMIT_BYTES;
 
-/// Larger files are not compared.
-const READ_BYTES: u64 = 1024 * 1024;
+/// Files of one program that are looked at.
+const FILES: usize = 20;
+/// Lines at an end of a view by which it is recognized in output that was cut.
+const END_LINES: usize = 8;
 
-/// Which lines a command shows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum LineRange {
-    All,
-    First(usize),
-    Last(usize),
-    From(usize),
-    Between(usize, usize),
+/// What a command printed.
+pub(crate) struct Printed<'a> {
+    pub bytes: &'a [u8],
+    /// Whether the model sees all of it; `bytes` is else what was left of it.
+    pub whole: bool,
 }
 
-/// The view that `command`, run in `cwd`, gave with `output`; the file counts as seen then.
-pub(crate) fn of_command(cx: &ToolCx, command: &str, cwd: &Path, output: &[u8]) -> Option<Value> {
-    let (name, range) = shown(command)?;
-    let resolved = path::resolve(cwd, &name);
-    let (bytes, _) = file::read(&resolved.canonical, READ_BYTES).ok()?;
-    let lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
-    let total = lines.len();
-    let (from, to) = match range {
-        LineRange::All => (1, total),
-        LineRange::First(count) => (1, count.min(total)),
-        LineRange::Last(count) => (total.saturating_sub(count) + 1, total),
-        LineRange::From(first) => (first.max(1), total),
-        LineRange::Between(first, last) => (first.max(1), last.min(total)),
-    };
-    if total == 0 || from > to || lines[from - 1..to].concat() != output {
-        return None;
-    }
-    let hash = file::hash(&bytes);
-    cx.files.saw(&resolved.canonical, hash.clone(), &bytes);
-    let shown = path::display(&cx.root, &resolved.absolute);
-    Some(json!({"path": shown, "hash": hash, "start_line": from, "end_line": to, "total_lines": total}))
+struct ViewedFile {
+    canonical: PathBuf,
+    /// As it is shown to the model.
+    shown: String,
+    bytes: Vec<u8>,
 }
 
-/// The one file that a plain command shows, and which lines of it.
-fn shown(command: &str) -> Option<(String, LineRange)> {
-    let words = words(command.trim())?;
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let (name, range) = match words.as_slice() {
-        ["cat", name] | ["cat", "--", name] => (*name, LineRange::All),
-        ["head", name] => (*name, LineRange::First(10)),
-        ["tail", name] => (*name, LineRange::Last(10)),
-        ["head", "-n", count, name] => (*name, LineRange::First(count.parse().ok()?)),
-        ["tail", "-n", count, name] => match count.strip_prefix('+') {
-            Some(first) => (*name, LineRange::From(first.parse().ok()?)),
-            None => (*name, LineRange::Last(count.parse().ok()?)),
-        },
-        ["head", count, name] => (*name, LineRange::First(flag(count)?)),
-        ["tail", count, name] => (*name, LineRange::Last(flag(count)?)),
-        ["sed", "-n", range, name] => {
-            let range = range.strip_suffix('p')?;
-            let (first, last) = range.split_once(',').unwrap_or((range, range));
-            let first = first.parse().ok()?;
-            (
-                *name,
-                if last == "$" {
-                    LineRange::From(first)
-                } else {
-                    LineRange::Between(first, last.parse().ok()?)
-                },
-            )
-        }
-        _ => return None,
-    };
-    (!name.starts_with('-')).then(|| (name.to_owned(), range))
+/// Notes the files that the command of this call showed: they count as seen then. When it showed lines of one file as they
+/// are and nothing else, that view is the answer.
+pub(crate) fn of_command(cx: &ToolCx, printed: &Printed) -> Option<Value> {
+    // What reads a pipe follows what feeds it.
+    let pipelines = cx.calls.chunk_by(|_, next| next.input == Input::Pipe);
+    let views = pipelines.filter_map(|pipeline| {
+        let (names, filters) = stages(pipeline)?;
+        // After a `cd` that may have failed there are two folders; the output tells which it was.
+        pipeline[0].folders.iter().find_map(|folder| view(cx, folder, &names, &filters, printed))
+    });
+    views.fold(None, |one, view| one.or(view))
 }
 
-/// `-20` and `-n20`.
-fn flag(word: &str) -> Option<usize> {
-    let word = word.strip_prefix('-')?;
-    word.strip_prefix('n').unwrap_or(word).parse().ok()
-}
-
-/// The words of a command without any of the shell's own signs; `None` where it has some.
-fn words(command: &str) -> Option<Vec<String>> {
-    let mut words = Vec::new();
-    let mut word: Option<String> = None;
-    let mut quote: Option<char> = None;
-    for c in command.chars() {
-        match (quote, c) {
-            (Some(open), c) if c == open => quote = None,
-            (Some('"'), '$' | '`' | '\\') => return None,
-            (Some(_), c) => word.get_or_insert_default().push(c),
-            (None, '\'' | '"') => {
-                quote = Some(c);
-                word.get_or_insert_default();
-            }
-            (None, ' ' | '\t') => words.extend(word.take()),
-            (
-                None,
-                '|' | '&' | ';' | '<' | '>' | '(' | ')' | '`' | '\\' | '*' | '?' | '[' | '{' | '#' | '~'
-                | '\n' | '!',
-            ) => {
-                return None;
-            }
-            (None, '$') => return None,
-            (None, c) => word.get_or_insert_default().push(c),
+/// The files that the first program of a pipe reads, and what is done to their lines from there on.
+fn stages(pipeline: &[Call]) -> Option<(Vec<&str>, Vec<LineFilter>)> {
+    let (first, rest) = pipeline.split_first()?;
+    let (names, filter) = filter_of(first)?;
+    let mut filters = vec![filter];
+    for call in rest {
+        let (others, filter) = filter_of(call)?;
+        filters.push(filter);
+        if !others.is_empty() {
+            return None;
         }
     }
-    words.extend(word);
-    quote.is_none().then_some(words)
+    (!names.is_empty() && names.len() <= FILES).then_some((names, filters))
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// Notes what was shown of the files `names` in `folder`. `None` when nothing was; the inner answer is
+/// [`of_command`]'s.
+#[allow(clippy::option_option)]
+fn view(
+    cx: &ToolCx,
+    folder: &Path,
+    names: &[&str],
+    filters: &[LineFilter],
+    printed: &Printed,
+) -> Option<Option<Value>> {
+    let files: Vec<ViewedFile> = names.iter().filter_map(|name| open(cx, folder, name)).collect();
+    let mut rows: Vec<Row> = Vec::new();
+    for (index, file) in files.iter().enumerate() {
+        let lines = (1..).zip(file.bytes.split_inclusive(|byte| *byte == b'\n'));
+        let own = lines.map(|(number, line)| Row { file: index, number, text: line.into() }).collect();
+        // Only `head` and `tail` look at their files one by one.
+        rows.extend(if filters[0].is_for_each_file() { filters[0].apply(own) } else { own });
+    }
+    let done = usize::from(filters[0].is_for_each_file());
+    let rows = filters[done..].iter().fold(rows, |rows, filter| filter.apply(rows));
+    let mut views = rows.chunk_by(|a, b| a.file == b.file).filter(|rows| is_in(rows, printed)).map(|rows| {
+        let file = &files[rows[0].file];
+        let hash = file::hash(&file.bytes);
+        cx.files.saw(&file.canonical, hash.clone(), &file.bytes);
+        let (from, to) = (rows[0].number, rows[rows.len() - 1].number);
+        let lines: Vec<&[u8]> = file.bytes.split_inclusive(|byte| *byte == b'\n').collect();
+        (printed.whole && lines[from - 1..to].concat() == printed.bytes).then(|| {
+            json!({
+                "path": file.shown,
+                "hash": hash,
+                "start_line": from,
+                "end_line": to,
+                "total_lines": lines.len()
+            })
+        })
+    });
+    let first = views.next()?;
+    Some(views.fold(first, |one, view| one.or(view)))
+}
 
-    #[test]
-    fn file_views() {
-        let of = |command: &str| shown(command).map(|(name, range)| format!("{name} {range:?}"));
-        assert_eq!(of("cat src/a.rs").as_deref(), Some("src/a.rs All"));
-        assert_eq!(of("cat 'my file.txt'").as_deref(), Some("my file.txt All"));
-        assert_eq!(of("head -n 20 a.rs").as_deref(), Some("a.rs First(20)"));
-        assert_eq!(of("tail -5 a.rs").as_deref(), Some("a.rs Last(5)"));
-        assert_eq!(of("sed -n '3,9p' a.rs").as_deref(), Some("a.rs Between(3, 9)"));
-        assert_eq!(of("sed -n 3,$p a.rs").as_deref(), None, "the shell would expand it");
-        assert_eq!(of("sed -n '3,$p' a.rs").as_deref(), Some("a.rs From(3)"));
-        for other in [
-            "cat a b",
-            "cat a | head",
-            "cat a > b",
-            "cat -n a",
-            "cat $A",
-            "cat *.rs",
-            "sed -i s/a/b/ a",
-            "cat",
-        ] {
-            assert_eq!(of(other), None, "{other}");
-        }
+fn open(cx: &ToolCx, folder: &Path, name: &str) -> Option<ViewedFile> {
+    let resolved = path::resolve(folder, name);
+    let (bytes, _) = file::read(&resolved.canonical, EDIT_LIMIT_BYTES).ok()?;
+    Some(ViewedFile {
+        shown: path::display(&cx.root, &resolved.absolute),
+        canonical: resolved.canonical,
+        bytes,
+    })
+}
+
+/// Whether the output has these lines; of a cut one an end of them is enough.
+fn is_in(rows: &[Row], printed: &Printed) -> bool {
+    let has = |rows: &[Row]| {
+        let text: Vec<u8> = rows.iter().flat_map(|row| row.text.iter().copied()).collect();
+        !text.trim_ascii().is_empty() && memmem::find(printed.bytes, &text).is_some()
+    };
+    let end = END_LINES.min(rows.len());
+    match printed.whole {
+        true => has(rows),
+        false => has(&rows[..end]) || has(&rows[rows.len() - end..]),
     }
 }

@@ -5,4 +5,5 @@ pub mod decode;
 pub mod file_view;
 pub mod job;
 pub mod jobs;
+pub mod line_filter;
 pub mod shell;

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use mycode::model::envelope::{Envelope, Status};
+use mycode::policy::access::Access;
+use mycode::shell::interpret::interpreter;
 use mycode::tool::api::{Preview, Tool, ToolError};
 use mycode::tool::cx::ToolCx;
 use mycode::tool::output::Spill;
@@ -52,7 +54,13 @@ impl Bench {
     pub async fn call(&self, tool: &str, args: Value) -> Envelope {
         let tool = registry::find(&self.tools, tool).unwrap();
         let result = match tool.prepare(args) {
-            Ok(prepared) => prepared.run(&self.cx).await,
+            Ok(prepared) => {
+                let mut cx = self.cx.clone();
+                if let Ok([Access::Exec { command, cwd }, ..]) = prepared.access(&cx).await.as_deref() {
+                    cx.calls = interpreter::calls(command, cwd, None).unwrap_or_default().into();
+                }
+                prepared.run(&cx).await
+            }
             Err(error) => Err(error),
         };
         match result {

@@ -1,7 +1,9 @@
 //! Where an edit belongs and what it puts there: text in, text out.
 
 pub mod apply;
+pub mod compare;
 pub mod diagnose;
 pub mod lines;
 pub mod match_edit;
 pub mod splice;
+pub mod white_space;

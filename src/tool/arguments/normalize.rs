@@ -1,0 +1,152 @@
+//! The one way from the arguments object of a model to that of a tool: other names become ours, values get the type that the
+//! schema asks for, and what means nothing here is left out and named. A missing argument is never made up.
+
+use serde_json::{Map, Value};
+
+use super::coerce;
+use super::ignored::Ignored;
+use super::names;
+use super::translate;
+
+/// What became of the arguments, and the keys of which nothing was made.
+pub(crate) struct Normalized {
+    /// An object in the form of the accepted schema, or why there is none.
+    pub args: Result<Value, String>,
+    pub ignored: Ignored,
+}
+
+/// Normalizes the arguments of a call of `tool`; `accepted` is the schema of what it takes.
+pub(crate) fn normalize(tool: &str, accepted: &Value, args: Value) -> Normalized {
+    let mut ignored = Ignored::default();
+    let given = match args {
+        Value::Object(given) => given,
+        Value::Null => Map::new(),
+        _ => return Normalized { args: Err("the arguments must be a JSON object".to_owned()), ignored },
+    };
+    // An edit or a question may stand beside the others as if it were not an item of a list.
+    let lists = ["/properties/edits/items", "/properties/questions/items"].map(|list| accepted.pointer(list));
+    let item = lists.into_iter().flatten().next().unwrap_or(&Value::Null);
+    let known = |name: &str| name.starts_with('@') || has(accepted, name) || has(item, name);
+    let is_text =
+        |name: &str| [accepted, item].iter().any(|schema| schema["properties"][name]["type"] == "string");
+    let mut object = rename(tool, given, known, &mut ignored);
+    object.retain(|name, value| is_text(name) || !is_no_value(value));
+    let args = translate::translate(tool, &mut object, &mut ignored)
+        .and_then(|()| shaped(tool, accepted, object, &mut ignored));
+    Normalized { args: args.map(Value::Object), ignored }
+}
+
+fn has(schema: &Value, name: &str) -> bool {
+    schema["properties"].get(name).is_some()
+}
+
+/// The object with our names. What asks for nothing (null, false, nothing in it) is no loss and not named.
+fn rename(
+    tool: &str,
+    given: Map<String, Value>,
+    known: impl Fn(&str) -> bool,
+    ignored: &mut Ignored,
+) -> Map<String, Value> {
+    let mut object = Map::new();
+    let own = |key: &str| !key.starts_with('@') && known(key);
+    // Our own names first: another name for the same is then one too many.
+    let (ours, others): (Vec<_>, Vec<_>) =
+        given.into_iter().filter(|(_, value)| !value.is_null()).partition(|(key, _)| own(key));
+    object.extend(ours);
+    for (key, value) in others {
+        match names::argument(tool, &key, &known) {
+            Some(name) if !object.contains_key(name) => {
+                object.insert(name.to_owned(), value);
+            }
+            Some(name) if object[name] == value => {}
+            _ if asks_for_nothing(&value) => {}
+            _ => ignored.add(key),
+        }
+    }
+    object
+}
+
+fn asks_for_nothing(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(false) => true,
+        Value::String(text) => text.is_empty() || text == "false",
+        Value::Array(list) => list.is_empty(),
+        Value::Object(object) => object.is_empty(),
+        _ => false,
+    }
+}
+
+/// How null is written into a string.
+fn is_no_value(value: &Value) -> bool {
+    value.as_str().is_some_and(|text| matches!(text.trim(), "" | "null" | "None" | "undefined"))
+}
+
+/// The object with values of the schema's types, and only what the schema knows.
+fn shaped(
+    tool: &str,
+    schema: &Value,
+    mut object: Map<String, Value>,
+    ignored: &mut Ignored,
+) -> Result<Map<String, Value>, String> {
+    let mut shaped = Map::new();
+    for (key, property) in schema["properties"].as_object().into_iter().flatten() {
+        let Some(value) = object.remove(key) else { continue };
+        let value = match coerce::coerce(property, value) {
+            Ok(value) => value,
+            Err(coerce::Misfit::Nothing(shown)) => {
+                ignored.add(format!("{key}={shown}"));
+                continue;
+            }
+            Err(coerce::Misfit::Type(said)) => return Err(format!("{key} must be {said}")),
+        };
+        let value = match (value, &property["items"]) {
+            (Value::Array(list), item) if item["properties"].is_object() => {
+                Value::Array(items(tool, key, item, list, ignored)?)
+            }
+            (value, _) => value,
+        };
+        shaped.insert(key.clone(), value);
+    }
+    for (key, value) in object {
+        if !asks_for_nothing(&value) {
+            ignored.add(key.trim_start_matches('@'));
+        }
+    }
+    let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    match required.filter(|key| !shaped.contains_key(*key)).collect::<Vec<_>>().as_slice() {
+        [] => Ok(shaped),
+        ["new_string"] => {
+            Err("new_string is missing; to delete old_string, send an empty new_string".to_owned())
+        }
+        [one] => Err(format!("{one} is missing")),
+        several => Err(format!("{} are missing", several.join(" and "))),
+    }
+}
+
+fn items(
+    tool: &str,
+    key: &str,
+    item: &Value,
+    list: Vec<Value>,
+    ignored: &mut Ignored,
+) -> Result<Vec<Value>, String> {
+    let count = list.len();
+    let mut shaped_items = Vec::with_capacity(count);
+    for (number, value) in (1..).zip(list) {
+        let place = |error: String| if count == 1 { error } else { format!("{key}, item {number}: {error}") };
+        let given = match value {
+            Value::Object(given) => given,
+            Value::String(text) => match serde_json::from_str(&text) {
+                Ok(Value::Object(given)) => given,
+                // The one thing that such an item says.
+                _ => [(item["required"][0].as_str().unwrap_or_default().to_owned(), text.into())]
+                    .into_iter()
+                    .collect(),
+            },
+            other => return Err(place(format!("it must be an object, not {}", coerce::kind(&other)))),
+        };
+        let renamed = rename(tool, given, |name| has(item, name), ignored);
+        shaped_items.push(Value::Object(shaped(tool, item, renamed, ignored).map_err(place)?));
+    }
+    Ok(shaped_items)
+}

@@ -1,0 +1,201 @@
+//! Arguments that other tools have and ours say otherwise: a range of lines, a time in seconds, lines before and after, a
+//! file type. They arrive under the `@` names of the table and leave as arguments of ours.
+
+use ignore::types::TypesBuilder;
+use serde_json::{Map, Value, json};
+
+use super::coerce::{kind, number, truth};
+use super::ignored::Ignored;
+
+type Arguments = Map<String, Value>;
+
+/// A range to the end of the file shows as much as a page can hold.
+const TO_THE_END: u64 = 2_000;
+
+/// Says in our arguments what the call says in others.
+///
+/// # Errors
+/// What makes no sense, for the model.
+pub(super) fn translate(tool: &str, args: &mut Arguments, ignored: &mut Ignored) -> Result<(), String> {
+    match tool {
+        "Read" => lines(args)?,
+        "Edit" => one_edit(args),
+        "MultiEdit" if args.contains_key("old_string") => one_edit(args),
+        "Bash" => {
+            command_line(args);
+            timeout(args, ignored);
+        }
+        "Grep" => grep(args, ignored),
+        "AskUser" if !args.contains_key("questions") => {
+            if let Some(question) = args.remove("question") {
+                let options = args.remove("options").unwrap_or_else(|| json!([]));
+                args.insert("questions".to_owned(), json!([{"question": question, "options": options}]));
+            }
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// `view_range: [a, b]` (-1 is the end), or a last line, to a first line and a count.
+fn lines(args: &mut Arguments) -> Result<(), String> {
+    let whole = args.remove("@whole").as_ref().and_then(truth) == Some(true);
+    let range = args.remove("@range").map(|range| (numbers(&range), range));
+    let mut end = args.remove("@end").as_ref().and_then(number);
+    match range {
+        _ if whole => args.retain(|key, _| key != "start_line" && key != "limit"),
+        Some((numbers, given)) if numbers.len() == 1 && !given.is_array() => {
+            args.entry("limit").or_insert(json!(numbers[0]));
+        }
+        Some((numbers, _)) if matches!(numbers.as_slice(), [_] | [_, _]) => {
+            args.insert("start_line".to_owned(), json!(numbers[0].max(1.0) as u64));
+            end = numbers.get(1).copied();
+        }
+        Some((_, given)) => {
+            return Err(format!("a range of lines is [first, last], not {}", kind(&given)));
+        }
+        None => {}
+    }
+    let Some(end) = end.filter(|_| !whole) else { return Ok(()) };
+    let first = args.get("start_line").and_then(number).unwrap_or(1.0).max(1.0);
+    if end < 0.0 {
+        args.entry("limit").or_insert(json!(TO_THE_END));
+    } else if end < first {
+        return Err(format!("the last line {end} is before the first line {first}"));
+    } else {
+        args.entry("limit").or_insert(json!((end - first) as u64 + 1));
+    }
+    Ok(())
+}
+
+/// The numbers of `[3, 9]`, `"3-9"`, `"3 9"` or `"[3, -1]"`.
+fn numbers(value: &Value) -> Vec<f64> {
+    match value {
+        Value::Array(list) => list.iter().map_while(number).collect(),
+        Value::String(text) => {
+            let mut found = Vec::new();
+            let mut rest = text.as_str();
+            while let Some(at) = rest.find(|c: char| c.is_ascii_digit()) {
+                let digits =
+                    rest[at..].find(|c: char| !c.is_ascii_digit()).map_or(rest.len(), |end| at + end);
+                // A dash right behind a number stands between two.
+                let negative = rest[..at].ends_with('-') && (found.is_empty() || at > 1);
+                let number: f64 = rest[at..digits].parse().unwrap_or(0.0);
+                found.push(if negative { -number } else { number });
+                rest = &rest[digits..];
+            }
+            found
+        }
+        other => number(other).into_iter().collect(),
+    }
+}
+
+/// A replacement that stands beside the path is a list of one.
+fn one_edit(args: &mut Arguments) {
+    if args.contains_key("edits") {
+        return;
+    }
+    let edit: Arguments = ["old_string", "new_string", "replace_all"]
+        .into_iter()
+        .filter_map(|key| Some((key.to_owned(), args.remove(key)?)))
+        .collect();
+    args.insert("edits".to_owned(), json!([edit]));
+}
+
+/// `["bash", "-lc", "make"]` is what the shell gets; other words are one command.
+fn command_line(args: &mut Arguments) {
+    let Some(Value::Array(words)) = args.get("command") else { return };
+    let Some(words) = words.iter().map(Value::as_str).collect::<Option<Vec<_>>>() else { return };
+    let line = match words.as_slice() {
+        [shell, flag, script]
+            if matches!(shell.rsplit('/').next(), Some("bash" | "sh" | "zsh")) && flag.starts_with('-') =>
+        {
+            (*script).to_owned()
+        }
+        words => words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "),
+    };
+    args.insert("command".to_owned(), line.into());
+}
+
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_-./=:,@%+".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+/// `timeout` is in seconds for some tools and in milliseconds for others. Under 1,000 it means seconds, as nobody gives a
+/// command less than one; so do round numbers of ten minutes up to two hours that are no whole number of thousands (1,200,
+/// 1,800, 3,600, …). Anything else means milliseconds. A unit settles it.
+fn timeout(args: &mut Arguments, ignored: &mut Ignored) {
+    let value = args.remove("@timeout");
+    let given = value.as_ref().and_then(|value| {
+        let text = value.as_str().map(|text| text.trim().to_lowercase()).unwrap_or_default();
+        if let Some(ms) = text.strip_suffix("ms") {
+            return ms.trim().parse().ok();
+        }
+        if let Some(seconds) = text.trim_end_matches("econds").trim_end_matches("ec").strip_suffix('s') {
+            return seconds.trim().parse().ok().map(|seconds: f64| seconds * 1000.0);
+        }
+        number(value).map(|given| if means_seconds(given) { given * 1000.0 } else { given })
+    });
+    let seconds = args.remove("@seconds").as_ref().and_then(number).map(|seconds| seconds * 1000.0);
+    if let (Some(value), None) = (value, given) {
+        ignored.add(format!("timeout={}", kind(&value)));
+    }
+    // No time at all, or less, is how some say that there is no limit.
+    if let Some(ms) = given.or(seconds).filter(|ms| *ms > 0.0) {
+        args.entry("timeout_ms").or_insert(json!(ms.ceil() as u64));
+    }
+}
+
+fn means_seconds(given: f64) -> bool {
+    given < 1_000.0 || given <= 7_200.0 && given % 600.0 == 0.0 && given % 1_000.0 != 0.0
+}
+
+fn grep(args: &mut Arguments, ignored: &mut Ignored) {
+    let flag = |args: &mut Arguments, key: &str| args.remove(key).as_ref().and_then(truth);
+    if let Some(sensitive) = flag(args, "@case_sensitive") {
+        args.entry("ignore_case").or_insert(json!(!sensitive));
+    }
+    // Lines stand on both sides here: the larger wish is met.
+    let sides = [args.remove("@before"), args.remove("@after"), args.get("context").cloned()];
+    let most = sides.iter().flatten().filter_map(number).fold(0.0, f64::max);
+    if most > 0.0 {
+        args.insert("context".to_owned(), json!(most as u64));
+    }
+    for (key, mode) in [("@names_only", "files_with_matches"), ("@counts_only", "count")] {
+        if flag(args, key) == Some(true) {
+            args.entry("output_mode").or_insert(json!(mode));
+        }
+    }
+    let literal = flag(args, "@literal") == Some(true) || flag(args, "@regex") == Some(false);
+    let word = flag(args, "@word") == Some(true);
+    if let Some(Value::String(pattern)) = args.get_mut("pattern") {
+        if literal {
+            *pattern = regex::escape(pattern);
+        }
+        if word {
+            *pattern = format!(r"\b(?:{pattern})\b");
+        }
+    }
+    args.remove("@as_always");
+    if let Some(kind) = args.remove("@type") {
+        match kind.as_str().and_then(file_type) {
+            Some(globs) if !args.contains_key("include") => {
+                args.insert("include".to_owned(), globs.into());
+            }
+            _ => ignored.add("type"),
+        }
+    }
+}
+
+/// The names that files of a type have, as ripgrep knows the type: `{*.py,*.pyi}`.
+fn file_type(name: &str) -> Option<String> {
+    let name = name.trim().trim_start_matches('.').to_lowercase();
+    let known = TypesBuilder::new().add_defaults().definitions();
+    let globs = known.iter().find(|known| known.name() == name).map(|known| known.globs().join(","));
+    let plain = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric());
+    globs.map(|globs| format!("{{{globs}}}")).or_else(|| plain.then(|| format!("*.{name}")))
+}
