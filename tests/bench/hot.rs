@@ -69,7 +69,13 @@ fn context_step(bencher: Bencher, items: u64) {
         history.push(ItemId(2 * n + 3), Arc::new(Item::ToolResult(result)), None);
         history.count_request();
         let settings = ContextSettings::for_window(128_000, Origin::User);
-        let situation = Situation { settings: &settings, cold: false, fixed_tokens: 2_000, scale: 1.0 };
+        let situation = Situation {
+            settings: &settings,
+            cold: false,
+            turn_start: false,
+            fixed_tokens: 2_000,
+            scale: 1.0,
+        };
         for batch in policy::before_request(&history, &situation) {
             history.adopt(&batch);
         }
@@ -77,7 +83,13 @@ fn context_step(bencher: Bencher, items: u64) {
     let settings = ContextSettings::for_window(128_000, Origin::User);
     let parts = FixedParts { system: FixedPart::new("You are an agent.".into()), ..FixedParts::default() };
     bencher.bench(|| {
-        let situation = Situation { settings: &settings, cold: false, fixed_tokens: 2_000, scale: 1.0 };
+        let situation = Situation {
+            settings: &settings,
+            cold: false,
+            turn_start: false,
+            fixed_tokens: 2_000,
+            scale: 1.0,
+        };
         let batches = policy::before_request(black_box(&history), &situation);
         let inputs = LayerInputs { parts: &parts, history: &history };
         (batches, history.upper_bound(), builder::build(&inputs))

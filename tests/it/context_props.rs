@@ -102,7 +102,7 @@ proptest! {
                 }
                 Op::Pause => cold = true,
             }
-            let situation = Situation { settings: &settings, cold, fixed_tokens: 2_000, scale: 1.0 };
+            let situation = Situation { settings: &settings, cold, turn_start: false, fixed_tokens: 2_000, scale: 1.0 };
             let batches = policy::before_request(&session.history, &situation);
             let rewritten = !batches.is_empty();
             batches.into_iter().for_each(|batch| session.adopt(batch));

@@ -195,7 +195,8 @@ fn a_pointer_whose_target_left_the_view_says_how_to_get_at_the_original() {
     let batch = ingest::on_arrival(&conversation.history, Profile::Default, 128_000).unwrap();
     conversation.adopt(&batch).unwrap();
     let settings = ContextSettings::for_window(128_000, Origin::User);
-    let situation = Situation { settings: &settings, cold: false, fixed_tokens: 0, scale: 1.0 };
+    let situation =
+        Situation { settings: &settings, cold: false, turn_start: false, fixed_tokens: 0, scale: 1.0 };
     assert!(
         conversation.history.entry(second).unwrap().text().contains(&format!("the same output as {first}"))
     );

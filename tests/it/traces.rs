@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use mycode::config::models::Binding;
 use mycode::config::settings::{ContextSettings, Origin};
 use mycode::model::request::Message;
 use mycode::trace::events::{self, ReplayEvent};
@@ -205,7 +206,8 @@ fn epochs_end_where_something_sent_is_changed() {
 fn reasoning_is_kept_by_what_stands_before_it_or_with_it() {
     let events = two_turns();
     let raw = requests(&events);
-    let kept = |requests: &[Request], binding: bool| {
+    let kept = |requests: &[Request], bound: bool| {
+        let binding = if bound { Binding::Rejects } else { Binding::None };
         let sums = measured(&events, requests, ReplayOptions { binding, ..ReplayOptions::default() });
         (sums.epochs.blocks_kept, sums.epochs.blocks)
     };
