@@ -36,6 +36,10 @@ pub enum ProviderError {
     BadRequest { status: u16, message: String },
     #[error("the request does not fit the model's context window: {message}")]
     ContextFull { message: String },
+    #[error("this model is served by another endpoint: {message}")]
+    WrongEndpoint { message: String },
+    #[error("the server rejects earlier reasoning: {message}")]
+    ReasoningRejected { message: String },
     #[error("rate limit reached (HTTP {status}): {message}")]
     RateLimited { status: u16, message: String, retry_after: Option<Duration> },
     #[error("server error (HTTP {status}): {message}")]
@@ -82,6 +86,8 @@ impl ProviderError {
             | Self::NotFound { .. }
             | Self::BadRequest { .. }
             | Self::ContextFull { .. }
+            | Self::WrongEndpoint { .. }
+            | Self::ReasoningRejected { .. }
             | Self::Tls { .. }
             | Self::TooLong { .. }
             | Self::TooLarge { .. }
@@ -115,6 +121,12 @@ impl ProviderError {
             Self::BadRequest { .. } => "the server's message says what it did not accept; check --model",
             Self::ContextFull { .. } => {
                 "set context_window to the model's real size in config.toml, or run /compact and try again"
+            }
+            Self::WrongEndpoint { .. } => {
+                "set provider = \"openai\" (or leave it out), which finds the endpoint; \"chat\" and \"responses\" insist on one"
+            }
+            Self::ReasoningRejected { .. } => {
+                "run /compact, which leaves earlier reasoning out, or start a new session"
             }
             Self::RateLimited { .. } => {
                 return format!("nothing was lost. Wait a little or use another model, then {again}");
