@@ -82,9 +82,11 @@ impl ReplyState {
         self.finish = Some(match reason {
             "stop" | "end_turn" | "stop_sequence" | "eos" => FinishReason::Stop,
             "tool_calls" | "function_call" | "tool_use" => FinishReason::ToolCalls,
-            "length" | "max_tokens" | "model_length" | "model_context_window_exceeded" => {
-                FinishReason::Length
-            }
+            "length"
+            | "max_tokens"
+            | "max_output_tokens"
+            | "model_length"
+            | "model_context_window_exceeded" => FinishReason::Length,
             "content_filter" | "sensitive" | "refusal" => FinishReason::ContentFilter,
             other => FinishReason::Other(other.to_owned()),
         });
