@@ -36,8 +36,8 @@ pub enum ProviderError {
     BadRequest { status: u16, message: String },
     #[error("the request does not fit the model's context window: {message}")]
     ContextFull { message: String },
-    #[error("this model is served by another endpoint: {message}")]
-    WrongEndpoint { message: String },
+    #[error("the endpoint {url} does not serve this request: {message}")]
+    WrongEndpoint { url: String, message: String },
     #[error("the server rejects earlier reasoning: {message}")]
     ReasoningRejected { message: String },
     #[error("rate limit reached (HTTP {status}): {message}")]
@@ -123,7 +123,7 @@ impl ProviderError {
                 "set context_window to the model's real size in config.toml, or run /compact and try again"
             }
             Self::WrongEndpoint { .. } => {
-                "set provider = \"openai\" (or leave it out), which finds the endpoint; \"chat\" and \"responses\" insist on one"
+                "use provider = \"openai\", which finds the endpoint (chat and responses insist on one), and check --base-url"
             }
             Self::ReasoningRejected { .. } => {
                 "run /compact, which leaves earlier reasoning out, or start a new session"

@@ -152,7 +152,7 @@ fn errors() {
         ProviderError::BadRequest { status: 400, message: message() },
         ProviderError::BadRequest { status: 402, message: message() },
         ProviderError::ContextFull { message: message() },
-        ProviderError::WrongEndpoint { message: message() },
+        ProviderError::WrongEndpoint { url: url(), message: message() },
         ProviderError::ReasoningRejected { message: message() },
         ProviderError::RateLimited { status: 429, message: message(), retry_after: None },
         ProviderError::Server { status: 500, message: message(), retry_after: None },

@@ -146,7 +146,7 @@ fn classify(
         }
         400 | 404 | 422 | 500 if is_reasoning_rejected(reply) => ProviderError::ReasoningRejected { message },
         400 | 404 | 405 | 422 | 501 if is_wrong_endpoint(status, reply, url) => {
-            ProviderError::WrongEndpoint { message }
+            ProviderError::WrongEndpoint { url: url.to_owned(), message }
         }
         401 | 403 => ProviderError::Auth { status, message },
         404 => ProviderError::NotFound { url: url.to_owned(), message },
