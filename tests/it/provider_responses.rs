@@ -406,7 +406,7 @@ async fn imitators() {
                 args(0, "{}"),
                 item("added", 0, called("a")),
                 args(0, "{}"),
-                json!({"type": "response.completed", "response": {}}),
+                json!({"type": "response.completed", "response": {"output": [message, called("a"), called("a")]}}),
             ],
             "Hi.[LS][LS]\ntext Hi.\ncall a LS {}\ncall a_1 LS {}\nToolCalls",
         ),

@@ -60,6 +60,10 @@ async fn floods_in_any_part() {
             json!({"type": "content_block_start", "index": index, "content_block": block})
         )
     };
+    let output = |item: serde_json::Value| {
+        let done = json!({"type": "response.output_item.done", "output_index": 0, "item": item});
+        format!("data: {done}\n\n")
+    };
     for (kind, piece) in [
         (ProviderKind::Openai, chat(json!({"content": big}))),
         (ProviderKind::Openai, chat(json!({"reasoning_details": [{"text": big}]}))),
@@ -74,6 +78,12 @@ async fn floods_in_any_part() {
         (
             ProviderKind::Anthropic,
             (0..2_000).map(|index| block(index, json!({"type": "tool_use", "name": "LS"}))).collect(),
+        ),
+        (ProviderKind::Responses, output(json!({"type": "message", "content": big}))),
+        (ProviderKind::Responses, output(json!({"type": "reasoning", "encrypted_content": big}))),
+        (
+            ProviderKind::Responses,
+            (0..2_000).map(|_| output(json!({"type": "function_call", "name": "LS"}))).collect(),
         ),
         (ProviderKind::Openai, format!(": {}", "comment ".repeat(20_000))),
     ] {

@@ -141,6 +141,7 @@ impl ResponsesDecoder {
 
     fn finish_open(&mut self, open: OpenItem, out: &mut Vec<StreamEvent>) {
         let shown = !open.body.is_empty();
+        self.finished += 1;
         self.finish(open.into_item(), shown, out);
     }
 
@@ -263,6 +264,7 @@ impl Decoder for ResponsesDecoder {
         match event.data.trim() {
             "" => return Ok(ControlFlow::Continue(())),
             // Imitators end with it, some without having said why.
+            "[DONE]" if !self.state.understood => return Ok(ControlFlow::Continue(())),
             "[DONE]" => {
                 self.close(out);
                 return Ok(ControlFlow::Break(()));

@@ -61,8 +61,13 @@ const REASONING_WORDS: [&[&str]; 11] = [
 ];
 
 /// How the one endpoint says that a model wants the other.
-const USE_RESPONSES_WORDS: [&str; 3] =
-    ["v1/responses", "responses api", "not supported in the v1/chat/completions endpoint"];
+const USE_RESPONSES_WORDS: [&str; 4] = [
+    "v1/responses",
+    "responses api",
+    "not supported in the v1/chat/completions endpoint",
+    // Azure.
+    "chatcompletion operation does not work",
+];
 const USE_CHAT_WORDS: [&str; 2] = ["chat/completions", "chat completions"];
 /// How servers say that they have the endpoint, but not the model.
 const MODEL_WORDS: [&str; 4] = ["model", "deployment", "endpoints found", "engine"];
@@ -171,7 +176,9 @@ fn is_wrong_endpoint(status: u16, reply: &ErrorReply, url: &str) -> bool {
         any(&USE_RESPONSES_WORDS)
     } else if url.ends_with(address::RESPONSES) {
         let missing = matches!(status, 404 | 405 | 501);
-        any(&USE_CHAT_WORDS) || missing && !any(&MODEL_WORDS) && !reply.code.contains("model")
+        let names_path = reply.lower.contains(address::RESPONSES);
+        let names_model = any(&MODEL_WORDS) || reply.code.contains("model");
+        any(&USE_CHAT_WORDS) || missing && (names_path || !names_model)
     } else {
         false
     }
@@ -414,6 +421,7 @@ mod tests {
                 "This is not a chat model and thus not supported in the v1/chat/completions endpoint. Did you mean to use v1/completions?",
             ),
             (400, "This model is only available in the Responses API."),
+            (400, "The chatCompletion operation does not work with the specified model, gpt-5-codex."),
         ] {
             assert!(at(chat, status, message), "{message}");
             assert!(!at("https://x/v1/messages", status, message), "{message}");
@@ -422,6 +430,7 @@ mod tests {
             (404, "Not Found"),
             (405, "Method Not Allowed"),
             (404, "Invalid URL (POST /v1/responses)"),
+            (404, "this model server has no /v1/responses"),
             (501, "not implemented"),
             (400, "use /v1/chat/completions for this model"),
         ] {
