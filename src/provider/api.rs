@@ -34,10 +34,12 @@ pub enum ProviderError {
     NotFound { url: String, message: String },
     #[error("request rejected (HTTP {status}): {message}")]
     BadRequest { status: u16, message: String },
-    #[error("the server rejected reasoning in the history: {message}")]
-    ReasoningRejected { message: String },
     #[error("the request does not fit the model's context window: {message}")]
     ContextFull { message: String },
+    #[error("the endpoint {url} does not serve this request: {message}")]
+    WrongEndpoint { url: String, message: String },
+    #[error("the server rejects earlier reasoning: {message}")]
+    ReasoningRejected { message: String },
     #[error("rate limit reached (HTTP {status}): {message}")]
     RateLimited { status: u16, message: String, retry_after: Option<Duration> },
     #[error("server error (HTTP {status}): {message}")]
@@ -83,8 +85,9 @@ impl ProviderError {
             Self::Auth { .. }
             | Self::NotFound { .. }
             | Self::BadRequest { .. }
-            | Self::ReasoningRejected { .. }
             | Self::ContextFull { .. }
+            | Self::WrongEndpoint { .. }
+            | Self::ReasoningRejected { .. }
             | Self::Tls { .. }
             | Self::TooLong { .. }
             | Self::TooLarge { .. }
@@ -116,9 +119,14 @@ impl ProviderError {
                 "add credit or raise the limit with the key's provider, or use another model"
             }
             Self::BadRequest { .. } => "the server's message says what it did not accept; check --model",
-            Self::ReasoningRejected { .. } => "run /compact, or start a new session",
             Self::ContextFull { .. } => {
                 "set context_window to the model's real size in config.toml, or run /compact and try again"
+            }
+            Self::WrongEndpoint { .. } => {
+                "use provider = \"openai\", which finds the endpoint (chat and responses insist on one), and check --base-url"
+            }
+            Self::ReasoningRejected { .. } => {
+                "run /compact, which leaves earlier reasoning out, or start a new session"
             }
             Self::RateLimited { .. } => {
                 return format!("nothing was lost. Wait a little or use another model, then {again}");

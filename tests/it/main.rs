@@ -31,6 +31,7 @@ mod policy_grammar;
 mod policy_tables;
 mod prompts;
 mod provider_faults;
+mod provider_responses;
 mod provider_stream;
 mod provider_wire;
 mod random_faults;

@@ -10,6 +10,7 @@ use mycode::provider::chat::provider::Chat;
 use mycode::provider::wire::decoder::MAX_REPLY_BYTES;
 use mycode::provider::wire::retry::RetryPolicy;
 
+use crate::provider_stream::ALL;
 use crate::provider_stream::ask;
 use crate::provider_stream::hello;
 use crate::provider_stream::provider;
@@ -23,8 +24,6 @@ use crate::support::answer::status;
 use crate::support::answer::steps;
 use crate::support::answer::{Reply, Step};
 use crate::support::server::FakeServer;
-
-const BOTH: [ProviderKind; 2] = [ProviderKind::Openai, ProviderKind::Anthropic];
 
 /// What the user sees of an answer (its last line) or its error.
 pub async fn outcome(kind: ProviderKind, pace: RetryPolicy, replies: Vec<Reply>) -> String {
@@ -65,7 +64,7 @@ async fn final_errors() {
             "(HTTP 400): no",
         ),
     ] {
-        for kind in BOTH {
+        for kind in ALL {
             let told = outcome(kind, quick(), vec![reply.clone()]).await;
             assert!(told.contains(expected), "{told}");
             assert!(!told.contains("try 2"), "{told}");
@@ -78,7 +77,7 @@ async fn retried_errors() {
     let slow_down = status(429, r#"{"error":{"message":"slow"}}"#).header("retry-after-ms", "2");
     let overloaded = status(529, r#"{"type":"error","error":{"type":"overloaded_error","message":"busy"}}"#);
     let good = || answer().text("Hi.").no_usage();
-    for kind in BOTH {
+    for kind in ALL {
         let told = outcome(kind, quick(), vec![slow_down.clone(), overloaded.clone(), good().into()]).await;
         insta::allow_duplicates! { insta::assert_snapshot!(told, @r"
         Hi.
@@ -103,7 +102,7 @@ async fn retried_errors() {
 #[tokio::test]
 async fn error_inside_the_stream() {
     let event = "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"busy\"}}\n\n";
-    for kind in BOTH {
+    for kind in ALL {
         let told =
             outcome(kind, quick(), vec![raw("text/event-stream", event), answer().no_usage().into()]).await;
         assert!(told.contains("try 2: server error (HTTP 529): busy"), "{told}");
@@ -128,7 +127,7 @@ async fn retries_are_bounded() {
 #[tokio::test]
 async fn idle_timeouts() {
     let pace = || RetryPolicy { idle: Duration::from_millis(40), max_tries: 1, ..quick() };
-    for kind in BOTH {
+    for kind in ALL {
         for reply in
             [silence(), answer().text("x").stall_after(250).into(), answer().text("x").stall_after(0).into()]
         {
@@ -166,13 +165,13 @@ async fn settled_answer_without_formal_end() {
 #[tokio::test]
 async fn argument_flood() {
     let flood = answer().call_raw("Write", &"x".repeat(MAX_REPLY_BYTES + 2)).no_usage();
-    for kind in BOTH {
+    for kind in ALL {
         let told = outcome(kind, quick(), vec![flood.clone().into()]).await;
         assert!(told.contains("16 MiB"), "{}", &told[..200.min(told.len())]);
     }
     // Ten megabytes are large, but an answer.
     let large = answer().call_raw("Write", &"x".repeat(10 << 20)).no_usage();
-    for kind in BOTH {
+    for kind in ALL {
         assert!(outcome(kind, quick(), vec![large.clone().into()]).await.ends_with("ToolCalls"));
     }
 }

@@ -1,4 +1,4 @@
-//! Answers as they stream in, in both dialects and through a real socket.
+//! Answers as they stream in, in all dialects and through a real socket.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,6 +17,8 @@ use mycode::provider::chat::decoder::ChatDecoder;
 use mycode::provider::chat::provider::Chat;
 use mycode::provider::probe;
 use mycode::provider::registry;
+use mycode::provider::responses::decoder::ResponsesDecoder;
+use mycode::provider::responses::provider::Responses;
 use mycode::provider::scripted::Scripted;
 use mycode::provider::wire::decoder::{Decoder, ReplyState};
 use mycode::provider::wire::retry::RetryPolicy;
@@ -54,6 +56,7 @@ pub fn quick() -> RetryPolicy {
 pub fn provider(kind: ProviderKind, server: &FakeServer, pace: RetryPolicy) -> Arc<dyn Provider> {
     match kind {
         ProviderKind::Anthropic => Arc::new(Anthropic::with_retry(&settings(kind, server), pace).unwrap()),
+        ProviderKind::Responses => Arc::new(Responses::with_retry(&settings(kind, server), pace).unwrap()),
         _ => Arc::new(Chat::with_retry(&settings(kind, server), pace).unwrap()),
     }
 }
@@ -104,13 +107,16 @@ pub fn told(events: &[StreamEvent]) -> String {
     format!("{deltas}\n{}", lines.join("\n"))
 }
 
-async fn one(kind: ProviderKind, reply: impl Into<Reply>) -> String {
+/// Each dialect.
+pub const ALL: [ProviderKind; 3] = [ProviderKind::Chat, ProviderKind::Responses, ProviderKind::Anthropic];
+
+pub async fn one(kind: ProviderKind, reply: impl Into<Reply>) -> String {
     let server = FakeServer::start(vec![reply.into()]);
     let events = ask(&*provider(kind, &server, quick())).await;
     events.map_or_else(|error| format!("error: {error}"), |events| told(&events))
 }
 
-fn rich() -> Answer {
+pub fn rich() -> Answer {
     answer()
         .reasoning("Hmm…")
         .text("Ich schaue 日本 🦀.")
@@ -145,7 +151,7 @@ async fn anthropic_answer() {
 
 #[tokio::test]
 async fn delivery_in_any_portions() {
-    for kind in [ProviderKind::Openai, ProviderKind::Anthropic] {
+    for kind in ALL {
         let expected = one(kind, rich()).await;
         let parts = |told: &str| told.lines().skip(1).map(str::to_owned).collect::<Vec<_>>();
         for delivery in [
@@ -178,10 +184,11 @@ async fn whole_answer() {
 
 #[tokio::test]
 async fn server_without_usage_ids_or_formal_end() {
-    assert_eq!(one(ProviderKind::Openai, answer().text("Hi.").no_usage()).await, "Hi.\ntext Hi.\nStop");
-    assert_eq!(one(ProviderKind::Anthropic, answer().text("Hi.").no_usage()).await, "Hi.\ntext Hi.\nStop");
+    for kind in ALL {
+        assert_eq!(one(kind, answer().text("Hi.").no_usage()).await, "Hi.\ntext Hi.\nStop");
+    }
     let same = answer().call_with_id("x", "LS", "{}").call_with_id("x", "LS", "{}").no_usage();
-    for kind in [ProviderKind::Openai, ProviderKind::Anthropic] {
+    for kind in ALL {
         assert_eq!(one(kind, same.clone()).await, "[LS][LS]\ncall x LS {}\ncall x_1 LS {}\nToolCalls");
     }
     // No [DONE], no blank line at the end, `finish_reason` and usage in the last choice.
@@ -366,7 +373,7 @@ proptest! {
     fn damaged_answers_are_refused_or_end_properly(
         damage in prop::collection::vec((0usize..3000, any::<u8>(), 0usize..4), 1..8),
     ) {
-        for dialect in [Dialect::Chat, Dialect::Anthropic] {
+        for dialect in [Dialect::Chat, Dialect::Responses, Dialect::Anthropic] {
             let steps = rich().steps(dialect, 1, (0, 0, 0));
             let mut bytes: Vec<u8> = steps
                 .into_iter()
@@ -383,6 +390,7 @@ proptest! {
             }
             let decoder: Box<dyn Decoder> = match dialect {
                 Dialect::Chat => Box::new(ChatDecoder::new(ReplyState::default())),
+                Dialect::Responses => Box::new(ResponsesDecoder::new(ReplyState::default())),
                 Dialect::Anthropic => Box::new(AnthropicDecoder::new(ReplyState::default())),
             };
             if let Ok(events) = decode(decoder, &bytes) {

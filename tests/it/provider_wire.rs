@@ -15,15 +15,15 @@ use crate::support::check::check;
 const LENIENT: Flavor = Flavor { strict: false };
 const STRICT: Flavor = Flavor { strict: true };
 
-fn call(id: &str, name: &str, args: &str) -> Message {
+pub fn call(id: &str, name: &str, args: &str) -> Message {
     Message::Call(Arc::new(ToolCall { id: id.into(), name: name.into(), args: args.into() }))
 }
 
-fn result(id: &str, text: &str, error: bool) -> Message {
+pub fn result(id: &str, text: &str, error: bool) -> Message {
     Message::Result { call_id: id.into(), text: text.into(), error }
 }
 
-fn reasoning(text: &str, opaque: Value) -> Message {
+pub fn reasoning(text: &str, opaque: Value) -> Message {
     Message::Reasoning(Arc::new(Reasoning { text: text.into(), opaque: Some(opaque) }))
 }
 
@@ -68,7 +68,7 @@ fn request() -> Request {
     }
 }
 
-fn pretty(body: &str) -> String {
+pub fn pretty(body: &str) -> String {
     serde_json::to_string_pretty(&serde_json::from_str::<Value>(body).unwrap()).unwrap()
 }
 

@@ -16,6 +16,7 @@ use mycode::provider::wire::retry::RetryPolicy;
 use serde_json::json;
 
 use crate::provider_faults::outcome;
+use crate::provider_stream::ALL;
 use crate::provider_stream::hello;
 use crate::provider_stream::quick;
 use crate::provider_stream::settings;
@@ -29,8 +30,6 @@ use crate::support::server::FakeServer;
 use crate::support::workplace::Workplace;
 use crate::support::workplace::stderr;
 
-const BOTH: [ProviderKind; 2] = [ProviderKind::Openai, ProviderKind::Anthropic];
-
 fn forever(piece: &str) -> Reply {
     steps(vec![Step::Forever(piece.as_bytes().to_vec(), Duration::ZERO)])
 }
@@ -41,7 +40,11 @@ fn once() -> RetryPolicy {
 
 /// The bytes of a whole answer.
 fn bytes(answer: &Answer, kind: ProviderKind) -> Vec<u8> {
-    let dialect = if kind == ProviderKind::Anthropic { Dialect::Anthropic } else { Dialect::Chat };
+    let dialect = match kind {
+        ProviderKind::Anthropic => Dialect::Anthropic,
+        ProviderKind::Responses => Dialect::Responses,
+        _ => Dialect::Chat,
+    };
     let steps = answer.steps(dialect, 1, (0, 0, 0)).into_iter();
     steps.flat_map(|step| if let Step::Bytes(bytes) = step { bytes } else { Vec::new() }).collect()
 }
@@ -57,6 +60,10 @@ async fn floods_in_any_part() {
             json!({"type": "content_block_start", "index": index, "content_block": block})
         )
     };
+    let output = |item: serde_json::Value| {
+        let done = json!({"type": "response.output_item.done", "output_index": 0, "item": item});
+        format!("data: {done}\n\n")
+    };
     for (kind, piece) in [
         (ProviderKind::Openai, chat(json!({"content": big}))),
         (ProviderKind::Openai, chat(json!({"reasoning_details": [{"text": big}]}))),
@@ -71,6 +78,12 @@ async fn floods_in_any_part() {
         (
             ProviderKind::Anthropic,
             (0..2_000).map(|index| block(index, json!({"type": "tool_use", "name": "LS"}))).collect(),
+        ),
+        (ProviderKind::Responses, output(json!({"type": "message", "content": big}))),
+        (ProviderKind::Responses, output(json!({"type": "reasoning", "encrypted_content": big}))),
+        (
+            ProviderKind::Responses,
+            (0..2_000).map(|_| output(json!({"type": "function_call", "name": "LS"}))).collect(),
         ),
         (ProviderKind::Openai, format!(": {}", "comment ".repeat(20_000))),
     ] {
@@ -92,16 +105,16 @@ async fn empty_events_count_as_silence() {
         "data: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"\"}}\n\n",
     ];
     for event in events {
-        for kind in BOTH {
+        for kind in ALL {
             let told = outcome(kind, pace(), vec![forever(event)]).await;
             assert!(told.contains("error: no data from the server"), "{event}: {told}");
         }
     }
     // An answer that has said why it ended is whole, whatever still comes.
-    for kind in BOTH {
+    for kind in [ProviderKind::Chat, ProviderKind::Anthropic] {
         let end = bytes(&answer().text("Hi.").no_usage(), kind);
         let text = String::from_utf8(end).unwrap();
-        let formal = if kind == ProviderKind::Openai { "data: [DONE]" } else { "event: message_stop" };
+        let formal = if kind == ProviderKind::Chat { "data: [DONE]" } else { "event: message_stop" };
         let settled = text.as_bytes()[..text.find(formal).unwrap()].to_vec();
         let pings = Step::Forever(events[4].as_bytes().to_vec(), Duration::from_millis(1));
         let told = outcome(kind, pace(), vec![steps(vec![Step::Bytes(settled), pings])]).await;
@@ -123,8 +136,8 @@ async fn odd_encodings_of_answers() {
         encoder.finish().unwrap()
     };
     let good = answer().text("Hi.").no_usage();
-    for kind in BOTH {
-        let other = if kind == ProviderKind::Openai { ProviderKind::Anthropic } else { ProviderKind::Openai };
+    for kind in ALL {
+        let other = if kind == ProviderKind::Chat { ProviderKind::Anthropic } else { ProviderKind::Chat };
         let plain = bytes(&good, kind);
         let whole = bytes(&good.clone().whole(), kind);
         let with_mark = [b"\xef\xbb\xbf".to_vec(), whole].concat();

@@ -152,6 +152,8 @@ fn errors() {
         ProviderError::BadRequest { status: 400, message: message() },
         ProviderError::BadRequest { status: 402, message: message() },
         ProviderError::ContextFull { message: message() },
+        ProviderError::WrongEndpoint { url: url(), message: message() },
+        ProviderError::ReasoningRejected { message: message() },
         ProviderError::RateLimited { status: 429, message: message(), retry_after: None },
         ProviderError::Server { status: 500, message: message(), retry_after: None },
         ProviderError::Connect { url: url(), message: message() },

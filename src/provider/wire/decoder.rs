@@ -82,7 +82,7 @@ impl ReplyState {
         self.finish = Some(match reason {
             "stop" | "end_turn" | "stop_sequence" | "eos" => FinishReason::Stop,
             "tool_calls" | "function_call" | "tool_use" => FinishReason::ToolCalls,
-            "length" | "max_tokens" | "model_length" => FinishReason::Length,
+            "length" | "max_tokens" | "max_output_tokens" | "model_length" => FinishReason::Length,
             "model_context_window_exceeded" => FinishReason::WindowFull,
             "content_filter" | "sensitive" => FinishReason::ContentFilter,
             "refusal" => FinishReason::Refused(String::new()),

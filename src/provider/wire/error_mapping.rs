@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime};
 use reqwest::header::HeaderMap;
 use serde_json::Value;
 
+use super::address;
 use crate::base::secret::Secret;
 use crate::base::text;
 use crate::provider::api::ProviderError;
@@ -41,20 +42,35 @@ const CONTEXT_WORDS: [&str; 20] = [
     "maximum number of tokens allowed",
 ];
 
-/// How servers say that reasoning which they get back is not, or no longer, good: Anthropic's preserved and signed thinking,
-/// OpenAI's encrypted reasoning, Gemini's signatures.
-const REASONING_WORDS: [&str; 10] = [
-    "`signature` in `thinking`",
-    "signature in thinking",
-    "bound to a different conversation",
-    "thinking blocks cannot be modified",
-    "blocks in the latest assistant message cannot be modified",
-    "expected `thinking` or `redacted_thinking`",
-    "invalid_encrypted_content",
-    "encrypted content",
-    "thought_signature is not valid",
-    "invalid thought_signature",
+/// How servers say that reasoning which was sent back is of no use to them: all words of one row.
+const REASONING_WORDS: [&[&str]; 11] = [
+    // OpenAI.
+    &["invalid_encrypted_content"],
+    &["encrypted content", "could not be"],
+    &["item with id 'rs_", "not found"],
+    &["'reasoning'", "without its required"],
+    // Anthropic.
+    &["invalid `signature` in `thinking`"],
+    &["bound to a different conversation"],
+    &["thinking", "blocks", "cannot be modified"],
+    &["expected `thinking` or `redacted_thinking`, but found"],
+    // Gemini; that none was sent is another matter.
+    &["thought signature", "not valid"],
+    &["corrupted thought signature"],
+    &["invalid thought_signature"],
 ];
+
+/// How the one endpoint says that a model wants the other.
+const USE_RESPONSES_WORDS: [&str; 4] = [
+    "v1/responses",
+    "responses api",
+    "not supported in the v1/chat/completions endpoint",
+    // Azure.
+    "chatcompletion operation does not work",
+];
+const USE_CHAT_WORDS: [&str; 2] = ["chat/completions", "chat completions"];
+/// How servers say that they have the endpoint, but not the model.
+const MODEL_WORDS: [&str; 4] = ["model", "deployment", "endpoints found", "engine"];
 
 /// How servers say that there is no money left; waiting does not help.
 const QUOTA_WORDS: [&str; 5] = [
@@ -103,7 +119,7 @@ pub fn from_event(error: &Value, key: Option<&Secret>) -> ProviderError {
             () if has(&["permission"]) => 403,
             () if has(&["not_found"]) => 404,
             () if has(&["request_too_large"]) => 413,
-            () if has(&["invalid_request", "bad_request", "billing"]) => 400,
+            () if has(&["invalid_", "bad_request", "billing", "policy", "context_length"]) => 400,
             () => 500,
         }
     });
@@ -130,9 +146,12 @@ fn classify(
     match status {
         413 => ProviderError::ContextFull { message },
         // Some llama.cpp and Ollama versions report a full window as a server error.
-        400 | 422 if mentions(&REASONING_WORDS) => ProviderError::ReasoningRejected { message },
         400 | 422 | 500 if mentions(&CONTEXT_WORDS) || (status != 500 && full) => {
             ProviderError::ContextFull { message }
+        }
+        400 | 404 | 422 | 500 if is_reasoning_rejected(reply) => ProviderError::ReasoningRejected { message },
+        400 | 404 | 405 | 422 | 501 if is_wrong_endpoint(status, reply, url) => {
+            ProviderError::WrongEndpoint { url: url.to_owned(), message }
         }
         401 | 403 => ProviderError::Auth { status, message },
         404 => ProviderError::NotFound { url: url.to_owned(), message },
@@ -141,6 +160,27 @@ fn classify(
         429 => ProviderError::RateLimited { status, message, retry_after: wait },
         408 | 409 | 425 | 500.. => ProviderError::Server { status, message, retry_after: wait },
         _ => ProviderError::BadRequest { status, message },
+    }
+}
+
+fn is_reasoning_rejected(reply: &ErrorReply) -> bool {
+    REASONING_WORDS
+        .iter()
+        .any(|row| row.iter().all(|word| reply.lower.contains(word) || reply.code.contains(word)))
+}
+
+/// Whether the endpoint at `url`, one of OpenAI's two, is not the one for this request, or not there at all.
+fn is_wrong_endpoint(status: u16, reply: &ErrorReply, url: &str) -> bool {
+    let any = |words: &[&str]| words.iter().any(|word| reply.lower.contains(word));
+    if url.ends_with(address::CHAT) {
+        any(&USE_RESPONSES_WORDS)
+    } else if url.ends_with(address::RESPONSES) {
+        let missing = matches!(status, 404 | 405 | 501);
+        let names_path = reply.lower.contains(address::RESPONSES);
+        let names_model = any(&MODEL_WORDS) || reply.code.contains("model");
+        any(&USE_CHAT_WORDS) || missing && (names_path || !names_model)
+    } else {
+        false
     }
 }
 
@@ -306,17 +346,105 @@ mod tests {
 
     #[test]
     fn rejected_reasoning() {
-        for message in [
-            "messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different conversation. \
-             Remove the block, or set `thinking.block_binding.prefix_mismatch_behavior` to \"drop_block\".",
-            "messages.3.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`. When `thinking` is \
-             enabled, a final `assistant` message must start with a thinking block.",
-            "messages.5.content.1: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified.",
-            "The encrypted content gAAA could not be verified. Reason: Encrypted content could not be decrypted or parsed.",
+        for (status, body) in [
+            (
+                400,
+                r#"{"error":{"message":"The encrypted content gAAA...DQ== could not be verified.","code":"invalid_encrypted_content"}}"#,
+            ),
+            (
+                400,
+                r#"{"error":{"message":"The encrypted content for item rs_0a18 could not be verified. Reason: Encrypted content could not be decrypted or parsed.","code":null}}"#,
+            ),
+            (
+                404,
+                r#"{"error":{"message":"Item with id 'rs_68b1' not found. Items are not persisted when `store` is set to false."}}"#,
+            ),
+            (
+                400,
+                r#"{"error":{"message":"Item 'rs_68b1' of type 'reasoning' was provided without its required following item."}}"#,
+            ),
+            (
+                400,
+                r#"{"error":{"message":"Item 'fc_68b1' of type 'function_call' was provided without its required 'reasoning' item: 'rs_68b1'."}}"#,
+            ),
+            (
+                400,
+                r#"{"type":"error","error":{"type":"invalid_request_error","message":"messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different conversation. Remove the block"}}"#,
+            ),
+            (
+                400,
+                r#"{"error":{"message":"messages.3.content.1: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified."}}"#,
+            ),
+            (
+                400,
+                r#"{"error":{"message":"messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`."}}"#,
+            ),
+            (
+                400,
+                r#"[{"error":{"code":400,"message":"Thought signature is not valid.","status":"INVALID_ARGUMENT"}}]"#,
+            ),
         ] {
-            let body = serde_json::json!({"error": {"message": message}}).to_string();
-            assert!(matches!(error(400, &body), ProviderError::ReasoningRejected { .. }), "{message}");
+            assert!(matches!(error(status, body), ProviderError::ReasoningRejected { .. }), "{body}");
         }
+        for (status, body) in [
+            (
+                400,
+                r#"{"error":{"message":"Function call `LS` is missing a thought_signature in functionCall parts."}}"#,
+            ),
+            (
+                400,
+                r#"{"error":{"message":"Invalid 'input[1].id': 'x'. Expected an ID that begins with 'rs'."}}"#,
+            ),
+            (400, r#"{"error":{"message":"`thinking.budget_tokens` must be less than `max_tokens`"}}"#),
+        ] {
+            assert!(matches!(error(status, body), ProviderError::BadRequest { .. }), "{body}");
+        }
+    }
+
+    #[test]
+    fn wrong_endpoints() {
+        let at = |url: &str, status: u16, message: &str| {
+            let body = serde_json::json!({"error": {"message": message}}).to_string();
+            let error = from_status(status, &HeaderMap::new(), &body, url, None);
+            matches!(error, ProviderError::WrongEndpoint { .. })
+        };
+        let (chat, responses) = ("https://x/v1/chat/completions", "https://x/v1/responses");
+        for (status, message) in [
+            (
+                400,
+                "Function tools with reasoning_effort are not supported for gpt-5.4 in /v1/chat/completions. Please use /v1/responses instead.",
+            ),
+            (400, "To use function tools, use /v1/responses or set reasoning_effort to 'none'."),
+            (404, "This model is only supported in v1/responses and not in v1/chat/completions."),
+            (
+                404,
+                "This is not a chat model and thus not supported in the v1/chat/completions endpoint. Did you mean to use v1/completions?",
+            ),
+            (400, "This model is only available in the Responses API."),
+            (400, "The chatCompletion operation does not work with the specified model, gpt-5-codex."),
+        ] {
+            assert!(at(chat, status, message), "{message}");
+            assert!(!at("https://x/v1/messages", status, message), "{message}");
+        }
+        for (status, message) in [
+            (404, "Not Found"),
+            (405, "Method Not Allowed"),
+            (404, "Invalid URL (POST /v1/responses)"),
+            (404, "this model server has no /v1/responses"),
+            (501, "not implemented"),
+            (400, "use /v1/chat/completions for this model"),
+        ] {
+            assert!(at(responses, status, message), "{message}");
+        }
+        for (status, message) in [
+            (404, "The model `x` does not exist or you do not have access to it."),
+            (404, "No endpoints found for x."),
+            (404, "The API deployment for this resource does not exist."),
+            (400, "Unsupported parameter: 'temperature'"),
+        ] {
+            assert!(!at(responses, status, message), "{message}");
+        }
+        assert!(!at(chat, 404, "Not Found"));
     }
 
     #[test]

@@ -17,6 +17,7 @@ use reqwest::header::{CONTENT_ENCODING, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Response, Url};
 use thiserror::Error;
 
+use super::address::{self, Host};
 use super::error_mapping;
 use crate::base::secret::Secret;
 use crate::config::settings::ProviderSettings;
@@ -171,6 +172,23 @@ pub fn usable_key<'a>(
         return Err(ProviderError::Setup { message: format!("{host} needs an API key; set {variable}") });
     }
     Ok(key)
+}
+
+/// OpenAI's endpoint at `path` (`address::CHAT` or `RESPONSES`) of the server in `settings`, and whose server that is.
+/// Azure takes a key in a header of its own.
+///
+/// # Errors
+/// `Setup` when the address, the key or a header cannot be used.
+pub fn openai_endpoint(settings: &ProviderSettings, path: &str) -> Result<(Endpoint, Host), ProviderError> {
+    let url = address::endpoint(parse(&settings.base_url)?, path);
+    let host = Host::of(&url);
+    let key = usable_key(settings, "api.openai.com", "OPENAI_API_KEY")?;
+    let header = key.map(|key| match host {
+        Host::Azure => ("api-key", key.expose().to_owned()),
+        _ => ("authorization", format!("Bearer {}", key.expose())),
+    });
+    let header = header.as_ref().map(|(name, value)| (*name, value.as_str()));
+    Ok((Endpoint::new(url.as_str(), header, &settings.headers, key)?, host))
 }
 
 /// A client that can reach `url`.

@@ -12,11 +12,24 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// The two wire formats; chosen by the request's path.
+use super::responses;
+
+/// The wire formats; chosen by the request's path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
     Chat,
+    Responses,
     Anthropic,
+}
+
+impl Dialect {
+    pub fn of(path: &str) -> Self {
+        match path.split('?').next().unwrap_or_default() {
+            path if path.ends_with("/messages") => Self::Anthropic,
+            path if path.ends_with("/responses") => Self::Responses,
+            _ => Self::Chat,
+        }
+    }
 }
 
 /// What the server does, one after the other, once the request has been read.
@@ -108,7 +121,7 @@ pub struct Answer {
 }
 
 #[derive(Clone, Debug)]
-enum Part {
+pub enum Part {
     Text(String),
     Reasoning(String),
     Call { id: Option<String>, name: String, args: String },
@@ -237,8 +250,15 @@ impl Answer {
         let events = match (dialect, self.whole) {
             (Dialect::Chat, false) => self.chat(number, usage),
             (Dialect::Anthropic, false) => self.anthropic(number, usage),
+            (Dialect::Responses, false) => {
+                responses::events(&self.parts, &self.calls("call", number), number, self.finish, usage)
+            }
             (Dialect::Chat, true) => vec![self.chat_whole(number, usage).to_string()],
             (Dialect::Anthropic, true) => vec![self.anthropic_whole(number, usage).to_string()],
+            (Dialect::Responses, true) => {
+                let calls = self.calls("call", number);
+                vec![responses::whole(&self.parts, &calls, number, self.finish, usage).to_string()]
+            }
         };
         let comments = ": keep-alive\n\n".repeat(self.keep_alives);
         let mut chunks: Vec<Vec<u8>> =
@@ -459,7 +479,7 @@ fn chat_usage((input, cached, output): (u64, u64, u64)) -> Value {
 }
 
 /// `text` in two pieces (one when it is too short).
-fn halves(text: &str) -> impl Iterator<Item = &str> {
+pub fn halves(text: &str) -> impl Iterator<Item = &str> {
     let mut middle = text.len() / 2;
     while !text.is_char_boundary(middle) {
         middle += 1;

@@ -6,11 +6,13 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::answer::Dialect;
+use super::responses;
 
 /// Everything that is wrong with `body`.
 pub fn check(dialect: Dialect, body: &Value) -> Vec<String> {
     let mut faults = Vec::new();
-    let messages = body["messages"].as_array().cloned().unwrap_or_default();
+    let key = if dialect == Dialect::Responses { "input" } else { "messages" };
+    let messages = body[key].as_array().cloned().unwrap_or_default();
     if messages.is_empty() {
         faults.push("there are no messages".to_owned());
     }
@@ -22,12 +24,13 @@ pub fn check(dialect: Dialect, body: &Value) -> Vec<String> {
     }
     match dialect {
         Dialect::Chat => chat(&messages, &mut faults),
+        Dialect::Responses => responses::check(body, &messages, &mut faults),
         Dialect::Anthropic => anthropic(body, &messages, &mut faults),
     }
     faults
 }
 
-fn valid_name(name: &Value) -> bool {
+pub fn valid_name(name: &Value) -> bool {
     name.as_str().is_some_and(|name| {
         (1..=64).contains(&name.len())
             && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')

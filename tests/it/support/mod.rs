@@ -1,10 +1,11 @@
-//! What tests share: a fake model server that speaks both dialects, checks every request, and misbehaves on demand; a
+//! What tests share: a fake model server that speaks all dialects, checks every request, and misbehaves on demand; a
 //! fake engine for the screen; a hermetic place to start the real binary in; and an exact token count.
 
 pub mod agent;
 pub mod answer;
 pub mod check;
 pub mod fake_engine;
+pub mod responses;
 pub mod screen;
 pub mod server;
 pub mod tokens;

@@ -98,7 +98,7 @@ impl FakeServer {
         Self { address, shared, stop: Some(stop), thread: Some(thread) }
     }
 
-    /// For `--base-url` and `ProviderSettings`, in either dialect: `http://127.0.0.1:PORT/v1`.
+    /// For `--base-url` and `ProviderSettings`, in any dialect: `http://127.0.0.1:PORT/v1`.
     pub fn base_url(&self) -> String {
         format!("http://{}/v1", self.address)
     }
@@ -211,7 +211,7 @@ impl Connection {
             );
             return self.stream.write_all((head + &body).as_bytes()).await.ok();
         }
-        let dialect = if request.path.ends_with("/messages") { Dialect::Anthropic } else { Dialect::Chat };
+        let dialect = Dialect::of(&request.path);
         let (reply, number, guess) = self.record(request, dialect);
         let (steps, kind) = match reply.content {
             Content::Silence => {

@@ -1,0 +1,143 @@
+//! OpenAI's two dialects as one provider. Its newer models refuse tools at Chat Completions, imitators often know nothing
+//! else: the model table and the address say where to begin, and a server that names the other endpoint is believed. The
+//! request then goes there at once, and later ones directly.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_stream::stream;
+use futures_util::StreamExt;
+
+use super::api::{Provider, ProviderError, ReplyStream};
+use super::chat::provider::Chat;
+use super::responses::provider::Responses;
+use crate::config::models::{self, Api};
+use crate::config::settings::ProviderSettings;
+use crate::model::request::Request;
+use crate::model::stream::StreamEvent;
+use crate::provider::wire::address::{self, Host};
+use crate::provider::wire::http;
+use crate::provider::wire::retry::RetryPolicy;
+
+/// A server that speaks Responses, Chat Completions, or both.
+pub struct Openai {
+    chat: Arc<Chat>,
+    responses: Arc<Responses>,
+    base: Base,
+    /// What servers have said, by model.
+    learned: Arc<Mutex<HashMap<Arc<str>, Api>>>,
+}
+
+/// What the address says about the endpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Base {
+    /// It names this one.
+    Named(Api),
+    /// OpenAI's own software is there.
+    Own,
+    Other,
+}
+
+impl Openai {
+    /// # Errors
+    /// `Setup` when the address, the key or a header cannot be used.
+    pub fn with_retry(settings: &ProviderSettings, retry: RetryPolicy) -> Result<Self, ProviderError> {
+        let url = http::parse(&settings.base_url)?;
+        let path = url.path().trim_end_matches('/');
+        let base = match () {
+            () if path.ends_with(address::CHAT) => Base::Named(Api::Chat),
+            () if path.ends_with(address::RESPONSES) => Base::Named(Api::Responses),
+            () if Host::of(&url).is_strict() => Base::Own,
+            () => Base::Other,
+        };
+        Ok(Self {
+            chat: Arc::new(Chat::with_retry(settings, retry.clone())?),
+            responses: Arc::new(Responses::with_retry(settings, retry)?),
+            base,
+            learned: Arc::default(),
+        })
+    }
+
+    fn api(&self, model: &str) -> Api {
+        let learned = self.learned.lock().unwrap_or_else(PoisonError::into_inner).get(model).copied();
+        learned.unwrap_or_else(|| first_choice(self.base, model))
+    }
+
+    fn provider(&self, api: Api) -> Arc<dyn Provider> {
+        if api == Api::Responses { Arc::clone(&self.responses) as _ } else { Arc::clone(&self.chat) as _ }
+    }
+}
+
+/// Where `model` is asked first. A name with a vendor before it is a gateway's, and all gateways have Chat Completions.
+fn first_choice(base: Base, model: &str) -> Api {
+    let made_for_responses = || models::facts(model).is_some_and(|facts| facts.api == Api::Responses);
+    match base {
+        Base::Named(api) => api,
+        Base::Own if made_for_responses() => Api::Responses,
+        Base::Other if !model.contains('/') && made_for_responses() => Api::Responses,
+        _ => Api::Chat,
+    }
+}
+
+impl Provider for Openai {
+    fn stream(&self, request: &Request) -> ReplyStream {
+        let model = Arc::clone(&request.params.model);
+        let first = self.api(&model);
+        let second = if first == Api::Responses { Api::Chat } else { Api::Responses };
+        let mut reply = self.provider(first).stream(request);
+        let (other, request, learned) = (self.provider(second), request.clone(), Arc::clone(&self.learned));
+        Box::pin(stream! {
+            let (mut switched, mut known) = (false, false);
+            while let Some(event) = reply.next().await {
+                match event {
+                    Err(ProviderError::WrongEndpoint { .. }) if !switched => {
+                        switched = true;
+                        reply = other.stream(&request);
+                    }
+                    event => {
+                        let answers = !matches!(
+                            event,
+                            Err(_) | Ok(StreamEvent::Silent { .. } | StreamEvent::Restarted { .. })
+                        );
+                        if switched && answers && !known {
+                            known = true;
+                            let mut learned = learned.lock().unwrap_or_else(PoisonError::into_inner);
+                            learned.insert(Arc::clone(&model), second);
+                        }
+                        yield event;
+                    }
+                }
+            }
+        })
+    }
+
+    fn body(&self, request: &Request) -> String {
+        self.provider(self.api(&request.params.model)).body(request)
+    }
+
+    fn name(&self) -> &'static str {
+        "openai"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn first_choices() {
+        for (base, model, expected) in [
+            (Base::Own, "gpt-6.1-terra", Api::Responses),
+            (Base::Own, "gpt-4o", Api::Chat),
+            (Base::Own, "my-deployment", Api::Chat),
+            (Base::Other, "gpt-5.4", Api::Responses),
+            (Base::Other, "openai/gpt-5.4", Api::Chat),
+            (Base::Other, "qwen3-coder", Api::Chat),
+            (Base::Other, "gpt-oss-20b", Api::Chat),
+            (Base::Named(Api::Chat), "gpt-5.4", Api::Chat),
+            (Base::Named(Api::Responses), "m", Api::Responses),
+        ] {
+            assert_eq!(first_choice(base, model), expected, "{base:?} {model}");
+        }
+    }
+}

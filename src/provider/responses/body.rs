@@ -1,0 +1,190 @@
+//! A `Request` as a Responses body: nothing is stored at the server, so that all of the conversation goes along, with the
+//! reasoning as the server encrypted it. The bytes depend on the request alone, and the input comes last, so that a
+//! request which only grew begins with the bytes of the one before. For the same reason no cache breakpoints are set:
+//! these models mark the end of each request by themselves, and find the mark of the one before.
+//!
+//! Facts: the `openai` package 3.54.0 for Python (`types/responses`), November 2026. What imitators need besides:
+//! github.com/openai/codex/issues/12669 (vLLM wants an assistant's text as a whole output message), ggml-org/llama.cpp
+//! `convert_responses_to_chatcmpl` (takes no assistant's text as a string), Azure/azure-sdk-for-net/issues/59967 (reasoning
+//! must keep its id), vercel/ai/issues/7543 (reasoning without its encrypted content is looked up and not found).
+
+use serde_json::{Map, Value, json};
+
+use crate::config::models::{self, Binding};
+use crate::model::call::ToolCall;
+use crate::model::fingerprint::Fingerprint;
+use crate::model::item::Reasoning;
+use crate::model::request::{AssistantText, Message, Params, Request, reminder};
+use crate::provider::call_ids;
+use crate::provider::wire::address::Host;
+use crate::provider::wire::decoder::decimal;
+
+/// The `kind` of our opaque reasoning; the item itself is under `item`.
+pub const OPAQUE_KIND: &str = "openai-responses";
+
+/// Longest call id that OpenAI takes, in bytes. Other servers' ids, with which a session may have begun, can be longer.
+const MAX_CALL_ID_BYTES: usize = 64;
+
+/// The body as text.
+pub fn body(request: &Request, host: Host) -> String {
+    let params = &request.params;
+    let mut body = Map::new();
+    body.insert("model".to_owned(), json!(params.model));
+    body.insert("stream".to_owned(), json!(true));
+    body.insert("store".to_owned(), json!(false));
+    let off = params.reasoning_effort.as_deref() == Some("none");
+    let reasons = reasons(params, host);
+    if reasons.encrypted {
+        body.insert("include".to_owned(), json!(["reasoning.encrypted_content"]));
+    }
+    if reasons.at_all {
+        let effort = params.reasoning_effort.as_ref();
+        let mut reasoning = effort.map_or_else(|| json!({}), |effort| json!({"effort": effort}));
+        if !off {
+            reasoning["summary"] = json!("auto");
+        }
+        body.insert("reasoning".to_owned(), reasoning);
+    }
+    if let Some(limit) = params.max_output_tokens {
+        body.insert("max_output_tokens".to_owned(), json!(limit));
+    }
+    if let Some(temperature) = params.temperature.filter(|_| off || !reasons.at_all) {
+        body.insert("temperature".to_owned(), decimal(temperature));
+    }
+    let system: Vec<&str> = request.system.iter().map(|block| &*block.text).collect();
+    if host == Host::Openai {
+        // What begins alike is served by the machine that has it in its cache.
+        let begin = (&system, &request.tools, request.messages.first());
+        body.insert("prompt_cache_key".to_owned(), json!(Fingerprint::of(&begin)));
+    }
+    if !system.is_empty() {
+        body.insert("instructions".to_owned(), json!(system.join("\n\n")));
+    }
+    if !request.tools.is_empty() {
+        let tools = request.tools.iter().map(|tool| {
+            json!({
+                "type": "function", "name": tool.name, "description": tool.description,
+                "parameters": tool.schema, "strict": false,
+            })
+        });
+        body.insert("tools".to_owned(), tools.collect());
+        body.insert("parallel_tool_calls".to_owned(), json!(true));
+    }
+    body.insert("input".to_owned(), Value::Array(input(&request.messages, host)));
+    Value::Object(body).to_string()
+}
+
+struct Reasons {
+    at_all: bool,
+    /// The server is to hand its reasoning out encrypted.
+    encrypted: bool,
+}
+
+/// Whether the model reasons. Those that do not refuse to be asked for it.
+fn reasons(params: &Params, host: Host) -> Reasons {
+    let (at_all, bound) = match models::facts(&params.model) {
+        Some(facts) => {
+            let bound = facts.binding != Binding::None;
+            (bound || !facts.effort.is_empty(), bound)
+        }
+        // `o1`, `o5-mini`; and who sets an effort knows why.
+        None => {
+            let mut name = params.model.bytes();
+            let family = name.next() == Some(b'o') && name.next().is_some_and(|byte| byte.is_ascii_digit());
+            (family || params.reasoning_effort.is_some(), false)
+        }
+    };
+    Reasons { at_all, encrypted: at_all && (bound || host != Host::Other) }
+}
+
+fn input(messages: &[Message], host: Host) -> Vec<Value> {
+    let mut input: Vec<Value> = Vec::with_capacity(messages.len());
+    for (place, message) in messages.iter().enumerate() {
+        input.extend(item(place, message, host));
+    }
+    // Reasoning with nothing behind it (the answer broke off there) makes the server refuse the request.
+    let mut followed = false;
+    for index in (0..input.len()).rev() {
+        let item = &input[index];
+        let made = item["role"] == "assistant" || item["type"] == "function_call";
+        if item["type"] != "reasoning" {
+            followed = made;
+        } else if !followed {
+            input.remove(index);
+        }
+    }
+    input
+}
+
+/// The item of a message; `None` for what must not be sent.
+fn item(place: usize, message: &Message, host: Host) -> Option<Value> {
+    let said = |role: &str, text: &str| {
+        let content = json!([{"type": "input_text", "text": text}]);
+        (!text.trim().is_empty()).then(|| json!({"type": "message", "role": role, "content": content}))
+    };
+    match message {
+        Message::User(text) => said("user", text),
+        Message::System(text) if host.is_strict() => said("developer", text),
+        // More than many local models' templates take in the middle.
+        Message::System(text) => said("user", &reminder(text)),
+        Message::Assistant(text) => assistant(place, text, host),
+        Message::Reasoning(reasoning) => replayed(reasoning, host),
+        Message::Call(call) => Some(function_call(call)),
+        Message::Result { call_id: id, text, .. } => {
+            Some(json!({"type": "function_call_output", "call_id": call_id(id), "output": text}))
+        }
+    }
+}
+
+/// OpenAI takes an assistant's text in short; in full it has an id, and made-up ones could be looked up there. Imitators
+/// check the full form and look nothing up.
+fn assistant(place: usize, said: &AssistantText, host: Host) -> Option<Value> {
+    if said.text.trim().is_empty() {
+        return None;
+    }
+    let mut message = if host.is_strict() {
+        json!({"type": "message", "role": "assistant", "content": said.text})
+    } else {
+        let content = json!([{"type": "output_text", "text": said.text, "annotations": []}]);
+        json!({
+            "type": "message", "id": format!("msg_{place}"), "role": "assistant", "status": "completed",
+            "content": content,
+        })
+    };
+    if let Some(phase) = said.phase {
+        message["phase"] = json!(phase);
+    }
+    Some(message)
+}
+
+/// The reasoning as it came, where a server of this dialect made it and it holds something.
+fn replayed(reasoning: &Reasoning, host: Host) -> Option<Value> {
+    let opaque = reasoning.opaque.as_ref().filter(|opaque| opaque["kind"] == OPAQUE_KIND)?;
+    // The log may have been edited by hand.
+    let item = Some(&opaque["item"]).filter(|item| item["type"] == "reasoning")?;
+    let has = |key: &str| match &item[key] {
+        Value::String(text) => !text.is_empty(),
+        Value::Array(parts) => !parts.is_empty(),
+        _ => false,
+    };
+    let usable = has("encrypted_content") || !host.is_strict() && (has("content") || has("summary"));
+    usable.then(|| item.clone())
+}
+
+fn function_call(call: &ToolCall) -> Value {
+    // Several servers parse the arguments of old calls and refuse the whole request when they are no JSON object.
+    let arguments = match call.parsed_args() {
+        // Word for word where it can be.
+        Ok(_) if call.args.trim_start().starts_with('{') => call.args.to_string(),
+        Ok(args) => args.to_string(),
+        Err(_) => json!({"_raw": call.args}).to_string(),
+    };
+    json!({
+        "type": "function_call", "call_id": call_id(&call.id), "name": call_ids::safe_name(&call.name),
+        "arguments": arguments,
+    })
+}
+
+fn call_id(id: &str) -> String {
+    if id.len() <= MAX_CALL_ID_BYTES { id.to_owned() } else { format!("call_{}", Fingerprint::of(&id)) }
+}

@@ -1,0 +1,5 @@
+//! The OpenAI Responses dialect, without any state at the server.
+
+pub mod body;
+pub mod decoder;
+pub mod provider;
