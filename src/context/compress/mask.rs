@@ -30,7 +30,7 @@ pub fn mask(
     whole: &str,
     used: &HashSet<&str>,
     max_tokens: u32,
-    names_tokens: u32,
+    lines_tokens: u32,
 ) -> Option<String> {
     let lines: Vec<&str> = whole.lines().collect();
     let mut lines_with: HashMap<&str, u32> = HashMap::new();
@@ -78,7 +78,7 @@ pub fn mask(
         .filter(|index| keep[*index])
         .flat_map(|index| identifiers::identifiers(lines[index]));
     let seen: Vec<&str> = shown.chain(used.iter().copied()).collect();
-    let more = u64::from(names_tokens) + u64::from(max_tokens.saturating_sub(spent));
+    let more = u64::from(lines_tokens) + u64::from(max_tokens.saturating_sub(spent));
     for at in telling_lines::choose(&rest, seen, more, 4) {
         keep[places[at]] = true;
     }
