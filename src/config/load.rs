@@ -329,7 +329,7 @@ fn context(raw: &Raw, model: &str, server_window: Option<u64>) -> Result<Context
     }
     let mut made = ContextSettings::for_window(window.min(MAX_WINDOW_TOKENS), origin);
     if let Some(facts) = models::facts(model) {
-        made.know(facts);
+        facts.inform(&mut made);
     }
     // Who sets the window wants all of it.
     made.tier_tokens = made.tier_tokens.filter(|_| origin != Origin::User);

@@ -10,7 +10,6 @@ use crate::agent::session::conversation::Conversation;
 use crate::agent::window::context_window::ContextWindow;
 use crate::agent::window::request::NextRequest;
 use crate::base::text;
-use crate::context::prefix::REASONING_REJECTED;
 use crate::model::call::ToolCall;
 use crate::model::item::{Item, ItemId};
 use crate::model::usage::FinishReason;
@@ -113,17 +112,15 @@ impl ReplyRequest<'_> {
         }
     }
 
-    /// The server does not take its reasoning back, whatever the model table says of it: all of it leaves the history, and
-    /// from here on it is taken to be bound. Whether there was any.
+    /// The server does not take its reasoning back, whatever the model table says of it: it is left out, and from here on it is
+    /// taken to be bound. Whether there was any.
     fn without_reasoning(&mut self, refused: &NextRequest) -> Result<bool, LogError> {
-        let reasoning = refused.built.reasoning_from(0);
-        if reasoning.is_empty() {
-            return Ok(false);
+        let any = refused.drop_reasoning(self.conversation)?;
+        if any {
+            self.window.bind_reasoning();
+            notice(self.events, Level::Info, texts::reasoning_rejected());
         }
-        self.conversation.leave_out(reasoning, REASONING_REJECTED)?;
-        self.window.bind_reasoning();
-        notice(self.events, Level::Info, texts::reasoning_rejected());
-        Ok(true)
+        Ok(any)
     }
 
     async fn next_request(&mut self) -> Result<NextRequest, TurnError> {

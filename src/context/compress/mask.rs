@@ -128,11 +128,12 @@ mod tests {
         let used = HashSet::from(["call_of_interest"]);
         let short = mask(ItemId(4), &whole, &used, 40, 0).unwrap_or_default();
         insta::assert_snapshot!(short, @r#"
-        [… 60 …]
+            let filler_0 = compute(other_0);
+        [… 59 …]
         fn important_thing() {
             call_of_interest(1);
         [… 1 …]
-        [61 of 63 lines left out; Recall {"id":4} gives all]
+        [60 of 63 lines left out; Recall {"id":4} gives all]
         "#);
     }
 }

@@ -10,7 +10,8 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::config::models::{self, Binding};
+use crate::config::models;
+use crate::config::settings::Binding;
 use crate::model::call::ToolCall;
 use crate::model::fingerprint::Fingerprint;
 use crate::model::item::Reasoning;
