@@ -12,6 +12,7 @@ mod edit_not_found;
 mod edit_places;
 mod edit_states;
 mod edit_table;
+mod epochs;
 mod exact_counts;
 mod faults;
 mod first_hour;
