@@ -71,6 +71,8 @@ pub struct ProviderSettings {
     pub max_output_tokens: Option<u32>,
     pub temperature: Option<f32>,
     pub reasoning_effort: Option<Arc<str>>,
+    /// How much a model of OpenAI's says: low, medium, high.
+    pub verbosity: Option<Arc<str>>,
 }
 
 /// What may happen without a question (SPEC §11).

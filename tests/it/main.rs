@@ -40,6 +40,7 @@ mod random_sessions;
 mod readers_props;
 mod redaction;
 mod replays;
+mod reply_ends;
 mod sandbox;
 mod session_state;
 mod sessions;

@@ -45,6 +45,7 @@ pub fn settings(kind: ProviderKind, server: &FakeServer) -> ProviderSettings {
         max_output_tokens: None,
         temperature: None,
         reasoning_effort: None,
+        verbosity: None,
     }
 }
 

@@ -63,6 +63,7 @@ fn request() -> Request {
             max_output_tokens: Some(4096),
             temperature: Some(0.7),
             reasoning_effort: None,
+            verbosity: None,
             long_cache: false,
         },
     }

@@ -83,7 +83,8 @@ impl ReplyRequest<'_> {
             let next = self.fitted_request(&mut fitting).await?;
             let cold = self.window.is_cold(self.conversation);
             self.conversation.record_request(&next.parts, &next.built, cold)?;
-            match self.sample(&next, !fitting.filled).await {
+            let may_fill = !fitting.filled && fitting.refusals < OVERFLOW_TRIES;
+            match self.sample(&next, may_fill).await {
                 Err(TurnError::NoRoom) => {
                     fitting.filled = true;
                     self.make_room_for_reply(configured).await?;
@@ -201,7 +202,10 @@ impl ReplyRequest<'_> {
         };
         let size = self.window.sizes(self.conversation).estimated();
         if sampled.finish == FinishReason::WindowFull && may_fill {
-            return Err(TurnError::NoRoom);
+            // The window is smaller than it was taken to be: the same as a refusal of the request.
+            return Err(TurnError::context_full(
+                "the reply reached the end of the context window".to_owned(),
+            ));
         }
         // A compaction helps only where the past takes most of the window.
         if sampled.finish == FinishReason::Length && size > window_tokens * 6 / 10 {
