@@ -30,6 +30,7 @@ mod policy_cli;
 mod policy_grammar;
 mod policy_tables;
 mod prompts;
+mod provider_chat_gateways;
 mod provider_faults;
 mod provider_responses;
 mod provider_stream;
