@@ -41,6 +41,7 @@ mod readers_props;
 mod redaction;
 mod replays;
 mod sandbox;
+mod server_windows;
 mod session_state;
 mod sessions;
 mod stream_faults;
