@@ -13,7 +13,7 @@ use crate::config::settings::{ContextSettings, Permission};
 use crate::protocol::event::{Event, Level};
 use crate::protocol::notice as texts;
 use crate::protocol::op::Op;
-use crate::provider::probe as server_probe;
+use crate::provider::window_finder::WindowFinder;
 use crate::sandbox::probe;
 use crate::session::list;
 use crate::tool::run::jobs::Jobs;
@@ -32,19 +32,17 @@ pub struct EngineDeps {
 }
 
 impl EngineDeps {
-    /// The context settings for another model; a server at its usual local address is asked for its window.
+    /// The context settings for another model, with the window that its server has.
     ///
     /// # Errors
     /// When the settings contradict that window.
     pub async fn settings_for(&self, model: &str) -> Result<ContextSettings, ConfigError> {
-        let mut window = None;
-        if let Some(mut settings) =
-            self.loaded.provider.clone().filter(|s| server_probe::is_usual_local(&s.base_url))
-        {
+        let mut learned = None;
+        if let Some(mut settings) = self.loaded.provider.clone() {
             settings.model = model.into();
-            window = server_probe::context_window(&settings).await.map(|window| window.tokens);
+            learned = WindowFinder::new(&self.loaded.servers).find(&settings).await.learned();
         }
-        self.loaded.context_for(model, window)
+        self.loaded.context_for(model, learned)
     }
 }
 

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use thiserror::Error;
@@ -52,6 +52,8 @@ pub struct Loaded {
     pub model_flag: bool,
     /// No model was named anywhere: it is the vendor's default.
     pub model_by_default: bool,
+    /// Where what servers have said of themselves is kept.
+    pub servers: PathBuf,
     raw: Raw,
 }
 
@@ -139,20 +141,31 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
     let named = |name: &str| (sources.vars)(name).is_some_and(|model| !model.trim().is_empty());
     let model_by_default =
         raw.model.is_none() && !named("OPENAI_MODEL") && !named("ANTHROPIC_MODEL") && provider.is_some();
-    Ok(Loaded { provider, provider_error, context, work, notices, model_flag, model_by_default, raw })
+    let servers = sources.paths.servers();
+    Ok(Loaded {
+        provider,
+        provider_error,
+        context,
+        work,
+        notices,
+        model_flag,
+        model_by_default,
+        servers,
+        raw,
+    })
 }
 
 impl Loaded {
-    /// The context section for another model or with a window size that the server reported.
+    /// The context section for another model, or with a window size that was learned of the server, and how.
     ///
     /// # Errors
     /// When a value is out of its range.
     pub fn context_for(
         &self,
         model: &str,
-        server_window: Option<u64>,
+        learned: Option<(u64, Origin)>,
     ) -> Result<ContextSettings, ConfigError> {
-        context(&self.raw, model, server_window)
+        context(&self.raw, model, learned)
     }
 
     /// The provider section for a local server that was found by asking around.
@@ -315,10 +328,14 @@ fn settings(
     }
 }
 
-fn context(raw: &Raw, model: &str, server_window: Option<u64>) -> Result<ContextSettings, ConfigError> {
-    let (window, origin) = match (raw.context_window, server_window, models::facts(model)) {
+fn context(raw: &Raw, model: &str, learned: Option<(u64, Origin)>) -> Result<ContextSettings, ConfigError> {
+    let (window, origin) = match (raw.context_window, learned, models::facts(model)) {
         (Some(window), ..) => (window, Origin::User),
-        (None, Some(window), _) => (window, Origin::Server),
+        // An error tells of a smaller window, never of a larger one.
+        (None, Some((window, Origin::Error)), Some(facts)) if window >= facts.prompt_window() => {
+            (facts.prompt_window(), Origin::Table)
+        }
+        (None, Some(learned), _) => learned,
         (None, None, Some(facts)) => (facts.prompt_window(), Origin::Table),
         (None, None, None) => (models::DEFAULT_WINDOW, Origin::Default),
     };

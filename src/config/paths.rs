@@ -60,6 +60,11 @@ impl Paths {
         self.config.join("config.toml")
     }
 
+    /// What servers have said of themselves.
+    pub fn servers(&self) -> PathBuf {
+        self.state.join("servers.json")
+    }
+
     /// The user's rows of the model table.
     pub fn user_models(&self) -> PathBuf {
         self.config.join("models.toml")

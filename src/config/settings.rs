@@ -127,6 +127,8 @@ pub enum Origin {
     Table,
     /// The server said so.
     Server,
+    /// The server refused a request as longer.
+    Error,
     Default,
 }
 
@@ -137,6 +139,7 @@ impl Origin {
             Self::User => "user",
             Self::Table => "table",
             Self::Server => "server",
+            Self::Error => "error",
             Self::Default => "default",
         }
     }

@@ -115,7 +115,9 @@ impl ProviderError {
             Self::NotFound { .. } => {
                 "check --base-url (most servers want it to end in /v1) and that the model name exists there"
             }
-            Self::BadRequest { status: 402 | 429, .. } => {
+            Self::BadRequest { status, message }
+                if matches!(status, 402 | 403 | 429 | 500..) || message.to_lowercase().contains("budget") =>
+            {
                 "add credit or raise the limit with the key's provider, or use another model"
             }
             Self::BadRequest { .. } => "the server's message says what it did not accept; check --model",

@@ -1,28 +1,35 @@
 //! Asks servers about themselves: which local server runs, what models it has, how large a model's window is. All
 //! of it is best effort and bounded in time; nothing of it runs unless it is called.
+//!
+//! What is asked (MODELS of November 2026; llama.cpp tools/server README and #26508, lmstudio.ai/docs/developer/rest,
+//! docs.ollama.com context-length, openrouter.ai/docs api-reference models): llama.cpp `/props`, whose `n_ctx` is that of one
+//! slot; LM Studio `/api/v1/models` and the older `/api/v0/models`; Ollama `/api/ps` and `/api/show`; and every server's list.
 
 use std::time::Duration;
 
-use futures_util::future::{join, join_all};
+use futures_util::future::{join, join_all, join4};
 use reqwest::{Client, Url};
 use serde_json::{Value, json};
 
 use crate::config::settings::ProviderSettings;
+use crate::provider::wire::address;
 use crate::provider::wire::http;
 
 /// How long a local server may take to list its models.
 const LOCAL_TIMEOUT: Duration = Duration::from_millis(250);
 /// How long a server may take to answer one question about a model.
-const QUESTION_TIMEOUT: Duration = Duration::from_millis(1_500);
+const QUESTION_TIMEOUT: Duration = Duration::from_secs(4);
 const ANSWER_BYTES: usize = 8 * 1024 * 1024;
-/// What Ollama gives a model that it has not loaded and that names no `num_ctx`.
+/// What Ollama gives a model that it has not loaded and that names no `num_ctx`, on the smallest graphics cards.
 const OLLAMA_DEFAULT_TOKENS: u64 = 4_096;
 
 /// The default addresses of local servers, most common first.
-pub const LOCAL_SERVERS: [(&str, &str); 3] = [
+pub const LOCAL_SERVERS: [(&str, &str); 4] = [
     ("Ollama", "http://127.0.0.1:11434/v1"),
     ("LM Studio", "http://127.0.0.1:1234/v1"),
     ("llama.cpp", "http://127.0.0.1:8080/v1"),
+    // The port that newer versions announce.
+    ("llama.cpp", "http://127.0.0.1:9931/v1"),
 ];
 
 /// A server that answered.
@@ -39,6 +46,8 @@ pub struct LocalServer {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerWindow {
     pub tokens: u64,
+    /// Which of the server's answers said so.
+    pub source: &'static str,
     /// What the user should know about it, if anything.
     pub advice: Option<String>,
 }
@@ -62,36 +71,50 @@ pub async fn find_among(places: &[(&str, &str)]) -> Option<LocalServer> {
     join_all(asked).await.into_iter().flatten().next()
 }
 
-/// Whether this is one of the usual places of a local server. Only those are asked for their window before the first
-/// request: any other server would have to answer a question that it may not know, and the start would wait for it.
-pub fn is_usual_local(base_url: &str) -> bool {
-    [":11434", ":1234", ":8080"].iter().any(|port| base_url.contains(port))
-        && (base_url.contains("localhost") || base_url.contains("127.0.0.1"))
-}
-
-/// The window of `settings.model`, where the server reports it. Servers without TLS are taken for local ones and asked in
-/// their own ways too (llama.cpp, LM Studio, Ollama).
+/// The window of `settings.model`, where the server reports it. Servers without TLS are asked in the ways of local ones, too.
 pub async fn context_window(settings: &ProviderSettings) -> Option<ServerWindow> {
     let mut client = ProbeClient::new(&settings.base_url, QUESTION_TIMEOUT)?;
     client.bearer = settings.api_key.as_ref().map(|key| key.expose().to_owned());
     let model = &*settings.model;
-    let plain = |tokens| ServerWindow { tokens, advice: None };
-    if client.base.scheme() != "http" {
-        return listed_window(&client.get("models").await?, model).map(plain);
-    }
-    // What is in force now comes before what the model could do.
-    let ((props, studio), (list, ollama)) = join(
-        join(client.get("/props"), client.get("/api/v0/models")),
-        join(client.get("models"), ollama_window(&client, model)),
-    )
-    .await;
-    props
-        .and_then(|props| props["default_generation_settings"]["n_ctx"].as_u64())
-        .map(plain)
-        .or_else(|| studio.and_then(|list| listed_window(&list, model)).map(plain))
-        .or(ollama)
-        .or_else(|| list.and_then(|list| listed_window(&list, model)).map(plain))
-        .filter(|window| window.tokens > 0)
+    let window = |source| move |tokens| ServerWindow { tokens, source, advice: None };
+    let in_list = |list: Option<Value>| listed_window(&list?, model).map(window("its list of models"));
+    let found = if client.base.scheme() == "http" {
+        // What is in force now comes before what the model could do.
+        let (props, studio, ollama, list) = join4(
+            client.get("/props"),
+            studio_window(&client, model),
+            ollama_window(&client, model),
+            client.get("models"),
+        )
+        .await;
+        props
+            .and_then(|props| props["default_generation_settings"]["n_ctx"].as_u64())
+            .filter(|&tokens| tokens > 0)
+            .map(window("llama.cpp's /props"))
+            .or(studio.map(window("LM Studio")))
+            .or(ollama)
+            .or_else(|| in_list(list))
+    } else {
+        in_list(client.get("models").await)
+    };
+    found.filter(|window| window.tokens > 0)
+}
+
+/// With how much LM Studio has loaded the model; for one that is not loaded, what it could have.
+async fn studio_window(client: &ProbeClient, model: &str) -> Option<u64> {
+    let (new, old) = join(client.get("/api/v1/models"), client.get("/api/v0/models")).await;
+    let new = new.and_then(|list| {
+        let models = list["models"].as_array()?;
+        let named = |entry: &&Value| {
+            let loaded = entry["loaded_instances"].as_array();
+            entry["key"] == model || loaded.into_iter().flatten().any(|instance| instance["id"] == model)
+        };
+        let entry = models.iter().find(named)?;
+        let loaded = entry["loaded_instances"].as_array().into_iter().flatten();
+        let lengths = loaded.filter_map(|instance| instance["config"]["context_length"].as_u64());
+        lengths.min().or_else(|| entry["max_context_length"].as_u64())
+    });
+    new.or_else(|| listed_window(&old?, model))
 }
 
 async fn ollama_window(client: &ProbeClient, model: &str) -> Option<ServerWindow> {
@@ -112,7 +135,13 @@ async fn ollama_window(client: &ProbeClient, model: &str) -> Option<ServerWindow
         let parameters = shown["parameters"].as_str()?;
         parameters.lines().find_map(|line| line.trim().strip_prefix("num_ctx")?.trim().parse().ok())
     };
-    let tokens = loaded.or_else(configured).unwrap_or(OLLAMA_DEFAULT_TOKENS).min(trained);
+    // On this machine the server was perhaps started with what is set here.
+    let environment = || {
+        let set = std::env::var("OLLAMA_CONTEXT_LENGTH").ok().filter(|_| http::is_loopback(&client.base))?;
+        set.parse().ok().filter(|&tokens: &u64| tokens > OLLAMA_DEFAULT_TOKENS)
+    };
+    let tokens = loaded.or_else(configured).or_else(environment).unwrap_or(OLLAMA_DEFAULT_TOKENS);
+    let tokens = tokens.min(trained);
     let advice = (tokens < trained).then(|| {
         format!(
             "Ollama runs {model} with {tokens} of its {trained} tokens and silently drops the rest; start it with \
@@ -120,26 +149,30 @@ async fn ollama_window(client: &ProbeClient, model: &str) -> Option<ServerWindow
             trained.min(32_768)
         )
     });
-    Some(ServerWindow { tokens, advice })
+    Some(ServerWindow { tokens, source: "Ollama", advice })
 }
 
 /// The window in a model list: vLLM, OpenRouter, Groq, Mistral, LM Studio and llama.cpp each name it differently.
 fn listed_window(list: &Value, model: &str) -> Option<u64> {
-    const KEYS: [&str; 6] = [
+    const KEYS: [&str; 7] = [
         "loaded_context_length",
         "max_model_len",
         "context_length",
         "context_window",
         "max_context_length",
         "max_input_tokens",
+        "n_ctx_train",
     ];
     let models = list["data"].as_array()?;
-    // A server with one model often answers to any name.
-    let entry = models
-        .iter()
-        .find(|entry| entry["id"] == model)
+    let named = |name: &str| models.iter().find(|entry| entry["id"] == name);
+    // A tag such as `:nitro` chooses among OpenRouter's providers; a server with one model often answers to any name.
+    let entry = named(model)
+        .or_else(|| named(model.split_once(':')?.0))
         .or_else(|| models.first().filter(|_| models.len() == 1))?;
-    KEYS.iter().find_map(|key| entry[key].as_u64()).filter(|&tokens| tokens > 0)
+    let number = |value: &Value| value.as_u64().filter(|&tokens| tokens > 0);
+    let whole = KEYS.iter().find_map(|key| number(&entry[key]).or_else(|| number(&entry["meta"][key])))?;
+    // The provider that OpenRouter chooses first may have less than the best of them.
+    Some(number(&entry["top_provider"]["context_length"]).map_or(whole, |tokens| tokens.min(whole)))
 }
 
 fn model_names(list: &Value) -> Vec<String> {
@@ -156,7 +189,7 @@ struct ProbeClient {
 
 impl ProbeClient {
     fn new(base_url: &str, timeout: Duration) -> Option<Self> {
-        let base = http::parse(&format!("{}/", base_url.trim_end_matches('/'))).ok()?;
+        let base = address::endpoint(http::parse(base_url).ok()?, "/");
         Some(Self { client: http::build_client(&base).ok()?, base, bearer: None, timeout })
     }
 

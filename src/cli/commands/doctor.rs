@@ -9,6 +9,7 @@ use crate::config::paths::{self, Paths};
 use crate::config::settings::{Permission, ProviderKind};
 use crate::provider::probe;
 use crate::provider::unconfigured;
+use crate::provider::window_finder::{FoundWindow, WindowFinder};
 use crate::sandbox::probe as sandbox;
 
 /// Prints the report; whether a model is set up and answers.
@@ -56,7 +57,15 @@ pub async fn run(cli: &Cli, args: &DoctorArgs) -> Result<bool, Failure> {
     } else {
         line("sandbox", "off (sandbox = false)".to_owned());
     }
-    let context = &opened.loaded.context;
+    let found = match &opened.loaded.provider {
+        Some(settings) => WindowFinder::new(&opened.loaded.servers).find_anew(settings).await,
+        None => FoundWindow::default(),
+    };
+    let model = opened.loaded.provider.as_ref().map_or("", |settings| &settings.model);
+    let (context, window_error) = match opened.loaded.context_for(model, found.learned()) {
+        Ok(context) => (context, None),
+        Err(error) => (opened.loaded.context.clone(), Some(error)),
+    };
     line(
         "window",
         format!(
@@ -67,7 +76,7 @@ pub async fn run(cli: &Cli, args: &DoctorArgs) -> Result<bool, Failure> {
             context.low_water * 100.0
         ),
     );
-    let mut works = true;
+    let mut works = window_error.is_none();
     match &opened.loaded.provider {
         Some(provider) => {
             line("provider", provider.kind.as_str().to_owned());
@@ -77,11 +86,13 @@ pub async fn run(cli: &Cli, args: &DoctorArgs) -> Result<bool, Failure> {
             line("model", format!("{}{chosen}", provider.model));
             line("price", price(&provider.model));
             line("key", if provider.api_key.is_some() { "set" } else { "none" }.to_owned());
-            if let Some(window) = probe::context_window(provider).await {
-                line("server window", format!("{} tokens", window.tokens));
-                if let Some(advice) = window.advice {
-                    line("", advice);
-                }
+            if let Some(window) = &found.window {
+                let used = if context.window_origin == window.origin { "" } else { ", not used" };
+                let said = format!("{} tokens, from {}{used}", window.tokens, window.source);
+                line("server window", said);
+            }
+            if let Some(advice) = found.advice {
+                line("", advice);
             }
             // A script's answers are for its session.
             if provider.kind != ProviderKind::Scripted {
@@ -107,7 +118,7 @@ pub async fn run(cli: &Cli, args: &DoctorArgs) -> Result<bool, Failure> {
             }
         },
     }
-    if let Some(error) = &opened.loaded.provider_error {
+    for error in [&window_error, &opened.loaded.provider_error].into_iter().flatten() {
         out.push_str(&format!("error: {error}\nhint: {}\n", error.hint));
     }
     for notice in &opened.loaded.notices {

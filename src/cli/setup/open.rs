@@ -15,6 +15,7 @@ use crate::provider::api::Provider;
 use crate::provider::probe;
 use crate::provider::registry;
 use crate::provider::unconfigured::{self, Unconfigured};
+use crate::provider::window_finder::{LearningProvider, WindowFinder};
 use crate::session::list;
 
 /// Where the program works and what it was told.
@@ -141,11 +142,7 @@ pub async fn setup(cli: &Cli, interactive: bool, which: &Which) -> Result<Setup,
                 loaded
                     .notices
                     .push(format!("Using {} at {} ({}).", server.name, server.base_url, settings.model));
-                let window = probe::context_window(&settings).await;
-                if let Some(window) = &window {
-                    loaded.notices.extend(window.advice.clone());
-                }
-                loaded.context = loaded.context_for(&settings.model, window.map(|window| window.tokens))?;
+                loaded.context = loaded.context_for(&settings.model, None)?;
                 let provider = registry::build(&settings)?;
                 loaded.provider = Some(settings);
                 provider
@@ -161,14 +158,18 @@ pub async fn setup(cli: &Cli, interactive: bool, which: &Which) -> Result<Setup,
             }
         },
     };
+    let finder = WindowFinder::new(&loaded.servers);
     if loaded.context.window_origin != Origin::User
-        && let Some(settings) =
-            loaded.provider.as_ref().filter(|settings| probe::is_usual_local(&settings.base_url))
-        && let Some(window) = probe::context_window(settings).await
+        && let Some(settings) = &loaded.provider
     {
-        loaded.notices.extend(window.advice);
-        loaded.context = loaded.context_for(&settings.model, Some(window.tokens))?;
+        let found = finder.find(settings).await;
+        loaded.context = loaded.context_for(&settings.model, found.learned())?;
+        loaded.notices.extend(found.advice);
     }
+    let provider = match &loaded.provider {
+        Some(settings) => LearningProvider::wrap(provider, finder, settings),
+        None => provider,
+    };
     let model = loaded.provider.as_ref().map_or_else(|| Arc::from("no model"), |s| Arc::clone(&s.model));
     Ok(Setup { loaded, provider, model, workspace, project_state, own_folders, interactive, resume })
 }

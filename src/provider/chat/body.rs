@@ -1,22 +1,14 @@
-//! A `Request` as a Chat Completions body. The bytes depend on the request alone, and the messages come last, so that a
-//! request which only grew begins with the bytes of the one before.
-//!
-//! Thinking is sent back only where a server of this dialect made it, under the field name that it used, and only in
-//! messages that also hold calls: DeepSeek, Kimi and GLM want it back while a turn runs through its calls and have no use
-//! for that of a finished answer. The same goes for OpenRouter's `reasoning_details` and Gemini's `extra_content` (the
-//! signature without which it refuses its own calls), which travel in the reasoning item's opaque part. A rule that depended on which turn is the running one would change old bytes, and with
-//! them the server's prompt cache, at every new turn.
+//! A `Request` as a Chat Completions body. The bytes depend on the request and on what the server demands, and the messages
+//! come last, so that a request which only grew begins with the bytes of the one before.
 
 use serde_json::{Map, Value, json};
 
+use super::replay::Demands;
 use crate::model::call::ToolCall;
 use crate::model::item::Reasoning;
 use crate::model::request::{Message, Request, reminder};
 use crate::provider::call_ids;
 use crate::provider::wire::decoder::decimal;
-
-/// The `kind` of our opaque reasoning blocks.
-pub const OPAQUE_KIND: &str = "openai-reasoning-content";
 
 /// What the address tells about the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,8 +17,17 @@ pub struct Flavor {
     pub strict: bool,
 }
 
-/// The body as text.
+/// The body as text, for a server that demands what the model table says.
 pub fn body(request: &Request, flavor: Flavor) -> String {
+    body_for(request, flavor, demands_of(request, flavor))
+}
+
+fn demands_of(request: &Request, flavor: Flavor) -> Demands {
+    if flavor.strict { Demands::none() } else { Demands::of(&request.params.model) }
+}
+
+/// The body as text.
+pub fn body_for(request: &Request, flavor: Flavor, demands: Demands) -> String {
     let params = &request.params;
     let mut body = Map::new();
     body.insert("model".to_owned(), json!(params.model));
@@ -50,12 +51,16 @@ pub fn body(request: &Request, flavor: Flavor) -> String {
         });
         body.insert("tools".to_owned(), tools.collect());
     }
-    body.insert("messages".to_owned(), Value::Array(messages(request, flavor)));
+    body.insert("messages".to_owned(), Value::Array(messages_for(request, demands)));
     Value::Object(body).to_string()
 }
 
-/// The messages as this dialect sends them.
+/// The messages as this dialect sends them, to a server that demands what the model table says.
 pub fn messages(request: &Request, flavor: Flavor) -> Vec<Value> {
+    messages_for(request, demands_of(request, flavor))
+}
+
+fn messages_for(request: &Request, demands: Demands) -> Vec<Value> {
     let mut messages = Vec::with_capacity(request.messages.len() + 1);
     if !request.system.is_empty() {
         let blocks: Vec<&str> = request.system.iter().map(|block| &*block.text).collect();
@@ -68,21 +73,21 @@ pub fn messages(request: &Request, flavor: Flavor) -> Vec<Value> {
             Message::Reasoning(reasoning) => turn.reasoning.push(reasoning),
             Message::Call(call) => turn.calls.push(call),
             Message::User(text) => {
-                std::mem::take(&mut turn).push_to(&mut messages, flavor);
+                std::mem::take(&mut turn).push_to(&mut messages, demands);
                 messages.push(json!({"role": "user", "content": text}));
             }
             // A system message in the middle is more than many servers' templates take.
             Message::System(text) => {
-                std::mem::take(&mut turn).push_to(&mut messages, flavor);
+                std::mem::take(&mut turn).push_to(&mut messages, demands);
                 messages.push(json!({"role": "user", "content": reminder(text)}));
             }
             Message::Result { call_id, text, .. } => {
-                std::mem::take(&mut turn).push_to(&mut messages, flavor);
+                std::mem::take(&mut turn).push_to(&mut messages, demands);
                 messages.push(json!({"role": "tool", "tool_call_id": call_id, "content": text}));
             }
         }
     }
-    turn.push_to(&mut messages, flavor);
+    turn.push_to(&mut messages, demands);
     messages
 }
 
@@ -95,49 +100,19 @@ struct AssistantMessage<'a> {
 }
 
 impl AssistantMessage<'_> {
-    fn push_to(self, messages: &mut Vec<Value>, flavor: Flavor) {
+    fn push_to(self, messages: &mut Vec<Value>, demands: Demands) {
         let texts: Vec<&str> = self.texts.into_iter().filter(|text| !text.is_empty()).collect();
         if texts.is_empty() && self.calls.is_empty() {
             return;
         }
         let content = if texts.is_empty() { Value::Null } else { json!(texts.join("\n\n")) };
         let mut message = json!({"role": "assistant", "content": content});
-        if !self.calls.is_empty() {
-            let mut calls: Vec<Value> = self.calls.iter().map(|call| tool_call(call)).collect();
-            if !flavor.strict {
-                for reasoning in self.reasoning {
-                    if let Some(opaque) =
-                        &reasoning.opaque.as_ref().filter(|opaque| opaque["kind"] == OPAQUE_KIND)
-                    {
-                        replay(reasoning, opaque, &mut message, &mut calls);
-                    }
-                }
-            }
+        let mut calls: Vec<Value> = self.calls.iter().map(|call| tool_call(call)).collect();
+        demands.apply(&self.reasoning, &mut message, &mut calls);
+        if !calls.is_empty() {
             message["tool_calls"] = Value::Array(calls);
         }
         messages.push(message);
-    }
-}
-
-/// Puts thinking, and what else the server wants back, where it came from.
-fn replay(reasoning: &Reasoning, opaque: &Value, message: &mut Value, calls: &mut [Value]) {
-    let field = match (&opaque["details"], opaque["field"].as_str()) {
-        (details @ Value::Array(_), _) => {
-            message["reasoning_details"] = details.clone();
-            None
-        }
-        _ if reasoning.text.is_empty() => None,
-        (_, Some("reasoning")) => Some("reasoning"),
-        _ => Some("reasoning_content"),
-    };
-    if let Some(field) = field {
-        let earlier = message[field].as_str().unwrap_or_default();
-        message[field] = json!(format!("{earlier}{}", reasoning.text));
-    }
-    for call in calls {
-        if let Some(extra) = call["id"].as_str().and_then(|id| opaque["extras"].get(id)) {
-            call["extra_content"] = extra.clone();
-        }
     }
 }
 

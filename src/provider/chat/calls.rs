@@ -4,6 +4,7 @@
 
 use serde_json::{Map, Value};
 
+use super::replay::CALL_EXTRAS;
 use crate::model::call::ToolCall;
 use crate::model::item::Item;
 use crate::model::stream::StreamEvent;
@@ -20,8 +21,8 @@ struct PartialCall {
     id: String,
     name: String,
     args: String,
-    /// A server's own addition, such as Gemini's thought signature; wanted back word for word.
-    extra: Value,
+    /// The server's own additions, such as Gemini's thought signature; wanted back word for word.
+    extras: Map<String, Value>,
 }
 
 impl PartialCall {
@@ -79,8 +80,11 @@ impl CallAssembler {
                 out.push(StreamEvent::CallStarted { name: name.to_owned() });
             }
         }
-        if !piece["extra_content"].is_null() {
-            call.extra = piece["extra_content"].clone();
+        for name in CALL_EXTRAS {
+            if piece[name].is_object() {
+                self.bytes += piece[name].to_string().len();
+                call.extras.insert(name.to_owned(), piece[name].clone());
+            }
         }
         if !args.is_empty() {
             call.args.push_str(&args);
@@ -112,8 +116,8 @@ impl CallAssembler {
             .into_iter()
             .map(|call| {
                 let id = ids.claim(&call.id);
-                if !call.extra.is_null() {
-                    extras.insert(id.to_string(), call.extra);
+                if !call.extras.is_empty() {
+                    extras.insert(id.to_string(), Value::Object(call.extras));
                 }
                 Item::ToolCall(ToolCall {
                     id,

@@ -1,12 +1,14 @@
 //! A Chat Completions reply, streamed or whole, as `StreamEvent`s. Lenient in what it takes: the dialect is spoken
-//! by dozens of servers. Inline `<think>` text is left as it is.
+//! by dozens of servers.
 
 use std::ops::ControlFlow;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use super::body::OPAQUE_KIND;
 use super::calls::CallAssembler;
+use super::inline_thinking::{self, Split, ThinkingSplitter};
+use super::replay::{INLINE, OPAQUE_KIND};
+use super::signed_thinking::SignedThinking;
 use crate::model::item::{Item, Reasoning};
 use crate::model::stream::StreamEvent;
 use crate::model::usage::Usage;
@@ -22,10 +24,12 @@ pub struct ChatDecoder {
     reasoning: String,
     /// The field in which thinking came.
     reasoning_field: Option<&'static str>,
-    /// OpenRouter's form of thinking, with signatures.
-    details: Vec<Value>,
-    /// Size of `details` as text.
-    details_bytes: usize,
+    /// Thinking came inside the content.
+    inline: bool,
+    /// Thinking inside the content.
+    splitter: ThinkingSplitter,
+    /// Gateways' form of thinking, with signatures.
+    signed: SignedThinking,
     calls: CallAssembler,
     usage: Option<Usage>,
 }
@@ -36,22 +40,23 @@ impl ChatDecoder {
     }
 
     fn chunk(&mut self, chunk: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
-        if let Some(error) = chunk.get("error").filter(|error| !error.is_null()) {
+        if let Some(error) = error_in(chunk) {
             return Err(self.state.error(error));
-        }
-        // vLLM's older way.
-        if chunk["object"] == "error" {
-            return Err(self.state.error(chunk));
         }
         self.state.understood |= chunk["choices"].is_array() || chunk["object"].is_string();
         self.state.foreign |= chunk["type"].is_string();
-        let choice = &chunk["choices"][0];
+        // Several answers were not asked for; where they come nevertheless, only the first is read.
+        let choices = chunk["choices"].as_array();
+        let first = choices.into_iter().flatten().find(|choice| choice["index"].as_u64().unwrap_or(0) == 0);
+        let choice = first.unwrap_or(&Value::Null);
         for usage in [&chunk["usage"], &choice["usage"], &chunk["x_groq"]["usage"]] {
             self.usage = read_usage(usage).or(self.usage);
         }
-        let message = [&choice["delta"], &choice["message"]].into_iter().find(|part| part.is_object());
-        if let Some(message) = message {
-            self.message(message, out)?;
+        for (message, whole) in [(&choice["delta"], false), (&choice["message"], true)] {
+            if message.is_object() {
+                self.message(message, whole, out)?;
+                break;
+            }
         }
         match choice["finish_reason"].as_str() {
             None | Some("") => {}
@@ -61,30 +66,27 @@ impl ChatDecoder {
         Ok(())
     }
 
-    fn message(&mut self, message: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
-        // Some servers send the same thinking under both names.
-        for field in ["reasoning_content", "reasoning"] {
-            let piece = text_of(&message[field]);
-            if !piece.is_empty() {
-                self.reasoning_field = Some(field);
-                self.reasoning.push_str(&piece);
-                out.push(StreamEvent::ReasoningDelta(piece));
-                break;
-            }
+    fn message(
+        &mut self,
+        message: &Value,
+        whole: bool,
+        out: &mut Vec<StreamEvent>,
+    ) -> Result<(), ProviderError> {
+        let sealed = self.signed.push(message, whole);
+        // Some servers send the same thinking under both names, and sealed as well.
+        let plain = ["reasoning_content", "reasoning"].map(|field| (field, text_of(&message[field])));
+        let plain = plain.into_iter().find(|(_, piece)| !piece.is_empty());
+        if let Some((field, _)) = plain {
+            self.reasoning_field = Some(field);
         }
-        for detail in message["reasoning_details"].as_array().into_iter().flatten() {
-            self.details_bytes += detail.to_string().len();
-            self.details.push(detail.clone());
-        }
+        self.think(plain.map_or(sealed, |(_, piece)| piece), out);
         let mut piece = text_of(&message["content"]);
         if piece.is_empty() {
             piece = text_of(&message["refusal"]);
         }
-        if !piece.is_empty() {
-            self.text.push_str(&piece);
-            out.push(StreamEvent::TextDelta(piece));
-        }
-        if self.text.len().max(self.reasoning.len()).max(self.details_bytes) > MAX_REPLY_BYTES {
+        let split = self.splitter.push(&piece);
+        self.say(split, out);
+        if self.text.len().max(self.reasoning.len()).max(self.signed.bytes()) > MAX_REPLY_BYTES {
             let message = format!("the text is larger than {} MiB", MAX_REPLY_BYTES >> 20);
             return Err(ProviderError::TooLarge { message });
         }
@@ -97,6 +99,54 @@ impl ChatDecoder {
             self.calls.push(&json!({"index": 0, "function": message["function_call"]}), out)?;
         }
         Ok(())
+    }
+
+    fn think(&mut self, piece: String, out: &mut Vec<StreamEvent>) {
+        if !piece.is_empty() {
+            self.reasoning.push_str(&piece);
+            out.push(StreamEvent::ReasoningDelta(piece));
+        }
+    }
+
+    fn say(&mut self, split: Split, out: &mut Vec<StreamEvent>) {
+        self.inline |= !split.thinking.is_empty();
+        self.think(split.thinking, out);
+        if !split.answer.is_empty() {
+            self.text.push_str(&split.answer);
+            out.push(StreamEvent::TextDelta(split.answer));
+        }
+    }
+
+    /// Takes thinking out of the text that shows only at its end what it was.
+    fn take_unopened(&mut self) {
+        if self.reasoning.is_empty()
+            && self.signed.is_empty()
+            && let Some((thinking, answer)) = inline_thinking::split_unopened(&self.text)
+        {
+            (self.reasoning, self.text) = (thinking.to_owned(), answer.to_owned());
+            self.inline = true;
+        }
+    }
+
+    /// The reasoning as one item, with what the server wants back of it.
+    fn reasoning_item(&mut self, extras: Map<String, Value>) -> Option<Item> {
+        let mut text = std::mem::take(&mut self.reasoning);
+        let mut field = self.reasoning_field.unwrap_or("reasoning_content");
+        if self.inline && self.reasoning_field.is_none() {
+            text = text.trim().to_owned();
+            field = INLINE;
+        }
+        let mut opaque = json!({"kind": OPAQUE_KIND, "field": field});
+        let sealed = self.signed.take();
+        let empty = text.is_empty() && sealed.is_none() && extras.is_empty();
+        if let Some((field, blocks)) = sealed {
+            opaque["field"] = json!(field);
+            opaque["details"] = Value::Array(blocks);
+        }
+        if !extras.is_empty() {
+            opaque["extras"] = Value::Object(extras);
+        }
+        (!empty).then(|| Item::Reasoning(Reasoning { text: text.into(), opaque: Some(opaque) }))
     }
 }
 
@@ -112,6 +162,11 @@ impl Decoder for ChatDecoder {
                 self.close(out);
                 return Ok(ControlFlow::Break(()));
             }
+            // Not every server writes its errors as JSON.
+            data if event.name == "error" => {
+                let error = parse(data).unwrap_or_else(|_| json!(data));
+                return Err(self.state.error(error_in(&error).unwrap_or(&error)));
+            }
             data => self.chunk(&parse(data)?, out)?,
         }
         Ok(ControlFlow::Continue(()))
@@ -120,27 +175,19 @@ impl Decoder for ChatDecoder {
     fn whole(&mut self, reply: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
         // Gemini's compatible endpoint wraps its error in an array.
         let reply = reply.get(0).unwrap_or(reply);
-        if reply["choices"][0].is_null() && reply["error"].is_null() && reply["object"] != "error" {
+        if reply["choices"][0].is_null() && error_in(reply).is_none() {
             return Err(ProviderError::Protocol { message: "the JSON is not a chat completion".to_owned() });
         }
         self.chunk(reply, out)
     }
 
     fn close(&mut self, out: &mut Vec<StreamEvent>) {
+        let split = self.splitter.finish();
+        self.say(split, out);
+        self.take_unopened();
         let has_calls = !self.calls.is_empty();
         let (calls, extras) = self.calls.finish(&mut self.state.ids);
-        if !self.reasoning.is_empty() || !self.details.is_empty() || !extras.is_empty() {
-            let field = self.reasoning_field.unwrap_or("reasoning_content");
-            let mut opaque = json!({"kind": OPAQUE_KIND, "field": field});
-            if !self.details.is_empty() {
-                opaque["details"] = Value::Array(std::mem::take(&mut self.details));
-            }
-            if !extras.is_empty() {
-                opaque["extras"] = Value::Object(extras);
-            }
-            let text = std::mem::take(&mut self.reasoning).into();
-            out.push(StreamEvent::Item(Item::Reasoning(Reasoning { text, opaque: Some(opaque) })));
-        }
+        out.extend(self.reasoning_item(extras).map(StreamEvent::Item));
         if !self.text.is_empty() {
             out.push(StreamEvent::Item(Item::assistant(std::mem::take(&mut self.text))));
         }
@@ -151,6 +198,20 @@ impl Decoder for ChatDecoder {
     fn state(&self) -> &ReplyState {
         &self.state
     }
+}
+
+/// The error that an event is. Servers send it as OpenAI does, under `error`; vLLM's older versions as an object of that name;
+/// FastAPI as `detail`; others bare, as a message with a code, a status or a type.
+fn error_in(event: &Value) -> Option<&Value> {
+    if let Some(error) = event.get("error").filter(|error| !error.is_null()) {
+        return Some(error);
+    }
+    let says = |key: &str| event[key].is_string() || event[key].is_number();
+    let bare =
+        event["message"].is_string() && ["code", "status", "status_code", "type"].into_iter().any(says);
+    let detail = event["detail"].is_string() || event["detail"].is_array();
+    let error = event["object"] == "error" || event["choices"].is_null() && (bare || detail);
+    error.then_some(event)
 }
 
 /// Text that is a string, null, or an array of parts.

@@ -1,11 +1,15 @@
 //! OpenAI Chat Completions and every server that imitates it.
 
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
 use super::body::{self, Flavor};
 use super::decoder::ChatDecoder;
+use super::replay::Demands;
 use crate::config::settings::ProviderSettings;
 use crate::model::request::Request;
 use crate::provider::api::ProviderError;
-use crate::provider::wire::address;
+use crate::provider::wire::address::{self, Host};
 use crate::provider::wire::decoder::{Decoder, ReplyState};
 use crate::provider::wire::exchange::{Dialect, HttpProvider};
 use crate::provider::wire::http::{self, Endpoint};
@@ -13,18 +17,45 @@ use crate::provider::wire::http::{self, Endpoint};
 /// A server that speaks Chat Completions.
 pub type Chat = HttpProvider<ChatDialect>;
 
-pub struct ChatDialect(Flavor);
+pub struct ChatDialect {
+    flavor: Flavor,
+    /// A gateway that brings reasoning into each vendor's form by itself.
+    translates: bool,
+    /// What the server has said it demands, by model.
+    learned: Mutex<HashMap<Arc<str>, Demands>>,
+}
+
+impl ChatDialect {
+    fn demands(&self, model: &str) -> Demands {
+        let learned = self.learned.lock().unwrap_or_else(PoisonError::into_inner).get(model).copied();
+        learned.unwrap_or_else(|| match () {
+            () if self.flavor.strict => Demands::none(),
+            () if self.translates => Demands::default(),
+            () => Demands::of(model),
+        })
+    }
+}
 
 impl Dialect for ChatDialect {
     const NAME: &'static str = "openai";
 
     fn connect(settings: &ProviderSettings) -> Result<(Endpoint, Self), ProviderError> {
         let (endpoint, host) = http::openai_endpoint(settings, address::CHAT)?;
-        Ok((endpoint, Self(Flavor { strict: host.is_strict() })))
+        let flavor = Flavor { strict: host.is_strict() };
+        Ok((endpoint, Self { flavor, translates: host == Host::Openrouter, learned: Mutex::default() }))
     }
 
     fn body(&self, request: &Request) -> String {
-        body::body(request, self.0)
+        body::body_for(request, self.flavor, self.demands(&request.params.model))
+    }
+
+    fn learn(&self, model: &Arc<str>, error: &ProviderError) -> bool {
+        let after = self.demands(model).after(error);
+        if let Some(demands) = after {
+            let mut learned = self.learned.lock().unwrap_or_else(PoisonError::into_inner);
+            learned.insert(Arc::clone(model), demands);
+        }
+        after.is_some()
     }
 
     fn decoder(state: ReplyState) -> Box<dyn Decoder> {

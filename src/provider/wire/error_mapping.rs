@@ -72,13 +72,27 @@ const USE_CHAT_WORDS: [&str; 2] = ["chat/completions", "chat completions"];
 /// How servers say that they have the endpoint, but not the model.
 const MODEL_WORDS: [&str; 4] = ["model", "deployment", "endpoints found", "engine"];
 
-/// How servers say that there is no money left; waiting does not help.
-const QUOTA_WORDS: [&str; 5] = [
+/// How servers say that there is no money left, or that none may be spent; waiting does not help. LiteLLM says it with 400,
+/// 429 or 500 (litellm#14144, #37000), OpenRouter with 402, and with 403 of a key (Roo-Code#515); read in November 2026.
+const QUOTA_WORDS: [&str; 18] = [
     "insufficient_quota",
     "insufficient balance",
+    "insufficient credit",
+    "insufficient funds",
     "exceeded your current quota",
     "credit balance",
+    "more credits",
+    "out of credits",
     "billing",
+    "budget has been exceeded",
+    "budget_exceeded",
+    "exceededbudget",
+    "exceeded budget",
+    "crossed budget",
+    "over budget",
+    "key limit exceeded",
+    "spending limit",
+    "payment required",
 ];
 
 /// The error for an HTTP status that is not a success.
@@ -153,10 +167,10 @@ fn classify(
         400 | 404 | 405 | 422 | 501 if is_wrong_endpoint(status, reply, url) => {
             ProviderError::WrongEndpoint { url: url.to_owned(), message }
         }
+        402 | 403 | 429 | 500.. if mentions(&QUOTA_WORDS) => ProviderError::BadRequest { status, message },
         401 | 403 => ProviderError::Auth { status, message },
         404 => ProviderError::NotFound { url: url.to_owned(), message },
         402 => ProviderError::BadRequest { status, message },
-        429 if mentions(&QUOTA_WORDS) => ProviderError::BadRequest { status, message },
         429 => ProviderError::RateLimited { status, message, retry_after: wait },
         408 | 409 | 425 | 500.. => ProviderError::Server { status, message, retry_after: wait },
         _ => ProviderError::BadRequest { status, message },
@@ -241,22 +255,33 @@ impl ErrorReply {
                 let detail = &error["detail"];
                 let own = [string("message"), detail.as_str().unwrap_or_default(), string("error")]
                     .into_iter()
-                    .chain(detail.as_array().into_iter().flatten().filter_map(|entry| entry["msg"].as_str()))
                     .find(|text| !text.is_empty())
-                    .unwrap_or_default();
+                    .map_or_else(|| field_fault(&detail[0]), str::to_owned);
                 // OpenRouter hides the real cause here.
                 match error["metadata"]["raw"].as_str() {
                     Some(raw) => format!("{own}: {raw}"),
-                    None => own.to_owned(),
+                    None => own,
                 }
             }
         };
         let status = [&error["code"], &error["status"], &error["status_code"]]
             .into_iter()
-            .find_map(Value::as_u64)
+            .find_map(|status| status.as_u64().or_else(|| status.as_str()?.parse().ok()))
             .and_then(|number| u16::try_from(number).ok())
             .filter(|number| (400..600).contains(number));
         Self::new(message, &format!("{} {}", string("code"), string("type")), status)
+    }
+}
+
+/// What FastAPI says of a field: the fault and the way to it.
+fn field_fault(entry: &Value) -> String {
+    let way = entry["loc"].as_array().into_iter().flatten().map(|part| match part {
+        Value::String(name) => name.clone(),
+        other => other.to_string(),
+    });
+    match (entry["msg"].as_str().unwrap_or_default(), way.collect::<Vec<_>>().join(".")) {
+        (fault, way) if way.is_empty() => fault.to_owned(),
+        (fault, way) => format!("{fault} ({way})"),
     }
 }
 

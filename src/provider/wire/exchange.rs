@@ -5,7 +5,8 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_stream::try_stream;
+use async_stream::{stream, try_stream};
+use futures_util::StreamExt;
 use tokio::time::timeout;
 
 use super::decoder::{Decoder, ReplyState};
@@ -33,6 +34,11 @@ pub trait Dialect: Send + Sync + Sized + 'static {
     /// The request's body.
     fn body(&self, request: &Request) -> String;
 
+    /// Takes up what an error says about the form of a request; whether the same request is now written in another one.
+    fn learn(&self, _model: &Arc<str>, _error: &ProviderError) -> bool {
+        false
+    }
+
     /// The reader of one reply.
     fn decoder(state: ReplyState) -> Box<dyn Decoder>;
 }
@@ -41,25 +47,45 @@ pub trait Dialect: Send + Sync + Sized + 'static {
 pub struct HttpProvider<D> {
     endpoint: Arc<Endpoint>,
     retry: RetryPolicy,
-    dialect: D,
+    dialect: Arc<D>,
 }
+
+/// Times that a request is written in another form because the server refused it.
+const MAX_FORMS: u32 = 2;
 
 impl<D: Dialect> HttpProvider<D> {
     /// # Errors
     /// As [`Dialect::connect`].
     pub fn with_retry(settings: &ProviderSettings, retry: RetryPolicy) -> Result<Self, ProviderError> {
         let (endpoint, dialect) = D::connect(settings)?;
-        Ok(Self { endpoint: Arc::new(endpoint), retry, dialect })
+        Ok(Self { endpoint: Arc::new(endpoint), retry, dialect: Arc::new(dialect) })
     }
 }
 
 impl<D: Dialect> Provider for HttpProvider<D> {
     fn stream(&self, request: &Request) -> ReplyStream {
-        let (endpoint, body) = (Arc::clone(&self.endpoint), Arc::<str>::from(self.body(request)));
-        let (ids, retry) = (CallIds::of(request), self.retry.clone());
-        with_retries(self.retry.clone(), move || {
-            let decoder = D::decoder(ReplyState::new(ids.clone(), endpoint.key().cloned()));
-            attempt(Arc::clone(&endpoint), Arc::clone(&body), Timeouts::new(&retry), decoder)
+        let (endpoint, retry, ids) = (Arc::clone(&self.endpoint), self.retry.clone(), CallIds::of(request));
+        let start = move |body: String| {
+            let (endpoint, retry, ids, body) =
+                (Arc::clone(&endpoint), retry.clone(), ids.clone(), Arc::<str>::from(body));
+            with_retries(retry.clone(), move || {
+                let decoder = D::decoder(ReplyState::new(ids.clone(), endpoint.key().cloned()));
+                attempt(Arc::clone(&endpoint), Arc::clone(&body), Timeouts::new(&retry), decoder)
+            })
+        };
+        let (dialect, request) = (Arc::clone(&self.dialect), request.clone());
+        let mut reply = start(dialect.body(&request));
+        Box::pin(stream! {
+            let mut forms = 0;
+            while let Some(event) = reply.next().await {
+                match event {
+                    Err(error) if forms < MAX_FORMS && dialect.learn(&request.params.model, &error) => {
+                        forms += 1;
+                        reply = start(dialect.body(&request));
+                    }
+                    event => yield event,
+                }
+            }
         })
     }
 

@@ -8,6 +8,7 @@
 
 use std::error::Error as StdError;
 use std::io::{self, ErrorKind, Write};
+use std::net::IpAddr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -217,7 +218,7 @@ pub fn is_loopback(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
     host == "localhost"
         || host.ends_with(".localhost")
-        || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+        || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 fn proxy_is_secure() -> bool {
@@ -226,7 +227,24 @@ fn proxy_is_secure() -> bool {
         .any(|name| std::env::var(name).is_ok_and(|value| value.starts_with("https://")))
 }
 
-fn display_url(url: &Url) -> String {
+/// Whether `url` names this machine or one beside it: by a private address, or a name that only a local network knows.
+pub fn is_near(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
+    match host.parse::<IpAddr>() {
+        Ok(IpAddr::V4(address)) => address.is_private() || address.is_loopback() || address.is_link_local(),
+        Ok(IpAddr::V6(address)) => {
+            address.is_loopback() || address.is_unique_local() || address.is_unicast_link_local()
+        }
+        Err(_) => {
+            is_loopback(url)
+                || !host.contains('.')
+                || [".local", ".lan", ".internal", ".home.arpa"].iter().any(|end| host.ends_with(end))
+        }
+    }
+}
+
+/// An address for messages and records: without user name, password and query.
+pub fn display_url(url: &Url) -> String {
     let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
     format!("{}://{}{port}{}", url.scheme(), url.host_str().unwrap_or_default(), url.path())
 }
@@ -361,6 +379,21 @@ mod tests {
         let endpoint = Endpoint::new("https://user:pass@host:444/v1/x?key=1", [], &[], None).unwrap();
         assert_eq!(endpoint.display_url, "https://host:444/v1/x");
         assert!(Endpoint::new("http://host", [("x-key", "a\nb")], &[], None).is_err());
+    }
+
+    #[test]
+    fn near_addresses() {
+        for (url, expected) in [
+            ("http://localhost:1", true),
+            ("http://192.168.1.7:8000/v1", true),
+            ("http://[fd00::1]:1", true),
+            ("http://gpu-box:8000", true),
+            ("http://gpu.local", true),
+            ("http://8.8.8.8", false),
+            ("https://openrouter.ai/api/v1", false),
+        ] {
+            assert_eq!(is_near(&parse(url).unwrap()), expected, "{url}");
+        }
     }
 
     #[test]

@@ -1,0 +1,253 @@
+//! The windows that servers have named, kept for the next session in `servers.json` in the state folder: what a server says
+//! when it is asked, and what it says when it refuses a request as too long. Small, bounded, written as a whole; a file that
+//! can't be read, or that another version wrote, counts as empty. Of two programs that write at once one is not heard: it will
+//! learn the same again.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use serde::{Deserialize, Serialize};
+
+use super::probe::ServerWindow;
+use crate::base::atomic_write::{self, Expect};
+use crate::base::clock;
+use crate::base::file;
+use crate::config::settings::{MAX_WINDOW_TOKENS, MIN_WINDOW_TOKENS, Origin};
+
+const VERSION: u32 = 1;
+const MAX_BYTES: u64 = 256 * 1024;
+const MAX_SERVERS: usize = 200;
+const DAY_MS: u64 = 24 * 3_600_000;
+/// How long counts what was learned: servers get more memory, and models other providers.
+const KEPT_MS: u64 = 7 * DAY_MS;
+
+/// A model on a server.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    /// Its address without user name, password and query.
+    pub server: String,
+    pub model: String,
+}
+
+/// What is known of it. Times in milliseconds since the Unix epoch.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// When the server was last asked; 0 when it should be asked again.
+    #[serde(default)]
+    asked_ms: u64,
+    /// What it said, in tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    said: Option<u64>,
+    /// Which of its answers said so.
+    #[serde(default)]
+    source: String,
+    #[serde(default)]
+    said_ms: u64,
+    /// What it named when it refused a longer request, in tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    refused: Option<u64>,
+    #[serde(default)]
+    refused_ms: u64,
+}
+
+/// A window that was learned of a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KnownWindow {
+    pub tokens: u64,
+    /// `Server` or `Error`.
+    pub origin: Origin,
+    /// Which of the server's answers said so, and when where that was not just now.
+    pub source: String,
+}
+
+impl Record {
+    /// Whether the server was asked within a day.
+    pub fn is_fresh(&self, now: u64) -> bool {
+        now.abs_diff(self.asked_ms) < DAY_MS
+    }
+
+    pub fn was_asked(&self) -> bool {
+        self.asked_ms > 0
+    }
+
+    /// The smaller of what the server says and what it refuses.
+    pub fn window(&self, now: u64) -> Option<KnownWindow> {
+        let counts = |learned_ms: u64| now.abs_diff(learned_ms) < KEPT_MS;
+        let said = self.said.filter(|_| counts(self.said_ms));
+        let refused = self.refused.filter(|_| counts(self.refused_ms));
+        let refused = refused.filter(|refused| said.is_none_or(|said| *refused < said));
+        let known = match refused {
+            Some(tokens) => KnownWindow {
+                tokens,
+                origin: Origin::Error,
+                source: format!("a refusal of {}", clock::local(self.refused_ms)),
+            },
+            None => KnownWindow { tokens: said?, origin: Origin::Server, source: self.source.clone() },
+        };
+        (MIN_WINDOW_TOKENS..=MAX_WINDOW_TOKENS).contains(&known.tokens).then_some(known)
+    }
+
+    fn ask(&mut self, answer: Option<&ServerWindow>, now: u64) {
+        self.asked_ms = now;
+        let Some(answer) = answer else { return };
+        // Set up anew: an older refusal is of another server.
+        if self.said != Some(answer.tokens) {
+            self.refused = None;
+        }
+        (self.said, self.said_ms) = (Some(answer.tokens), now);
+        answer.source.clone_into(&mut self.source);
+    }
+
+    fn refuse(&mut self, tokens: u64, now: u64) {
+        (self.refused, self.refused_ms, self.asked_ms) = (Some(tokens), now, 0);
+    }
+
+    fn last_ms(&self) -> u64 {
+        self.asked_ms.max(self.refused_ms)
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct Entry {
+    #[serde(flatten)]
+    place: Place,
+    #[serde(flatten)]
+    record: Record,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Contents {
+    version: u32,
+    windows: Vec<Entry>,
+}
+
+/// The file. Reads and writes at once: not for a task that must not wait.
+#[derive(Clone, Debug)]
+pub struct KnownWindows {
+    path: PathBuf,
+}
+
+impl KnownWindows {
+    pub fn new(path: &Path) -> Self {
+        Self { path: path.to_owned() }
+    }
+
+    /// What is known of `place`.
+    pub fn get(&self, place: &Place) -> Record {
+        let entry = self.read().into_iter().find(|entry| entry.place == *place);
+        entry.map(|entry| entry.record).unwrap_or_default()
+    }
+
+    /// Keeps what the server answered, or that it did not.
+    pub fn asked(&self, place: &Place, answer: Option<&ServerWindow>) -> Record {
+        self.change(place, |record| record.ask(answer, clock::now_ms()))
+    }
+
+    /// Keeps the window that the server named when it refused a request.
+    pub fn refused(&self, place: &Place, tokens: u64) {
+        if tokens >= MIN_WINDOW_TOKENS {
+            self.change(place, |record| record.refuse(tokens, clock::now_ms()));
+        }
+    }
+
+    fn read(&self) -> Vec<Entry> {
+        let text = file::small_text(&self.path, MAX_BYTES);
+        let contents: Option<Contents> = text.and_then(|text| serde_json::from_str(&text).ok());
+        contents
+            .filter(|contents| contents.version == VERSION)
+            .map(|contents| contents.windows)
+            .unwrap_or_default()
+    }
+
+    fn change(&self, place: &Place, change: impl FnOnce(&mut Record)) -> Record {
+        static WRITING: Mutex<()> = Mutex::new(());
+        let _writing = WRITING.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut windows = self.read();
+        let at = windows.iter().position(|entry| entry.place == *place);
+        let mut entry = at.map_or_else(
+            || Entry { place: place.clone(), record: Record::default() },
+            |at| windows.swap_remove(at),
+        );
+        change(&mut entry.record);
+        let record = entry.record.clone();
+        windows.push(entry);
+        windows.sort_by_key(|entry| std::cmp::Reverse(entry.record.last_ms()));
+        windows.truncate(MAX_SERVERS);
+        // Of no use for one session alone: that it can't be written spoils nothing.
+        if let Ok(text) = serde_json::to_string_pretty(&Contents { version: VERSION, windows })
+            && let Some(folder) = self.path.parent()
+            && std::fs::create_dir_all(folder).is_ok()
+        {
+            let _ = atomic_write::write(&self.path, text.as_bytes(), Expect::Anything);
+        }
+        record
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn place(model: &str) -> Place {
+        Place { server: "http://h/v1".to_owned(), model: model.to_owned() }
+    }
+
+    fn said(tokens: u64) -> ServerWindow {
+        ServerWindow { tokens, source: "its list of models", advice: None }
+    }
+
+    fn window(record: &Record) -> Option<(u64, Origin)> {
+        record.window(clock::now_ms()).map(|window| (window.tokens, window.origin))
+    }
+
+    #[test]
+    fn what_a_server_says_and_refuses() {
+        let folder = tempfile::tempdir().unwrap();
+        let windows = KnownWindows::new(&folder.path().join("state/servers.json"));
+        assert_eq!(windows.get(&place("m")), Record::default());
+        windows.asked(&place("m"), Some(&said(32_768)));
+        windows.asked(&place("other"), None);
+        assert_eq!(window(&windows.get(&place("m"))), Some((32_768, Origin::Server)));
+        assert!(windows.get(&place("other")).is_fresh(clock::now_ms()));
+        windows.refused(&place("m"), 8_192);
+        let record = windows.get(&place("m"));
+        assert_eq!(window(&record), Some((8_192, Origin::Error)));
+        // It is asked again. The same answer does not make the refusal undone; another one does.
+        assert!(!record.is_fresh(clock::now_ms()));
+        assert_eq!(window(&windows.asked(&place("m"), Some(&said(32_768)))), Some((8_192, Origin::Error)));
+        assert_eq!(window(&windows.asked(&place("m"), Some(&said(16_384)))), Some((16_384, Origin::Server)));
+        windows.refused(&place("m"), 100_000);
+        assert_eq!(window(&windows.get(&place("m"))), Some((16_384, Origin::Server)));
+        windows.refused(&place("tiny"), 100);
+        assert_eq!(windows.get(&place("tiny")), Record::default());
+        // A server that is down for once is as it was, but not for ever.
+        assert_eq!(window(&windows.asked(&place("m"), None)), Some((16_384, Origin::Server)));
+        assert_eq!(windows.get(&place("m")).window(clock::now_ms() + 8 * DAY_MS), None);
+    }
+
+    #[test]
+    fn foreign_content_and_bounds() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("servers.json");
+        let windows = KnownWindows::new(&path);
+        for text in ["", "{}", "[1]", "{\"version\":2,\"windows\":[]}", "\u{0}"] {
+            std::fs::write(&path, text).unwrap();
+            assert_eq!(windows.get(&place("m")), Record::default(), "{text}");
+        }
+        let now = clock::now_ms();
+        for (said, expected) in
+            [("5", None), ("99999999999999", None), ("9000", Some((9_000, Origin::Server)))]
+        {
+            let entry =
+                format!(r#"{{"server":"http://h/v1","model":"m","said":{said},"said_ms":{now},"more":0}}"#);
+            std::fs::write(&path, format!(r#"{{"version":1,"windows":[{entry}]}}"#)).unwrap();
+            assert_eq!(window(&windows.get(&place("m"))), expected);
+        }
+        for number in 0..MAX_SERVERS + 5 {
+            windows.asked(&place(&number.to_string()), Some(&said(8_192)));
+        }
+        assert_eq!(windows.read().len(), MAX_SERVERS);
+        assert_eq!(window(&windows.get(&place("204"))), Some((8_192, Origin::Server)));
+    }
+}

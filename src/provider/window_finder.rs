@@ -1,0 +1,180 @@
+//! How large a model's window is on its server: asked for before the first request where that takes no time, known from an
+//! earlier session, or learned from a refusal. A server nearby is asked at every start, because its answer changes with how
+//! it was started; another one once a day and only where the model table does not know the model.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use tokio::task::spawn_blocking;
+
+use super::api::{Provider, ProviderError, ReplyStream};
+use super::known_windows::{KnownWindow, KnownWindows, Place, Record};
+use super::probe::{self, ServerWindow};
+use crate::base::clock;
+use crate::config::models;
+use crate::config::settings::{MIN_WINDOW_TOKENS, Origin, ProviderKind, ProviderSettings};
+use crate::model::request::Request;
+use crate::provider::wire::address::Host;
+use crate::provider::wire::http;
+
+/// What a start waits for a server nearby.
+const NEAR_WAIT: Duration = Duration::from_millis(300);
+/// What the first start with another server waits; later ones don't.
+const FIRST_WAIT: Duration = Duration::from_secs(1);
+
+/// What was found.
+#[must_use]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FoundWindow {
+    pub window: Option<KnownWindow>,
+    /// What the user should know about it.
+    pub advice: Option<String>,
+}
+
+impl FoundWindow {
+    /// For `Loaded::context_for`.
+    pub fn learned(&self) -> Option<(u64, Origin)> {
+        self.window.as_ref().map(|window| (window.tokens, window.origin))
+    }
+}
+
+/// Finds windows, and remembers them.
+#[derive(Clone, Debug)]
+pub struct WindowFinder {
+    known: KnownWindows,
+}
+
+impl WindowFinder {
+    /// `servers` is the file of what servers have said.
+    pub fn new(servers: &Path) -> Self {
+        Self { known: KnownWindows::new(servers) }
+    }
+
+    /// The window of the settings' model, without a noticeable wait: what comes too late is there the next time.
+    pub async fn find(&self, settings: &ProviderSettings) -> FoundWindow {
+        let Some((place, wait)) = place(settings).zip(wait(settings)) else { return FoundWindow::default() };
+        let known = self.get(&place).await;
+        let now = clock::now_ms();
+        let kept = || FoundWindow { window: known.window(now), advice: None };
+        let wait = match wait {
+            Wait::Never => return kept(),
+            Wait::Near => NEAR_WAIT,
+            Wait::Once if known.is_fresh(now) => return kept(),
+            Wait::Once if known.was_asked() => Duration::ZERO,
+            Wait::Once => FIRST_WAIT,
+        };
+        let (finder, settings) = (self.clone(), settings.clone());
+        let asking = tokio::spawn(async move { finder.ask(place, &settings).await });
+        match tokio::time::timeout(wait, asking).await {
+            Ok(Ok(found)) => found,
+            _ => kept(),
+        }
+    }
+
+    /// The same with all the time that it takes, and whatever is known already.
+    pub async fn find_anew(&self, settings: &ProviderSettings) -> FoundWindow {
+        match place(settings) {
+            Some(place) => self.ask(place, settings).await,
+            None => FoundWindow::default(),
+        }
+    }
+
+    async fn ask(&self, place: Place, settings: &ProviderSettings) -> FoundWindow {
+        let answer: Option<ServerWindow> = probe::context_window(settings).await;
+        let advice = answer.as_ref().and_then(|window| window.advice.clone());
+        // Too small to work in: the user must hear of it, at every start.
+        if let Some(window) = answer.as_ref().filter(|window| window.tokens < MIN_WINDOW_TOKENS) {
+            let (tokens, source) = (window.tokens, window.source.to_owned());
+            return FoundWindow {
+                window: Some(KnownWindow { tokens, origin: Origin::Server, source }),
+                advice,
+            };
+        }
+        // That a server nearby says nothing need not be kept: it is asked again anyway.
+        let record = if answer.is_none() && matches!(wait(settings), Some(Wait::Near)) {
+            self.get(&place).await
+        } else {
+            let known = self.known.clone();
+            spawn_blocking(move || known.asked(&place, answer.as_ref())).await.unwrap_or_default()
+        };
+        FoundWindow { window: record.window(clock::now_ms()), advice }
+    }
+
+    async fn get(&self, place: &Place) -> Record {
+        let (known, place) = (self.known.clone(), place.clone());
+        spawn_blocking(move || known.get(&place)).await.unwrap_or_default()
+    }
+}
+
+/// How long a start may wait for an answer.
+enum Wait {
+    /// The server says nothing of it, or the model table knows better.
+    Never,
+    Near,
+    Once,
+}
+
+fn wait(settings: &ProviderSettings) -> Option<Wait> {
+    let url = http::parse(&settings.base_url).ok()?;
+    Some(match () {
+        () if http::is_near(&url) => Wait::Near,
+        // OpenAI's lists name no windows.
+        () if Host::of(&url).is_strict() => Wait::Never,
+        () if url.scheme() == "http" || models::facts(&settings.model).is_none() => Wait::Once,
+        () => Wait::Never,
+    })
+}
+
+fn place(settings: &ProviderSettings) -> Option<Place> {
+    let url = http::parse(&settings.base_url).ok().filter(|_| settings.kind != ProviderKind::Scripted)?;
+    Some(Place { server: http::display_url(&url), model: settings.model.to_string() })
+}
+
+/// A provider whose refusals are remembered: the next session begins with the window that they name.
+pub struct LearningProvider {
+    provider: Arc<dyn Provider>,
+    finder: WindowFinder,
+    server: String,
+}
+
+impl LearningProvider {
+    /// `provider` as the settings made it.
+    pub fn wrap(
+        provider: Arc<dyn Provider>,
+        finder: WindowFinder,
+        settings: &ProviderSettings,
+    ) -> Arc<dyn Provider> {
+        match place(settings) {
+            Some(place) => Arc::new(Self { provider, finder, server: place.server }),
+            None => provider,
+        }
+    }
+}
+
+impl Provider for LearningProvider {
+    fn stream(&self, request: &Request) -> ReplyStream {
+        let place = Place { server: self.server.clone(), model: request.params.model.to_string() };
+        let known = self.finder.known.clone();
+        let reply = self.provider.stream(request);
+        Box::pin(reply.then(move |event| {
+            let limit = event.as_ref().err().and_then(ProviderError::context_limit);
+            let learned = limit.map(|tokens| (known.clone(), place.clone(), tokens));
+            async move {
+                if let Some((known, place, tokens)) = learned {
+                    let _ = spawn_blocking(move || known.refused(&place, tokens)).await;
+                }
+                event
+            }
+        }))
+    }
+
+    fn body(&self, request: &Request) -> String {
+        self.provider.body(request)
+    }
+
+    fn name(&self) -> &'static str {
+        self.provider.name()
+    }
+}
