@@ -110,7 +110,7 @@ mod tests {
         ];
         assert_eq!(choose(&lines, [], 40, 1), [1, 3, 4]);
         assert_eq!(choose(&lines, ["other_module", "OtherThing"], 1_000, 1), [1, 3]);
-        assert_eq!(choose(&lines, [], 3, 1), [2]);
+        assert_eq!(choose(&lines, [], 5, 1), [2], "what fits");
         assert!(choose(&[], [], 10, 1).is_empty());
     }
 }
