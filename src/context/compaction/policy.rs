@@ -134,13 +134,13 @@ fn occasion(
     }
     let worth = |least_gain| Some(Occasion { patience: 1.0, least_gain });
     let long_enough = history.requests_since_rewrite() >= limits.epoch_requests;
+    let much = limits.epoch_saves + history.tokens() * 3 / 10;
     if size > limits.soft_cap {
-        // What saves less will not land, and another epoch would have to follow.
-        worth(size - limits.landing)
+        worth(much)
     } else if situation.cold {
         worth(limits.cold_epoch_saves)
     } else if situation.turn_start && long_enough {
-        worth(limits.epoch_saves.max(history.tokens() * 3 / 10))
+        worth(much)
     } else {
         None
     }

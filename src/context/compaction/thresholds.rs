@@ -73,9 +73,9 @@ impl Thresholds {
             words_chars: [600, 1_000, 8_000][column],
             soft_cap: [60_000, 90_000, 90_000][column].min(window * 7 / 10),
             landing: [20_000, 25_000, 40_000][column].min(window * 4 / 10),
-            epoch_saves: [10_000, 16_000, 16_000][column].min(window / 8),
-            cold_epoch_saves: [8_000, 12_000, 12_000][column].min(window / 10),
-            epoch_requests: [30, 40, 40][column],
+            epoch_saves: [10_000, 14_000, 16_000][column].min(window / 8),
+            cold_epoch_saves: [6_000, 9_000, 12_000][column].min(window / 10),
+            epoch_requests: [20, 20, 25][column],
         }
     }
 
