@@ -119,18 +119,18 @@ async fn studio_window(client: &ProbeClient, model: &str) -> Option<u64> {
 
 async fn ollama_window(client: &ProbeClient, model: &str) -> Option<ServerWindow> {
     let body = json!({"model": model});
-    let (running, shown) = join(client.get("/api/ps"), client.post("/api/show", &body)).await;
-    let shown = shown?;
+    // Only Ollama answers this, and only it is to be asked the other.
+    let running = client.get("/api/ps").await?;
+    let shown = client.post("/api/show", &body).await?;
     let trained = shown["model_info"]
         .as_object()?
         .iter()
         .find(|(key, _)| key.ends_with(".context_length"))
         .and_then(|(_, value)| value.as_u64())?;
-    let loaded = running.and_then(|running| {
-        let models = running["models"].as_array()?;
-        models.iter().find(|entry| entry["name"] == model || entry["model"] == model)?["context_length"]
-            .as_u64()
-    });
+    let mut loaded = running["models"].as_array().into_iter().flatten();
+    let loaded = loaded
+        .find(|entry| entry["name"] == model || entry["model"] == model)
+        .and_then(|entry| entry["context_length"].as_u64());
     let configured = || {
         let parameters = shown["parameters"].as_str()?;
         parameters.lines().find_map(|line| line.trim().strip_prefix("num_ctx")?.trim().parse().ok())

@@ -119,6 +119,8 @@ enum Wait {
 fn wait(settings: &ProviderSettings) -> Option<Wait> {
     let url = http::parse(&settings.base_url).ok()?;
     Some(match () {
+        // No server of this dialect says more than the model table.
+        () if settings.kind == ProviderKind::Anthropic => Wait::Never,
         () if http::is_near(&url) => Wait::Near,
         // OpenAI's lists name no windows.
         () if Host::of(&url).is_strict() => Wait::Never,

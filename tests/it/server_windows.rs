@@ -35,6 +35,7 @@ async fn servers_say_it_in_many_ways() {
     let running = json!({"models": [{"name": "m", "context_length": 16384}]});
     let configured =
         json!({"model_info": {"llama.context_length": 131_072}, "parameters": "stop x\nnum_ctx    8192"});
+    let idle = ("/api/ps", json!({"models": []}));
     let (llama, models) = ("llama.cpp's /props", "its list of models");
     for (answers, expected) in [
         (
@@ -58,8 +59,8 @@ async fn servers_say_it_in_many_ways() {
             (6000, "LM Studio"),
         ),
         (vec![("/api/v1/models", studio(json!([])))], (32_768, "LM Studio")),
-        (vec![("/api/show", trained.clone())], (4096, "Ollama")),
-        (vec![("/api/show", configured)], (8192, "Ollama")),
+        (vec![("/api/show", trained.clone()), idle.clone()], (4096, "Ollama")),
+        (vec![("/api/show", configured), idle], (8192, "Ollama")),
         (vec![("/api/show", trained), ("/api/ps", running)], (16_384, "Ollama")),
         (
             vec![(
