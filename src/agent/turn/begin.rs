@@ -1,6 +1,7 @@
 //! The beginning of a turn: what the user typed goes into the session, with what the program knows that belongs to it.
 
 use super::error::TurnError;
+use super::images;
 use super::input;
 use super::news;
 use crate::agent::control::{Events, notice};
@@ -18,6 +19,7 @@ use crate::redact::detector::TextSource;
 pub async fn record_prompt(agent: &mut Agent, text: &str, events: &Events) -> Result<ItemId, TurnError> {
     let Agent { conversation, window, sampler, dispatcher, input, .. } = agent;
     let cx = &dispatcher.cx;
+    cx.images.use_model(&sampler.params.model);
     let window_tokens = window.settings().window_tokens;
     let file_news = dispatcher.file_news().await;
     let file_news = file_news.map(|news| format!("<system-reminder>{news}</system-reminder>"));
@@ -41,6 +43,9 @@ pub async fn record_prompt(agent: &mut Agent, text: &str, events: &Events) -> Re
     }
     let title = one_line(&message.text, 200);
     let id = conversation.record(Item::User(message))?.0;
+    for image in images::record(conversation, cx)? {
+        notice(events, Level::Info, texts::image_attached(&image));
+    }
     if news::rules(conversation, &window.prompt)? {
         notice(events, Level::Info, texts::rules_changed());
     }

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::images;
 use super::notes;
 use crate::agent::control::TurnControl;
 use crate::agent::session::conversation::Conversation;
@@ -57,15 +58,17 @@ impl TurnInput {
         let mut shown = budget.map(|_| notes::shown(conversation)).unwrap_or_default();
         shown.extend(context.into_iter().flat_map(notes::hint_marks).map(str::to_owned));
         let (typed, root, redactor) = (text.to_owned(), Arc::clone(&cx.root), Arc::clone(&cx.redactor));
+        let tray = Arc::clone(&cx.images);
         let looked_up = tokio::task::spawn_blocking(move || {
             let nearest =
                 |wanted: &str| fuzzy::nearest(&root, wanted, 1).into_iter().next().map(|(path, _)| path);
             let mentioned = mention::reminder(&typed, &root, nearest);
+            let images = images::attach(&typed, &root, &tray);
             let notes = budget.and_then(|budget| notes::block(&typed, &root, &redactor, &shown, budget));
-            (mentioned, notes)
+            (mentioned, images, notes)
         });
-        let (mentioned, notes) = looked_up.await.unwrap_or_default();
-        message.injected.extend(mentioned.map(Arc::from));
+        let (mentioned, images, notes) = looked_up.await.unwrap_or_default();
+        message.injected.extend(mentioned.into_iter().chain(images).map(Arc::from));
         let ended = cx.shell.jobs.take_ended();
         if !ended.is_empty() {
             let text = format!("<system-reminder>Meanwhile {}.</system-reminder>", ended.join("; "));
@@ -136,7 +139,9 @@ fn is_unanswered(conversation: &Conversation, first: ItemId) -> bool {
     let entries = conversation.history.entries();
     let mut turn = entries.iter().skip_while(|entry| entry.id != first).peekable();
     turn.peek().is_some()
-        && turn.all(|entry| matches!(&*entry.item, Item::User(_) | Item::Reasoning(_) | Item::Notice(_)))
+        && turn.all(|entry| {
+            matches!(&*entry.item, Item::User(_) | Item::Reasoning(_) | Item::Notice(_) | Item::Image(_))
+        })
 }
 
 /// The last message, when it is `text` and still waits for a reply: sent again word for word it is the same message.
