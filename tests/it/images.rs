@@ -104,7 +104,7 @@ fn a_model_that_cannot_see_is_told_so() {
         sent.contains("a.png is an image, and deepseek-flash can't see images; tell the user so."),
         "{sent}"
     );
-    assert!(sent.contains("BINARY_FILE: a.png is an image; deepseek-flash can't see images"), "{sent}");
+    assert!(sent.contains("not text; deepseek-flash can't see images"), "{sent}");
     assert!(!sent.contains("base64"));
 }
 
@@ -141,7 +141,7 @@ fn the_account_and_damaged_files() {
     assert_eq!(said.trim(), "Done.", "{noted}");
     let sent = server.requests()[1].raw.clone();
     assert!(sent.contains("bad.png can't be shown: it can't be decoded"), "{sent}");
-    assert!(sent.contains("BINARY_FILE: bad.png is an image; it can't be decoded"), "{sent}");
+    assert!(sent.contains("not text; it can't be decoded"), "{sent}");
     let account = place.command(&["context"]).output().unwrap();
     let account = stdout(&account);
     assert!(account.contains("image a.png 60×40"), "{account}");

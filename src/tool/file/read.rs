@@ -141,7 +141,8 @@ fn read(cx: &ToolCx, target: &PathTarget, args: &Args) -> ToolOutcome {
         )
     };
     if picture::is_picture(&head) {
-        return read_picture(cx, target);
+        let size = human_bytes(meta.len());
+        return read_picture(cx, target, &format!("{} ({size})", file::binary_kind(&head)));
     }
     if encoding::looks_binary(&head) {
         return Err(binary(&head));
@@ -213,9 +214,10 @@ fn read(cx: &ToolCx, target: &PathTarget, args: &Args) -> ToolOutcome {
 }
 
 /// A picture goes behind the results of the step.
-fn read_picture(cx: &ToolCx, target: &PathTarget) -> ToolOutcome {
-    let refuse =
-        |why: String| ToolError::model(ErrorCode::BinaryFile, format!("{} is an image; {why}", target.shown));
+fn read_picture(cx: &ToolCx, target: &PathTarget, kind: &str) -> ToolOutcome {
+    let refuse = |why: String| {
+        ToolError::model(ErrorCode::BinaryFile, format!("{} is {kind}, not text; {why}", target.shown))
+    };
     if let Some(why) = cx.images.refusal() {
         return Err(refuse(format!("{why}. Ask the user what it shows, or use a tool that describes it")));
     }
