@@ -133,6 +133,7 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
         max_output_tokens: settings.and_then(|s| s.max_output_tokens),
         temperature: settings.and_then(|s| s.temperature),
         reasoning_effort: settings.and_then(|s| s.reasoning_effort.clone()),
+        verbosity: settings.and_then(|s| s.verbosity.clone()),
         long_cache: false,
     };
     let jobs = Arc::clone(&dispatcher.cx.shell.jobs);

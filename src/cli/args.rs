@@ -6,8 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::cli::commands::notes_args::NotesArgs;
-use crate::config::models::Binding;
-use crate::config::settings::{Permission, ProviderKind};
+use crate::config::settings::{Binding, Permission, ProviderKind};
 
 /// A coding agent in your terminal that accounts for every token in the context window.
 ///

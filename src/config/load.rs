@@ -324,6 +324,7 @@ fn settings(
         max_output_tokens: raw.max_output_tokens,
         temperature: raw.temperature,
         reasoning_effort: raw.reasoning_effort.as_deref().map(Arc::from),
+        verbosity: raw.verbosity.as_deref().map(Arc::from),
     }
 }
 
@@ -346,7 +347,7 @@ fn context(raw: &Raw, model: &str, learned: Option<(u64, Origin)>) -> Result<Con
     }
     let mut made = ContextSettings::for_window(window.min(MAX_WINDOW_TOKENS), origin);
     if let Some(facts) = models::facts(model) {
-        made.know(facts);
+        facts.inform(&mut made);
     }
     // Who sets the window wants all of it.
     made.tier_tokens = made.tier_tokens.filter(|_| origin != Origin::User);
@@ -424,6 +425,28 @@ mod tests {
         assert_eq!((&*provider.model, provider.base_url.as_str()), ("glm-4.6", "http://h/v1"));
         let provider = with("model = \"m\"", &vars).unwrap().provider.unwrap();
         assert_eq!(&*provider.model, "m");
+    }
+
+    #[test]
+    fn a_key_alone_takes_the_vendors_middle_model() {
+        for (key, model) in [("OPENAI_API_KEY", "gpt-6.1-terra"), ("ANTHROPIC_API_KEY", "claude-sonnet-5-5")]
+        {
+            let loaded = with("", &[(key, "k")]).unwrap();
+            assert_eq!(&*loaded.provider.unwrap().model, model);
+            assert!(loaded.model_by_default);
+        }
+        assert!(!with("model = \"x\"", &[("OPENAI_API_KEY", "k")]).unwrap().model_by_default);
+    }
+
+    #[test]
+    fn requests_stay_under_a_price_tier() {
+        let context = |more: &str| {
+            let flags = format!("provider = \"anthropic\"\nmodel = \"claude-haiku-5-5\"\n{more}");
+            with(&flags, &[("ANTHROPIC_API_KEY", "k")]).unwrap().context
+        };
+        assert_eq!((context("").window_tokens, context("").tier_tokens), (1_000_000, Some(100_000)));
+        assert!((context("").cached_price - 0.1).abs() < 1e-9 && context("").write_price > 1.2);
+        assert_eq!(context("context_window = 500000").tier_tokens, None);
     }
 
     #[test]

@@ -2,11 +2,12 @@
 //! sources); a `models.toml` of the user's own goes before them, and a user's setting always wins. An unknown model gets the
 //! default window and no price.
 
-use std::str::FromStr;
 use std::sync::{LazyLock, OnceLock};
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use toml::{Table, Value};
+
+use super::settings::{Binding, ContextSettings};
 
 /// The window assumed when nothing is known, in tokens (SPEC §2).
 pub const DEFAULT_WINDOW: u64 = 128_000;
@@ -113,32 +114,6 @@ pub enum Thinking {
     Between,
 }
 
-/// What becomes of reasoning when something before it has changed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Binding {
-    /// It stays good.
-    #[default]
-    None,
-    /// It is of no use any more.
-    Drops,
-    /// The server rejects the request.
-    Rejects,
-}
-
-impl FromStr for Binding {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text {
-            "none" => Ok(Self::None),
-            "drops" => Ok(Self::Drops),
-            "rejects" => Ok(Self::Rejects),
-            other => Err(format!("'{other}' is not a binding (none, drops, rejects)")),
-        }
-    }
-}
-
 /// Reasoning that a server of Chat Completions demands back with calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -150,6 +125,17 @@ pub enum Replay {
 }
 
 impl ModelFacts {
+    /// Tells `settings` what is known of the model.
+    pub fn inform(&self, settings: &mut ContextSettings) {
+        (settings.cached_price, settings.write_price) =
+            self.cache_prices().unwrap_or((settings.cached_price, settings.write_price));
+        settings.cache_ms = self.cache * 60_000;
+        settings.tier_tokens = self.tier.map(|tier| tier.above);
+        settings.binding = self.binding;
+        settings.token_ratio = self.tokens;
+        settings.reply_tokens = (self.api == Api::Messages).then(|| self.reply_tokens()).flatten();
+    }
+
     /// Tokens that a prompt may have.
     pub fn prompt_window(&self) -> u64 {
         self.input.map_or(self.window, |input| input.min(self.window))
@@ -181,7 +167,7 @@ impl ModelFacts {
     }
 
     /// Price of a cached token, and of one that is written into the cache, as shares of an uncached one.
-    pub fn cache_prices(&self) -> Option<(f64, f64)> {
+    fn cache_prices(&self) -> Option<(f64, f64)> {
         let price = self.price.filter(|price| price.input > 0.0)?;
         let share = |cost: Option<f64>| cost.map_or(1.0, |cost| cost / price.input);
         Some((share(price.read), share(price.write)))

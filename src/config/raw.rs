@@ -25,6 +25,7 @@ pub struct Raw {
     pub max_output_tokens: Option<u32>,
     pub temperature: Option<f32>,
     pub reasoning_effort: Option<String>,
+    pub verbosity: Option<String>,
     pub idle_timeout_s: Option<u64>,
     pub answer_timeout_s: Option<u64>,
     pub max_tries: Option<u32>,

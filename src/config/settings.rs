@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::models::{Api, Binding, ModelFacts};
 use crate::base::secret::Secret;
 
 /// Which dialect a model server speaks.
@@ -72,6 +71,8 @@ pub struct ProviderSettings {
     pub max_output_tokens: Option<u32>,
     pub temperature: Option<f32>,
     pub reasoning_effort: Option<Arc<str>>,
+    /// How much a model of OpenAI's says: low, medium, high.
+    pub verbosity: Option<Arc<str>>,
 }
 
 /// What may happen without a question (SPEC §11).
@@ -144,6 +145,32 @@ impl Origin {
     }
 }
 
+/// What becomes of reasoning when something before it has changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Binding {
+    /// It stays good.
+    #[default]
+    None,
+    /// It is of no use any more.
+    Drops,
+    /// The server rejects the request.
+    Rejects,
+}
+
+impl FromStr for Binding {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "none" => Ok(Self::None),
+            "drops" => Ok(Self::Drops),
+            "rejects" => Ok(Self::Rejects),
+            other => Err(format!("'{other}' is not a binding (none, drops, rejects)")),
+        }
+    }
+}
+
 /// How the window is used (SPEC §2).
 #[derive(Clone, Debug, PartialEq)]
 pub struct ContextSettings {
@@ -204,17 +231,6 @@ impl ContextSettings {
             reply_tokens: None,
             token_ratio: 1.0,
         }
-    }
-
-    /// Takes over what is known of the model.
-    pub fn know(&mut self, facts: &ModelFacts) {
-        (self.cached_price, self.write_price) =
-            facts.cache_prices().unwrap_or((self.cached_price, self.write_price));
-        self.cache_ms = facts.cache * 60_000;
-        self.tier_tokens = facts.tier.map(|tier| tier.above);
-        self.binding = facts.binding;
-        self.token_ratio = facts.tokens;
-        self.reply_tokens = (facts.api == Api::Messages).then(|| facts.reply_tokens()).flatten();
     }
 
     /// What a request may take at most: the window without what an answer needs at least.

@@ -70,6 +70,9 @@ pub struct Params {
     pub temperature: Option<f32>,
     /// `low`, `medium`, `high` for models that think; passed on as the dialect says it.
     pub reasoning_effort: Option<Arc<str>>,
+    /// How much it says, where it can be told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verbosity: Option<Arc<str>>,
     /// The cached prefix should outlive the user's pauses, where that can be asked for.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub long_cache: bool,

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::epochs::{EpochMeter, EpochSums};
 use super::originals::{ANYWHERE, GENUINE, OBSERVED, Originals, View};
 use super::simulate::{ReplayOptions, ReplayedRequest};
-use crate::config::models::Binding;
+use crate::config::settings::Binding;
 use crate::context::tokens::estimate;
 use crate::model::request::{Message, Request};
 use crate::provider::chat::body::{self, Flavor};

@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use super::events::ReplayEvent;
 use super::policy::Policy;
-use crate::config::models::Binding;
-use crate::config::settings::{ContextSettings, Profile};
+use crate::config::settings::{Binding, ContextSettings, Profile};
 use crate::context::compaction::cache_model::COLD_AFTER_MS;
 use crate::context::compaction::policy::{self, Situation};
 use crate::context::compaction::stages::{self, CompactionStage, CompactionStages, SizeTarget};

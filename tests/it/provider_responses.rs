@@ -86,6 +86,7 @@ fn request() -> Request {
             max_output_tokens: Some(4096),
             temperature: Some(0.5),
             reasoning_effort: Some("low".into()),
+            verbosity: None,
             long_cache: false,
         },
     }

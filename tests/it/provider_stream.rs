@@ -45,6 +45,7 @@ pub fn settings(kind: ProviderKind, server: &FakeServer) -> ProviderSettings {
         max_output_tokens: None,
         temperature: None,
         reasoning_effort: None,
+        verbosity: None,
     }
 }
 
@@ -237,9 +238,13 @@ async fn finish_reasons() {
         let told = one(ProviderKind::Openai, answer().text("x").no_usage().finish(word)).await;
         assert!(told.ends_with(expected), "{told}");
     }
-    for (word, expected) in
-        [("max_tokens", "Length"), ("refusal", "ContentFilter"), ("stop_sequence", "Stop")]
-    {
+    for (word, expected) in [
+        ("max_tokens", "Length"),
+        ("model_context_window_exceeded", "WindowFull"),
+        ("pause_turn", "Paused"),
+        ("refusal", "Refused(\"\")"),
+        ("stop_sequence", "Stop"),
+    ] {
         let told = one(ProviderKind::Anthropic, answer().text("x").no_usage().finish(word)).await;
         assert!(told.ends_with(expected), "{told}");
     }
@@ -321,7 +326,7 @@ async fn script() {
     ");
     insta::assert_snapshot!(ask(&scripted).await.unwrap_err(), @"script error: it has 3 answers, and the agent asked for one more");
     insta::assert_snapshot!(Scripted::from_text("{}\n{\"txt\": 1}").err().unwrap(), @"script error: line 2: unknown field `txt`, expected one of `text`, `reasoning`, `calls`, `usage`, `finish`, `error`, `delay_ms`, `chunks` at line 1 column 6");
-    insta::assert_snapshot!(Scripted::from_text("{\"error\": {\"kind\": \"odd\"}}").err().unwrap(), @"script error: line 1: unknown variant `odd`, expected one of `auth`, `not_found`, `bad_request`, `context_full`, `rate_limited`, `server`, `connect`, `broken`, `stalled`, `protocol` at line 1 column 24");
+    insta::assert_snapshot!(Scripted::from_text("{\"error\": {\"kind\": \"odd\"}}").err().unwrap(), @"script error: line 1: unknown variant `odd`, expected one of `auth`, `not_found`, `bad_request`, `reasoning_rejected`, `context_full`, `rate_limited`, `server`, `connect`, `broken`, `stalled`, `protocol` at line 1 column 24");
 }
 
 #[tokio::test]

@@ -63,6 +63,7 @@ fn request() -> Request {
             max_output_tokens: Some(4096),
             temperature: Some(0.7),
             reasoning_effort: None,
+            verbosity: None,
             long_cache: false,
         },
     }
@@ -187,7 +188,6 @@ fn anthropic_whole_request() {
     {
       "model": "m",
       "max_tokens": 4096,
-      "temperature": 0.7,
       "stream": true,
       "tools": [
         {
@@ -334,11 +334,76 @@ fn chat_smallest_and_strict_request() {
 fn anthropic_smallest_request_and_thinking() {
     let mut request = Request { messages: vec![Message::User("hi".into())], ..Request::default() };
     request.params.model = "claude-sonnet-4-5".into();
-    insta::assert_snapshot!(anthropic::body::body(&request), @r#"{"model":"claude-sonnet-4-5","max_tokens":8192,"stream":true,"messages":[{"role":"user","content":[{"type":"text","text":"hi"}]}]}"#);
+    insta::assert_snapshot!(anthropic::body::body(&request), @r#"{"model":"claude-sonnet-4-5","max_tokens":64000,"stream":true,"messages":[{"role":"user","content":[{"type":"text","text":"hi"}]}]}"#);
+    request.params.max_output_tokens = Some(8_000);
+    let mut asked = |model: &str, effort: Option<&str>| {
+        request.params.model = model.into();
+        request.params.reasoning_effort = effort.map(Into::into);
+        let body: Value = serde_json::from_str(&anthropic::body::body(&request)).unwrap();
+        format!("{} {} {}", body["max_tokens"], body["thinking"], body["output_config"])
+    };
+    let adaptive = r#"{"type":"adaptive","display":"summarized"}"#;
+    for (model, effort, expected) in [
+        ("claude-haiku-4-5", None, "8000 null null".to_owned()),
+        ("claude-haiku-4-5", Some("low"), r#"10048 {"type":"enabled","budget_tokens":2048} null"#.to_owned()),
+        (
+            "glm-5.3",
+            Some("high"),
+            r#"24384 {"type":"enabled","budget_tokens":16384} {"effort":"high"}"#.to_owned(),
+        ),
+        ("claude-opus-4-6", None, format!("8000 {adaptive} null")),
+        ("claude-opus-4-6", Some("none"), "8000 null null".to_owned()),
+        ("claude-opus-4-6", Some("xhigh"), format!(r#"8000 {adaptive} {{"effort":"high"}}"#)),
+        ("claude-opus-4-8", Some("max"), format!(r#"8000 {adaptive} {{"effort":"max"}}"#)),
+        ("claude-sonnet-5", Some("none"), r#"8000 {"type":"disabled"} null"#.to_owned()),
+        ("claude-haiku-5-5", Some("low"), format!(r#"8000 {adaptive} {{"effort":"low"}}"#)),
+        ("claude-sonnet-5-5", None, format!("8000 {adaptive} null")),
+        ("claude-sonnet-5-5", Some("none"), r#"8000 {"type":"between_tools"} null"#.to_owned()),
+        ("claude-opus-5-5", Some("none"), format!(r#"8000 {adaptive} {{"effort":"low"}}"#)),
+        ("anthropic/claude-fable-5.1", Some("minimal"), format!(r#"8000 {adaptive} {{"effort":"low"}}"#)),
+    ] {
+        assert_eq!(asked(model, effort), expected, "{model} {effort:?}");
+    }
+}
+
+/// A round of calls that began without thinking can't be continued with it, where thinking has a budget.
+#[test]
+fn anthropic_budget_in_a_running_round() {
+    let call = ToolCall { id: "a".into(), name: "LS".into(), args: "{}".into() };
+    let result = Message::Result { call_id: "a".into(), text: "x".into(), error: false };
+    let mut request = Request {
+        messages: vec![Message::User("hi".into()), Message::Call(Arc::new(call)), result],
+        ..Request::default()
+    };
+    request.params.model = "claude-haiku-4-5".into();
     request.params.reasoning_effort = Some("low".into());
-    insta::assert_snapshot!(anthropic::body::body(&request), @r#"{"model":"claude-sonnet-4-5","max_tokens":10240,"thinking":{"type":"enabled","budget_tokens":2048},"stream":true,"messages":[{"role":"user","content":[{"type":"text","text":"hi"}]}]}"#);
-    request.params.model = "claude-opus-4-7".into();
-    insta::assert_snapshot!(anthropic::body::body(&request), @r#"{"model":"claude-opus-4-7","max_tokens":8192,"thinking":{"type":"adaptive"},"output_config":{"effort":"low"},"stream":true,"messages":[{"role":"user","content":[{"type":"text","text":"hi"}]}]}"#);
+    assert!(!anthropic::body::body(&request).contains("budget_tokens"));
+    let block = json!({"type": "thinking", "thinking": "hm", "signature": "s"});
+    let opaque = Some(json!({"kind": "anthropic", "block": block}));
+    request.messages.insert(1, Message::Reasoning(Arc::new(Reasoning { text: "hm".into(), opaque })));
+    assert!(anthropic::body::body(&request).contains("budget_tokens"));
+}
+
+#[test]
+fn anthropic_notices() {
+    let notice = |text: &str| Message::System(text.into());
+    let body = |model: &str, messages: Vec<Message>| -> Value {
+        let mut request = Request { messages, cache_marks: vec![1, 4], ..Request::default() };
+        request.params.model = model.into();
+        let body: Value = serde_json::from_str(&anthropic::body::body(&request)).unwrap();
+        assert_eq!(check(Dialect::Anthropic, &body), Vec::<String>::new());
+        body["messages"].clone()
+    };
+    let user = |text: &str| Message::User(text.into());
+    let open = vec![user("hi"), notice("a")];
+    insta::assert_snapshot!(body("claude-opus-5-5", open.clone()), @r#"[{"role":"user","content":[{"type":"text","text":"hi","cache_control":{"type":"ephemeral"}}]},{"role":"system","content":[{"type":"text","text":"a"}]}]"#);
+    insta::assert_snapshot!(body("claude-opus-4-7", open.clone()), @r#"[{"role":"user","content":[{"type":"text","text":"hi","cache_control":{"type":"ephemeral"}},{"type":"text","text":"<system-reminder>a</system-reminder>","cache_control":{"type":"ephemeral"}}]}]"#);
+    // What has been sent stays as it is when more comes.
+    let more = [open, vec![Message::Assistant("yes".into()), user("and"), notice("b"), notice("c")]].concat();
+    insta::assert_snapshot!(body("claude-opus-5-5", more), @r#"[{"role":"user","content":[{"type":"text","text":"hi","cache_control":{"type":"ephemeral"}}]},{"role":"system","content":[{"type":"text","text":"a"}]},{"role":"assistant","content":[{"type":"text","text":"yes"}]},{"role":"user","content":[{"type":"text","text":"and","cache_control":{"type":"ephemeral"}}]},{"role":"system","content":[{"type":"text","text":"b"},{"type":"text","text":"c"}]}]"#);
+    // A system message may not stand before the user's.
+    let between = vec![user("hi"), notice("a"), user("well?")];
+    insta::assert_snapshot!(body("claude-opus-5-5", between), @r#"[{"role":"user","content":[{"type":"text","text":"hi","cache_control":{"type":"ephemeral"}},{"type":"text","text":"<system-reminder>a</system-reminder>"},{"type":"text","text":"well?","cache_control":{"type":"ephemeral"}}]}]"#);
 }
 
 #[test]

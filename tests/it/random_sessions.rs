@@ -404,8 +404,8 @@ async fn what_is_pinned_outlives_compaction_with_its_call() {
         })
         .await;
     }
-    // The first turn is message #1, call #2, result #3.
-    play.send(Op::EditContext { edit: ContextEdit::Pin, id: ItemId(3) });
+    // The first turn is message #1, reasoning #2, call #3, result #4.
+    play.send(Op::EditContext { edit: ContextEdit::Pin, id: ItemId(4) });
     play.idle().await;
     play.play(Deed::Compact).await;
     play.play(Deed::Turn { steps: Vec::new(), edit: None }).await;
@@ -418,7 +418,7 @@ async fn what_is_pinned_outlives_compaction_with_its_call() {
         last[0]
     );
     let first = &requests[1].messages;
-    assert_eq!(last[1..3], first[1..3], "the pinned result and its call, right behind the summary");
+    assert_eq!(last[1..3], first[2..4], "the pinned result and its call, right behind the summary");
     assert!(!last[3..].contains(&first[0]));
     check(&requests, &reader::read(&play.place.log()).unwrap().records);
 }

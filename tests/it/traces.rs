@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use mycode::config::models::Binding;
+use mycode::config::settings::Binding;
 use mycode::config::settings::{ContextSettings, Origin};
 use mycode::model::request::Message;
 use mycode::trace::events::{self, ReplayEvent};

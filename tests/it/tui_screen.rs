@@ -222,7 +222,7 @@ fn context() {
     L5 Todo recap          60  █░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░   0.0%
     L6 Scratchpad        6.2k  █████████████████░░░░░░░░░░░░░░░░░░░░░░░░░░░   4.9%
        free            112.7k  88%
-       epochs         3 (tokens re-read, saved): 2× turn-end compression (8.4k, 3.1k)
+       epochs  3 (re-read, saved): 2× turn-end compression (8.4k, 3.1k)
 
         6.2k  L6 #31    full       Bash cargo test
     ▸   4.1k  L3 #12    compressed Read src/a.rs:1-400 · pinned

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::item_facts::ItemFacts;
-use super::usage::UsageMeter;
+use super::usage::{LONG_CACHE_MS, UsageMeter};
 use crate::base::clock;
 use crate::context::builder::Built;
 use crate::context::compaction::batch::Batch;
@@ -315,6 +315,11 @@ impl Conversation {
     /// An id for a new call: the model's own unless this session or the same reply (`taken`) has it already.
     pub fn unique_call_id(&self, wanted: &Arc<str>, taken: &[Arc<str>]) -> Arc<str> {
         self.facts.unique_call_id(wanted, taken, self.next_id)
+    }
+
+    /// How long the prompt cache lives that the last request asked for, in milliseconds; `usual` without asking.
+    pub fn cache_ms(&self, usual: u64) -> u64 {
+        if self.prefix.parts().params.long_cache { LONG_CACHE_MS } else { usual }
     }
 
     /// Messages of the running turn that are not sent whole.

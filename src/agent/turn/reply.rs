@@ -10,7 +10,6 @@ use crate::agent::session::conversation::Conversation;
 use crate::agent::window::context_window::ContextWindow;
 use crate::agent::window::request::NextRequest;
 use crate::base::text;
-use crate::context::prefix::REASONING_REJECTED;
 use crate::model::call::ToolCall;
 use crate::model::item::{Item, ItemId};
 use crate::model::usage::FinishReason;
@@ -84,7 +83,8 @@ impl ReplyRequest<'_> {
             let next = self.fitted_request(&mut fitting).await?;
             let cold = self.window.is_cold(self.conversation);
             self.conversation.record_request(&next.parts, &next.built, cold)?;
-            match self.sample(&next, !fitting.filled).await {
+            let may_fill = !fitting.filled && fitting.refusals < OVERFLOW_TRIES;
+            match self.sample(&next, may_fill).await {
                 Err(TurnError::NoRoom) => {
                     fitting.filled = true;
                     self.make_room_for_reply(configured).await?;
@@ -113,17 +113,15 @@ impl ReplyRequest<'_> {
         }
     }
 
-    /// The server does not take its reasoning back, whatever the model table says of it: all of it leaves the history, and
-    /// from here on it is taken to be bound. Whether there was any.
+    /// The server does not take its reasoning back, whatever the model table says of it: it is left out, and from here on it is
+    /// taken to be bound. Whether there was any.
     fn without_reasoning(&mut self, refused: &NextRequest) -> Result<bool, LogError> {
-        let reasoning = refused.built.reasoning_from(0);
-        if reasoning.is_empty() {
-            return Ok(false);
+        let any = refused.drop_reasoning(self.conversation)?;
+        if any {
+            self.window.bind_reasoning();
+            notice(self.events, Level::Info, texts::reasoning_rejected());
         }
-        self.conversation.leave_out(reasoning, REASONING_REJECTED)?;
-        self.window.bind_reasoning();
-        notice(self.events, Level::Info, texts::reasoning_rejected());
-        Ok(true)
+        Ok(any)
     }
 
     async fn next_request(&mut self) -> Result<NextRequest, TurnError> {
@@ -204,7 +202,10 @@ impl ReplyRequest<'_> {
         };
         let size = self.window.sizes(self.conversation).estimated();
         if sampled.finish == FinishReason::WindowFull && may_fill {
-            return Err(TurnError::NoRoom);
+            // The window is smaller than it was taken to be: the same as a refusal of the request.
+            return Err(TurnError::context_full(
+                "the reply reached the end of the context window".to_owned(),
+            ));
         }
         // A compaction helps only where the past takes most of the window.
         if sampled.finish == FinishReason::Length && size > window_tokens * 6 / 10 {

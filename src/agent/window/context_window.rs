@@ -12,9 +12,7 @@ use super::user_edits;
 use crate::agent::control::{Events, TurnControl, notice};
 use crate::agent::sampling::sampler::Sampler;
 use crate::agent::session::conversation::Conversation;
-use crate::agent::session::usage::LONG_CACHE_MS;
-use crate::config::models::Binding;
-use crate::config::settings::ContextSettings;
+use crate::config::settings::{Binding, ContextSettings};
 use crate::model::request::Params;
 use crate::protocol::event::{Event, Level, WindowState};
 use crate::protocol::ledger::LedgerView;
@@ -247,13 +245,7 @@ impl ContextWindow {
 
     /// Whether the prompt cache has run out since the last request.
     pub fn is_cold(&self, conversation: &Conversation) -> bool {
-        conversation.usage.idle_ms() > self.cache_ms(conversation)
-    }
-
-    /// How long the prompt cache lives.
-    fn cache_ms(&self, conversation: &Conversation) -> u64 {
-        let long = conversation.prefix.parts().params.long_cache;
-        if long && self.settings.reply_tokens.is_some() { LONG_CACHE_MS } else { self.settings.cache_ms }
+        conversation.usage.idle_ms() > conversation.cache_ms(self.settings.cache_ms)
     }
 
     /// Measures the request as it is now, for the display.

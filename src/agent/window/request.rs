@@ -3,12 +3,11 @@
 use super::fixed_prompt::FixedPrompt;
 use super::sizes::RequestSizes;
 use crate::agent::session::conversation::Conversation;
-use crate::config::models::Binding;
-use crate::config::settings::{ContextSettings, SMALL_WINDOW_TOKENS};
+use crate::config::settings::{Binding, ContextSettings, SMALL_WINDOW_TOKENS};
 use crate::context::builder::{self, Built};
 use crate::context::layer::LayerInputs;
 use crate::context::parts::FixedParts;
-use crate::context::prefix::REASONING_BOUND;
+use crate::context::prefix::{REASONING_BOUND, REASONING_REJECTED};
 use crate::model::request::Params;
 use crate::session::log::LogError;
 
@@ -28,7 +27,7 @@ impl NextRequest {
         let small = sizes.settings.window_tokens < SMALL_WINDOW_TOKENS;
         let limit = params.max_output_tokens.or(sizes.settings.reply_tokens).or(small.then_some(free));
         params.max_output_tokens = limit.map(|limit| limit.min(free));
-        params.long_cache = sizes.settings.write_price > 1.0 && sizes.conversation.usage.pauses() > 0;
+        params.long_cache = sizes.settings.reply_tokens.is_some() && sizes.conversation.usage.pauses() > 0;
         let parts = sizes.prompt.parts(params);
         let history = &sizes.conversation.history;
         let built = builder::build(&LayerInputs { parts: &parts, history });
@@ -61,5 +60,18 @@ impl NextRequest {
         }
         conversation.leave_out(unbound, REASONING_BOUND)?;
         Ok(build(conversation))
+    }
+
+    /// The server does not take its reasoning back: all of it leaves the history. Whether there was any.
+    ///
+    /// # Errors
+    /// When the log cannot be written.
+    pub fn drop_reasoning(&self, conversation: &mut Conversation) -> Result<bool, LogError> {
+        let reasoning = self.built.reasoning_from(0);
+        let any = !reasoning.is_empty();
+        if any {
+            conversation.leave_out(reasoning, REASONING_REJECTED)?;
+        }
+        Ok(any)
     }
 }

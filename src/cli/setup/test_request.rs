@@ -35,6 +35,7 @@ pub async fn greet(settings: &ProviderSettings) -> Result<Duration, ProviderErro
             max_output_tokens: Some(MAX_OUTPUT_TOKENS),
             temperature: None,
             reasoning_effort: None,
+            verbosity: None,
             long_cache: false,
         },
         ..Request::default()

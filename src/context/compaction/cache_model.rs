@@ -34,6 +34,10 @@ pub struct Prices {
     pub expected_requests: f64,
     /// Whether the cache is cold anyway.
     pub cold: bool,
+    /// What dispensable text must have cost before it is rewritten, as a multiple of what that breaks.
+    pub patience: f64,
+    /// Tokens that a rewriting must save in each request to come.
+    pub least_gain: u64,
 }
 
 /// A batch that is due, with the figures that made it so.
@@ -78,8 +82,8 @@ pub fn expected_requests(so_far: u64) -> f64 {
 
 /// The batch of smaller forms that is due, or `None` to leave the past alone. Every cut is weighed: a later
 /// one saves less but breaks less. It must pay in the requests to come (the rule above), and what the
-/// dispensable text has cost so far must have reached what the rewriting breaks (the ski-rental rule): earlier means
-/// rewriting too often, later means having carried the text for nothing.
+/// dispensable text has cost so far must have reached a multiple of what the rewriting breaks (the ski-rental rule): earlier
+/// means rewriting too often, later means having carried the text for nothing.
 pub fn due_cut(candidates: &[RewriteCandidate], prices: Prices) -> Option<RewriteDecision> {
     let mut gain = 0u64;
     let mut tail = 0u64;
@@ -96,7 +100,7 @@ pub fn due_cut(candidates: &[RewriteCandidate], prices: Prices) -> Option<Rewrit
         let this = RewriteDecision { cut: index, gain, tail };
         let lost = this.lost(prices);
         let net = this.saved(prices) - lost;
-        let due = prices.cold || carried >= lost;
+        let due = (prices.cold || carried >= lost * prices.patience) && gain >= prices.least_gain;
         if due && net > 0.0 && best.is_none_or(|(most, _)| net > most) {
             best = Some((net, this));
         }
@@ -108,7 +112,14 @@ pub fn due_cut(candidates: &[RewriteCandidate], prices: Prices) -> Option<Rewrit
 mod tests {
     use super::*;
 
-    const WARM: Prices = Prices { cached: 0.1, write: 1.0, expected_requests: 10.0, cold: false };
+    const WARM: Prices = Prices {
+        cached: 0.1,
+        write: 1.0,
+        expected_requests: 10.0,
+        cold: false,
+        patience: 1.0,
+        least_gain: 0,
+    };
 
     /// Overdue for so long that the cost carried so far is always enough.
     const LONG: u64 = 1_000;

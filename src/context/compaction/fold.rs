@@ -92,12 +92,12 @@ pub fn digest_estimate(part: &[Entry], limits: &Thresholds) -> u64 {
             _ => 0,
         })
         .sum();
-    u64::from(sum) + 60 + names_budget(part, limits) * 2 / 3
+    u64::from(sum) + 60 + lines_budget(part, limits) * 2 / 3
 }
 
 /// Tokens for the index of names in the digest of `part`.
-pub fn names_budget(part: &[Entry], limits: &Thresholds) -> u64 {
-    (entry::tokens_of(part) as f64 * limits.names_share) as u64
+pub fn lines_budget(part: &[Entry], limits: &Thresholds) -> u64 {
+    (entry::tokens_of(part) as f64 * limits.lines_share) as u64
 }
 
 /// Characters kept of one command.
@@ -105,7 +105,7 @@ const COMMAND_CHARS: usize = 160;
 
 /// The digest of `entries`. `used` are the names used since: later messages contain them anyway; `words_chars` is kept of
 /// each of the agent's messages.
-pub fn digest(entries: &[Entry], used: &HashSet<&str>, words_chars: usize, names_tokens: u64) -> String {
+pub fn digest(entries: &[Entry], used: &HashSet<&str>, words_chars: usize, lines_tokens: u64) -> String {
     let mut out = String::new();
     let mut files: Vec<(&str, Vec<String>)> = Vec::new();
     let mut ran: Vec<String> = Vec::new();
@@ -174,7 +174,7 @@ pub fn digest(entries: &[Entry], used: &HashSet<&str>, words_chars: usize, names
         .chain(identifiers::file_names(&out))
         .chain(used.iter().copied())
         .collect();
-    let kept = telling_lines::choose(&lines, seen, names_tokens, 2);
+    let kept = telling_lines::choose(&lines, seen, lines_tokens, 2);
     if !kept.is_empty() {
         let kept: Vec<&str> = kept.into_iter().map(|at| lines[at]).collect();
         let more = format!("lines of the results:\n{}\n", kept.join("\n"));

@@ -8,8 +8,7 @@ use super::cache_model::{self, Prices};
 use super::rewrite_plan::RewritePlan;
 use super::thresholds::Thresholds;
 use super::trim;
-use crate::config::models::Binding;
-use crate::config::settings::ContextSettings;
+use crate::config::settings::{Binding, ContextSettings};
 use crate::context::history::manager::HistoryManager;
 use crate::context::history::references;
 use crate::session::record::FormName;
@@ -34,7 +33,9 @@ const NARROW_WINDOW_TOKENS: u64 = 64_000;
 /// The size from which on the compaction stages must act, in tokens.
 pub fn limit(settings: &ContextSettings) -> u64 {
     let share = (settings.window_tokens as f64 * settings.compression_threshold) as u64;
-    share.saturating_sub(settings.output_reserve_tokens).max(1)
+    let limit = share.saturating_sub(settings.output_reserve_tokens).max(1);
+    // Estimates may be off by a few percent, and one step may bring some thousand tokens.
+    settings.tier_tokens.map_or(limit, |tier| limit.min(tier * 9 / 10))
 }
 
 /// Where a compaction should land, in tokens. In a small window the reserve pulls the trigger down: landing must stay well
@@ -74,25 +75,17 @@ fn due_batches(history: &HistoryManager, situation: &Situation<'_>) -> Vec<Batch
     let size = |saved: u64| {
         ((situation.fixed_tokens + tokens.saturating_sub(saved)) as f64 * situation.scale) as u64
     };
-    let bound = settings.binding != Binding::None;
-    let boundary = situation.turn_start || situation.cold;
-    if bound {
-        if boundary {
-            limits = limits.at_boundary();
-        } else {
-            limits.soft_cap = limits.forced_cap;
-            limits.landing = limits.forced_landing;
-            if size(0) <= limits.soft_cap {
-                return Vec::new();
-            }
-        }
-    }
+    let Some(Occasion { patience, least_gain }) = occasion(history, situation, &limits, size(0)) else {
+        return Vec::new();
+    };
     let plan = RewritePlan::of(history, &limits);
     let prices = Prices {
         cached: settings.cached_price,
         write: settings.write_price,
         expected_requests: cache_model::expected_requests(history.requests()),
         cold: situation.cold,
+        patience,
+        least_gain,
     };
     if let Some(due) = cache_model::due_cut(&plan.candidates, prices) {
         let cause = format!("batch: pays ({})", due.explain(prices));
@@ -118,6 +111,39 @@ fn due_batches(history: &HistoryManager, situation: &Situation<'_>) -> Vec<Batch
     }
     batches.extend(RewritePlan::of(history, &limits).batches(0..history.entries().len(), &cause));
     batches
+}
+
+/// When the past may be rewritten.
+struct Occasion {
+    patience: f64,
+    least_gain: u64,
+}
+
+/// Whether the past may be rewritten now, and what that must be worth. A free policy may whenever that pays; recorded sessions
+/// say that waiting three times as long costs no more and keeps more. Where reasoning is bound to the past, a rewriting
+/// begins an epoch (SPEC §5a): it waits for the user's turn or a cold cache, and must be worth it, unless the request is too
+/// large.
+fn occasion(
+    history: &HistoryManager,
+    situation: &Situation<'_>,
+    limits: &Thresholds,
+    size: u64,
+) -> Option<Occasion> {
+    if situation.settings.binding == Binding::None {
+        return Some(Occasion { patience: 3.0, least_gain: 0 });
+    }
+    let worth = |least_gain| Some(Occasion { patience: 1.0, least_gain });
+    let long_enough = history.requests_since_rewrite() >= limits.epoch_requests;
+    let much = limits.epoch_saves + history.tokens() * 3 / 10;
+    if size > limits.soft_cap {
+        worth(much)
+    } else if situation.cold {
+        worth(limits.cold_epoch_saves)
+    } else if situation.turn_start && long_enough {
+        worth(much)
+    } else {
+        None
+    }
 }
 
 /// In a turn of hundreds of steps the digests themselves pile up: once they take a third of the landing they become one.

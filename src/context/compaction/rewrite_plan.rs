@@ -91,7 +91,7 @@ impl<'a> RewritePlan<'a> {
                     (Rewrite::Point, POINTER_TOKENS, limits.fresh)
                 }
                 Item::ToolResult(_) if maskable(limits.mask_after, limits.mask_from_tokens) => {
-                    let names = (f64::from(tokens) * limits.names_share) as u32;
+                    let names = (f64::from(tokens) * limits.lines_share) as u32;
                     (Rewrite::Mask, mask_budget(tokens, limits) + names + 20, limits.mask_after)
                 }
                 Item::ToolCall(_) if maskable(limits.args_after, limits.mask_from_tokens * 2) => {
@@ -135,7 +135,7 @@ impl<'a> RewritePlan<'a> {
                     masked.extend(args.map(|args| (entry.id, args.into())));
                 }
                 (Rewrite::Mask, _) => {
-                    let names = (f64::from(entry.tokens()) * self.limits.names_share) as u32;
+                    let names = (f64::from(entry.tokens()) * self.limits.lines_share) as u32;
                     let text = mask::mask(entry.id, entry.text(), used.since(entry.id), budget, names);
                     masked.extend(text.map(|text| (entry.id, text.into())));
                 }
@@ -147,7 +147,7 @@ impl<'a> RewritePlan<'a> {
                     if range.start == index {
                         let part = &self.entries[range];
                         let used = used.since(part.last().map_or(entry.id, |last| last.id));
-                        let names = fold::names_budget(part, self.limits);
+                        let names = fold::lines_budget(part, self.limits);
                         let digest = fold::digest(part, used, self.limits.words_chars, names);
                         folded.push((entry.id, digest.into()));
                     } else if range.start >= chosen.start {

@@ -30,7 +30,7 @@ pub fn mask(
     whole: &str,
     used: &HashSet<&str>,
     max_tokens: u32,
-    names_tokens: u32,
+    lines_tokens: u32,
 ) -> Option<String> {
     let lines: Vec<&str> = whole.lines().collect();
     let mut lines_with: HashMap<&str, u32> = HashMap::new();
@@ -78,7 +78,7 @@ pub fn mask(
         .filter(|index| keep[*index])
         .flat_map(|index| identifiers::identifiers(lines[index]));
     let seen: Vec<&str> = shown.chain(used.iter().copied()).collect();
-    let more = u64::from(names_tokens) + u64::from(max_tokens.saturating_sub(spent));
+    let more = u64::from(lines_tokens) + u64::from(max_tokens.saturating_sub(spent));
     for at in telling_lines::choose(&rest, seen, more, 4) {
         keep[places[at]] = true;
     }
@@ -128,11 +128,12 @@ mod tests {
         let used = HashSet::from(["call_of_interest"]);
         let short = mask(ItemId(4), &whole, &used, 40, 0).unwrap_or_default();
         insta::assert_snapshot!(short, @r#"
-        [… 60 …]
+            let filler_0 = compute(other_0);
+        [… 59 …]
         fn important_thing() {
             call_of_interest(1);
         [… 1 …]
-        [61 of 63 lines left out; Recall {"id":4} gives all]
+        [60 of 63 lines left out; Recall {"id":4} gives all]
         "#);
     }
 }

@@ -108,9 +108,9 @@ mod tests {
             "fn add_all(items: Vec)",
             "use other_module::OtherThing;",
         ];
-        assert_eq!(choose(&lines, [], 40, 1), [1, 4]);
-        assert_eq!(choose(&lines, ["other_module", "OtherThing"], 1_000, 1), [1]);
-        assert_eq!(choose(&lines, [], 3, 1), [2]);
+        assert_eq!(choose(&lines, [], 40, 1), [1, 3, 4]);
+        assert_eq!(choose(&lines, ["other_module", "OtherThing"], 1_000, 1), [1, 3]);
+        assert_eq!(choose(&lines, [], 5, 1), [2], "what fits");
         assert!(choose(&[], [], 10, 1).is_empty());
     }
 }

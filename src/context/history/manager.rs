@@ -19,6 +19,8 @@ pub struct HistoryManager {
     turn_start: usize,
     /// Requests answered so far; the clock by which entries age.
     requests: u64,
+    /// How many requests had been answered when something that was sent was last rewritten.
+    rewritten_at: u64,
     /// What the last archives took away, newest last, so that they can be undone.
     archived: Vec<Vec<Entry>>,
     /// The newest item of the archives that can't be undone any more.
@@ -62,6 +64,11 @@ impl HistoryManager {
     /// One more request was answered.
     pub fn count_request(&mut self) {
         self.requests += 1;
+    }
+
+    /// Requests answered since something that was sent was rewritten, or since the beginning.
+    pub fn requests_since_rewrite(&self) -> u64 {
+        self.requests - self.rewritten_at
     }
 
     /// Requests answered so far.
@@ -150,6 +157,9 @@ impl HistoryManager {
 
     /// Sends the items of a batch in its form from now on.
     pub fn adopt(&mut self, batch: &Batch) {
+        if batch.form != FormName::Filtered {
+            self.rewritten_at = self.requests;
+        }
         self.set_form(&batch.items, batch.form, &batch.texts);
     }
 
@@ -161,6 +171,7 @@ impl HistoryManager {
     /// Replaces everything before `before` by the summary, which takes the number `id`. What is pinned stays behind it,
     /// a result with its call.
     pub fn archive(&mut self, before: ItemId, id: ItemId, summary: Summary) {
+        self.rewritten_at = self.requests;
         let cut = self.entries.partition_point(|entry| entry.id < before || is_summary(entry));
         let old: Vec<Entry> = self.entries.drain(..cut).collect();
         let pinned = entry::pinned_calls(&old);

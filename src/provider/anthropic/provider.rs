@@ -22,9 +22,17 @@ impl Dialect for AnthropicDialect {
 
     fn connect(settings: &ProviderSettings) -> Result<(Endpoint, Self), ProviderError> {
         let key = http::usable_key(settings, "api.anthropic.com", "ANTHROPIC_API_KEY")?;
-        let headers =
-            [("anthropic-version", VERSION)].into_iter().chain(key.map(|key| ("x-api-key", key.expose())));
-        Ok((Endpoint::new(&url(&settings.base_url)?, headers, &settings.headers, key)?, Self))
+        let url = url(&settings.base_url)?;
+        // Clouds with a token of their own; the others take the key as Anthropic does.
+        let bearer =
+            url.contains("://bedrock-mantle.").then(|| key.map(|key| format!("Bearer {}", key.expose())));
+        let header = match bearer.flatten() {
+            Some(bearer) => Some(("authorization", bearer)),
+            None => key.map(|key| ("x-api-key", key.expose().to_owned())),
+        };
+        let header = header.as_ref().map(|(name, value)| (*name, value.as_str()));
+        let headers = [("anthropic-version", VERSION)].into_iter().chain(header);
+        Ok((Endpoint::new(&url, headers, &settings.headers, key)?, Self))
     }
 
     fn body(&self, request: &Request) -> String {
@@ -39,7 +47,14 @@ impl Dialect for AnthropicDialect {
 /// The address of the messages under `base`, which may or may not end in `/v1`.
 fn url(base: &str) -> Result<String, ProviderError> {
     let base = base.trim_end_matches('/');
-    http::parse(base)?;
+    let host = http::parse(base)?.host_str().unwrap_or_default().to_owned();
+    if host.starts_with("bedrock-runtime") || host.ends_with("aiplatform.googleapis.com") {
+        let message = format!(
+            "{host} wants requests signed by its cloud, which mycode can't do; use a gateway such as LiteLLM, or Bedrock's \
+             https://bedrock-mantle.REGION.api.aws/anthropic with an API key"
+        );
+        return Err(ProviderError::Setup { message });
+    }
     Ok(match base {
         _ if base.ends_with("/v1/messages") => base.to_owned(),
         _ if base.ends_with("/v1") => format!("{base}/messages"),
@@ -59,8 +74,18 @@ mod tests {
             ("https://api.anthropic.com/v1/", "https://api.anthropic.com/v1/messages"),
             ("https://x/api/anthropic", "https://x/api/anthropic/v1/messages"),
             ("https://x/v1/messages", "https://x/v1/messages"),
+            (
+                "https://bedrock-mantle.eu-west-1.api.aws/anthropic",
+                "https://bedrock-mantle.eu-west-1.api.aws/anthropic/v1/messages",
+            ),
         ] {
             assert_eq!(url(base).unwrap(), expected);
+        }
+        for base in [
+            "https://bedrock-runtime.us-east-1.amazonaws.com",
+            "https://europe-west1-aiplatform.googleapis.com/v1",
+        ] {
+            assert!(url(base).unwrap_err().to_string().contains("LiteLLM"));
         }
     }
 }

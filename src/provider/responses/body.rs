@@ -10,7 +10,8 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::config::models::{self, Binding};
+use crate::config::models;
+use crate::config::settings::Binding;
 use crate::model::call::ToolCall;
 use crate::model::fingerprint::Fingerprint;
 use crate::model::item::Reasoning;
@@ -38,12 +39,17 @@ pub fn body(request: &Request, host: Host) -> String {
         body.insert("include".to_owned(), json!(["reasoning.encrypted_content"]));
     }
     if reasons.at_all {
-        let effort = params.reasoning_effort.as_ref();
+        let facts = models::facts(&params.model);
+        let taken = |effort| facts.map_or(effort, |facts| facts.effort_for(effort));
+        let effort = params.reasoning_effort.as_deref().map(taken);
         let mut reasoning = effort.map_or_else(|| json!({}), |effort| json!({"effort": effort}));
         if !off {
             reasoning["summary"] = json!("auto");
         }
         body.insert("reasoning".to_owned(), reasoning);
+    }
+    if let Some(verbosity) = &params.verbosity {
+        body.insert("text".to_owned(), json!({"verbosity": verbosity}));
     }
     if let Some(limit) = params.max_output_tokens {
         body.insert("max_output_tokens".to_owned(), json!(limit));

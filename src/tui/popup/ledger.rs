@@ -55,7 +55,7 @@ pub fn head(ledger: &LedgerView, width: usize, theme: Theme) -> Vec<Line<'static
 /// The epochs in one line, the most expensive causes first.
 fn epochs(epochs: &Epochs) -> String {
     if epochs.by_cause.is_empty() {
-        return "   epochs         1: every request extended the one before".to_owned();
+        return "   epochs  1: every request extended the one before".to_owned();
     }
     let mut sums: Vec<&EpochSum> = epochs.by_cause.iter().collect();
     sums.sort_by_key(|sum| std::cmp::Reverse(sum.tokens_lost));
@@ -67,7 +67,7 @@ fn epochs(epochs: &Epochs) -> String {
         })
         .collect();
     let count = 1 + sums.iter().map(|sum| sum.count).sum::<u64>();
-    format!("   epochs         {count} (tokens re-read, saved): {}", causes.join(", "))
+    format!("   epochs  {count} (re-read, saved): {}", causes.join(", "))
 }
 
 fn layer_line(

@@ -98,11 +98,18 @@ fn anthropic(body: &Value, messages: &[Value], faults: &mut Vec<String>) {
     }
     let mut open: BTreeSet<String> = BTreeSet::new();
     let mut seen: BTreeSet<String> = BTreeSet::new();
+    let mut before = "assistant";
     for (place, message) in messages.iter().enumerate() {
-        let expected = if place % 2 == 0 { "user" } else { "assistant" };
-        if message["role"] != expected {
-            faults.push(format!("message {place}: role {} instead of {expected}", message["role"]));
+        let role = message["role"].as_str().unwrap_or_default();
+        let right = match before {
+            "user" => role == "assistant" || role == "system",
+            "system" => role == "assistant",
+            _ => role == "user",
+        };
+        if !right {
+            faults.push(format!("message {place}: role {role} behind {before}"));
         }
+        before = role;
         let blocks = message["content"].as_array().cloned().unwrap_or_default();
         if blocks.is_empty() {
             faults.push(format!("message {place}: it is empty"));

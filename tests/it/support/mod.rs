@@ -5,6 +5,7 @@ pub mod agent;
 pub mod answer;
 pub mod check;
 pub mod fake_engine;
+pub mod preserved;
 pub mod responses;
 pub mod screen;
 pub mod server;

@@ -24,6 +24,7 @@ use tokio::sync::{Semaphore, oneshot};
 
 use super::answer::{Content, Dialect, Reply, Step};
 use super::check;
+use super::preserved;
 
 /// A request as it arrived.
 #[derive(Clone, Debug)]
@@ -57,6 +58,9 @@ struct State {
     gets: HashMap<String, String>,
     requests: Vec<Recorded>,
     faults: Vec<String>,
+    /// Reasoning is bound to what stood before it; what was refused for that.
+    binds: bool,
+    refusals: Vec<String>,
     answered: usize,
     connections: usize,
     hung_up: usize,
@@ -120,6 +124,16 @@ impl FakeServer {
     /// Answers every request whose body holds `mark` with this, instead of the next reply.
     pub fn on_body(&self, mark: &str, reply: impl Into<Reply>) {
         self.shared.state.lock().unwrap().standing.push((mark.to_owned(), reply.into()));
+    }
+
+    /// From here on reasoning is only taken back behind what it was made behind (see `preserved`).
+    pub fn bind_reasoning(&self) {
+        self.shared.state.lock().unwrap().binds = true;
+    }
+
+    /// What was refused because of that.
+    pub fn refusals(&self) -> Vec<String> {
+        self.shared.state.lock().unwrap().refusals.clone()
     }
 
     /// Replies that have not been used.
@@ -342,7 +356,14 @@ impl Connection {
         let shared_bytes = before.bytes().zip(request.raw.bytes()).take_while(|(a, b)| a == b).count();
         let guess = ((request.raw.len() / 4) as u64, (shared_bytes / 4) as u64, 20);
         let raw = request.raw.clone();
+        let earlier: Vec<Value> = state.requests.iter().map(|request| request.body.clone()).collect();
+        let refusal = if state.binds { preserved::refusal(dialect, &earlier, &request.body) } else { None };
         state.requests.push(request);
+        if let Some(refusal) = refusal {
+            let reply = super::answer::status(400, &preserved::error(dialect, &refusal));
+            state.refusals.push(format!("request {number}: {refusal}"));
+            return (reply, number, guess);
+        }
         let standing =
             state.standing.iter().find(|(mark, _)| raw.contains(mark)).map(|(_, reply)| reply.clone());
         let reply = standing.or_else(|| state.replies.pop_front()).unwrap_or_else(|| {
