@@ -26,9 +26,14 @@ impl ImageTray {
         self.contents.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The model that will see what is put here from now on.
-    pub fn use_model(&self, model: &Arc<str>) {
-        self.lock().model = Arc::clone(model);
+    /// A turn begins: this model will see what is put here. What an interrupted turn left is cleared away.
+    pub fn begin(&self, model: &Arc<str>) {
+        *self.lock() = Contents { model: Arc::clone(model), images: Vec::new() };
+    }
+
+    /// Puts images here that were recorded once already.
+    pub fn put_back(&self, images: Vec<Image>) {
+        self.lock().images.extend(images);
     }
 
     /// Why the model in use can't be shown images; `None` where it can, or where that is not known.

@@ -69,7 +69,11 @@ fn all_dialects_show_them_and_keep_them() {
     for with in [["chat", "gpt-4o"], ["responses", "gpt-6.1-terra"], ["anthropic", "claude-opus-4-5"]] {
         let place = place();
         let server = FakeServer::start(vec![
-            answer().call("Read", json!({"path": "shots/b.png"})).call("LS", json!({})).into(),
+            answer()
+                .call("Read", json!({"path": "shots/b.png"}))
+                .call("LS", json!({}))
+                .call("Read", json!({"path": "a.png"}))
+                .into(),
             answer().text("Two pictures.").into(),
             answer().text("Still two.").into(),
         ]);
@@ -79,10 +83,10 @@ fn all_dialects_show_them_and_keep_them() {
         run(&place, &server, with, &["--continue", "sure?"]);
         let bodies: Vec<Value> = server.requests().iter().map(|request| request.body.clone()).collect();
         assert_eq!(images(&bodies[0]), ["60×40"], "{with:?}");
-        assert_eq!(images(&bodies[1]), ["60×40", "1568×16"], "{with:?}");
+        assert_eq!(images(&bodies[1]), ["60×40", "1568×16", "60×40"], "{with:?}");
         assert!(bodies[1].to_string().contains("image, shown at 1568×16 below"));
         // From the log alone, and nothing of it changed.
-        assert_eq!(images(&bodies[2]), ["60×40", "1568×16"], "{with:?}");
+        assert_eq!(images(&bodies[2]), ["60×40", "1568×16", "60×40"], "{with:?}");
         let (before, after) = (messages(&bodies[1]), messages(&bodies[2]));
         if with[0] != "anthropic" {
             assert_eq!(before[..], after[..before.len()], "{with:?}");
@@ -145,4 +149,18 @@ fn the_account_and_damaged_files() {
     let account = place.command(&["context"]).output().unwrap();
     let account = stdout(&account);
     assert!(account.contains("image a.png 60×40"), "{account}");
+}
+
+#[test]
+fn a_message_that_is_sent_again_has_its_images() {
+    let place = place();
+    let refusal = || status(401, r#"{"error":{"message":"no such key"}}"#);
+    let server = FakeServer::start(vec![refusal(), answer().text("One.").into()]);
+    let with = ["chat", "gpt-4o"];
+    run(&place, &server, with, &["what is @a.png?"]);
+    let (said, noted) = run(&place, &server, with, &["--continue", "what is @a.png?"]);
+    assert_eq!(said.trim(), "One.", "{noted}");
+    let bodies: Vec<Value> = server.requests().iter().map(|request| request.body.clone()).collect();
+    assert_eq!(messages(&bodies[0]), messages(&bodies[1]));
+    assert_eq!(images(&bodies[1]), ["60×40"]);
 }

@@ -98,12 +98,24 @@ fn unescaped(address: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Writes what lies on the tray into the conversation, and returns it.
+/// Writes what lies on the tray into the conversation, in the order in which results name it, and returns it.
 ///
 /// # Errors
 /// When the log cannot be written.
 pub fn record(conversation: &mut Conversation, cx: &ToolCx) -> Result<Vec<Image>, LogError> {
-    let images = cx.images.take();
+    let mut images = cx.images.take();
+    if images.len() > 1 {
+        // Calls of one step run side by side.
+        let named = |image: &Image| {
+            let entries = conversation.history.entries().iter();
+            let path = |item: &Item| match item {
+                Item::ToolResult(result) => result.subject() == Some(&*image.path),
+                _ => false,
+            };
+            entries.rev().position(|entry| path(&entry.item)).map(std::cmp::Reverse)
+        };
+        images.sort_by_cached_key(named);
+    }
     for image in &images {
         conversation.record(Item::Image(image.clone()))?;
     }

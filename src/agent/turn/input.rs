@@ -15,7 +15,7 @@ use crate::config::settings::Permission;
 use crate::context::history::entry::Entry;
 use crate::context::mention;
 use crate::evidence::task_context::DEFAULT_MAX_CHARS;
-use crate::model::item::{Item, ItemId, UserMessage};
+use crate::model::item::{Image, Item, ItemId, UserMessage};
 use crate::redact::redactor::Redactor;
 use crate::search::fuzzy;
 use crate::session::log::LogError;
@@ -152,7 +152,8 @@ pub fn waiting(
 ) -> Option<(ItemId, UserMessage)> {
     let typed = redactor.redact_typed(text);
     let entries = conversation.history.entries().iter().rev();
-    let aside = |entry: &&Entry| matches!(&*entry.item, Item::Reasoning(_) | Item::Notice(_));
+    let aside =
+        |entry: &&Entry| matches!(&*entry.item, Item::Reasoning(_) | Item::Notice(_) | Item::Image(_));
     let last = entries.into_iter().find(|entry| !aside(entry))?;
     match &*last.item {
         Item::User(message) if !message.steering && *message.text == *typed => {
@@ -162,7 +163,7 @@ pub fn waiting(
     }
 }
 
-/// Takes the message that [`waiting`] finds out of the history.
+/// Takes the message that [`waiting`] finds out of the history, with its images.
 ///
 /// # Errors
 /// When the log cannot be written.
@@ -170,10 +171,16 @@ pub fn take_waiting(
     text: &str,
     conversation: &mut Conversation,
     redactor: &Redactor,
-) -> Result<Option<UserMessage>, LogError> {
+) -> Result<Option<(UserMessage, Vec<Image>)>, LogError> {
     let Some((id, message)) = waiting(text, conversation, redactor) else { return Ok(None) };
+    let behind = conversation.history.entries().iter().filter(|entry| entry.id > id);
+    let images = behind.filter_map(|entry| match &*entry.item {
+        Item::Image(image) => Some(image.clone()),
+        _ => None,
+    });
+    let images = images.collect();
     conversation.rewind(id)?;
-    Ok(Some(message))
+    Ok(Some((message, images)))
 }
 
 /// What a first message says of the machine: dynamic, therefore not in L1.

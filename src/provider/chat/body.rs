@@ -78,7 +78,10 @@ fn messages_for(request: &Request, demands: Demands) -> Vec<Value> {
             }
             Message::Image(image) => {
                 std::mem::take(&mut turn).push_to(&mut messages, demands);
-                let parts = json!([{"type": "image_url", "image_url": {"url": image.data_url()}}]);
+                let parts = json!([
+                    {"type": "text", "text": image.placeholder("")},
+                    {"type": "image_url", "image_url": {"url": image.data_url()}},
+                ]);
                 messages.push(json!({"role": "user", "content": parts}));
             }
             // A system message in the middle is more than many servers' templates take.

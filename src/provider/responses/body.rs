@@ -137,7 +137,10 @@ fn item(place: usize, message: &Message, host: Host) -> Option<Value> {
         Message::Reasoning(reasoning) => replayed(reasoning, host),
         Message::Call(call) => Some(function_call(call)),
         Message::Image(image) => {
-            let content = json!([{"type": "input_image", "image_url": image.data_url()}]);
+            let content = json!([
+                {"type": "input_text", "text": image.placeholder("")},
+                {"type": "input_image", "image_url": image.data_url()},
+            ]);
             Some(json!({"type": "message", "role": "user", "content": content}))
         }
         Message::Result { call_id: id, text, .. } => {

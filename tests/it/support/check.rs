@@ -74,7 +74,7 @@ fn chat(messages: &[Value], faults: &mut Vec<String>) {
             open.insert(id);
         }
         let content = &message["content"];
-        let sees = content[0]["image_url"]["url"].as_str().is_some_and(|url| url.starts_with("data:image/"));
+        let sees = content[1]["image_url"]["url"].as_str().is_some_and(|url| url.starts_with("data:image/"));
         let has_text = sees || content.as_str().is_some_and(|text| !text.trim().is_empty());
         if !has_text && calls.is_empty() {
             faults.push(format!("message {place}: the {role} message is empty"));

@@ -135,10 +135,6 @@ pub fn check(body: &Value, input: &[Value], faults: &mut Vec<String>) {
         }
         match kind {
             "message" => {
-                let image = item["content"][0]["image_url"].as_str();
-                if by_user && image.is_some_and(|url| url.starts_with("data:image/")) {
-                    continue;
-                }
                 let text =
                     item["content"].as_str().or(item["content"][0]["text"].as_str()).unwrap_or_default();
                 if text.trim().is_empty() {
