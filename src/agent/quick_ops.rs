@@ -9,7 +9,7 @@ use crate::agent::calls::policy_engine::PolicyEngine;
 use crate::agent::session::inspect;
 use crate::agent::session::recall::LogOriginals;
 use crate::config::load::{ConfigError, Loaded};
-use crate::config::settings::{ContextSettings, Permission};
+use crate::config::settings::{ContextSettings, Origin, Permission};
 use crate::protocol::event::{Event, Level};
 use crate::protocol::notice as texts;
 use crate::protocol::op::Op;
@@ -38,7 +38,8 @@ impl EngineDeps {
     /// When the settings contradict that window.
     pub async fn settings_for(&self, model: &str) -> Result<ContextSettings, ConfigError> {
         let mut learned = None;
-        if let Some(mut settings) = self.loaded.provider.clone() {
+        let asks = self.loaded.context.window_origin != Origin::User;
+        if let Some(mut settings) = self.loaded.provider.clone().filter(|_| asks) {
             settings.model = model.into();
             learned = WindowFinder::new(&self.loaded.servers).find(&settings).await.learned();
         }

@@ -8,6 +8,7 @@ pub mod file;
 pub mod path;
 pub mod path_text;
 pub mod pattern;
+pub mod picture;
 pub mod process;
 pub mod quota;
 pub mod repository;

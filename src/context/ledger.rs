@@ -162,5 +162,8 @@ pub fn origin(item: &Item) -> String {
         }
         Item::Summary(_) => "archived summary".to_owned(),
         Item::Notice(notice) => format!("notice: {}", notice.about.as_str()),
+        Item::Image(image) => {
+            format!("image {} {}×{}", text::one_line(&image.path, ORIGIN_CHARS), image.width, image.height)
+        }
     }
 }

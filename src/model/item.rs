@@ -103,6 +103,44 @@ pub struct Notice {
     pub text: Arc<str>,
 }
 
+/// Why an image is not there any more.
+pub const LEFT_OUT: &str = ", left out; Read it again";
+
+/// A picture that the user gave or the model read, as it is sent. Small enough to stand in the log, so that requests can be
+/// made again from it alone.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Image {
+    /// As it was named.
+    pub path: Arc<str>,
+    /// Such as `image/png`.
+    pub media_type: Arc<str>,
+    pub width: u32,
+    pub height: u32,
+    /// What the model in use takes for it, by its vendor's rule.
+    pub tokens: u32,
+    /// Base64.
+    pub data: Arc<str>,
+}
+
+impl Image {
+    /// What stands for it where it can't be seen; `why` says so.
+    pub fn placeholder(&self, why: &str) -> String {
+        format!("[image {} {}×{}{why}]", self.path, self.width, self.height)
+    }
+
+    /// Its bytes as an address.
+    pub fn data_url(&self) -> String {
+        format!("data:{};base64,{}", self.media_type, self.data)
+    }
+
+    /// The most tokens that any vendor's rule gives it.
+    pub fn most_tokens(&self) -> u32 {
+        let pixels = self.width.saturating_mul(self.height) / 750;
+        let patches = self.width.div_ceil(28).saturating_mul(self.height.div_ceil(28));
+        self.tokens.max(pixels).max(patches) + 100
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NoticeTopic {
@@ -148,6 +186,7 @@ pub enum Item {
     ToolResult(ToolResult),
     Summary(Summary),
     Notice(Notice),
+    Image(Image),
 }
 
 impl Item {
@@ -166,6 +205,7 @@ impl Item {
             Self::ToolResult(result) => format!("result of {}", result.tool).into(),
             Self::Summary(_) => "summary".into(),
             Self::Notice(notice) => format!("notice of {}", notice.about.as_str()).into(),
+            Self::Image(_) => "image".into(),
         }
     }
 
@@ -179,6 +219,7 @@ impl Item {
             Self::ToolResult(result) => result.envelope.wire(),
             Self::Summary(summary) => Cow::Borrowed(&summary.text),
             Self::Notice(notice) => Cow::Borrowed(&notice.text),
+            Self::Image(image) => image.placeholder("").into(),
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::call::{ToolCall, ToolSpec};
-use super::item::{Phase, Reasoning};
+use super::item::{Image, Phase, Reasoning};
 
 /// One piece of the system prompt.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,6 +52,8 @@ pub enum Message {
         /// The tool reported an error.
         error: bool,
     },
+    /// What the user or a result before it shows.
+    Image(Arc<Image>),
 }
 
 /// A system message for those who take none in the middle: as part of what the user says.

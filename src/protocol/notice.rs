@@ -7,7 +7,7 @@ use super::rewind::{RewindDone, RewindScope};
 use crate::base::path::on_one_line;
 use crate::base::text::{human_tokens, one_line, plural};
 use crate::config::settings::Permission;
-use crate::model::item::ItemId;
+use crate::model::item::{Image, ItemId};
 
 /// A failure that ends a turn: what happened, and what to do next.
 pub type Problem = (String, String);
@@ -121,6 +121,13 @@ pub fn reasoning_rejected() -> String {
 /// Why a request is sent again: the reply filled the window.
 pub fn reply_filled_window() -> String {
     "the reply filled the window; making room".to_owned()
+}
+
+// What goes with a message.
+
+pub fn image_attached(image: &Image) -> String {
+    let path = one_line(&image.path, 120);
+    format!("Attached {path} ({}×{}, {} tokens)", image.width, image.height, image.tokens)
 }
 
 // Project rules.

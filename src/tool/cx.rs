@@ -16,6 +16,7 @@ use crate::sandbox::spec::Confinement;
 use crate::session::journal::recorder::Journal;
 use crate::shell::interpret::call::Call;
 use crate::tool::file::state::FileStates;
+use crate::tool::image_tray::ImageTray;
 use crate::tool::output::{Limits, Spill};
 use crate::tool::plan::todo_board::TodoBoard;
 use crate::tool::run::shell::Shell;
@@ -64,6 +65,8 @@ pub struct ToolCx {
     pub files: Arc<FileStates>,
     /// The folder that Bash calls share, and processes that they left running.
     pub shell: Arc<Shell>,
+    /// Images on their way to the model.
+    pub images: Arc<ImageTray>,
     /// What commands run in.
     pub sandbox: Arc<Sandbox>,
     /// How this call's command runs: decided with its verdict.
@@ -99,6 +102,7 @@ impl ToolCx {
             progress: Arc::new(|_| {}),
             asker: None,
             files: Arc::default(),
+            images: Arc::default(),
             spill,
             redactor: Arc::default(),
             observation: Limits::default(),

@@ -5,6 +5,7 @@ pub mod arguments;
 pub mod cx;
 pub mod file;
 pub mod find;
+pub mod image_tray;
 pub mod output;
 pub mod paths;
 pub mod plan;

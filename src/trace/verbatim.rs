@@ -193,6 +193,6 @@ pub fn texts_of(message: &Message) -> Vec<String> {
             strings(&value, "", &mut |_, text| texts.push(text.to_owned()));
             texts
         }
-        Message::Reasoning(_) => Vec::new(),
+        Message::Reasoning(_) | Message::Image(_) => Vec::new(),
     }
 }

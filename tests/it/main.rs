@@ -19,6 +19,7 @@ mod first_hour;
 mod going_back;
 mod hostile_repository;
 mod hostile_text;
+mod images;
 mod jobs;
 mod local_faults;
 mod locate;

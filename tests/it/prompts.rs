@@ -34,7 +34,7 @@ fn tools_as_the_model_sees_them() {
     LS(path?, offset?, limit?): List a folder, folders first.
     Glob(pattern, path?, limit?): Find files by name pattern such as `src/**/*.rs`, newest first.
     Grep(pattern, path?, include?, ignore_case?, context?, limit?): Search file contents with a regular expression (Rust syntax). Skips ignored and binary files. `include` is a glob.
-    Read(path, start_line?, limit?): Read a text file with line numbers. Page long files with start_line and limit.
+    Read(path, start_line?, limit?): Read a text file with line numbers, or look at an image. Page long files with start_line and limit.
     Edit(path, old_string, new_string, replace_all?): Replace old_string, copied exactly from the file without line numbers, with new_string. It must occur once unless replace_all.
     MultiEdit(path, edits): Several edits to one file, in order, all or nothing.
     Write(path, content): Create a file or replace a whole one. Prefer Edit for changes.

@@ -58,6 +58,7 @@ impl Counter {
                 }
                 Message::Call(call) => self.text(&call.args) + self.text(&call.name) + 12,
                 Message::Reasoning(reasoning) => self.text(&reasoning.text) + 4,
+                Message::Image(image) => image.tokens as usize,
             })
             .sum()
     }
@@ -70,7 +71,9 @@ fn check_sound(messages: &[Message]) {
         match message {
             Message::Call(call) => assert!(open.insert(&call.id), "a call twice"),
             Message::Result { call_id, .. } => assert!(open.remove(&**call_id), "a result without a call"),
-            Message::User(_) | Message::System(_) => assert!(open.is_empty(), "a call without a result"),
+            Message::User(_) | Message::System(_) | Message::Image(_) => {
+                assert!(open.is_empty(), "a call without a result")
+            }
             Message::Assistant(_) | Message::Reasoning(_) => {}
         }
     }

@@ -1,6 +1,7 @@
 //! The beginning of a turn: what the user typed goes into the session, with what the program knows that belongs to it.
 
 use super::error::TurnError;
+use super::images;
 use super::input;
 use super::news;
 use crate::agent::control::{Events, notice};
@@ -18,6 +19,7 @@ use crate::redact::detector::TextSource;
 pub async fn record_prompt(agent: &mut Agent, text: &str, events: &Events) -> Result<ItemId, TurnError> {
     let Agent { conversation, window, sampler, dispatcher, input, .. } = agent;
     let cx = &dispatcher.cx;
+    cx.images.begin(&sampler.params.model);
     let window_tokens = window.settings().window_tokens;
     let file_news = dispatcher.file_news().await;
     let file_news = file_news.map(|news| format!("<system-reminder>{news}</system-reminder>"));
@@ -32,7 +34,10 @@ pub async fn record_prompt(agent: &mut Agent, text: &str, events: &Events) -> Re
         notice(events, Level::Warning, texts::rules_truncated(window_tokens));
     }
     let mut message = match input::take_waiting(text, conversation, &cx.redactor)? {
-        Some(message) => message,
+        Some((message, images)) => {
+            cx.images.put_back(images);
+            message
+        }
         None => input.message(text, false, context.as_deref(), conversation, cx, window_tokens).await,
     };
     message.injected.extend(input.reminder.take().map(Into::into));
@@ -41,6 +46,9 @@ pub async fn record_prompt(agent: &mut Agent, text: &str, events: &Events) -> Re
     }
     let title = one_line(&message.text, 200);
     let id = conversation.record(Item::User(message))?.0;
+    for image in images::record(conversation, cx)? {
+        notice(events, Level::Info, texts::image_attached(&image));
+    }
     if news::rules(conversation, &window.prompt)? {
         notice(events, Level::Info, texts::rules_changed());
     }

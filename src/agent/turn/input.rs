@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::images;
 use super::notes;
 use crate::agent::control::TurnControl;
 use crate::agent::session::conversation::Conversation;
@@ -14,7 +15,7 @@ use crate::config::settings::Permission;
 use crate::context::history::entry::Entry;
 use crate::context::mention;
 use crate::evidence::task_context::DEFAULT_MAX_CHARS;
-use crate::model::item::{Item, ItemId, UserMessage};
+use crate::model::item::{Image, Item, ItemId, UserMessage};
 use crate::redact::redactor::Redactor;
 use crate::search::fuzzy;
 use crate::session::log::LogError;
@@ -57,15 +58,17 @@ impl TurnInput {
         let mut shown = budget.map(|_| notes::shown(conversation)).unwrap_or_default();
         shown.extend(context.into_iter().flat_map(notes::hint_marks).map(str::to_owned));
         let (typed, root, redactor) = (text.to_owned(), Arc::clone(&cx.root), Arc::clone(&cx.redactor));
+        let tray = Arc::clone(&cx.images);
         let looked_up = tokio::task::spawn_blocking(move || {
             let nearest =
                 |wanted: &str| fuzzy::nearest(&root, wanted, 1).into_iter().next().map(|(path, _)| path);
             let mentioned = mention::reminder(&typed, &root, nearest);
+            let images = images::attach(&typed, &root, &tray);
             let notes = budget.and_then(|budget| notes::block(&typed, &root, &redactor, &shown, budget));
-            (mentioned, notes)
+            (mentioned, images, notes)
         });
-        let (mentioned, notes) = looked_up.await.unwrap_or_default();
-        message.injected.extend(mentioned.map(Arc::from));
+        let (mentioned, images, notes) = looked_up.await.unwrap_or_default();
+        message.injected.extend(mentioned.into_iter().chain(images).map(Arc::from));
         let ended = cx.shell.jobs.take_ended();
         if !ended.is_empty() {
             let text = format!("<system-reminder>Meanwhile {}.</system-reminder>", ended.join("; "));
@@ -136,7 +139,9 @@ fn is_unanswered(conversation: &Conversation, first: ItemId) -> bool {
     let entries = conversation.history.entries();
     let mut turn = entries.iter().skip_while(|entry| entry.id != first).peekable();
     turn.peek().is_some()
-        && turn.all(|entry| matches!(&*entry.item, Item::User(_) | Item::Reasoning(_) | Item::Notice(_)))
+        && turn.all(|entry| {
+            matches!(&*entry.item, Item::User(_) | Item::Reasoning(_) | Item::Notice(_) | Item::Image(_))
+        })
 }
 
 /// The last message, when it is `text` and still waits for a reply: sent again word for word it is the same message.
@@ -147,7 +152,8 @@ pub fn waiting(
 ) -> Option<(ItemId, UserMessage)> {
     let typed = redactor.redact_typed(text);
     let entries = conversation.history.entries().iter().rev();
-    let aside = |entry: &&Entry| matches!(&*entry.item, Item::Reasoning(_) | Item::Notice(_));
+    let aside =
+        |entry: &&Entry| matches!(&*entry.item, Item::Reasoning(_) | Item::Notice(_) | Item::Image(_));
     let last = entries.into_iter().find(|entry| !aside(entry))?;
     match &*last.item {
         Item::User(message) if !message.steering && *message.text == *typed => {
@@ -157,7 +163,7 @@ pub fn waiting(
     }
 }
 
-/// Takes the message that [`waiting`] finds out of the history.
+/// Takes the message that [`waiting`] finds out of the history, with its images.
 ///
 /// # Errors
 /// When the log cannot be written.
@@ -165,10 +171,16 @@ pub fn take_waiting(
     text: &str,
     conversation: &mut Conversation,
     redactor: &Redactor,
-) -> Result<Option<UserMessage>, LogError> {
+) -> Result<Option<(UserMessage, Vec<Image>)>, LogError> {
     let Some((id, message)) = waiting(text, conversation, redactor) else { return Ok(None) };
+    let behind = conversation.history.entries().iter().filter(|entry| entry.id > id);
+    let images = behind.filter_map(|entry| match &*entry.item {
+        Item::Image(image) => Some(image.clone()),
+        _ => None,
+    });
+    let images = images.collect();
     conversation.rewind(id)?;
-    Ok(Some(message))
+    Ok(Some((message, images)))
 }
 
 /// What a first message says of the machine: dynamic, therefore not in L1.

@@ -2,6 +2,7 @@
 
 pub mod begin;
 pub mod error;
+pub mod images;
 pub mod input;
 pub mod news;
 pub mod notes;

@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use super::begin;
 use super::error::TurnError;
+use super::images;
 use super::news;
 use super::reply::{Reply, ReplyRequest};
 use crate::agent::control::{Events, TurnControl, notice};
@@ -146,6 +147,9 @@ impl<'a> Turn<'a> {
             let message = input.message(&text, true, None, conversation, &dispatcher.cx, tokens).await;
             let text = message.text.to_string();
             conversation.record(Item::User(message))?;
+            for image in images::record(conversation, &dispatcher.cx)? {
+                notice(self.events, Level::Info, texts::image_attached(&image));
+            }
             let _ = self.events.send(Event::Steered { text });
             any = true;
         }
@@ -178,6 +182,7 @@ impl<'a> Turn<'a> {
             let (id, _) = conversation.record(Item::ToolResult(result.clone()))?;
             let _ = self.events.send(Event::ToolDone { id, result: Arc::new(result) });
         }
+        images::record(conversation, &dispatcher.cx)?;
         // Asked for now, the counts may be there when the next request is built.
         window.take_counts(conversation, &sampler.params);
         if self.control.cancel.is_cancelled() { Err(TurnError::Interrupted) } else { Ok(()) }

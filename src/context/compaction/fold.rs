@@ -14,7 +14,7 @@ use crate::context::compress::{identifiers, telling_lines};
 use crate::context::history::entry::{self, Entry};
 use crate::context::history::manager::HistoryManager;
 use crate::model::envelope::Status;
-use crate::model::item::Item;
+use crate::model::item::{Item, LEFT_OUT};
 use crate::session::record::FormName;
 
 /// A run of entries that one digest can stand for.
@@ -113,6 +113,10 @@ pub fn digest(entries: &[Entry], used: &HashSet<&str>, words_chars: usize, lines
         match &*entry.item {
             Item::Assistant { text: words, .. } => {
                 out.push_str(&text::elide(words.trim(), words_chars));
+                out.push('\n');
+            }
+            Item::Image(image) => {
+                out.push_str(&image.placeholder(LEFT_OUT));
                 out.push('\n');
             }
             Item::ToolResult(result) => {

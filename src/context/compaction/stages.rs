@@ -190,7 +190,7 @@ pub fn finished_results(history: &HistoryManager, form: FormName) -> Vec<Batch> 
 }
 
 fn is_result(entry: &Entry) -> bool {
-    matches!(&*entry.item, Item::ToolResult(_))
+    matches!(&*entry.item, Item::ToolResult(_) | Item::Image(_))
 }
 
 /// The chosen entries in `form`, as far as that makes them smaller and they are not pinned: one batch, or none.

@@ -14,7 +14,7 @@ use crate::context::history::entry::{self, Entry};
 use crate::context::history::forms;
 use crate::context::history::manager::HistoryManager;
 use crate::context::tokens::upper_bound::upper_bound;
-use crate::model::item::{Item, ItemId};
+use crate::model::item::{Item, ItemId, LEFT_OUT};
 use crate::session::record::FormName;
 
 /// Characters that a short digest keeps of each of the agent's messages, and of one of its lines.
@@ -127,6 +127,7 @@ pub fn cut_longest(history: &HistoryManager, room: u64) -> Vec<Batch> {
         let short = match &*entry.item {
             // A thought cannot be cut: its signature covers all of it.
             Item::Reasoning(_) => continue,
+            Item::Image(image) if !is_digest => image.placeholder(LEFT_OUT),
             Item::ToolCall(_) if !is_digest => forms::short_args(entry.id, entry.text(), most),
             _ => ends(entry.id, entry.text(), most),
         };

@@ -71,7 +71,7 @@ impl Entry {
             Some(Message::User(text) | Message::System(text) | Message::Result { text, .. }) => text,
             Some(Message::Assistant(said)) => &said.text,
             Some(Message::Call(call)) => &call.args,
-            Some(Message::Reasoning(_)) | None => "",
+            Some(Message::Reasoning(_) | Message::Image(_)) | None => "",
         }
     }
 

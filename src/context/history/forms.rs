@@ -10,7 +10,7 @@ use crate::base::text;
 use crate::context::compress::{cut, tool_result};
 use crate::context::tokens::upper_bound::upper_bound;
 use crate::model::call::ToolCall;
-use crate::model::item::{Item, ItemId, Notice};
+use crate::model::item::{Item, ItemId, LEFT_OUT, Notice};
 use crate::model::request::{AssistantText, Message};
 use crate::session::record::FormName;
 
@@ -57,6 +57,7 @@ pub fn shortened(id: ItemId, item: &Item, form: FormName) -> Option<Message> {
             call.args = args.to_string().into();
             Some(Message::Call(Arc::new(call)))
         }
+        (Item::Image(image), FormName::Pointer) => Some(Message::User(image.placeholder(LEFT_OUT).into())),
         (Item::Reasoning(_) | Item::Notice(_), FormName::Pointer) => None,
     }
 }
@@ -71,7 +72,7 @@ pub fn with_text(item: &Item, form: FormName, text: &Arc<str>) -> Message {
     let text = Arc::clone(text);
     match item {
         _ if form == FormName::Folded => Message::Assistant(text.into()),
-        Item::User(_) | Item::Summary(_) => Message::User(text),
+        Item::User(_) | Item::Summary(_) | Item::Image(_) => Message::User(text),
         Item::Assistant { phase, .. } => Message::Assistant(AssistantText { text, phase: *phase }),
         Item::Notice(notice) => told(notice, text),
         Item::Reasoning(reasoning) => Message::Reasoning(Arc::new(reasoning.clone())),
@@ -100,6 +101,7 @@ pub fn full(item: &Item) -> Message {
             error: result.envelope.error.is_some(),
         },
         Item::Summary(summary) => Message::User(Arc::clone(&summary.text)),
+        Item::Image(image) => Message::Image(Arc::new(image.clone())),
     }
 }
 

@@ -49,7 +49,7 @@ pub fn normalize<T: Paired>(messages: Vec<T>) -> Vec<T> {
                 open.remove(at);
                 answering = true;
             }
-            Message::User(_) | Message::System(_) => {
+            Message::User(_) | Message::System(_) | Message::Image(_) => {
                 close(&mut open, &mut sound);
                 answering = false;
             }

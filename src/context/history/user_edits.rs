@@ -89,6 +89,9 @@ fn dropped(entry: &Entry) -> Result<UserEditPlan, String> {
         (Item::ToolCall(_), _) => {
             (FormName::Pointer, serde_json::json!({ "left_out": format!("{recall} gives it") }).to_string())
         }
+        (Item::Image(image), _) => {
+            (FormName::Pointer, image.placeholder(", dropped by the user; Read it again"))
+        }
         (Item::ToolResult(result), _) => (FormName::Pointer, tool_result::pointer(id, result)),
     };
     let saved = estimate(entry.text()).saturating_sub(estimate(&line));

@@ -82,6 +82,9 @@ impl Countable for Message {
                 (Some(opaque), _) => counting.text(&reasoning.text)?.max(counting.text(&opaque.to_string())?),
                 (None, _) => counting.text(&reasoning.text)?,
             },
+            // Billed by its size, not by its letters; what the label takes is in the frame.
+            Self::Image(image) if counting == Counting::UpperBound => image.most_tokens(),
+            Self::Image(image) => image.tokens,
             Self::Call(call) => counting.text(&call.args)? + counting.text(&call.name)? + CALL_FRAME,
         };
         Some(text + MESSAGE_OVERHEAD)

@@ -103,7 +103,7 @@ fn effort<'a>(params: &'a Params, facts: Option<&'a ModelFacts>) -> Option<&'a s
 fn continues_without_thinking(request: &Request) -> bool {
     let messages = request.messages.iter().rev();
     let ours = |message: &&Message| {
-        !matches!(message, Message::User(_) | Message::System(_) | Message::Result { .. })
+        !matches!(message, Message::User(_) | Message::System(_) | Message::Result { .. } | Message::Image(_))
     };
     let mut reply = messages.skip_while(|message| !ours(message)).take_while(ours).peekable();
     let called = reply.peek().is_some_and(|last| matches!(last, Message::Call(_)));
@@ -257,6 +257,10 @@ fn block(message: &Message) -> Option<(Role, Value)> {
             (Role::Assistant, Some(&opaque["block"]).filter(|block| block.is_object())?.clone())
         }
         Message::Call(call) => (Role::Assistant, tool_use(call)),
+        Message::Image(image) => {
+            let source = json!({"type": "base64", "media_type": image.media_type, "data": image.data});
+            (Role::User, json!({"type": "image", "source": source}))
+        }
         Message::Result { call_id, text, error } => {
             let mut block =
                 json!({"type": "tool_result", "tool_use_id": call_ids::safe_id(call_id), "content": text});

@@ -76,6 +76,14 @@ fn messages_for(request: &Request, demands: Demands) -> Vec<Value> {
                 std::mem::take(&mut turn).push_to(&mut messages, demands);
                 messages.push(json!({"role": "user", "content": text}));
             }
+            Message::Image(image) => {
+                std::mem::take(&mut turn).push_to(&mut messages, demands);
+                let parts = json!([
+                    {"type": "text", "text": image.placeholder("")},
+                    {"type": "image_url", "image_url": {"url": image.data_url()}},
+                ]);
+                messages.push(json!({"role": "user", "content": parts}));
+            }
             // A system message in the middle is more than many servers' templates take.
             Message::System(text) => {
                 std::mem::take(&mut turn).push_to(&mut messages, demands);

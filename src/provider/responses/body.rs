@@ -136,6 +136,13 @@ fn item(place: usize, message: &Message, host: Host) -> Option<Value> {
         Message::Assistant(text) => assistant(place, text, host),
         Message::Reasoning(reasoning) => replayed(reasoning, host),
         Message::Call(call) => Some(function_call(call)),
+        Message::Image(image) => {
+            let content = json!([
+                {"type": "input_text", "text": image.placeholder("")},
+                {"type": "input_image", "image_url": image.data_url()},
+            ]);
+            Some(json!({"type": "message", "role": "user", "content": content}))
+        }
         Message::Result { call_id: id, text, .. } => {
             Some(json!({"type": "function_call_output", "call_id": call_id(id), "output": text}))
         }

@@ -12,8 +12,10 @@ use tokio::time::timeout;
 use super::decoder::{Decoder, ReplyState};
 use super::http::{Body, Endpoint};
 use super::retry::{RetryPolicy, with_retries};
+use super::sight::Sight;
 use super::sse::{FrameEnd, Framing};
 use super::timeouts::{Timeouts, Waited};
+use crate::base::text;
 use crate::config::settings::ProviderSettings;
 use crate::model::request::Request;
 use crate::model::stream::StreamEvent;
@@ -48,6 +50,7 @@ pub struct HttpProvider<D> {
     endpoint: Arc<Endpoint>,
     retry: RetryPolicy,
     dialect: Arc<D>,
+    sight: Arc<Sight>,
 }
 
 /// Times that a request is written in another form because the server refused it.
@@ -58,7 +61,7 @@ impl<D: Dialect> HttpProvider<D> {
     /// As [`Dialect::connect`].
     pub fn with_retry(settings: &ProviderSettings, retry: RetryPolicy) -> Result<Self, ProviderError> {
         let (endpoint, dialect) = D::connect(settings)?;
-        Ok(Self { endpoint: Arc::new(endpoint), retry, dialect: Arc::new(dialect) })
+        Ok(Self { endpoint: Arc::new(endpoint), retry, dialect: Arc::new(dialect), sight: Arc::default() })
     }
 }
 
@@ -73,15 +76,21 @@ impl<D: Dialect> Provider for HttpProvider<D> {
                 attempt(Arc::clone(&endpoint), Arc::clone(&body), Timeouts::new(&retry), decoder)
             })
         };
-        let (dialect, request) = (Arc::clone(&self.dialect), request.clone());
-        let mut reply = start(dialect.body(&request));
+        let (dialect, sight, request) = (Arc::clone(&self.dialect), Arc::clone(&self.sight), request.clone());
+        let mut reply = start(dialect.body(&sight.of(&request)));
         Box::pin(stream! {
             let mut forms = 0;
             while let Some(event) = reply.next().await {
                 match event {
                     Err(error) if forms < MAX_FORMS && dialect.learn(&request.params.model, &error) => {
                         forms += 1;
-                        reply = start(dialect.body(&request));
+                        reply = start(dialect.body(&sight.of(&request)));
+                    }
+                    // What the model is not shown the user should hear of.
+                    Err(error) if sight.learn(&request, &error) => {
+                        let reason = text::one_line(&error.to_string(), 200);
+                        yield Ok(StreamEvent::Restarted { attempt: 2, of: 2, wait: Duration::ZERO, reason });
+                        reply = start(dialect.body(&sight.of(&request)));
                     }
                     event => yield event,
                 }
@@ -90,7 +99,7 @@ impl<D: Dialect> Provider for HttpProvider<D> {
     }
 
     fn body(&self, request: &Request) -> String {
-        self.dialect.body(request)
+        self.dialect.body(&self.sight.of(request))
     }
 
     fn name(&self) -> &'static str {

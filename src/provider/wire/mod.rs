@@ -6,5 +6,6 @@ pub mod error_mapping;
 pub mod exchange;
 pub mod http;
 pub mod retry;
+pub mod sight;
 pub mod sse;
 pub mod timeouts;

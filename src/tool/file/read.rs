@@ -11,6 +11,7 @@ use super::change::EDIT_LIMIT_BYTES;
 use crate::base::clock;
 use crate::base::encoding::{self, Encoding};
 use crate::base::file;
+use crate::base::picture;
 use crate::base::text::{human_bytes, one_line, plural};
 use crate::config::prompts;
 use crate::model::envelope::{Envelope, ErrorCode};
@@ -139,6 +140,10 @@ fn read(cx: &ToolCx, target: &PathTarget, args: &Args) -> ToolOutcome {
             ),
         )
     };
+    if picture::is_picture(&head) {
+        let size = human_bytes(meta.len());
+        return read_picture(cx, target, &format!("{} ({size})", file::binary_kind(&head)));
+    }
     if encoding::looks_binary(&head) {
         return Err(binary(&head));
     }
@@ -206,6 +211,24 @@ fn read(cx: &ToolCx, target: &PathTarget, args: &Args) -> ToolOutcome {
         envelope = envelope.with("line_ends", ends);
     }
     Ok(envelope)
+}
+
+/// A picture goes behind the results of the step.
+fn read_picture(cx: &ToolCx, target: &PathTarget, kind: &str) -> ToolOutcome {
+    let refuse = |why: String| {
+        ToolError::model(ErrorCode::BinaryFile, format!("{} is {kind}, not text; {why}", target.shown))
+    };
+    if let Some(why) = cx.images.refusal() {
+        return Err(refuse(format!("{why}. Ask the user what it shows, or use a tool that describes it")));
+    }
+    let (width, height) = cx
+        .images
+        .put(&target.resolved.canonical, &target.shown)
+        .map_err(|error| refuse(error.to_string()))?;
+    Ok(Envelope::success(format!("image, shown at {width}×{height} below"))
+        .with("path", target.shown.as_str())
+        .with("width", width)
+        .with("height", height))
 }
 
 fn past_end(target: &PathTarget, first: usize, total: usize) -> ToolError {

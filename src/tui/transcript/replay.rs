@@ -39,6 +39,7 @@ pub fn entries(items: &[Arc<Item>]) -> Vec<TranscriptEntry> {
                 tail: String::new(),
                 outcome: Some(tool::outcome(&result.tool, &result.envelope)),
             })),
+            Item::Image(image) => entries.push(note(image.placeholder(""))),
             Item::Summary(_) => entries.push(note("Earlier turns were summarized here.".to_owned())),
             Item::Reasoning(_) | Item::ToolCall(_) | Item::Notice(_) => {}
         }

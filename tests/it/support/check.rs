@@ -73,7 +73,9 @@ fn chat(messages: &[Value], faults: &mut Vec<String>) {
             }
             open.insert(id);
         }
-        let has_text = message["content"].as_str().is_some_and(|text| !text.trim().is_empty());
+        let content = &message["content"];
+        let sees = content[1]["image_url"]["url"].as_str().is_some_and(|url| url.starts_with("data:image/"));
+        let has_text = sees || content.as_str().is_some_and(|text| !text.trim().is_empty());
         if !has_text && calls.is_empty() {
             faults.push(format!("message {place}: the {role} message is empty"));
         }
@@ -119,6 +121,12 @@ fn anthropic(body: &Value, messages: &[Value], faults: &mut Vec<String>) {
                     text_seen = true;
                     if block["text"].as_str().unwrap_or_default().trim().is_empty() {
                         faults.push(format!("message {place}: an empty text block"));
+                    }
+                }
+                "image" => {
+                    text_seen = true;
+                    if block["source"]["data"].as_str().unwrap_or_default().is_empty() {
+                        faults.push(format!("message {place}: an image without data"));
                     }
                 }
                 "tool_result" => {

@@ -1,0 +1,59 @@
+//! Images for models that can't see: a line of text stands for each, so that a session with pictures in it can go on with any
+//! model. Known from the model table, or from a server that refused them.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::config::models;
+use crate::model::request::{Message, Request};
+use crate::provider::api::ProviderError;
+
+/// Whose images a server has refused.
+#[derive(Debug, Default)]
+pub struct Sight {
+    blind: Mutex<HashSet<Arc<str>>>,
+}
+
+impl Sight {
+    /// The request as its model can take it.
+    pub fn of<'a>(&self, request: &'a Request) -> Cow<'a, Request> {
+        if !has_images(request) || self.sees(&request.params.model) {
+            return Cow::Borrowed(request);
+        }
+        let mut request = request.clone();
+        for message in &mut request.messages {
+            if let Message::Image(image) = message {
+                *message = Message::User(image.placeholder("; this model can't see images").into());
+            }
+        }
+        Cow::Owned(request)
+    }
+
+    fn sees(&self, model: &str) -> bool {
+        let refused = self.blind.lock().unwrap_or_else(PoisonError::into_inner).contains(model);
+        !refused && models::facts(model).is_none_or(|facts| facts.images)
+    }
+
+    /// Whether an error says that the images of `request` are not taken, which is new.
+    pub fn learn(&self, request: &Request, error: &ProviderError) -> bool {
+        let message = match error {
+            ProviderError::BadRequest { message, .. }
+            | ProviderError::NotFound { message, .. }
+            | ProviderError::Server { message, .. } => message.to_lowercase(),
+            _ => return false,
+        };
+        // OpenRouter: "No endpoints found that support image input"; llama.cpp speaks of the `mmproj` file.
+        let about_images =
+            ["image", "vision", "multimodal", "mmproj"].iter().any(|word| message.contains(word));
+        let model = &request.params.model;
+        about_images
+            && has_images(request)
+            && self.sees(model)
+            && self.blind.lock().unwrap_or_else(PoisonError::into_inner).insert(Arc::clone(model))
+    }
+}
+
+fn has_images(request: &Request) -> bool {
+    request.messages.iter().any(|message| matches!(message, Message::Image(_)))
+}
