@@ -159,7 +159,13 @@ impl Live {
                 whole.clone_into(text);
                 *done = true;
             }
-            None => self.pieces.push(Piece::Reasoning { text: whole.to_owned(), done: true }),
+            // Sealed reasoning shows nothing.
+            None if whole.trim().is_empty() => {}
+            // It was not streamed; an answer that was is still open behind it.
+            None => {
+                let at = self.pieces.len() - usize::from(self.open_answer().is_some());
+                self.pieces.insert(at, Piece::Reasoning { text: whole.to_owned(), done: true });
+            }
         }
     }
 
@@ -311,6 +317,18 @@ mod tests {
         live.finish_answer("unused, as parts have left");
         assert_eq!(answers(&live.take_finished()), ["end"]);
         assert!(live.is_empty());
+    }
+
+    #[test]
+    fn reasoning_that_was_not_streamed() {
+        for (thought, pieces) in [("", 1), ("hm", 2)] {
+            let mut live = Live::default();
+            live.text_delta("Done.");
+            live.finish_reasoning(thought);
+            live.finish_answer("Done.");
+            assert_eq!(live.pieces().len(), pieces);
+            assert_eq!(answers(&live.take_finished()), ["Done."]);
+        }
     }
 
     #[test]
