@@ -13,7 +13,7 @@ use crate::config::settings::{ContextSettings, Origin, Permission};
 use crate::protocol::event::{Event, Level};
 use crate::protocol::notice as texts;
 use crate::protocol::op::Op;
-use crate::provider::window_finder::WindowFinder;
+use crate::provider::window::finder::WindowFinder;
 use crate::sandbox::probe;
 use crate::session::list;
 use crate::tool::run::jobs::Jobs;

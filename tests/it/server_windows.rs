@@ -1,8 +1,8 @@
 //! How large a model's window is on its server: asked for at any address, kept for the next session, learned from refusals.
 
 use mycode::config::settings::{Origin, ProviderKind, ProviderSettings};
-use mycode::provider::probe;
-use mycode::provider::window_finder::{FoundWindow, LearningProvider, WindowFinder};
+use mycode::provider::window::finder::{FoundWindow, LearningProvider, WindowFinder};
+use mycode::provider::window::probe;
 use serde_json::{Value, json};
 
 use crate::provider_stream::ask;

@@ -7,9 +7,9 @@ use crate::cli::setup::test_request;
 use crate::config::models;
 use crate::config::paths::{self, Paths};
 use crate::config::settings::{Permission, ProviderKind};
-use crate::provider::probe;
 use crate::provider::unconfigured;
-use crate::provider::window_finder::{FoundWindow, WindowFinder};
+use crate::provider::window::finder::{FoundWindow, WindowFinder};
+use crate::provider::window::probe;
 use crate::sandbox::probe as sandbox;
 
 /// Prints the report; whether a model is set up and answers.

@@ -12,10 +12,10 @@ use crate::config::paths::Paths;
 use crate::config::raw::Raw;
 use crate::config::settings::{Origin, Permission};
 use crate::provider::api::Provider;
-use crate::provider::probe;
 use crate::provider::registry;
 use crate::provider::unconfigured::{self, Unconfigured};
-use crate::provider::window_finder::{LearningProvider, WindowFinder};
+use crate::provider::window::finder::{LearningProvider, WindowFinder};
+use crate::provider::window::probe;
 use crate::session::list;
 
 /// Where the program works and what it was told.

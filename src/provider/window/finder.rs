@@ -9,13 +9,13 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use tokio::task::spawn_blocking;
 
-use super::api::{Provider, ProviderError, ReplyStream};
 use super::known_windows::{KnownWindow, KnownWindows, Place, Record};
 use super::probe::{self, ServerWindow};
 use crate::base::clock;
 use crate::config::models;
 use crate::config::settings::{MIN_WINDOW_TOKENS, Origin, ProviderKind, ProviderSettings};
 use crate::model::request::Request;
+use crate::provider::api::{Provider, ProviderError, ReplyStream};
 use crate::provider::wire::address::Host;
 use crate::provider::wire::http;
 
