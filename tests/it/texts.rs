@@ -473,6 +473,7 @@ fn screen() {
         action,
         plus: 1,
         minus: 2,
+        differs: None,
         conflict: conflict.map(str::to_owned),
         impossible: None,
     };
