@@ -30,6 +30,22 @@ pub enum Expect<'a> {
 /// # Errors
 /// [`FileError`]. The file is then as it was and no temporary file is left.
 pub fn write(path: &Path, bytes: &[u8], expect: Expect) -> Result<(), FileError> {
+    write_as(path, bytes, expect, 0o666)
+}
+
+/// The same for a file of the program's state: only the user can read it, and its folder, which is made when needed.
+///
+/// # Errors
+/// As [`write`].
+pub fn write_private(path: &Path, bytes: &[u8], expect: Expect) -> Result<(), FileError> {
+    if let Some(folder) = path.parent() {
+        file::create_private_folder(folder)?;
+    }
+    write_as(path, bytes, expect, 0o600)
+}
+
+/// `most` bounds the mode of the file, whatever it was.
+fn write_as(path: &Path, bytes: &[u8], expect: Expect, most: u32) -> Result<(), FileError> {
     let target = path::follow(path);
     let old = match fs::symlink_metadata(&target) {
         Ok(meta) => Some(meta),
@@ -47,7 +63,7 @@ pub fn write(path: &Path, bytes: &[u8], expect: Expect) -> Result<(), FileError>
             return in_place(&target, bytes, expect);
         }
     }
-    match replace(&target, bytes, old.as_ref(), expect) {
+    match replace(&target, bytes, old.as_ref(), expect, most) {
         Err(Refused::Folder(_)) if old.is_some() => in_place(&target, bytes, expect),
         Err(Refused::Folder(error) | Refused::Other(error)) => Err(error),
         Ok(()) => Ok(()),
@@ -94,8 +110,14 @@ enum Refused {
     Other(FileError),
 }
 
-fn replace(target: &Path, bytes: &[u8], old: Option<&Metadata>, expect: Expect) -> Result<(), Refused> {
-    let (temp, mut out) = create_temp(target, old.map_or(0o666, |_| 0o600)).map_err(Refused::Folder)?;
+fn replace(
+    target: &Path,
+    bytes: &[u8],
+    old: Option<&Metadata>,
+    expect: Expect,
+    most: u32,
+) -> Result<(), Refused> {
+    let (temp, mut out) = create_temp(target, old.map_or(most, |_| 0o600)).map_err(Refused::Folder)?;
     let done = (|| {
         if let Some(meta) = old {
             let made = out.metadata().map_err(other)?;
@@ -104,7 +126,8 @@ fn replace(target: &Path, bytes: &[u8], old: Option<&Metadata>, expect: Expect) 
                     .map_err(|error| Refused::Folder(error.into()))?;
             }
             // After the owner: changing it clears set-id bits.
-            out.set_permissions(Permissions::from_mode(meta.mode() & 0o7777)).map_err(other)?;
+            let kept = if most == 0o600 { meta.mode() & most } else { meta.mode() & 0o7777 };
+            out.set_permissions(Permissions::from_mode(kept)).map_err(other)?;
         }
         out.write_all(bytes).map_err(other)?;
         out.sync_all().map_err(other)?;

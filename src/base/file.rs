@@ -1,9 +1,9 @@
 //! Opening and reading files without surprises: a FIFO never blocks, a device is never read, a huge file never
 //! fills the memory.
 
-use std::fs::{File, Metadata, OpenOptions};
+use std::fs::{DirBuilder, File, Metadata, OpenOptions, Permissions};
 use std::io::{self, Read};
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
@@ -125,6 +125,33 @@ pub fn read_own(path: &Path) -> Result<Vec<u8>, FileError> {
     let mut bytes = Vec::new();
     open(path)?.0.read_to_end(&mut bytes)?;
     Ok(bytes)
+}
+
+/// Makes a folder (and its parents) that only the user can read.
+///
+/// # Errors
+/// As `fs::create_dir_all`.
+pub fn create_private_folder(folder: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
+
+/// Opens a file of the program's state for writing, with these options: only the user can read one that is made.
+///
+/// # Errors
+/// As `OpenOptions::open`.
+pub fn open_private(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
+    options.mode(0o600).open(path)
+}
+
+/// Takes a folder of the program's state from everybody else, as earlier versions made it. What is not there or is another
+/// user's stays as it is.
+pub fn make_private(folder: &Path) {
+    if let Ok(meta) = std::fs::metadata(folder)
+        && meta.is_dir()
+        && meta.mode() & 0o077 != 0
+    {
+        let _ = std::fs::set_permissions(folder, Permissions::from_mode(meta.mode() & 0o700));
+    }
 }
 
 /// A short name for exactly these bytes: 128 bits of SHA-256 in hexadecimal.

@@ -14,4 +14,5 @@ pub mod quota;
 pub mod repository;
 pub mod sanitize;
 pub mod secret;
+pub mod temporary;
 pub mod text;

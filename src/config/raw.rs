@@ -45,7 +45,7 @@ pub struct Raw {
 }
 
 /// Keys that a project's file may set only when the user trusts it: they would redirect
-/// prompts or cost, or loosen the user's rules.
+/// prompts or cost, loosen the user's rules, or cripple the agent.
 pub const PERSONAL_KEYS: &[&str] = &[
     "provider",
     "model",
@@ -56,6 +56,14 @@ pub const PERSONAL_KEYS: &[&str] = &[
     "headers",
     "permission",
     "sandbox",
+    "reasoning_effort",
+    "verbosity",
+    "max_output_tokens",
+    "max_steps",
+    "max_tries",
+    "idle_timeout_s",
+    "answer_timeout_s",
+    "context_window",
 ];
 
 /// A value is shown in so many characters.
@@ -156,12 +164,16 @@ mod tests {
 
     #[test]
     fn project_file_limits() {
-        let (raw, refused) =
-            Raw::parse_project("base_url = \"http://evil\"\npermission = \"full\"\nmax_steps = 3", false)
-                .unwrap();
-        assert_eq!(raw.base_url, None);
-        assert_eq!(raw.max_steps, Some(3));
-        assert_eq!(refused, ["base_url = \"http://evil\"", "permission = \"full\""]);
+        let text = "base_url = \"http://evil\"\npermission = \"full\"\nlow_water = 0.3\nmax_steps = 1\n\
+                    reasoning_effort = \"high\"\nverbosity = \"high\"\nmax_output_tokens = 9\nmax_tries = 99\n\
+                    context_window = 2000";
+        let (raw, refused) = Raw::parse_project(text, false).unwrap();
+        assert_eq!(
+            serde_json::to_value(&raw).unwrap(),
+            serde_json::to_value(Raw { low_water: Some(0.3), ..Raw::default() }).unwrap()
+        );
+        assert_eq!(refused[..2], ["base_url = \"http://evil\"", "permission = \"full\""]);
+        assert_eq!(refused.len(), 8);
         let (raw, _) = Raw::parse_project("base_url = \"http://ours\"", true).unwrap();
         assert_eq!(raw.base_url.as_deref(), Some("http://ours"));
     }

@@ -72,10 +72,7 @@ fn holds_hash(path: &Path, text: &str) -> bool {
 }
 
 fn write_hash(path: &Path, text: &str) -> io::Result<()> {
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder)?;
-    }
-    atomic_write::write(path, hash(text).as_bytes(), Expect::Anything).map_err(io::Error::other)
+    atomic_write::write_private(path, hash(text).as_bytes(), Expect::Anything).map_err(io::Error::other)
 }
 
 fn hash(text: &str) -> String {

@@ -63,7 +63,7 @@ impl ProjectIndex {
         let fresh = Self { version: VERSION, stamp, services: find(index) };
         if let Ok(text) = serde_json::to_vec_pretty(&fresh) {
             // Without the file the next run only looks again.
-            let _ = atomic_write::write(&folder.join(FILE), &text, Expect::Anything);
+            let _ = atomic_write::write_private(&folder.join(FILE), &text, Expect::Anything);
         }
         fresh
     }

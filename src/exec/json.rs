@@ -17,7 +17,7 @@
 //! | `silent` | nothing has come for `since_ms`; the answer is given up after `left_ms` more: `{"type":"silent","since_ms":10000,"left_ms":290000}` |
 //! | `compacting` | `{"type":"compacting","running":true}` |
 //! | `usage` | the window after a request was built (`estimated`) or answered; `total` sums up the session: `{"type":"usage","used_tokens":900,"window_tokens":128000,"estimated":false,"total":{"input":900,"cached":800,"cache_write":0,"output":12,"reasoning":0},"cost_usd"?:0.01}` |
-//! | `turn_ended` | `reason` is done, interrupted, step_limit, provider_failed or failed; `usage` is that of this turn; `prompt_returned` is true when the server refused the message, which left the session: `{"type":"turn_ended","reason":"done","message"?:"…","hint"?:"…","prompt_returned"?:true,"steps":3,"denied":0,"usage":{…},"elapsed_ms":1200,"exit_code":0}` |
+//! | `turn_ended` | `reason` is done, interrupted, step_limit, provider_failed or failed; `usage` is that of this turn; `prompt_returned` is true when a filter of the server refused the message, which left the session: `{"type":"turn_ended","reason":"done","message"?:"…","hint"?:"…","prompt_returned"?:true,"steps":3,"denied":0,"usage":{…},"elapsed_ms":1200,"exit_code":0}` |
 
 use std::collections::HashMap;
 use std::io::{self, Write};

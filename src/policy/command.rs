@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::access::Access;
 use super::path_scope::PathScope;
+use crate::base::path;
 use crate::policy::programs::assess as program;
 use crate::policy::programs::assessment::{Assessment, Risk};
 use crate::shell::interpret::call::Call;
@@ -15,6 +16,8 @@ use crate::shell::interpret::interpreter;
 pub struct AssessedCall {
     pub call: Call,
     pub assessment: Assessment,
+    /// Whether it certainly runs in the workspace.
+    pub in_workspace: bool,
 }
 
 /// What is known of a line.
@@ -49,7 +52,9 @@ pub fn assess(text: &str, folder: &Path, scope: &PathScope) -> AssessedCommand {
         let written = written(&calls);
         let assessed = calls.into_iter().map(|call| {
             let assessment = program::assess(&call, scope, &written);
-            AssessedCall { call, assessment }
+            let in_workspace = !call.folders.is_empty()
+                && call.folders.iter().all(|folder| path::follow(folder).starts_with(&scope.workspace));
+            AssessedCall { call, assessment, in_workspace }
         });
         assessed.collect()
     });

@@ -67,11 +67,12 @@ pub fn general_prefix(command: &AssessedCommand) -> Option<String> {
     }
 }
 
-/// Whether a prefix can stand for the call: not where it touches secrets, protected files or places outside, sets
+/// Whether a prefix can stand for the call: not where it touches secrets, protected files or places outside, runs outside, sets
 /// variables, or keeps what it prints in a file.
 fn can_be_covered(assessed: &AssessedCall) -> bool {
     let call = &assessed.call;
     assessed.assessment.risk < Risk::Guarded
+        && assessed.in_workspace
         && call.hidden.is_none()
         && call.assignments.is_empty()
         && !call.files.iter().any(|file| file.writes && file.target.text != "/dev/null")

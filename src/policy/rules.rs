@@ -134,9 +134,6 @@ impl Rules {
 
     /// Adds ours to what the file has now: another process may have added to it since we read it.
     fn save(&mut self) -> io::Result<()> {
-        if let Some(folder) = self.path.parent() {
-            std::fs::create_dir_all(folder)?;
-        }
         for _ in 0..SAVE_ATTEMPTS {
             let old = match file::read(&self.path, MAX_BYTES) {
                 Ok((bytes, _)) => Some(bytes),
@@ -161,7 +158,7 @@ impl Rules {
             merged.commands.extend(new);
             let text = serde_json::to_string_pretty(&merged)?;
             let expect = old.as_deref().map_or(Expect::Missing, Expect::Bytes);
-            match atomic_write::write(&self.path, text.as_bytes(), expect) {
+            match atomic_write::write_private(&self.path, text.as_bytes(), expect) {
                 Ok(()) => {
                     self.stored = merged;
                     self.damage = None;

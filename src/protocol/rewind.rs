@@ -95,6 +95,9 @@ pub struct RewindRow {
     /// Lines that the rewind adds and removes.
     pub plus: u32,
     pub minus: u32,
+    /// What differs beside the content: permission bits, a link, a folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub differs: Option<String>,
     /// Why it is left alone, unless forced.
     pub conflict: Option<String>,
     /// Why it cannot be done, forced or not.

@@ -97,7 +97,10 @@ fn assigned(text: &str) -> Vec<SecretSpan> {
             let rest = &text[bare.end()..];
             let alone = rest.is_empty() || rest.starts_with(['\n', '\r', '\\']);
             let config = alone && is_config_line(ahead, sep.as_str());
-            if value::is_bare_secret(&name, shown, config || spaced) {
+            let setting = config && (sep.as_str() == "=" || ahead.to_ascii_lowercase().ends_with("client_"));
+            if value::is_bare_secret(&name, shown, config || spaced)
+                || setting && value::is_word_secret(&name, shown)
+            {
                 add(bare.start()..bare.start() + shown.len());
             } else {
                 at = bare.start().max(whole.start() + 1);
@@ -145,6 +148,12 @@ fn disjoint(mut found: Vec<SecretSpan>) -> Vec<SecretSpan> {
 /// `text` with every secret replaced by a placeholder without a number: for places that have no session.
 pub fn redact(text: &str) -> Cow<'_, str> {
     replace(text, find(text, TextSource::Text).into_iter().map(|span| (span.range, "<REDACTED>")))
+}
+
+/// `text` with every secret left out, line by line what it was: for places that count words.
+pub fn blank(text: &str, source: TextSource) -> Cow<'_, str> {
+    let gap = |range: Range<usize>| (range.clone(), "\n".repeat(text[range].matches('\n').count()) + " ");
+    replace(text, find(text, source).into_iter().map(|span| gap(span.range)))
 }
 
 /// `text` with other texts in place of these ranges, which are in order.
@@ -210,6 +219,16 @@ mod tests {
             "<password>«pa55word9»</password>",
             "x-api-key: «9f8e7d6c5b4a39281706»",
             "DB_PASSWORD=«Tr0ub4dor&3»",
+            "vault «hvs.CAESIJ1a2b3c4d5e6f7g8h9i0jKLMN» end",
+            "host x token «dapi0123456789abcdef0123456789abcdef»",
+            "«sq0atp-AbCdEfGhIjKlMnOpQrStUv»",
+            "«lin_api_abcdefghij0123456789ABCDEFGHIJ0123456789»",
+            "«NRAK-ABCDEFGHIJKLMNOPQRSTUVWXYZ1»",
+            "mailgun: «key-0123456789abcdef0123456789abcdef»",
+            "bot «MTIzNDU2Nzg5MDEyMzQ1Njc4.GaBcDe.abcdefghijklmnopqrstuvwxyz0_-9876543210» on",
+            "PASSWORD=«letmein»\nX=1",
+            "export DB_PASSWORD=«letmein»\n",
+            "  client_secret: «qwertyuiopasdfgh»\n",
         ] {
             // An ampersand separates values in a query.
             if text.contains('&') {
@@ -253,6 +272,16 @@ mod tests {
             "the password is checked in auth2.rs",
             "export const tokenUrl = base + \"/oauth/token2\"",
             "jwt_secret_name: my-cluster-secret",
+            "the hvs.py module and dapi_client, sq0atp- as a prefix, lin_api_key, NRAK-… and key-value-store",
+            "key-0123456789abcdef0123456789abcdef0123456789 and cache-key-0123456789abcdef0123456789abcdef",
+            "MyVeryLongClassNameOfATest.method.anotherVeryLongMethodNameOfIt",
+            "PASSWORD=required\nDB_PASSWORD=changeme\nPASSWORD=password",
+            "connect(user=name, password=letters)",
+            "password=user_password\n",
+            "    password = getpass\n",
+            "client_secret: string\n",
+            "client_secret: clientSecretFromSettings\n",
+            "PASSWORD=letmein or another word",
         ] {
             check(text, TextSource::Text);
         }

@@ -66,6 +66,22 @@ pub fn is_bare_secret(name: &str, value: &str, config: bool) -> bool {
         || config && odd && value.len() >= 8
 }
 
+/// Whether a single word without digits, alone with its name on a line of settings, is one: `PASSWORD=letmein`.
+pub fn is_word_secret(name: &str, value: &str) -> bool {
+    const OTHER: &str =
+        "required optional enabled disabled prompt default hidden unset empty missing getpass";
+    let lower = value.to_ascii_lowercase();
+    let mention = ["pass", "secret", "token", "test", "key", "credential"];
+    let least = if name.starts_with("pass") { 6 } else { 12 };
+    (name.starts_with("pass") || name == "secret")
+        && value.len() >= least
+        && value.bytes().all(|b| b.is_ascii_alphabetic())
+        && !is_dummy(value)
+        && !TYPE_NAME.is_match(value)
+        && !mention.iter().any(|word| lower.contains(word))
+        && !OTHER.split(' ').any(|other| other == lower)
+}
+
 /// Whether what follows `Authorization:` is one; the words of a sentence are none.
 pub fn is_credential(value: &str) -> bool {
     let capitals = value.bytes().filter(u8::is_ascii_uppercase).count();

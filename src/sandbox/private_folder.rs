@@ -1,11 +1,12 @@
 //! A session's private folder: the `/tmp` of its commands and what they write to caches. Only this user can enter it, it goes
 //! with the session, and what a killed session left is removed by the next one.
 
-use std::env;
 use std::fs::{self, DirBuilder, File, Permissions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+
+use crate::base::temporary;
 
 /// Locked while the session lives.
 const LOCK: &str = "lock";
@@ -21,12 +22,12 @@ pub struct PrivateFolder {
 }
 
 impl PrivateFolder {
-    /// Makes one in the folder for temporary files.
+    /// Makes one in the folder for temporary files, outside of `workspace` (canonical).
     ///
     /// # Errors
     /// When that cannot be written.
-    pub fn create() -> io::Result<Self> {
-        let base = env::temp_dir().canonicalize()?;
+    pub fn create(workspace: &Path) -> io::Result<Self> {
+        let base = temporary::folder_outside(workspace)?;
         remove_unused(&base);
         let make = |path: &Path| DirBuilder::new().mode(0o700).create(path);
         for _ in 0..16 {

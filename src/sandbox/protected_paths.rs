@@ -19,11 +19,21 @@ const IN_WORKSPACE: &[&str] = &[
     ".mcp.json",
     "mcp_servers.json",
     ".github/copilot-instructions.md",
+    "opencode.json",
+    "opencode.jsonc",
+    ".opencode",
+    ".qwen",
+    ".kiro",
+    ".roo",
+    ".amazonq",
+    "crush.json",
+    ".crush.json",
     // Editors and shells.
     ".vscode",
     ".idea",
     ".zed",
     ".fleet",
+    ".helix",
     ".devcontainer",
     ".devcontainer.json",
     ".exrc",
@@ -36,7 +46,15 @@ const IN_WORKSPACE: &[&str] = &[
     ".autoenv.zsh",
     ".mise.toml",
     ".rtx.toml",
-    // What runs elsewhere, or when the user works with git.
+    ".Rprofile",
+    // What runs elsewhere, or when the user works with git, Mercurial or Jujutsu. Jujutsu itself must write to the rest.
+    ".hg/hgrc",
+    ".jj/repo/config.toml",
+    ".jj/repo/config-id",
+    ".jj/workspace-config.toml",
+    ".jj/workspace-config-id",
+    ".gitea/workflows",
+    ".forgejo/workflows",
     ".github/workflows",
     ".github/actions",
     ".gitlab-ci.yml",
@@ -118,6 +136,9 @@ pub const IN_GIT: &[&str] = &["hooks", "config", "config.worktree", "commondir",
 const RULES: &[&str] =
     &["code_law.md", "agents.md", "agents.override.md", "claude.md", "claude.local.md", "gemini.md"];
 
+/// An editor opens these with their tasks and settings, whatever stands before.
+const ENDINGS: &[&str] = &[".code-workspace"];
+
 /// What is protected in `workspace`, git's own apart; `homes` that lie in it bring theirs.
 pub fn paths(workspace: &Path, homes: &[PathBuf]) -> Vec<PathBuf> {
     let own = IN_WORKSPACE.iter().map(|name| workspace.join(name));
@@ -125,9 +146,10 @@ pub fn paths(workspace: &Path, homes: &[PathBuf]) -> Vec<PathBuf> {
     own.chain(inside.flat_map(|home| IN_HOME.iter().map(|name| home.join(name)))).collect()
 }
 
-/// Whether a file's name is that of a rules file.
+/// Whether a file's name is that of a rules file, or has one of the endings that steer an editor.
 pub fn is_rules_file(name: &std::ffi::OsStr) -> bool {
-    RULES.contains(&name.to_string_lossy().to_lowercase().as_str())
+    let name = name.to_string_lossy().to_lowercase();
+    RULES.contains(&name.as_str()) || ENDINGS.iter().any(|ending| name.ends_with(ending))
 }
 
 /// Whether a path, relative to the workspace, is protected.
@@ -149,4 +171,23 @@ pub fn steers(inside: &Path) -> bool {
 /// The same for a home folder that lies in the workspace.
 pub fn steers_logins(in_home: &Path) -> bool {
     IN_HOME.iter().any(|name| in_home.starts_with(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_that_steer_other_programs() {
+        let steering = "\
+            .hg/hgrc .jj/repo/config.toml opencode.json .opencode/agent/a.md .qwen/settings.json .kiro/steering/a.md .roo/rules/a.md \
+            .amazonq/rules/a.md crush.json .helix/languages.toml .Rprofile .gitea/workflows/ci.yml app.code-workspace Agents.md";
+        for path in steering.split_whitespace() {
+            assert!(steers(Path::new(path)), "{path}");
+        }
+        let harmless = ".hg/store/data .jj/working_copy/tree src/opencode.rs docs/crush.json code-workspace .gitea/issue.md";
+        for path in harmless.split_whitespace() {
+            assert!(!steers(Path::new(path)), "{path}");
+        }
+    }
 }

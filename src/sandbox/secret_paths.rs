@@ -136,6 +136,16 @@ const IN_HOME: &[&str] = &[
     ".jupyter/jupyter_notebook_config.json",
     ".aws-sam",
     ".ansible/redactor",
+    ".ollama/id_ed25519",
+    ".config/openstack",
+    ".dbt/profiles.yml",
+    ".sbt/credentials",
+    ".sbt/.credentials",
+    ".android/adbkey",
+    ".config/syncthing",
+    ".local/state/syncthing",
+    "Library/Application Support/Syncthing",
+    ".config/kdeconnect",
     // Other agents' keys and sessions.
     ".local/share/opencode",
     ".config/opencode",
@@ -403,6 +413,24 @@ pub fn named_in(code: &str) -> Option<&'static str> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn keys_and_profiles_are_secret_and_what_lies_beside_them_is_not() {
+        let places = places(Some(Path::new("/home/u")), &[]);
+        let is_secret =
+            |name: &str| places.iter().any(|place| Path::new("/home/u").join(name).starts_with(place));
+        let secrets = "\
+            .ollama/id_ed25519 .config/openstack/clouds.yaml .dbt/profiles.yml .sbt/credentials .android/adbkey \
+            .config/syncthing/key.pem .local/state/syncthing/key.pem .config/kdeconnect/privateKey.pem";
+        for name in secrets.split_whitespace() {
+            assert!(is_secret(name), "{name}");
+        }
+        for name in
+            [".ollama/models/blobs", ".sbt/1.0/plugins", ".android/avd", ".dbt/logs", ".config/openbox"]
+        {
+            assert!(!is_secret(name), "{name}");
+        }
+    }
 
     #[test]
     fn links_and_variables_are_resolved() {

@@ -80,7 +80,7 @@ impl Sandbox {
         let mut private = self.private.lock().unwrap_or_else(PoisonError::into_inner);
         let folder = match private.take().filter(PrivateFolder::is_intact) {
             Some(folder) => folder,
-            None => PrivateFolder::create()?,
+            None => PrivateFolder::create(&self.workspace)?,
         };
         Ok(private.insert(folder).path.clone())
     }

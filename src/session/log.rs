@@ -10,6 +10,7 @@ use thiserror::Error;
 
 use super::record::{Meta, Record, VERSION};
 use crate::base::clock;
+use crate::base::file;
 
 /// Why a session cannot be written or opened.
 #[derive(Debug, Error)]
@@ -55,10 +56,11 @@ impl SessionLog {
         let path = path_of(project_state, id);
         let fail = |source| LogError::Io { path: path.clone(), action: "created", source };
         if let Some(folder) = path.parent() {
-            create_private_folder(folder).map_err(fail)?;
+            file::create_private_folder(folder).map_err(fail)?;
         }
+        let mut options = OpenOptions::new();
         let file =
-            private(OpenOptions::new().read(true).append(true).create_new(true)).open(&path).map_err(fail)?;
+            file::open_private(options.read(true).append(true).create_new(true), &path).map_err(fail)?;
         let mut log = Self::locked(id, path, file)?;
         let begun = log.append(&Record::Meta(Meta {
             version: VERSION,
@@ -143,22 +145,4 @@ pub fn ends_with_line_end(file: &mut File) -> io::Result<bool> {
     let mut last = [0];
     file.read_exact(&mut last)?;
     Ok(last == [b'\n'])
-}
-
-/// Makes a folder (and its parents) that only the user can read.
-///
-/// # Errors
-/// As `fs::create_dir_all`.
-pub fn create_private_folder(folder: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
-}
-
-fn private(options: &mut OpenOptions) -> &mut OpenOptions {
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
-    options
 }

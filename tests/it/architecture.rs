@@ -32,7 +32,7 @@ const FLOORS: &[(&str, u32)] = &[
 ];
 
 /// On one floor, who may use whom: data before behavior.
-const NEIGHBORS: &[(&str, &str)] = &[("session", "protocol"), ("note", "evidence")];
+const NEIGHBORS: &[(&str, &str)] = &[("session", "protocol"), ("note", "evidence"), ("evidence", "redact")];
 
 const MAX_LINES: usize = 500;
 const MAX_IMPORTS: usize = 15;

@@ -345,6 +345,7 @@ fn rules_match_the_parsed_words_and_open_nothing_guarded() {
         "git push origin main",
         "timeout 60 cargo test",
         "make",
+        "cd src && cargo test",
     ] {
         assert!(allows(text), "{text}");
     }
@@ -365,6 +366,11 @@ fn rules_match_the_parsed_words_and_open_nothing_guarded() {
         "git push && touch x",
         "git 'push x'",
         "X='cargo test'; \"$X\"",
+        "cd /etc && cargo test",
+        "cd link && cargo test",
+        "cd .. && make",
+        "cd $X && cargo test",
+        "(cd /etc; cargo test)",
     ] {
         assert!(!allows(text), "{text}");
     }

@@ -189,3 +189,34 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn what_the_index_keeps_is_private_and_holds_no_secrets() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Workplace::new();
+    let word = "tiger9lily7quartz";
+    place.file("settings.toml", format!("mango_color = \"red\"\napi_key = \"{word}\"\n"));
+    place.file("prod.env", "GREETING=Xylophone Zebra\n");
+    for args in [&["init", "-q"][..], &["add", "."], &["commit", "-q", "-m", &format!("password={word}")]] {
+        let mut git = std::process::Command::new("git");
+        git.args(["-c", "user.name=T", "-c", "user.email=t@x.example", "-c", "commit.gpgsign=false"]);
+        assert!(git.args(args).current_dir(place.project()).status().unwrap().success());
+    }
+    let state = place.home().join("state");
+    std::fs::create_dir(&state).unwrap();
+    std::fs::set_permissions(&state, std::fs::Permissions::from_mode(0o755)).unwrap();
+    assert!(place.command(&["locate", "mango color"]).output().unwrap().status.success());
+    let mut kept = Vec::new();
+    for entry in walkdir::WalkDir::new(&state).into_iter().flatten() {
+        let mode = entry.metadata().unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode & 0o077, 0, "{mode:o} {}", entry.path().display());
+        if entry.file_type().is_file() {
+            kept.extend(std::fs::read(entry.path()).unwrap());
+        }
+    }
+    // Words share their beginnings with the word before.
+    let kept = String::from_utf8_lossy(&kept);
+    for (word, wanted) in [("ango", true), ("quartz", false), ("ophone", false)] {
+        assert_eq!(kept.contains(word), wanted, "{word}");
+    }
+}

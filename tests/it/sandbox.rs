@@ -708,3 +708,18 @@ fn unused_private_folders_are_removed() {
     left.sort();
     assert_eq!(left, ["mycode-2-used", "mycode-3-other"]);
 }
+
+#[test]
+fn a_private_folder_never_lies_in_the_workspace() {
+    let world = World::new();
+    if !walls() {
+        return;
+    }
+    let temporary = world.project.join("temporary");
+    fs::create_dir(&temporary).unwrap();
+    let line = "echo x > /tmp/mine; ls temporary";
+    let output = world.sandbox(&[], line).env("TMPDIR", &temporary).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert_eq!(stdout(&output), "");
+    assert_eq!(fs::read_dir(&temporary).unwrap().count(), 0);
+}

@@ -7,6 +7,7 @@ use std::io::Write;
 use serde_json::{Value, json};
 
 use crate::support::answer::answer;
+use crate::support::answer::status;
 use crate::support::server::FakeServer;
 use crate::support::workplace::Workplace;
 use crate::support::workplace::stderr;
@@ -139,11 +140,40 @@ fn two_processes_never_write_one_session() {
 }
 
 #[test]
-fn a_failed_first_request_gives_the_prompt_back_and_leaves_no_trace_in_the_next() {
-    use crate::support::answer::status;
+fn headless_a_task_survives_every_error_of_the_server() {
+    for (code, body, header) in [
+        (402, "pay", None),
+        (429, r#"{"error":{"code":"insufficient_quota","message":"pay"}}"#, None),
+        (307, "", Some(("location", "https://elsewhere.example/v1"))),
+        (400, r#"{"error":{"message":"unknown field"}}"#, None),
+        (405, "", None),
+        (422, r#"{"detail":"unknown field"}"#, None),
+        (451, "not in your country", None),
+    ] {
+        let refusal = || {
+            let refusal = status(code, body);
+            header.map_or_else(|| refusal.clone(), |(name, value)| refusal.clone().header(name, value))
+        };
+        let place = place();
+        let server = FakeServer::start(vec![refusal()]);
+        let output = place.exec(&server.base_url(), &["count the teapots"]);
+        assert_eq!(output.status.code(), Some(4), "{code}: {}", stderr(&output));
+        let server = FakeServer::start(vec![answer().text("Three.").into()]);
+        let output = place.exec(&server.base_url(), &["-c", "go on"]);
+        assert_eq!(output.status.code(), Some(0), "{code}: {}", stderr(&output));
+        let raw = server.requests().pop().unwrap().raw;
+        assert!(raw.contains("count the teapots") && raw.contains("go on"), "{code}: {raw}");
+    }
+}
+
+#[test]
+fn a_filtered_message_leaves_no_trace_in_the_next_request() {
     let server = FakeServer::start(vec![
         answer().text("One.").into(),
-        status(400, r#"{"error":{"message":"no such thing"}}"#),
+        status(
+            400,
+            r#"{"error":{"code":"content_filter","message":"it goes against the content management policy"}}"#,
+        ),
         answer().text("Three.").into(),
     ]);
     let place = place();

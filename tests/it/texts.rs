@@ -481,6 +481,7 @@ fn screen() {
         action,
         plus: 1,
         minus: 2,
+        differs: None,
         conflict: conflict.map(str::to_owned),
         impossible: None,
     };

@@ -443,6 +443,7 @@ fn rewind_popup() {
         action,
         plus: 1,
         minus: 3,
+        differs: None,
         conflict: conflict.map(str::to_owned),
         impossible: None,
     };

@@ -157,6 +157,24 @@ fn undo_and_redo() {
 }
 
 #[test]
+fn modes_links_and_empty_folders_come_back_over_several_turns() {
+    let place = Workplace::new();
+    place.file("run.sh", "#!/bin/sh\n").file("plain", "1\n");
+    let set_up = "chmod 755 run.sh; ln -s plain link; mkdir empty; sleep 0.01";
+    assert!(Command::new("sh").args(["-c", set_up]).current_dir(place.project()).status().unwrap().success());
+    let before = picture(&place.project());
+    turn(&place, false, "t1", &[bash("rm run.sh link; rmdir empty")]);
+    let second = ["run.sh", "link", "empty"].map(|name| write(name, "other\n"));
+    turn(&place, true, "t2", &second);
+    let shown = rewind(&place, &["--to", &points(&place)[1], "--preview"]);
+    for row in ["run.sh +1 -1 (mode 644 → 755)", "(file → link to plain)", "(file → folder)"] {
+        assert!(shown.contains(row), "{row}: {shown}");
+    }
+    rewind(&place, &["--to", &points(&place)[1], "--files", "--yes"]);
+    assert_eq!(picture(&place.project()), before);
+}
+
+#[test]
 fn conflicts_and_force() {
     let place = Workplace::new();
     place.file("a", "1\n").file("b", "1\n").file("c", "1\n");

@@ -142,6 +142,7 @@ pub fn preview(journal: &Journal, point: RewindPoint, items: usize) -> RewindPre
         action: step.action,
         plus: step.plus,
         minus: step.minus,
+        differs: step.differs.clone(),
         conflict: step.conflict.clone(),
         impossible: step.impossible.clone(),
     });

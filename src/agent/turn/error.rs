@@ -52,6 +52,28 @@ impl TurnError {
     }
 }
 
+/// How servers say that a filter has stopped the message before the model saw it. In lower case.
+const FILTER_WORDS: [&str; 7] = [
+    // Azure.
+    "content_filter",
+    "content management policy",
+    // OpenAI.
+    "content_policy_violation",
+    "invalid_prompt",
+    "flagged as potentially violating",
+    // OpenRouter, Alibaba.
+    "requires moderation",
+    "inappropriate content",
+];
+
+/// Whether it is the message itself that the server refused, so that every later request with it in the history would fail
+/// as well. Money that is lacking, a wrong address or model and a setting that isn't known go away without it.
+pub fn is_filtered(error: &ProviderError) -> bool {
+    let ProviderError::BadRequest { status, message } = error else { return false };
+    let message = message.to_lowercase();
+    matches!(status, 400 | 403 | 422) && FILTER_WORDS.iter().any(|word| message.contains(word))
+}
+
 impl From<LogError> for TurnError {
     fn from(error: LogError) -> Self {
         Self::Failed(notice::log_write_failed(error))

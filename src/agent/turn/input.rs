@@ -116,7 +116,7 @@ impl TurnInput {
     /// `None` where a reply came, or the message stays.
     ///
     /// Where a user sits before a composer the text goes back there. Headless it stays in the session, which can be told
-    /// to continue, unless the server refused the message itself: then it would spoil every later request.
+    /// to continue, unless a filter refused the message itself: then it would spoil every later request.
     pub fn return_prompt(
         &mut self,
         first: Option<ItemId>,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::begin;
-use super::error::TurnError;
+use super::error::{self, TurnError};
 use super::images;
 use super::news;
 use super::reply::{Reply, ReplyRequest};
@@ -17,7 +17,6 @@ use crate::model::item::{Item, ItemId};
 use crate::model::usage::FinishReason;
 use crate::protocol::event::{EndReason, Event, Level, TurnEnd};
 use crate::protocol::notice as texts;
-use crate::provider::api::ProviderError;
 
 /// Empty replies in a row after which a turn ends.
 const EMPTY_TRIES: u32 = 2;
@@ -189,7 +188,7 @@ impl<'a> Turn<'a> {
     }
 
     /// What the front end is told of a turn that ended early; `first` is the turn's message. Where no reply came the text
-    /// goes back to the composer, and headless only if the server refused the message itself.
+    /// goes back to the composer, and headless only if a filter refused the message itself.
     fn end_reason(&mut self, error: TurnError, first: Option<ItemId>) -> EndReason {
         let mut prompt_returned = |refused: bool| {
             let Agent { conversation, dispatcher, input, .. } = &mut *self.agent;
@@ -207,7 +206,7 @@ impl<'a> Turn<'a> {
                 EndReason::Failed { message, hint, prompt_returned: None }
             }
             TurnError::Provider { error, tries } => {
-                let prompt_returned = prompt_returned(matches!(error, ProviderError::BadRequest { .. }));
+                let prompt_returned = prompt_returned(error::is_filtered(&error));
                 EndReason::ProviderFailed {
                     message: match tries {
                         1 => error.to_string(),

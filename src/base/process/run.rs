@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::descriptor;
 use super::reap;
+use crate::base::file;
 use crate::base::secret;
 
 /// Between the polite and the final signal after a time-out, and the same after an interrupt by the user.
@@ -159,7 +160,10 @@ impl Sink {
 
     fn start_file(&mut self) {
         let Some(name) = self.name.take() else { return };
-        match name().and_then(|path| Ok((File::create(&path)?, path))) {
+        let create = |path: &PathBuf| {
+            file::open_private(File::options().write(true).create(true).truncate(true), path)
+        };
+        match name().and_then(|path| Ok((create(&path)?, path))) {
             Ok((file, path)) => {
                 self.file = Some(file);
                 self.captured.spilled = Some(path);

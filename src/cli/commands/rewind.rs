@@ -91,7 +91,11 @@ fn table(preview: &RewindPreview, part: RewindScope) -> String {
             out.push_str(&match (&row.impossible, &row.conflict) {
                 (Some(why), _) => format!("  skip      {path}: {why}\n"),
                 (None, Some(why)) => format!("  skip      {path}: {why}; --force would {action} it\n"),
-                (None, None) => format!("  {action:<9} {path} +{} -{}\n", row.plus, row.minus),
+                (None, None) => {
+                    let differs = row.differs.as_deref().map(|what| format!(" ({})", on_one_line(what)));
+                    let differs = differs.unwrap_or_default();
+                    format!("  {action:<9} {path} +{} -{}{differs}\n", row.plus, row.minus)
+                }
             });
         }
         for path in preview.outside.iter().map(|path| on_one_line(path)) {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::agent::build::Setup;
+use crate::base::file;
 use crate::cli::args::{Cli, ModelArgs};
 use crate::cli::report::Failure;
 use crate::config::load::{self, Loaded, Sources};
@@ -83,6 +84,7 @@ pub fn open(model: &ModelArgs, default_permission: Permission) -> Result<Opened,
         trust: model.trust,
         default_permission,
     })?;
+    file::make_private(&paths.state);
     let project_state = paths.project(&workspace);
     Ok(Opened { loaded, workspace, project_state, paths })
 }

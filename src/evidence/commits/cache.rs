@@ -1,7 +1,6 @@
 //! The history between runs: read once, kept in the project's state folder, continued where git went on. A damaged
 //! file is read again from git.
 
-use std::fs;
 use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -14,7 +13,7 @@ use crate::evidence::index::format::{Cursor, Damaged, put_bytes, put_number, sea
 
 const FILE: &str = "history.bin";
 /// Changes with every change of the layout or of how words are made.
-const LAYOUT: u64 = 3;
+const LAYOUT: u64 = 4;
 /// Commits read before they are kept: what an interrupted run has to read again.
 const SLICE: usize = 1_000;
 /// After this much time the rest is left to the next run.
@@ -74,7 +73,6 @@ fn keep(folder: &Path, history: CommitHistory) -> CommitHistory {
 }
 
 fn write(folder: &Path, history: &CommitHistory) -> io::Result<()> {
-    fs::create_dir_all(folder)?;
     let mut bytes = Vec::new();
     put_number(&mut bytes, LAYOUT);
     put_bytes(&mut bytes, history.head.as_bytes());
@@ -107,7 +105,7 @@ fn write(folder: &Path, history: &CommitHistory) -> io::Result<()> {
     let (from, read) = history.rest.as_ref().map_or(("", 0), |(from, read)| (from.as_str(), *read));
     put_bytes(&mut bytes, from.as_bytes());
     put_number(&mut bytes, read as u64);
-    atomic_write::write(&folder.join(FILE), &seal(bytes), Expect::Anything).map_err(io::Error::other)
+    atomic_write::write_private(&folder.join(FILE), &seal(bytes), Expect::Anything).map_err(io::Error::other)
 }
 
 fn read(path: &Path) -> Result<CommitHistory, Damaged> {

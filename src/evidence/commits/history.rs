@@ -4,6 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::git::LogEntry;
 use crate::evidence::text::words;
+use crate::redact::detector::{self, TextSource};
 
 /// One commit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -74,7 +75,8 @@ impl CommitHistory {
     fn read(&mut self, numbers: &mut Numbers, log: &[LogEntry], limit: usize) {
         for entry in log.iter().take(limit.saturating_sub(self.commits.len())) {
             let mut counts: FxHashMap<u32, u32> = FxHashMap::default();
-            for (number, line) in entry.message.lines().enumerate() {
+            let message = detector::blank(&entry.message, TextSource::Text);
+            for (number, line) in message.lines().enumerate() {
                 let lower = line.trim_start().to_lowercase();
                 if TRAILERS.split('|').any(|trailer| lower.starts_with(trailer)) {
                     continue;

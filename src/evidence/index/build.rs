@@ -20,6 +20,7 @@ use crate::evidence::text::kind::FilePurpose;
 use crate::evidence::text::language::Language;
 use crate::evidence::text::symbols;
 use crate::evidence::text::words;
+use crate::redact::detector::{self, TextSource};
 use crate::search::walk::{self, Walk};
 
 /// More files than this are not indexed; what lies deeper in a giant tree is found by Grep.
@@ -154,7 +155,10 @@ impl Buffer {
             _ => MAX_CODE_BYTES,
         };
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64);
-        let text = read(&root.join(OsStr::from_bytes(&file.path)), limit);
+        let path = Path::new(OsStr::from_bytes(&file.path));
+        let text = read(&root.join(path), limit);
+        // Secrets leave no words in the index.
+        let text = detector::blank(&text, TextSource::of_file(path));
         let number = self.docs.len() as u32;
         let mut passages = Vec::new();
         chunks::cut(&text, |passage| {

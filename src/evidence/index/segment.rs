@@ -12,7 +12,7 @@ use crate::evidence::text::kind::FilePurpose;
 use crate::evidence::text::language::Language;
 
 /// Ends the file. Its last byte changes with the layout and with how words are made: an older index is then rebuilt.
-const MAGIC: [u8; 8] = *b"mycodeE\x02";
+const MAGIC: [u8; 8] = *b"mycodeE\x03";
 /// Where the footer begins, its checksum, the magic bytes.
 const TAIL_BYTES: usize = 8 + 4 + 8;
 /// A block ends with the first word beyond this.
@@ -84,8 +84,9 @@ pub struct SegmentWriter {
 
 impl SegmentWriter {
     pub fn create(path: &Path) -> io::Result<Self> {
+        let file = file::open_private(File::options().write(true).create(true).truncate(true), path)?;
         Ok(Self {
-            file: BufWriter::with_capacity(1 << 18, File::create(path)?),
+            file: BufWriter::with_capacity(1 << 18, file),
             written: 0,
             block: Vec::new(),
             last: Vec::new(),

@@ -204,7 +204,7 @@ impl IndexStore {
         {
             return opened.map(|index| (index, Refreshed::default())).map_err(io::Error::other);
         }
-        fs::create_dir_all(&self.folder)?;
+        file::create_private_folder(&self.folder)?;
         let lock = self.lock()?;
         // Another process may have done the work meanwhile.
         let opened = self.open();
@@ -257,12 +257,9 @@ impl IndexStore {
     /// Waits for its turn; `None` when another process takes too long.
     fn lock(&self) -> io::Result<Option<File>> {
         // Opened for reading as well: a FIFO in its place would block a writer until somebody reads.
-        let file = File::options()
-            .create(true)
-            .truncate(false)
-            .read(true)
-            .write(true)
-            .open(self.folder.join(LOCK))?;
+        let mut options = File::options();
+        options.create(true).truncate(false).read(true).write(true);
+        let file = file::open_private(&mut options, &self.folder.join(LOCK))?;
         let start = Instant::now();
         loop {
             match file.try_lock() {
@@ -307,7 +304,7 @@ impl IndexStore {
         let parts = parts.iter().map(|part| ManifestPart { file: part.name.clone(), gone: gone(part) });
         let manifest = Manifest { parts: parts.collect() };
         let text = serde_json::to_vec(&manifest)?;
-        atomic_write::write(&self.folder.join(MANIFEST), &text, Expect::Anything)
+        atomic_write::write_private(&self.folder.join(MANIFEST), &text, Expect::Anything)
             .map_err(io::Error::other)?;
         for entry in fs::read_dir(&self.folder)?.flatten() {
             let (name, path) = (entry.file_name(), entry.path());

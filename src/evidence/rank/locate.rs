@@ -9,6 +9,7 @@ use super::gather;
 use super::query::Query;
 use super::signals::best;
 use super::verbatim;
+use crate::base::temporary;
 use crate::evidence::categorize::{self, Role};
 use crate::evidence::commits::cache;
 use crate::evidence::commits::history::CommitHistory;
@@ -55,7 +56,7 @@ impl Project {
         let folder = state.join("evidence");
         match Self::open_in(root, &folder) {
             Err(error) if error.kind() != io::ErrorKind::TimedOut => {
-                let temporary = temporary_folder()?;
+                let temporary = temporary_folder(root)?;
                 let opened = Self::open_in(root, &temporary);
                 // What is open stays readable; nothing is left behind.
                 let _ = std::fs::remove_dir_all(&temporary);
@@ -123,10 +124,10 @@ impl Project {
 }
 
 /// A fresh folder that only this user can read.
-fn temporary_folder() -> io::Result<PathBuf> {
+fn temporary_folder(root: &Path) -> io::Result<PathBuf> {
     use std::os::unix::fs::DirBuilderExt as _;
     let name = format!("mycode-index-{}-{:08x}", std::process::id(), fastrand::u32(..));
-    let folder = std::env::temp_dir().join(name);
+    let folder = temporary::folder_outside(root)?.join(name);
     std::fs::DirBuilder::new().mode(0o700).create(&folder)?;
     Ok(folder)
 }

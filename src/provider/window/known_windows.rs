@@ -174,11 +174,8 @@ impl KnownWindows {
         windows.sort_by_key(|entry| std::cmp::Reverse(entry.record.last_ms()));
         windows.truncate(MAX_SERVERS);
         // Of no use for one session alone: that it can't be written spoils nothing.
-        if let Ok(text) = serde_json::to_string_pretty(&Contents { version: VERSION, windows })
-            && let Some(folder) = self.path.parent()
-            && std::fs::create_dir_all(folder).is_ok()
-        {
-            let _ = atomic_write::write(&self.path, text.as_bytes(), Expect::Anything);
+        if let Ok(text) = serde_json::to_string_pretty(&Contents { version: VERSION, windows }) {
+            let _ = atomic_write::write_private(&self.path, text.as_bytes(), Expect::Anything);
         }
         record
     }

@@ -65,7 +65,9 @@ pub fn profile(spec: &SandboxSpec) -> String {
         rule("allow file-read*", "subpath", path);
     }
     for RawPath(folder) in &spec.rules_folders {
-        let _ = writeln!(text, "(deny file-write* (regex #\"^{}/{RULES}$\"))", pattern(folder));
+        for names in [RULES, ENDINGS] {
+            let _ = writeln!(text, "(deny file-write* (regex #\"^{}/{names}$\"))", pattern(folder));
+        }
     }
     text.push_str(if spec.network {
         "(allow network*)\n(allow system-socket)\n"
@@ -74,6 +76,9 @@ pub fn profile(spec: &SandboxSpec) -> String {
     });
     text
 }
+
+/// Files that steer an editor by their ending.
+const ENDINGS: &str = "[^/]*\\\\.code-workspace";
 
 /// Rules files in any case.
 const RULES: &str = "([Cc][Oo][Dd][Ee]_[Ll][Aa][Ww]|[Aa][Gg][Ee][Nn][Tt][Ss]|[Cc][Ll][Aa][Uu][Dd][Ee]|[Gg][Ee][Mm][Ii][Nn][Ii])(\\\\.[A-Za-z]+)?\\\\.[Mm][Dd]";

@@ -71,7 +71,7 @@ pub fn read(path: &Path) -> Vec<JournalRecord> {
 /// Disk full, folder not writable.
 pub fn append(path: &Path, lines: &[JournalRecord]) -> io::Result<()> {
     if let Some(folder) = path.parent() {
-        log::create_private_folder(folder)?;
+        file::create_private_folder(folder)?;
     }
     let mut file: File = OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path)?;
     let mut bytes = Vec::with_capacity(256 * lines.len());

@@ -216,7 +216,7 @@ impl Journal {
     }
 
     fn save_tree(&self, inner: &mut Inner) -> io::Result<()> {
-        crate::session::log::create_private_folder(&self.folder)?;
+        file::create_private_folder(&self.folder)?;
         let path = self.tree_path(inner);
         let (bytes, follows) = inner.tree.unsaved(path.is_file())?;
         if follows {

@@ -21,6 +21,8 @@ pub struct RestoreStep {
     pub action: FileAction,
     pub plus: u32,
     pub minus: u32,
+    /// What differs beside the content.
+    pub differs: Option<String>,
     pub conflict: Option<String>,
     pub impossible: Option<String>,
 }
@@ -87,15 +89,14 @@ fn step(root: &Path, blobs: &Blobs, relative: &Path, chain: &[&Change]) -> Optio
     if let (PathState::File { mode: target_mode, .. }, PathState::File { mode: now_mode, .. }) =
         (&mut target, &now)
     {
-        let modes = |state: &PathState| match state {
+        let mode = |state: &PathState| match state {
             PathState::File { mode, .. } => Some(*mode),
             _ => None,
         };
-        // Only what was changed here is put back.
-        let changed = chain.iter().any(|change| {
-            modes(&change.before).zip(modes(&change.after)).is_some_and(|(before, after)| before != after)
-        });
-        if !changed {
+        // Only what was changed here is put back: a mode was, or the file went, and its mode with it.
+        let changed =
+            |change: &&Change| mode(&change.before).is_some_and(|before| mode(&change.after) != Some(before));
+        if !chain.iter().any(changed) {
             *target_mode = *now_mode;
         }
     }
@@ -113,6 +114,7 @@ fn step(root: &Path, blobs: &Blobs, relative: &Path, chain: &[&Change]) -> Optio
         action,
         plus: 0,
         minus: 0,
+        differs: difference(&now, &target),
         conflict: conflict(chain, last, &now, inspect::stamp(root, relative)),
         impossible: None,
         target,
@@ -132,6 +134,28 @@ fn step(root: &Path, blobs: &Blobs, relative: &Path, chain: &[&Change]) -> Optio
         step.impossible = impossibility(&step);
     }
     Some(step)
+}
+
+/// What counts of lines do not tell: permission bits, links and folders.
+fn difference(now: &PathState, target: &PathState) -> Option<String> {
+    let thing = |state: &PathState| match state {
+        PathState::Link { to } => Some(format!("link to {}", to.display())),
+        PathState::Folder => Some("folder".to_owned()),
+        PathState::File { .. } => Some("file".to_owned()),
+        _ => None,
+    };
+    match (now, target) {
+        (PathState::File { mode: now, .. }, PathState::File { mode, .. }) => {
+            (now != mode).then(|| format!("mode {now:o} → {mode:o}"))
+        }
+        (PathState::Absent, PathState::File { mode, .. }) => {
+            (mode & 0o111 != 0).then(|| format!("mode {mode:o}"))
+        }
+        (PathState::Absent, target) => thing(target),
+        (PathState::File { .. }, PathState::Absent) => None,
+        (now, PathState::Absent) => thing(now),
+        (now, target) => Some(format!("{} → {}", thing(now)?, thing(target)?)),
+    }
 }
 
 fn conflict(chain: &[&Change], last: &Change, now: &PathState, stamp: PathState) -> Option<String> {
@@ -178,6 +202,7 @@ fn impossible(relative: &Path, target: PathState, why: String) -> RestoreStep {
         action: FileAction::Restore,
         plus: 0,
         minus: 0,
+        differs: None,
         conflict: None,
         impossible: Some(why),
     }

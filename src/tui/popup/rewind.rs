@@ -190,7 +190,13 @@ impl Page {
         };
         let tail = match stays {
             Some(why) => format!("  {why}"),
-            None => format!("  +{} -{}", row.plus, row.minus),
+            None => {
+                let differs = row
+                    .differs
+                    .as_deref()
+                    .map(|what| format!(" ({})", text::one_line(&sanitize::clean(what), 300)));
+                format!("  +{} -{}{}", row.plus, row.minus, differs.unwrap_or_default())
+            }
         };
         Line::styled(wrap::clip(&format!("  {word:<9}{path}{tail}"), width), style)
     }
