@@ -36,7 +36,7 @@ pub fn write(path: &Path, bytes: &[u8], expect: Expect) -> Result<(), FileError>
 /// The same for a file of the program's state: only the user can read it, and its folder, which is made when needed.
 ///
 /// # Errors
-/// As [`write`].
+/// As [`write()`].
 pub fn write_private(path: &Path, bytes: &[u8], expect: Expect) -> Result<(), FileError> {
     if let Some(folder) = path.parent() {
         file::create_private_folder(folder)?;
