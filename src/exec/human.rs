@@ -11,6 +11,7 @@ use super::printer::{LINE_CHARS, Printer, end_words, result_line};
 use crate::base::diff_cut::DiffCut;
 use crate::base::sanitize::clean;
 use crate::base::text;
+use crate::config::settings::Permission;
 use crate::model::envelope::{Envelope, Status};
 use crate::model::item::Item;
 use crate::model::usage::Usage;
@@ -42,6 +43,7 @@ pub struct Human<O, L> {
     /// The call whose title is the last line printed.
     last_started: Option<Arc<str>>,
     cost_usd: Option<f64>,
+    permission: Option<Permission>,
 }
 
 impl<O: Write, L: Write> Human<O, L> {
@@ -55,6 +57,7 @@ impl<O: Write, L: Write> Human<O, L> {
             titles: HashMap::new(),
             last_started: None,
             cost_usd: None,
+            permission: None,
         }
     }
 
@@ -163,6 +166,8 @@ impl<O: Write, L: Write> Printer for Human<O, L> {
                 let text = format!("no data from the server for {since}; giving up in {left}");
                 self.line(DIM, &text);
             }
+            Event::Session(session) => self.permission = Some(session.permission),
+            Event::Permission(permission) => self.permission = Some(*permission),
             Event::Compacting { running: true } => self.line(DIM, "compacting older turns"),
             Event::Window(window) => self.cost_usd = window.cost_usd.or(self.cost_usd),
             _ => {}
@@ -206,7 +211,12 @@ impl<O: Write, L: Write> Printer for Human<O, L> {
         }
         if end.denied > 0 {
             let calls = text::plural(end.denied as usize, "call");
-            self.line(YELLOW, &format!("{calls} denied; allow more with --permission auto or full"));
+            let more = match self.permission {
+                Some(Permission::Auto) => "; allow more with --permission full",
+                Some(Permission::Full) => "",
+                _ => "; allow more with --permission auto or full",
+            };
+            self.line(YELLOW, &format!("{calls} denied{more}"));
         }
         let usage = &end.usage;
         let mut summary = text::plural(end.steps as usize, "step");
@@ -320,6 +330,29 @@ mod tests {
         hint: try later
         2 steps, 12.3k tokens in (10.0k cached), 99 out, 1.2 s
         ");
+    }
+
+    #[test]
+    fn what_allows_more_is_more_than_now() {
+        for (permission, told) in [
+            (Permission::Ask, "1 call denied; allow more with --permission auto or full\n"),
+            (Permission::Auto, "1 call denied; allow more with --permission full\n"),
+            (Permission::Full, "1 call denied\n"),
+        ] {
+            let (mut out, mut log) = (Vec::new(), Vec::new());
+            let mut human = Human::new(&mut out, &mut log, false);
+            let _ = human.event(&Event::Permission(permission));
+            let end = TurnEnd {
+                reason: EndReason::Done,
+                steps: 1,
+                denied: 1,
+                usage: Usage::default(),
+                elapsed_ms: 0,
+            };
+            let _ = human.end(&end, 1);
+            let log = String::from_utf8_lossy(&log);
+            assert!(log.starts_with(told), "{log}");
+        }
     }
 
     #[test]

@@ -18,7 +18,7 @@ use crate::protocol::op::Op;
 
 /// What the model is told when its call would need a user's consent.
 const DENIAL: &str = "No user is available (headless). Continue without this call; if the task is impossible without it, \
-                      say so. The user can allow it with --permission auto or full.";
+                      say so. The user can allow it with a higher --permission.";
 /// How long the agent may take for its last writes.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 
