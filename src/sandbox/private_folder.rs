@@ -21,13 +21,25 @@ pub struct PrivateFolder {
 }
 
 impl PrivateFolder {
-    /// Makes one in the folder for temporary files.
+    /// Makes one in the state folder, or where that cannot be written, in the folder for temporary files. What killed
+    /// sessions left in either goes.
     ///
     /// # Errors
-    /// When that cannot be written.
-    pub fn create() -> io::Result<Self> {
-        let base = env::temp_dir().canonicalize()?;
-        remove_unused(&base);
+    /// When neither can be written.
+    pub fn create(state: Option<&Path>) -> io::Result<Self> {
+        let temporary = env::temp_dir().canonicalize()?;
+        remove_unused(&temporary);
+        let in_state = state.map(|state| -> io::Result<Self> {
+            let base = state.join("private");
+            fs::create_dir_all(&base)?;
+            let base = base.canonicalize()?;
+            remove_unused(&base);
+            Self::create_in(&base)
+        });
+        in_state.and_then(Result::ok).map_or_else(|| Self::create_in(&temporary), Ok)
+    }
+
+    fn create_in(base: &Path) -> io::Result<Self> {
         let make = |path: &Path| DirBuilder::new().mode(0o700).create(path);
         for _ in 0..16 {
             let path = base.join(format!("mycode-{}-{:08x}", std::process::id(), fastrand::u32(..)));
@@ -79,7 +91,7 @@ fn remove_unused(base: &Path) {
     }
 }
 
-/// Removes a private folder, but not what was moved out of a workspace.
+/// Removes a private folder.
 pub fn remove(folder: &Path) {
     for part in PARTS.map(|part| folder.join(part)) {
         if fs::remove_dir_all(&part).is_ok() {
