@@ -177,7 +177,7 @@ fn planted_files_can_be_fetched_back() {
     write(&dead.join("lock"), "");
     write(&dead.join("tmp/x"), "");
     fs::create_dir_all(dead.join("cache/0/a/work/work")).unwrap();
-    fs::set_permissions(dead.join("cache/0/a/work/work"), fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(dead.join("cache/0/a/work/work"), fs::Permissions::from_mode(0o000)).unwrap();
     let temporary = world.home.join("temporary");
     fs::create_dir(&temporary).unwrap();
     let plant = "mkdir .mycode; echo evil > .mycode/config.toml; ln -s ~/.ssh .claude; echo x > /tmp/x";
