@@ -77,6 +77,8 @@ pub struct SandboxPaths {
     pub nested: Vec<PathBuf>,
     /// The session's private folder.
     pub private: PathBuf,
+    /// In the state folder: where things are moved that appeared at protected paths.
+    pub kept: Option<PathBuf>,
 }
 
 /// The specification for one command that starts in `cwd`.
@@ -113,6 +115,7 @@ pub fn make(
         cwd: cwd.into(),
         workspace: workspace.into(),
         private: (&paths.private).into(),
+        kept: paths.kept.clone().map(RawPath),
         foreign_owner: foreign(workspace),
         writable: Vec::new(),
         hidden_folders: raw(hidden_folders.iter().cloned()),

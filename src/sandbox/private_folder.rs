@@ -22,13 +22,28 @@ pub struct PrivateFolder {
 }
 
 impl PrivateFolder {
-    /// Makes one in the folder for temporary files, outside of `workspace` (canonical).
+    /// Makes one in the state folder, or where that cannot be written, in the folder for temporary files; never in
+    /// `workspace` (canonical). What killed sessions left in either goes.
     ///
     /// # Errors
-    /// When that cannot be written.
-    pub fn create(workspace: &Path) -> io::Result<Self> {
-        let base = temporary::folder_outside(workspace)?;
-        remove_unused(&base);
+    /// When neither can be written.
+    pub fn create(workspace: &Path, state: Option<&Path>) -> io::Result<Self> {
+        let temporary = temporary::folder_outside(workspace)?;
+        remove_unused(&temporary);
+        let in_state = state.map(|state| -> io::Result<Self> {
+            let base = state.join("private");
+            fs::create_dir_all(&base)?;
+            let base = base.canonicalize()?;
+            if base.starts_with(workspace) {
+                return Err(io::ErrorKind::InvalidInput.into());
+            }
+            remove_unused(&base);
+            Self::create_in(&base)
+        });
+        in_state.and_then(Result::ok).map_or_else(|| Self::create_in(&temporary), Ok)
+    }
+
+    fn create_in(base: &Path) -> io::Result<Self> {
         let make = |path: &Path| DirBuilder::new().mode(0o700).create(path);
         for _ in 0..16 {
             let path = base.join(format!("mycode-{}-{:08x}", std::process::id(), fastrand::u32(..)));
@@ -80,7 +95,7 @@ fn remove_unused(base: &Path) {
     }
 }
 
-/// Removes a private folder, but not what was moved out of a workspace.
+/// Removes a private folder.
 pub fn remove(folder: &Path) {
     for part in PARTS.map(|part| folder.join(part)) {
         if fs::remove_dir_all(&part).is_ok() {

@@ -3,9 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-/// Relative to the workspace.
-const IN_WORKSPACE: &[&str] = &[
-    // Ours and other agents'.
+/// Relative to the workspace: what is used or run without a question: agents' configuration and git's hooks.
+const USED_UNASKED: &[&str] = &[
     ".mycode",
     ".claude",
     ".codex",
@@ -28,6 +27,13 @@ const IN_WORKSPACE: &[&str] = &[
     ".amazonq",
     "crush.json",
     ".crush.json",
+    ".husky",
+    ".githooks",
+];
+
+/// Relative to the workspace: what users and their editors make by hand, and what other programs ask about or only run
+/// after a push.
+const OF_USERS: &[&str] = &[
     // Editors and shells.
     ".vscode",
     ".idea",
@@ -69,8 +75,6 @@ const IN_WORKSPACE: &[&str] = &[
     "bitbucket-pipelines.yml",
     "appveyor.yml",
     "Jenkinsfile",
-    ".husky",
-    ".githooks",
     "lefthook.yml",
     ".pre-commit-config.yaml",
     // Debuggers and search, started by users and tools.
@@ -141,9 +145,19 @@ const ENDINGS: &[&str] = &[".code-workspace"];
 
 /// What is protected in `workspace`, git's own apart; `homes` that lie in it bring theirs.
 pub fn paths(workspace: &Path, homes: &[PathBuf]) -> Vec<PathBuf> {
-    let own = IN_WORKSPACE.iter().map(|name| workspace.join(name));
+    let own = in_workspace().map(|name| workspace.join(name));
     let inside = homes.iter().filter(|home| home.starts_with(workspace));
     own.chain(inside.flat_map(|home| IN_HOME.iter().map(|name| home.join(name)))).collect()
+}
+
+fn in_workspace() -> impl Iterator<Item = &'static str> {
+    USED_UNASKED.iter().chain(OF_USERS).copied()
+}
+
+/// Whether a path, relative to the workspace, is one that users make themselves while a command runs.
+pub fn users_make(inside: &Path) -> bool {
+    // What is on the way to it, when that is made first.
+    OF_USERS.iter().any(|name| inside.starts_with(name) || Path::new(name).starts_with(inside))
 }
 
 /// Whether a file's name is that of a rules file, or has one of the endings that steer an editor.
@@ -165,7 +179,7 @@ pub fn steers(inside: &Path) -> bool {
             || IN_GIT.iter().any(|name| rest.starts_with(name));
     }
     first.is_some_and(|name| is_rules_file(name.as_os_str()))
-        || IN_WORKSPACE.iter().any(|name| inside.starts_with(name))
+        || in_workspace().any(|name| inside.starts_with(name))
 }
 
 /// The same for a home folder that lies in the workspace.

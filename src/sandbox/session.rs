@@ -25,7 +25,8 @@ pub struct Sandbox {
 }
 
 impl Sandbox {
-    /// For commands in `workspace` (canonical). The program's own folders are hidden but for `readable` in them.
+    /// For commands in `workspace` (canonical). The program's own folders, that for its state last, are hidden but for
+    /// `readable` in them.
     pub fn new(workspace: PathBuf, own_folders: Vec<PathBuf>, readable: Vec<PathBuf>) -> Self {
         Self { workspace, own_folders, readable, nested: Mutex::new(None), private: Mutex::new(None) }
     }
@@ -72,6 +73,7 @@ impl Sandbox {
             readable: self.readable.clone(),
             nested,
             private: self.private()?,
+            kept: self.own_folders.last().map(|state| state.join("set-aside")),
         };
         Ok(Some(plan::make(&paths, status.layers, level, network, cwd)))
     }
@@ -80,7 +82,7 @@ impl Sandbox {
         let mut private = self.private.lock().unwrap_or_else(PoisonError::into_inner);
         let folder = match private.take().filter(PrivateFolder::is_intact) {
             Some(folder) => folder,
-            None => PrivateFolder::create(&self.workspace)?,
+            None => PrivateFolder::create(&self.workspace, self.own_folders.last().map(PathBuf::as_path))?,
         };
         Ok(private.insert(folder).path.clone())
     }

@@ -52,6 +52,8 @@ pub struct SandboxSpec {
     pub workspace: RawPath,
     /// The session's own folder: `tmp` in it is what the command sees as `/tmp`, `cache` takes what it writes to caches.
     pub private: RawPath,
+    /// In the program's state folder: where things go that appeared at protected paths. `None` where there is no such folder.
+    pub kept: Option<RawPath>,
     /// Folders that stay writable: the workspace and the git folders that belong to it. Empty in read-only.
     pub writable: Vec<RawPath>,
     /// Folders that are seen empty: secrets, and where the system keeps its sockets.

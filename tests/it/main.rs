@@ -65,4 +65,5 @@ mod turns;
 mod undo;
 mod undo_journal;
 mod walls_attacks;
+mod walls_guard;
 mod windows;

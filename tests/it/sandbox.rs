@@ -134,7 +134,13 @@ impl World {
             roots.extend(protected.iter().map(|name| self.project.join(name)));
         }
         let entries = roots.iter().flat_map(|root| walkdir::WalkDir::new(root).into_iter().flatten());
-        entries.map(|entry| (entry.path().to_owned(), fs::read(entry.path()).unwrap_or_default())).collect()
+        // Ours: what the program itself writes around a command.
+        let state = self.outside.join("state/state");
+        let ours = [state.join("private"), state.join("set-aside")];
+        let theirs = entries.filter(|entry| {
+            entry.path() != state && !ours.iter().any(|folder| entry.path().starts_with(folder))
+        });
+        theirs.map(|entry| (entry.path().to_owned(), fs::read(entry.path()).unwrap_or_default())).collect()
     }
 }
 
@@ -240,7 +246,6 @@ const ATTACKS: &[(&str, &str)] = &[
     ("rules file, absent, other case", "echo evil > Agents.MD; echo evil > claude.md"),
     ("editor", "echo evil > .vscode/tasks.json; echo evil > .vscode/settings.json"),
     ("editor moved", "mv .vscode .v; mkdir .vscode; echo evil > .vscode/settings.json"),
-    ("pipeline, absent", "mkdir -p .github/workflows; echo evil > .github/workflows/e.yml"),
     ("servers, absent", "echo evil > .mcp.json"),
     // The machine and its other processes.
     (

@@ -141,7 +141,7 @@ fn in_namespaces(spec: &SandboxSpec, command: &[OsString], side: Option<RawFd>) 
 }
 
 fn finish(spec: &SandboxSpec, snapshot: &ProtectedFiles) {
-    for sentence in snapshot.restore(&spec.private.join("aside")) {
+    for sentence in snapshot.restore() {
         say(&sentence);
     }
     if spec.foreground {

@@ -1,77 +1,68 @@
-//! What no mount can protect: a protected name that does not exist yet, and protected links. A snapshot is taken before a
-//! command and restored after it: what appeared is moved aside, not deleted, because another program may have made it
-//! meanwhile. Where there are no mounts at all, contents are compared as well.
+//! What no mount can protect: a protected name that does not exist yet, and protected links. What is there is remembered before
+//! a command and compared after it; where there are no mounts at all, contents as well. Every step goes through a handle
+//! below the workspace's own, and only into folders that are still the ones that were seen. Nothing is deleted: what the
+//! user may have made is left and reported, what would run by itself is moved where it can be fetched back.
+#![cfg(target_os = "linux")]
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsString;
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::io;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-use crate::base::file;
+use rustix::fs::{FileType, readlinkat, symlinkat};
+use rustix::io::Errno;
+
+use super::backup::{Backup, Budget};
+use super::handles::{self, Identity};
+use super::set_aside;
 use crate::sandbox::git_folders;
-use crate::sandbox::protected_paths::{IN_GIT, is_rules_file};
+use crate::sandbox::protected_paths::{IN_GIT, is_rules_file, users_make};
 use crate::sandbox::spec::{RawPath, SandboxSpec};
 
-/// Contents beyond this are not kept for comparison, in bytes.
-const MAX_BYTES: u64 = 16 * 1024 * 1024;
-const MAX_FILES: usize = 2_000;
+/// A plain configuration is not larger than this, in bytes.
+const MAX_CONFIG: u64 = 256 * 1024;
 
 /// What a protected path was before the command.
 #[derive(Debug)]
 enum PriorState {
-    /// The first part of it that did not exist.
-    Absent(PathBuf),
-    Link(PathBuf),
+    /// The first part of it that did not exist, and the folder that lacked it.
+    Absent(PathBuf, Identity),
+    /// Where it leads, and the folder it is in.
+    Link(OsString, Identity),
     /// Mounted read-only, so it is what it was.
     ReadOnly,
-    /// A file or folder with this inode.
-    Inode(u64),
-    /// What lies below by path; for a file, itself.
-    Copied(BTreeMap<PathBuf, FileBackup>),
+    /// A git folder or file.
+    Git(Identity),
+    Copied(Backup),
 }
 
-/// What one file was.
+/// A folder that commands may write to.
 #[derive(Debug)]
-enum FileBackup {
-    /// Its content and mode.
-    File(Vec<u8>, u32),
-    /// A link, or a file for which there was no room: its number and when it changed last, in nanoseconds.
-    Stamp(u64, i128),
+struct Root {
+    path: PathBuf,
+    handle: OwnedFd,
 }
 
-impl FileBackup {
-    fn stamp(meta: &fs::Metadata) -> Self {
-        Self::Stamp(meta.ino(), changed_ns(meta))
-    }
-
-    /// Whether the file is what it was. A link to the same bytes is not: what it leads to can be changed later. Nor is a
-    /// hook that may be run now and could not before.
-    fn is_still(&self, path: &Path) -> bool {
-        let Ok(meta) = fs::symlink_metadata(path) else { return false };
-        match self {
-            Self::File(bytes, mode) => {
-                meta.is_file()
-                    && meta.permissions().mode() == *mode
-                    && file::read(path, bytes.len() as u64).is_ok_and(|(now, _)| now == *bytes)
-            }
-            Self::Stamp(number, changed_ns_then) => {
-                (meta.ino(), changed_ns(&meta)) == (*number, *changed_ns_then)
-            }
-        }
-    }
-}
-
-fn changed_ns(meta: &fs::Metadata) -> i128 {
-    i128::from(meta.ctime()) * 1_000_000_000 + i128::from(meta.ctime_nsec())
+/// A protected path, below which root, and what it was.
+#[derive(Debug)]
+struct Protected {
+    path: PathBuf,
+    root: usize,
+    before: PriorState,
 }
 
 /// The protected paths as they were before a command.
 #[derive(Debug)]
 pub struct ProtectedFiles {
-    before: Vec<(PathBuf, PriorState)>,
-    rules: Vec<(PathBuf, BTreeSet<OsString>)>,
+    workspace: PathBuf,
+    /// In the state folder: where things are moved.
+    kept: Option<PathBuf>,
+    roots: Vec<Root>,
+    before: Vec<Protected>,
+    /// In which folder the protected names are those in any case that were there.
+    rules: Vec<(PathBuf, Option<Identity>, BTreeSet<OsString>)>,
     /// Existing paths, to be mounted read-only.
     pub read_only: Vec<PathBuf>,
     /// Folders on the way to those, which must not be moved away.
@@ -81,19 +72,36 @@ pub struct ProtectedFiles {
 impl ProtectedFiles {
     /// Looks at everything that `spec` protects. With `mounts`, what exists will be mounted read-only.
     pub fn take(spec: &SandboxSpec, mounts: bool) -> Self {
-        let mut snapshot =
-            Self { before: Vec::new(), rules: Vec::new(), read_only: Vec::new(), pinned: Vec::new() };
+        let open =
+            |path: &RawPath| Some(Root { path: path.0.clone(), handle: handles::absolute(path).ok()? });
+        let mut snapshot = Self {
+            workspace: spec.workspace.0.clone(),
+            kept: spec.kept.as_ref().map(|kept| kept.0.clone()),
+            roots: spec.writable.iter().filter_map(open).collect(),
+            before: Vec::new(),
+            rules: Vec::new(),
+            read_only: Vec::new(),
+            pinned: Vec::new(),
+        };
         let mut protected: BTreeSet<PathBuf> = spec.protected.iter().map(|path| path.0.clone()).collect();
         for RawPath(folder) in &spec.rules_folders {
-            let names = rules_files(folder);
+            let opened = snapshot.root_of(folder).and_then(|root| snapshot.open(root, folder).ok());
+            let names = opened.as_ref().map(|(handle, _)| rules_files(handle)).unwrap_or_default();
             protected.extend(names.iter().map(|name| folder.join(name)));
-            snapshot.rules.push((folder.clone(), names));
+            snapshot.rules.push((folder.clone(), opened.map(|(_, identity)| identity), names));
         }
-        let mut budget = (MAX_BYTES, MAX_FILES);
+        let mut budget = Budget::default();
+        if !mounts {
+            // Nothing pins these there.
+            let folders: BTreeSet<PathBuf> =
+                protected.iter().filter_map(|path| git_folder(path)).map(Path::to_owned).collect();
+            folders.iter().for_each(|folder| snapshot.remember_git(folder));
+        }
         for path in protected {
-            let Some(root) = spec.writable.iter().find(|root| path.starts_with(root)) else { continue };
-            let before = snapshot.look(&path, root, mounts, &mut budget);
-            snapshot.before.push((path, before));
+            let Some(root) = snapshot.root_of(&path) else { continue };
+            let around = snapshot.roots[root].path.clone();
+            let before = snapshot.look(&path, root, &around, mounts, &mut budget);
+            snapshot.before.push(Protected { path, root, before });
         }
         for RawPath(git) in &spec.nested {
             snapshot.look_below(git, mounts, &mut budget);
@@ -103,45 +111,83 @@ impl ProtectedFiles {
         snapshot
     }
 
-    fn look(&mut self, path: &Path, root: &Path, mounts: bool, budget: &mut (u64, usize)) -> PriorState {
-        let steps: Vec<&Path> = path.ancestors().take_while(|step| *step != root).collect();
+    fn root_of(&self, path: &Path) -> Option<usize> {
+        self.roots.iter().position(|root| path.starts_with(&root.path))
+    }
+
+    /// A folder below a root, by handles.
+    fn open(&self, root: usize, folder: &Path) -> std::io::Result<(OwnedFd, Identity)> {
+        let Root { path, handle } = &self.roots[root];
+        handles::below(handle, folder.strip_prefix(path).unwrap_or(folder))
+    }
+
+    /// `pins_to` is the folder up to which those around the path are kept in their place.
+    fn look(
+        &mut self,
+        path: &Path,
+        root: usize,
+        pins_to: &Path,
+        mounts: bool,
+        budget: &mut Budget,
+    ) -> PriorState {
+        let top = self.roots[root].path.clone();
+        let steps: Vec<&Path> = path.ancestors().take_while(|step| *step != top).collect();
         for step in steps.into_iter().rev() {
-            let Ok(meta) = fs::symlink_metadata(step) else { return PriorState::Absent(step.to_owned()) };
-            if meta.is_symlink() {
+            let (Some(parent), Some(name)) = (step.parent(), step.file_name()) else { break };
+            let Ok((folder, identity)) = self.open(root, parent) else { return PriorState::ReadOnly };
+            let Some(stat) = handles::look(&folder, name) else {
+                return PriorState::Absent(step.to_owned(), identity);
+            };
+            if handles::kind(&stat) == FileType::Symlink {
                 // The link itself can be replaced; what it leads to can be mounted read-only.
                 let target =
-                    fs::canonicalize(path).ok().filter(|real| real.starts_with(root) && real != root);
+                    fs::canonicalize(path).ok().filter(|real| real.starts_with(&top) && *real != top);
                 if let Some(real) = target.filter(|_| mounts) {
-                    self.mount_read_only(&real, root);
+                    self.mount_read_only(&real, &top);
                 }
-                return fs::read_link(step).map_or(PriorState::ReadOnly, |to| {
-                    self.before.push((step.to_owned(), PriorState::Link(to)));
-                    PriorState::ReadOnly
-                });
+                if let Ok(target) = readlinkat(&folder, name, Vec::new()) {
+                    let before = PriorState::Link(OsString::from_vec(target.into_bytes()), identity);
+                    self.before.push(Protected { path: step.to_owned(), root, before });
+                }
+                return PriorState::ReadOnly;
             }
         }
         if mounts {
-            self.mount_read_only(path, root);
+            self.mount_read_only(path, pins_to);
             return PriorState::ReadOnly;
         }
-        let mut copied = BTreeMap::new();
-        copy(path, &mut copied, budget);
-        PriorState::Copied(copied)
+        let inside = path.strip_prefix(&top).unwrap_or(path);
+        Backup::take(&self.roots[root].handle, inside, budget)
+            .map_or(PriorState::ReadOnly, PriorState::Copied)
     }
 
     /// A repository below the workspace. Only its own folder is kept from being moved away, not all those on the way to
     /// it, between which the project's files must still be moved; whether it is still there is seen afterwards.
-    fn look_below(&mut self, git: &Path, mounts: bool, budget: &mut (u64, usize)) {
+    fn look_below(&mut self, git: &Path, mounts: bool, budget: &mut Budget) {
         let around = git.parent().and_then(Path::parent);
-        let (Ok(meta), Some(around)) = (fs::symlink_metadata(git), around) else { return };
-        self.before.push((git.to_owned(), PriorState::Inode(meta.ino())));
+        let (Ok(meta), Some(around), Some(root)) = (fs::symlink_metadata(git), around, self.root_of(git))
+        else {
+            return;
+        };
+        self.remember_git(git);
         let names: Vec<PathBuf> = match meta.is_dir() {
             true => IN_GIT.iter().map(|name| git.join(name)).collect(),
             false => vec![git.to_owned()],
         };
         for path in names {
-            let before = self.look(&path, around, mounts, budget);
-            self.before.push((path, before));
+            let before = self.look(&path, root, around, mounts, budget);
+            self.before.push(Protected { path, root, before });
+        }
+    }
+
+    fn remember_git(&mut self, git: &Path) {
+        let Some(root) = self.root_of(git) else { return };
+        let (Some(parent), Some(name)) = (git.parent(), git.file_name()) else { return };
+        let Ok((folder, _)) = self.open(root, parent) else { return };
+        let stat = handles::look(&folder, name).filter(|stat| handles::kind(stat) != FileType::Symlink);
+        if let Some(stat) = stat {
+            let before = PriorState::Git(Identity::of(&stat));
+            self.before.push(Protected { path: git.to_owned(), root, before });
         }
     }
 
@@ -151,211 +197,174 @@ impl ProtectedFiles {
         self.pinned.extend(between.map(Path::to_owned));
     }
 
-    /// Undoes what the command has changed; a sentence for each, for users. What is taken away goes to `aside`.
-    pub fn restore(&self, aside: &Path) -> Vec<String> {
+    /// Undoes what the command has changed; a sentence for each, for users.
+    pub fn restore(&self) -> Vec<String> {
         let mut notices = Vec::new();
-        for (path, before) in &self.before {
+        // A repository that stands where another stood was the user's before, and is not taken for planted.
+        let known: BTreeSet<Identity> = self.before.iter().filter_map(|each| each.git()).collect();
+        for protected in &self.before {
+            let Protected { path, root, before } = protected;
             match before {
                 PriorState::ReadOnly => {}
-                PriorState::Inode(number) => {
-                    if fs::symlink_metadata(path).is_ok_and(|meta| meta.ino() != *number) {
-                        notices.push(move_aside(path, aside));
+                PriorState::Git(was) => {
+                    let Some((folder, _)) = self.parent(*root, path, None, &mut notices) else { continue };
+                    let Some((name, now)) = found(&folder, path).filter(|(_, now)| now != was) else {
+                        continue;
+                    };
+                    if known.contains(&now) {
+                        notices.push(format!(
+                            "{} is another repository now; it was left in place",
+                            path.display()
+                        ));
+                    } else {
+                        notices.push(self.move_away(&folder, name, now, path));
                     }
                 }
-                PriorState::Absent(first) => {
-                    if let Some(wrong) = made_since(path, first) {
-                        notices.push(move_aside(wrong, aside));
-                        // Folders that were made only to hold it; others stay, for they are not empty.
-                        for folder in wrong.ancestors().skip(1).take_while(|folder| folder.starts_with(first))
-                        {
-                            let _ = fs::remove_dir(folder);
-                        }
-                    }
+                PriorState::Absent(first, lacked) => {
+                    self.look_for_new(*root, path, first, *lacked, &mut notices);
                 }
-                PriorState::Link(target) => {
-                    if fs::read_link(path).is_ok_and(|now| now == *target) {
+                PriorState::Link(target, around) => {
+                    let Some((folder, name)) = self.parent(*root, path, Some(*around), &mut notices) else {
+                        continue;
+                    };
+                    let now = readlinkat(&folder, name, Vec::new());
+                    if now.is_ok_and(|now| now.to_bytes() == target.as_encoded_bytes()) {
                         continue;
                     }
-                    if fs::symlink_metadata(path).is_ok() {
-                        notices.push(move_aside(path, aside));
+                    if let Some((_, seen)) = found(&folder, path) {
+                        notices.push(self.deal_with(&folder, name, seen, path));
                     }
-                    let _ = std::os::unix::fs::symlink(target, path);
+                    // Fails where something was left.
+                    let _ = symlinkat(target, &folder, name);
                 }
-                PriorState::Copied(files) => compare(path, files, aside, &mut notices),
+                PriorState::Copied(backup) => {
+                    let Root { path, handle } = &self.roots[*root];
+                    backup.restore(handle, path, self.kept.as_deref(), &mut notices);
+                }
             }
         }
-        for (folder, names) in &self.rules {
-            for name in rules_files(folder).difference(names) {
-                notices.push(move_aside(&folder.join(name), aside));
+        for (folder, was, names) in &self.rules {
+            let opened = self.root_of(folder).and_then(|root| self.open(root, folder).ok());
+            let Some((handle, _)) = opened.filter(|(_, now)| Some(*now) == *was) else { continue };
+            for name in rules_files(&handle).difference(names) {
+                notices.push(left(&folder.join(name)));
             }
         }
+        notices.sort();
+        notices.dedup();
         notices
     }
-}
 
-fn rules_files(folder: &Path) -> BTreeSet<OsString> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    entries.map(|entry| entry.file_name()).filter(|name| is_rules_file(name)).collect()
-}
-
-/// What of an absent protected path is there now and must go.
-fn made_since<'a>(path: &'a Path, first: &'a Path) -> Option<&'a Path> {
-    let meta = fs::symlink_metadata(first).ok()?;
-    // A link, or a `.git` file, leads to a place that nobody guards.
-    let leads_away =
-        meta.is_symlink() || (!meta.is_dir() && first.file_name().is_some_and(|name| name == ".git"));
-    if leads_away {
-        return Some(first);
-    }
-    let now = fs::symlink_metadata(path).ok()?;
-    let name = path.file_name().unwrap_or_default();
-    let in_git = path.parent().is_some_and(|parent| parent.join("HEAD").is_file());
-    let harmless = in_git
-        && match name.to_str() {
-            Some("config") => {
-                now.is_file()
-                    && git_folders::read(path).is_some_and(|text| git_folders::is_plain_config(&text))
+    /// The folder around `path` and the name in it. `None` where it is gone, or not the one that was seen and would have
+    /// to be: that is said.
+    fn parent<'a>(
+        &self,
+        root: usize,
+        path: &'a Path,
+        seen: Option<Identity>,
+        notices: &mut Vec<String>,
+    ) -> Option<(OwnedFd, &'a OsStr)> {
+        let (parent, name) = (path.parent()?, path.file_name()?);
+        match self.open(root, parent) {
+            Ok((folder, now)) if seen.is_none_or(|seen| seen == now) => return Some((folder, name)),
+            Ok((folder, _)) => {
+                handles::look(&folder, name)?;
             }
-            Some("hooks") => now.is_dir() && only_samples(path),
-            _ => false,
-        };
-    (!harmless).then_some(path)
-}
-
-/// Whether a hooks folder holds only what git puts there as examples, which never run.
-fn only_samples(folder: &Path) -> bool {
-    let Ok(mut entries) = fs::read_dir(folder) else { return false };
-    entries.all(|entry| entry.is_ok_and(|entry| entry.file_name().to_string_lossy().ends_with(".sample")))
-}
-
-fn copy(path: &Path, into: &mut BTreeMap<PathBuf, FileBackup>, budget: &mut (u64, usize)) {
-    for entry in walkdir::WalkDir::new(path).into_iter().flatten() {
-        let Ok(meta) = entry.metadata() else { continue };
-        if meta.is_dir() {
-            continue;
+            Err(error) if Errno::from_io_error(&error) == Some(Errno::NOENT) => return None,
+            Err(_) => {}
         }
-        let fits = meta.is_file() && budget.1 > 0;
-        let bytes = fits.then(|| file::read(entry.path(), budget.0).ok()).flatten();
-        let backup = match bytes {
-            Some((bytes, _)) => {
-                *budget = (budget.0 - bytes.len() as u64, budget.1 - 1);
-                FileBackup::File(bytes, meta.permissions().mode())
+        notices.push(format!(
+            "{} was replaced while the command ran, and there are protected paths in it; nothing there was touched: look \
+             at it before you use it",
+            parent.display()
+        ));
+        None
+    }
+
+    /// What of an absent protected path is there now.
+    fn look_for_new(
+        &self,
+        root: usize,
+        path: &Path,
+        first: &Path,
+        lacked: Identity,
+        notices: &mut Vec<String>,
+    ) {
+        let Some((folder, name)) = self.parent(root, first, Some(lacked), notices) else { return };
+        let Some(stat) = handles::look(&folder, name) else { return };
+        let kind = handles::kind(&stat);
+        // A link, or a `.git` file, leads to a place that nobody guards.
+        if first == path || kind == FileType::Symlink || (kind != FileType::Directory && name == ".git") {
+            if kind == FileType::Symlink || !harmless(&folder, path) {
+                notices.push(self.deal_with(&folder, name, Identity::of(&stat), first));
             }
-            None => FileBackup::stamp(&meta),
-        };
-        into.insert(entry.into_path(), backup);
+            return;
+        }
+        let Some((folder, name)) = self.parent(root, path, None, notices) else { return };
+        if let Some((_, seen)) = found(&folder, path)
+            && !harmless(&folder, path)
+        {
+            notices.push(self.deal_with(&folder, name, seen, path));
+        }
+    }
+
+    /// What the user may well have made is left.
+    fn deal_with(&self, folder: &OwnedFd, name: &OsStr, seen: Identity, path: &Path) -> String {
+        if path.strip_prefix(&self.workspace).is_ok_and(users_make) {
+            return left(path);
+        }
+        self.move_away(folder, name, seen, path)
+    }
+
+    fn move_away(&self, folder: &OwnedFd, name: &OsStr, seen: Identity, path: &Path) -> String {
+        set_aside::move_away(folder, name, seen, path, self.kept.as_deref())
     }
 }
 
-fn compare(path: &Path, files: &BTreeMap<PathBuf, FileBackup>, aside: &Path, notices: &mut Vec<String>) {
-    let now = walkdir::WalkDir::new(path).into_iter().flatten().filter(|entry| !entry.file_type().is_dir());
-    for entry in now {
-        if !files.get(entry.path()).is_some_and(|before| before.is_still(entry.path())) {
-            notices.push(move_aside(entry.path(), aside));
-        }
-    }
-    for (path, before) in files {
-        if fs::symlink_metadata(path).is_ok() {
-            continue;
-        }
-        let shown = path.display();
-        match before {
-            FileBackup::File(bytes, mode) if write_back(path, bytes, *mode).is_ok() => {
-                notices.push(format!("{shown} is protected and was restored"));
-            }
-            _ => notices
-                .push(format!("{shown} is protected; the command removed it, and it could not be restored")),
-        }
-    }
-}
-
-fn write_back(file: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
-    if let Some(parent) = file.parent() {
-        fs::create_dir_all(parent)?;
-    }
-    fs::write(file, bytes)?;
-    fs::set_permissions(file, fs::Permissions::from_mode(mode))
-}
-
-/// Moves something out of the workspace.
-fn move_aside(path: &Path, aside: &Path) -> String {
-    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let target = aside.join(format!("{:08x}-{name}", fastrand::u32(..)));
-    let shown = path.display();
-    let moved =
-        fs::create_dir_all(aside).and_then(|()| fs::rename(path, &target)).is_ok() || by_copy(path, &target);
-    if moved {
-        return format!(
-            "{shown} is protected; what the command created there was moved to {}",
-            target.display()
-        );
-    }
-    let is_dir = fs::symlink_metadata(path).is_ok_and(|meta| meta.is_dir());
-    match if is_dir { fs::remove_dir_all(path) } else { fs::remove_file(path) } {
-        Ok(()) => format!("{shown} is protected; what the command created there was removed"),
-        Err(error) => {
-            format!("{shown} is protected, but what the command created there could not be removed: {error}")
+impl Protected {
+    fn git(&self) -> Option<Identity> {
+        match self.before {
+            PriorState::Git(identity) => Some(identity),
+            _ => None,
         }
     }
 }
 
-/// Between file systems a rename is a copy; only a plain file is worth it.
-fn by_copy(path: &Path, target: &Path) -> bool {
-    let plain = fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file() && meta.len() <= MAX_BYTES);
-    plain && fs::copy(path, target).is_ok() && fs::remove_file(path).is_ok()
+fn left(path: &Path) -> String {
+    format!(
+        "{} is protected and appeared while the command ran; it was left in place, for you may have made it: look at it \
+         before you use it",
+        path.display()
+    )
 }
 
-#[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod tests {
-    use super::*;
+fn found<'a>(folder: &OwnedFd, path: &'a Path) -> Option<(&'a OsStr, Identity)> {
+    let name = path.file_name()?;
+    handles::look(folder, name).map(|stat| (name, Identity::of(&stat)))
+}
 
-    #[test]
-    fn lookalikes_are_restored() {
-        let dir = tempfile::tempdir().unwrap();
-        let (hooks, aside) = (dir.path().join("hooks"), dir.path().join("aside"));
-        fs::create_dir(&hooks).unwrap();
-        let names = ["kept", "linked", "piped", "enabled"];
-        for name in names {
-            fs::write(hooks.join(name), "true").unwrap();
-            fs::set_permissions(hooks.join(name), fs::Permissions::from_mode(0o644)).unwrap();
-        }
-        let mut before = BTreeMap::new();
-        copy(&hooks, &mut before, &mut (MAX_BYTES, 9));
-        fs::remove_file(hooks.join("linked")).unwrap();
-        fs::write(dir.path().join("twin"), "true").unwrap();
-        std::os::unix::fs::symlink(dir.path().join("twin"), hooks.join("linked")).unwrap();
-        fs::remove_file(hooks.join("piped")).unwrap();
-        let made = std::process::Command::new("mkfifo").arg(hooks.join("piped")).status();
-        assert!(made.unwrap().success());
-        fs::set_permissions(hooks.join("enabled"), fs::Permissions::from_mode(0o755)).unwrap();
-        let mut notices = Vec::new();
-        compare(&hooks, &before, &aside, &mut notices);
-        assert_eq!(notices.len(), 6, "{notices:?}");
-        for name in names {
-            let path = hooks.join(name);
-            let meta = fs::symlink_metadata(&path).unwrap();
-            assert!(meta.is_file() && meta.permissions().mode() & 0o777 == 0o644, "{name}");
-            assert_eq!(fs::read(&path).unwrap(), b"true");
-        }
-    }
+/// The `.git` that a path is directly in.
+fn git_folder(path: &Path) -> Option<&Path> {
+    path.ancestors().skip(1).find(|folder| folder.file_name().is_some_and(|name| name == ".git"))
+}
 
-    #[test]
-    fn links_and_large_files() {
-        let dir = tempfile::tempdir().unwrap();
-        let hooks = dir.path().join("hooks");
-        fs::create_dir(&hooks).unwrap();
-        fs::write(hooks.join("large"), "true && true").unwrap();
-        std::os::unix::fs::symlink("../shared-hook", hooks.join("linked")).unwrap();
-        let mut before = BTreeMap::new();
-        copy(&hooks, &mut before, &mut (4, 9));
-        let mut notices = Vec::new();
-        compare(&hooks, &before, &dir.path().join("aside"), &mut notices);
-        assert!(notices.is_empty(), "{notices:?}");
-        fs::remove_file(hooks.join("linked")).unwrap();
-        std::os::unix::fs::symlink("../other-hook", hooks.join("linked")).unwrap();
-        fs::remove_file(hooks.join("large")).unwrap();
-        compare(&hooks, &before, &dir.path().join("aside"), &mut notices);
-        assert_eq!(notices.len(), 3, "{notices:?}");
+fn rules_files(folder: &OwnedFd) -> BTreeSet<OsString> {
+    handles::names(folder).into_iter().filter(|name| is_rules_file(name)).collect()
+}
+
+/// Whether something new in a git folder is only what `git init` puts there.
+fn harmless(folder: &OwnedFd, path: &Path) -> bool {
+    let head = handles::look(folder, OsStr::new("HEAD"));
+    let in_git = head.is_some_and(|stat| handles::kind(&stat) == FileType::RegularFile);
+    let Some(name) = path.file_name().filter(|_| in_git) else { return false };
+    match name.to_str() {
+        Some("config") => handles::read(folder, name, MAX_CONFIG)
+            .and_then(|(bytes, _)| String::from_utf8(bytes).ok())
+            .is_some_and(|text| git_folders::is_plain_config(&text)),
+        // Git's examples never run.
+        Some("hooks") => handles::below(folder, Path::new(name)).is_ok_and(|(hooks, _)| {
+            handles::names(&hooks).iter().all(|name| name.to_string_lossy().ends_with(".sample"))
+        }),
+        _ => false,
     }
 }

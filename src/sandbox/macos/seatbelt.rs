@@ -129,6 +129,7 @@ mod tests {
             cwd: "/w".into(),
             workspace: "/w".into(),
             private: "/private/tmp/p".into(),
+            kept: None,
             writable: vec!["/w".into()],
             hidden_folders: vec!["/Users/u/.ssh".into()],
             temporary: none(),

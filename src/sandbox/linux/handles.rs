@@ -1,0 +1,74 @@
+//! Folders as handles. A path may have been led elsewhere while a command ran; a handle below the workspace's own cannot, and
+//! device and inode say whether it is the folder that was seen before.
+#![cfg(target_os = "linux")]
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use rustix::fs::{
+    AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags, Stat, fstat, openat, openat2, statat,
+};
+
+const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC).union(OFlags::NOFOLLOW);
+
+/// Device and inode of a file, which go with it wherever it is moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Identity(u64, u64);
+
+impl Identity {
+    pub fn of(stat: &Stat) -> Self {
+        Self(stat.st_dev, stat.st_ino)
+    }
+}
+
+/// An absolute path, without following any link.
+///
+/// # Errors
+/// As [`below`].
+pub fn absolute(path: &Path) -> io::Result<OwnedFd> {
+    Ok(openat2(CWD, path, FOLDER, Mode::empty(), ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS)?)
+}
+
+/// The folder `rest` below `root`, and which one it is.
+///
+/// # Errors
+/// Also when a part of `rest` is a link.
+pub fn below(root: &OwnedFd, rest: &Path) -> io::Result<(OwnedFd, Identity)> {
+    let how = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    let rest = if rest.as_os_str().is_empty() { Path::new(".") } else { rest };
+    let folder = openat2(root, rest, FOLDER, Mode::empty(), how)?;
+    let identity = Identity::of(&fstat(&folder)?);
+    Ok((folder, identity))
+}
+
+/// What a folder has under a name, links not followed; `None` where there is nothing.
+pub fn look(folder: &OwnedFd, name: &OsStr) -> Option<Stat> {
+    statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).ok()
+}
+
+pub fn kind(stat: &Stat) -> FileType {
+    FileType::from_raw_mode(stat.st_mode)
+}
+
+/// The names in a folder.
+pub fn names(folder: &OwnedFd) -> Vec<OsString> {
+    let entries = Dir::read_from(folder).into_iter().flatten().flatten();
+    let names = entries.map(|entry| OsStr::from_bytes(entry.file_name().to_bytes()).to_owned());
+    names.filter(|name| name != "." && name != "..").collect()
+}
+
+/// A plain file's bytes and mode; `None` for anything else, and for what has more than `limit` bytes.
+pub fn read(folder: &OwnedFd, name: &OsStr, limit: u64) -> Option<(Vec<u8>, u32)> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    // A device could act when it is opened.
+    look(folder, name).filter(|stat| kind(stat) == FileType::RegularFile)?;
+    let file = openat(folder, name, flags, Mode::empty()).ok()?;
+    let stat = fstat(&file).ok().filter(|stat| kind(stat) == FileType::RegularFile)?;
+    let mut bytes = Vec::new();
+    File::from(file).take(limit + 1).read_to_end(&mut bytes).ok()?;
+    (bytes.len() as u64 <= limit).then_some((bytes, stat.st_mode & 0o7777))
+}
