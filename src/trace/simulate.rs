@@ -6,7 +6,6 @@ use std::sync::Arc;
 use super::events::ReplayEvent;
 use super::policy::Policy;
 use crate::config::settings::{Binding, ContextSettings, Profile};
-use crate::context::compaction::cache_model::COLD_AFTER_MS;
 use crate::context::compaction::policy::{self, Situation};
 use crate::context::compaction::stages::{self, CompactionStage, CompactionStages, SizeTarget};
 use crate::context::history::entry;
@@ -56,7 +55,7 @@ pub fn play(
             ReplayEvent::Item(item) => player.push(item, policy),
             ReplayEvent::Request { n, ts } => {
                 let idle_s = last_ts.zip(*ts).map_or(0.0, |(last, now): (f64, f64)| now - last);
-                let cold = idle_s > COLD_AFTER_MS as f64 / 1000.0;
+                let cold = idle_s > settings.cache_ms as f64 / 1000.0;
                 player.before_request(policy, cold);
                 let messages: Vec<Message> =
                     player.history.entries().iter().filter_map(|entry| entry.message().cloned()).collect();

@@ -2,9 +2,6 @@
 //! message makes everything behind it uncached once. So the past is rewritten in batches, and only when
 //! `gain × cached price × expected requests > tail × (write price − cached price)`.
 
-/// Time after which the prompt cache of a recorded session is taken to be cold, in milliseconds.
-pub const COLD_AFTER_MS: u64 = 300_000;
-
 /// One item that could be sent in a smaller form, in wire order, or one that stays.
 #[derive(Clone, Copy, Debug)]
 pub struct RewriteCandidate {

@@ -38,9 +38,15 @@ pub fn foldable(history: &HistoryManager, limits: &Thresholds) -> Vec<FoldRange>
         let end = if later > 0 { closing_answer(entries, round) } else { round.end };
         let folds = |index: &usize| {
             let entry = &entries[*index];
-            !matches!(&*entry.item, Item::User(_) | Item::Summary(_))
-                && !matches!(entry.form(), FormName::Folded | FormName::Gone)
-                && (finished_long_ago || now.saturating_sub(entry.arrived_at) >= limits.fold_steps)
+            let stays = match &*entry.item {
+                Item::User(_) | Item::Summary(_) => true,
+                // Rules hold for the whole session.
+                Item::Notice(notice) => !notice.about.is_ours() || entry.form() == FormName::Folded,
+                // Left out by an epoch it parts no steps.
+                Item::Reasoning(_) => entry.form() == FormName::Folded,
+                _ => matches!(entry.form(), FormName::Folded | FormName::Gone),
+            };
+            !stays && (finished_long_ago || now.saturating_sub(entry.arrived_at) >= limits.fold_steps)
         };
         let indices: Vec<usize> = (round.start..end).filter(folds).collect();
         for run in indices.chunk_by(|a, b| a + 1 == *b) {
@@ -182,4 +188,41 @@ pub fn digest(entries: &[Entry], used: &HashSet<&str>, words_chars: usize, lines
     }
     out.pop();
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::config::settings::Profile;
+    use crate::model::call::ToolCall;
+    use crate::model::envelope::Envelope;
+    use crate::model::item::{ItemId, Reasoning, ToolResult, UserMessage};
+
+    #[test]
+    fn reasoning_that_an_epoch_left_out_parts_no_steps() {
+        let mut history = HistoryManager::default();
+        let mut id = 0;
+        let mut push = |history: &mut HistoryManager, item: Item| {
+            id += 1;
+            history.push(ItemId(id), Arc::new(item), None);
+            ItemId(id)
+        };
+        push(&mut history, Item::User(UserMessage::new("look")));
+        for step in 0..4 {
+            let thought = Item::Reasoning(Reasoning { text: "hm".into(), opaque: None });
+            let thought = push(&mut history, thought);
+            let call_id: Arc<str> = format!("c{step}").into();
+            let call = ToolCall { id: Arc::clone(&call_id), name: "LS".into(), args: "{}".into() };
+            push(&mut history, Item::ToolCall(call));
+            let envelope = Envelope::success("").with_body("entries", "a.rs");
+            push(&mut history, Item::ToolResult(ToolResult { call_id, tool: "LS".into(), envelope }));
+            history.count_request();
+            history.set_form(&[thought], FormName::Gone, &[]);
+        }
+        (0..50).for_each(|_| history.count_request());
+        let ranges = foldable(&history, &Thresholds::of(Profile::Default, 128_000));
+        assert_eq!(ranges.iter().map(|found| found.range.clone()).collect::<Vec<_>>(), [1..13]);
+    }
 }

@@ -135,6 +135,9 @@ impl HistoryManager {
 
     /// Sends these items in `form` from now on, with these texts where the form needs them.
     pub fn set_form(&mut self, ids: &[ItemId], form: FormName, texts: &[Arc<str>]) {
+        if form != FormName::Filtered {
+            self.rewritten_at = self.requests;
+        }
         for (number, id) in ids.iter().enumerate() {
             if let Some(index) = self.position(*id) {
                 self.entries[index].set_form(form, texts.get(number));
@@ -157,9 +160,6 @@ impl HistoryManager {
 
     /// Sends the items of a batch in its form from now on.
     pub fn adopt(&mut self, batch: &Batch) {
-        if batch.form != FormName::Filtered {
-            self.rewritten_at = self.requests;
-        }
         self.set_form(&batch.items, batch.form, &batch.texts);
     }
 
