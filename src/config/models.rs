@@ -49,7 +49,7 @@ pub struct ModelFacts {
     pub tokens: f64,
     /// Whether system messages may stand in the middle.
     #[serde(default)]
-    pub notes: bool,
+    pub system_messages: bool,
     /// Whether it sees.
     #[serde(default)]
     pub images: bool,

@@ -8,7 +8,7 @@ use super::parts::{FixedPart, FixedParts};
 use crate::context::history::entry::Entry;
 use crate::context::history::manager::HistoryManager;
 use crate::model::fingerprint::Fingerprint;
-use crate::model::item::{Item, NoticeTopic};
+use crate::model::item::{Item, ReminderTopic};
 use crate::model::request::{Block, Message};
 
 /// Everything that a request is made of.
@@ -77,7 +77,7 @@ impl Fragment {
 }
 
 fn is_recap(item: &Item) -> bool {
-    matches!(item, Item::Notice(notice) if notice.about == NoticeTopic::Todos)
+    matches!(item, Item::Reminder(reminder) if reminder.about == ReminderTopic::Todos)
 }
 
 /// One layer: `None` when it is empty. The list of them, in wire order, is `catalog`.

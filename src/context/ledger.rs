@@ -161,7 +161,7 @@ pub fn origin(item: &Item) -> String {
             format!("{} {}{range}", result.tool, text::one_line(subject, ORIGIN_CHARS)).trim_end().to_owned()
         }
         Item::Summary(_) => "archived summary".to_owned(),
-        Item::Notice(notice) => format!("notice: {}", notice.about.as_str()),
+        Item::Reminder(reminder) => format!("reminder: {}", reminder.about.as_str()),
         Item::Image(image) => {
             format!("image {} {}×{}", text::one_line(&image.path, ORIGIN_CHARS), image.width, image.height)
         }

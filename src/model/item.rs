@@ -98,8 +98,8 @@ pub enum Phase {
 
 /// What the program tells the model on its own account, where it arises; it stays there.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Notice {
-    pub about: NoticeTopic,
+pub struct Reminder {
+    pub about: ReminderTopic,
     pub text: Arc<str>,
 }
 
@@ -143,7 +143,7 @@ impl Image {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum NoticeTopic {
+pub enum ReminderTopic {
     /// The todo list has changed.
     Todos,
     /// The project's rules files have changed.
@@ -154,7 +154,7 @@ pub enum NoticeTopic {
     Steps,
 }
 
-impl NoticeTopic {
+impl ReminderTopic {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Todos => "todos",
@@ -185,7 +185,7 @@ pub enum Item {
     ToolCall(ToolCall),
     ToolResult(ToolResult),
     Summary(Summary),
-    Notice(Notice),
+    Reminder(Reminder),
     Image(Image),
 }
 
@@ -204,7 +204,7 @@ impl Item {
             Self::ToolCall(call) => format!("call of {}", call.name).into(),
             Self::ToolResult(result) => format!("result of {}", result.tool).into(),
             Self::Summary(_) => "summary".into(),
-            Self::Notice(notice) => format!("notice of {}", notice.about.as_str()).into(),
+            Self::Reminder(reminder) => format!("reminder of {}", reminder.about.as_str()).into(),
             Self::Image(_) => "image".into(),
         }
     }
@@ -218,7 +218,7 @@ impl Item {
             Self::ToolCall(call) => format!("{} {}", call.name, call.args).into(),
             Self::ToolResult(result) => result.envelope.wire(),
             Self::Summary(summary) => Cow::Borrowed(&summary.text),
-            Self::Notice(notice) => Cow::Borrowed(&notice.text),
+            Self::Reminder(reminder) => Cow::Borrowed(&reminder.text),
             Self::Image(image) => image.placeholder("").into(),
         }
     }

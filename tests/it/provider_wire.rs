@@ -385,7 +385,7 @@ fn anthropic_budget_in_a_running_round() {
 }
 
 #[test]
-fn anthropic_notices() {
+fn anthropic_reminders() {
     let notice = |text: &str| Message::System(text.into());
     let body = |model: &str, messages: Vec<Message>| -> Value {
         let mut request = Request { messages, cache_marks: vec![1, 4], ..Request::default() };

@@ -124,7 +124,7 @@ impl Conversation {
         Ok(())
     }
 
-    /// A turn that ended without a reply to a notice of the program's: servers want one between it and what the user says
+    /// A turn that ended without a reply to a reminder of the program's: servers want one between it and what the user says
     /// next.
     ///
     /// # Errors

@@ -140,7 +140,7 @@ fn is_unanswered(conversation: &Conversation, first: ItemId) -> bool {
     let mut turn = entries.iter().skip_while(|entry| entry.id != first).peekable();
     turn.peek().is_some()
         && turn.all(|entry| {
-            matches!(&*entry.item, Item::User(_) | Item::Reasoning(_) | Item::Notice(_) | Item::Image(_))
+            matches!(&*entry.item, Item::User(_) | Item::Reasoning(_) | Item::Reminder(_) | Item::Image(_))
         })
 }
 
@@ -153,7 +153,7 @@ pub fn waiting(
     let typed = redactor.redact_typed(text);
     let entries = conversation.history.entries().iter().rev();
     let aside =
-        |entry: &&Entry| matches!(&*entry.item, Item::Reasoning(_) | Item::Notice(_) | Item::Image(_));
+        |entry: &&Entry| matches!(&*entry.item, Item::Reasoning(_) | Item::Reminder(_) | Item::Image(_));
     let last = entries.into_iter().find(|entry| !aside(entry))?;
     match &*last.item {
         Item::User(message) if !message.steering && *message.text == *typed => {

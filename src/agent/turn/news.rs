@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::agent::session::conversation::Conversation;
 use crate::agent::window::fixed_prompt::FixedPrompt;
 use crate::config::settings::Permission;
-use crate::model::item::{Item, ItemId, Notice, NoticeTopic};
+use crate::model::item::{Item, ItemId, Reminder, ReminderTopic};
 use crate::session::log::LogError;
 use crate::tool::plan::todo_board::{self, TodoBoard};
 
@@ -20,7 +20,7 @@ const LAST_STEPS: u32 = 10;
 /// When the log cannot be written.
 pub fn todos(conversation: &mut Conversation, todos: &TodoBoard) -> Result<(), LogError> {
     match todo_board::recap(&todos.get()) {
-        Some(recap) => tell(conversation, NoticeTopic::Todos, format!("Todos {recap}")),
+        Some(recap) => tell(conversation, ReminderTopic::Todos, format!("Todos {recap}")),
         None => Ok(()),
     }
 }
@@ -40,7 +40,7 @@ pub fn rules(conversation: &mut Conversation, prompt: &FixedPrompt) -> Result<bo
         None => "<system-reminder>The project's rules files were removed; their rules no longer hold.</system-reminder>"
             .to_owned(),
     };
-    let told = last(conversation, NoticeTopic::Rules);
+    let told = last(conversation, ReminderTopic::Rules);
     let known = match &told {
         Some((_, said)) => **said == *text,
         None => now.as_deref() == prompt.sent_rules().map(|part| &*part.content),
@@ -51,7 +51,7 @@ pub fn rules(conversation: &mut Conversation, prompt: &FixedPrompt) -> Result<bo
     if let Some((id, _)) = told {
         conversation.pin(&[id], false)?;
     }
-    tell(conversation, NoticeTopic::Rules, text)?;
+    tell(conversation, ReminderTopic::Rules, text)?;
     let id = conversation.last_item();
     conversation.pin(&[id], true)?;
     Ok(true)
@@ -75,7 +75,7 @@ pub fn permission(
         Permission::Auto => "work inside the workspace needs no question",
         Permission::Full => "everything is allowed",
     };
-    tell(conversation, NoticeTopic::Permission, format!("The permission is now {}: {means}.", now.as_str()))
+    tell(conversation, ReminderTopic::Permission, format!("The permission is now {}: {means}.", now.as_str()))
 }
 
 /// Says that few steps are left, once.
@@ -87,23 +87,23 @@ pub fn steps(conversation: &mut Conversation, limit: u32, done: u32) -> Result<(
         return Ok(());
     }
     let text = format!("{LAST_STEPS} steps are left in this turn: finish, or say what remains to be done.");
-    tell(conversation, NoticeTopic::Steps, text)
+    tell(conversation, ReminderTopic::Steps, text)
 }
 
-/// Records a notice, unless the last one of its topic says the same.
-fn tell(conversation: &mut Conversation, about: NoticeTopic, text: String) -> Result<(), LogError> {
-    if about != NoticeTopic::Steps && last(conversation, about).is_some_and(|(_, said)| *said == *text) {
+/// Records a reminder, unless the last one of its topic says the same.
+fn tell(conversation: &mut Conversation, about: ReminderTopic, text: String) -> Result<(), LogError> {
+    if about != ReminderTopic::Steps && last(conversation, about).is_some_and(|(_, said)| *said == *text) {
         return Ok(());
     }
-    conversation.record(Item::Notice(Notice { about, text: text.into() }))?;
+    conversation.record(Item::Reminder(Reminder { about, text: text.into() }))?;
     Ok(())
 }
 
-/// What is still sent of the last notice about something.
-fn last(conversation: &Conversation, about: NoticeTopic) -> Option<(ItemId, Arc<str>)> {
+/// What is still sent of the last reminder about something.
+fn last(conversation: &Conversation, about: ReminderTopic) -> Option<(ItemId, Arc<str>)> {
     let entries = conversation.history.entries().iter().rev().filter(|entry| entry.message().is_some());
     entries.into_iter().find_map(|entry| match &*entry.item {
-        Item::Notice(notice) if notice.about == about => Some((entry.id, Arc::clone(&notice.text))),
+        Item::Reminder(reminder) if reminder.about == about => Some((entry.id, Arc::clone(&reminder.text))),
         _ => None,
     })
 }

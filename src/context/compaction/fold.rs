@@ -41,7 +41,7 @@ pub fn foldable(history: &HistoryManager, limits: &Thresholds) -> Vec<FoldRange>
             let stays = match &*entry.item {
                 Item::User(_) | Item::Summary(_) => true,
                 // Rules hold for the whole session.
-                Item::Notice(notice) => !notice.about.is_ours() || entry.form() == FormName::Folded,
+                Item::Reminder(reminder) => !reminder.about.is_ours() || entry.form() == FormName::Folded,
                 // Left out by an epoch it parts no steps.
                 Item::Reasoning(_) => entry.form() == FormName::Folded,
                 _ => matches!(entry.form(), FormName::Folded | FormName::Gone),

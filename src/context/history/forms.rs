@@ -10,7 +10,7 @@ use crate::base::text;
 use crate::context::compress::{cut, tool_result};
 use crate::context::tokens::upper_bound::upper_bound;
 use crate::model::call::ToolCall;
-use crate::model::item::{Item, ItemId, LEFT_OUT, Notice};
+use crate::model::item::{Item, ItemId, LEFT_OUT, Reminder};
 use crate::model::request::{AssistantText, Message};
 use crate::session::record::FormName;
 
@@ -58,13 +58,13 @@ pub fn shortened(id: ItemId, item: &Item, form: FormName) -> Option<Message> {
             Some(Message::Call(Arc::new(call)))
         }
         (Item::Image(image), FormName::Pointer) => Some(Message::User(image.placeholder(LEFT_OUT).into())),
-        (Item::Reasoning(_) | Item::Notice(_), FormName::Pointer) => None,
+        (Item::Reasoning(_) | Item::Reminder(_), FormName::Pointer) => None,
     }
 }
 
-/// A notice as it is sent. What others can write never speaks with the program's voice.
-fn told(notice: &Notice, text: Arc<str>) -> Message {
-    if notice.about.is_ours() { Message::System(text) } else { Message::User(text) }
+/// A reminder as it is sent. What others can write never speaks with the program's voice.
+fn told(reminder: &Reminder, text: Arc<str>) -> Message {
+    if reminder.about.is_ours() { Message::System(text) } else { Message::User(text) }
 }
 
 /// The message for `item` whose text was decided (and recorded) when the form was adopted.
@@ -74,7 +74,7 @@ pub fn with_text(item: &Item, form: FormName, text: &Arc<str>) -> Message {
         _ if form == FormName::Folded => Message::Assistant(text.into()),
         Item::User(_) | Item::Summary(_) | Item::Image(_) => Message::User(text),
         Item::Assistant { phase, .. } => Message::Assistant(AssistantText { text, phase: *phase }),
-        Item::Notice(notice) => told(notice, text),
+        Item::Reminder(reminder) => told(reminder, text),
         Item::Reasoning(reasoning) => Message::Reasoning(Arc::new(reasoning.clone())),
         Item::ToolCall(call) => Message::Call(Arc::new(ToolCall { args: text, ..call.clone() })),
         Item::ToolResult(result) => Message::Result {
@@ -92,7 +92,7 @@ pub fn full(item: &Item) -> Message {
         Item::Assistant { text, phase } => {
             Message::Assistant(AssistantText { text: Arc::clone(text), phase: *phase })
         }
-        Item::Notice(notice) => told(notice, Arc::clone(&notice.text)),
+        Item::Reminder(reminder) => told(reminder, Arc::clone(&reminder.text)),
         Item::Reasoning(reasoning) => Message::Reasoning(Arc::new(reasoning.clone())),
         Item::ToolCall(call) => Message::Call(Arc::new(call.clone())),
         Item::ToolResult(result) => Message::Result {

@@ -52,7 +52,8 @@ impl HistoryManager {
     /// Whether the running turn holds nothing of the model's yet.
     pub fn at_turn_start(&self) -> bool {
         let running = self.entries.get(self.turn_start..).unwrap_or_default();
-        let aside = |entry: &Entry| matches!(&*entry.item, Item::User(_) | Item::Notice(_) | Item::Image(_));
+        let aside =
+            |entry: &Entry| matches!(&*entry.item, Item::User(_) | Item::Reminder(_) | Item::Image(_));
         !running.is_empty() && running.iter().all(aside)
     }
 

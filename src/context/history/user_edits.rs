@@ -79,8 +79,10 @@ fn dropped(entry: &Entry) -> Result<UserEditPlan, String> {
                     .to_owned(),
             );
         }
-        (Item::Notice(_), _) => {
-            return Err("The program's own notices can't be dropped; they leave with their turn.".to_owned());
+        (Item::Reminder(_), _) => {
+            return Err(
+                "The program's own reminders can't be dropped; they leave with their turn.".to_owned()
+            );
         }
         (Item::Assistant { text, .. }, _) => {
             let about = text::one_line(text, 40);

@@ -162,7 +162,7 @@ fn transcript(entries: &[Entry], max_bytes: usize) -> String {
         Some(match &*entry.item {
             Item::User(message) => format!("[user] {}\n", text::elide(&message.text, 4_000)),
             Item::Assistant { text: words, .. } => format!("[assistant] {}\n", text::elide(words, 2_000)),
-            Item::Reasoning(_) | Item::Summary(_) | Item::Notice(_) => return None,
+            Item::Reasoning(_) | Item::Summary(_) | Item::Reminder(_) => return None,
             Item::Image(image) => format!("{}\n", image.placeholder("")),
             Item::ToolCall(call) => format!("[tool:{}] {}\n", call.name, text::elide(&call.args, 600)),
             Item::ToolResult(result) => {

@@ -76,7 +76,7 @@ impl StateBlock {
                 }
                 Item::Assistant { text, .. } => last_words = Some(text),
                 Item::ToolResult(result) => block.add_result(result),
-                Item::Reasoning(_) | Item::ToolCall(_) | Item::Notice(_) | Item::Image(_) => {}
+                Item::Reasoning(_) | Item::ToolCall(_) | Item::Reminder(_) | Item::Image(_) => {}
             }
         }
         block.close_turn(last_words);

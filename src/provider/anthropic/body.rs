@@ -62,9 +62,9 @@ pub fn body(request: &Request) -> String {
     if !system.is_empty() {
         body.insert("system".to_owned(), Value::Array(system));
     }
-    let notes = facts.is_some_and(|facts| facts.notes);
+    let in_middle = facts.is_some_and(|facts| facts.system_messages);
     let marks = Marks { counts: marks, long: params.long_cache };
-    body.insert("messages".to_owned(), Value::Array(messages(&request.messages, &marks, notes)));
+    body.insert("messages".to_owned(), Value::Array(messages(&request.messages, &marks, in_middle)));
     Value::Object(body).to_string()
 }
 
@@ -192,8 +192,8 @@ impl ContentBlock {
     }
 }
 
-/// `notes` says that the model takes system messages in the middle.
-fn messages(messages: &[Message], marks: &Marks, notes: bool) -> Vec<Value> {
+/// `in_middle` says that the model takes system messages there.
+fn messages(messages: &[Message], marks: &Marks, in_middle: bool) -> Vec<Value> {
     let mut blocks: Vec<ContentBlock> = Vec::with_capacity(messages.len());
     for (source, message) in messages.iter().enumerate() {
         if let Some((role, block)) = block(message) {
@@ -216,7 +216,7 @@ fn messages(messages: &[Message], marks: &Marks, notes: bool) -> Vec<Value> {
     for index in (0..blocks.len()).rev() {
         let next = blocks.get(index + 1).map(|next| next.role);
         let stands =
-            notes && index > 0 && next != Some(Role::User) && blocks[index - 1].role != Role::Assistant;
+            in_middle && index > 0 && next != Some(Role::User) && blocks[index - 1].role != Role::Assistant;
         let block = &mut blocks[index];
         if block.role == Role::System && !stands {
             block.role = Role::User;

@@ -41,7 +41,7 @@ pub fn entries(items: &[Arc<Item>]) -> Vec<TranscriptEntry> {
             })),
             Item::Image(image) => entries.push(note(image.placeholder(""))),
             Item::Summary(_) => entries.push(note("Earlier turns were summarized here.".to_owned())),
-            Item::Reasoning(_) | Item::ToolCall(_) | Item::Notice(_) => {}
+            Item::Reasoning(_) | Item::ToolCall(_) | Item::Reminder(_) => {}
         }
     }
     entries
