@@ -4,7 +4,8 @@
 //! of a type stand beside it; `tests/it/architecture.rs` enforces both and `CODE_LAW.md` states them.
 //!
 //! ```text
-//! 7 cli         arguments, subcommands, exit codes
+//! 8 cli         arguments, subcommands, exit codes
+//! 7 build       a large task in stages, each by a sub-agent
 //! 6 agent       the ReAct loop (turn/run.rs), the window, calls, the session, one engine for all front ends
 //! 5 trace       context policies judged on recorded sessions
 //! 4 tool        what the model can do: files, search, commands, plans, notes, recall
@@ -36,6 +37,7 @@
 
 pub mod agent;
 pub mod base;
+pub mod build;
 pub mod cli;
 pub mod config;
 pub mod context;

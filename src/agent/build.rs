@@ -16,6 +16,8 @@ use super::sampling::sampler::Sampler;
 use super::session::conversation::Conversation;
 use super::session::recall::LogOriginals;
 use super::session::reopen;
+use super::sub_agents::runner::SubAgentRunner;
+use super::sub_agents::template::AgentTemplate;
 use super::turn::input::TurnInput;
 use super::turn::notes::NoteHints;
 use super::window::context_window::ContextWindow;
@@ -34,8 +36,10 @@ use crate::session::journal::blobs;
 use crate::session::journal::recorder::Journal;
 use crate::session::list;
 use crate::session::log::LogError;
-use crate::tool::cx::ToolCx;
+use crate::tool::cx::{SubAgents as _, ToolCx};
 use crate::tool::output::Spill;
+use crate::tool::registry;
+use crate::tool::sub_agent::ParentTurn;
 
 /// What an agent is made from.
 pub struct Setup {
@@ -122,20 +126,23 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
     if let Some(key) = loaded.provider.as_ref().and_then(|settings| settings.api_key.as_ref()) {
         cx.redactor.know(key.expose());
     }
-    let dispatcher = dispatcher(cx, &loaded, &project_state, &own_folders, interactive, small_window);
+    let mut dispatcher = dispatcher(cx, &loaded, &project_state, &own_folders, interactive, small_window);
     notices.extend(dispatcher.policy.damage());
     backlog.extend(notices.into_iter().map(|text| Event::Notice { level: Level::Warning, text }));
-    let system = system_prompt(small_window).into();
-    let prompt = FixedPrompt::new(system, dispatcher.specs());
-    let settings = loaded.provider.as_ref();
-    let params = Params {
-        model,
-        max_output_tokens: settings.and_then(|s| s.max_output_tokens),
-        temperature: settings.and_then(|s| s.temperature),
-        reasoning_effort: settings.and_then(|s| s.reasoning_effort.clone()),
-        verbosity: settings.and_then(|s| s.verbosity.clone()),
-        long_cache: false,
+    let system: Arc<str> = system_prompt(small_window).into();
+    let prompt = FixedPrompt::new(Arc::clone(&system), dispatcher.specs());
+    let params = params(&loaded, model);
+    let questions = Arc::new(Questions::new(events.clone()));
+    let template = AgentTemplate {
+        loaded: loaded.clone(),
+        provider: Arc::clone(&provider),
+        policy: Arc::clone(&dispatcher.policy),
+        own_folders,
+        system,
+        interactive,
     };
+    let sub_agents = SubAgentRunner::new(template, &questions, &project_state, &params);
+    dispatcher.cx.sub_agents = Some(Arc::new(sub_agents));
     let jobs = Arc::clone(&dispatcher.cx.shell.jobs);
     let agent = Agent {
         conversation,
@@ -151,8 +158,19 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
     };
     let model_from_flag = loaded.model_flag;
     let deps = EngineDeps { loaded, workspace, project_state, interactive, originals, model_from_flag, jobs };
-    let questions = Arc::new(Questions::new(events.clone()));
     Ok(Engine { agent, deps, events, questions, backlog, deferred: VecDeque::new() })
+}
+
+fn params(loaded: &Loaded, model: Arc<str>) -> Params {
+    let settings = loaded.provider.as_ref();
+    Params {
+        model,
+        max_output_tokens: settings.and_then(|s| s.max_output_tokens),
+        temperature: settings.and_then(|s| s.temperature),
+        reasoning_effort: settings.and_then(|s| s.reasoning_effort.clone()),
+        verbosity: settings.and_then(|s| s.verbosity.clone()),
+        long_cache: false,
+    }
 }
 
 /// What tools work with, without a journal.
@@ -183,8 +201,7 @@ fn dispatcher(
     let readable = vec![cx.spill.folder().to_owned()];
     let rules = Rules::load(project_state);
     let policy = PolicyEngine::new(&loaded.work, rules, &cx.root, readable, own_folders);
-    let spill = Arc::clone(&cx.spill);
-    Dispatcher::new(cx, Arc::new(policy), spill, interactive, small_window)
+    Dispatcher::new(cx, Arc::new(policy), registry::builtin(), interactive, small_window)
 }
 
 /// The tools without a session, for `mycode tool`: originals come from the project's last session.
@@ -209,4 +226,82 @@ fn system_prompt(small_window: bool) -> String {
         !small_window || !["TodoWrite", "MultiEdit", "AskUser"].iter().any(|name| line.contains(name))
     };
     prompts::SYSTEM.trim().lines().filter(kept).collect::<Vec<_>>().join("\n")
+}
+
+/// What sub-agents without a parent are made from: once for the project, and once for each worktree.
+#[derive(Clone)]
+pub struct RoleParts {
+    pub project_state: PathBuf,
+    loaded: Loaded,
+    provider: Arc<dyn Provider>,
+    model: Arc<str>,
+    own_folders: Vec<PathBuf>,
+}
+
+/// Sub-agents without a parent, and the session that keeps what they did.
+pub struct RoleSession {
+    pub conversation: Conversation,
+    pub agents: FolderAgents,
+    pub setup: RoleParts,
+}
+
+/// Those who work in one folder.
+pub struct FolderAgents {
+    pub runner: Arc<SubAgentRunner>,
+    pub cx: ToolCx,
+    parent: ParentTurn,
+}
+
+impl FolderAgents {
+    /// What they do from here on belongs to this session.
+    pub fn begin(&self, session: &str) {
+        self.runner.begin(ParentTurn { session: session.to_owned(), ..self.parent.clone() });
+    }
+}
+
+impl RoleParts {
+    /// Those who work in `folder`, headless. Their changes are in no undo journal.
+    pub fn agents_in(&self, folder: &Path) -> FolderAgents {
+        let Self { project_state, loaded, provider, model, own_folders } = self;
+        let small_window = loaded.context.window_tokens < TINY_WINDOW_TOKENS;
+        let originals = Arc::new(LogOriginals::default());
+        let retriever = ContextRetriever::new(folder, project_state);
+        let cx = tool_context(folder, project_state, own_folders.clone(), retriever, &originals);
+        if let Some(key) = loaded.provider.as_ref().and_then(|settings| settings.api_key.as_ref()) {
+            cx.redactor.know(key.expose());
+        }
+        let dispatcher = dispatcher(cx, loaded, project_state, own_folders, false, small_window);
+        let (silent, _) = mpsc::unbounded_channel();
+        let params = params(loaded, Arc::clone(model));
+        let template = AgentTemplate {
+            loaded: loaded.clone(),
+            provider: Arc::clone(provider),
+            policy: Arc::clone(&dispatcher.policy),
+            own_folders: own_folders.clone(),
+            system: system_prompt(small_window).into(),
+            interactive: false,
+        };
+        let questions = Arc::new(Questions::new(silent));
+        let runner = SubAgentRunner::new(template, &questions, project_state, &params);
+        let parent = ParentTurn { params, settings: loaded.context.clone(), session: String::new() };
+        FolderAgents { runner: Arc::new(runner), cx: dispatcher.cx, parent }
+    }
+}
+
+/// Sub-agents for a program that gives each its part, in a new session or the one to go on with.
+///
+/// # Errors
+/// When the session to continue cannot be opened.
+pub fn roles(setup: Setup) -> Result<RoleSession, LogError> {
+    let Setup { loaded, provider, model, workspace, project_state, own_folders, resume, .. } = setup;
+    let conversation = match &resume {
+        None => Conversation::new(&project_state, &workspace),
+        Some(path) => reopen::restore(&project_state, &workspace, path)?.conversation,
+    };
+    let setup = RoleParts { project_state, loaded, provider, model, own_folders };
+    let mut agents = setup.agents_in(&workspace);
+    let journal = Journal::new(&setup.project_state, &workspace);
+    journal.open(&conversation.id);
+    agents.cx.journal = Some(Arc::new(journal));
+    Ok(RoleSession { conversation, agents, setup })
 }

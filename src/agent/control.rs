@@ -93,12 +93,12 @@ pub struct TurnControl {
 
 impl TurnControl {
     pub fn new(questions: Arc<Questions>) -> Self {
-        Self {
-            cancel: CancellationToken::new(),
-            questions,
-            steering: Mutex::new(VecDeque::new()),
-            edits: Mutex::new(Vec::new()),
-        }
+        Self::within(questions, CancellationToken::new())
+    }
+
+    /// The turn of a sub-agent: it ends with the call that it belongs to.
+    pub fn within(questions: Arc<Questions>, cancel: CancellationToken) -> Self {
+        Self { cancel, questions, steering: Mutex::new(VecDeque::new()), edits: Mutex::new(Vec::new()) }
     }
 
     /// Queues a message for the next step.

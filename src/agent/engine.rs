@@ -300,6 +300,7 @@ impl Engine {
             model: sampler.params.model.to_string(),
             provider: sampler.provider.name().to_owned(),
             permission: dispatcher.policy.permission(),
+            mode: dispatcher.policy.mode(),
             workspace: self.deps.workspace.to_string_lossy().into_owned(),
             turns: conversation.turns(),
             offer_init: self.deps.interactive

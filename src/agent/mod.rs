@@ -10,5 +10,6 @@ pub mod parts;
 pub mod quick_ops;
 pub mod sampling;
 pub mod session;
+pub mod sub_agents;
 pub mod turn;
 pub mod window;

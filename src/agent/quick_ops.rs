@@ -75,6 +75,10 @@ pub fn quick_op(op: Op, policy: &PolicyEngine, deps: &EngineDeps, events: &Event
             report_missing_layers(permission, policy, events);
             notice(events, Level::Info, texts::permission_changed(permission));
         }
+        Op::SetMode { mode } => {
+            policy.set_mode(mode);
+            let _ = events.send(Event::Mode(mode));
+        }
         Op::DeclineInit => {
             if let Err(error) = policy.decline_init() {
                 notice(events, Level::Warning, texts::init_choice_not_saved(error));

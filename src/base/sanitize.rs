@@ -9,7 +9,8 @@ use std::str::Chars;
 use super::pattern::Pattern;
 
 /// Tags that only the program may write into a request.
-static TAGS: Pattern = Pattern::new(r"(?i)<(\s*/?\s*(?:system-reminder|project-notes|task-context))");
+static TAGS: Pattern =
+    Pattern::new(r"(?i)<(\s*/?\s*(?:system-reminder|project-notes|project-survey|task-context))");
 
 /// Text of the project for a block of the program's own in a request: [`clean`], and unable to end that block or to
 /// imitate another one.

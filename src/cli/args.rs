@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::cli::commands::notes_args::NotesArgs;
+use crate::config::mode::Mode;
 use crate::config::settings::{Binding, Permission, ProviderKind};
 
 /// A coding agent in your terminal that accounts for every token in the context window.
@@ -58,6 +59,7 @@ fn acts(subcommand: &str, option: &str) -> bool {
         "demo" | "completions" => false,
         _ if option == "folder" => true,
         "exec" => true,
+        "build" => !matches!(option, "continue_last" | "mode"),
         "resume" => option != "continue_last",
         "doctor" => !matches!(option, "continue_last" | "max_steps"),
         "tool" | "policy" | "sandbox" => permission,
@@ -97,6 +99,10 @@ pub struct ModelArgs {
     #[arg(long, global = true, help_heading = "Session", value_name = "LEVEL")]
     pub permission: Option<Permission>,
 
+    /// How to go about it: auto, explore, analyze or plan (all but auto only read)
+    #[arg(long, global = true, help_heading = "Session", value_name = "MODE")]
+    pub mode: Option<Mode>,
+
     /// Maximum number of model replies per turn
     #[arg(long, global = true, help_heading = "Session", value_name = "N")]
     pub max_steps: Option<u32>,
@@ -114,6 +120,8 @@ pub struct ModelArgs {
 pub enum Command {
     /// Run one task without the chat and print the answer
     Exec(ExecArgs),
+    /// Build a larger change: specification, plan, code, review
+    Build(BuildArgs),
     /// Continue a session of this project
     Resume(ResumeArgs),
     /// List this project's sessions
@@ -159,6 +167,40 @@ pub struct ExecArgs {
     /// Continue this session (its id, or the beginning of it)
     #[arg(long, value_name = "ID")]
     pub resume: Option<String>,
+}
+
+#[derive(Args, Debug)]
+pub struct BuildArgs {
+    /// The task
+    pub task: Option<String>,
+
+    /// Continue this build (its id, or the beginning of it)
+    #[arg(long, value_name = "ID", conflicts_with = "task")]
+    pub resume: Option<String>,
+
+    /// Continue the last build
+    #[arg(long, conflicts_with_all = ["task", "resume"])]
+    pub last: bool,
+
+    /// List this project's builds
+    #[arg(long)]
+    pub list: bool,
+
+    /// Stop after a stage, so that you can edit its file: spec, plan, code or review
+    #[arg(long, value_name = "STAGE")]
+    pub pause_after: Option<String>,
+
+    /// Commit each subtask
+    #[arg(long)]
+    pub commit: bool,
+
+    /// Do up to N independent subtasks at the same time, in git worktrees (implies --commit)
+    #[arg(long, value_name = "N", default_value_t = 1, hide_default_value = true)]
+    pub parallel: usize,
+
+    /// Print one JSON event per line
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Args, Debug)]

@@ -26,7 +26,7 @@ const DEFAULTS: &str = include_str!("../../config.toml");
 const MAX_FILE_BYTES: u64 = 1024 * 1024;
 
 /// A setting that cannot be used; exit code 3.
-#[derive(Debug, Error)]
+#[derive(Clone, Debug, Error)]
 #[error("{what}")]
 pub struct ConfigError {
     pub what: String,
@@ -38,7 +38,7 @@ fn bad(what: impl Into<String>, hint: impl Into<String>) -> ConfigError {
 }
 
 /// The validated configuration.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Loaded {
     /// `None`: no provider, key or address is configured anywhere.
     pub provider: Option<ProviderSettings>,
@@ -129,6 +129,7 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
     let context = context(&raw, &model, None)?;
     let work = WorkSettings {
         permission: raw.permission.unwrap_or(sources.default_permission),
+        mode: raw.mode.unwrap_or_default(),
         sandbox: raw.sandbox.unwrap_or(true),
         max_steps: raw.max_steps.unwrap_or(500).max(1),
         task_context: raw

@@ -3,6 +3,7 @@
 
 pub mod image_tokens;
 pub mod load;
+pub mod mode;
 pub mod models;
 pub mod paths;
 pub mod prompts;

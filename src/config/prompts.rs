@@ -4,6 +4,11 @@ pub const SYSTEM: &str = include_str!("../../prompts/system.md");
 pub const SUMMARY: &str = include_str!("../../prompts/summary.md");
 pub const INIT: &str = include_str!("../../prompts/init.md");
 
+pub const MODE_AUTO: &str = include_str!("../../prompts/modes/auto.md");
+pub const MODE_EXPLORE: &str = include_str!("../../prompts/modes/explore.md");
+pub const MODE_ANALYZE: &str = include_str!("../../prompts/modes/analyze.md");
+pub const MODE_PLAN: &str = include_str!("../../prompts/modes/plan.md");
+
 pub const TOOL_LS: &str = include_str!("../../prompts/tools/ls.md");
 pub const TOOL_GLOB: &str = include_str!("../../prompts/tools/glob.md");
 pub const TOOL_GREP: &str = include_str!("../../prompts/tools/grep.md");
@@ -18,3 +23,14 @@ pub const TOOL_ASK_USER: &str = include_str!("../../prompts/tools/ask_user.md");
 pub const TOOL_LOCATE: &str = include_str!("../../prompts/tools/locate.md");
 pub const TOOL_RECALL: &str = include_str!("../../prompts/tools/recall.md");
 pub const TOOL_NOTE: &str = include_str!("../../prompts/tools/note.md");
+pub const TOOL_TASK: &str = include_str!("../../prompts/tools/task.md");
+
+pub const AGENT_GENERAL: &str = include_str!("../../prompts/agents/general.md");
+pub const AGENT_EXPLORE: &str = include_str!("../../prompts/agents/explore.md");
+pub const AGENT_PLAN: &str = include_str!("../../prompts/agents/plan.md");
+pub const AGENT_SUMMARY: &str = include_str!("../../prompts/agents/summary.md");
+pub const AGENT_SPEC_WRITER: &str = include_str!("../../prompts/agents/spec_writer.md");
+pub const AGENT_PLANNER: &str = include_str!("../../prompts/agents/planner.md");
+pub const AGENT_CODER: &str = include_str!("../../prompts/agents/coder.md");
+pub const AGENT_QA_REVIEWER: &str = include_str!("../../prompts/agents/qa_reviewer.md");
+pub const AGENT_QA_FIXER: &str = include_str!("../../prompts/agents/qa_fixer.md");

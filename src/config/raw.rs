@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::mode::Mode;
 use super::settings::{Permission, Profile, ProviderKind};
 use crate::base::sanitize;
 use crate::base::text::one_line;
@@ -37,6 +38,7 @@ pub struct Raw {
     pub profile: Option<Profile>,
     pub cached_price: Option<f64>,
     pub permission: Option<Permission>,
+    pub mode: Option<Mode>,
     pub sandbox: Option<bool>,
     pub max_steps: Option<u32>,
     pub inject_notes: Option<bool>,
@@ -55,6 +57,7 @@ pub const PERSONAL_KEYS: &[&str] = &[
     "script",
     "headers",
     "permission",
+    "mode",
     "sandbox",
     "reasoning_effort",
     "verbosity",

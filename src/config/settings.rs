@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::mode::Mode;
 use crate::base::secret::Secret;
 
 /// Which dialect a model server speaks.
@@ -94,6 +95,11 @@ impl Permission {
             Self::Auto => "auto",
             Self::Full => "full",
         }
+    }
+
+    /// The level that holds in a mode: most modes only read.
+    pub fn in_mode(self, mode: Mode) -> Self {
+        if mode.only_reads() { Self::ReadOnly } else { self }
     }
 }
 
@@ -255,6 +261,7 @@ pub const MAX_WINDOW_TOKENS: u64 = 100_000_000;
 #[derive(Clone, Debug, PartialEq)]
 pub struct WorkSettings {
     pub permission: Permission,
+    pub mode: Mode,
     /// Whether commands run in the sandbox where the level says so.
     pub sandbox: bool,
     /// Model replies per turn.

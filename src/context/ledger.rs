@@ -3,11 +3,14 @@
 
 use super::parts::FixedPart;
 use crate::base::text;
+use crate::config::models;
 use crate::config::settings::ContextSettings;
+use crate::context::history::entry::Entry;
 use crate::context::history::manager::HistoryManager;
 use crate::context::tokens::calibration::Calibration;
 use crate::model::item::{Item, ItemId};
-use crate::protocol::ledger::{Epochs, LedgerRow, LedgerView};
+use crate::model::usage::Usage;
+use crate::protocol::ledger::{AgentSum, Epochs, LedgerRow, LedgerView};
 use crate::session::record::FormName;
 
 /// Characters of an item's own words in its origin.
@@ -140,8 +143,29 @@ impl Ledger {
             window_origin: settings.window_origin.as_str().to_owned(),
             error_percent: scale.error_percent(),
             epochs: epochs.clone(),
+            agents: history.entries().iter().filter_map(agent).collect(),
         }
     }
+}
+
+/// What the sub-agent took whose result this is.
+fn agent(entry: &Entry) -> Option<AgentSum> {
+    let Item::ToolResult(result) = &*entry.item else { return None };
+    let data = &result.envelope.data;
+    let text = |key: &str| data.get(key).and_then(serde_json::Value::as_str);
+    let number = |key: &str| data.get(key).and_then(serde_json::Value::as_u64).unwrap_or(0);
+    let usage: Usage = serde_json::from_value(data.get("usage")?.clone()).ok()?;
+    let fresh = usage.input.saturating_sub(usage.cached).saturating_sub(usage.cache_write);
+    Some(AgentSum {
+        id: text("agent")?.to_owned(),
+        kind: text("type")?.to_owned(),
+        steps: number("steps"),
+        tokens: usage.total(),
+        cost_usd: models::facts(text("model")?)
+            .and_then(|facts| facts.cost(fresh, usage.cached, usage.cache_write, usage.output)),
+        held_tokens: number("window_tokens"),
+        result_tokens: u64::from(entry.tokens()),
+    })
 }
 
 /// Where an item came from, in a few words.

@@ -10,5 +10,6 @@ pub mod patterns;
 pub mod rank;
 pub mod retriever;
 pub mod services;
+pub mod survey;
 pub mod task_context;
 pub mod text;

@@ -181,6 +181,7 @@ impl<O: Write, L: Write> Printer for Human<O, L> {
             Question::Ask { questions } => {
                 (questions.first().map_or("", |asked| &asked.question), "no user is available")
             }
+            Question::Plan(plan) => (plan.path.as_str(), "no user is available"),
         };
         let line = format!("denied: {} ({reason})", text::one_line(title, LINE_CHARS));
         self.line(YELLOW, &line);
@@ -271,7 +272,7 @@ mod tests {
             assert!(human.event(event).is_ok());
         }
         let usage = Usage { input: 12_345, cached: 10_000, output: 99, ..Usage::default() };
-        let end = TurnEnd { reason, steps: 2, denied: 0, usage, elapsed_ms: 1_234 };
+        let end = TurnEnd { reason, steps: 2, denied: 0, usage, elapsed_ms: 1_234, plan: None };
         assert!(human.end(&end, 0).is_ok());
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         (text(&human.out), text(&human.log))
@@ -348,6 +349,7 @@ mod tests {
                 denied: 1,
                 usage: Usage::default(),
                 elapsed_ms: 0,
+                plan: None,
             };
             let _ = human.end(&end, 1);
             let log = String::from_utf8_lossy(&log);

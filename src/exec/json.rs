@@ -5,7 +5,7 @@
 //!
 //! | `type` | meaning and example |
 //! |---|---|
-//! | `session` | the session is open: `{"type":"session","id":"0198…","model":"m","provider":"openai","permission":"auto","workspace":"/w","turns":0}` |
+//! | `session` | the session is open: `{"type":"session","id":"0198…","model":"m","provider":"openai","permission":"auto","mode":"auto","workspace":"/w","turns":0}` |
 //! | `turn_started` | `{"type":"turn_started","text":"fix the test"}` |
 //! | `reasoning` | finished thinking: `{"type":"reasoning","id":2,"text":"…"}` |
 //! | `text` | a finished text of the model; the last one before `turn_ended` is the answer: `{"type":"text","id":3,"text":"Done."}` |
@@ -17,7 +17,7 @@
 //! | `silent` | nothing has come for `since_ms`; the answer is given up after `left_ms` more: `{"type":"silent","since_ms":10000,"left_ms":290000}` |
 //! | `compacting` | `{"type":"compacting","running":true}` |
 //! | `usage` | the window after a request was built (`estimated`) or answered; `total` sums up the session: `{"type":"usage","used_tokens":900,"window_tokens":128000,"estimated":false,"total":{"input":900,"cached":800,"cache_write":0,"output":12,"reasoning":0},"cost_usd"?:0.01}` |
-//! | `turn_ended` | `reason` is done, interrupted, step_limit, provider_failed or failed; `usage` is that of this turn; `prompt_returned` is true when a filter of the server refused the message, which left the session: `{"type":"turn_ended","reason":"done","message"?:"…","hint"?:"…","prompt_returned"?:true,"steps":3,"denied":0,"usage":{…},"elapsed_ms":1200,"exit_code":0}` |
+//! | `turn_ended` | `reason` is done, interrupted, step_limit, provider_failed or failed; `usage` is that of this turn; `prompt_returned` is true when a filter of the server refused the message, which left the session: `{"type":"turn_ended","reason":"done","message"?:"…","hint"?:"…","prompt_returned"?:true,"steps":3,"plan"?:".mycode/plans/….md","denied":0,"usage":{…},"elapsed_ms":1200,"exit_code":0}` |
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -70,7 +70,7 @@ impl<O: Write> Printer for Json<O> {
         match event {
             Event::Session(session) => self.line(json!({
                 "type": "session", "id": session.id, "model": session.model, "provider": session.provider,
-                "permission": session.permission, "workspace": session.workspace, "turns": session.turns,
+                "permission": session.permission, "mode": session.mode, "workspace": session.workspace, "turns": session.turns,
             })),
             Event::TurnStarted { text } => self.line(json!({"type": "turn_started", "text": text})),
             Event::Item { id, item } => match &**item {
@@ -115,6 +115,8 @@ impl<O: Write> Printer for Json<O> {
                 let first = questions.first().map_or("", |asked| &asked.question);
                 ("AskUser", first, "no user is available")
             }
+            // Headless no plan is asked about.
+            Question::Plan(plan) => ("", plan.path.as_str(), "no user is available"),
         };
         self.line(json!({"type": "denied", "tool": tool, "title": title, "reason": reason}))
     }
@@ -124,7 +126,7 @@ impl<O: Write> Printer for Json<O> {
         self.line(json!({
             "type": "turn_ended", "reason": reason, "message": message, "hint": hint, "steps": end.steps,
             "prompt_returned": end.reason.returned().map(|_| true),
-            "denied": end.denied, "usage": end.usage, "elapsed_ms": end.elapsed_ms, "exit_code": exit_code,
+            "plan": end.plan, "denied": end.denied, "usage": end.usage, "elapsed_ms": end.elapsed_ms, "exit_code": exit_code,
         }))
     }
 }
@@ -132,6 +134,7 @@ impl<O: Write> Printer for Json<O> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::mode::Mode;
     use crate::config::settings::Permission;
     use crate::model::envelope::{Envelope, ErrorCode};
     use crate::model::usage::Usage;
@@ -150,6 +153,7 @@ mod tests {
             model: "m".to_owned(),
             provider: "openai".to_owned(),
             permission: Permission::Auto,
+            mode: Mode::Auto,
             workspace: "/w".to_owned(),
             turns: 0,
             offer_init: true,
@@ -193,10 +197,11 @@ mod tests {
             denied: 1,
             usage: Usage { input: 9, ..Usage::default() },
             elapsed_ms: 12,
+            plan: None,
         };
         assert!(json.end(&end, 1).is_ok());
         insta::assert_snapshot!(String::from_utf8_lossy(&json.out), @r#"
-        {"type":"session","id":"s1","model":"m","provider":"openai","permission":"auto","workspace":"/w","turns":0}
+        {"type":"session","id":"s1","model":"m","provider":"openai","permission":"auto","mode":"auto","workspace":"/w","turns":0}
         {"type":"turn_started","text":"fix"}
         {"type":"tool_started","call_id":"c1","tool":"Read","title":"Read a.rs","args":"{\"path\":"}
         {"type":"tool_started","call_id":"c1","tool":"Read","title":"Read a.rs","args":{"path":"a.rs"}}

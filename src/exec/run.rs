@@ -161,12 +161,14 @@ fn exit_code(end: &TurnEnd) -> u8 {
 fn note(question: &Question) -> &'static str {
     match question {
         Question::Approval(_) => DENIAL,
-        Question::Ask { .. } => "No user is available (headless). Decide yourself and say what you assumed.",
+        Question::Ask { .. } | Question::Plan(_) => {
+            "No user is available (headless). Decide yourself and say what you assumed."
+        }
     }
 }
 
 fn ended(reason: EndReason, denied: u32) -> TurnEnd {
-    TurnEnd { reason, steps: 0, denied, usage: Usage::default(), elapsed_ms: 0 }
+    TurnEnd { reason, steps: 0, denied, usage: Usage::default(), elapsed_ms: 0, plan: None }
 }
 
 /// The engine ended without a word: its own fault, unless it was interrupted.
@@ -184,7 +186,8 @@ fn gone(interrupted: bool) -> EndReason {
 /// Ctrl-C, SIGTERM and a hang-up: whichever ends us must end the running command as well, which lives in a session of
 /// its own. What the shell made this process ignore stays ignored: a hang-up under `nohup`, a Ctrl-C for jobs in the
 /// background of a script.
-fn interrupts() -> impl Stream<Item = ()> {
+/// Ctrl-C, SIGTERM and a hang-up, as far as the process does not ignore them.
+pub fn interrupts() -> impl Stream<Item = ()> {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
     let wanted = kinds.into_iter().filter(|kind| !is_ignored(&status, kind.as_raw_value()));

@@ -150,6 +150,8 @@ pub enum ReminderTopic {
     Rules,
     /// What may be done without a question has changed.
     Permission,
+    /// The mode of work has changed.
+    Mode,
     /// Few steps are left.
     Steps,
 }
@@ -160,6 +162,7 @@ impl ReminderTopic {
             Self::Todos => "todos",
             Self::Rules => "rules",
             Self::Permission => "permission",
+            Self::Mode => "mode",
             Self::Steps => "steps",
         }
     }

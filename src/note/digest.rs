@@ -28,6 +28,11 @@ pub fn row(note: &Note) -> String {
     row
 }
 
+/// `2 notes`.
+pub fn count(notes: usize) -> String {
+    text::plural(notes, "note")
+}
+
 /// A time in milliseconds since the Unix epoch.
 pub fn time(ms: u64) -> Option<jiff::Timestamp> {
     jiff::Timestamp::from_millisecond(i64::try_from(ms).ok()?).ok()

@@ -8,6 +8,7 @@ use super::command::{AssessedAccess, AssessedCall, AssessedCommand};
 use super::path_scope::PathScope;
 use super::rules::Rules;
 use crate::base::text;
+use crate::config::mode::Mode;
 use crate::config::settings::Permission;
 use crate::policy::programs::assessment::{Assessment, Risk};
 use crate::sandbox::protected_paths;
@@ -47,6 +48,8 @@ impl Verdict {
 /// What the verdict needs to know beside the accesses.
 pub struct VerdictInputs<'a> {
     pub permission: Permission,
+    /// Most modes only read, whatever the permission level.
+    pub mode: Mode,
     pub rules: &'a Rules,
     pub scope: &'a PathScope,
     /// Folders outside the workspace that tools may read without a question (spilled outputs).
@@ -69,12 +72,12 @@ impl VerdictInputs<'_> {
 
     fn one(&self, assessed: &AssessedAccess) -> Verdict {
         let workspace = self.scope.workspace.as_path();
-        let read_only = self.permission == Permission::ReadOnly;
+        let read_only = self.level() == Permission::ReadOnly;
         if let Some(command) = &assessed.command {
             return self.command(command).verdict;
         }
         match &assessed.access {
-            _ if self.permission == Permission::Full => Verdict::Allow,
+            _ if self.level() == Permission::Full => Verdict::Allow,
             Access::Read(path) => {
                 let free = path.starts_with(workspace)
                     || self.readable.iter().any(|folder| path.starts_with(folder))
@@ -85,9 +88,9 @@ impl VerdictInputs<'_> {
                     ask(format!("it reads {}, outside the workspace", path.display()))
                 }
             }
-            Access::Write(_) | Access::WriteOwn(_) if read_only => {
-                deny("the permission level is read-only: nothing may be changed".to_owned())
-            }
+            Access::Write(_) if read_only => self.nothing_may_change(),
+            // What is learned may be noted in every mode.
+            Access::WriteOwn(_) if self.permission == Permission::ReadOnly => self.nothing_may_change(),
             Access::Write(path) | Access::WriteOwn(path) if !path.starts_with(workspace) => {
                 ask(format!("it changes {}, outside the workspace", path.display()))
             }
@@ -103,12 +106,28 @@ impl VerdictInputs<'_> {
                 }
             }
             Access::Network if read_only => {
-                deny("the permission level is read-only: commands have no network".to_owned())
+                deny(format!("{}: commands have no network", self.read_only_reason()))
             }
             Access::Network => ask("it needs the network".to_owned()),
             // Every command is assessed.
             Access::Exec { .. } => ask("the command is not understood".to_owned()),
         }
+    }
+
+    /// The permission level that holds in this mode.
+    fn level(&self) -> Permission {
+        self.permission.in_mode(self.mode)
+    }
+
+    fn read_only_reason(&self) -> String {
+        match self.permission {
+            Permission::ReadOnly => "the permission level is read-only".to_owned(),
+            _ => format!("{} mode only reads", self.mode.as_str()),
+        }
+    }
+
+    fn nothing_may_change(&self) -> Verdict {
+        deny(format!("{}: nothing may be changed", self.read_only_reason()))
     }
 
     /// The verdict over a command.
@@ -119,11 +138,11 @@ impl VerdictInputs<'_> {
                 (calls.iter().cloned().fold(Verdict::Allow, stricter), calls)
             }
             Err(why) => {
-                let verdict = match self.permission {
+                let verdict = match self.level() {
                     Permission::Full => Verdict::Allow,
-                    Permission::ReadOnly => deny(format!(
-                        "the permission level is read-only, and the command is not understood: {why}"
-                    )),
+                    Permission::ReadOnly => {
+                        deny(format!("{}, and the command is not understood: {why}", self.read_only_reason()))
+                    }
                     _ => ask(format!("the command is not understood: {why}")),
                 };
                 (verdict, Vec::new())
@@ -138,12 +157,13 @@ impl VerdictInputs<'_> {
         if *risk == Risk::Destroys {
             return deny(format!("{reason}. If you really want that, run it yourself"));
         }
-        match self.permission {
+        match self.level() {
             Permission::Full => Verdict::Allow,
             _ if *risk == Risk::Reads => Verdict::Allow,
             // No rule is stronger than read-only: nothing may change.
             Permission::ReadOnly => deny(format!(
-                "the permission level is read-only, and `{}` may do more than read: {reason}",
+                "{}, and `{}` may do more than read: {reason}",
+                self.read_only_reason(),
                 text::one_line(&call.shown(), 80),
             )),
             _ if self.rules.call_allowed(call) => Verdict::Allow,

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::config::settings::Permission;
+
 /// Numbers a question within a session, so that a late answer cannot answer another question.
 pub type QuestionId = u64;
 
@@ -13,6 +15,17 @@ pub enum Question {
     Approval(ApprovalRequest),
     /// The model asks the user (the AskUser tool).
     Ask { questions: Vec<AskedQuestion> },
+    /// Shall this plan be carried out?
+    Plan(PlanRequest),
+}
+
+/// A plan that a turn in plan mode ended with.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlanRequest {
+    /// Its file, relative to the workspace; the user may edit it before they accept.
+    pub path: String,
+    /// Markdown.
+    pub text: String,
 }
 
 /// A call that needs the user's consent.
@@ -56,6 +69,8 @@ pub enum Answer {
     Always,
     /// No; the note goes to the model.
     No { note: String },
+    /// Carry the plan out, at this permission level.
+    Accept { permission: Permission },
     /// Answers to an `Ask`, one for each question.
     Replies { replies: Vec<String> },
 }

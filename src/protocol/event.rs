@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::approval::{Question, QuestionId};
 use super::ledger::{ItemHistory, LedgerView};
 use super::rewind::{RewindDone, RewindPoint, RewindPreview};
+use crate::config::mode::Mode;
 use crate::config::settings::Permission;
 use crate::model::item::{Item, ItemId, ToolResult};
 use crate::model::usage::Usage;
@@ -69,6 +70,8 @@ pub enum Event {
     },
     /// The permission level changed.
     Permission(Permission),
+    /// The mode of work changed.
+    Mode(Mode),
     /// The agent waits for an answer.
     Ask {
         id: QuestionId,
@@ -122,6 +125,8 @@ pub struct SessionInfo {
     pub model: String,
     pub provider: String,
     pub permission: Permission,
+    #[serde(default)]
+    pub mode: Mode,
     /// Absolute path of the workspace.
     pub workspace: String,
     /// Number of user turns so far.
@@ -177,6 +182,9 @@ pub struct TurnEnd {
     /// Tokens of this turn as reported.
     pub usage: Usage,
     pub elapsed_ms: u64,
+    /// The file of the plan that a turn in plan mode ended with, relative to the workspace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<String>,
 }
 
 impl EndReason {

@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::base::text::{human_tokens, plural};
 use crate::model::item::ItemId;
 
 /// One row of the ledger, in the form the screen shows.
@@ -32,6 +33,42 @@ pub struct LedgerView {
     /// How far the figures may be off, in percent up or down.
     pub error_percent: f64,
     pub epochs: Epochs,
+    /// The sub-agents whose results are in the history.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub agents: Vec<AgentSum>,
+}
+
+/// What a sub-agent took, and what came back.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AgentSum {
+    /// Its session.
+    pub id: String,
+    pub kind: String,
+    pub steps: u64,
+    /// Read and written in all of its requests.
+    pub tokens: u64,
+    /// `None` when its model's price is unknown.
+    pub cost_usd: Option<f64>,
+    /// What it held in its own window at the end.
+    pub held_tokens: u64,
+    /// What this session holds of it.
+    pub result_tokens: u64,
+}
+
+/// The sub-agents in one line; `None` without any.
+pub fn agents_line(agents: &[AgentSum]) -> Option<String> {
+    let sum = |tokens: fn(&AgentSum) -> u64| human_tokens(agents.iter().map(tokens).sum());
+    let cost: Option<f64> = agents.iter().map(|agent| agent.cost_usd).sum();
+    let cost = cost.map_or(String::new(), |cost| format!(", ${cost:.2}"));
+    (!agents.is_empty()).then(|| {
+        format!(
+            "{}: {} tokens spent{cost}; {} in their windows, {} in this one",
+            plural(agents.len(), "sub-agent"),
+            sum(|agent| agent.tokens),
+            sum(|agent| agent.held_tokens),
+            sum(|agent| agent.result_tokens)
+        )
+    })
 }
 
 /// The epochs of a session: in each of them every request is the one before with messages appended.

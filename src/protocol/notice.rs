@@ -6,6 +6,7 @@ use std::fmt::Display;
 use super::rewind::{RewindDone, RewindScope};
 use crate::base::path::on_one_line;
 use crate::base::text::{human_tokens, one_line, plural};
+use crate::config::mode::Mode;
 use crate::config::settings::Permission;
 use crate::model::item::{Image, ItemId};
 
@@ -200,6 +201,29 @@ pub fn session_model(model: &str, configured: &str) -> String {
 
 pub fn permission_changed(permission: Permission) -> String {
     format!("Permission level: {}.", permission.as_str())
+}
+
+pub fn mode_changed(mode: Mode) -> String {
+    let means = match mode {
+        Mode::Auto => "works as far as the permission level goes",
+        Mode::Explore => "finds out how things work; changes nothing",
+        Mode::Analyze => "looks for problems; changes nothing",
+        Mode::Plan => "works out a plan for you to accept; changes nothing",
+    };
+    format!("Mode: {} ({means}).", mode.as_str())
+}
+
+pub fn plan_written(path: &str, interactive: bool) -> String {
+    if interactive {
+        return format!("The plan is in {path}.");
+    }
+    format!(
+        "The plan is in {path}. To carry it out: mycode exec -c --mode auto 'Carry out the plan in {path}'"
+    )
+}
+
+pub fn plan_not_written(error: impl Display) -> String {
+    format!("The plan could not be saved ({error}). It stands in the answer.")
 }
 
 pub fn rule_not_saved(error: impl Display) -> String {

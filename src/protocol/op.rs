@@ -3,6 +3,7 @@
 use super::approval::{Answer, QuestionId};
 use super::ledger::ContextEdit;
 use super::rewind::{PointId, RewindScope};
+use crate::config::mode::Mode;
 use crate::config::settings::Permission;
 use crate::model::item::ItemId;
 
@@ -38,6 +39,9 @@ pub enum Op {
     },
     SetPermission {
         permission: Permission,
+    },
+    SetMode {
+        mode: Mode,
     },
     /// Leave this session and begin an empty one.
     Clear,

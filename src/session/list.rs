@@ -59,6 +59,18 @@ pub fn find(project_state: &Path, wanted: &str) -> Result<PathBuf, String> {
     }
 }
 
+/// The session that was made for a call of another one.
+pub fn made_for(project_state: &Path, session: &str, call_id: &str) -> Option<String> {
+    files(project_state).into_iter().find_map(|(path, _)| {
+        let (mut log, _) = file::open(&path).ok()?;
+        let head = part(&mut log, 0, HEAD_BYTES[0]).ok()?;
+        let first = head.split(|byte| *byte == b'\n').next()?;
+        let Ok(Record::Meta(meta)) = serde_json::from_slice(first) else { return None };
+        let parent = meta.parent?;
+        (parent.session == session && parent.call_id == call_id).then_some(meta.id)
+    })
+}
+
 fn files(project_state: &Path) -> Vec<(PathBuf, u64)> {
     let Ok(entries) = fs::read_dir(project_state.join("sessions")) else { return Vec::new() };
     entries
@@ -165,13 +177,19 @@ mod tests {
     }
 
     fn turn_end(turn: usize) -> Record {
-        let end =
-            TurnEnd { reason: EndReason::Done, steps: 1, denied: 0, usage: Usage::default(), elapsed_ms: 1 };
+        let end = TurnEnd {
+            reason: EndReason::Done,
+            steps: 1,
+            denied: 0,
+            usage: Usage::default(),
+            elapsed_ms: 1,
+            plan: None,
+        };
         Record::TurnEnd { ms: 1, end, turn }
     }
 
     fn stored(folder: &Path, id: &str, records: &[Record]) -> PathBuf {
-        let mut log = SessionLog::create(folder, id, Path::new("/w")).unwrap();
+        let mut log = SessionLog::create(folder, id, Path::new("/w"), None).unwrap();
         records.iter().for_each(|record| log.append(record).unwrap());
         log.path().to_owned()
     }

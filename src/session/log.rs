@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-use super::record::{Meta, Record, VERSION};
+use super::record::{Meta, ParentCall, Record, VERSION};
 use crate::base::clock;
 use crate::base::file;
 
@@ -40,6 +40,12 @@ pub fn path_of(project_state: &Path, id: &str) -> PathBuf {
     project_state.join("sessions").join(format!("{id}.jsonl"))
 }
 
+/// The folder in which the sessions of a project's sub-agents are: like a project of their own, so that no list of sessions
+/// names them.
+pub fn agents_of(project_state: &Path) -> PathBuf {
+    project_state.join("agents")
+}
+
 /// A new session id: the local time for users, random letters against collisions.
 pub fn new_id() -> String {
     let now = jiff::Zoned::now();
@@ -52,7 +58,12 @@ impl SessionLog {
     ///
     /// # Errors
     /// When the folder or file cannot be made.
-    pub fn create(project_state: &Path, id: &str, workspace: &Path) -> Result<Self, LogError> {
+    pub fn create(
+        project_state: &Path,
+        id: &str,
+        workspace: &Path,
+        parent: Option<ParentCall>,
+    ) -> Result<Self, LogError> {
         let path = path_of(project_state, id);
         let fail = |source| LogError::Io { path: path.clone(), action: "created", source };
         if let Some(folder) = path.parent() {
@@ -68,6 +79,7 @@ impl SessionLog {
             workspace: workspace.to_string_lossy().into_owned(),
             created_ms: clock::now_ms(),
             app: env!("CARGO_PKG_VERSION").to_owned(),
+            parent,
         }));
         if let Err(error) = begun {
             // On a full disk: the name must be free for the next try, and no empty session may be left to resume.

@@ -79,6 +79,16 @@ pub struct Meta {
     pub created_ms: u64,
     /// Version of the program.
     pub app: String,
+    /// What a sub-agent works for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<ParentCall>,
+}
+
+/// The call of another session.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ParentCall {
+    pub session: String,
+    pub call_id: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

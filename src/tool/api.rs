@@ -3,6 +3,7 @@
 //! user's operations, and an interrupt must not wait for the disk.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use serde::de::DeserializeOwned;
@@ -81,6 +82,14 @@ pub trait TypedTool: Send + Sync + 'static {
     /// Whether several calls of this tool may run at the same time (it changes nothing).
     const READ_ONLY: bool = false;
 
+    /// How long it may take to put things in order once the turn is interrupted, before it is dropped.
+    const CLEAN_UP: Duration = Duration::from_millis(80);
+
+    /// Whether this call may run beside others.
+    fn parallel(_: &Value) -> bool {
+        Self::READ_ONLY
+    }
+
     /// Does it.
     const WORK: Work<Self::Args>;
 
@@ -129,6 +138,8 @@ pub trait Prepared: Send + Sync {
     fn access<'a>(&'a self, cx: &'a ToolCx) -> BoxFuture<'a, Result<Vec<Access>, ToolError>>;
     /// See [`TypedTool::preview`]. Ends at once when the turn is interrupted.
     fn preview<'a>(&'a self, cx: &'a ToolCx) -> BoxFuture<'a, Preview>;
+    /// See [`TypedTool::CLEAN_UP`].
+    fn clean_up(&self) -> Duration;
     /// See [`TypedTool::WORK`].
     fn run<'a>(&'a self, cx: &'a ToolCx) -> BoxFuture<'a, ToolOutcome>;
 }
@@ -136,7 +147,8 @@ pub trait Prepared: Send + Sync {
 /// A tool as the registry holds it.
 pub trait Tool: Send + Sync {
     fn name(&self) -> &'static str;
-    fn read_only(&self) -> bool;
+    /// See [`TypedTool::parallel`].
+    fn parallel(&self, args: &Value) -> bool;
     fn spec(&self) -> ToolSpec;
     /// Parses the arguments.
     ///
@@ -150,8 +162,8 @@ impl<T: TypedTool> Tool for T {
         T::NAME
     }
 
-    fn read_only(&self) -> bool {
-        T::READ_ONLY
+    fn parallel(&self, args: &Value) -> bool {
+        T::parallel(args)
     }
 
     fn spec(&self) -> ToolSpec {
@@ -195,6 +207,10 @@ fn with_ignored(mut outcome: ToolOutcome, ignored: &Ignored) -> ToolOutcome {
 }
 
 impl<T: TypedTool> Prepared for PreparedCall<T> {
+    fn clean_up(&self) -> Duration {
+        T::CLEAN_UP
+    }
+
     fn title(&self) -> String {
         T::title(&self.args)
     }

@@ -20,6 +20,7 @@ use crate::tool::image_tray::ImageTray;
 use crate::tool::output::{Limits, Spill};
 use crate::tool::plan::todo_board::TodoBoard;
 use crate::tool::run::shell::Shell;
+use crate::tool::sub_agent::{ParentTurn, SubReport, SubTask};
 
 /// Shows a running command's last lines to the user. Called from the tool's task; must not block.
 pub type ProgressSink = Arc<dyn Fn(String) + Send + Sync>;
@@ -37,6 +38,9 @@ pub trait Originals: Send + Sync {
 
     /// The items of the whole session that have most to do with `query`, best first.
     fn search(&self, query: &str, most: usize) -> Vec<RecallMatch>;
+
+    /// Those of a sub-agent's session.
+    fn of_agent(&self, agent: &str) -> Option<Arc<dyn Originals>>;
 }
 
 /// An item that a search found.
@@ -47,6 +51,18 @@ pub struct RecallMatch {
     pub kind: String,
     /// Its most telling line.
     pub snippet: String,
+}
+
+/// The port through which Task has sub-agents run.
+pub trait SubAgents: Send + Sync {
+    /// A turn begins in this session: the sub-agents of its calls are asked of this model, with this window.
+    fn begin(&self, parent: ParentTurn);
+
+    /// Runs one to its end; `cx` is that of the call that asks for it.
+    ///
+    /// # Errors
+    /// A sentence for the model: an unknown type, or a session that cannot be opened.
+    fn run<'a>(&'a self, task: SubTask, cx: &'a ToolCx) -> BoxFuture<'a, Result<SubReport, String>>;
 }
 
 /// The surroundings of one call. Cheap to clone.
@@ -79,6 +95,10 @@ pub struct ToolCx {
     pub redactor: Arc<Redactor>,
     /// The largest observation: a share of the window.
     pub observation: Limits,
+    /// The call that runs, by the id that the model gave it; empty outside of a turn.
+    pub call_id: Arc<str>,
+    /// `None` where no sub-agents can run, as in one.
+    pub sub_agents: Option<Arc<dyn SubAgents>>,
     /// `None` where no session is kept.
     pub originals: Option<Arc<dyn Originals>>,
     /// What makes changes undoable; `None` where no session is kept.
@@ -106,6 +126,8 @@ impl ToolCx {
             spill,
             redactor: Arc::default(),
             observation: Limits::default(),
+            call_id: Arc::from(""),
+            sub_agents: None,
             originals: None,
             journal: None,
             evidence: None,

@@ -1,5 +1,6 @@
 //! What the model can do. `registry` lists the tools; `arguments` takes calls as models make them.
 
+pub mod agent_types;
 pub mod api;
 pub mod arguments;
 pub mod cx;
@@ -11,3 +12,4 @@ pub mod paths;
 pub mod plan;
 pub mod registry;
 pub mod run;
+pub mod sub_agent;

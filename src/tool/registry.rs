@@ -12,6 +12,7 @@ use crate::tool::find::ls::Ls;
 use crate::tool::plan::ask_user::AskUser;
 use crate::tool::plan::note::Note;
 use crate::tool::plan::recall::Recall;
+use crate::tool::plan::task::Task;
 use crate::tool::plan::todo::TodoWrite;
 use crate::tool::run::bash::Bash;
 use crate::tool::run::job::Job;
@@ -33,11 +34,12 @@ pub fn builtin() -> Vec<Box<dyn Tool>> {
         Box::new(Note),
         Box::new(Locate),
         Box::new(Job),
+        Box::new(Task),
     ]
 }
 
 /// Tools that the smallest windows leave out: others do the same, or the task gets done without.
-pub const DISPENSABLE: [&str; 6] = ["MultiEdit", "TodoWrite", "Glob", "AskUser", "Note", "Job"];
+pub const DISPENSABLE: [&str; 7] = ["MultiEdit", "TodoWrite", "Glob", "AskUser", "Note", "Job", "Task"];
 
 /// The tool with this name; upper and lower case, `_` and `-` do not matter.
 ///

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::msg::Cmd;
+use crate::config::mode::Mode;
 use crate::model::item::ItemId;
 use crate::protocol::event::{JobRow, Level, SessionInfo, WindowState};
 use crate::protocol::ledger::ContextEdit;
@@ -125,6 +126,14 @@ impl App {
 
     pub fn command(&mut self, cmd: Cmd) {
         self.outbox.push(cmd);
+    }
+
+    /// The mode from here on. Shown at once: keys come faster than the agent answers.
+    pub fn set_mode(&mut self, mode: Mode) {
+        if let Some(session) = &mut self.session {
+            session.mode = mode;
+        }
+        self.send(Op::SetMode { mode });
     }
 
     /// A finished piece goes to the scrollback.

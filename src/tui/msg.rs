@@ -27,6 +27,8 @@ pub enum Cmd {
     Print(TranscriptEntry),
     /// Draw the visible part of the screen anew.
     Redraw,
+    /// Open a file, relative to the workspace, in the user's editor.
+    Edit(String),
     /// Give the terminal back to the shell (Ctrl-Z).
     Suspend,
     Quit,

@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 use std::io;
+use std::path::Path;
 use std::time::Duration;
 
 use crossterm::event::{Event as TerminalEvent, EventStream};
@@ -17,7 +18,7 @@ use tokio::time::Instant;
 
 use super::app::App;
 use super::msg::{Cmd, Msg};
-use crate::base::process::descriptor;
+use crate::base::process::{descriptor, editor};
 use crate::protocol::event::{Event, Level};
 use crate::protocol::op::Op;
 use crate::tui::render::theme::Theme;
@@ -71,7 +72,15 @@ pub async fn run(
     let output = Output::default();
     let size = Size::new(columns, rows);
     let screen = Screen::new(CrosstermBackend::new(output.clone()), size, greeting.row.unwrap_or(rows))?;
-    let mut front = FrontEnd { app, screen, output, ops, start: Instant::now(), printed: Printed::default() };
+    let mut front = FrontEnd {
+        app,
+        screen,
+        output,
+        ops,
+        start: Instant::now(),
+        printed: Printed::default(),
+        edited: None,
+    };
     front.draw()?;
     if let Some(text) = initial_prompt.filter(|text| !text.trim().is_empty()) {
         front.app.submit(text);
@@ -111,12 +120,15 @@ struct FrontEnd {
     ops: UnboundedSender<Op>,
     start: Instant,
     printed: Printed,
+    /// The file to open in the user's editor.
+    edited: Option<String>,
 }
 
 /// What the loop must do after a message; the later wins.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Next {
     Continue,
+    Edit,
     Suspend,
     Redraw,
     Quit,
@@ -213,6 +225,14 @@ impl FrontEnd {
                     self.redraw()?;
                 }
                 Next::Redraw => self.redraw()?,
+                Next::Edit => {
+                    // Whoever reads keys now would take them from the editor, and its signals are not ours.
+                    drop(keys);
+                    self.edit().await?;
+                    keys = EventStream::new();
+                    interrupt = signal(SignalKind::interrupt())?;
+                    stop = signal(SignalKind::from_raw(Signal::TSTP.as_raw()))?;
+                }
             }
             dirty = true;
         }
@@ -233,6 +253,10 @@ impl FrontEnd {
                 Cmd::Print(entry) => self.print(entry),
                 Cmd::Redraw => next = next.max(Next::Redraw),
                 Cmd::Suspend => next = next.max(Next::Suspend),
+                Cmd::Edit(file) => {
+                    self.edited = Some(file);
+                    next = next.max(Next::Edit);
+                }
                 Cmd::Quit => next = Next::Quit,
             }
         }
@@ -298,6 +322,24 @@ impl FrontEnd {
         self.output.send()
     }
 
+    /// Gives the terminal to the user's editor until it is closed.
+    async fn edit(&mut self) -> io::Result<()> {
+        let Some(file) = self.edited.take() else { return Ok(()) };
+        let folder = self.app.session.as_ref().map(|info| info.workspace.clone()).unwrap_or_default();
+        self.screen.leave()?;
+        self.output.send()?;
+        setup::leave();
+        let outcome = open_in_editor(&Path::new(&folder).join(&file)).await;
+        setup::enter_again()?;
+        self.screen.scroll_away()?;
+        if let Err(message) = outcome {
+            self.app.notice(Level::Warning, message);
+            let commands = self.app.take_commands();
+            self.execute(commands);
+        }
+        self.redraw()
+    }
+
     /// Gives the terminal to the shell and sleeps until it is ours again.
     fn suspend(&mut self) -> io::Result<()> {
         self.screen.leave()?;
@@ -317,6 +359,18 @@ fn message(event: TerminalEvent) -> Option<Msg> {
         TerminalEvent::Paste(text) => Some(Msg::Paste(text)),
         // A resize is heard as a signal of our own.
         _ => None,
+    }
+}
+
+/// Waits until the user has closed the file; what happened and what to do where that failed.
+async fn open_in_editor(file: &Path) -> Result<(), String> {
+    let Some((name, command)) = editor::command(file) else {
+        return Err(format!("No editor is set. Set EDITOR, or edit {} yourself.", file.display()));
+    };
+    match tokio::process::Command::from(command).status().await {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("The editor `{name}` ended with {status}. Try again, or correct EDITOR.")),
+        Err(error) => Err(format!("The editor `{name}` can't be started ({error}). Correct EDITOR.")),
     }
 }
 

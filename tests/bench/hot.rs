@@ -122,10 +122,16 @@ fn redact_1mb(bencher: Bencher) {
 fn stored_sessions(count: usize) -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     let item = Arc::new(Item::User(UserMessage::new(&"word ".repeat(20_000))));
-    let end =
-        TurnEnd { reason: EndReason::Done, steps: 1, denied: 0, usage: Usage::default(), elapsed_ms: 1 };
+    let end = TurnEnd {
+        reason: EndReason::Done,
+        steps: 1,
+        denied: 0,
+        usage: Usage::default(),
+        elapsed_ms: 1,
+        plan: None,
+    };
     for n in 0..count {
-        let mut log = SessionLog::create(dir.path(), &format!("s{n:05}"), dir.path()).unwrap();
+        let mut log = SessionLog::create(dir.path(), &format!("s{n:05}"), dir.path(), None).unwrap();
         let record = ItemRecord { id: ItemId(1), ms: 1, tokens: 1, item: Arc::clone(&item) };
         log.append(&Record::Item(record)).unwrap();
         log.append(&Record::TurnEnd { ms: 1, end: end.clone(), turn: 1 }).unwrap();

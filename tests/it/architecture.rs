@@ -28,7 +28,8 @@ const FLOORS: &[(&str, u32)] = &[
     ("mcp", 5),
     ("trace", 5),
     ("agent", 6),
-    ("cli", 7),
+    ("build", 7),
+    ("cli", 8),
 ];
 
 /// On one floor, who may use whom: data before behavior.
@@ -36,10 +37,15 @@ const NEIGHBORS: &[(&str, &str)] = &[("session", "protocol"), ("note", "evidence
 
 const MAX_LINES: usize = 500;
 const MAX_IMPORTS: usize = 15;
-/// The wiring is the one place that knows every part, and the list of tools names each; everything else keeps to the
+/// The wiring are the two places that know every part, of an agent and of a sub-agent; the list of tools names each; everything else keeps to the
 /// limit.
-const WIRING: &[&str] =
-    &["agent/build.rs", "tool/registry.rs", "cli/commands/table.rs", "tui/command/table.rs"];
+const WIRING: &[&str] = &[
+    "agent/build.rs",
+    "agent/sub_agents/template.rs",
+    "tool/registry.rs",
+    "cli/commands/table.rs",
+    "tui/command/table.rs",
+];
 const TOP_LEVEL: &[&str] = &[
     "Cargo.toml",
     "Cargo.lock",

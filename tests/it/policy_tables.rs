@@ -5,6 +5,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
+use mycode::config::mode::Mode;
 use mycode::config::settings::Permission::{self, Ask, Auto, Full, ReadOnly};
 use mycode::policy::access::Access;
 use mycode::policy::command::{self, AssessedAccess};
@@ -40,7 +41,7 @@ impl Ground {
     }
 
     fn decide(&self, permission: Permission, confined: bool, rules: &Rules, text: &str) -> Verdict {
-        VerdictInputs { permission, rules, scope: &self.scope, readable: &[], confined }
+        VerdictInputs { permission, mode: Mode::Auto, rules, scope: &self.scope, readable: &[], confined }
             .command(&command::assess(text, &self.workspace, &self.scope))
             .verdict
     }
@@ -212,11 +213,18 @@ fn a_folder_outside_gives_no_rights() {
     let ground = Ground::new();
     let rules = Rules::default();
     let judge = |permission, text: &str| {
-        VerdictInputs { permission, rules: &rules, scope: &ground.scope, readable: &[], confined: true }
-            .decide(&[AssessedAccess::new(
-                &Access::Exec { command: text.to_owned(), cwd: Path::new("/home/u/.ssh").into() },
-                &ground.scope,
-            )])
+        VerdictInputs {
+            permission,
+            mode: Mode::Auto,
+            rules: &rules,
+            scope: &ground.scope,
+            readable: &[],
+            confined: true,
+        }
+        .decide(&[AssessedAccess::new(
+            &Access::Exec { command: text.to_owned(), cwd: Path::new("/home/u/.ssh").into() },
+            &ground.scope,
+        )])
     };
     assert!(matches!(judge(ReadOnly, "cat id_rsa"), Verdict::Deny { .. }));
     assert!(matches!(judge(Auto, "cat id_rsa"), Verdict::Ask { .. }));
@@ -229,6 +237,7 @@ fn tools_stay_in_the_workspace() {
     let rules = Rules::default();
     let judge = |permission, access| {
         VerdictInputs {
+            mode: Mode::Auto,
             permission,
             rules: &rules,
             scope: &ground.scope,

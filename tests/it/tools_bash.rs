@@ -104,10 +104,14 @@ fn running(command: &str) -> usize {
 async fn interrupt_keeps_output() {
     let bench = Bench::new();
     let cancel = bench.cx.cancel.clone();
-    let (done, ()) = tokio::join!(bench.bash("trap '' TERM; echo begun; sleep 300; sleep 300"), async {
-        tokio::time::sleep(Duration::from_millis(60)).await;
-        cancel.cancel();
-    });
+    let mark = bench.cx.root.join("begun");
+    let (done, ()) =
+        tokio::join!(bench.bash("trap '' TERM; echo begun; touch begun; sleep 300; sleep 300"), async {
+            while !mark.exists() {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+            cancel.cancel();
+        });
     assert_error(&done, "INTERRUPTED", "begun");
 }
 

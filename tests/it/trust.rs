@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use mycode::agent::calls::policy_engine::PolicyEngine;
+use mycode::config::mode::Mode;
 use mycode::config::settings::{Permission, WorkSettings};
 use mycode::policy::access::Access;
 use mycode::policy::rules::Rules;
@@ -23,6 +24,7 @@ use crate::support::workplace::stdout;
 fn desk(permission: Permission, rules: Rules, workspace: &Path) -> PolicyEngine {
     launch::use_helper(env!("CARGO_BIN_EXE_mycode").into());
     let work = WorkSettings {
+        mode: Mode::Auto,
         permission,
         sandbox: true,
         max_steps: 9,

@@ -353,6 +353,7 @@ fn empty_context() {
         window_origin: "default".to_owned(),
         error_percent: 15.0,
         epochs: Default::default(),
+        agents: Vec::new(),
     };
     stage.type_text("/context");
     stage.press(KeyCode::Enter);

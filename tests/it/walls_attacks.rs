@@ -9,6 +9,7 @@ use std::os::unix::net::{UnixDatagram, UnixListener};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use mycode::config::mode::Mode;
 use mycode::config::settings::Permission;
 use mycode::policy::command;
 use mycode::policy::command_prefix;
@@ -263,8 +264,14 @@ fn verdicts_without_a_sandbox() {
     let place = PathScope::at_home(&world.project, &[], &[], Some(world.home.clone()));
     let rules = Rules::default();
     let verdict = |text: &str, permission| {
-        let judge =
-            VerdictInputs { permission, rules: &rules, scope: &place, readable: &[], confined: false };
+        let judge = VerdictInputs {
+            permission,
+            mode: Mode::Auto,
+            rules: &rules,
+            scope: &place,
+            readable: &[],
+            confined: false,
+        };
         judge.command(&command::assess(text, &world.project, &place)).verdict
     };
     let levels = [Permission::ReadOnly, Permission::Ask, Permission::Auto];

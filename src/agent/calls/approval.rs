@@ -90,7 +90,7 @@ impl Approver<'_> {
                 });
                 Err(Box::new(answer.with("user_text", approval::denied(note))))
             }
-            Some(Answer::Replies { .. }) | None => Err(never_run()),
+            Some(Answer::Replies { .. } | Answer::Accept { .. }) | None => Err(never_run()),
         }
     }
 }

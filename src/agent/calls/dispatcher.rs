@@ -24,9 +24,6 @@ use crate::tool::file::watch::{self, ChangedBy};
 use crate::tool::output::{self, Keep, Limits, Spill, Truncated};
 use crate::tool::registry;
 
-/// How long an interrupted tool may take to clean up before it is dropped.
-const CLEAN_UP: Duration = Duration::from_millis(80);
-
 /// The dispatcher of one session.
 pub struct Dispatcher {
     tools: Vec<Box<dyn Tool>>,
@@ -54,11 +51,11 @@ impl Dispatcher {
     pub fn new(
         cx: ToolCx,
         policy: Arc<PolicyEngine>,
-        spill: Arc<Spill>,
+        tools: Vec<Box<dyn Tool>>,
         interactive: bool,
         small_window: bool,
     ) -> Self {
-        let tools = registry::builtin();
+        let spill = Arc::clone(&cx.spill);
         let told = |tool: &dyn Tool| !small_window || !registry::DISPENSABLE.contains(&tool.name());
         let specs = tools.iter().filter(|tool| told(tool.as_ref())).map(|tool| tool.spec()).collect();
         Self { tools, specs, cx, policy, spill, interactive, denied: AtomicU32::new(0) }
@@ -81,7 +78,10 @@ impl Dispatcher {
 
     /// The calls in runs that may go together: neighboring read-only calls in one, every other call alone.
     pub fn groups<'c>(&self, calls: &'c [Arc<ToolCall>]) -> Vec<&'c [Arc<ToolCall>]> {
-        let parallel = |call: &Arc<ToolCall>| self.find(&call.name).is_ok_and(Tool::read_only);
+        let parallel = |call: &Arc<ToolCall>| {
+            let args = call.parsed_args().unwrap_or_default();
+            self.find(&call.name).is_ok_and(|tool| tool.parallel(&args))
+        };
         calls.chunk_by(|a, b| parallel(a) && parallel(b)).collect()
     }
 
@@ -247,7 +247,7 @@ impl Dispatcher {
         let begun = Instant::now();
         let outcome = tokio::select! {
             outcome = prepared.run(&cx) => Some(outcome),
-            () = after(&control.cancel) => None,
+            () = after(&control.cancel, prepared.clean_up()) => None,
         };
         let took = begun.elapsed();
         if command.is_some()
@@ -302,13 +302,14 @@ impl Dispatcher {
     fn cx_for(&self, call: &ToolCall, control: &Arc<TurnControl>, events: &Events) -> ToolCx {
         let mut cx = self.cx.clone();
         cx.cancel = control.cancel.child_token();
+        cx.call_id = Arc::clone(&call.id);
         let (events, call_id) = (events.clone(), Arc::clone(&call.id));
         let (redactor, place) = (Arc::clone(&cx.redactor), TextSource::of_command(&call.args));
         cx.progress = Arc::new(move |tail| {
             let tail = redactor.redact(&tail, place).into_owned();
             let _ = events.send(Event::ToolProgress { call_id: Arc::clone(&call_id), tail });
         });
-        if self.interactive {
+        if self.interactive && self.find("AskUser").is_ok() {
             cx.asker = Some(Arc::new(UserPrompter {
                 questions: Arc::clone(&control.questions),
                 cancel: control.cancel.clone(),
@@ -367,9 +368,9 @@ fn add_news(envelope: &mut Envelope, news: &[String]) {
     }
 }
 
-async fn after(cancel: &CancellationToken) {
+async fn after(cancel: &CancellationToken, grace: Duration) {
     cancel.cancelled().await;
-    tokio::time::sleep(CLEAN_UP).await;
+    tokio::time::sleep(grace).await;
 }
 
 fn interrupted() -> Box<Envelope> {

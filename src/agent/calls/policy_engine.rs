@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::config::mode::Mode;
 use crate::config::settings::{Permission, WorkSettings};
 use crate::context::project_rules;
 use crate::policy::access::Access;
@@ -20,9 +21,16 @@ use crate::shell::interpret::call::Call;
 
 struct PolicyState {
     permission: Permission,
+    mode: Mode,
     rules: Rules,
     /// The user has just asked for this rules file to be written.
     rules_file_allowed: Option<PathBuf>,
+}
+
+impl PolicyState {
+    fn level(&self) -> Permission {
+        self.permission.in_mode(self.mode)
+    }
 }
 
 /// Decides what runs, what is asked, and what is confined.
@@ -95,7 +103,8 @@ impl PolicyEngine {
         readable: Vec<PathBuf>,
         own: &[PathBuf],
     ) -> Self {
-        let state = PolicyState { permission: work.permission, rules, rules_file_allowed: None };
+        let state =
+            PolicyState { permission: work.permission, mode: work.mode, rules, rules_file_allowed: None };
         let seen: Vec<&Path> = readable.iter().map(PathBuf::as_path).collect();
         let own: Vec<&Path> = own.iter().map(PathBuf::as_path).collect();
         let scope = PathScope::new(workspace, &seen, &own);
@@ -108,6 +117,14 @@ impl PolicyEngine {
 
     pub fn set_permission(&self, permission: Permission) {
         self.state().permission = permission;
+    }
+
+    pub fn mode(&self) -> Mode {
+        self.state().mode
+    }
+
+    pub fn set_mode(&self, mode: Mode) {
+        self.state().mode = mode;
     }
 
     /// What a tool call would do. Its commands are parsed here and nowhere else.
@@ -126,9 +143,8 @@ impl PolicyEngine {
             return Verdict::Allow;
         }
         // Only for a command is it worth the milliseconds to find out what confines it.
-        let support =
-            if call.runs_command() { self.support(state.permission) } else { SandboxSupport::Nothing };
-        let inputs = self.inputs(state.permission, support, &state.rules);
+        let support = if call.runs_command() { self.support(state.level()) } else { SandboxSupport::Nothing };
+        let inputs = self.inputs(&state, support, &state.rules);
         let verdict = match inputs.decide(&call.0) {
             // A rule that allows the command was made for what it needs.
             Verdict::Ask { reason } if call.declares_network() => match inputs.decide(call.without_network())
@@ -148,7 +164,7 @@ impl PolicyEngine {
     /// Whether all that a call would change could be read without a question.
     pub fn may_read(&self, call: &AssessedToolCall) -> bool {
         let state = self.state();
-        let inputs = self.inputs(state.permission, SandboxSupport::Nothing, &state.rules);
+        let inputs = self.inputs(&state, SandboxSupport::Nothing, &state.rules);
         call.0.iter().all(|one| match &one.access {
             Access::Write(path) => {
                 let read = AssessedAccess { access: Access::Read(path.clone()), command: None };
@@ -173,8 +189,8 @@ impl PolicyEngine {
     ) -> (AssessedCommand, CommandVerdict) {
         let command = command::assess(text, folder, &self.scope);
         let state = self.state();
-        let support = support.unwrap_or_else(|| self.support(state.permission));
-        let inputs = self.inputs(state.permission, support, &state.rules);
+        let support = support.unwrap_or_else(|| self.support(state.level()));
+        let inputs = self.inputs(&state, support, &state.rules);
         let mut found = inputs.command(&command);
         found.verdict = explained(found.verdict, state.permission, support);
         (command, found)
@@ -185,20 +201,21 @@ impl PolicyEngine {
     /// allowed, once or by rule, runs as they would run it.
     pub fn confinement(&self, call: &AssessedToolCall, approved: bool) -> Confinement {
         let state = self.state();
-        if !call.runs_command() || !self.confines(state.permission) {
+        let level = state.level();
+        if !call.runs_command() || !self.confines(level) {
             return Confinement::Free;
         }
-        let support = self.support(state.permission);
+        let support = self.support(level);
         // Without a sandbox only what the user allowed comes so far, and what certainly just reads.
         if support == SandboxSupport::Missing {
             return Confinement::Free;
         }
         let no_rules = Rules::default();
-        let inputs = self.inputs(state.permission, support, &no_rules);
+        let inputs = self.inputs(&state, support, &no_rules);
         let by_level = inputs.decide(call.without_network()) == Verdict::Allow;
         let connects = call.needs_only_network();
         let network = connects || call.declares_network();
-        match state.permission {
+        match level {
             Permission::ReadOnly => Confinement::Confined { level: SandboxLevel::ReadOnly, network: false },
             Permission::Ask if by_level && !approved => {
                 Confinement::Confined { level: SandboxLevel::ReadOnly, network }
@@ -235,13 +252,14 @@ impl PolicyEngine {
 
     fn inputs<'a>(
         &'a self,
-        permission: Permission,
+        state: &PolicyState,
         support: SandboxSupport,
         rules: &'a Rules,
     ) -> VerdictInputs<'a> {
         // What is not known well may run because it is confined; where it can't be, it is asked for.
         VerdictInputs {
-            permission,
+            permission: state.permission,
+            mode: state.mode,
             rules,
             scope: &self.scope,
             readable: &self.readable,

@@ -18,7 +18,7 @@ use crate::model::request::Message;
 use crate::model::usage::Usage;
 use crate::protocol::event::{EndReason, TurnEnd};
 use crate::session::log::{self, LogError, SessionLog};
-use crate::session::record::{FormName, ItemRecord, Record, RequestRecord};
+use crate::session::record::{FormName, ItemRecord, ParentCall, Record, RequestRecord};
 
 /// The open session.
 pub struct Conversation {
@@ -28,6 +28,8 @@ pub struct Conversation {
     pub facts: ItemFacts,
     /// What was sent last; follows the log.
     pub prefix: Prefix,
+    /// What it works for, if it is a sub-agent's.
+    pub parent: Option<ParentCall>,
     project_state: PathBuf,
     workspace: PathBuf,
     /// Opened at the first record: a session in which nothing was said leaves no file.
@@ -61,6 +63,7 @@ impl Conversation {
             usage: UsageMeter::default(),
             facts: ItemFacts::default(),
             prefix: Prefix::default(),
+            parent: None,
             project_state: project_state.to_owned(),
             workspace: workspace.to_owned(),
             log: None,
@@ -345,7 +348,12 @@ impl Conversation {
 
     fn write(&mut self, record: &Record) -> Result<(), LogError> {
         if self.log.is_none() {
-            self.log = Some(SessionLog::create(&self.project_state, &self.id, &self.workspace)?);
+            self.log = Some(SessionLog::create(
+                &self.project_state,
+                &self.id,
+                &self.workspace,
+                self.parent.clone(),
+            )?);
         }
         self.write_model()?;
         if let Some(log) = &mut self.log {

@@ -9,6 +9,8 @@ use crate::model::item::{Item, ItemId};
 use crate::protocol::notice as texts;
 use crate::search::bm25::Corpus;
 use crate::search::words::{self, Term};
+use crate::session::list;
+use crate::session::log;
 use crate::session::reader;
 use crate::session::record::Record;
 use crate::tool::cx::{Originals, RecallMatch};
@@ -54,6 +56,13 @@ impl LogOriginals {
 impl Originals for LogOriginals {
     fn original(&self, id: ItemId) -> Option<Arc<Item>> {
         reader::find_item(&self.path(), id).ok().flatten()
+    }
+
+    fn of_agent(&self, agent: &str) -> Option<Arc<dyn Originals>> {
+        // The log is `sessions/ID.jsonl` in the project's state folder.
+        let path = self.path();
+        let log = list::find(&log::agents_of(path.parent()?.parent()?), agent).ok()?;
+        Some(Arc::new(Self { path: Mutex::new(log) }))
     }
 
     fn search(&self, query: &str, most: usize) -> Vec<RecallMatch> {

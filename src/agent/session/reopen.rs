@@ -10,7 +10,8 @@ use crate::context::replay::session_replay::SessionReplay;
 use crate::model::envelope::{Envelope, ErrorCode};
 use crate::model::item::{Item, ToolResult};
 use crate::protocol::notice;
-use crate::session::log::{LogError, SessionLog};
+use crate::session::list;
+use crate::session::log::{self, LogError, SessionLog};
 use crate::session::reader;
 use crate::session::record::Record;
 
@@ -81,7 +82,13 @@ pub fn failure(error: &LogError) -> String {
 
 fn close_open_calls(conversation: &mut Conversation) -> Result<(), LogError> {
     for call_id in conversation.history.open_calls() {
-        let message = LOST_RESULT.split_once(": ").map_or(LOST_RESULT, |(_, message)| message);
+        let lost = LOST_RESULT.split_once(": ").map_or(LOST_RESULT, |(_, message)| message);
+        let message = match agent_of(conversation, &call_id) {
+            None => lost.to_owned(),
+            Some(agent) => {
+                format!("{lost}. Its agent is {agent}: Task with resume=\"{agent}\" goes on where it stopped")
+            }
+        };
         let called = conversation.history.entries().iter().find_map(|entry| match &*entry.item {
             Item::ToolCall(call) if call.id == call_id => Some(Arc::clone(&call.name)),
             _ => None,
@@ -93,4 +100,10 @@ fn close_open_calls(conversation: &mut Conversation) -> Result<(), LogError> {
         }))?;
     }
     Ok(())
+}
+
+/// The sub-agent that worked for a call.
+fn agent_of(conversation: &Conversation, call_id: &str) -> Option<String> {
+    let log = conversation.log_path();
+    list::made_for(&log::agents_of(log.parent()?.parent()?), &conversation.id, call_id)
 }

@@ -4,6 +4,7 @@ use super::error::TurnError;
 use super::images;
 use super::input;
 use super::news;
+use super::survey;
 use crate::agent::control::{Events, notice};
 use crate::agent::parts::Agent;
 use crate::base::text::one_line;
@@ -11,6 +12,7 @@ use crate::model::item::{Item, ItemId};
 use crate::protocol::event::Level;
 use crate::protocol::notice as texts;
 use crate::redact::detector::TextSource;
+use crate::tool::sub_agent::ParentTurn;
 
 /// Writes the user's message with what belongs behind it: news of files and rules, the files of a new task.
 ///
@@ -20,6 +22,10 @@ pub async fn record_prompt(agent: &mut Agent, text: &str, events: &Events) -> Re
     let Agent { conversation, window, sampler, dispatcher, input, .. } = agent;
     let cx = &dispatcher.cx;
     cx.images.begin(&sampler.params.model);
+    if let Some(sub_agents) = &cx.sub_agents {
+        let (params, settings) = (sampler.params.clone(), window.settings().clone());
+        sub_agents.begin(ParentTurn { params, settings, session: conversation.id.clone() });
+    }
     let window_tokens = window.settings().window_tokens;
     let file_news = dispatcher.file_news().await;
     let file_news = file_news.map(|news| format!("<system-reminder>{news}</system-reminder>"));
@@ -28,6 +34,7 @@ pub async fn record_prompt(agent: &mut Agent, text: &str, events: &Events) -> Re
         Some(_) => None,
         None => input.task_context(text, conversation, cx, window_tokens).await,
     };
+    let survey = survey::block(dispatcher.policy.mode(), conversation, cx, window_tokens).await;
     window.prompt.refresh_rules(dispatcher.root()).await;
     window.fix_rules(conversation, &sampler.params);
     if window.prompt.rules.take_cut() {
@@ -41,7 +48,7 @@ pub async fn record_prompt(agent: &mut Agent, text: &str, events: &Events) -> Re
         None => input.message(text, false, context.as_deref(), conversation, cx, window_tokens).await,
     };
     message.injected.extend(input.reminder.take().map(Into::into));
-    for block in [context, file_news].into_iter().flatten() {
+    for block in [survey, context, file_news].into_iter().flatten() {
         message.injected.push(cx.redactor.redact(&block, TextSource::Text).into());
     }
     let title = one_line(&message.text, 200);
@@ -52,7 +59,7 @@ pub async fn record_prompt(agent: &mut Agent, text: &str, events: &Events) -> Re
     if news::rules(conversation, &window.prompt)? {
         notice(events, Level::Info, texts::rules_changed());
     }
-    if let Some(journal) = &cx.journal {
+    if let Some(journal) = cx.journal.as_ref().filter(|_| !input.sub_agent) {
         journal.begin_turn(id.0, &title);
     }
     Ok(id)

@@ -31,6 +31,8 @@ pub struct TurnInput {
     pub typed: Vec<String>,
     /// The permission under which the model was asked last.
     pub permission: Option<Permission>,
+    /// Its turns belong to those of a parent: they are no points to go back to.
+    pub sub_agent: bool,
     /// What the model must be told with the next message: files that were rewound.
     pub reminder: Option<String>,
     /// Whether notes that belong to a new task are put behind its text.

@@ -6,5 +6,7 @@ pub mod images;
 pub mod input;
 pub mod news;
 pub mod notes;
+pub mod plan_file;
 pub mod reply;
 pub mod run;
+pub mod survey;

@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use crate::agent::session::conversation::Conversation;
 use crate::agent::window::fixed_prompt::FixedPrompt;
+use crate::config::mode::Mode;
+use crate::config::prompts;
 use crate::config::settings::Permission;
 use crate::model::item::{Item, ItemId, Reminder, ReminderTopic};
 use crate::session::log::LogError;
@@ -76,6 +78,23 @@ pub fn permission(
         Permission::Full => "everything is allowed",
     };
     tell(conversation, ReminderTopic::Permission, format!("The permission is now {}: {means}.", now.as_str()))
+}
+
+/// Says which mode of work holds, if the model was told of another one.
+///
+/// # Errors
+/// When the log cannot be written.
+pub fn mode(conversation: &mut Conversation, now: Mode) -> Result<(), LogError> {
+    if now == Mode::Auto && last(conversation, ReminderTopic::Mode).is_none() {
+        return Ok(());
+    }
+    let text = match now {
+        Mode::Auto => prompts::MODE_AUTO,
+        Mode::Explore => prompts::MODE_EXPLORE,
+        Mode::Analyze => prompts::MODE_ANALYZE,
+        Mode::Plan => prompts::MODE_PLAN,
+    };
+    tell(conversation, ReminderTopic::Mode, text.trim().to_owned())
 }
 
 /// Says that few steps are left, once.

@@ -8,6 +8,7 @@ use super::begin;
 use super::error::{self, TurnError};
 use super::images;
 use super::news;
+use super::plan_file;
 use super::reply::{Reply, ReplyRequest};
 use crate::agent::control::{Events, TurnControl, notice};
 use crate::agent::parts::Agent;
@@ -17,6 +18,7 @@ use crate::model::item::{Item, ItemId};
 use crate::model::usage::FinishReason;
 use crate::protocol::event::{EndReason, Event, Level, TurnEnd};
 use crate::protocol::notice as texts;
+use crate::tool::plan::task;
 
 /// Empty replies in a row after which a turn ends.
 const EMPTY_TRIES: u32 = 2;
@@ -46,6 +48,10 @@ impl<'a> Turn<'a> {
             Err(error) => (None, Err(error)),
         };
         let reason = outcome.unwrap_or_else(|error| self.end_reason(error, first));
+        let plan = match reason {
+            EndReason::Done => plan_file::keep(self.agent, self.events).await,
+            _ => None,
+        };
         let Agent { conversation, dispatcher, window, .. } = self.agent;
         let end = TurnEnd {
             reason,
@@ -53,6 +59,7 @@ impl<'a> Turn<'a> {
             denied: dispatcher.take_denied(),
             usage: conversation.usage.total().since(usage_before),
             elapsed_ms: clock::milliseconds(begun.elapsed()),
+            plan: plan.as_ref().map(|plan| plan.path.clone()),
         };
         // Headless there is no other place that the text could go to.
         let discarded = dispatcher.is_interactive() && conversation.discard_if_empty();
@@ -67,6 +74,9 @@ impl<'a> Turn<'a> {
         }
         let _ = self.events.send(Event::Window(window.state(conversation)));
         let _ = self.events.send(Event::TurnEnded(end.clone()));
+        if let Some(plan) = plan.filter(|_| dispatcher.is_interactive()) {
+            plan_file::ask(plan, dispatcher, self.control, self.events).await;
+        }
         end
     }
 
@@ -124,6 +134,7 @@ impl<'a> Turn<'a> {
         let Agent { conversation, dispatcher, input, max_steps, .. } = &mut *self.agent;
         let now = dispatcher.policy.permission();
         news::permission(conversation, input.permission.replace(now), now)?;
+        news::mode(conversation, dispatcher.policy.mode())?;
         news::todos(conversation, &dispatcher.cx.todos)?;
         Ok(news::steps(conversation, *max_steps, self.steps)?)
     }
@@ -163,7 +174,11 @@ impl<'a> Turn<'a> {
         for group in dispatcher.groups(calls) {
             let results = dispatcher.run_group(group, window_tokens, self.control, self.events).await;
             for result in results.map_err(|message| TurnError::Failed(texts::tool_failed(message)))? {
+                let spent = task::spent(&result);
                 let (id, item) = conversation.record(Item::ToolResult(result))?;
+                if let Some((model, usage)) = spent {
+                    conversation.add_side_usage(&model, &usage)?;
+                }
                 // The log keeps the whole result; what is sent first may be less of it.
                 let settings = window.settings();
                 let filtered =

@@ -1,6 +1,7 @@
 //! Child processes: run with limits, timed out, and ended with everything they started.
 
 pub mod descriptor;
+pub mod editor;
 pub mod reap;
 pub mod run;
 pub mod timeout;

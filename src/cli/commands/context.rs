@@ -8,7 +8,7 @@ use crate::cli::setup::open;
 use crate::config::settings::Permission;
 use crate::context::replay::item_history;
 use crate::context::replay::session_replay::SessionReplay;
-use crate::protocol::ledger::{ItemHistory, LedgerView};
+use crate::protocol::ledger::{self, ItemHistory, LedgerView};
 use crate::session::reader;
 use crate::tui::popup::ledger as popup;
 
@@ -39,20 +39,20 @@ pub fn run(cli: &Cli, args: &ContextArgs) -> Result<(), Failure> {
     report::show(args.json, &out)
 }
 
-fn ledger_table(ledger: &LedgerView) -> String {
+fn ledger_table(view: &LedgerView) -> String {
     let mut out = format!(
         "{} of {} tokens (±{:.0}%; window size from {})\n",
-        ledger.total_tokens, ledger.window_tokens, ledger.error_percent, ledger.window_origin
+        view.total_tokens, view.window_tokens, view.error_percent, view.window_origin
     );
     for layer in ["L1", "L2", "L3", "L4", "L5", "L6"] {
-        let tokens: u64 = ledger.rows.iter().filter(|row| row.layer == layer).map(|row| row.tokens).sum();
-        let share = tokens as f64 * 100.0 / ledger.window_tokens.max(1) as f64;
+        let tokens: u64 = view.rows.iter().filter(|row| row.layer == layer).map(|row| row.tokens).sum();
+        let share = tokens as f64 * 100.0 / view.window_tokens.max(1) as f64;
         if tokens > 0 {
             out.push_str(&format!("{tokens:>8}  {layer}  {share:>5.1}% of the window\n"));
         }
     }
-    out.push_str(&format!("present epoch: {} requests\n", ledger.epochs.requests));
-    for sum in &ledger.epochs.by_cause {
+    out.push_str(&format!("present epoch: {} requests\n", view.epochs.requests));
+    for sum in &view.epochs.by_cause {
         out.push_str(&format!(
             "epochs by {}: {}; {} tokens re-read, {} saved in each request, {} blocks of reasoning left out\n",
             sum.cause.as_str(),
@@ -62,8 +62,17 @@ fn ledger_table(ledger: &LedgerView) -> String {
             sum.reasoning
         ));
     }
+    if let Some(line) = ledger::agents_line(&view.agents) {
+        out.push_str(&format!("{line}\n"));
+    }
+    for agent in &view.agents {
+        out.push_str(&format!(
+            "  {} {}: {} steps, {} tokens (`mycode context {}` shows its window)\n",
+            agent.kind, agent.id, agent.steps, agent.tokens, agent.id
+        ));
+    }
     out.push('\n');
-    let mut rows: Vec<_> = ledger.rows.iter().collect();
+    let mut rows: Vec<_> = view.rows.iter().collect();
     rows.sort_by_key(|row| std::cmp::Reverse(row.tokens));
     for row in rows {
         let pin = if row.pinned && row.id.starts_with('#') { " pinned" } else { "" };

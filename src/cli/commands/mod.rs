@@ -1,5 +1,6 @@
 //! One file a subcommand, and the table that lists them.
 
+pub mod build;
 pub mod chat;
 pub mod context;
 pub mod demo;

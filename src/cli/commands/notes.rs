@@ -1,14 +1,13 @@
 //! `mycode notes`: the project's notes for users and scripts. The store does the work; this reads arguments and prints.
 
 use std::io::{IsTerminal, Read};
-use std::process::Command;
 
 use serde_json::{Value, json};
 
 use super::notes_args::{FieldArgs, FilterArgs, NotesArgs, NotesCommand};
 use crate::base::clock;
+use crate::base::process::editor;
 use crate::base::sanitize;
-use crate::base::text;
 use crate::cli::args::Cli;
 use crate::cli::report::{self, Failure, FailureKind};
 use crate::cli::setup::open;
@@ -210,20 +209,20 @@ fn edit_by_hand(store: &NoteStore, id: &str, json: bool) -> Result<(), Failure> 
     let failed = |message: String, hint: &str| Failure::new(FailureKind::Task, message, hint);
     let listing = store.list()?;
     let note = store::find(&listing.notes, id, false)?;
-    let set = |name: &str| std::env::var(name).ok().filter(|editor| !editor.trim().is_empty());
-    let Some(editor) = set("VISUAL").or_else(|| set("EDITOR")) else {
+    let Some((name, mut editor)) = editor::command(&store.folder.path.join(&note.file)) else {
         let hint = "set EDITOR, or say what to change: --title, --content, --type, --tag, --file";
         return Err(Failure::new(FailureKind::Usage, "no editor is set", hint));
     };
     // The reader refuses links and what is no text, before an editor follows or spoils it.
     store.text(note)?;
-    let mut words = editor.split_whitespace();
-    let mut command = Command::new(words.next().unwrap_or_default());
-    let status = command.args(words).arg(store.folder.path.join(&note.file)).status().map_err(|error| {
-        failed(format!("the editor '{editor}' can't be started: {error}"), "correct EDITOR")
+    let status = editor.status().map_err(|error| {
+        failed(format!("the editor '{name}' can't be started: {error}"), "correct EDITOR")
     })?;
     if !status.success() {
-        return Err(failed(format!("the editor ended with {status}"), "try again"));
+        return Err(failed(
+            format!("the editor '{name}' ended with {status}"),
+            "try again, or correct EDITOR",
+        ));
     }
     match store.list()?.notes.iter().find(|other| other.file == note.file) {
         Some(note) => done(note, "updated", json),
@@ -270,7 +269,7 @@ fn consolidate(store: &NoteStore, yes: bool, json: bool) -> Result<(), Failure> 
         out.push_str(&row(note, &proposal.reason, &more, json));
     }
     if !json {
-        let count = text::plural(proposals.len(), "note");
+        let count = digest::count(proposals.len());
         out.push_str(&match (proposals.len(), yes) {
             (0, _) => "Nothing to archive.\n".to_owned(),
             (_, true) => format!("{count} archived. `mycode notes restore ID` restores one.\n"),

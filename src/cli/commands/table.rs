@@ -1,5 +1,6 @@
 //! The list of subcommands: what runs each, and whether it needs a runtime. A new one is one file and one line here.
 
+use super::build;
 use super::chat;
 use super::context;
 use super::demo;
@@ -38,7 +39,12 @@ pub fn run_at_once(cli: &Cli) -> Option<Result<u8, Failure>> {
         Command::Replay(args) => done(replay_traces::run(cli, args)),
         Command::Rewind(args) => Some(rewind::run(cli, args).map(|all| u8::from(!all))),
         Command::Sandbox(args) => Some(sandbox::run(cli, args)),
-        Command::Resume(_) | Command::Exec(_) | Command::Demo | Command::Tool(_) | Command::Doctor(_) => None,
+        Command::Build(_)
+        | Command::Resume(_)
+        | Command::Exec(_)
+        | Command::Demo
+        | Command::Tool(_)
+        | Command::Doctor(_) => None,
     }
 }
 
@@ -58,6 +64,7 @@ pub async fn run(cli: &Cli) -> Result<u8, Failure> {
         }
         Some(Command::Resume(args)) => chat::resume(cli, args).await,
         Some(Command::Exec(args)) => exec::run(cli, args).await,
+        Some(Command::Build(args)) => build::run(cli, args).await,
         Some(Command::Demo) => demo::run().await,
         Some(Command::Tool(args)) => Ok(u8::from(!tool::run(cli, args).await?)),
         Some(Command::Doctor(args)) => {

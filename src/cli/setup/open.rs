@@ -18,6 +18,7 @@ use crate::provider::unconfigured::{self, Unconfigured};
 use crate::provider::window::finder::{LearningProvider, WindowFinder};
 use crate::provider::window::probe;
 use crate::session::list;
+use crate::session::log;
 
 /// Where the program works and what it was told.
 pub struct Opened {
@@ -73,6 +74,7 @@ pub fn open(model: &ModelArgs, default_permission: Permission) -> Result<Opened,
         context_window: model.context_window,
         headers: load::header_table(&model.header)?,
         permission: model.permission,
+        mode: model.mode,
         max_steps: model.max_steps,
         ..Raw::default()
     };
@@ -117,6 +119,10 @@ pub fn log_of(folder: Option<&Path>, wanted: Option<&str>) -> Result<PathBuf, Fa
         return Ok(file.to_owned());
     }
     let project_state = Paths::from_env().project(&workspace(folder)?);
+    // A sub-agent's session can be looked at like any other.
+    if let Some(agent) = wanted.and_then(|id| list::find(&log::agents_of(&project_state), id).ok()) {
+        return Ok(agent);
+    }
     let which = wanted.map_or(Which::Last, |id| Which::Id(id.to_owned()));
     session(&project_state, &which)?.map_or_else(|| last(&project_state), Ok)
 }

@@ -3,5 +3,6 @@
 pub mod ask_user;
 pub mod note;
 pub mod recall;
+pub mod task;
 pub mod todo;
 pub mod todo_board;

@@ -1,6 +1,8 @@
 //! Recall: the way back to everything that was shortened or archived. The originals come through a port; this tool only
 //! pages them, so that every byte can be had.
 
+use std::sync::Arc;
+
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -21,6 +23,8 @@ const MATCHES: usize = 8;
 pub struct Args {
     id: Option<u64>,
     query: Option<String>,
+    /// A sub-agent, whose session is meant.
+    agent: Option<String>,
     /// In bytes.
     offset: Option<usize>,
 }
@@ -40,6 +44,7 @@ impl TypedTool for Recall {
             json!({
                 "id": {"type": "integer"},
                 "query": {"type": "string"},
+                "agent": {"type": "string"},
                 "offset": {"type": "integer"}
             }),
         )
@@ -54,15 +59,21 @@ impl TypedTool for Recall {
 }
 
 fn recall(args: &Args, cx: &ToolCx) -> ToolOutcome {
-    let Some(originals) = &cx.originals else {
+    let Some(own) = &cx.originals else {
         return Err(ToolError::model(
             ErrorCode::NotFound,
             "no session is kept here, so there are no originals",
         ));
     };
+    let originals = match &args.agent {
+        None => Arc::clone(own),
+        Some(agent) => own.of_agent(agent).ok_or_else(|| {
+            ToolError::model(ErrorCode::NotFound, format!("there is no agent {agent} in this project"))
+        })?,
+    };
     match (args.id, args.query.as_deref().map(str::trim)) {
-        (Some(id), _) => page(&**originals, ItemId(id), args.offset.unwrap_or(0)),
-        (None, Some(query)) if !query.is_empty() => Ok(search(&**originals, query)),
+        (Some(id), _) => page(&*originals, ItemId(id), args.offset.unwrap_or(0)),
+        (None, Some(query)) if !query.is_empty() => Ok(search(&*originals, query)),
         _ => Err(ToolError::invalid("give the id of an item, or a query to search this session")),
     }
 }

@@ -2,9 +2,11 @@
 
 use super::table::{ALIASES, COMMANDS, KEYS};
 use crate::base::sanitize;
+use crate::config::mode::Mode;
 use crate::config::settings::Permission;
 use crate::protocol::event::Level;
 use crate::protocol::ledger::{self, ContextEdit};
+use crate::protocol::notice;
 use crate::protocol::op::Op;
 use crate::search::fuzzy;
 use crate::tui::app::App;
@@ -24,6 +26,7 @@ pub fn run(app: &mut App, text: &str) -> bool {
         "help" => help(app),
         "model" => model(app, args),
         "permission" => permission(app, args),
+        "mode" => mode(app, args),
         "context" => context(app, args),
         "jobs" => jobs(app, args),
         "compact" => compact(app, args),
@@ -112,6 +115,26 @@ fn permission(app: &mut App, args: &str) {
         Some(info) => format!(
             "Permission level: {}. /permission read-only, ask, auto or full changes it.",
             info.permission.as_str()
+        ),
+        None => STARTING.to_owned(),
+    };
+    app.notice(Level::Info, text);
+}
+
+fn mode(app: &mut App, args: &str) {
+    if !args.is_empty() {
+        return match args.parse::<Mode>() {
+            Ok(mode) => {
+                app.set_mode(mode);
+                app.notice(Level::Info, notice::mode_changed(mode));
+            }
+            Err(message) => app.notice(Level::Warning, format!("{message}.")),
+        };
+    }
+    let text = match &app.session {
+        Some(info) => format!(
+            "Mode: {}. /mode auto, explore, analyze or plan changes it (also Shift+Tab).",
+            info.mode.as_str()
         ),
         None => STARTING.to_owned(),
     };

@@ -16,10 +16,11 @@ const fn row(name: &'static str, args: &'static str, help: &'static str) -> Slas
 }
 
 /// All commands, in the order in which they are shown.
-pub const COMMANDS: [SlashCommand; 13] = [
+pub const COMMANDS: [SlashCommand; 14] = [
     row("help", "", "list commands and keys"),
     row("model", "[name]", "show or switch the model"),
     row("permission", "[level]", "show or set the level: read-only, ask, auto, full"),
+    row("mode", "[name]", "show or set the mode: auto, explore, analyze, plan"),
     row("context", "[verb id]", "show what fills the window; why, pin, drop, restore"),
     row("jobs", "[stop N]", "list or stop background jobs"),
     row("compact", "[focus]", "summarize older turns now; `auto on|off`"),
@@ -43,9 +44,10 @@ pub const ALIASES: [(&str, &str); 6] = [
 ];
 
 /// Keys worth knowing.
-pub const KEYS: [(&str, &str); 9] = [
+pub const KEYS: [(&str, &str); 10] = [
     ("Enter", "send; during a turn: steer it"),
     ("Shift+Enter", "new line (also Alt+Enter, Ctrl-J, or \\ before Enter)"),
+    ("Shift+Tab", "next mode: auto, explore, analyze, plan"),
     ("Esc, Ctrl-C", "interrupt the turn"),
     ("Esc Esc", "clear the input; if it is empty: rewind"),
     ("@", "complete a file name"),

@@ -1,4 +1,4 @@
-//! May this call run? Shows exactly what will happen and takes the answer. One Enter never says yes: the first
+//! May this call run, shall this plan be carried out? Shows exactly what will happen and takes the answer. One Enter never says yes: the first
 //! only makes a choice visible, because it may have been meant for the composer.
 
 use crossterm::event::{KeyCode, KeyEvent};
@@ -6,7 +6,8 @@ use ratatui::text::{Line, Span};
 
 use crate::base::sanitize;
 use crate::base::text;
-use crate::protocol::approval::{Answer, ApprovalRequest};
+use crate::config::settings::Permission;
+use crate::protocol::approval::{Answer, ApprovalRequest, PlanRequest};
 use crate::tui::composer::buffer::Buffer;
 use crate::tui::composer::paste;
 use crate::tui::render::theme::Theme;
@@ -19,18 +20,31 @@ const FOLDED_LINES: usize = 12;
 /// Detail that is drawn at most, in bytes; what is beyond is announced.
 const DETAIL_BYTES: usize = 256 * 1024;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Choice {
-    Once,
-    Session,
-    Always,
-    No,
+/// What the user can choose.
+#[derive(Clone, Debug, PartialEq)]
+struct Choice {
+    letter: char,
+    text: String,
+    reply: Reply,
+}
+
+/// What a key brought.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Reply {
+    Answer(Answer),
+    /// Open this file in the user's editor, and ask on.
+    Edit(String),
 }
 
 /// The open question.
 #[derive(Clone, Debug)]
 pub struct Approval {
-    request: ApprovalRequest,
+    /// `Allow`, before the title.
+    verb: &'static str,
+    title: String,
+    reason: String,
+    detail: String,
+    is_diff: bool,
     choices: Vec<Choice>,
     chosen: Option<usize>,
     /// The note that goes with a no, while it is written.
@@ -40,26 +54,65 @@ pub struct Approval {
 }
 
 impl Approval {
-    pub fn new(request: ApprovalRequest) -> Self {
-        let mut choices = vec![Choice::Once];
-        if request.session_scope.is_some() {
-            choices.push(Choice::Session);
+    /// May this call run?
+    pub fn of_call(request: ApprovalRequest) -> Self {
+        let choice = |letter, text: String, answer| Choice { letter, text, reply: Reply::Answer(answer) };
+        let plain = |text: &str, most| text::one_line(&sanitize::reveal(text), most);
+        let mut choices = vec![choice('y', "Yes, once".to_owned(), Answer::Once)];
+        if let Some(scope) = &request.session_scope {
+            let text = format!("Yes, for this session: {}", plain(scope, 200));
+            choices.push(choice('s', text, Answer::Session));
         }
-        if request.always_prefix.is_some() {
-            choices.push(Choice::Always);
+        if let Some(prefix) = &request.always_prefix {
+            let text = format!("Always allow `{}` in this project", plain(prefix, 60));
+            choices.push(choice('a', text, Answer::Always));
         }
-        choices.push(Choice::No);
-        Self { request, choices, chosen: None, note: None, scroll: 0, unfolded: false }
+        let no = "No (Esc) · Tab: no, and tell the model why".to_owned();
+        choices.push(choice('n', no, Answer::No { note: String::new() }));
+        let ApprovalRequest { title, reason, detail, is_diff, .. } = request;
+        Self { verb: "Allow", title, reason, detail, is_diff, choices, ..Self::empty() }
+    }
+
+    /// Shall this plan be carried out? Its text stands in the transcript already.
+    pub fn of_plan(request: PlanRequest) -> Self {
+        let accept = |permission| Reply::Answer(Answer::Accept { permission });
+        let no = Reply::Answer(Answer::No { note: String::new() });
+        let choices = [
+            ('y', "Yes, and ask before each change", accept(Permission::Ask)),
+            ('a', "Yes, and work without asking inside the workspace", accept(Permission::Auto)),
+            ('e', "Edit the plan first", Reply::Edit(request.path.clone())),
+            ('n', "Not yet (Esc) · Tab: say what to change", no),
+        ];
+        let choices = choices
+            .into_iter()
+            .map(|(letter, text, reply)| Choice { letter, text: text.to_owned(), reply })
+            .collect();
+        Self { verb: "Carry out", title: request.path, choices, ..Self::empty() }
+    }
+
+    fn empty() -> Self {
+        Self {
+            verb: "",
+            title: String::new(),
+            reason: String::new(),
+            detail: String::new(),
+            is_diff: false,
+            choices: Vec::new(),
+            chosen: None,
+            note: None,
+            scroll: 0,
+            unfolded: false,
+        }
     }
 
     /// The answer, once there is one.
-    pub fn key(&mut self, key: KeyEvent) -> Option<Answer> {
+    pub fn key(&mut self, key: KeyEvent) -> Option<Reply> {
         if self.note.is_some() {
             return self.note_key(key);
         }
         let count = self.choices.len();
         match key.code {
-            KeyCode::Esc => return Some(Answer::No { note: String::new() }),
+            KeyCode::Esc => return Some(Reply::Answer(Answer::No { note: String::new() })),
             KeyCode::Tab => self.note = Some(Buffer::default()),
             KeyCode::Down => self.chosen = Some(self.chosen.map_or(0, |index| (index + 1) % count)),
             KeyCode::Up => {
@@ -69,23 +122,22 @@ impl Approval {
             KeyCode::PageUp => self.scroll = self.scroll.saturating_sub(5),
             // The first Enter only shows what a second one would choose.
             KeyCode::Enter => match self.chosen {
-                Some(index) => return self.answer(self.choices[index]),
+                Some(index) => return self.choices.get(index).map(|choice| choice.reply.clone()),
                 None => self.chosen = Some(0),
             },
             _ => match keymap::plain_char(key)?.to_ascii_lowercase() {
                 digit @ '1'..='9' => {
                     let choice = self.choices.get(digit as usize - '1' as usize)?;
-                    return self.answer(*choice);
+                    return Some(choice.reply.clone());
                 }
-                'y' => return self.answer(Choice::Once),
-                's' => return self.answer(Choice::Session),
-                'a' => return self.answer(Choice::Always),
-                'n' => return self.answer(Choice::No),
                 'v' => {
                     self.unfolded = !self.unfolded;
                     self.scroll = 0;
                 }
-                _ => {}
+                letter => {
+                    let choice = self.choices.iter().find(|choice| choice.letter == letter)?;
+                    return Some(choice.reply.clone());
+                }
             },
         }
         None
@@ -97,19 +149,12 @@ impl Approval {
         }
     }
 
-    fn answer(&self, choice: Choice) -> Option<Answer> {
-        self.choices.contains(&choice).then(|| match choice {
-            Choice::Once => Answer::Once,
-            Choice::Session => Answer::Session,
-            Choice::Always => Answer::Always,
-            Choice::No => Answer::No { note: String::new() },
-        })
-    }
-
-    fn note_key(&mut self, key: KeyEvent) -> Option<Answer> {
+    fn note_key(&mut self, key: KeyEvent) -> Option<Reply> {
         let note = self.note.as_mut()?;
         match key.code {
-            KeyCode::Enter => return Some(Answer::No { note: note.text().trim().to_owned() }),
+            KeyCode::Enter => {
+                return Some(Reply::Answer(Answer::No { note: note.text().trim().to_owned() }));
+            }
             KeyCode::Esc | KeyCode::Tab => self.note = None,
             _ => {
                 if let Some(edit) = keymap::edit(key).filter(|edit| *edit != EditCommand::Newline) {
@@ -127,13 +172,15 @@ impl Approval {
         room: usize,
         theme: Theme,
     ) -> (Vec<Line<'static>>, Option<(usize, usize)>) {
-        let title = text::one_line(&sanitize::reveal(&self.request.title), width.saturating_sub(12).max(8));
+        let question = format!("? {} ", self.verb);
+        let room_for_title = width.saturating_sub(question.len());
+        let title = text::one_line(&sanitize::reveal(&self.title), room_for_title.saturating_sub(4).max(8));
         let mut head = vec![Line::from(vec![
-            Span::styled("? Allow ", theme.warning()),
-            Span::styled(wrap::clip(&title, width.saturating_sub(8)), theme.strong()),
+            Span::styled(question, theme.warning()),
+            Span::styled(wrap::clip(&title, room_for_title), theme.strong()),
         ])];
-        if !self.request.reason.is_empty() {
-            let reason = text::one_line(&sanitize::reveal(&self.request.reason), 300);
+        if !self.reason.is_empty() {
+            let reason = text::one_line(&sanitize::reveal(&self.reason), 300);
             head.extend(wrap::wrap_text(&reason, theme.dim(), "  ", "  ", width).into_iter().take(2));
         }
         let (foot, caret) = self.foot(width, theme);
@@ -151,9 +198,9 @@ impl Approval {
     }
 
     fn detail(&self, width: usize, limit: usize, theme: Theme) -> Vec<Line<'static>> {
-        let whole = &self.request.detail;
+        let whole = &self.detail;
         let cut = text::floor_boundary(whole, DETAIL_BYTES);
-        let mut all = if self.request.is_diff {
+        let mut all = if self.is_diff {
             diff::render(&sanitize::reveal(&whole[..cut]), width, usize::MAX, theme)
         } else {
             wrap::wrap_text(sanitize::reveal(&whole[..cut]).trim_end(), theme.plain(), "  ", "  ", width)
@@ -204,33 +251,14 @@ impl Approval {
             .iter()
             .enumerate()
             .map(|(index, choice)| {
-                let (letter, text) = match choice {
-                    Choice::Once => ('y', "Yes, once".to_owned()),
-                    Choice::Session => {
-                        let scope = self.request.session_scope.as_deref().unwrap_or_default();
-                        let scope = text::one_line(&sanitize::reveal(scope), 200);
-                        ('s', format!("Yes, for this session: {scope}"))
-                    }
-                    Choice::Always => {
-                        let prefix = self.request.always_prefix.as_deref().unwrap_or_default();
-                        (
-                            'a',
-                            format!(
-                                "Always allow `{}` in this project",
-                                text::one_line(&sanitize::reveal(prefix), 60)
-                            ),
-                        )
-                    }
-                    Choice::No => ('n', "No (Esc) · Tab: no, and tell the model why".to_owned()),
-                };
                 let (mark, style) = theme.row(self.chosen == Some(index));
                 Line::from(vec![
                     Span::styled(mark, style),
                     Span::styled(
-                        letter.to_string(),
+                        choice.letter.to_string(),
                         theme.accent().add_modifier(ratatui::style::Modifier::BOLD),
                     ),
-                    Span::styled(format!(" {}", wrap::clip(&text, width.saturating_sub(5))), style),
+                    Span::styled(format!(" {}", wrap::clip(&choice.text, width.saturating_sub(5))), style),
                 ])
             })
             .collect();
@@ -244,11 +272,14 @@ mod tests {
     use crossterm::event::KeyModifiers;
 
     fn press(approval: &mut Approval, code: KeyCode) -> Option<Answer> {
-        approval.key(KeyEvent::new(code, KeyModifiers::NONE))
+        match approval.key(KeyEvent::new(code, KeyModifiers::NONE))? {
+            Reply::Answer(answer) => Some(answer),
+            Reply::Edit(_) => None,
+        }
     }
 
     fn approval(always: Option<&str>) -> Approval {
-        Approval::new(ApprovalRequest {
+        Approval::of_call(ApprovalRequest {
             call_id: "c".to_owned(),
             tool: "Bash".to_owned(),
             title: "cargo test".to_owned(),

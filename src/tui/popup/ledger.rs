@@ -6,7 +6,7 @@ use ratatui::text::{Line, Span};
 use crate::base::clock;
 use crate::base::sanitize;
 use crate::base::text;
-use crate::protocol::ledger::{EpochSum, Epochs, ItemHistory, LedgerRow, LedgerView};
+use crate::protocol::ledger::{self as account, EpochSum, Epochs, ItemHistory, LedgerRow, LedgerView};
 use crate::tui::render::theme::Theme;
 use crate::tui::render::wrap;
 
@@ -49,6 +49,8 @@ pub fn head(ledger: &LedgerView, width: usize, theme: Theme) -> Vec<Line<'static
     let free = format!("   {:<15}{:>7}  {share}", "free", text::human_tokens(free));
     lines.push(Line::styled(wrap::clip(&free, width), theme.dim()));
     lines.push(Line::styled(wrap::clip(&epochs(&ledger.epochs), width), theme.dim()));
+    let agents = account::agents_line(&ledger.agents).map(|line| format!("   {line}"));
+    lines.extend(agents.map(|line| Line::styled(wrap::clip(&line, width), theme.dim())));
     lines
 }
 

@@ -4,9 +4,9 @@
 use crossterm::event::KeyEvent;
 use ratatui::text::Line;
 
-use super::approval::Approval;
+use super::approval::{Approval, Reply};
 use super::ask::Ask;
-use crate::protocol::approval::{Answer, Question, QuestionId};
+use crate::protocol::approval::{Question, QuestionId};
 use crate::tui::render::theme::Theme;
 
 /// The open question.
@@ -26,16 +26,17 @@ enum QuestionForm {
 impl OpenQuestion {
     pub fn new(id: QuestionId, question: Question, armed: bool) -> Self {
         let form = match question {
-            Question::Approval(request) => QuestionForm::Approval(Approval::new(request)),
+            Question::Approval(request) => QuestionForm::Approval(Approval::of_call(request)),
+            Question::Plan(plan) => QuestionForm::Approval(Approval::of_plan(plan)),
             Question::Ask { questions } => QuestionForm::Ask(Ask::new(questions)),
         };
         Self { id, armed, form }
     }
 
-    pub fn key(&mut self, key: KeyEvent) -> Option<Answer> {
+    pub fn key(&mut self, key: KeyEvent) -> Option<Reply> {
         match &mut self.form {
             QuestionForm::Approval(form) => form.key(key),
-            QuestionForm::Ask(form) => form.key(key),
+            QuestionForm::Ask(form) => form.key(key).map(Reply::Answer),
         }
     }
 

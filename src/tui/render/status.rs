@@ -5,6 +5,7 @@ use ratatui::text::{Line, Span};
 use super::wrap;
 use crate::base::sanitize;
 use crate::base::text;
+use crate::config::mode::Mode;
 use crate::config::settings::Permission;
 use crate::protocol::event::WindowState;
 use crate::tui::app::App;
@@ -107,11 +108,12 @@ fn facts(app: &App, room: usize) -> String {
     let lacks = app.sandbox_lacks.as_ref().filter(|_| confines).map(|missing| format!(" (no {missing})"));
     let permission = Some(format!("{}{}", info.permission.as_str(), lacks.unwrap_or_default()));
     let model = Some(model);
+    let mode = (info.mode != Mode::Auto).then(|| format!("{} mode", info.mode.as_str()));
     let fullest_first = [
-        vec![&model, &both, &cost, &jobs, &permission],
-        vec![&model, &both, &jobs, &permission],
-        vec![&model, &share, &jobs, &permission],
-        vec![&share, &jobs, &permission],
+        vec![&model, &both, &cost, &jobs, &mode, &permission],
+        vec![&model, &both, &jobs, &mode, &permission],
+        vec![&model, &share, &jobs, &mode, &permission],
+        vec![&share, &jobs, &mode, &permission],
     ];
     let joined =
         fullest_first.map(|facts| facts.into_iter().flatten().cloned().collect::<Vec<_>>().join(" · "));

@@ -83,6 +83,11 @@ pub fn apply(app: &mut App, event: Event) {
                 session.permission = permission;
             }
         }
+        Event::Mode(mode) => {
+            if let Some(session) = &mut app.session {
+                session.mode = mode;
+            }
+        }
         Event::AskClosed { id } => app.questions.retain(|question| question.id != id),
         Event::Window(window) => app.window = Some(window),
         // Nobody looks at a ledger that comes late.

@@ -7,6 +7,7 @@ use crate::protocol::op::Op;
 use crate::tui::app::{App, Completion};
 use crate::tui::command::run;
 use crate::tui::msg::{Cmd, Msg};
+use crate::tui::popup::approval::Reply;
 use crate::tui::popup::complete;
 use crate::tui::popup::list::PopupAction;
 use crate::tui::popup::open::Popup;
@@ -66,6 +67,7 @@ fn on_key(app: &mut App, key: KeyEvent) {
         return app.command(Cmd::Quit);
     }
     match key.code {
+        KeyCode::BackTab => next_mode(app),
         KeyCode::Esc => escape(app, escape_armed),
         KeyCode::Enter if keymap::edit(key).is_none() => enter(app),
         _ => {
@@ -76,6 +78,12 @@ fn on_key(app: &mut App, key: KeyEvent) {
             }
         }
     }
+}
+
+fn next_mode(app: &mut App) {
+    let Some(mode) = app.session.as_ref().map(|session| session.mode.next()) else { return };
+    app.set_mode(mode);
+    app.hint = Some(format!("{} mode", mode.as_str()));
 }
 
 /// Interrupts what runs; else clears the composer; else quits when pressed twice.
@@ -157,10 +165,14 @@ fn question_key(app: &mut App, key: KeyEvent) -> bool {
         question.armed |= key.code == KeyCode::Esc;
         return question.armed;
     }
-    if let Some(answer) = question.key(key) {
-        let id = question.id;
-        app.questions.remove(0);
-        app.send(Op::Answer { id, answer });
+    match question.key(key) {
+        Some(Reply::Answer(answer)) => {
+            let id = question.id;
+            app.questions.remove(0);
+            app.send(Op::Answer { id, answer });
+        }
+        Some(Reply::Edit(path)) => app.command(Cmd::Edit(path)),
+        None => {}
     }
     true
 }

@@ -9,6 +9,7 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 
 use super::*;
+use crate::config::mode::Mode;
 use crate::config::settings::Permission;
 use crate::model::envelope::Envelope;
 use crate::model::item::{Item, ItemId, ToolResult};
@@ -54,6 +55,7 @@ fn info(id: &str) -> SessionInfo {
         model: "m".to_owned(),
         provider: "p".to_owned(),
         permission: Permission::Ask,
+        mode: Mode::Auto,
         workspace: "/w".to_owned(),
         turns: 0,
         offer_init: false,
@@ -61,7 +63,14 @@ fn info(id: &str) -> SessionInfo {
 }
 
 fn ended(reason: EndReason) -> Event {
-    Event::TurnEnded(TurnEnd { reason, steps: 1, denied: 0, usage: Usage::default(), elapsed_ms: 5 })
+    Event::TurnEnded(TurnEnd {
+        reason,
+        steps: 1,
+        denied: 0,
+        usage: Usage::default(),
+        elapsed_ms: 5,
+        plan: None,
+    })
 }
 
 fn approval() -> Question {
@@ -351,6 +360,7 @@ fn any_event() -> impl Strategy<Value = Event> {
             window_origin: String::new(),
             error_percent: 0.0,
             epochs: Default::default(),
+            agents: Vec::new(),
         })),
         Just(ended(EndReason::Done)),
     ]

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use mycode::config::mode::Mode;
 use mycode::config::settings::Permission;
 use mycode::model::envelope::{Envelope, ErrorCode};
 use mycode::model::item::{Item, ItemId, Reasoning, ToolResult};
@@ -25,6 +26,7 @@ pub fn session() -> SessionInfo {
         model: "demo-model".to_owned(),
         provider: "scripted".to_owned(),
         permission: Permission::Ask,
+        mode: Mode::Auto,
         workspace: "/home/me/project".to_owned(),
         turns: 0,
         offer_init: true,
@@ -99,6 +101,7 @@ pub fn ledger() -> LedgerView {
                 reasoning: 0,
             }],
         },
+        agents: Vec::new(),
     }
 }
 
@@ -114,7 +117,7 @@ pub fn window() -> WindowState {
 
 pub fn turn_end(reason: EndReason) -> Event {
     let usage = Usage { input: 15_300, cached: 12_000, output: 900, ..Usage::default() };
-    Event::TurnEnded(TurnEnd { reason, steps: 4, denied: 0, usage, elapsed_ms: 12_300 })
+    Event::TurnEnded(TurnEnd { reason, steps: 4, denied: 0, usage, elapsed_ms: 12_300, plan: None })
 }
 
 /// Serves until `Shutdown`. `pace` is the speed in percent of what a user likes to watch; 0 waits nowhere.

@@ -37,6 +37,16 @@ fn size(columns: u16, rows: u16) -> PtySize {
 impl Screen {
     /// Starts `mycode ARGS` in a terminal of that size.
     pub fn start(place: &Workplace, args: &[&str], columns: u16, rows: u16) -> Self {
+        Self::start_with(place, args, (columns, rows), &[])
+    }
+
+    /// The same with variables of the environment.
+    pub fn start_with(
+        place: &Workplace,
+        args: &[&str],
+        (columns, rows): (u16, u16),
+        vars: &[(&str, &str)],
+    ) -> Self {
         let pair = native_pty_system().openpty(size(columns, rows)).unwrap();
         let template = place.command(args);
         let mut command = CommandBuilder::new(template.get_program());
@@ -49,6 +59,7 @@ impl Screen {
             }
         }
         command.env("TERM", "xterm-256color");
+        vars.iter().for_each(|(name, value)| command.env(name, value));
         let child = pair.slave.spawn_command(command).unwrap();
         drop(pair.slave);
         let mut reader = pair.master.try_clone_reader().unwrap();

@@ -1,0 +1,65 @@
+//! What a running sub-agent shows in its parent's transcript: one line, and what it read and changed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crate::base::text::{human_tokens, plural};
+use crate::model::item::ItemId;
+use crate::protocol::event::Event;
+
+/// What is known of a sub-agent while it runs.
+#[derive(Default)]
+pub struct AgentProgress {
+    steps: usize,
+    tokens: u64,
+    doing: String,
+    titles: BTreeMap<Arc<str>, String>,
+    read: BTreeMap<String, u64>,
+    changed: BTreeSet<String>,
+}
+
+impl AgentProgress {
+    /// Takes in an event; whether the line reads differently now.
+    pub fn take(&mut self, event: &Event) -> bool {
+        match event {
+            Event::ToolStarted { call_id, title, .. } => {
+                self.titles.insert(Arc::clone(call_id), title.clone());
+                self.doing.clone_from(title);
+            }
+            Event::ToolDone { id, result } => {
+                self.titles.remove(&result.call_id);
+                let path = result.envelope.data.get("path").and_then(serde_json::Value::as_str);
+                match (&*result.tool, path) {
+                    _ if result.envelope.error.is_some() => {}
+                    ("Read", Some(path)) => self.saw(path, *id),
+                    ("Edit" | "MultiEdit" | "Write", Some(path)) => {
+                        self.changed.insert(path.to_owned());
+                    }
+                    _ => {}
+                }
+                self.doing = self.titles.values().next().cloned().unwrap_or_else(|| "thinking".to_owned());
+            }
+            Event::Window(window) => {
+                self.steps += 1;
+                self.tokens = window.used_tokens;
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    fn saw(&mut self, path: &str, id: ItemId) {
+        self.read.entry(path.to_owned()).or_insert(id.0);
+    }
+
+    /// `step 4 · 12.3k tokens · Read src/a.rs`.
+    pub fn line(&self, kind: &str) -> String {
+        let steps = plural(self.steps, "request");
+        format!("{kind}: {steps} · {} tokens · {}", human_tokens(self.tokens), self.doing)
+    }
+
+    /// The files that it read, each with the item that holds it, and those that it changed.
+    pub fn files(self) -> (Vec<(String, u64)>, Vec<String>) {
+        (self.read.into_iter().collect(), self.changed.into_iter().collect())
+    }
+}

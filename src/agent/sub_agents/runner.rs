@@ -1,0 +1,129 @@
+//! Runs one sub-agent: an agent like its parent's with fewer tools, whose session is kept beside those of the project. The
+//! parent's window never sees more of it than its report.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures_util::future::BoxFuture;
+use tokio::sync::mpsc;
+
+use super::progress::AgentProgress;
+use super::template::AgentTemplate;
+use crate::agent::control::{Questions, TurnControl};
+use crate::agent::session::conversation::Conversation;
+use crate::agent::session::reopen;
+use crate::agent::turn::run::Turn;
+use crate::model::item::Item;
+use crate::model::request::Params;
+use crate::session::list;
+use crate::session::log;
+use crate::session::record::ParentCall;
+use crate::tool::agent_types::{self, TYPES};
+use crate::tool::cx::{SubAgents, ToolCx};
+use crate::tool::sub_agent::{ParentTurn, SubReport, SubTask};
+
+/// Runs the sub-agents of one agent.
+pub struct SubAgentRunner {
+    template: AgentTemplate,
+    questions: Arc<Questions>,
+    state: PathBuf,
+    parent: Mutex<ParentTurn>,
+}
+
+impl SubAgentRunner {
+    /// `project_state` and `params` are the parent's.
+    pub fn new(
+        template: AgentTemplate,
+        questions: &Arc<Questions>,
+        project_state: &Path,
+        params: &Params,
+    ) -> Self {
+        let settings = template.loaded.context.clone();
+        let parent = ParentTurn { params: params.clone(), settings, session: String::new() };
+        Self {
+            template,
+            questions: Arc::clone(questions),
+            state: log::agents_of(project_state),
+            parent: Mutex::new(parent),
+        }
+    }
+
+    async fn work(&self, task: SubTask, cx: &ToolCx) -> Result<SubReport, String> {
+        let kind = agent_types::find(&task.kind).ok_or_else(|| unknown_type(&task.kind))?;
+        let conversation = self.conversation(&task, cx).await?;
+        let id = conversation.id.clone();
+        let parent = {
+            let parent = self.parent.lock().unwrap_or_else(PoisonError::into_inner);
+            (parent.params.clone(), parent.settings.clone())
+        };
+        let mut agent = self.template.agent(kind, task.light, parent, conversation, cx)?;
+        let root = Arc::clone(&cx.root);
+        agent.window.open(&mut agent.conversation, &agent.sampler.params, &root).await;
+        let control = Arc::new(TurnControl::within(Arc::clone(&self.questions), cx.cancel.clone()));
+        let before = agent.conversation.usage.total();
+        let (sender, mut events) = mpsc::unbounded_channel();
+        let (sink, kind_name) = (Arc::clone(&cx.progress), kind.name);
+        let watching = tokio::spawn(async move {
+            let mut progress = AgentProgress::default();
+            while let Some(event) = events.recv().await {
+                if progress.take(&event) {
+                    sink(progress.line(kind_name));
+                }
+            }
+            progress
+        });
+        let end = Turn::new(&mut agent, &control, &sender).run(task.prompt).await;
+        drop(sender);
+        agent.dispatcher.cx.shell.jobs.stop_all().await;
+        let (read, changed) = watching.await.unwrap_or_default().files();
+        let window = agent.window.state(&agent.conversation);
+        let items = agent.conversation.history.entries().iter().rev();
+        let answer = items.map(|entry| &entry.item).find_map(|item| match &**item {
+            Item::Assistant { text, .. } if !text.trim().is_empty() => Some(text.trim().to_owned()),
+            _ => None,
+        });
+        Ok(SubReport {
+            id,
+            answer: answer.unwrap_or_default(),
+            steps: end.steps,
+            end: end.reason,
+            window_tokens: window.used_tokens,
+            model: Arc::clone(&agent.sampler.params.model),
+            usage: agent.conversation.usage.total().since(before),
+            read,
+            changed,
+        })
+    }
+
+    /// A new session, or the one that goes on.
+    async fn conversation(&self, task: &SubTask, cx: &ToolCx) -> Result<Conversation, String> {
+        let (state, root) = (self.state.clone(), Arc::clone(&cx.root));
+        let Some(id) = task.resume.clone() else {
+            let mut new = Conversation::new(&state, &root);
+            new.parent = task.parent.clone().map(|(session, call_id)| ParentCall { session, call_id });
+            return Ok(new);
+        };
+        let opened = tokio::task::spawn_blocking(move || {
+            let path = list::find(&state, &id).map_err(|_| format!("there is no agent {id} to resume"))?;
+            reopen::restore(&state, &root, &path).map_err(|error| format!("agent {id} can't go on: {error}"))
+        });
+        Ok(opened.await.map_err(|error| error.to_string())??.conversation)
+    }
+}
+
+impl SubAgents for SubAgentRunner {
+    fn begin(&self, parent: ParentTurn) {
+        *self.parent.lock().unwrap_or_else(PoisonError::into_inner) = parent;
+    }
+
+    fn run<'a>(&'a self, mut task: SubTask, cx: &'a ToolCx) -> BoxFuture<'a, Result<SubReport, String>> {
+        let session = self.parent.lock().unwrap_or_else(PoisonError::into_inner).session.clone();
+        task.parent = Some((session, cx.call_id.to_string()));
+        Box::pin(self.work(task, cx))
+    }
+}
+
+fn unknown_type(name: &str) -> String {
+    let names: Vec<&str> = TYPES.iter().map(|kind| kind.name).collect();
+    format!("there is no type {name}. Types: {}", names.join(", "))
+}

@@ -1,0 +1,103 @@
+//! How a sub-agent is made: the parts of an agent, from what its parent was made of.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::agent::calls::dispatcher::Dispatcher;
+use crate::agent::calls::policy_engine::PolicyEngine;
+use crate::agent::parts::Agent;
+use crate::agent::sampling::sampler::Sampler;
+use crate::agent::session::conversation::Conversation;
+use crate::agent::session::recall::LogOriginals;
+use crate::agent::turn::input::TurnInput;
+use crate::agent::window::context_window::ContextWindow;
+use crate::agent::window::fixed_prompt::FixedPrompt;
+use crate::config::load::Loaded;
+use crate::config::mode::Mode;
+use crate::config::settings::{ContextSettings, TINY_WINDOW_TOKENS, WorkSettings};
+use crate::model::request::Params;
+use crate::policy::rules::Rules;
+use crate::provider::api::Provider;
+use crate::tool::agent_types::{AgentType, PARENT_TOOLS, READ_TOOLS};
+use crate::tool::api::Tool;
+use crate::tool::cx::ToolCx;
+use crate::tool::registry;
+use crate::tool::run::shell::Shell;
+
+/// What sub-agents take over from their parent.
+pub struct AgentTemplate {
+    pub loaded: Loaded,
+    pub provider: Arc<dyn Provider>,
+    pub policy: Arc<PolicyEngine>,
+    pub own_folders: Vec<PathBuf>,
+    /// The parent's system prompt.
+    pub system: Arc<str>,
+    /// Whether somebody can answer questions.
+    pub interactive: bool,
+}
+
+impl AgentTemplate {
+    /// An agent of this type for one task; `light` says whether the light model answers, where it is not for the type to
+    /// say. `params` and `settings` are the parent's, `cx` is that of its call.
+    ///
+    /// # Errors
+    /// When the settings contradict the light model's window.
+    pub fn agent(
+        &self,
+        kind: &AgentType,
+        light: Option<bool>,
+        (mut params, mut settings): (Params, ContextSettings),
+        conversation: Conversation,
+        cx: &ToolCx,
+    ) -> Result<Agent, String> {
+        let light = self.loaded.work.light_model.as_ref().filter(|_| light.unwrap_or(kind.light));
+        if let Some(light) = light.filter(|light| **light != params.model) {
+            params.model = Arc::clone(light);
+            settings = self.loaded.context_for(light, None).map_err(|error| error.to_string())?;
+        }
+        let small_window = settings.window_tokens < TINY_WINDOW_TOKENS;
+        let originals = Arc::new(LogOriginals::default());
+        originals.follow(conversation.log_path());
+        let own = ToolCx {
+            todos: Arc::default(),
+            files: Arc::default(),
+            images: Arc::default(),
+            shell: Arc::new(Shell::new(cx.shell.cwd())),
+            originals: Some(originals),
+            asker: None,
+            sub_agents: None,
+            progress: Arc::new(|_| {}),
+            ..cx.clone()
+        };
+        let policy = if kind.only_reads { self.reading_policy(cx) } else { Arc::clone(&self.policy) };
+        let dispatcher = Dispatcher::new(own, policy, tools(kind), self.interactive, small_window);
+        let system = format!("{}\n\n# Your part\n{}", self.system, kind.prompt.trim());
+        let prompt = FixedPrompt::new(system.into(), dispatcher.specs());
+        let input = TurnInput { sub_agent: true, ..TurnInput::default() };
+        Ok(Agent {
+            conversation,
+            window: ContextWindow::new(settings, prompt),
+            sampler: Sampler { provider: Arc::clone(&self.provider), params, light_model: light.cloned() },
+            dispatcher,
+            input,
+            max_steps: kind.max_steps.min(self.loaded.work.max_steps),
+        })
+    }
+
+    /// What a type that only reads is held to, whatever its parent may do.
+    fn reading_policy(&self, cx: &ToolCx) -> Arc<PolicyEngine> {
+        let permission = self.policy.permission();
+        let work = WorkSettings { mode: Mode::Explore, permission, ..self.loaded.work.clone() };
+        let readable = vec![cx.spill.folder().to_owned()];
+        Arc::new(PolicyEngine::new(&work, Rules::default(), &cx.root, readable, &self.own_folders))
+    }
+}
+
+fn tools(kind: &AgentType) -> Vec<Box<dyn Tool>> {
+    let mut tools = registry::builtin();
+    tools.retain(|tool| {
+        let name = tool.name();
+        !PARENT_TOOLS.contains(&name) && (!kind.only_reads || READ_TOOLS.contains(&name))
+    });
+    tools
+}

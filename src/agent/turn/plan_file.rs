@@ -1,0 +1,112 @@
+//! The plan with which a turn in plan mode ends: a file of the project, for the user to accept, change or refuse.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::agent::calls::dispatcher::Dispatcher;
+use crate::agent::control::{Events, TurnControl, notice};
+use crate::agent::parts::Agent;
+use crate::base::atomic_write::{self, Expect};
+use crate::base::clock;
+use crate::base::file::{self, FileError};
+use crate::base::path;
+use crate::config::mode::Mode;
+use crate::model::item::Item;
+use crate::note::digest;
+use crate::note::name;
+use crate::protocol::approval::{Answer, PlanRequest, Question};
+use crate::protocol::event::{Event, Level};
+use crate::protocol::notice as texts;
+
+/// Where plans are, relative to the workspace.
+const FOLDER: &str = ".mycode/plans";
+/// A larger file is none of ours.
+const MAX_BYTES: u64 = 1 << 20;
+/// Plans of one day and title.
+const MAX_SAME: u32 = 100;
+
+/// The plan in an answer: from its first heading on. An answer without one is a question, or talk.
+fn plan_of<'a>(items: impl DoubleEndedIterator<Item = &'a Item>) -> Option<&'a str> {
+    let answer = items.rev().find_map(|item| match item {
+        Item::Assistant { text, .. } if !text.trim().is_empty() => Some(text),
+        _ => None,
+    })?;
+    let begins = |line: &&str| line.starts_with("# ") || line.starts_with("## ");
+    let line = answer.lines().find(begins)?;
+    let at = line.as_ptr() as usize - answer.as_ptr() as usize;
+    Some(answer[at..].trim_end())
+}
+
+/// Makes a file of the plan that a turn in plan mode ended with.
+pub async fn keep(agent: &Agent, events: &Events) -> Option<PlanRequest> {
+    let Agent { conversation, dispatcher, .. } = agent;
+    if dispatcher.policy.mode() != Mode::Plan {
+        return None;
+    }
+    let items = conversation.history.entries().iter().map(|entry| &*entry.item);
+    let text = plan_of(items)?.to_owned();
+    let (root, plan) = (Arc::clone(dispatcher.root()), text.clone());
+    match tokio::task::spawn_blocking(move || write(&root, &plan)).await.ok()? {
+        Ok(path) => {
+            notice(events, Level::Info, texts::plan_written(&path, dispatcher.is_interactive()));
+            Some(PlanRequest { path, text })
+        }
+        Err(error) => {
+            notice(events, Level::Warning, texts::plan_not_written(error));
+            None
+        }
+    }
+}
+
+/// Writes the plan; returns its path relative to `root`.
+///
+/// # Errors
+/// When the folder lies elsewhere or cannot be written.
+fn write(root: &Path, plan: &str) -> Result<String, FileError> {
+    let folder = root.join(FOLDER);
+    if !path::follow(&folder).starts_with(root) {
+        return Err(std::io::Error::other(format!("{FOLDER} leads outside the workspace")).into());
+    }
+    fs::create_dir_all(&folder)?;
+    let title = plan.lines().next().unwrap_or_default().trim_start_matches('#');
+    let day =
+        digest::time(clock::now_ms()).map_or_else(String::new, |time| time.strftime("%Y-%m-%d").to_string());
+    let stem = format!("{day}-{}", name::slug(title));
+    let text = format!("{plan}\n");
+    for same in 1..=MAX_SAME {
+        let file = if same == 1 { format!("{stem}.md") } else { format!("{stem}-{same}.md") };
+        match atomic_write::write(&folder.join(&file), text.as_bytes(), Expect::Missing) {
+            Ok(()) => return Ok(format!("{FOLDER}/{file}")),
+            Err(FileError::Exists) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(FileError::Exists)
+}
+
+/// Asks the user what shall become of a plan. An accepted one ends plan mode; what the user decides begins the next turn.
+pub async fn ask(plan: PlanRequest, dispatcher: &Dispatcher, control: &TurnControl, events: &Events) {
+    match control.questions.ask(Question::Plan(plan.clone()), &control.cancel).await {
+        Some(Answer::Accept { permission }) => {
+            dispatcher.policy.set_mode(Mode::Auto);
+            dispatcher.policy.set_permission(permission);
+            let _ = events.send(Event::Mode(Mode::Auto));
+            let _ = events.send(Event::Permission(permission));
+            let PlanRequest { path, text } = plan;
+            let file = dispatcher.root().join(&path);
+            let edited = tokio::task::spawn_blocking(move || was_edited(&file, &text)).await.unwrap_or(true);
+            let how = if edited { "I have changed it: read it first" } else { "It is as you wrote it" };
+            control.steer(format!(
+                "Carry out the plan in {path}. {how}. Tick off its steps as you finish them."
+            ));
+        }
+        Some(Answer::No { note }) if !note.is_empty() => control.steer(note),
+        _ => {}
+    }
+}
+
+/// Whether somebody has changed the plan since it was written.
+fn was_edited(path: &Path, plan: &str) -> bool {
+    file::small_text(path, MAX_BYTES).is_none_or(|text| text.trim_end() != plan)
+}

@@ -1,0 +1,107 @@
+//! What a build asks of git: a commit for each subtask, and worktrees in which several are done side by side. The user's own
+//! git runs, with their settings and hooks: they asked for commits.
+
+use std::path::{Path, PathBuf};
+
+use tokio::process::Command;
+
+use super::roles::Stop;
+use crate::base::text::one_line;
+
+const HINT: &str = "mend that in the repository, then run the build again with --resume";
+
+async fn git(folder: &Path, args: &[&str]) -> Result<String, Stop> {
+    let mut command = Command::new("git");
+    command.arg("-C").arg(folder).args(args).stdin(std::process::Stdio::null());
+    let output = command
+        .output()
+        .await
+        .map_err(|error| Stop::failed(format!("git can't be started: {error}"), "install git"))?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    let said = [output.stderr, output.stdout].concat();
+    let said = one_line(String::from_utf8_lossy(&said).trim(), 300);
+    Err(Stop::failed(format!("git {} failed: {said}", args.first().unwrap_or(&"")), HINT))
+}
+
+/// Whether nothing is changed that is not committed.
+///
+/// # Errors
+/// When the folder is no repository.
+pub async fn is_clean(root: &Path) -> Result<bool, Stop> {
+    Ok(git(root, &["status", "--porcelain"]).await?.trim().is_empty())
+}
+
+/// Commits everything; nothing to commit is fine. What the build itself keeps is ignored.
+///
+/// # Errors
+/// When git refuses.
+pub async fn commit(root: &Path, subject: &str) -> Result<(), Stop> {
+    git(root, &["add", "--all"]).await?;
+    if git(root, &["diff", "--cached", "--quiet"]).await.is_ok() {
+        return Ok(());
+    }
+    git(root, &["commit", "--quiet", "--message", &one_line(subject, 72)]).await.map(drop)
+}
+
+/// A worktree on a branch of its own.
+pub struct Worktree {
+    pub path: PathBuf,
+    branch: String,
+}
+
+impl Worktree {
+    /// Makes it from what is committed now, or takes the one that an earlier run left.
+    ///
+    /// # Errors
+    /// When git refuses.
+    pub async fn open(root: &Path, path: &Path, build: &str, number: usize) -> Result<Self, Stop> {
+        let branch = format!("mycode/{build}/{number}");
+        if !path.join(".git").exists() {
+            let shown = path.to_string_lossy();
+            git(root, &["worktree", "add", "--quiet", "-B", &branch, &shown, "HEAD"]).await?;
+        }
+        Ok(Self { path: path.to_owned(), branch })
+    }
+
+    /// Merges its commits into the project; the files that conflict.
+    ///
+    /// # Errors
+    /// When git refuses for another reason.
+    pub async fn merge(&self, root: &Path) -> Result<Vec<String>, Stop> {
+        match git(root, &["merge", "--quiet", "--no-edit", &self.branch]).await {
+            Ok(_) => Ok(Vec::new()),
+            Err(stop) => {
+                let unmerged = git(root, &["diff", "--name-only", "--diff-filter=U"]).await?;
+                let files: Vec<String> = unmerged.lines().map(str::to_owned).collect();
+                if files.is_empty() { Err(stop) } else { Ok(files) }
+            }
+        }
+    }
+
+    /// Takes it away with its branch, once it is merged.
+    pub async fn remove(self, root: &Path) {
+        let _ = git(root, &["worktree", "remove", "--force", &self.path.to_string_lossy()]).await;
+        let _ = git(root, &["branch", "--delete", &self.branch]).await;
+    }
+}
+
+/// Commits a merge whose conflicts are resolved.
+///
+/// # Errors
+/// When marks are left, or git refuses.
+pub async fn conclude_merge(root: &Path, files: &[String]) -> Result<(), Stop> {
+    for file in files {
+        let text = std::fs::read_to_string(root.join(file)).unwrap_or_default();
+        if text.lines().any(|line| line.starts_with("<<<<<<< ") || line.starts_with(">>>>>>> ")) {
+            return Err(Stop::failed(format!("{file} still has conflict marks"), HINT));
+        }
+    }
+    commit_merge(root).await
+}
+
+async fn commit_merge(root: &Path) -> Result<(), Stop> {
+    git(root, &["add", "--all"]).await?;
+    git(root, &["commit", "--quiet", "--no-edit"]).await.map(drop)
+}

@@ -1,0 +1,97 @@
+//! `mycode build`: a task through specification, plan, code and review, headless.
+
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use crate::agent::build as agent;
+use crate::build::folder::BuildFolder;
+use crate::build::progress::Show;
+use crate::build::run;
+use crate::build::state::{BuildOptions, STAGES};
+use crate::cli::args::{BuildArgs, Cli};
+use crate::cli::report::{self, Failure};
+use crate::cli::setup::open::{self, Which};
+use crate::exec::run::interrupts;
+
+/// After a second interrupt nothing is waited for.
+const LAST_WRITES: Duration = Duration::from_millis(300);
+
+/// Runs or resumes a build; gives the exit code.
+///
+/// # Errors
+/// What keeps it from beginning.
+pub async fn run(cli: &Cli, args: &BuildArgs) -> Result<u8, Failure> {
+    if args.list {
+        return list(cli);
+    }
+    if let Some(stage) = args.pause_after.as_deref().filter(|stage| !STAGES.contains(stage)) {
+        let stages = STAGES.join(", ");
+        return Err(Failure::usage(
+            format!("there is no stage '{stage}'"),
+            format!("pause after one of: {stages}"),
+        ));
+    }
+    let which = match (&args.resume, args.last) {
+        (Some(id), _) => Which::Id(id.clone()),
+        (None, true) => Which::Id(last(cli)?),
+        (None, false) => Which::New,
+    };
+    if matches!(which, Which::New) && args.task.as_deref().is_none_or(|task| task.trim().is_empty()) {
+        let hint =
+            "describe the task: mycode build \"add a --json flag\", or go on with --resume ID or --last";
+        return Err(Failure::usage("the task is empty", hint));
+    }
+    let setup = open::setup(cli, false, &which).await?;
+    let mut session = agent::roles(setup)?;
+    let cancel = CancellationToken::new();
+    session.agents.cx.cancel = cancel.clone();
+    let options = BuildOptions {
+        pause_after: args.pause_after.clone(),
+        commit: args.commit || args.parallel > 1,
+        parallel: args.parallel,
+    };
+    let work = run::run(session, args.task.as_deref(), options, Show::new(args.json));
+    tokio::pin!(work);
+    let interrupts = interrupts();
+    tokio::pin!(interrupts);
+    let (text, code) = loop {
+        tokio::select! {
+            done = &mut work => break done,
+            Some(()) = futures_util::StreamExt::next(&mut interrupts) => {
+                if cancel.is_cancelled() {
+                    tokio::time::sleep(LAST_WRITES).await;
+                    return Ok(130);
+                }
+                cancel.cancel();
+            }
+        }
+    };
+    if !args.json {
+        report::say(&text)?;
+    }
+    Ok(code)
+}
+
+fn last(cli: &Cli) -> Result<String, Failure> {
+    let root = open::workspace(cli.model.folder.as_deref())?;
+    BuildFolder::ids(&root).pop().ok_or_else(|| {
+        Failure::usage("this project has no builds yet", "start one with `mycode build \"task\"`")
+    })
+}
+
+fn list(cli: &Cli) -> Result<u8, Failure> {
+    let root = open::workspace(cli.model.folder.as_deref())?;
+    let mut out = String::new();
+    for id in BuildFolder::ids(&root) {
+        let folder =
+            BuildFolder::open(&root, &id).map_err(|error| Failure::task(error.to_string(), "try again"))?;
+        let first = folder.read("report.md").and_then(|text| text.lines().next().map(str::to_owned));
+        let state =
+            first.as_deref().and_then(|line| line.rsplit(": ").next()).unwrap_or("unfinished").to_owned();
+        let task = folder.read("task.md").unwrap_or_default();
+        out.push_str(&format!("{id}  {state:<12}  {}\n", crate::base::text::one_line(&task, 100)));
+    }
+    report::say(if out.is_empty() { "No builds yet.\n" } else { &out })?;
+    Ok(0)
+}

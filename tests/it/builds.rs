@@ -1,0 +1,240 @@
+//! `mycode build` through the binary: the stages and their files, pauses, a kill between any two of them, reviews that find
+//! something, commits and worktrees.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+use serde_json::{Value, json};
+
+use crate::support::answer::{Answer, answer, silence};
+use crate::support::server::FakeServer;
+use crate::support::workplace::{Workplace, stderr, stdout};
+
+const SPEC: &str = "# A greeting\n1. `hello.txt` greets.";
+const PLAN: &str =
+    "Simple.\n\n- [ ] 1. write hello.txt (files: hello.txt) (after: none)\n- [ ] 2. write bye.txt (after: 1)";
+
+fn build(place: &Workplace, server: &FakeServer, args: &[&str]) -> Command {
+    let url = server.base_url();
+    let mut all = vec!["build", "--base-url", &url, "--model", "m"];
+    all.extend(args);
+    place.command(&all)
+}
+
+fn run(place: &Workplace, server: &FakeServer, args: &[&str]) -> Output {
+    build(place, server, args).output().unwrap()
+}
+
+fn writes(file: &str, text: &str) -> Answer {
+    answer().call("Write", json!({"path": file, "content": text}))
+}
+
+/// The build's folder.
+fn folder(place: &Workplace) -> PathBuf {
+    let builds = fs::read_dir(place.project().join(".mycode/builds")).unwrap();
+    let mut folders: Vec<PathBuf> =
+        builds.flatten().map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
+    assert_eq!(folders.len(), 1, "{folders:?}");
+    folders.pop().unwrap()
+}
+
+fn text(place: &Workplace, file: &str) -> String {
+    fs::read_to_string(folder(place).join(file)).unwrap_or_default()
+}
+
+fn said(body: &Value) -> String {
+    body["messages"].to_string()
+}
+
+fn coding() -> Vec<crate::support::answer::Reply> {
+    vec![
+        writes("hello.txt", "hello").into(),
+        answer().text("Wrote `hello.txt:1`.").into(),
+        writes("bye.txt", "bye").into(),
+        answer().text("Wrote `bye.txt:1`.").into(),
+    ]
+}
+
+fn whole() -> Vec<crate::support::answer::Reply> {
+    let mut replies = vec![answer().text(SPEC).into(), answer().text(PLAN).into()];
+    replies.extend(coding());
+    replies.push(answer().text("PASS\nAll holds.").into());
+    replies
+}
+
+#[test]
+fn a_build_from_task_to_report() {
+    let server = FakeServer::start(whole());
+    let place = Workplace::new();
+    place.file("README.md", "# Sample\n");
+    let output = run(&place, &server, &["greet the user"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert_eq!(text(&place, "task.md"), "greet the user\n");
+    assert_eq!(text(&place, "spec.md").trim(), SPEC);
+    assert_eq!(text(&place, "plan.md").matches("- [x]").count(), 2);
+    assert_eq!(text(&place, "subtasks/2.md"), "Wrote `bye.txt:1`.\n");
+    assert_eq!((place.text("hello.txt"), place.text("bye.txt")), ("hello".to_owned(), "bye".to_owned()));
+    let report = stdout(&output);
+    for part in [": passed\n", "2 of 2 done", "- bye.txt\n- hello.txt\n", "PASS\nAll holds.", "tokens ("] {
+        assert!(report.contains(part), "{part} is not in {report}");
+    }
+    assert_eq!(report, text(&place, "report.md"));
+    // Each knows its part only.
+    let requests = server.requests();
+    let told: Vec<String> = requests.iter().map(|request| said(&request.body)).collect();
+    assert!(told[0].contains("greet the user") && told[0].contains("1 file in 0 folders"), "{}", told[0]);
+    assert!(told[1].contains("hello.txt` greets") && !told[1].contains("greet the user"), "{}", told[1]);
+    assert!(told[4].contains("write bye.txt") && told[4].contains("1: Wrote `hello.txt:1`."), "{}", told[4]);
+    assert!(told[6].contains("bye.txt\\nhello.txt") && !told[6].contains("The whole plan"), "{}", told[6]);
+    // A subtask can be taken back.
+    let id = folder(&place).file_name().unwrap().to_str().unwrap().to_owned();
+    let points = stdout(&place.command(&["rewind", &id]).output().unwrap());
+    let point = points.lines().find(|line| line.contains("subtask 2")).unwrap_or_else(|| panic!("{points}"));
+    let point = point.split_whitespace().next().unwrap().to_owned();
+    let output = place.command(&["rewind", &id, "--to", &point, "--files", "--yes"]).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(place.project().join("hello.txt").exists() && !place.project().join("bye.txt").exists());
+    let listed = stdout(&place.command(&["build", "--list"]).output().unwrap());
+    assert!(
+        listed.contains(&id) && listed.contains("passed") && listed.contains("greet the user"),
+        "{listed}"
+    );
+}
+
+#[test]
+fn what_a_person_edits_between_stages_counts() {
+    let server = FakeServer::start(vec![answer().text(SPEC).into(), answer().text(PLAN).into()]);
+    let place = Workplace::new();
+    let output = run(&place, &server, &["--json", "--pause-after", "plan", "greet"]);
+    let last: Value = serde_json::from_str(stdout(&output).lines().last().unwrap()).unwrap();
+    assert_eq!((last["outcome"].as_str(), last["exit_code"].as_u64()), (Some("paused"), Some(0)), "{last}");
+    fs::write(folder(&place).join("plan.md"), "- [x] 1. done by hand\n- [ ] 2. only this\n").unwrap();
+    for reply in [writes("b.txt", "b"), answer().text("Wrote it."), answer().text("PASS")] {
+        server.push(reply);
+    }
+    let output = run(&place, &server, &["--last"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let requests = server.requests();
+    assert_eq!(requests.len(), 5);
+    assert!(said(&requests[2].body).contains("2. only this"));
+    assert_eq!(text(&place, "plan.md"), "- [x] 1. done by hand\n- [x] 2. only this\n");
+}
+
+#[test]
+fn a_kill_anywhere_repeats_nothing_that_is_done() {
+    let replies = whole();
+    for cut in 0..replies.len() {
+        let mut first = replies[..cut].to_vec();
+        first.push(silence());
+        let server = FakeServer::start(first);
+        let place = Workplace::new();
+        let mut child = build(&place, &server, &["greet"]).spawn().unwrap();
+        server.wait_for_requests(cut + 1);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        replies[cut..].iter().for_each(|reply| server.push(reply.clone()));
+        let output = run(&place, &server, &["--last"]);
+        assert!(output.status.success(), "cut {cut}: {}", stderr(&output));
+        assert_eq!(server.requests().len(), replies.len() + 1, "cut {cut}");
+        assert_eq!(text(&place, "plan.md").matches("- [x]").count(), 2, "cut {cut}");
+        assert_eq!(place.text("bye.txt"), "bye");
+        let sessions = stdout(&place.command(&["sessions", "--json"]).output().unwrap());
+        assert_eq!(sessions.lines().count(), 1, "{sessions}");
+    }
+}
+
+#[test]
+fn a_review_that_fails_is_mended_and_repeated() {
+    let mut replies = whole();
+    replies.pop();
+    replies.push(answer().text("FAIL\n- [ ] hello.txt:1 greets nobody, see 1").into());
+    replies.push(writes("other.txt", "x").into());
+    replies.push(answer().text("Mended.").into());
+    replies.push(answer().text("PASS").into());
+    let server = FakeServer::start(replies);
+    let place = Workplace::new();
+    let output = run(&place, &server, &["greet"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let requests = server.requests();
+    let fixer = said(&requests[7].body);
+    assert!(fixer.contains("greets nobody") && fixer.contains("Files that it names\\nhello.txt"), "{fixer}");
+    assert!(said(&requests[9].body).contains("other.txt"), "the second review sees the fix");
+    assert_eq!(text(&place, "fix.md"), "Mended.\n");
+    assert!(text(&place, "report.md").contains("review-2.md"));
+
+    let mut replies = whole();
+    replies.pop();
+    for round in 1..=3 {
+        replies.push(answer().text(&format!("FAIL\n- [ ] a.rs:{round} wrong")).into());
+        if round < 3 {
+            replies.push(answer().text("I can't.").into());
+        }
+    }
+    let server = FakeServer::start(replies);
+    let place = Workplace::new();
+    let output = run(&place, &server, &["greet"]);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(stdout(&output).contains("a.rs:3 wrong"));
+}
+
+#[test]
+fn commits_and_worktrees() {
+    let git = |place: &Workplace, args: &[&str]| {
+        let mut command = Command::new("git");
+        command.arg("-C").arg(place.project()).args(["-c", "user.name=n", "-c", "user.email=e@x"]).args(args);
+        let output = command.env("HOME", place.home()).output().unwrap();
+        assert!(output.status.success(), "{args:?}: {}", stderr(&output));
+        stdout(&output)
+    };
+    let plan = "- [ ] 1. a (after: none)\n- [ ] 2. b (after: none)\n- [ ] 3. c (after: 1, 2)";
+    let server = FakeServer::start(vec![answer().text(SPEC).into(), answer().text(plan).into()]);
+    // Whoever has a result to show is done; who begins is told apart by its subtask.
+    server.on_body("\"role\":\"tool\"", answer().text("Wrote it."));
+    server.on_body("Your subtask\\n1. a", writes("shared.txt", "one\n").text("Begin."));
+    server.on_body("Your subtask\\n2. b", writes("shared.txt", "two\n").text("Begin."));
+    let place = Workplace::new();
+    place.file("README.md", "# Sample\n").file(".gitignore", ".mycode/\n");
+    git(&place, &["init", "-q", "-b", "main"]);
+    git(&place, &["config", "user.name", "n"]);
+    git(&place, &["config", "user.email", "e@x"]);
+    git(&place, &["add", "."]);
+    git(&place, &["commit", "-qm", "first"]);
+    for reply in [
+        answer().call("Bash", json!({"command": "printf 'one\\ntwo\\n' > shared.txt"})),
+        writes("c.txt", "c"),
+        answer().text("PASS"),
+    ] {
+        server.push(reply);
+    }
+    place.file("dirty.txt", "x");
+    let refused = run(&place, &server, &["--parallel", "2", "greet"]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(stderr(&refused).contains("uncommitted changes"), "{}", stderr(&refused));
+    fs::remove_file(place.project().join("dirty.txt")).unwrap();
+    fs::remove_dir_all(place.project().join(".mycode")).unwrap();
+    let output = run(&place, &server, &["--parallel", "2", "greet"]);
+    assert!(output.status.success(), "{}\n{}", stderr(&output), stdout(&output));
+    assert_eq!(place.text("shared.txt"), "one\ntwo\n");
+    assert_eq!(place.text("c.txt"), "c");
+    let log = git(&place, &["log", "--format=%s"]);
+    for subject in ["a (after: none)", "b (after: none)", "c (after: 1, 2)", "Merge branch"] {
+        assert!(log.contains(subject), "{subject} is not in {log}");
+    }
+    assert_eq!(git(&place, &["worktree", "list"]).lines().count(), 1);
+    assert_eq!(git(&place, &["branch", "--list"]).trim(), "* main");
+    assert_eq!(git(&place, &["status", "--porcelain"]), "");
+}
+
+#[test]
+fn what_cannot_begin_says_why() {
+    let server = FakeServer::start(vec![]);
+    let place = Workplace::new();
+    let empty = run(&place, &server, &[]);
+    assert_eq!(empty.status.code(), Some(2));
+    assert!(stderr(&empty).contains("the task is empty"));
+    let stage = run(&place, &server, &["--pause-after", "lunch", "greet"]);
+    assert!(stderr(&stage).contains("there is no stage 'lunch'"), "{}", stderr(&stage));
+    let last = run(&place, &server, &["--last"]);
+    assert!(stderr(&last).contains("no builds yet"), "{}", stderr(&last));
+}

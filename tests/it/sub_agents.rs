@@ -1,0 +1,218 @@
+//! Sub-agents: what they are told and may do, what comes back of them, and that neither an interrupt nor a kill loses them.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Stdio;
+
+use mycode::protocol::event::Event;
+use mycode::protocol::op::Op;
+use serde_json::{Value, json};
+
+use crate::support::agent::TestAgent;
+use crate::support::answer::{answer, silence};
+use crate::support::server::FakeServer;
+use crate::support::workplace::{Workplace, passage, stderr, stdout};
+
+fn task(kind: &str, prompt: &str) -> Value {
+    json!({"type": kind, "description": prompt, "prompt": prompt})
+}
+
+fn said(body: &Value) -> String {
+    body["messages"].to_string()
+}
+
+/// The logs of sub-agents.
+fn agent_logs(place: &Workplace) -> Vec<PathBuf> {
+    let folder = place.log().parent().unwrap().parent().unwrap().join("agents/sessions");
+    fs::read_dir(folder).map_or(Vec::new(), |entries| entries.flatten().map(|entry| entry.path()).collect())
+}
+
+fn place() -> Workplace {
+    let place = Workplace::new();
+    place.file("src/big.rs", passage(1, 300)).file("CODE_LAW.md", "Be kind.\n");
+    place
+}
+
+#[test]
+fn only_the_answer_comes_back() {
+    let server = FakeServer::start(vec![
+        answer().call("Task", task("explore", "where is the parser?")).usage(1_000, 0, 50).into(),
+        answer().call("Read", json!({"path": "src/big.rs"})).usage(2_000, 0, 40).into(),
+        answer()
+            .call("Write", json!({"path": "x", "content": "x"}))
+            .call("Task", task("explore", "deeper"))
+            .call("Bash", json!({"command": "touch y; wc -l src/big.rs"}))
+            .into(),
+        answer().text("In `src/big.rs:7`.").usage(9_000, 2_000, 60).into(),
+        answer().call("Recall", json!({"agent": "AGENT", "query": "parser"})).into(),
+        answer().text("Done.").into(),
+    ]);
+    let place = place();
+    let output = place.exec(&server.base_url(), &["--json", "find the parser"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let requests = server.requests();
+    let tools = |at: usize| {
+        let tools = requests[at].body["tools"].as_array().unwrap().clone();
+        tools.iter().map(|tool| tool["function"]["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(tools(1), ["LS", "Glob", "Grep", "Read", "Bash", "Recall", "Locate"]);
+    assert!(tools(0).contains(&"Task".to_owned()));
+    let first = said(&requests[1].body);
+    assert!(first.contains("where is the parser?") && !first.contains("find the parser"), "{first}");
+    assert!(first.contains("You answer one question about this project") && first.contains("Be kind."));
+    let refused = said(&requests[3].body);
+    assert!(
+        refused.contains("there is no tool Write") && refused.contains("there is no tool Task"),
+        "{refused}"
+    );
+    assert!(!place.project().join("x").exists() && !place.project().join("y").exists());
+    // The parent sees the answer and where it came from, and nothing of the file.
+    let back = said(&requests[4].body);
+    assert!(back.contains("In `src/big.rs:7`.") && back.contains("it read src/big.rs #"), "{back}");
+    let line = passage(1, 300).lines().nth(150).unwrap().to_owned();
+    assert!(!back.contains(&line) && said(&requests[2].body).contains(&line));
+    // Its session stands beside the others, belongs to the call, and is no session of the project.
+    let logs = agent_logs(&place);
+    assert_eq!(logs.len(), 1);
+    let meta = fs::read_to_string(&logs[0]).unwrap();
+    let id = logs[0].file_stem().unwrap().to_str().unwrap().to_owned();
+    assert!(meta.lines().next().unwrap().contains("\"parent\":{\"session\":"), "{meta}");
+    let sessions = stdout(&place.command(&["sessions", "--json"]).output().unwrap());
+    assert!(!sessions.contains(&id), "{sessions}");
+    // What it cost is part of what the session cost.
+    let printed = stdout(&output);
+    let usage = printed.lines().rev().find(|line| line.contains("\"type\":\"usage\"")).unwrap();
+    let usage: Value = serde_json::from_str(usage).unwrap();
+    assert!(usage["total"]["input"].as_u64().unwrap() >= 12_000, "{usage}");
+    let context = stdout(&place.command(&["context"]).output().unwrap());
+    assert!(
+        context.contains("1 sub-agent: ") && context.contains(&format!("explore {id}: 3 steps")),
+        "{context}"
+    );
+    let own = stdout(&place.command(&["context", &id]).output().unwrap());
+    assert!(own.contains("Read src/big.rs"), "{own}");
+}
+
+#[test]
+fn general_agents_change_files_and_the_turn_can_be_undone() {
+    let server = FakeServer::start(vec![
+        answer().call("Task", task("general", "write it")).into(),
+        answer().call("Write", json!({"path": "made.txt", "content": "made"})).into(),
+        answer().text("Made `made.txt`.").into(),
+        answer().text("Done.").into(),
+    ]);
+    let place = place();
+    let output = place.exec(&server.base_url(), &["make it"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert_eq!(place.text("made.txt"), "made");
+    assert!(said(&server.requests()[3].body).contains("changed made.txt"));
+    let points = stdout(&place.command(&["rewind"]).output().unwrap());
+    assert_eq!(points.matches("make it").count(), 1, "{points}");
+    assert!(!points.contains("write it"), "{points}");
+    let point = points.split_whitespace().next().unwrap().to_owned();
+    let output = place.command(&["rewind", "--to", &point, "--files", "--yes"]).output().unwrap();
+    assert!(output.status.success(), "{points}\n{}", stderr(&output));
+    assert!(!place.project().join("made.txt").exists(), "{points}\n{}", stdout(&output));
+}
+
+#[test]
+fn agents_that_only_read_run_side_by_side() {
+    let server = FakeServer::start(vec![]);
+    server.push(
+        answer().call("Task", task("explore", "one thing")).call("Task", task("plan", "another thing")),
+    );
+    server.on_body("First.", answer().text("Both are there."));
+    server.on_body("one thing\\n", answer().text("First.").gated());
+    server.on_body("another thing\\n", answer().text("# Second").gated());
+    let place = place();
+    let url = server.base_url();
+    let mut command = place.command(&["exec", "--base-url", &url, "--model", "m", "find both"]);
+    let child = command.stdout(Stdio::piped()).spawn().unwrap();
+    // Neither is answered before both have asked.
+    server.wait_for_requests(3);
+    server.release(100);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(stdout(&output).trim(), "Both are there.", "{}", stderr(&output));
+    let last = said(&server.requests().last().unwrap().body);
+    assert!(last.find("First.").unwrap() < last.find("# Second").unwrap(), "in the order of the calls");
+}
+
+#[test]
+fn an_unknown_type_names_the_others() {
+    let server = FakeServer::start(vec![
+        answer().call("Task", task("wizard", "do magic")).into(),
+        answer().text("Then not.").into(),
+    ]);
+    let place = place();
+    place.exec(&server.base_url(), &["go"]);
+    let said = said(&server.requests()[1].body);
+    assert!(said.contains("there is no type wizard. Types: general, explore"), "{said}");
+    assert!(agent_logs(&place).is_empty());
+}
+
+#[tokio::test]
+async fn an_interrupt_reaches_a_sub_agent() {
+    let server = FakeServer::start(vec![
+        answer().call("Task", task("general", "wait")).into(),
+        answer().call("Bash", json!({"command": "sleep 100"})).into(),
+    ]);
+    let place = place();
+    let config = format!("base_url = \"{}\"\nmodel = \"m\"\npermission = \"auto\"\n", server.base_url());
+    let mut agent = TestAgent::start(&place, &config, true);
+    agent.submit("go");
+    agent
+        .until(|event| match event {
+            Event::ToolProgress { tail, .. } if tail.contains("sleep 100") => Some(()),
+            _ => None,
+        })
+        .await;
+    agent.send(Op::Interrupt);
+    agent.end().await;
+    assert_eq!(server.requests().len(), 2);
+    let log = fs::read_to_string(&agent_logs(&place)[0]).unwrap();
+    assert!(log.contains("\"kind\":\"interrupted\""), "{log}");
+}
+
+#[test]
+fn a_killed_agent_goes_on() {
+    let server = FakeServer::start(vec![
+        answer().call("Task", task("general", "long work")).into(),
+        answer().text("I begin.").call("Bash", json!({"command": "echo found-it"})).into(),
+        silence(),
+    ]);
+    let place = place();
+    let url = server.base_url();
+    let mut child = place.command(&["exec", "--base-url", &url, "--model", "m", "go"]).spawn().unwrap();
+    server.wait_for_requests(3);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let id = agent_logs(&place)[0].file_stem().unwrap().to_str().unwrap().to_owned();
+    server.push(answer().call("Task", json!({"type": "general", "prompt": "go on", "resume": id})));
+    server.push(answer().text("All of it is done."));
+    server.push(answer().text("Finished."));
+    let output = place.exec(&server.base_url(), &["-c", "go on"]);
+    assert_eq!(stdout(&output).trim(), "Finished.", "{}", stderr(&output));
+    let requests = server.requests();
+    let parent = said(&requests[requests.len() - 3].body);
+    assert!(parent.contains(&format!("Task with resume=\\\\\\\"{id}")) || parent.contains(&id), "{parent}");
+    let resumed = said(&requests[requests.len() - 2].body);
+    assert!(resumed.contains("found-it") && resumed.contains("long work"), "{resumed}");
+}
+
+#[test]
+fn light_model_by_type() {
+    let server = FakeServer::start(vec![
+        answer().call("Task", task("explore", "look")).into(),
+        answer().text("Seen.").into(),
+        answer().call("Task", json!({"type": "explore", "prompt": "look", "model": "main"})).into(),
+        answer().text("Seen.").into(),
+        answer().text("Done.").into(),
+    ]);
+    let place = place();
+    fs::write(place.home().join("config.toml"), "light_model = \"small\"\n").unwrap();
+    place.exec(&server.base_url(), &["go"]);
+    let models: Vec<String> =
+        server.requests().iter().map(|request| request.body["model"].as_str().unwrap().to_owned()).collect();
+    let main = &models[0];
+    assert_eq!(models, [main, "small", main, main, main].map(str::to_owned));
+}
