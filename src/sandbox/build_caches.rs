@@ -42,7 +42,7 @@ const CACHES: &[BuildCache] = &[
 ];
 
 /// Further variables that name a cache's folder, wherever it is.
-const NAMED_BY_VARIABLE: &[&str] = &[
+pub const NAMED_BY_VARIABLE: &[&str] = &[
     "GOCACHE",
     "CCACHE_DIR",
     "SCCACHE_DIR",

@@ -7,9 +7,11 @@ use std::path::{Path, PathBuf};
 
 use super::build_caches;
 use super::git_folders;
+use super::home_folders;
 use super::protected_paths;
 use super::secret_paths;
 use super::spec::{Layers, RawPath, SandboxLevel, SandboxSpec};
+use crate::base::repository;
 
 /// Where the system keeps sockets, and files of other programs.
 const HIDDEN: &[&str] = &["/run", "/var/run"];
@@ -94,7 +96,10 @@ pub fn make(
     let homes = secret_paths::homes(home.as_deref());
     let own_folders: Vec<PathBuf> =
         paths.own_folders.iter().filter_map(|path| path.canonicalize().ok()).collect();
-    let secrets = secret_paths::existing(&homes, variable).into_iter().chain(own_folders.iter().cloned());
+    let secrets = secret_paths::existing(&homes, variable)
+        .into_iter()
+        .chain(home_folders::closed(&homes, workspace))
+        .chain(own_folders.iter().cloned());
     // Working in a folder means that it may be seen, wherever it is.
     let hidden = secrets.chain(canonical("XDG_RUNTIME_DIR")).filter(|path| path != workspace);
     let (secret_folders, hidden_files): (BTreeSet<PathBuf>, BTreeSet<PathBuf>) =
@@ -130,6 +135,7 @@ pub fn make(
         foreground: false,
     };
     let mut visible: BTreeSet<PathBuf> = needed(&homes).into_iter().chain([workspace.clone()]).collect();
+    visible.extend(repository::root(workspace).map(Path::to_owned));
     visible.extend(paths.readable.iter().filter_map(|path| path.canonicalize().ok()));
     if level == SandboxLevel::Workspace {
         let git = git_folders::find(workspace);
@@ -197,7 +203,7 @@ fn existing(names: &[&str]) -> impl Iterator<Item = PathBuf> {
 /// What must be seen although it may lie in a hidden folder: homes, tools, and the system's small files.
 fn needed(homes: &[PathBuf]) -> Vec<PathBuf> {
     let search = env::var_os("PATH").unwrap_or_default();
-    let tools = TOOLS.iter().filter_map(|name| variable(name));
+    let tools = TOOLS.iter().chain(build_caches::NAMED_BY_VARIABLE).filter_map(|name| variable(name));
     let named = env::split_paths(&search).chain(tools).filter(|path| path.is_absolute());
     let paths = homes.iter().cloned().chain(named).chain(VISIBLE.iter().map(PathBuf::from));
     paths.filter_map(|path| path.canonicalize().ok()).collect()

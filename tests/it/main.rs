@@ -66,4 +66,5 @@ mod undo;
 mod undo_journal;
 mod walls_attacks;
 mod walls_guard;
+mod walls_home;
 mod windows;
