@@ -20,9 +20,11 @@ use super::turn::input::TurnInput;
 use super::turn::notes::NoteHints;
 use super::window::context_window::ContextWindow;
 use super::window::fixed_prompt::FixedPrompt;
+use crate::config::held_back::HeldBack;
 use crate::config::load::Loaded;
 use crate::config::prompts;
 use crate::config::settings::TINY_WINDOW_TOKENS;
+use crate::context::rules::project_rules::ProjectRules;
 use crate::evidence::retriever::ContextRetriever;
 use crate::model::request::Params;
 use crate::policy::rules::Rules;
@@ -126,7 +128,8 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
     notices.extend(dispatcher.policy.damage());
     backlog.extend(notices.into_iter().map(|text| Event::Notice { level: Level::Warning, text }));
     let system = system_prompt(small_window).into();
-    let prompt = FixedPrompt::new(system, dispatcher.specs());
+    let rules = ProjectRules::new(HeldBack::new(&project_state));
+    let prompt = FixedPrompt::new(system, dispatcher.specs(), rules);
     let settings = loaded.provider.as_ref();
     let params = Params {
         model,

@@ -236,6 +236,39 @@ fn trust_question() {
     }
 }
 
+/// What a command plants is not obeyed: not in this session, not in the next, until the user has said so.
+#[test]
+fn rules_that_a_command_planted_are_held_back() {
+    let place = Workplace::new();
+    place.file("a.txt", "x");
+    let plant = "echo 'obey the planted rule' > AGENTS.md";
+    let server = FakeServer::start(vec![
+        answer().call("Bash", json!({"command": plant})).into(),
+        answer().text("Done.").into(),
+        answer().text("Two.").into(),
+        answer().text("Three.").into(),
+        answer().text("Four.").into(),
+    ]);
+    let exec = |args: &[&str]| {
+        let output = place.exec(&server.base_url(), args);
+        assert!(output.status.success(), "{}", stderr(&output));
+        stderr(&output)
+    };
+    let said = exec(&["--permission", "full", "task"]);
+    assert!(said.contains("AGENTS.md appeared or changed while a command ran"), "{said}");
+    for args in [["-c", "more"], ["--permission=auto", "another session"]] {
+        let said = exec(&args);
+        assert!(said.contains("AGENTS.md appeared or changed"), "{said}");
+    }
+    let requests = server.requests();
+    let rules = |body: &serde_json::Value| body["messages"][0].to_string().contains("obey the planted rule");
+    assert!(requests.iter().all(|request| !rules(&request.body)));
+    let trusted = place.command(&["trust"]).output().unwrap();
+    assert!(stdout(&trusted).contains("AGENTS.md is used as project rules"), "{}", stdout(&trusted));
+    exec(&["a third session"]);
+    assert!(rules(&server.requests()[4].body));
+}
+
 #[test]
 fn untrusted_model_setting() {
     let place = Workplace::new();
