@@ -236,6 +236,26 @@ fn trust_question() {
     }
 }
 
+/// A question about several commands says the gravest reason first, and every other one with its command.
+#[test]
+fn a_question_names_every_part() {
+    let place = Workplace::new();
+    let check = |command: &str| {
+        let output = place
+            .command(&["policy", "check", "--permission", "auto", "--json", "--", command])
+            .output()
+            .unwrap();
+        let found: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+        (found["verdict"].as_str().unwrap().to_owned(), found["reason"].as_str().unwrap().to_owned())
+    };
+    let (verdict, reason) = check("curl https://example.com/a && cat ~/.ssh/id_rsa && git push origin main");
+    assert_eq!(verdict, "ask");
+    let parts =
+        [reason.find(".ssh").unwrap(), reason.find("git push").unwrap(), reason.find("curl").unwrap()];
+    assert!(parts.is_sorted(), "{reason}");
+    assert_eq!(check("ls && git push && git push").1, check("git push").1);
+}
+
 /// What a command plants is not obeyed: not in this session, not in the next, until the user has said so.
 #[test]
 fn rules_that_a_command_planted_are_held_back() {
