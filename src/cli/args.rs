@@ -262,7 +262,11 @@ pub struct LocateArgs {
 }
 
 #[derive(Args, Debug)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct SandboxArgs {
+    #[command(subcommand)]
+    pub action: Option<SandboxAction>,
+
     /// Allow network access
     #[arg(long)]
     pub network: bool,
@@ -270,6 +274,22 @@ pub struct SandboxArgs {
     /// The command: one argument is run by bash, several are a program and its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub command: Vec<std::ffi::OsString>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum SandboxAction {
+    /// Put back what the sandbox moved aside, or list it
+    Restore(RestoreArgs),
+}
+
+#[derive(Args, Debug)]
+pub struct RestoreArgs {
+    /// List what was moved aside, also without NAME
+    #[arg(long)]
+    pub list: bool,
+
+    /// What to put back: its name in the list (or the beginning of it), or its path
+    pub name: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]
