@@ -1,4 +1,5 @@
-//! The plan: from a workspace and what a command may do to its whole specification. Reads the disk, changes nothing.
+//! The plan: from a workspace and what a command may do to its whole specification. Reads the disk, and makes
+//! nothing but the folders of the project's own build caches.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -81,6 +82,8 @@ pub struct SandboxPaths {
     pub private: PathBuf,
     /// In the state folder: where things are moved that appeared at protected paths.
     pub kept: Option<PathBuf>,
+    /// In the state folder: this project's own build caches.
+    pub build_caches: Option<PathBuf>,
 }
 
 /// The specification for one command that starts in `cwd`.
@@ -141,6 +144,12 @@ pub fn make(
         let git = git_folders::find(workspace);
         let (caches, moved) = build_caches::find(home.as_deref(), variable, &tmp);
         spec.environment.extend(moved);
+        let (own_caches, moved) = paths
+            .build_caches
+            .as_deref()
+            .map(|base| build_caches::of_project(base, variable))
+            .unwrap_or_default();
+        spec.environment.extend(moved);
         if !layers.namespaces {
             spec.environment.push(set("XDG_CACHE_HOME", &tmp.join(".cache").to_string_lossy()));
         }
@@ -152,7 +161,7 @@ pub fn make(
             raw(protected_paths::paths(workspace, &homes).into_iter().chain(git.protected).chain(own));
         // The repository around a workspace is read, as it would be elsewhere.
         visible.extend(git.outside.iter().filter_map(|folder| Some(folder.parent()?.to_owned())));
-        spec.writable = raw([workspace.clone()].into_iter().chain(git.outside));
+        spec.writable = raw([workspace.clone()].into_iter().chain(git.outside).chain(own_caches));
         spec.nested = raw(paths.nested.iter().cloned());
         spec.rules_folders = vec![workspace.into()];
     }

@@ -136,7 +136,7 @@ impl World {
         let entries = roots.iter().flat_map(|root| walkdir::WalkDir::new(root).into_iter().flatten());
         // Ours: what the program itself writes around a command.
         let state = self.outside.join("state/state");
-        let ours = [state.join("private"), state.join("set-aside")];
+        let ours = [state.join("private"), state.join("set-aside"), state.join("build-caches")];
         let theirs = entries.filter(|entry| {
             entry.path() != state && !ours.iter().any(|folder| entry.path().starts_with(folder))
         });

@@ -133,3 +133,28 @@ fn the_same_under_landlock_alone() {
     let output = outer.run(Path::new(env!("CARGO_BIN_EXE_mycode")), "auto", line);
     let _ = World::check(&output);
 }
+
+/// Go's cache lasts from one command to the next, for this project's confined commands and nobody else.
+#[test]
+fn a_project_keeps_its_own_build_cache() {
+    let world = World::new();
+    let program = Path::new(env!("CARGO_BIN_EXE_mycode"));
+    let first =
+        world.run(program, "auto", "echo built > $GOCACHE/entry; ls -A \"$(dirname \"$GOCACHE\")\"/..");
+    if !first.status.success() {
+        assert!(stderr(&first).contains("can't be confined"), "{}", stderr(&first));
+        return;
+    }
+    assert_eq!(stdout(&first).lines().count(), 1, "only this project's: {}", stdout(&first));
+    let again = world.run(
+        program,
+        "auto",
+        "cat $GOCACHE/entry && ! touch $GOCACHE/../x && ! mv $GOCACHE $GOCACHE.old",
+    );
+    assert_eq!(stdout(&again), "built\n", "{}", stderr(&again));
+    assert!(!world.home.join(".cache").exists());
+    let other = World { project: world.home.join("other-project"), ..World::new() };
+    let elsewhere = World { home: world.home.clone(), ..other };
+    let unseen = elsewhere.run(program, "auto", "ls -A $GOCACHE");
+    assert_eq!(stdout(&unseen), "", "{}", stderr(&unseen));
+}
