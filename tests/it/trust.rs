@@ -283,6 +283,15 @@ fn rules_that_a_command_planted_are_held_back() {
     let requests = server.requests();
     let rules = |body: &serde_json::Value| body["messages"][0].to_string().contains("obey the planted rule");
     assert!(requests.iter().all(|request| !rules(&request.body)));
+    // The screen shows it before it asks, and a no leaves it out.
+    let flags = ["--model", "m", "--base-url", "http://127.0.0.1:9"];
+    let mut screen = Screen::start(&place, &flags, 100, 30);
+    let shown = screen.wait("[y] yes");
+    assert!(shown.contains("obey the planted rule"), "{shown}");
+    screen.keys("\r");
+    screen.wait("Type a task");
+    screen.keys("\u{4}");
+    screen.end();
     let trusted = place.command(&["trust"]).output().unwrap();
     assert!(stdout(&trusted).contains("AGENTS.md is used as project rules"), "{}", stdout(&trusted));
     exec(&["a third session"]);
