@@ -1,12 +1,13 @@
 //! `mycode sandbox restore`: what the sandbox has moved aside, and the way back.
 
-use crate::base::path::on_one_line;
 use crate::cli::args::{Cli, RestoreArgs};
-use crate::cli::report::{self, Failure, FailureKind};
-use crate::cli::setup::open;
-use crate::config::paths::Paths;
+use crate::cli::report::{self, Failure};
+
 #[cfg(target_os = "linux")]
-use crate::sandbox::linux::set_aside;
+use crate::{
+    base::path::on_one_line, cli::report::FailureKind, cli::setup::open, config::paths::Paths,
+    sandbox::linux::set_aside,
+};
 
 /// Lists what was moved aside, or puts one thing back.
 ///
