@@ -22,9 +22,11 @@ use super::turn::input::TurnInput;
 use super::turn::notes::NoteHints;
 use super::window::context_window::ContextWindow;
 use super::window::fixed_prompt::FixedPrompt;
+use crate::config::held_back::HeldBack;
 use crate::config::load::Loaded;
 use crate::config::prompts;
 use crate::config::settings::TINY_WINDOW_TOKENS;
+use crate::context::rules::project_rules::ProjectRules;
 use crate::evidence::retriever::ContextRetriever;
 use crate::model::request::Params;
 use crate::policy::rules::Rules;
@@ -130,18 +132,20 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
     notices.extend(dispatcher.policy.damage());
     backlog.extend(notices.into_iter().map(|text| Event::Notice { level: Level::Warning, text }));
     let system: Arc<str> = system_prompt(small_window).into();
-    let prompt = FixedPrompt::new(Arc::clone(&system), dispatcher.specs());
+    let rules = ProjectRules::new(HeldBack::new(&project_state));
+    let prompt = FixedPrompt::new(Arc::clone(&system), dispatcher.specs(), rules);
     let params = params(&loaded, model);
     let questions = Arc::new(Questions::new(events.clone()));
     let template = AgentTemplate {
         loaded: loaded.clone(),
         provider: Arc::clone(&provider),
         policy: Arc::clone(&dispatcher.policy),
+        project_state: project_state.clone(),
         own_folders,
         system,
         interactive,
     };
-    let sub_agents = SubAgentRunner::new(template, &questions, &project_state, &params);
+    let sub_agents = SubAgentRunner::new(template, &questions, &params);
     dispatcher.cx.sub_agents = Some(Arc::new(sub_agents));
     let jobs = Arc::clone(&dispatcher.cx.shell.jobs);
     let agent = Agent {
@@ -277,12 +281,13 @@ impl RoleParts {
             loaded: loaded.clone(),
             provider: Arc::clone(provider),
             policy: Arc::clone(&dispatcher.policy),
+            project_state: project_state.clone(),
             own_folders: own_folders.clone(),
             system: system_prompt(small_window).into(),
             interactive: false,
         };
         let questions = Arc::new(Questions::new(silent));
-        let runner = SubAgentRunner::new(template, &questions, project_state, &params);
+        let runner = SubAgentRunner::new(template, &questions, &params);
         let parent = ParentTurn { params, settings: loaded.context.clone(), session: String::new() };
         FolderAgents { runner: Arc::new(runner), cx: dispatcher.cx, parent }
     }

@@ -60,6 +60,11 @@ pub fn reveal(text: &str) -> Cow<'_, str> {
     Cow::Owned(write_out(&text, hides, |out, c| write!(out, "<U+{:04X}>", u32::from(c))))
 }
 
+/// How many characters of `text` reorder or hide text.
+pub fn deceptive(text: &str) -> usize {
+    text.chars().filter(|c| is_deceptive(*c)).count()
+}
+
 /// `text` with what [`clean`] takes out written as escapes, such as `\u202e`: JSON keeps its value, and whatever else is
 /// printed is harmless.
 pub fn escape(text: &str) -> Cow<'_, str> {

@@ -144,7 +144,7 @@ pub enum Command {
     Replay(ReplayArgs),
     /// Check whether a shell command may run, and why
     Policy(PolicyArgs),
-    /// Trust this folder's own configuration (model, server, permission level)
+    /// Trust this folder's own configuration (model, server, permission level), and new rules files
     Trust(TrustArgs),
     /// Show the configuration and test the model, sandbox and server
     Doctor(DoctorArgs),
@@ -304,7 +304,11 @@ pub struct LocateArgs {
 }
 
 #[derive(Args, Debug)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct SandboxArgs {
+    #[command(subcommand)]
+    pub action: Option<SandboxAction>,
+
     /// Allow network access
     #[arg(long)]
     pub network: bool,
@@ -312,6 +316,22 @@ pub struct SandboxArgs {
     /// The command: one argument is run by bash, several are a program and its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub command: Vec<std::ffi::OsString>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum SandboxAction {
+    /// Put back what the sandbox moved aside, or list it
+    Restore(RestoreArgs),
+}
+
+#[derive(Args, Debug)]
+pub struct RestoreArgs {
+    /// List what was moved aside, also without NAME
+    #[arg(long)]
+    pub list: bool,
+
+    /// What to put back: its name in the list (or the beginning of it), or its path
+    pub name: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]

@@ -46,28 +46,9 @@ pub struct Raw {
     pub task_context_wait_ms: Option<u64>,
 }
 
-/// Keys that a project's file may set only when the user trusts it: they would redirect
-/// prompts or cost, loosen the user's rules, or cripple the agent.
-pub const PERSONAL_KEYS: &[&str] = &[
-    "provider",
-    "model",
-    "light_model",
-    "base_url",
-    "api_key_env",
-    "script",
-    "headers",
-    "permission",
-    "mode",
-    "sandbox",
-    "reasoning_effort",
-    "verbosity",
-    "max_output_tokens",
-    "max_steps",
-    "max_tries",
-    "idle_timeout_s",
-    "answer_timeout_s",
-    "context_window",
-];
+/// The only keys that a project's file may set without the user's trust. Any other would redirect prompts or cost, loosen
+/// the user's rules, or cripple the agent.
+pub const PROJECT_KEYS: &[&str] = &["inject_notes", "task_context"];
 
 /// A value is shown in so many characters.
 const MAX_SHOWN: usize = 300;
@@ -89,16 +70,18 @@ impl Raw {
     pub fn parse_project(text: &str, trusted: bool) -> Result<(Self, Vec<String>), String> {
         let mut table: toml::Table =
             toml::from_str(text).map_err(|error: toml::de::Error| error.to_string())?;
-        let mut personal = Vec::new();
-        for key in PERSONAL_KEYS {
-            if let Some(value) = table.get(*key) {
-                let shown = serde_json::to_string(value).unwrap_or_default();
-                personal.push(format!("{key} = {}", one_line(&sanitize::reveal(&shown), MAX_SHOWN)));
-                if !trusted {
-                    table.remove(*key);
-                }
-            }
+        // Unknown keys and wrong types are refused before anything is left out.
+        let all: Self = table.clone().try_into().map_err(|error: toml::de::Error| error.to_string())?;
+        let is_personal = |key: &str| !PROJECT_KEYS.contains(&key);
+        let shown = table.iter().filter(|(key, _)| is_personal(key)).map(|(key, value)| {
+            let value = serde_json::to_string(value).unwrap_or_default();
+            format!("{key} = {}", one_line(&sanitize::reveal(&value), MAX_SHOWN))
+        });
+        let personal = shown.collect();
+        if trusted {
+            return Ok((all, personal));
         }
+        table.retain(|key, _| !is_personal(key));
         let raw = table.try_into().map_err(|error: toml::de::Error| error.to_string())?;
         Ok((raw, personal))
     }
@@ -166,19 +149,20 @@ mod tests {
     }
 
     #[test]
-    fn project_file_limits() {
-        let text = "base_url = \"http://evil\"\npermission = \"full\"\nlow_water = 0.3\nmax_steps = 1\n\
+    fn an_untrusted_project_sets_two_harmless_keys() {
+        let text = "base_url = \"http://evil\"\npermission = \"full\"\nlow_water = 0.01\nmax_steps = 1\n\
                     reasoning_effort = \"high\"\nverbosity = \"high\"\nmax_output_tokens = 9\nmax_tries = 99\n\
-                    context_window = 2000";
+                    context_window = 2000\ntemperature = 99.0\nmin_retain_rounds = 9000\nsummary_timeout_s = 0\n\
+                    task_context_wait_ms = 900000\ncompression_threshold = 0.01\ncached_price = 1.0\n\
+                    profile = \"high\"\ninject_notes = false\ntask_context = false";
         let (raw, refused) = Raw::parse_project(text, false).unwrap();
-        assert_eq!(
-            serde_json::to_value(&raw).unwrap(),
-            serde_json::to_value(Raw { low_water: Some(0.3), ..Raw::default() }).unwrap()
-        );
-        assert_eq!(refused[..2], ["base_url = \"http://evil\"", "permission = \"full\""]);
-        assert_eq!(refused.len(), 8);
+        let harmless = Raw { inject_notes: Some(false), task_context: Some(false), ..Raw::default() };
+        assert_eq!(serde_json::to_value(&raw).unwrap(), serde_json::to_value(harmless).unwrap());
+        assert!(refused.contains(&"base_url = \"http://evil\"".to_owned()), "{refused:?}");
+        assert_eq!(refused.len(), 16);
         let (raw, _) = Raw::parse_project("base_url = \"http://ours\"", true).unwrap();
         assert_eq!(raw.base_url.as_deref(), Some("http://ours"));
+        assert!(Raw::parse_project("max_stepz = 1", false).is_err());
     }
 
     #[test]

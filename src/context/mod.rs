@@ -16,7 +16,7 @@ pub mod ledger;
 pub mod mention;
 pub mod parts;
 pub mod prefix;
-pub mod project_rules;
 pub mod replay;
+pub mod rules;
 pub mod summary;
 pub mod tokens;

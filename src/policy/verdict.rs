@@ -13,6 +13,9 @@ use crate::config::settings::Permission;
 use crate::policy::programs::assessment::{Assessment, Risk};
 use crate::sandbox::protected_paths;
 
+/// Parts of a command that a question names.
+const NAMED_PARTS: usize = 4;
+
 /// What happens with a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
@@ -65,9 +68,9 @@ pub struct CommandVerdict {
 }
 
 impl VerdictInputs<'_> {
-    /// The strictest verdict over all accesses.
+    /// The verdict over all accesses.
     pub fn decide<'a>(&self, accesses: impl IntoIterator<Item = &'a AssessedAccess>) -> Verdict {
-        accesses.into_iter().map(|access| self.one(access)).fold(Verdict::Allow, stricter)
+        joined(accesses.into_iter().map(|access| (None, self.one(access))))
     }
 
     fn one(&self, assessed: &AssessedAccess) -> Verdict {
@@ -135,7 +138,9 @@ impl VerdictInputs<'_> {
         let (verdict, calls) = match &command.calls {
             Ok(all) => {
                 let calls: Vec<Verdict> = all.iter().map(|call| self.call(call)).collect();
-                (calls.iter().cloned().fold(Verdict::Allow, stricter), calls)
+                let mut parts: Vec<_> = all.iter().zip(calls.iter().cloned()).collect();
+                parts.sort_by_key(|(call, _)| std::cmp::Reverse(call.assessment.risk));
+                (joined(parts.into_iter().map(|(call, verdict)| (Some(call), verdict))), calls)
             }
             Err(why) => {
                 let verdict = match self.level() {
@@ -159,7 +164,7 @@ impl VerdictInputs<'_> {
         }
         match self.level() {
             Permission::Full => Verdict::Allow,
-            _ if *risk == Risk::Reads => Verdict::Allow,
+            _ if *risk == Risk::Reads || self.confined && *risk == Risk::Inspects => Verdict::Allow,
             // No rule is stronger than read-only: nothing may change.
             Permission::ReadOnly => deny(format!(
                 "{}, and `{}` may do more than read: {reason}",
@@ -175,12 +180,29 @@ impl VerdictInputs<'_> {
     }
 }
 
-/// The stricter of two; the earlier of equals.
-fn stricter(one: Verdict, other: Verdict) -> Verdict {
-    match (&one, &other) {
-        (Verdict::Allow, _) | (Verdict::Ask { .. }, Verdict::Deny { .. }) => other,
-        _ => one,
+/// The verdict over all parts, the gravest first: one no is a no, and a question names every part that is asked about.
+fn joined<'a>(parts: impl Iterator<Item = (Option<&'a AssessedCall>, Verdict)>) -> Verdict {
+    let mut asked: Vec<(Option<&AssessedCall>, String)> = Vec::new();
+    for (call, verdict) in parts {
+        match verdict {
+            Verdict::Deny { .. } => return verdict,
+            Verdict::Ask { reason } if asked.iter().all(|(_, known)| *known != reason) => {
+                asked.push((call, reason));
+            }
+            _ => {}
+        }
     }
+    let more = asked.len().saturating_sub(NAMED_PARTS);
+    let mut asked = asked.into_iter();
+    let Some((_, mut reason)) = asked.next() else { return Verdict::Allow };
+    for (call, also) in asked.take(NAMED_PARTS - 1) {
+        let part = call.map_or(String::new(), |call| format!("`{}`: ", text::one_line(&call.shown(), 60)));
+        reason.push_str(&format!("; {part}{also}"));
+    }
+    if more > 0 {
+        reason.push_str(&format!("; and {more} more"));
+    }
+    ask(reason)
 }
 
 fn ask(reason: String) -> Verdict {

@@ -145,6 +145,25 @@ pub fn rules_truncated(window: u64) -> String {
     )
 }
 
+pub fn rules_left_out(file: &str, why: &str) -> String {
+    format!("{file} is not used as project rules, because it {why}. Replace it by a file, or remove it.")
+}
+
+pub fn rules_hide_characters(file: &str, count: usize) -> String {
+    format!(
+        "{file} has {} that hide or reorder text. The model sees them written out, such as <U+202E>. Look at the file: \
+         rules that cannot be seen may not be yours.",
+        plural(count, "character")
+    )
+}
+
+pub fn rules_held_back(file: &str) -> String {
+    format!(
+        "{file} appeared or changed while a command ran, so it is not used as project rules. If you want it, read it and \
+         run `mycode trust`."
+    )
+}
+
 pub fn init_choice_not_saved(error: impl Display) -> String {
     format!("Your choice could not be saved ({error}); mycode will ask again.")
 }

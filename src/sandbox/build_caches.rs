@@ -4,6 +4,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::base::file;
+
 /// A tool's cache.
 struct BuildCache {
     /// In the home folder.
@@ -42,7 +44,7 @@ const CACHES: &[BuildCache] = &[
 ];
 
 /// Further variables that name a cache's folder, wherever it is.
-const NAMED_BY_VARIABLE: &[&str] = &[
+pub const NAMED_BY_VARIABLE: &[&str] = &[
     "GOCACHE",
     "CCACHE_DIR",
     "SCCACHE_DIR",
@@ -54,6 +56,31 @@ const NAMED_BY_VARIABLE: &[&str] = &[
     "DENO_DIR",
     "TURBO_CACHE_DIR",
 ];
+
+/// Caches that each project has of its own in the program's state, for what takes long to make again: by the variable that
+/// moves them. Only its confined commands use them.
+const PER_PROJECT: &[&str] = &["GOCACHE"];
+
+/// The folders in `base` for those that the user has not moved, and the variables that send tools there. Makes them.
+pub fn of_project(
+    base: &Path,
+    variable: impl Fn(&str) -> Option<PathBuf>,
+) -> (Vec<PathBuf>, Vec<(String, Option<String>)>) {
+    let mut folders = Vec::new();
+    let mut environment = Vec::new();
+    for name in PER_PROJECT.iter().filter(|name| variable(name).is_none()) {
+        let folder = base.join(name);
+        // Without one, builds are only slow.
+        if file::create_private_folder(&folder).is_err() {
+            continue;
+        }
+        if let Ok(folder) = folder.canonicalize() {
+            environment.push(((*name).to_owned(), Some(folder.to_string_lossy().into_owned())));
+            folders.push(folder);
+        }
+    }
+    (folders, environment)
+}
 
 /// The caches that exist, and the variables that send tools to `temporary` for those that don't.
 pub fn find(

@@ -3,8 +3,8 @@
 //! The way from a specification to a confined process:
 //! 1. `probe` finds out which layers this machine has, by a trial of each in the helper (`linux/trial`).
 //! 2. `session::Sandbox` holds what lasts for a session: the workspace, the `private_folder`, the `nested_repositories`.
-//! 3. `plan` makes a `spec::SandboxSpec` for one command: what it may write, what it finds empty (`secret_paths`), what must not
-//!    change (`protected_paths`, `git_folders`), which caches it writes to a copy of (`build_caches`).
+//! 3. `plan` makes a `spec::SandboxSpec` for one command: what it may write, what it finds empty (`secret_paths`,
+//!    `home_folders`), what must not change (`protected_paths`, `git_folders`), which caches it writes to a copy of (`build_caches`).
 //! 4. `launch` starts our own program as the helper in the command's place, with the specification on a descriptor.
 //!    On macOS there is no helper: `macos/seatbelt` turns the specification into a profile for `sandbox-exec`.
 //! 5. The helper (`linux/enter`) takes a snapshot of protected paths (`linux/guard`), forks into fresh namespaces, and waits.
@@ -18,6 +18,7 @@
 
 pub mod build_caches;
 pub mod git_folders;
+pub mod home_folders;
 pub mod launch;
 pub mod linux;
 pub mod macos;

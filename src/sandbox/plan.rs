@@ -1,4 +1,5 @@
-//! The plan: from a workspace and what a command may do to its whole specification. Reads the disk, changes nothing.
+//! The plan: from a workspace and what a command may do to its whole specification. Reads the disk, and makes
+//! nothing but the folders of the project's own build caches.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -7,9 +8,11 @@ use std::path::{Path, PathBuf};
 
 use super::build_caches;
 use super::git_folders;
+use super::home_folders;
 use super::protected_paths;
 use super::secret_paths;
 use super::spec::{Layers, RawPath, SandboxLevel, SandboxSpec};
+use crate::base::repository;
 
 /// Where the system keeps sockets, and files of other programs.
 const HIDDEN: &[&str] = &["/run", "/var/run"];
@@ -79,6 +82,8 @@ pub struct SandboxPaths {
     pub private: PathBuf,
     /// In the state folder: where things are moved that appeared at protected paths.
     pub kept: Option<PathBuf>,
+    /// In the state folder: this project's own build caches.
+    pub build_caches: Option<PathBuf>,
 }
 
 /// The specification for one command that starts in `cwd`.
@@ -94,7 +99,10 @@ pub fn make(
     let homes = secret_paths::homes(home.as_deref());
     let own_folders: Vec<PathBuf> =
         paths.own_folders.iter().filter_map(|path| path.canonicalize().ok()).collect();
-    let secrets = secret_paths::existing(&homes, variable).into_iter().chain(own_folders.iter().cloned());
+    let secrets = secret_paths::existing(&homes, variable)
+        .into_iter()
+        .chain(home_folders::closed(&homes, workspace))
+        .chain(own_folders.iter().cloned());
     // Working in a folder means that it may be seen, wherever it is.
     let hidden = secrets.chain(canonical("XDG_RUNTIME_DIR")).filter(|path| path != workspace);
     let (secret_folders, hidden_files): (BTreeSet<PathBuf>, BTreeSet<PathBuf>) =
@@ -130,10 +138,17 @@ pub fn make(
         foreground: false,
     };
     let mut visible: BTreeSet<PathBuf> = needed(&homes).into_iter().chain([workspace.clone()]).collect();
+    visible.extend(repository::root(workspace).map(Path::to_owned));
     visible.extend(paths.readable.iter().filter_map(|path| path.canonicalize().ok()));
     if level == SandboxLevel::Workspace {
         let git = git_folders::find(workspace);
         let (caches, moved) = build_caches::find(home.as_deref(), variable, &tmp);
+        spec.environment.extend(moved);
+        let (own_caches, moved) = paths
+            .build_caches
+            .as_deref()
+            .map(|base| build_caches::of_project(base, variable))
+            .unwrap_or_default();
         spec.environment.extend(moved);
         if !layers.namespaces {
             spec.environment.push(set("XDG_CACHE_HOME", &tmp.join(".cache").to_string_lossy()));
@@ -146,7 +161,7 @@ pub fn make(
             raw(protected_paths::paths(workspace, &homes).into_iter().chain(git.protected).chain(own));
         // The repository around a workspace is read, as it would be elsewhere.
         visible.extend(git.outside.iter().filter_map(|folder| Some(folder.parent()?.to_owned())));
-        spec.writable = raw([workspace.clone()].into_iter().chain(git.outside));
+        spec.writable = raw([workspace.clone()].into_iter().chain(git.outside).chain(own_caches));
         spec.nested = raw(paths.nested.iter().cloned());
         spec.rules_folders = vec![workspace.into()];
     }
@@ -197,7 +212,7 @@ fn existing(names: &[&str]) -> impl Iterator<Item = PathBuf> {
 /// What must be seen although it may lie in a hidden folder: homes, tools, and the system's small files.
 fn needed(homes: &[PathBuf]) -> Vec<PathBuf> {
     let search = env::var_os("PATH").unwrap_or_default();
-    let tools = TOOLS.iter().filter_map(|name| variable(name));
+    let tools = TOOLS.iter().chain(build_caches::NAMED_BY_VARIABLE).filter_map(|name| variable(name));
     let named = env::split_paths(&search).chain(tools).filter(|path| path.is_absolute());
     let paths = homes.iter().cloned().chain(named).chain(VISIBLE.iter().map(PathBuf::from));
     paths.filter_map(|path| path.canonicalize().ok()).collect()

@@ -60,11 +60,22 @@ const IN_HOME: &[&str] = &[
     ".m2/settings-security.xml",
     ".nuget/NuGet/NuGet.Config",
     ".hex/hex.config",
+    ".lein/credentials.clj",
+    ".ivy2/.credentials",
+    ".julia/servers",
+    ".pub-cache/credentials.json",
+    ".config/dart/pub-credentials.json",
+    ".config/dart/pub-tokens.json",
+    ".conan2/credentials.json",
+    ".conan2/source_credentials.json",
+    ".config/pypoetry/auth.toml",
+    ".config/pnpm/rc",
+    ".local/share/uv/credentials",
     ".huggingface/token",
     ".cache/huggingface/token",
     ".cache/huggingface/stored_tokens",
     ".kaggle",
-    ".redactor-token",
+    ".vault-token",
     ".terraform.d/credentials.tfrc.json",
     ".terraformrc",
     ".boto",
@@ -135,7 +146,7 @@ const IN_HOME: &[&str] = &[
     ".jupyter/jupyter_server_config.json",
     ".jupyter/jupyter_notebook_config.json",
     ".aws-sam",
-    ".ansible/redactor",
+    ".ansible/vault",
     ".ollama/id_ed25519",
     ".config/openstack",
     ".dbt/profiles.yml",
@@ -220,6 +231,7 @@ const IN_HOME: &[&str] = &[
     ".ipython/profile_default/history.sqlite",
     ".histfile",
     ".local/share/fish/fish_history",
+    ".config/fish/fish_variables",
     ".python_history",
     ".node_repl_history",
     ".psql_history",
@@ -421,7 +433,7 @@ mod tests {
             |name: &str| places.iter().any(|place| Path::new("/home/u").join(name).starts_with(place));
         let secrets = "\
             .ollama/id_ed25519 .config/openstack/clouds.yaml .dbt/profiles.yml .sbt/credentials .android/adbkey \
-            .config/syncthing/key.pem .local/state/syncthing/key.pem .config/kdeconnect/privateKey.pem";
+            .config/syncthing/key.pem .local/state/syncthing/key.pem .config/kdeconnect/privateKey.pem .vault-token .local/share/uv/credentials/credentials.toml";
         for name in secrets.split_whitespace() {
             assert!(is_secret(name), "{name}");
         }

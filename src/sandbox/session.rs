@@ -12,6 +12,7 @@ use super::plan::{self, SandboxPaths};
 use super::private_folder::{self, PrivateFolder};
 use super::probe;
 use super::spec::{Confinement, LaunchMode, SandboxLevel, SandboxSpec};
+use crate::base::file;
 use crate::base::process::run::LaunchWrapper;
 
 /// The sandbox of a session.
@@ -74,6 +75,13 @@ impl Sandbox {
             nested,
             private: self.private()?,
             kept: self.own_folders.last().map(|state| state.join("set-aside")),
+            // In the workspace a command could lead it elsewhere.
+            build_caches: self.own_folders.last().filter(|state| !state.starts_with(&self.workspace)).map(
+                |state| {
+                    let project = file::hash(self.workspace.as_os_str().as_encoded_bytes());
+                    state.join("build-caches").join(project)
+                },
+            ),
         };
         Ok(Some(plan::make(&paths, status.layers, level, network, cwd)))
     }

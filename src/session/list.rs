@@ -9,6 +9,7 @@ use crate::base::clock;
 use crate::base::file;
 use crate::base::text;
 use crate::protocol::event::SessionRow;
+use crate::session::log;
 use crate::session::record::Record;
 
 /// Parts of a log's beginning that are read, one after the other, until the first message is found, in bytes.
@@ -77,9 +78,10 @@ fn files(project_state: &Path) -> Vec<(PathBuf, u64)> {
         .flatten()
         .map(|entry| entry.path())
         .filter(|path| path.extension().is_some_and(|extension| extension == "jsonl"))
-        .map(|path| {
-            let ms = fs::metadata(&path).and_then(|meta| meta.modified()).map_or(0, clock::to_ms);
-            (path, ms)
+        .filter_map(|path| {
+            // A link, or another user's file, is no session of ours.
+            let meta = fs::symlink_metadata(&path).ok().filter(log::is_own)?;
+            Some((path, meta.modified().map_or(0, clock::to_ms)))
         })
         .collect()
 }

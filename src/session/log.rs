@@ -1,11 +1,13 @@
 //! Writing a session log: one `write_all` a line, so that a kill loses at most the line being written; a lock on
 //! the file, so that two processes never write one session.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rustix::fs::OFlags;
 use thiserror::Error;
 
 use super::record::{Meta, ParentCall, Record, VERSION};
@@ -92,11 +94,21 @@ impl SessionLog {
     /// Opens an existing log for going on.
     ///
     /// # Errors
-    /// `Busy` when another process has it open; `Io` when it cannot be opened.
+    /// `Busy` when another process has it open; `Io` when it cannot be opened, or is a link or another user's.
     pub fn open(path: &Path) -> Result<Self, LogError> {
         let id = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
         let fail = |source| LogError::Io { path: path.to_owned(), action: "opened", source };
-        let file = OpenOptions::new().read(true).append(true).open(path).map_err(fail)?;
+        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        let mut options = OpenOptions::new();
+        let file = options.read(true).append(true).custom_flags(flags.bits() as i32).open(path).map_err(
+            |error| match fs::symlink_metadata(path).is_ok_and(|meta| meta.is_symlink()) {
+                true => fail(foreign()),
+                false => fail(error),
+            },
+        )?;
+        if !is_own(&file.metadata().map_err(fail)?) {
+            return Err(fail(foreign()));
+        }
         let mut log = Self::locked(&id, path.to_owned(), file)?;
         log.torn = !ends_with_line_end(&mut log.file).map_err(fail)?;
         Ok(log)
@@ -143,6 +155,15 @@ impl SessionLog {
     pub fn path(&self) -> &Path {
         &self.path
     }
+}
+
+/// Whether it is a file of this user, and no link: what somebody else wrote must not go on as the user's session.
+pub fn is_own(meta: &Metadata) -> bool {
+    meta.is_file() && meta.uid() == rustix::process::geteuid().as_raw()
+}
+
+fn foreign() -> io::Error {
+    io::Error::other("it is a link, or not a file of yours")
 }
 
 /// Whether the next line can begin where the file ends; after a torn write it cannot.

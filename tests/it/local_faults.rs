@@ -15,7 +15,7 @@ use mycode::agent::session::conversation::Conversation;
 use mycode::agent::session::reopen;
 use mycode::agent::session::rewind as going;
 use mycode::base::process::timeout;
-use mycode::context::project_rules::ProjectRules;
+use mycode::context::rules::project_rules::ProjectRules;
 use mycode::model::item::{Item, Summary, UserMessage};
 use mycode::protocol::rewind::{PointId, RewindScope};
 use mycode::session::journal::recorder::Journal;
@@ -179,7 +179,7 @@ fn log_not_a_file() {
             .env("MYCODE_HOME", place.home())
             .output()
             .unwrap();
-        assert_eq!(output.status.code(), Some(1), "{args:?}: {}", stderr(&output));
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {}", stderr(&output));
     }
 }
 
@@ -202,7 +202,7 @@ fn unreadable_rules() {
     // A link out of the project, to what opens and cannot be read.
     symlink("/proc/self/mem", root.join("AGENTS.md")).unwrap();
     if Path::new("/proc/self/mem").exists() {
-        assert!(text().contains("left out") && text().contains("Tell the user"), "{}", text());
+        assert!(text().contains("left out") && text().contains("The user was told"), "{}", text());
     } else {
         eprintln!("skipped: no /proc here");
     }

@@ -69,4 +69,5 @@ mod undo;
 mod undo_journal;
 mod walls_attacks;
 mod walls_guard;
+mod walls_home;
 mod windows;

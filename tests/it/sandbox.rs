@@ -136,7 +136,7 @@ impl World {
         let entries = roots.iter().flat_map(|root| walkdir::WalkDir::new(root).into_iter().flatten());
         // Ours: what the program itself writes around a command.
         let state = self.outside.join("state/state");
-        let ours = [state.join("private"), state.join("set-aside")];
+        let ours = [state.join("private"), state.join("set-aside"), state.join("build-caches")];
         let theirs = entries.filter(|entry| {
             entry.path() != state && !ours.iter().any(|folder| entry.path().starts_with(folder))
         });
@@ -602,6 +602,11 @@ fn network_access() {
     let line = "exec 3<>/dev/tcp/127.0.0.1/$PORT";
     assert!(world.sandbox(&["--network"], line).env("PORT", &port).status().unwrap().success());
     assert!(!world.sandbox(&[], line).env("PORT", &port).output().unwrap().status.success());
+    // The model is told that it is the sandbox, and what to do.
+    fs::write(world.project.join("check.sh"), format!("exec 3<>/dev/tcp/127.0.0.1/{port}\n")).unwrap();
+    let tool = ["tool", "--permission", "auto", "Bash", "--args", "{\"command\": \"bash check.sh\"}"];
+    let answer = world.start(env!("CARGO_BIN_EXE_mycode"), &tool).output().unwrap();
+    assert!(stdout(&answer).contains("a loopback of its own"), "{} {}", stdout(&answer), stderr(&answer));
 }
 
 #[test]

@@ -45,6 +45,28 @@ fn a_resumed_session_goes_on_with_the_same_prefix() {
     assert_eq!((row["turns"].as_u64(), row["title"].as_str()), (Some(2), Some("what does a.txt say?")));
 }
 
+/// What somebody else wrote must not go on as the user's own session.
+#[test]
+fn a_link_is_no_session() {
+    let server = FakeServer::start(vec![answer().text("One.").into(), answer().text("Two.").into()]);
+    let place = place();
+    assert!(place.exec(&server.base_url(), &["first"]).status.success());
+    let log = place.log();
+    let elsewhere = place.home().join("elsewhere.jsonl");
+    std::fs::rename(&log, &elsewhere).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, &log).unwrap();
+    let id = log.file_stem().unwrap().to_string_lossy().into_owned();
+    let before = std::fs::read(&elsewhere).unwrap();
+    for args in [["-c", "go on"], ["--resume", &id]] {
+        let output = place.exec(&server.base_url(), &args);
+        assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    }
+    let listed = place.command(&["sessions", "--json"]).output().unwrap();
+    assert_eq!(stdout(&listed), "");
+    assert_eq!(std::fs::read(&elsewhere).unwrap(), before);
+    assert_eq!(server.requests().len(), 1);
+}
+
 #[test]
 fn a_kill_in_the_middle_loses_nothing_that_was_finished() {
     let server = FakeServer::start(vec![

@@ -379,7 +379,32 @@ async fn already_applied() {
         ("a short word proves nothing", b"ab x\n", "nothere", "x", false, Error("NOT_FOUND", "")),
         ("inside another word proves nothing", b"catalog\n", "dog", "cat", false, Error("NOT_FOUND", "")),
         ("second blank line may be added", b"a\n\nb\n", "a\n", "a\n\n", false, Bytes(b"a\n\n\nb\n")),
-        ("renamed everywhere before", b"bar bar\nbar\n", "foo_old", "bar", true, Standing("line 1")),
+        ("renamed everywhere before", b"a.bar() + b.bar()\n", "a.baz()", "a.bar()", true, Standing("line 1")),
+        // The new text stands at a place that is not the old one's: nothing was done there.
+        (
+            "the old text is misquoted and stands elsewhere",
+            b"fn a() {\n    return b;\n}\nfn c() {\n    return  a ;\n}\n",
+            "return a;",
+            "return b;",
+            false,
+            Error("NOT_FOUND", "new_string stands at line 2"),
+        ),
+        (
+            "nothing of the old text is near",
+            b"use std::fmt;\n\nreturn Ok(value);\n",
+            "self.cache.clear()",
+            "return Ok(value);",
+            false,
+            Error("NOT_FOUND", "new_string stands at line 3"),
+        ),
+        (
+            "another place is as like it",
+            b"a.limit = 10;\nb.limit = 20;\nc.limit = 30;\n",
+            "b.limit = 25;",
+            "a.limit = 10;",
+            false,
+            Error("NOT_FOUND", "line 2"),
+        ),
     ])
     .await;
 }
@@ -478,9 +503,9 @@ async fn several_edits_atomic() {
         "cancel each other out",
     );
     assert_error(&bench.call("MultiEdit", edits(&[])).await, "INVALID_PARAM", "empty");
-    let twice = bench.call("MultiEdit", edits(&[("a\n", "y\nc\n"), ("bbb", "y\nc")])).await;
+    let twice = bench.call("MultiEdit", edits(&[("y\nb\n", "y\nc\n"), ("y\nbbb", "y\nc")])).await;
     assert_eq!((twice.status, &twice.data["applied"]), (Status::Partial, &json!(false)));
-    let some = bench.call("MultiEdit", edits(&[("c", "d"), ("nope", "y\nd")])).await;
+    let some = bench.call("MultiEdit", edits(&[("c", "d"), ("y\nnope", "y\nd")])).await;
     assert_error(&some, "CONFLICT", "already applied at line 1");
     assert_eq!(bench.text("f"), "y\nc\n");
     let new = json!({"path": "n", "edits": [

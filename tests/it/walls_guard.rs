@@ -168,6 +168,85 @@ fn the_users_new_files_stay() {
     }
 }
 
+impl World {
+    fn restore(&self, args: &[&str]) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_mycode"));
+        command.args(["sandbox", "restore"]).args(args).current_dir(&self.project).env_clear();
+        command.env("HOME", &self.home).env("MYCODE_HOME", self.state.parent().unwrap()).output().unwrap()
+    }
+}
+
+#[test]
+fn what_was_set_aside_can_be_put_back() {
+    let world = World::new();
+    let Some(planted) = world.run("mkdir .mycode; echo mine > .mycode/config.toml; ln -s ~/other .claude")
+    else {
+        return;
+    };
+    let said = stderr(&planted);
+    let listed = stdout(&world.restore(&["--list"]));
+    let id = |name: &str| {
+        let row = listed
+            .lines()
+            .find(|line| line.ends_with(&format!("/p/{name}")))
+            .unwrap_or_else(|| panic!("{listed}"));
+        row.split_whitespace().next().unwrap().to_owned()
+    };
+    assert!(said.contains(&format!("`mycode sandbox restore {}` puts it back", id(".mycode"))), "{said}");
+    // By its name; what stands there meanwhile is not replaced.
+    write(&world.project.join(".mycode/other"), "newer");
+    let refused = world.restore(&[&id(".mycode")]);
+    assert_eq!(refused.status.code(), Some(1), "{}", stderr(&refused));
+    assert!(stderr(&refused).contains("stays at"), "{}", stderr(&refused));
+    fs::remove_dir_all(world.project.join(".mycode")).unwrap();
+    assert!(world.restore(&[&id(".mycode")]).status.success());
+    assert_eq!(fs::read_to_string(world.project.join(".mycode/config.toml")).unwrap(), "mine\n");
+    // By its path, from where it was.
+    let by_path = world.restore(&[".claude"]);
+    assert!(by_path.status.success(), "{}", stderr(&by_path));
+    assert!(world.project.join(".claude").is_symlink());
+    assert_eq!(stdout(&world.restore(&[])), "Nothing was moved aside.\n");
+    assert_eq!(world.restore(&["nothing"]).status.code(), Some(2));
+    assert_eq!(fs::read_dir(world.state.join("set-aside")).unwrap().count(), 0);
+}
+
+/// Killed with no chance to clean up: nothing lies in the folder for temporary files, and the next command clears the rest.
+#[test]
+fn a_kill_leaves_nothing_for_long() {
+    let world = World::new();
+    let temporary = world.home.join("temporary");
+    fs::create_dir(&temporary).unwrap();
+    for kill_command in [false, true] {
+        let script = "echo x > /tmp/x; touch ~/.cache/x; touch started; exec sleep 724713";
+        let mut child = world
+            .sandbox(script)
+            .env("TMPDIR", &temporary)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        while !world.project.join("started").exists() {
+            if child.try_wait().unwrap().is_some() {
+                eprintln!("SKIPPED: {}", stderr(&child.wait_with_output().unwrap()));
+                return;
+            }
+            std::thread::yield_now();
+        }
+        fs::remove_file(world.project.join("started")).unwrap();
+        assert_eq!(fs::read_dir(world.state.join("private")).unwrap().count(), 1);
+        if kill_command {
+            let inner = Command::new("pkill").args(["-9", "-fx", "sleep 724713"]).status();
+            assert!(inner.is_ok_and(|status| status.success()));
+        } else {
+            child.kill().unwrap();
+        }
+        child.wait_with_output().unwrap();
+        assert_eq!(fs::read_dir(&temporary).unwrap().count(), 0);
+        assert!(world.run("true").unwrap().status.success());
+        assert_eq!(fs::read_dir(world.state.join("private")).unwrap().count(), 0);
+    }
+}
+
 /// What would be used without a question is moved where it can be fetched back, never to `/tmp`; nothing else stays behind,
 /// also of sessions that were killed.
 #[test]

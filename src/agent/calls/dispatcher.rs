@@ -85,6 +85,16 @@ impl Dispatcher {
         calls.chunk_by(|a, b| parallel(a) && parallel(b)).collect()
     }
 
+    /// Whether one of the calls runs a command.
+    pub fn has_command(&self, group: &[Arc<ToolCall>]) -> bool {
+        group.iter().any(|call| &*self.name(call) == "Bash")
+    }
+
+    /// Whether commands run in the background.
+    pub fn has_background(&self) -> bool {
+        self.cx.shell.jobs.list().iter().any(|job| job.ended.is_none()) || self.cx.shell.leftovers.any()
+    }
+
     /// Runs one group; results in call order, each no larger than suits a window of `window_tokens`.
     ///
     /// # Errors
@@ -102,7 +112,7 @@ impl Dispatcher {
             admitted.push(self.gate(call, control, events).await);
         }
         // A command is alone in its group. What changed before it ran is not its doing, nor is anything if it only looks.
-        let is_command = group.iter().any(|call| &*self.name(call) == "Bash");
+        let is_command = self.has_command(group);
         let changes = admitted.iter().flatten().any(|admitted| admitted.command.is_some());
         let mut news = Vec::new();
         if is_command {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::config::mode::Mode;
 use crate::config::settings::{Permission, WorkSettings};
-use crate::context::project_rules;
+use crate::context::rules::rules_file;
 use crate::policy::access::Access;
 use crate::policy::command::{self, AssessedAccess, AssessedCommand};
 use crate::policy::command_prefix;
@@ -176,7 +176,7 @@ impl PolicyEngine {
 
     /// While the turn of `/init` runs, the rules file at the workspace's root may be written without a question in `auto`.
     pub fn allow_rules_file_write(&self, allowed: bool) {
-        self.state().rules_file_allowed = allowed.then(|| self.scope.workspace.join(project_rules::OWN_NAME));
+        self.state().rules_file_allowed = allowed.then(|| self.scope.workspace.join(rules_file::OWN_NAME));
     }
 
     /// A command that starts in `folder`, and the verdict over it, program by program. `support` in place of what this

@@ -1,7 +1,7 @@
 //! Runs one sub-agent: an agent like its parent's with fewer tools, whose session is kept beside those of the project. The
 //! parent's window never sees more of it than its report.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future::BoxFuture;
@@ -31,19 +31,14 @@ pub struct SubAgentRunner {
 }
 
 impl SubAgentRunner {
-    /// `project_state` and `params` are the parent's.
-    pub fn new(
-        template: AgentTemplate,
-        questions: &Arc<Questions>,
-        project_state: &Path,
-        params: &Params,
-    ) -> Self {
+    /// `params` are the parent's.
+    pub fn new(template: AgentTemplate, questions: &Arc<Questions>, params: &Params) -> Self {
         let settings = template.loaded.context.clone();
         let parent = ParentTurn { params: params.clone(), settings, session: String::new() };
         Self {
+            state: log::agents_of(&template.project_state),
             template,
             questions: Arc::clone(questions),
-            state: log::agents_of(project_state),
             parent: Mutex::new(parent),
         }
     }

@@ -12,9 +12,11 @@ use crate::agent::session::recall::LogOriginals;
 use crate::agent::turn::input::TurnInput;
 use crate::agent::window::context_window::ContextWindow;
 use crate::agent::window::fixed_prompt::FixedPrompt;
+use crate::config::held_back::HeldBack;
 use crate::config::load::Loaded;
 use crate::config::mode::Mode;
 use crate::config::settings::{ContextSettings, TINY_WINDOW_TOKENS, WorkSettings};
+use crate::context::rules::project_rules::ProjectRules;
 use crate::model::request::Params;
 use crate::policy::rules::Rules;
 use crate::provider::api::Provider;
@@ -29,6 +31,8 @@ pub struct AgentTemplate {
     pub loaded: Loaded,
     pub provider: Arc<dyn Provider>,
     pub policy: Arc<PolicyEngine>,
+    /// The project's state folder.
+    pub project_state: PathBuf,
     pub own_folders: Vec<PathBuf>,
     /// The parent's system prompt.
     pub system: Arc<str>,
@@ -72,7 +76,8 @@ impl AgentTemplate {
         let policy = if kind.only_reads { self.reading_policy(cx) } else { Arc::clone(&self.policy) };
         let dispatcher = Dispatcher::new(own, policy, tools(kind), self.interactive, small_window);
         let system = format!("{}\n\n# Your part\n{}", self.system, kind.prompt.trim());
-        let prompt = FixedPrompt::new(system.into(), dispatcher.specs());
+        let rules = ProjectRules::new(HeldBack::new(&self.project_state));
+        let prompt = FixedPrompt::new(system.into(), dispatcher.specs(), rules);
         let input = TurnInput { sub_agent: true, ..TurnInput::default() };
         Ok(Agent {
             conversation,

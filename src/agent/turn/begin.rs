@@ -1,5 +1,7 @@
 //! The beginning of a turn: what the user typed goes into the session, with what the program knows that belongs to it.
 
+use std::path::Path;
+
 use super::error::TurnError;
 use super::images;
 use super::input;
@@ -7,7 +9,10 @@ use super::news;
 use super::survey;
 use crate::agent::control::{Events, notice};
 use crate::agent::parts::Agent;
+use crate::agent::window::context_window::ContextWindow;
+use crate::base::path;
 use crate::base::text::one_line;
+use crate::context::rules::rules_file::RulesNotice;
 use crate::model::item::{Item, ItemId};
 use crate::protocol::event::Level;
 use crate::protocol::notice as texts;
@@ -35,11 +40,11 @@ pub async fn record_prompt(agent: &mut Agent, text: &str, events: &Events) -> Re
         None => input.task_context(text, conversation, cx, window_tokens).await,
     };
     let survey = survey::block(dispatcher.policy.mode(), conversation, cx, window_tokens).await;
+    // Since the last turn background jobs may have run.
+    window.prompt.after_command(dispatcher.root(), dispatcher.has_background()).await;
     window.prompt.refresh_rules(dispatcher.root()).await;
     window.fix_rules(conversation, &sampler.params);
-    if window.prompt.rules.take_cut() {
-        notice(events, Level::Warning, texts::rules_truncated(window_tokens));
-    }
+    tell_of_rules(window, dispatcher.root(), events);
     let mut message = match input::take_waiting(text, conversation, &cx.redactor)? {
         Some((message, images)) => {
             cx.images.put_back(images);
@@ -63,4 +68,19 @@ pub async fn record_prompt(agent: &mut Agent, text: &str, events: &Events) -> Re
         journal.begin_turn(id.0, &title);
     }
     Ok(id)
+}
+
+/// Tells the user what they should know of the rules files.
+pub fn tell_of_rules(window: &mut ContextWindow, root: &Path, events: &Events) {
+    let window_tokens = window.settings().window_tokens;
+    for about in window.prompt.rules.take_notices() {
+        let shown = |path: &Path| path::display(root, path);
+        let text = match &about {
+            RulesNotice::Cut => texts::rules_truncated(window_tokens),
+            RulesNotice::LeftOut { path, why } => texts::rules_left_out(&shown(path), why),
+            RulesNotice::Hidden { path, count } => texts::rules_hide_characters(&shown(path), *count),
+            RulesNotice::HeldBack { path } => texts::rules_held_back(&shown(path)),
+        };
+        notice(events, Level::Warning, text);
+    }
 }

@@ -172,7 +172,15 @@ impl<'a> Turn<'a> {
         let window_tokens = window.settings().window_tokens;
         let (calls, cut) = reply.split_at_cut();
         for group in dispatcher.groups(calls) {
+            let watched = dispatcher.has_command(group) || dispatcher.has_background();
+            if watched {
+                window.prompt.before_command(dispatcher.root()).await;
+            }
             let results = dispatcher.run_group(group, window_tokens, self.control, self.events).await;
+            if watched {
+                window.prompt.after_command(dispatcher.root(), dispatcher.has_background()).await;
+                begin::tell_of_rules(window, dispatcher.root(), self.events);
+            }
             for result in results.map_err(|message| TurnError::Failed(texts::tool_failed(message)))? {
                 let spent = task::spent(&result);
                 let (id, item) = conversation.record(Item::ToolResult(result))?;

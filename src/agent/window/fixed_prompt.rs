@@ -5,8 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::token_counter::TokenCounter;
+use crate::config::held_back::RulesHashes;
 use crate::context::parts::{FixedPart, FixedParts, Schemas};
-use crate::context::project_rules::ProjectRules;
+use crate::context::rules::project_rules::ProjectRules;
 use crate::context::tokens::request_size::Countable as _;
 use crate::model::call::ToolSpec;
 use crate::model::request::Params;
@@ -17,6 +18,8 @@ pub struct FixedPrompt {
     schemas: Schemas,
     /// The files as they are now.
     pub rules: ProjectRules,
+    /// Those before the commands that are running.
+    before_commands: Option<RulesHashes>,
     /// What is sent of them in this session.
     sent_rules: Option<FixedPart>,
     /// The most that system prompt and schemas may take, with the frame that dialects put around a schema.
@@ -24,13 +27,14 @@ pub struct FixedPrompt {
 }
 
 impl FixedPrompt {
-    pub fn new(system: Arc<str>, specs: &Arc<[ToolSpec]>) -> Self {
+    pub fn new(system: Arc<str>, specs: &Arc<[ToolSpec]>, rules: ProjectRules) -> Self {
         let (system, schemas) = (FixedPart::new(system), Schemas::new(Arc::clone(specs)));
         Self {
             upper_bound: system.content.upper_bound() + schemas.content.upper_bound(),
             system,
             schemas,
-            rules: ProjectRules::default(),
+            rules,
+            before_commands: None,
             sent_rules: None,
         }
     }
@@ -97,15 +101,40 @@ impl FixedPrompt {
         }
     }
 
-    /// Looks at the rules files again, off the async threads; returns whether their text changed.
+    /// Looks at the rules files again; returns whether their text changed.
     pub async fn refresh_rules(&mut self, workspace: &Path) -> bool {
+        self.look(workspace, ProjectRules::refresh).await.unwrap_or(false)
+    }
+
+    /// Remembers how the rules files are before a command runs that may plant some.
+    pub async fn before_command(&mut self, workspace: &Path) {
+        // A job that is running has its own beginning.
+        if self.before_commands.is_none() {
+            self.before_commands =
+                self.look(workspace, |rules, workspace| rules.before_command(workspace)).await;
+        }
+    }
+
+    /// Holds back what appeared or changed since. With `more` a background job goes on, and so does the watch.
+    pub async fn after_command(&mut self, workspace: &Path, more: bool) {
+        let Some(before) = self.before_commands.take() else { return };
+        let now = self.look(workspace, move |rules, workspace| rules.after_command(workspace, &before)).await;
+        self.before_commands = now.filter(|_| more);
+    }
+
+    /// Does something with the rules that reads the disk, off the async threads.
+    async fn look<T: Send + 'static>(
+        &mut self,
+        workspace: &Path,
+        look: impl FnOnce(&mut ProjectRules, &Path) -> T + Send + 'static,
+    ) -> Option<T> {
         let (mut rules, workspace) = (self.rules.clone(), workspace.to_owned());
         let looked = tokio::task::spawn_blocking(move || {
-            let changed = rules.refresh(&workspace);
-            (rules, changed)
+            let found = look(&mut rules, &workspace);
+            (rules, found)
         });
-        let Ok((rules, changed)) = looked.await else { return false };
+        let (rules, found) = looked.await.ok()?;
         self.rules = rules;
-        changed
+        Some(found)
     }
 }

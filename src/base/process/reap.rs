@@ -111,6 +111,14 @@ impl Leftovers {
         count
     }
 
+    /// Whether one of them still runs.
+    pub fn any(&self) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().any(|left| match left {
+            Survivors::Process(process) => read_row(process.pid).is_some_and(|row| row.process == *process),
+            Survivors::Lifeline { .. } => false,
+        })
+    }
+
     /// Kills all of them.
     pub fn kill(&self) {
         for left in self.0.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {

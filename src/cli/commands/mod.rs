@@ -14,6 +14,7 @@ pub mod replay_session;
 pub mod replay_traces;
 pub mod rewind;
 pub mod sandbox;
+pub mod sandbox_restore;
 pub mod sessions;
 pub mod table;
 pub mod tool;

@@ -5,9 +5,10 @@ use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
+use super::sandbox_restore;
 use crate::base::process::descriptor;
 use crate::base::secret;
-use crate::cli::args::{Cli, SandboxArgs};
+use crate::cli::args::{Cli, SandboxAction, SandboxArgs};
 use crate::cli::report::{Failure, FailureKind};
 use crate::cli::setup::open;
 use crate::config::settings::Permission;
@@ -22,6 +23,9 @@ use crate::sandbox::spec::{Confinement, LaunchMode, SandboxLevel};
 /// # Errors
 /// A machine that cannot hold the level, or a command that cannot be started.
 pub fn run(cli: &Cli, args: &SandboxArgs) -> Result<u8, Failure> {
+    if let Some(SandboxAction::Restore(args)) = &args.action {
+        return sandbox_restore::run(cli, args).map(|()| 0);
+    }
     let opened = open::open(&cli.model, Permission::Auto)?;
     let words: Vec<OsString> = match &args.command[..] {
         [line] => vec!["bash".into(), "-c".into(), line.clone()],

@@ -1,9 +1,11 @@
-//! `mycode trust`: lets the folder's own configuration set what it otherwise may not, as it is now and no further.
+//! `mycode trust`: lets the folder's own configuration set what it otherwise may not, as it is now and no further, and rules
+//! files be used that were held back.
 
 use crate::base::sanitize;
 use crate::cli::args::{Cli, TrustArgs};
 use crate::cli::report::{self, Failure};
 use crate::cli::setup::open;
+use crate::config::held_back::HeldBack;
 use crate::config::load;
 use crate::config::settings::Permission;
 use crate::config::trust::Trust;
@@ -22,8 +24,16 @@ pub fn run(cli: &Cli, args: &TrustArgs) -> Result<(), Failure> {
         trust.revoke()?;
         return report::print(&format!("{path} is no longer trusted.\n"));
     }
+    let held_back = HeldBack::new(&opened.project_state);
+    let held = held_back.list();
+    held_back.release()?;
+    for rules in held.keys().map(|path| sanitize::reveal(&path.display().to_string()).into_owned()) {
+        report::print(&format!("{rules} is used as project rules from the next message on.\n"))?;
+    }
     let text = match load::project_wishes(&opened.workspace)? {
+        None if !held.is_empty() => return Ok(()),
         None => return report::print(&format!("Nothing to trust: there is no {path}.\n")),
+        Some((_, wishes)) if wishes.is_empty() && !held.is_empty() => return Ok(()),
         Some((_, wishes)) if wishes.is_empty() => {
             return report::print(&format!("Nothing to trust: {path} sets nothing that needs it.\n"));
         }

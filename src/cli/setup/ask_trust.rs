@@ -1,25 +1,36 @@
-//! The question whether a folder's own configuration is trusted, asked before the screen opens: the answer decides which
-//! model is talked to. Shows exactly what a yes would enable.
+//! The questions whether a folder's own configuration is trusted, and rules files that were held back, asked before the screen
+//! opens: the answers decide which model is talked to and what it is told. Shows exactly what a yes would enable.
 
 use std::io::{self, BufRead, Write};
 use std::path::Path;
 
+use crate::base::file;
 use crate::base::sanitize;
+use crate::base::text::{elide, plural};
 use crate::cli::report::{self, Failure};
+use crate::config::held_back::HeldBack;
 use crate::config::load;
 use crate::config::paths::{self, Paths};
 use crate::config::trust::Trust;
 
 /// An answer that is longer is none.
 const MAX_ANSWER_BYTES: u64 = 1024;
+/// A larger rules file is not used anyway.
+const MAX_RULES_BYTES: u64 = 1024 * 1024;
+
+/// Lines of a rules file that are shown, and their length.
+const SHOWN_LINES: usize = 20;
+const SHOWN_CHARS: usize = 160;
 
 /// Asks when the folder wants something that needs trust, and was neither trusted nor refused as it is now.
 ///
 /// # Errors
 /// A configuration that cannot be read, or a state folder that cannot be written.
 pub fn ask(workspace: &Path) -> Result<(), Failure> {
+    let project_state = Paths::from_env().project(workspace);
+    ask_rules(&HeldBack::new(&project_state))?;
     let Some((text, wishes)) = load::project_wishes(workspace)? else { return Ok(()) };
-    let trust = Trust::new(&Paths::from_env().project(workspace));
+    let trust = Trust::new(&project_state);
     if wishes.is_empty() || trust.holds(&text) || trust.refused(&text) {
         return Ok(());
     }
@@ -31,13 +42,48 @@ pub fn ask(workspace: &Path) -> Result<(), Failure> {
         sanitize::reveal(&path),
         wishes.concat()
     ))?;
-    io::stdout().flush()?;
-    let mut answer = Vec::new();
-    io::Read::take(io::stdin().lock(), MAX_ANSWER_BYTES).read_until(b'\n', &mut answer)?;
-    match String::from_utf8_lossy(&answer).trim().to_lowercase().as_str() {
+    match answer()?.as_str() {
         "y" | "yes" => trust.give(&text)?,
         "n" | "no" => trust.refuse(&text)?,
         _ => {}
     }
     Ok(())
+}
+
+/// Asks about rules files that appeared or changed while a command ran, and are still as they were then.
+fn ask_rules(held_back: &HeldBack) -> Result<(), Failure> {
+    let mut shown = String::new();
+    for (path, hash) in held_back.list() {
+        let Ok((bytes, _)) = file::read(&path, MAX_RULES_BYTES) else { continue };
+        if file::hash(&bytes) != hash {
+            continue;
+        }
+        let text = String::from_utf8_lossy(&bytes);
+        shown.push_str(&format!("{}:\n", sanitize::reveal(&path.display().to_string())));
+        for line in text.lines().take(SHOWN_LINES) {
+            shown.push_str(&format!("  {}\n", sanitize::reveal(&elide(line, SHOWN_CHARS))));
+        }
+        let more = text.lines().count().saturating_sub(SHOWN_LINES);
+        if more > 0 {
+            shown.push_str(&format!("  ({} more)\n", plural(more, "line")));
+        }
+    }
+    if shown.is_empty() {
+        return Ok(());
+    }
+    report::print(&format!(
+        "{shown}This appeared or changed while a command ran. Shall the model follow it as project rules?\n\
+         [y] yes, as it is now   [n] no (default; asked again while it is there): "
+    ))?;
+    if matches!(answer()?.as_str(), "y" | "yes") {
+        held_back.release()?;
+    }
+    Ok(())
+}
+
+fn answer() -> Result<String, Failure> {
+    io::stdout().flush()?;
+    let mut answer = Vec::new();
+    io::Read::take(io::stdin().lock(), MAX_ANSWER_BYTES).read_until(b'\n', &mut answer)?;
+    Ok(String::from_utf8_lossy(&answer).trim().to_lowercase())
 }

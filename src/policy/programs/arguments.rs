@@ -186,7 +186,8 @@ impl<'a, 'r> Reader<'a, 'r> {
 
 /// Whether the action lets more pass.
 fn loosens(action: ProgramAction) -> bool {
-    matches!(action, ProgramAction::Ok | ProgramAction::Look | ProgramAction::Many | ProgramAction::Offline)
+    use ProgramAction::{Inspect, Look, Many, Offline, Ok};
+    matches!(action, Ok | Look | Inspect | Many | Offline)
 }
 
 /// The argument from a byte on.

@@ -47,7 +47,7 @@ pub fn assess(call: &Call, scope: &PathScope, written: &[String]) -> Assessment 
             result.raise(Assessment::new(Risk::Unknown, why));
         }
     }
-    if result.risk >= Risk::Workspace && result.risk < Risk::Unknown && runs_written(call, written) {
+    if result.risk > Risk::Reads && result.risk < Risk::Unknown && runs_written(call, written) {
         result.raise(Assessment::new(Risk::Unknown, "it runs what the same script writes"));
     }
     result

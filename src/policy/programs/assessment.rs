@@ -5,6 +5,9 @@
 pub enum Risk {
     /// It only reads, and nothing secret.
     Reads,
+    /// It only reads, and runs code of the project to do so, such as a wrapper that its configuration names: a reader where a
+    /// sandbox holds it.
+    Inspects,
     /// It changes the workspace or runs the project's own code, in a way that is known.
     Workspace,
     /// Not known well enough: fine where a sandbox holds it.

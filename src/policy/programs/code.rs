@@ -64,7 +64,11 @@ pub fn secrets(result: &mut Assessment, call: &Call, scope: &PathScope, is_code:
             result.raise(secret(&what));
         }
         let outside = matches!(scope.changing(arg, &call.folders), WriteRisk::Everything(_));
-        if outside && result.risk == Risk::Workspace && !arg.text.starts_with('-') && arg.text != "/" {
+        if outside
+            && matches!(result.risk, Risk::Inspects | Risk::Workspace)
+            && !arg.text.starts_with('-')
+            && arg.text != "/"
+        {
             result.raise(Assessment::new(
                 Risk::Unknown,
                 format!("it works on {}, outside the workspace", arg.text),

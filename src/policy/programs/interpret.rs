@@ -136,6 +136,7 @@ impl<'a> Reader<'a> {
                 Class::Build
             }
             Class::History if self.found.has(ProgramAction::Look) => Class::Look,
+            Class::Build if self.found.has(ProgramAction::Inspect) => Class::Inspect,
             Class::Account if self.names_own_repository() => Class::Unsure,
             class => class,
         }
@@ -151,6 +152,7 @@ impl<'a> Reader<'a> {
         let command = if what.is_empty() { name.to_owned() } else { format!("{name} {what}") };
         let (risk, why) = match class {
             Class::Look | Class::Interpret => return,
+            Class::Inspect => (Risk::Inspects, format!("`{command}` runs code of the project to read it")),
             Class::Change => (Risk::Workspace, "it changes files in the workspace".to_owned()),
             Class::Build => (Risk::Workspace, "it builds, tests or checks the project".to_owned()),
             Class::History => (Risk::Workspace, "it changes the local git history or checkout".to_owned()),

@@ -21,6 +21,8 @@ use serde::de::value::StrDeserializer;
 pub enum Class {
     /// It only reads.
     Look,
+    /// It only reads, and runs the project's own code to do so.
+    Inspect,
     /// It changes the files that it names.
     Change,
     /// It builds, tests or checks the project.
@@ -107,6 +109,8 @@ pub enum ProgramAction {
     Raise(Class),
     /// The call only looks.
     Look,
+    /// The same, and runs the project's own code to do so.
+    Inspect,
     /// Any number of words is fine.
     Many,
     /// It takes only what is on this machine.
@@ -175,7 +179,7 @@ impl Row {
 
     /// Whether options are whole words.
     pub fn is_exact(&self) -> bool {
-        let modern = matches!(self.class, Class::Build | Class::Unsure | Class::Network);
+        let modern = matches!(self.class, Class::Build | Class::Inspect | Class::Unsure | Class::Network);
         self.has("exact") || modern && !self.has("gnu")
     }
 

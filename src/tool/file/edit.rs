@@ -241,9 +241,12 @@ fn explain(
         Refusal::NotFound => (
             ErrorCode::NotFound,
             format!(
-                "old_string was not found in {shown}{}: {}",
+                "old_string was not found in {shown}{}: {}{}",
                 elsewhere(cx, target, edit.old),
-                diagnose::not_found(text, edit.old)
+                diagnose::not_found(text, edit.old),
+                diagnose::stands_at(text, edit.new).map_or(String::new(), |line| format!(
+                    ". new_string stands at line {line}: if that is the place you mean, nothing is left to do there"
+                ))
             ),
         ),
     }

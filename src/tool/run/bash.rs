@@ -11,10 +11,10 @@ use std::time::{Duration, Instant};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::decode::readable;
+use super::visible_output::{Progress, visible_output};
 use crate::base::clock;
 use crate::base::path;
-use crate::base::process::run::{self, Captured, CommandOutcome, CommandSpec, Exit};
+use crate::base::process::run::{self, CommandOutcome, CommandSpec, Exit};
 use crate::base::text::{human_bytes, one_line, plural};
 use crate::config::prompts;
 use crate::model::envelope::{Envelope, EnvelopeError, ErrorCode, Status};
@@ -23,9 +23,9 @@ use crate::redact::detector::TextSource;
 use crate::sandbox::launch;
 use crate::tool::api::{Preview, ToolError, ToolOutcome, TypedTool, Work, blocking, object};
 use crate::tool::cx::ToolCx;
-use crate::tool::output::{Ends, Keep, cut};
 use crate::tool::paths::{disk_error, target};
 use crate::tool::run::file_view::{self, Printed};
+use crate::tool::run::network_note;
 
 const DEFAULT_TIMEOUT_MS: u64 = 120_000;
 const MAX_TIMEOUT_MS: u64 = 600_000;
@@ -33,9 +33,6 @@ const MAX_TIMEOUT_MS: u64 = 600_000;
 const KEEP_BYTES: usize = 128 * 1024;
 /// Size of the file with the whole output.
 const SPILL_BYTES: u64 = 100 * 1024 * 1024;
-/// Live output is shown at most so often.
-const PROGRESS_EVERY: Duration = Duration::from_millis(100);
-const PROGRESS_LINES: usize = 3;
 /// How long a job's first output is waited for.
 const FIRST_OUTPUT: Duration = Duration::from_millis(700);
 /// A job may run as long as the session, which a year outlasts.
@@ -233,42 +230,6 @@ async fn start(
     run::run(spec, &cx.cancel, |chunk| progress.feed(chunk, cx)).await
 }
 
-/// The last lines, shown from time to time while the command runs.
-#[derive(Default)]
-struct Progress {
-    recent: Vec<u8>,
-    shown: Option<Instant>,
-    /// Whether output came since it was last shown.
-    pending: bool,
-}
-
-impl Progress {
-    fn feed(&mut self, chunk: &[u8], cx: &ToolCx) {
-        const RECENT_BYTES: usize = 2_048;
-        let chunk = &chunk[chunk.len().saturating_sub(RECENT_BYTES)..];
-        let surplus = (self.recent.len() + chunk.len()).saturating_sub(RECENT_BYTES);
-        self.recent.drain(..surplus.min(self.recent.len()));
-        self.recent.extend_from_slice(chunk);
-        self.pending |= !chunk.is_empty();
-        if !self.pending || self.shown.is_some_and(|shown| shown.elapsed() < PROGRESS_EVERY) {
-            return;
-        }
-        self.pending = false;
-        self.shown = Some(Instant::now());
-        let text = readable(&self.recent);
-        // A line whose beginning is gone could end in half a secret.
-        let whole = if self.recent.len() < RECENT_BYTES {
-            0
-        } else {
-            text.find('\n').map_or(text.len(), |feed| feed + 1)
-        };
-        let text = cx.redactor.redact(&text[whole..], TextSource::Text);
-        let lines: Vec<&str> = text.lines().collect();
-        let tail = &lines[lines.len().saturating_sub(PROGRESS_LINES)..];
-        (cx.progress)(tail.iter().map(|line| one_line(line, 200)).collect::<Vec<_>>().join("\n"));
-    }
-}
-
 fn report(
     args: &Args,
     cx: &ToolCx,
@@ -328,6 +289,7 @@ fn report(
     if outcome.output.spill_cut {
         notes.push(format!("the file holds only the first {}", human_bytes(SPILL_BYTES)));
     }
+    notes.extend(network_note::of(cx.confinement, &args.command, &body).map(str::to_owned));
     if body.is_empty() && envelope.error.is_none() {
         notes.push("no output".to_owned());
     }
@@ -374,48 +336,12 @@ fn group_lives(leader: i32) -> bool {
         .is_some_and(|pid| rustix::process::test_kill_process_group(pid).is_ok())
 }
 
-/// The output as the model sees it, and the file with the whole when that is more.
-fn visible_output(output: &Captured, cx: &ToolCx, source: TextSource) -> (String, Option<PathBuf>) {
-    let (early, late) = output.tail.as_slices();
-    let tail = [early, late].concat();
-    if output.is_whole() {
-        let text = readable(&[&output.head[..], &tail].concat());
-        // Before it is cut: a secret that a cut tears in two would not be recognized.
-        let text = cx.redactor.redact(&text, source).into_owned();
-        let cut = cx.spill.truncate(text, Keep::HeadTail, cx.observation);
-        return (cut.body, cut.full_output_path);
-    }
-    let head = readable(whole_chars_front(&output.head));
-    let tail = readable(whole_chars_back(&tail));
-    let (head, tail) = (cx.redactor.redact(&head, source), cx.redactor.redact(&tail, source));
-    let ends = Ends { tail: &tail, total_bytes: output.total_bytes, total_lines: output.total_lines };
-    let body = cut(&head, Some(ends), Keep::HeadTail, output.spilled.as_deref(), cx.observation);
-    (body, output.spilled.clone())
-}
-
-/// Without a character that was torn at the end.
-fn whole_chars_front(bytes: &[u8]) -> &[u8] {
-    match std::str::from_utf8(bytes) {
-        Err(error) if error.error_len().is_none() => &bytes[..error.valid_up_to()],
-        _ => bytes,
-    }
-}
-
-/// Without the rest of a character that was torn at the beginning.
-fn whole_chars_back(bytes: &[u8]) -> &[u8] {
-    let torn = bytes.iter().take(3).take_while(|&&b| b & 0xC0 == 0x80).count();
-    &bytes[torn..]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn ends_are_found() {
-        assert_eq!(whole_chars_front("aé".as_bytes()), "aé".as_bytes());
-        assert_eq!(whole_chars_front(&"aé".as_bytes()[..2]), b"a");
-        assert_eq!(whole_chars_back(&"éa".as_bytes()[1..]), b"a");
         assert_eq!(end_folder(b"/a\nb\n"), Some(PathBuf::from("/a\nb")));
         assert_eq!(end_folder(b""), None);
     }

@@ -6,4 +6,6 @@ pub mod file_view;
 pub mod job;
 pub mod jobs;
 pub mod line_filter;
+pub mod network_note;
 pub mod shell;
+pub mod visible_output;

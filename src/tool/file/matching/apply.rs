@@ -2,6 +2,7 @@
 
 use unicode_width::UnicodeWidthChar;
 
+use super::compare;
 use super::lines::Lines;
 use super::match_edit::{EditMatch, LISTED, MatchLevel, Refusal, TextEdit, find};
 use super::splice;
@@ -65,7 +66,8 @@ pub fn apply(text: &str, edit: TextEdit) -> Result<Applied, Refusal> {
 }
 
 /// Where the new text is already, when the old one is nowhere. A short word somewhere in the file is no proof, nor is a
-/// part of the old text: when the rest was misquoted, that part is there before the edit as well.
+/// part of the old text: when the rest was misquoted, that part is there before the edit as well. It must stand where the
+/// old text would: what was to stay is in it, and no other place is as like the old text.
 fn already_there(lines: &Lines, edit: TextEdit) -> Option<usize> {
     let core = edit.new.trim();
     if core.chars().count() < 3 || edit.old.replace("\r\n", "\n").contains(&core.replace("\r\n", "\n")) {
@@ -81,7 +83,10 @@ fn already_there(lines: &Lines, edit: TextEdit) -> Option<usize> {
     // A letter and the marks on it are one character to the reader.
     let marked = text[found.end..].chars().next().is_some_and(|c| c.width() == Some(0) && !c.is_control());
     let unique = matches.len() == 1 || edit.replace_all || core.contains('\n');
-    (unique && !torn && !marked).then(|| lines.line_of(found.start) + 1)
+    let taken: Vec<(usize, usize)> =
+        matches.iter().map(|found| (lines.line_of(found.start), lines.line_of(found.end))).collect();
+    let stands = unique && !torn && !marked && compare::is_place_of(lines, edit.old, edit.new, &taken);
+    stands.then(|| lines.line_of(found.start) + 1)
 }
 
 /// Whether the match lies inside a copy of the new text, as after the same insertion was made before: doing it again would

@@ -64,6 +64,34 @@ pub(super) fn line_range(first: usize, last: usize) -> String {
     if first >= last { format!("line {}", first + 1) } else { format!("lines {}-{}", first + 1, last + 1) }
 }
 
+/// Whether the lines `taken` (first and last, by index), at which `new` stands, are the place of `old`: the two are alike,
+/// and no other place in the file is as like `old` as `new` is.
+pub(super) fn is_place_of(lines: &Lines, old: &str, new: &str, taken: &[(usize, usize)]) -> bool {
+    let bare = |line: &str| line.chars().filter(|c| !c.is_whitespace()).take(SHOWN_CHARS).collect::<String>();
+    let said = |text: &str| text.lines().map(bare).filter(|line| !line.is_empty()).collect::<Vec<_>>();
+    let (given, becomes) = (said(old), said(new));
+    // Lines that stay are the surroundings; where none does, part of a line must.
+    let stays = given.iter().any(|line| becomes.contains(line));
+    let likeness = |other: &[String]| {
+        let pairs = given.iter().zip(other);
+        let sum: f64 = pairs.map(|(given, other)| strsim::normalized_levenshtein(given, other)).sum();
+        sum / given.len().max(1) as f64
+    };
+    let least = likeness(&becomes).max(NEAR);
+    if !stays && likeness(&becomes) < NEAR {
+        return false;
+    }
+    let elsewhere = |first: &usize| {
+        let end = first + old.lines().count();
+        taken.iter().all(|(from, to)| *first > *to || end <= *from)
+    };
+    let quoted: Vec<&str> = old.lines().collect();
+    !candidates(lines, &quoted).into_iter().filter(elsewhere).any(|first| {
+        let there = (first..lines.count()).map(|line| bare(lines.content(line)));
+        likeness(&there.filter(|line| !line.is_empty()).take(given.len()).collect::<Vec<_>>()) >= least
+    })
+}
+
 /// Lines at which the nearest text may begin.
 fn candidates(lines: &Lines, given: &[&str]) -> Vec<usize> {
     let count = lines.count().min(COMPARED_LINES);

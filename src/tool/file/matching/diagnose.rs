@@ -20,6 +20,14 @@ pub fn not_found(text: &str, old: &str) -> String {
         .unwrap_or_else(|| "no similar text found; Read the file again".to_owned())
 }
 
+/// Where `new` stands, when that may be why the old text is gone; a short text stands in many places.
+pub fn stands_at(text: &str, new: &str) -> Option<usize> {
+    const TELLING_CHARS: usize = 8;
+    let lines = Lines::new(text);
+    let (_, matches) = find(&lines, new, false).filter(|_| new.trim().chars().count() >= TELLING_CHARS)?;
+    Some(lines.line_of(matches.first()?.start) + 1)
+}
+
 /// Whether the text carries line numbers as Read (a tab) or another viewer (an arrow) prints them: every line that says
 /// something begins with a number and the mark, the numbers rise by one.
 pub fn is_numbered(text: &str) -> bool {

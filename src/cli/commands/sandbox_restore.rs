@@ -1,0 +1,70 @@
+//! `mycode sandbox restore`: what the sandbox has moved aside, and the way back.
+
+use crate::cli::args::{Cli, RestoreArgs};
+use crate::cli::report::{self, Failure};
+
+#[cfg(target_os = "linux")]
+use crate::{
+    base::path::on_one_line, cli::report::FailureKind, cli::setup::open, config::paths::Paths,
+    sandbox::linux::set_aside,
+};
+
+/// Lists what was moved aside, or puts one thing back.
+///
+/// # Errors
+/// No such thing, several that are meant, or a place that is taken.
+#[cfg(target_os = "linux")]
+pub fn run(cli: &Cli, args: &RestoreArgs) -> Result<(), Failure> {
+    // What was planted may be a configuration that cannot be read.
+    let workspace = open::workspace(cli.model.folder.as_deref())?;
+    let all = set_aside::list(&Paths::from_env().state.join("set-aside"));
+    let Some(wanted) = args.name.as_ref().filter(|_| !args.list) else {
+        let rows: Vec<String> = all
+            .iter()
+            .map(|one| format!("{}  {}\n", one.id, on_one_line(&one.origin.to_string_lossy())))
+            .collect();
+        return report::say(&match rows.is_empty() {
+            true => "Nothing was moved aside.\n".to_owned(),
+            false => format!("{}`mycode sandbox restore NAME` puts one back where it was.\n", rows.concat()),
+        });
+    };
+    let text = wanted.to_string_lossy();
+    let is_meant = |one: &&set_aside::SetAside| {
+        !text.is_empty() && one.id.starts_with(&*text) || one.origin == workspace.join(wanted)
+    };
+    let found: Vec<_> = all.iter().filter(is_meant).collect();
+    let one = match found.as_slice() {
+        [one] => one,
+        [] => {
+            return Err(Failure::usage(
+                format!("nothing named '{text}' was moved aside"),
+                "`mycode sandbox restore` lists all",
+            ));
+        }
+        several => {
+            return Err(Failure::usage(
+                format!("'{text}' means {} things", several.len()),
+                "`mycode sandbox restore` lists all; give the first column of one",
+            ));
+        }
+    };
+    let (origin, path) =
+        (on_one_line(&one.origin.to_string_lossy()), on_one_line(&one.path.to_string_lossy()));
+    one.restore().map_err(|error| {
+        Failure::new(
+            FailureKind::Task,
+            format!("{origin} could not be restored: {error}"),
+            format!("it stays at {path}; move away what stands at its place, or make the folder again"),
+        )
+    })?;
+    report::say(&format!("Restored {origin}.\n"))
+}
+
+/// Nothing is moved aside there.
+///
+/// # Errors
+/// Standard output that cannot be written.
+#[cfg(not(target_os = "linux"))]
+pub fn run(_: &Cli, _: &RestoreArgs) -> Result<(), Failure> {
+    report::say("Nothing was moved aside.\n")
+}
