@@ -1,0 +1,133 @@
+//! File tools against somebody who exchanges a folder with a link to another place while they work, as a confined background
+//! command can: whatever was judged is what is read and written, or nothing is.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write as _;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use serde_json::{Value, json};
+
+use crate::support::workplace::Workplace;
+
+/// What only stands outside, in a file's text and in a file's name.
+const OUTSIDE_TEXT: &str = "text-of-outside";
+const OUTSIDE_NAME: &str = "name-of-outside";
+const CALLS: usize = 2_000;
+
+/// Every file below `folder` with its bytes.
+fn everything(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let entries = walkdir::WalkDir::new(folder).into_iter().flatten();
+    entries.map(|entry| (entry.path().to_owned(), fs::read(entry.path()).unwrap_or_default())).collect()
+}
+
+/// The `n`th call: each kind again and again, through the folder that is exchanged.
+fn call(n: usize) -> (&'static str, Value) {
+    match n % 10 {
+        0 => ("Read", json!({"path": "d/f.txt"})),
+        1 => ("Write", json!({"path": "d/f.txt", "content": format!("inside {n}\n")})),
+        2 => ("Write", json!({"path": format!("d/new-{n}.txt"), "content": "inside\n"})),
+        3 => ("Read", json!({"path": "d/f.txt"})),
+        4 => {
+            ("Edit", json!({"path": "d/f.txt", "old_string": "inside", "new_string": format!("inside {n}")}))
+        }
+        5 => ("Write", json!({"path": format!("d/deep-{n}/new.txt"), "content": "inside\n"})),
+        6 => ("Grep", json!({"pattern": "outside|inside", "path": if n % 20 == 6 { "." } else { "d" }})),
+        7 => ("Glob", json!({"pattern": if n % 20 == 7 { "**/*" } else { "d/**/*" }, "limit": 500})),
+        8 => ("LS", json!({"path": "d"})),
+        // A name that is not there leads to a search for one like it.
+        _ => ("Read", json!({"path": format!("d/{}", if n % 20 == 9 { OUTSIDE_NAME } else { "g.txt" })})),
+    }
+}
+
+/// Runs calls through `mycode tool -`, one process for all.
+fn run(place: &Workplace, calls: &[(&str, Value)]) -> Vec<Value> {
+    let mut child = place
+        .command(&["tool", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let lines: String =
+        calls.iter().map(|(tool, args)| format!("{}\n", json!({"tool": tool, "args": args}))).collect();
+    let writer = std::thread::spawn(move || input.write_all(lines.as_bytes()));
+    let output = child.wait_with_output().unwrap();
+    writer.join().unwrap().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    serde_json::Deserializer::from_str(&text).into_iter().map(Result::unwrap).collect()
+}
+
+#[test]
+fn a_folder_that_is_exchanged_with_a_link_leads_nobody_outside() {
+    let place = Workplace::new();
+    let outside = place.home().join("private");
+    fs::create_dir(&outside).unwrap();
+    for name in ["f.txt", "g.txt", OUTSIDE_NAME] {
+        fs::write(outside.join(name), format!("inside {OUTSIDE_TEXT}\n")).unwrap();
+    }
+    place.file("d/f.txt", "inside\n").file("d/g.txt", "inside\n");
+    let (folder, link) = (place.project().join("d"), place.project().join("l"));
+    symlink(&outside, &link).unwrap();
+    let before = everything(&outside);
+
+    let calls: Vec<_> = (0..CALLS).map(call).collect();
+    let done = AtomicBool::new(false);
+    let results = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                renameat_with(CWD, &folder, CWD, &link, RenameFlags::EXCHANGE).unwrap();
+            }
+        });
+        let results = run(&place, &calls);
+        done.store(true, Ordering::Relaxed);
+        results
+    });
+
+    let now = everything(&outside);
+    let changed: Vec<&PathBuf> =
+        now.iter().filter(|(path, bytes)| before.get(*path) != Some(*bytes)).map(|(path, _)| path).collect();
+    assert!(
+        changed.is_empty() && now.len() == before.len(),
+        "{} written outside: {changed:?}",
+        changed.len()
+    );
+    assert_eq!(results.len(), CALLS);
+    let mut succeeded = 0;
+    for ((tool, args), result) in calls.iter().zip(&results) {
+        // What a call repeats of its arguments is not news.
+        let said = json!([result["data"], result["text"], result["error"]]).to_string();
+        let seen = [OUTSIDE_TEXT, OUTSIDE_NAME].iter().any(|mark| said.contains(mark));
+        assert!(
+            !seen || args.to_string().contains(OUTSIDE_NAME) && !said.contains(OUTSIDE_TEXT),
+            "{tool} {args}: {result}"
+        );
+        let code = result["error"]["code"].as_str().unwrap_or_default();
+        let repairable = [
+            "",
+            "NOT_FOUND",
+            "CONFLICT",
+            "PERMISSION_DENIED",
+            "ACCESS_DENIED",
+            "INVALID_PARAM",
+            "EXECUTION_ERROR",
+        ];
+        assert!(repairable.contains(&code), "{tool} {args}: {result}");
+        succeeded += usize::from(result["status"] == "success");
+    }
+    eprintln!("{succeeded} of {CALLS} succeeded");
+
+    // When it is over, everything is as it always is, and nothing was left lying about.
+    if folder.is_symlink() {
+        renameat_with(CWD, &folder, CWD, &link, RenameFlags::EXCHANGE).unwrap();
+    }
+    let after = run(&place, &[call(0), call(1), call(8)]);
+    assert!(after.iter().all(|result| result["status"] == "success"), "{after:?}");
+    let left: Vec<PathBuf> = everything(&place.project()).into_keys().collect();
+    assert!(!left.iter().any(|path| path.to_string_lossy().contains(".mycode-")), "{left:?}");
+}
