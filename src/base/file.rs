@@ -33,7 +33,7 @@ pub enum FileError {
     #[error("was just created by another program")]
     Exists,
     /// What was resolved before holds a link now, or could never be resolved.
-    #[error("its symbolic links form a loop, or one was put into its path just now")]
+    #[error("lies behind symbolic links that form a loop, or that were put there just now")]
     Links,
     #[error("{0}")]
     Io(io::Error),

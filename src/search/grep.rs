@@ -168,8 +168,8 @@ fn search_file(
     matches: &AtomicUsize,
 ) -> (FileHits, bool) {
     let mut sink = Collect { hits: FileHits::default(), query, stop, matches, binary: false };
-    let done = match exact::open(path) {
-        Ok((file, _)) => searcher.search_file(&query.matcher, &file, &mut sink).is_ok(),
+    let done = match exact::open_seen(path) {
+        Ok(file) => searcher.search_file(&query.matcher, &file, &mut sink).is_ok(),
         // It went, or a folder above it was exchanged for a link while it was walked.
         Err(FileError::NotFound | FileError::Links) => true,
         Err(_) => false,

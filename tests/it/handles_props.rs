@@ -190,7 +190,7 @@ fn everything(folder: &Path) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn paths_mean_what_they_mean_and_stay_inside(

@@ -131,3 +131,40 @@ fn a_folder_that_is_exchanged_with_a_link_leads_nobody_outside() {
     let left: Vec<PathBuf> = everything(&place.project()).into_keys().collect();
     assert!(!left.iter().any(|path| path.to_string_lossy().contains(".mycode-")), "{left:?}");
 }
+
+/// What a killed process leaves of a write: its temporary files in the project.
+fn temporary(place: &Workplace) -> Vec<String> {
+    let mut names = crate::support::tools::names(&place.project());
+    names.retain(|name| name.starts_with(".mycode-"));
+    names
+}
+
+#[test]
+fn what_a_killed_write_leaves_goes_with_the_next_write() {
+    let place = Workplace::new();
+    let large = json!({"tool": "Write", "args": {"path": "large.txt", "content": "line\n".repeat(1 << 19)}});
+    // A kill may come too late; then the file is there, and nothing else.
+    while temporary(&place).is_empty() {
+        let _ = fs::remove_file(place.project().join("large.txt"));
+        let mut child =
+            place.command(&["tool", "-"]).stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+        writeln!(child.stdin.as_ref().unwrap(), "{large}").unwrap();
+        while temporary(&place).is_empty()
+            && child.try_wait().unwrap().is_none()
+            && !place.project().join("large.txt").exists()
+        {
+            std::thread::yield_now();
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    assert!(!place.project().join("large.txt").exists(), "half a file was put in place");
+    let own = [".mycode-notes.tmp", "mycode-write-0123456789abcdef.tmp"];
+    for name in own {
+        place.file(name, "the user's");
+    }
+    let written = run(&place, &[("Write", json!({"path": "small.txt", "content": "x"}))]);
+    assert_eq!(written[0]["status"], "success", "{written:?}");
+    let left = crate::support::tools::names(&place.project());
+    assert_eq!(left, [own[0], own[1], "small.txt"]);
+}

@@ -75,6 +75,7 @@ mod tests {
     use super::*;
     use std::fs;
     use std::os::unix::fs::symlink;
+    use std::sync::atomic::{AtomicBool, Ordering};
 
     #[cfg(target_os = "linux")]
     #[test]
@@ -108,5 +109,35 @@ mod tests {
         assert!(by_steps(Path::new("/"), FOLDER).is_ok());
         assert!(open(Path::new("a"), read).is_err(), "relative");
         assert!(open(&root.join("a/../a"), FOLDER).is_err(), "upwards");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_link_that_comes_and_goes_is_never_followed() {
+        use rustix::fs::{RenameFlags, renameat_with};
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        for (folder, text) in [("in/d", "inside"), ("out", "outside")] {
+            fs::create_dir_all(root.join(folder)).unwrap();
+            fs::write(root.join(folder).join("f"), text).unwrap();
+        }
+        let (folder, link) = (root.join("in/d"), root.join("in/l"));
+        symlink(root.join("out"), &link).unwrap();
+        let done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    renameat_with(CWD, &folder, CWD, &link, RenameFlags::EXCHANGE).unwrap();
+                }
+            });
+            let reads = (0..20_000).map(|n| match n % 2 {
+                0 => by_steps(&folder.join("f"), OFlags::RDONLY),
+                _ => by_kernel(&folder.join("f"), OFlags::RDONLY),
+            });
+            let texts: Vec<String> =
+                reads.flatten().map(|file| std::io::read_to_string(fs::File::from(file)).unwrap()).collect();
+            done.store(true, Ordering::Relaxed);
+            assert!(!texts.is_empty() && texts.iter().all(|text| text == "inside"));
+        });
     }
 }

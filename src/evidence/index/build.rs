@@ -249,7 +249,7 @@ fn touch(terms: &mut [Term], touched: &mut Vec<u32>, id: u32) {
 
 /// The text, or nothing when it is none.
 fn read(path: &Path, limit: u64) -> String {
-    let Ok((handle, _)) = exact::open(path) else { return String::new() };
+    let Ok(handle) = exact::open_seen(path) else { return String::new() };
     let mut bytes = Vec::new();
     if handle.take(limit).read_to_end(&mut bytes).is_err() {
         return String::new();

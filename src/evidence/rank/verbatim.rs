@@ -19,7 +19,7 @@ pub fn text_of(root: &Path, path: &[u8]) -> String {
     use std::io::Read as _;
     use std::os::unix::ffi::OsStrExt as _;
     let path = root.join(std::ffi::OsStr::from_bytes(path));
-    let Ok((handle, _)) = exact::open(&path) else { return String::new() };
+    let Ok(handle) = exact::open_seen(&path) else { return String::new() };
     let mut bytes = Vec::new();
     if handle.take(MAX_BYTES).read_to_end(&mut bytes).is_err() {
         return String::new();
