@@ -210,18 +210,6 @@ fn remove_abandoned(folder: &Folder) {
     }
 }
 
-/// Renames without ever replacing a file that appeared meanwhile. Links are followed but at the end.
-///
-/// # Errors
-/// [`FileError::Exists`] when `to` is there already; else what the system says.
-pub fn rename_to_new(from: &Path, to: &Path) -> Result<(), FileError> {
-    let real = |path: &Path| path.parent().map(path::follow).zip(path.file_name().map(OsStr::to_owned));
-    let (Some((old_folder, old)), Some((new_folder, new))) = (real(from), real(to)) else {
-        return Err(FileError::IsDirectory);
-    };
-    Folder::open(&old_folder)?.rename_new(&old, &Folder::open(&new_folder)?, &new)
-}
-
 fn same(mut file: File, known: &[u8]) -> io::Result<bool> {
     if file.metadata()?.len() != known.len() as u64 {
         return Ok(false);
