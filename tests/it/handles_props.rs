@@ -228,8 +228,8 @@ proptest! {
                 prop_assert!(wanted.is_some(), "Write to {}: {}", typed, written.wire());
                 let wanted = wanted.unwrap();
                 prop_assert_eq!(after.remove(wanted).flatten(), Some(content.into_bytes()), "{}", &typed);
-                let new = |path: &PathBuf| !(wanted.starts_with(path) && !before.contains_key(path));
-                after.retain(|path, _| new(path));
+                let kept = |path: &PathBuf| !wanted.starts_with(path) || before.contains_key(path);
+                after.retain(|path, _| kept(path));
                 let rest: BTreeMap<_, _> = before.into_iter().filter(|(path, _)| path != wanted).collect();
                 prop_assert_eq!(after, rest, "Write to {}", &typed);
             } else {

@@ -9,6 +9,11 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use mycode::model::item::ItemId;
+use mycode::protocol::rewind::PointId;
+use mycode::session::journal::record::JournalRecord;
+use mycode::session::journal::recorder::Journal;
+use mycode::session::journal::{restore, restore_plan};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde_json::{Value, json};
 
@@ -63,6 +68,34 @@ fn run(place: &Workplace, calls: &[(&str, Value)]) -> Vec<Value> {
     serde_json::Deserializer::from_str(&text).into_iter().map(Result::unwrap).collect()
 }
 
+/// What `work` gives while `folder` and `link` change places, over and over.
+fn while_exchanged<T>(folder: &Path, link: &Path, work: impl FnOnce() -> T) -> T {
+    let done = AtomicBool::new(false);
+    let exchange = || renameat_with(CWD, folder, CWD, link, RenameFlags::EXCHANGE).unwrap();
+    let result = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                exchange();
+            }
+        });
+        let result = work();
+        done.store(true, Ordering::Relaxed);
+        result
+    });
+    if folder.is_symlink() {
+        exchange();
+    }
+    result
+}
+
+fn assert_untouched(outside: &Path, before: &BTreeMap<PathBuf, Vec<u8>>) {
+    let now = everything(outside);
+    let changed = now.iter().filter(|(path, bytes)| before.get(*path) != Some(*bytes)).map(|(path, _)| path);
+    let changed: Vec<&PathBuf> = changed.collect();
+    assert!(changed.is_empty(), "{} written outside: {changed:?}", changed.len());
+    assert_eq!(now.len(), before.len(), "something outside is gone");
+}
+
 #[test]
 fn a_folder_that_is_exchanged_with_a_link_leads_nobody_outside() {
     let place = Workplace::new();
@@ -77,26 +110,9 @@ fn a_folder_that_is_exchanged_with_a_link_leads_nobody_outside() {
     let before = everything(&outside);
 
     let calls: Vec<_> = (0..CALLS).map(call).collect();
-    let done = AtomicBool::new(false);
-    let results = std::thread::scope(|scope| {
-        scope.spawn(|| {
-            while !done.load(Ordering::Relaxed) {
-                renameat_with(CWD, &folder, CWD, &link, RenameFlags::EXCHANGE).unwrap();
-            }
-        });
-        let results = run(&place, &calls);
-        done.store(true, Ordering::Relaxed);
-        results
-    });
+    let results = while_exchanged(&folder, &link, || run(&place, &calls));
 
-    let now = everything(&outside);
-    let changed: Vec<&PathBuf> =
-        now.iter().filter(|(path, bytes)| before.get(*path) != Some(*bytes)).map(|(path, _)| path).collect();
-    assert!(
-        changed.is_empty() && now.len() == before.len(),
-        "{} written outside: {changed:?}",
-        changed.len()
-    );
+    assert_untouched(&outside, &before);
     assert_eq!(results.len(), CALLS);
     let mut succeeded = 0;
     for ((tool, args), result) in calls.iter().zip(&results) {
@@ -120,12 +136,9 @@ fn a_folder_that_is_exchanged_with_a_link_leads_nobody_outside() {
         assert!(repairable.contains(&code), "{tool} {args}: {result}");
         succeeded += usize::from(result["status"] == "success");
     }
-    eprintln!("{succeeded} of {CALLS} succeeded");
+    assert!(succeeded > 0, "no call got through");
 
     // When it is over, everything is as it always is, and nothing was left lying about.
-    if folder.is_symlink() {
-        renameat_with(CWD, &folder, CWD, &link, RenameFlags::EXCHANGE).unwrap();
-    }
     let after = run(&place, &[call(0), call(1), call(8)]);
     assert!(after.iter().all(|result| result["status"] == "success"), "{after:?}");
     let left: Vec<PathBuf> = everything(&place.project()).into_keys().collect();
@@ -167,4 +180,77 @@ fn what_a_killed_write_leaves_goes_with_the_next_write() {
     assert_eq!(written[0]["status"], "success", "{written:?}");
     let left = crate::support::tools::names(&place.project());
     assert_eq!(left, [own[0], own[1], "small.txt"]);
+}
+
+#[test]
+fn notes_stay_in_the_project_when_their_folder_is_exchanged() {
+    let place = Workplace::new();
+    let outside = place.home().join("private");
+    fs::create_dir_all(outside.join("archive")).unwrap();
+    fs::write(outside.join("n.md"), OUTSIDE_TEXT).unwrap();
+    place.file(".mycode/notes/archive/n.md", "inside");
+    let (folder, link) = (place.project().join(".mycode/notes"), place.project().join(".mycode/l"));
+    symlink(&outside, &link).unwrap();
+    let before = everything(&outside);
+    let calls: Vec<_> = (0..150)
+        .map(|n| match n % 3 {
+            0 => ("Note", json!({"action": "create", "title": format!("n{n}"), "content": "inside"})),
+            1 => ("Note", json!({"action": "search", "query": "inside outside text"})),
+            _ => ("Note", json!({"action": "list"})),
+        })
+        .collect();
+    let results = while_exchanged(&folder, &link, || run(&place, &calls));
+    assert_untouched(&outside, &before);
+    assert!(!json!(results).to_string().contains(OUTSIDE_TEXT));
+}
+
+#[test]
+fn a_rewind_stays_in_the_workspace_when_a_folder_is_exchanged() {
+    let dir = tempfile::tempdir().unwrap();
+    let top = dir.path().canonicalize().unwrap();
+    let (root, outside) = (top.join("work"), top.join("outside"));
+    let (folder, link) = (root.join("d"), root.join("l"));
+    fs::create_dir_all(&folder).unwrap();
+    fs::create_dir(&outside).unwrap();
+    let file = |folder: &Path, n: usize| folder.join(format!("f{n}"));
+    for n in 0..200 {
+        fs::write(file(&folder, n), format!("old {n}")).unwrap();
+        fs::write(file(&outside, n), format!("{OUTSIDE_TEXT} {n}")).unwrap();
+    }
+    symlink(&outside, &link).unwrap();
+    let before = everything(&outside);
+    let journal = Journal::new(&top.join("state"), &root);
+    journal.open("s");
+    let turn = |number: u64, change: &dyn Fn()| {
+        journal.begin_turn(number, "t");
+        journal.before_command("command", &AtomicBool::new(false));
+        change();
+        journal.after_command();
+    };
+    let rewind = |number: u64| {
+        let lines = journal.lines();
+        let lines = restore_plan::since(&lines, PointId::Turn(ItemId(number)));
+        let plan = restore_plan::plan(&root, journal.blobs(), lines);
+        let head = JournalRecord::Rewind { ms: 0, last_item: number, title: String::new(), voided: None };
+        restore::carry_out(&journal, head, &plan, true).unwrap()
+    };
+    turn(1, &|| {
+        for n in 0..200 {
+            match n % 3 {
+                0 => fs::remove_file(file(&folder, n)).unwrap(),
+                1 => fs::write(file(&folder, n), "new").unwrap(),
+                _ => fs::write(folder.join(format!("new{n}")), "new").unwrap(),
+            }
+        }
+    });
+    while_exchanged(&folder, &link, || {
+        for number in 2..12 {
+            rewind(1);
+            turn(number, &|| ());
+        }
+    });
+    assert_untouched(&outside, &before);
+    let kept = everything(&top.join("state"));
+    let seen = kept.values().filter(|bytes| String::from_utf8_lossy(bytes).contains(OUTSIDE_TEXT)).count();
+    assert_eq!(seen, 0, "copied into the journal");
 }
