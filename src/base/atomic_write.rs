@@ -1,15 +1,22 @@
 //! Writing a file so that a reader sees the old or the new content and never a mixture, while the file stays what
 //! it was: same mode, owner, links and attributes.
 
-use std::fs::{self, File, Metadata, OpenOptions, Permissions};
+use std::ffi::{OsStr, OsString};
+use std::fs::{File, Metadata, Permissions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::Path;
 
-use rustix::fs::{CWD, RenameFlags};
+use rustix::fs::{FlockOperation, OFlags, flock};
+use rustix::io::Errno;
 
 use super::file::{self, FileError};
+use super::folder::handle::Folder;
 use super::path;
+
+/// What a file is called until it takes the place of another.
+const TEMP_PREFIX: &str = ".mycode-write-";
+const TEMP_SUFFIX: &str = ".tmp";
 
 /// What must be on disk right before the new content takes its place.
 #[derive(Clone, Copy, Debug)]
@@ -30,7 +37,17 @@ pub enum Expect<'a> {
 /// # Errors
 /// [`FileError`]. The file is then as it was and no temporary file is left.
 pub fn write(path: &Path, bytes: &[u8], expect: Expect) -> Result<(), FileError> {
-    write_as(path, bytes, expect, 0o666)
+    let path = path::follow(path);
+    let (folder, name) = Folder::of(&path)?;
+    write_in(&folder, name, bytes, expect)
+}
+
+/// The same for a name in an open folder, where nothing is followed.
+///
+/// # Errors
+/// As [`write()`].
+pub fn write_in(folder: &Folder, name: &OsStr, bytes: &[u8], expect: Expect) -> Result<(), FileError> {
+    write_as(folder, name, bytes, expect, 0o666)
 }
 
 /// The same for a file of the program's state: only the user can read it, and its folder, which is made when needed.
@@ -41,13 +58,14 @@ pub fn write_private(path: &Path, bytes: &[u8], expect: Expect) -> Result<(), Fi
     if let Some(folder) = path.parent() {
         file::create_private_folder(folder)?;
     }
-    write_as(path, bytes, expect, 0o600)
+    let path = path::follow(path);
+    let (folder, name) = Folder::of(&path)?;
+    write_as(&folder, name, bytes, expect, 0o600)
 }
 
 /// `most` bounds the mode of the file, whatever it was.
-fn write_as(path: &Path, bytes: &[u8], expect: Expect, most: u32) -> Result<(), FileError> {
-    let target = path::follow(path);
-    let old = match fs::symlink_metadata(&target) {
+fn write_as(folder: &Folder, name: &OsStr, bytes: &[u8], expect: Expect, most: u32) -> Result<(), FileError> {
+    let old = match folder.look(name) {
         Ok(meta) => Some(meta),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => return Err(error.into()),
@@ -58,50 +76,45 @@ fn write_as(path: &Path, bytes: &[u8], expect: Expect, most: u32) -> Result<(), 
         _ => {}
     }
     if let Some(meta) = &old {
-        may_be_written(&target, meta)?;
-        if meta.nlink() > 1 || has_attributes(&target) {
-            return in_place(&target, bytes, expect);
+        may_be_written(folder, name, meta)?;
+        if meta.nlink() > 1 || has_attributes(folder, name)? {
+            return in_place(folder, name, bytes, expect);
         }
     }
-    match replace(&target, bytes, old.as_ref(), expect, most) {
-        Err(Refused::Folder(_)) if old.is_some() => in_place(&target, bytes, expect),
+    match replace(folder, name, bytes, old.as_ref(), expect, most) {
+        Err(Refused::Folder(_)) if old.is_some() => in_place(folder, name, bytes, expect),
         Err(Refused::Folder(error) | Refused::Other(error)) => Err(error),
         Ok(()) => Ok(()),
     }
 }
 
 /// A rename would happily replace a file that says "do not write"; we do not.
-fn may_be_written(target: &Path, meta: &Metadata) -> Result<(), FileError> {
-    if meta.is_dir() {
-        return Err(FileError::IsDirectory);
+fn may_be_written(folder: &Folder, name: &OsStr, meta: &Metadata) -> Result<(), FileError> {
+    file::check_kind(meta)?;
+    let mode = meta.mode() & 0o7777;
+    if mode & 0o222 == 0 {
+        return Err(FileError::Denied(format!("is read-only (mode {mode:o})")));
     }
-    if let Some(kind) = file::special_kind(meta) {
-        return Err(FileError::Special(kind));
-    }
-    if meta.mode() & 0o222 == 0 {
-        return Err(FileError::Denied(format!("is read-only (mode {:o})", meta.mode() & 0o7777)));
-    }
-    match rustix::fs::access(target, rustix::fs::Access::WRITE_OK) {
+    match folder.may_write(name) {
         Ok(()) => Ok(()),
-        Err(rustix::io::Errno::ROFS) => Err(FileError::Denied("is on a read-only file system".to_owned())),
-        Err(rustix::io::Errno::PERM) => {
-            Err(FileError::Denied("is protected against changes (immutable)".to_owned()))
-        }
-        Err(_) => Err(FileError::Denied(format!("is read-only for you (mode {:o})", meta.mode() & 0o7777))),
+        Err(Errno::ROFS) => Err(FileError::Denied("is on a read-only file system".to_owned())),
+        Err(Errno::PERM) => Err(FileError::Denied("is protected against changes (immutable)".to_owned())),
+        Err(_) => Err(FileError::Denied(format!("is read-only for you (mode {mode:o})"))),
     }
 }
 
 /// Access lists, capabilities and user attributes would be lost by a rename. Labels that the system gives to every
 /// file would not.
-fn has_attributes(target: &Path) -> bool {
+fn has_attributes(folder: &Folder, name: &OsStr) -> Result<bool, FileError> {
+    let file = folder.open_file(name)?.0;
     let mut names = [0_u8; 1024];
-    let count = match rustix::fs::listxattr(target, &mut names) {
+    let count = match rustix::fs::flistxattr(&file, &mut names) {
         Ok(count) => count,
-        Err(error) => return error == rustix::io::Errno::RANGE,
+        Err(error) => return Ok(error == Errno::RANGE),
     };
-    names[..count].split(|&b| b == 0).any(|name| {
+    Ok(names[..count].split(|&b| b == 0).any(|name| {
         name.starts_with(b"user.") || name == b"system.posix_acl_access" || name == b"security.capability"
-    })
+    }))
 }
 
 enum Refused {
@@ -111,13 +124,14 @@ enum Refused {
 }
 
 fn replace(
-    target: &Path,
+    folder: &Folder,
+    name: &OsStr,
     bytes: &[u8],
     old: Option<&Metadata>,
     expect: Expect,
     most: u32,
 ) -> Result<(), Refused> {
-    let (temp, mut out) = create_temp(target, old.map_or(most, |_| 0o600)).map_err(Refused::Folder)?;
+    let (temp, mut out) = create_temp(folder, old.map_or(most, |_| 0o600)).map_err(Refused::Folder)?;
     let done = (|| {
         if let Some(meta) = old {
             let made = out.metadata().map_err(other)?;
@@ -132,24 +146,21 @@ fn replace(
         out.write_all(bytes).map_err(other)?;
         out.sync_all().map_err(other)?;
         match expect {
-            Expect::Missing => return rename_to_new(&temp, target).map_err(Refused::Other),
+            Expect::Missing => return folder.rename_new(&temp, folder, name).map_err(Refused::Other),
             Expect::Bytes(known) => {
-                let now = file::open(target).map_err(Refused::Other)?.0;
+                let now = folder.open_file(name).map_err(Refused::Other)?.0;
                 if !same(now, known).map_err(other)? {
                     return Err(Refused::Other(FileError::Changed));
                 }
             }
             Expect::Anything => {}
         }
-        fs::rename(&temp, target).map_err(|error| Refused::Folder(error.into()))
+        folder.rename(&temp, name).map_err(|error| Refused::Folder(error.into()))
     })();
     if done.is_err() {
-        let _ = fs::remove_file(&temp);
-    } else if let Some(folder) = target.parent()
-        && let Ok(handle) = File::open(folder)
-    {
-        // Makes the rename itself durable; not every file system can.
-        let _ = handle.sync_all();
+        let _ = folder.remove_file(&temp);
+    } else {
+        folder.sync();
     }
     done
 }
@@ -158,41 +169,44 @@ fn other(error: io::Error) -> Refused {
     Refused::Other(error.into())
 }
 
-/// A new empty file beside `target`.
-fn create_temp(target: &Path, mode: u32) -> Result<(PathBuf, File), FileError> {
-    let folder = target.parent().unwrap_or(Path::new("/"));
+/// A new empty file in the folder, locked for as long as it is open: a lock tells a write that goes on, by whatever process,
+/// from one that was killed.
+fn create_temp(folder: &Folder, mode: u32) -> Result<(OsString, File), FileError> {
+    remove_abandoned(folder);
     let mut tries = 0;
     loop {
-        let temp = folder.join(format!(".mycode-{:016x}.tmp", fastrand::u64(..)));
-        match OpenOptions::new().write(true).create_new(true).mode(mode).open(&temp) {
-            Ok(out) => return Ok((temp, out)),
+        let temp = OsString::from(format!("{TEMP_PREFIX}{:016x}{TEMP_SUFFIX}", fastrand::u64(..)));
+        match folder.open_with(&temp, OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL, mode) {
+            // Another process may have taken it for abandoned, in the moment before it was locked.
+            Ok(out) if is_free(&out)? => return Ok((temp, out)),
+            Ok(_) if tries < 8 => tries += 1,
+            Ok(_) => return Err(FileError::Changed),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists && tries < 8 => tries += 1,
             Err(error) => return Err(error.into()),
         }
     }
 }
 
-/// Renames without ever replacing a file that appeared meanwhile.
-///
-/// # Errors
-/// [`FileError::Exists`] when `target` is there already; else what the system says.
-pub fn rename_to_new(temp: &Path, target: &Path) -> Result<(), FileError> {
-    match rustix::fs::renameat_with(CWD, temp, CWD, target, RenameFlags::NOREPLACE) {
-        Ok(()) => Ok(()),
-        Err(rustix::io::Errno::EXIST) => Err(FileError::Exists),
-        Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS | rustix::io::Errno::NOTSUP) => {
-            match fs::hard_link(temp, target) {
-                Ok(()) => {
-                    let _ = fs::remove_file(temp);
-                    Ok(())
-                }
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(FileError::Exists),
-                // No links on this file system either: the last look is the best there is.
-                Err(_) if target.symlink_metadata().is_ok() => Err(FileError::Exists),
-                Err(_) => Ok(fs::rename(temp, target)?),
-            }
+/// Whether nobody else holds the file, which still has a name; it is locked from now on.
+fn is_free(file: &File) -> io::Result<bool> {
+    // Where a file system knows no locks, nobody can take the file for abandoned either.
+    let held = matches!(flock(file, FlockOperation::NonBlockingLockExclusive), Err(Errno::WOULDBLOCK));
+    Ok(!held && file.metadata()?.nlink() == 1)
+}
+
+/// Removes what writes left in the folder that were killed: files with our name for them, on which no lock is held.
+fn remove_abandoned(folder: &Folder) {
+    let is_temp = |name: &&OsString| {
+        let id = name.to_str().and_then(|name| name.strip_prefix(TEMP_PREFIX)?.strip_suffix(TEMP_SUFFIX));
+        id.is_some_and(|id| id.len() == 16 && id.bytes().all(|byte| byte.is_ascii_hexdigit()))
+    };
+    for name in folder.names().iter().flatten().filter(is_temp) {
+        if let Ok((file, meta)) = folder.open_file(name)
+            && flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok()
+            && folder.look(name).is_ok_and(|now| (now.dev(), now.ino()) == (meta.dev(), meta.ino()))
+        {
+            let _ = folder.remove_file(name);
         }
-        Err(error) => Err(io::Error::from(error).into()),
     }
 }
 
@@ -205,10 +219,9 @@ fn same(mut file: File, known: &[u8]) -> io::Result<bool> {
     Ok(now == known)
 }
 
-fn in_place(target: &Path, bytes: &[u8], expect: Expect) -> Result<(), FileError> {
-    let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOFOLLOW;
-    let mut file =
-        OpenOptions::new().read(true).write(true).custom_flags(flags.bits() as i32).open(target)?;
+fn in_place(folder: &Folder, name: &OsStr, bytes: &[u8], expect: Expect) -> Result<(), FileError> {
+    let mut file = folder.open_with(name, OFlags::RDWR | OFlags::NONBLOCK, 0)?;
+    file::check_kind(&file.metadata()?)?;
     let mut old = Vec::new();
     file.read_to_end(&mut old)?;
     if matches!(expect, Expect::Bytes(known) if known != old) {
@@ -238,6 +251,7 @@ fn overwrite(file: &mut File, bytes: &[u8]) -> io::Result<()> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use std::fs;
     use std::os::unix::fs::symlink;
 
     fn names(dir: &Path) -> Vec<String> {
@@ -278,6 +292,30 @@ mod tests {
         assert_eq!(fs::read(&file).unwrap(), b"1");
         assert_eq!(names(dir.path()), ["f", "g"]);
         assert!(matches!(write(&dir.path().join("no/f"), b"", Expect::Missing), Err(FileError::NotFound)));
+    }
+
+    #[test]
+    fn only_abandoned_files_of_our_own_are_removed() {
+        let dir = tempfile::tempdir().unwrap();
+        let name = |id: &str| dir.path().join(format!("{TEMP_PREFIX}{id}{TEMP_SUFFIX}"));
+        let (abandoned, held) = (name("0123456789abcdef"), name("00000000000000aa"));
+        // Others' names, and things that we never make.
+        let others =
+            [name("0123"), name("0123456789abcdeg"), dir.path().join(".mycode-0123456789abcdef.tmp")];
+        let (link, subfolder) = (name("00000000000000bb"), name("00000000000000cc"));
+        for file in others.iter().chain([&abandoned, &held]) {
+            fs::write(file, "x").unwrap();
+        }
+        symlink(&others[0], &link).unwrap();
+        fs::create_dir(&subfolder).unwrap();
+        let writer = File::open(&held).unwrap();
+        assert!(is_free(&writer).unwrap());
+        write(&dir.path().join("f"), b"", Expect::Missing).unwrap();
+        assert!(!abandoned.exists());
+        assert!(others.iter().chain([&held, &subfolder]).all(|path| path.exists()) && link.is_symlink());
+        drop(writer);
+        write(&dir.path().join("f"), b"y", Expect::Anything).unwrap();
+        assert!(!held.exists());
     }
 
     #[test]

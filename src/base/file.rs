@@ -32,6 +32,9 @@ pub enum FileError {
     Changed,
     #[error("was just created by another program")]
     Exists,
+    /// What was resolved before holds a link now, or could never be resolved.
+    #[error("lies behind symbolic links that form a loop, or that were put there just now")]
+    Links,
     #[error("{0}")]
     Io(io::Error),
 }
@@ -49,9 +52,7 @@ impl From<io::Error> for FileError {
             Kind::QuotaExceeded => Self::Unable("the disk quota is used up".to_owned()),
             Kind::InvalidFilename => Self::Unable("the name is too long for the file system".to_owned()),
             Kind::InvalidInput => Self::Unable("the path holds a NUL character".to_owned()),
-            _ if error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => {
-                Self::Unable("its symbolic links form a loop".to_owned())
-            }
+            _ if error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => Self::Links,
             _ => Self::Io(error),
         }
     }
@@ -88,9 +89,16 @@ pub fn open(path: &Path) -> Result<(File, Metadata), FileError> {
     Ok((file, meta))
 }
 
-fn check_kind(meta: &Metadata) -> Result<(), FileError> {
+/// Whether it is a regular file.
+///
+/// # Errors
+/// What it is instead.
+pub fn check_kind(meta: &Metadata) -> Result<(), FileError> {
     if meta.is_dir() {
         return Err(FileError::IsDirectory);
+    }
+    if meta.is_symlink() {
+        return Err(FileError::Links);
     }
     special_kind(meta).map_or(Ok(()), |kind| Err(FileError::Special(kind)))
 }
@@ -101,6 +109,14 @@ fn check_kind(meta: &Metadata) -> Result<(), FileError> {
 /// As [`open`]; [`FileError::TooLarge`] over the limit, also when the file grows while it is read.
 pub fn read(path: &Path, limit: u64) -> Result<(Vec<u8>, Metadata), FileError> {
     let (file, meta) = open(path)?;
+    Ok((read_all(file, &meta, limit)?, meta))
+}
+
+/// The bytes of an open file, at most `limit`.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_all(file: File, meta: &Metadata, limit: u64) -> Result<Vec<u8>, FileError> {
     if meta.len() > limit {
         return Err(FileError::TooLarge { size: meta.len(), limit });
     }
@@ -109,7 +125,7 @@ pub fn read(path: &Path, limit: u64) -> Result<(Vec<u8>, Metadata), FileError> {
     if bytes.len() as u64 > limit {
         return Err(FileError::TooLarge { size: bytes.len() as u64, limit });
     }
-    Ok((bytes, meta))
+    Ok(bytes)
 }
 
 /// The text of a regular file of at most `limit` bytes; `None` when there is none that could be read at once and whole.

@@ -5,6 +5,7 @@ pub mod clock;
 pub mod diff_cut;
 pub mod encoding;
 pub mod file;
+pub mod folder;
 pub mod path;
 pub mod path_text;
 pub mod pattern;

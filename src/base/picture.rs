@@ -1,8 +1,8 @@
 //! A picture made ready for a model: decoded within limits, no larger than models look at, and small enough for a log. What
 //! a file says of its size is not believed before it is checked. Reads and computes: not for an async thread.
 
-use std::io::Cursor;
-use std::path::Path;
+use std::fs::File;
+use std::io::{Cursor, Seek as _};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -54,12 +54,13 @@ fn format(head: &[u8]) -> Option<ImageFormat> {
     image::guess_format(head).ok().filter(|format| known.contains(format))
 }
 
-/// The picture in the file at `path`; of a moving one the first frame.
+/// The picture in an open file; of a moving one the first frame.
 ///
 /// # Errors
 /// [`PictureError`].
-pub fn load(path: &Path) -> Result<Picture, PictureError> {
-    from_bytes(file::read(path, MAX_FILE_BYTES)?.0)
+pub fn load(mut file: File) -> Result<Picture, PictureError> {
+    let meta = file.rewind().and_then(|()| file.metadata()).map_err(FileError::from)?;
+    from_bytes(file::read_all(file, &meta, MAX_FILE_BYTES)?)
 }
 
 fn from_bytes(bytes: Vec<u8>) -> Result<Picture, PictureError> {

@@ -1,16 +1,20 @@
 //! The notes folder on disk: where it is, that it is one of this project's, which files in it may be notes, and the lock
 //! that writers hold. Links are never followed: a checkout may bring them.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::io::{ErrorKind, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
 use super::error::NoteError;
 use super::record::FOLDER;
+use crate::base::atomic_write::{self, Expect};
+use crate::base::file::FileError;
+use crate::base::folder::{exact, handle};
 use crate::base::path;
 
 /// Where archived notes are, relative to the notes folder.
@@ -71,6 +75,62 @@ impl Folder {
         }
     }
 
+    /// Where a file of the folder is, links resolved: what is opened there follows none, so that it stays in the project
+    /// whatever is put in the way meanwhile.
+    fn real(&self, file: &str) -> Result<PathBuf, FileError> {
+        let real = path::follow(&self.path);
+        match real.starts_with(&self.root) {
+            true if file.is_empty() => Ok(real),
+            true => Ok(real.join(file)),
+            false => Err(FileError::Unable("leads out of the project".to_owned())),
+        }
+    }
+
+    /// The bytes of a file of the folder, at most `limit`.
+    ///
+    /// # Errors
+    /// [`FileError`], also for a link.
+    pub fn read(&self, file: &str, limit: u64) -> Result<Vec<u8>, FileError> {
+        Ok(exact::read(&self.real(file)?, limit)?.0)
+    }
+
+    /// Makes a file of the folder, or replaces it.
+    ///
+    /// # Errors
+    /// As [`atomic_write::write`].
+    pub fn write(&self, file: &str, bytes: &[u8], expect: Expect) -> Result<(), FileError> {
+        let real = self.real(file)?;
+        let (folder, name) = handle::Folder::of(&real)?;
+        atomic_write::write_in(&folder, name, bytes, expect)
+    }
+
+    /// Moves a file within the folder without replacing another.
+    ///
+    /// # Errors
+    /// [`FileError::Exists`] when the new name is taken; else what the system says.
+    pub fn rename(&self, from: &str, to: &str) -> Result<(), FileError> {
+        let (from, to) = (self.real(from)?, self.real(to)?);
+        let ((old, from), (new, to)) = (handle::Folder::of(&from)?, handle::Folder::of(&to)?);
+        old.rename_new(from, &new, to)
+    }
+
+    /// Makes the archive's folder where it is missing.
+    ///
+    /// # Errors
+    /// When something else has its name, or it can't be made.
+    pub fn make_archive(&self) -> Result<(), NoteError> {
+        let refused = |error: FileError| NoteError::file(ARCHIVE, error);
+        let real = self.real(ARCHIVE).map_err(refused)?;
+        let (folder, name) = handle::Folder::of(&real).map_err(refused)?;
+        match folder.make_folder(name) {
+            Ok(_) => Ok(()),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                Err(NoteError::NotFolder(self.path.join(ARCHIVE)))
+            }
+            Err(error) => Err(NoteError::file(ARCHIVE, error)),
+        }
+    }
+
     /// The files that may be notes, archived ones behind the others, each by name; and what was left out and why.
     ///
     /// # Errors
@@ -81,9 +141,11 @@ impl Folder {
         if !self.exists()? {
             return Ok((seen, left_out));
         }
-        list(&self.path, "", &mut seen, &mut left_out).map_err(|error| NoteError::file("", error))?;
-        let archive = self.path.join(ARCHIVE);
-        match fs::symlink_metadata(&archive) {
+        let refused = |error: FileError| NoteError::file("", error);
+        list(&self.real("").map_err(refused)?, "", &mut seen, &mut left_out)
+            .map_err(|error| NoteError::file("", error))?;
+        let archive = self.real(ARCHIVE).map_err(refused)?;
+        match exact::look(&archive) {
             Ok(meta) if meta.is_dir() => {
                 let prefix = format!("{ARCHIVE}/");
                 list(&archive, &prefix, &mut seen, &mut left_out)
@@ -105,7 +167,8 @@ impl Folder {
     /// When the folder cannot be made or written, or the lock is held too long.
     pub fn lock(&self) -> Result<Lock, NoteError> {
         if !self.exists()? {
-            fs::create_dir_all(&self.path).map_err(|error| NoteError::file("", error))?;
+            let real = self.real("").map_err(|error| NoteError::file("", error))?;
+            handle::Folder::make(&real).map_err(|error| NoteError::file("", error))?;
             self.keep_out_of_git();
         }
         let file = self.lock_file().map_err(|error| NoteError::file("", error))?;
@@ -127,20 +190,19 @@ impl Folder {
         Some(Lock { _file: file })
     }
 
-    fn lock_file(&self) -> std::io::Result<File> {
-        let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
-        OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .custom_flags(flags.bits() as i32)
-            .open(self.path.join(LOCK_FILE))
+    fn lock_file(&self) -> Result<File, FileError> {
+        self.open(LOCK_FILE, OFlags::CREATE | OFlags::NONBLOCK)
+    }
+
+    fn open(&self, file: &str, flags: OFlags) -> Result<File, FileError> {
+        let real = self.real(file)?;
+        let (folder, name) = handle::Folder::of(&real)?;
+        Ok(folder.open_with(name, OFlags::WRONLY | flags, 0o666)?)
     }
 
     /// Notes may be committed; what is derived from them would only be in the way. Not being able to say so is no harm.
     fn keep_out_of_git(&self) {
-        let made = OpenOptions::new().write(true).create_new(true).open(self.path.join(".gitignore"));
-        if let Ok(mut file) = made {
+        if let Ok(mut file) = self.open(".gitignore", OFlags::CREATE | OFlags::EXCL) {
             let _ = writeln!(file, "{INDEX_FILE}\n{LOCK_FILE}\n.mycode-*.tmp");
         }
     }
@@ -153,16 +215,16 @@ fn list(
     left_out: &mut Vec<String>,
 ) -> std::io::Result<()> {
     let mut found = Vec::new();
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        let Ok(name) = entry.file_name().into_string() else { continue };
+    let folder = handle::Folder::open(folder)?;
+    for entry in folder.names()? {
+        let Some(name) = entry.to_str() else { continue };
         let is_markdown =
             name.rsplit_once('.').is_some_and(|(_, extension)| extension.eq_ignore_ascii_case("md"));
         if !is_markdown || name.starts_with('.') {
             continue;
         }
         // Gone between listing and looking is gone.
-        let Ok(meta) = entry.metadata() else { continue };
+        let Ok(meta) = folder.look(&entry) else { continue };
         let file = format!("{prefix}{name}");
         if meta.is_symlink() {
             left_out.push(format!("{file} is a link: skipped"));

@@ -11,7 +11,7 @@ use super::folder::{ARCHIVE, Folder, FolderEntry, INDEX_FILE, Lock};
 use super::frontmatter;
 use super::name;
 use super::record::{Facts, Note, NoteKind, USUAL_IMPORTANCE};
-use crate::base::atomic_write::{self, Expect};
+use crate::base::atomic_write::Expect;
 use crate::base::clock;
 use crate::base::encoding;
 use crate::base::file;
@@ -109,10 +109,7 @@ fn look(folder: &Folder) -> Result<(Listing, Option<Vec<NoteEntry>>), NoteError>
 
 /// The index as it is on disk, if it is whole.
 fn stored(folder: &Folder) -> Option<IndexFile> {
-    let path = folder.path.join(INDEX_FILE);
-    // A link is not ours.
-    fs::symlink_metadata(&path).ok().filter(fs::Metadata::is_file)?;
-    let (bytes, _) = file::read(&path, MAX_INDEX_BYTES).ok()?;
+    let bytes = folder.read(INDEX_FILE, MAX_INDEX_BYTES).ok()?;
     let index: IndexFile = serde_json::from_slice(&bytes).ok()?;
     let whole =
         index.version == VERSION && index.count == index.notes.len() && index.check == check(&index.notes);
@@ -137,12 +134,11 @@ fn write(folder: &Folder, notes: Vec<NoteEntry>) -> Result<(), String> {
     };
     let mut bytes = serde_json::to_vec_pretty(&index).map_err(|error| error.to_string())?;
     bytes.push(b'\n');
-    atomic_write::write(&path, &bytes, Expect::Anything).map_err(|error| error.to_string())
+    folder.write(INDEX_FILE, &bytes, Expect::Anything).map_err(|error| error.to_string())
 }
 
 fn read(folder: &Folder, seen: &FolderEntry) -> Result<NoteEntry, String> {
-    let (bytes, _) =
-        file::read(&folder.path.join(&seen.file), MAX_NOTE_BYTES).map_err(|error| error.to_string())?;
+    let bytes = folder.read(&seen.file, MAX_NOTE_BYTES).map_err(|error| error.to_string())?;
     let Ok((text, _)) = encoding::decode(&bytes) else {
         return Err(format!("is a {}, not text", file::binary_kind(&bytes)));
     };

@@ -1,7 +1,6 @@
 //! The project's notes: read, created, changed, archived and restored. Every change holds the folder's lock, replaces
 //! files whole, and never deletes one.
 
-use std::fs;
 use std::path::Path;
 
 use serde_json::{Value, json};
@@ -12,11 +11,9 @@ use super::frontmatter;
 use super::index::{self, Listing, MAX_NOTE_BYTES};
 use super::name;
 use super::record::{FOLDER, Note, NoteKind, USUAL_IMPORTANCE};
-use crate::base::atomic_write::{self, Expect};
+use crate::base::atomic_write::Expect;
 use crate::base::encoding;
-use crate::base::file;
 use crate::base::file::FileError;
-use crate::base::path;
 use crate::base::text;
 
 const MAX_TITLE_CHARS: usize = 200;
@@ -91,13 +88,11 @@ impl NoteStore {
     }
 
     fn raw(&self, note: &Note) -> Result<(String, encoding::Encoding, Vec<u8>), NoteError> {
-        let target = self.folder.path.join(&note.file);
         let refused = |error: FileError| NoteError::file(&note.file, error);
-        let is_link = fs::symlink_metadata(&target).is_ok_and(|meta| meta.is_symlink());
-        if is_link || !path::follow(&target).starts_with(&self.folder.root) {
-            return Err(refused(FileError::Special("link")));
-        }
-        let (bytes, _) = file::read(&target, MAX_NOTE_BYTES).map_err(refused)?;
+        let bytes = self.folder.read(&note.file, MAX_NOTE_BYTES).map_err(|error| match error {
+            FileError::Links => refused(FileError::Special("link")),
+            error => refused(error),
+        })?;
         match encoding::decode(&bytes) {
             Ok((text, encoding)) => Ok((text, encoding, bytes)),
             Err(_) => Err(refused(FileError::Unable("is binary data, not text".to_owned()))),
@@ -144,7 +139,8 @@ impl NoteStore {
         let file = format!("{}-{id}.md", name::slug(&title));
         let text = frontmatter::set(&text, &head)
             .map_err(|why| NoteError::FrontMatter { name: file.clone(), why })?;
-        atomic_write::write(&self.folder.path.join(&file), text.as_bytes(), Expect::Missing)
+        self.folder
+            .write(&file, text.as_bytes(), Expect::Missing)
             .map_err(|error| NoteError::file(&file, error))?;
         self.again(&file, &lock)
     }
@@ -179,7 +175,8 @@ impl NoteStore {
             let (name, path) = (encoding.name(), note.path());
             NoteError::Invalid(format!("'{sign}' can't be written in {name}, the encoding of {path}"))
         })?;
-        atomic_write::write(&self.folder.path.join(&note.file), &encoded, Expect::Bytes(&bytes))
+        self.folder
+            .write(&note.file, &encoded, Expect::Bytes(&bytes))
             .map_err(|error| NoteError::file(&note.file, error))?;
         self.again(&note.file.clone(), &lock)
     }
@@ -208,13 +205,8 @@ impl NoteStore {
             let state = if away { "already archived" } else { "not archived" };
             return Err(NoteError::Invalid(format!("the note {} is {state}", note.id)));
         }
-        let archive = self.folder.path.join(ARCHIVE);
         let refused = |error: FileError| NoteError::file(&note.file, error);
-        match fs::symlink_metadata(&archive) {
-            Ok(meta) if meta.is_dir() => {}
-            Ok(_) => return Err(NoteError::NotFolder(archive)),
-            Err(_) => fs::create_dir(&archive).map_err(|error| NoteError::file(ARCHIVE, error))?,
-        }
+        self.folder.make_archive()?;
         let name = note.file.rsplit('/').next().unwrap_or(&note.file);
         let (stem, extension) = name.rsplit_once('.').unwrap_or((name, "md"));
         let prefix = if away { format!("{ARCHIVE}/") } else { String::new() };
@@ -223,10 +215,7 @@ impl NoteStore {
                 1 => format!("{prefix}{name}"),
                 number => format!("{prefix}{stem}-{number}.{extension}"),
             };
-            match atomic_write::rename_to_new(
-                &self.folder.path.join(&note.file),
-                &self.folder.path.join(&file),
-            ) {
+            match self.folder.rename(&note.file, &file) {
                 Ok(()) => return self.again(&file, &lock),
                 Err(FileError::Exists) => {}
                 Err(error) => return Err(refused(error)),

@@ -1,6 +1,6 @@
 //! What a call is going to touch, declared before it runs. Plain data between tools and the verdict.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// One thing that a call will touch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,4 +15,16 @@ pub enum Access {
     Exec { command: String, cwd: PathBuf },
     /// The command of the same call reaches the network.
     Network,
+}
+
+impl Access {
+    /// The path that it is about: for a command, the folder in which it starts.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Read(path) | Self::Write(path) | Self::WriteOwn(path) | Self::Exec { cwd: path, .. } => {
+                Some(path)
+            }
+            Self::Network => None,
+        }
+    }
 }

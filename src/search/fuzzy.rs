@@ -7,6 +7,7 @@ use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
 use super::walk::Walk;
+use crate::base::folder::exact;
 
 /// Paths that are looked at for a repair.
 const REPAIR_ENTRIES: usize = 20_000;
@@ -68,7 +69,7 @@ pub fn likeness(wanted: &str, candidate: &str) -> f64 {
     score + strsim::normalized_levenshtein(&wanted, &candidate) * 5.0
 }
 
-/// The existing paths nearest to `wanted`, best first, with their [`likeness`]; folders end in `/`.
+/// The existing paths nearest to `wanted` below `root` (which must hold no link), best first, with their [`likeness`]; folders end in `/`.
 pub fn nearest(root: &Path, wanted: &str, limit: usize) -> Vec<(String, f64)> {
     let wanted = wanted.trim_start_matches("./").trim_matches('/');
     if wanted.is_empty() {
@@ -88,8 +89,8 @@ pub fn nearest(root: &Path, wanted: &str, limit: usize) -> Vec<(String, f64)> {
         })
         .collect();
     best.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-    best.truncate(limit);
-    best
+    // What is seen through a folder that was just exchanged for a link is not there.
+    best.into_iter().filter(|(path, _)| exact::look(&root.join(path)).is_ok()).take(limit).collect()
 }
 
 /// The name in `names` nearest to `wanted`, when one is near enough to be meant.

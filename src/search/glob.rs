@@ -8,6 +8,7 @@ use std::time::SystemTime;
 use globset::{GlobBuilder, GlobMatcher};
 
 use super::walk::Walk;
+use crate::base::folder::exact;
 
 /// The answer.
 #[derive(Debug, Default)]
@@ -37,7 +38,7 @@ pub fn matcher(pattern: &str, anywhere: bool) -> Result<GlobMatcher, String> {
         .map_err(|error| error.kind().to_string())
 }
 
-/// Searches the tree. Blocking; `cancelled` is asked again and again.
+/// Searches the tree; its root must hold no link. Blocking; `cancelled` is asked again and again.
 pub fn search(
     walk: &Walk,
     glob: &GlobMatcher,
@@ -55,15 +56,16 @@ pub fn search(
         if entry.depth() == 0 || !glob.is_match(relative) {
             return;
         }
-        if entry.file_type().is_some_and(|kind| kind.is_dir()) {
+        // A folder above it may have been exchanged for a link while it was walked: that is passed over.
+        let Ok(meta) = exact::look(entry.path()) else { return };
+        if meta.is_dir() {
             let mut folders = folders.lock().unwrap_or_else(PoisonError::into_inner);
             if folders.len() < limit {
                 folders.push(entry.path().to_owned());
             }
             return;
         }
-        let modified =
-            entry.metadata().ok().and_then(|meta| meta.modified().ok()).unwrap_or(SystemTime::UNIX_EPOCH);
+        let modified = meta.modified().unwrap_or(SystemTime::UNIX_EPOCH);
         files.lock().unwrap_or_else(PoisonError::into_inner).push((modified, entry.path().to_owned()));
     });
     let mut files = files.into_inner().unwrap_or_else(PoisonError::into_inner);

@@ -14,6 +14,8 @@ use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
 
 use super::walk::{self, Walk};
+use crate::base::file::FileError;
+use crate::base::folder::exact;
 
 /// Counting goes no further than this.
 pub const MAX_MATCHES: usize = 100_000;
@@ -85,7 +87,7 @@ pub fn matcher(pattern: &str, ignore_case: bool) -> Result<RegexMatcher, String>
         .map_err(|error| error.to_string())
 }
 
-/// Searches the tree or the single file at `walk.root`. Blocking; `cancelled` is asked again and again.
+/// Searches the tree or the single file at `walk.root`, which must hold no link. Blocking; `cancelled` is asked again and again.
 pub fn search(walk: &Walk, query: &GrepQuery, cancelled: impl Fn() -> bool + Sync) -> GrepMatches {
     let stop = AtomicBool::new(false);
     let totals = [const { AtomicUsize::new(0) }; 4];
@@ -166,13 +168,18 @@ fn search_file(
     matches: &AtomicUsize,
 ) -> (FileHits, bool) {
     let mut sink = Collect { hits: FileHits::default(), query, stop, matches, binary: false };
-    let done = searcher.search_path(&query.matcher, path, &mut sink);
+    let done = match exact::open_seen(path) {
+        Ok(file) => searcher.search_file(&query.matcher, &file, &mut sink).is_ok(),
+        // It went, or a folder above it was exchanged for a link while it was walked.
+        Err(FileError::NotFound | FileError::Links) => true,
+        Err(_) => false,
+    };
     if sink.binary {
         // Matches before the first NUL byte of a binary file are noise.
         matches.fetch_sub(sink.hits.matches, Ordering::Relaxed);
         return (FileHits::default(), true);
     }
-    (sink.hits, done.is_ok())
+    (sink.hits, done)
 }
 
 struct Collect<'a> {
@@ -264,17 +271,18 @@ mod tests {
     #[test]
     fn ordered_counted_and_bounded() {
         let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
         for n in 0..40 {
-            std::fs::write(dir.path().join(format!("f{n:02}.txt")), "x\ny\nx\n").unwrap();
+            std::fs::write(root.join(format!("f{n:02}.txt")), "x\ny\nx\n").unwrap();
         }
-        std::fs::write(dir.path().join("a.bin"), b"x\n\0x\n").unwrap();
+        std::fs::write(root.join("a.bin"), b"x\n\0x\n").unwrap();
         for _ in 0..5 {
-            let found = search(&Walk::new(dir.path()), &query("x", 5), || false);
+            let found = search(&Walk::new(&root), &query("x", 5), || false);
             assert_eq!((found.total_matches, found.total_files, found.files.len()), (80, 40, 3));
             assert!(found.files.keys().next().unwrap().ends_with("f00.txt"));
             assert!(!found.incomplete && found.failed == 0);
         }
-        assert!(search(&Walk::new(dir.path()), &query("x", 5), || true).incomplete);
+        assert!(search(&Walk::new(&root), &query("x", 5), || true).incomplete);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! adapter is also the one place that moves blocking work off the async threads: the task that runs a turn also takes the
 //! user's operations, and an interrupt must not wait for the disk.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
@@ -112,7 +112,8 @@ pub trait TypedTool: Send + Sync + 'static {
     /// One line for the user: the tool and its most telling argument, such as `Read src/a.rs:10-40`.
     fn title(args: &Self::Args) -> String;
 
-    /// What an approval shows before the call runs. Must change nothing.
+    /// What an approval shows before the call runs. Must change nothing. As [`TypedTool::WORK`], it finds in
+    /// [`ToolCx::judged`] what [`TypedTool::access`] has said, and touches nothing else.
     fn preview(args: &Self::Args, _: &ToolCx) -> Preview {
         Preview::Text(Self::title(args))
     }
@@ -184,13 +185,36 @@ impl<T: TypedTool> Tool for T {
                 expected(&T::schema())
             ))
         })?;
-        Ok(Box::new(PreparedCall::<T> { args: Arc::new(args), ignored }))
+        Ok(Box::new(PreparedCall::<T> { args: Arc::new(args), ignored, accesses: Arc::default() }))
     }
 }
 
 struct PreparedCall<T: TypedTool> {
     args: Arc<T::Args>,
     ignored: Ignored,
+    /// What the call was said to touch: it is judged by this and held to it.
+    accesses: Arc<OnceLock<Arc<[Access]>>>,
+}
+
+impl<T: TypedTool> PreparedCall<T> {
+    /// Has `work` done where it touches what was judged. What nobody judged is held to what it says now. Blocks.
+    fn held_to_judged<R: Send + 'static>(
+        &self,
+        work: impl FnOnce(&T::Args, ToolCx) -> Result<R, ToolError> + Send + 'static,
+    ) -> impl FnOnce(&ToolCx) -> Result<R, ToolError> + Send + 'static {
+        let (args, accesses) = (Arc::clone(&self.args), Arc::clone(&self.accesses));
+        move |cx| {
+            let judged = match accesses.get() {
+                Some(judged) => judged,
+                None => {
+                    let now = T::access(&args, cx)?.into();
+                    accesses.get_or_init(|| now)
+                }
+            };
+            let cx = ToolCx { judged: Some(Arc::clone(judged)), ..cx.clone() };
+            work(&args, cx)
+        }
+    }
 }
 
 /// The outcome, with the keys that were ignored.
@@ -216,13 +240,12 @@ impl<T: TypedTool> Prepared for PreparedCall<T> {
     }
 
     fn access<'a>(&'a self, cx: &'a ToolCx) -> BoxFuture<'a, Result<Vec<Access>, ToolError>> {
-        let args = Arc::clone(&self.args);
-        Box::pin(until_interrupted(cx, move |cx| T::access(&args, cx)))
+        let judged = self.held_to_judged(|_, cx| Ok(cx.judged.iter().flat_map(|all| all.to_vec()).collect()));
+        Box::pin(until_interrupted(cx, judged))
     }
 
     fn preview<'a>(&'a self, cx: &'a ToolCx) -> BoxFuture<'a, Preview> {
-        let args = Arc::clone(&self.args);
-        let preview = until_interrupted(cx, move |cx| Ok(T::preview(&args, cx)));
+        let preview = until_interrupted(cx, self.held_to_judged(|args, cx| Ok(T::preview(args, &cx))));
         Box::pin(async {
             match preview.await.unwrap_or_else(|error| Preview::NoEffect(Err(error))) {
                 Preview::NoEffect(outcome) => Preview::NoEffect(with_ignored(outcome, &self.ignored)),
@@ -232,11 +255,15 @@ impl<T: TypedTool> Prepared for PreparedCall<T> {
     }
 
     fn run<'a>(&'a self, cx: &'a ToolCx) -> BoxFuture<'a, ToolOutcome> {
-        let args = Arc::clone(&self.args);
         Box::pin(async move {
             let outcome = match T::WORK {
-                Work::Blocking(work) => blocking(cx, move |cx| work(&args, cx)).await,
-                Work::Async(work) => work(args, cx).await,
+                Work::Blocking(work) => {
+                    blocking(cx, self.held_to_judged(move |args, cx| work(args, &cx))).await
+                }
+                Work::Async(work) => match blocking(cx, self.held_to_judged(|_, cx| Ok(cx))).await {
+                    Ok(cx) => work(Arc::clone(&self.args), &cx).await,
+                    Err(error) => Err(error),
+                },
             };
             with_ignored(outcome, &self.ignored)
         })

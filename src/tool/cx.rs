@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::evidence::retriever::ContextRetriever;
 use crate::model::item::{Item, ItemId};
+use crate::policy::access::Access;
 use crate::protocol::approval::AskedQuestion;
 use crate::redact::redactor::Redactor;
 use crate::sandbox::session::Sandbox;
@@ -87,6 +88,8 @@ pub struct ToolCx {
     pub sandbox: Arc<Sandbox>,
     /// How this call's command runs: decided with its verdict.
     pub confinement: Confinement,
+    /// What this call touches, as it was judged; `None` until that is known.
+    pub judged: Option<Arc<[Access]>>,
     /// What this call's command runs, as it was parsed for the verdict; empty for other tools.
     pub calls: Arc<[Call]>,
     /// Where output goes that is too large for the window.
@@ -114,6 +117,7 @@ impl ToolCx {
         Self {
             sandbox: Arc::new(Sandbox::new(root.clone(), Vec::new(), vec![spill.folder().to_owned()])),
             confinement: Confinement::Free,
+            judged: None,
             calls: Arc::default(),
             shell: Arc::new(Shell::new(root.clone())),
             root: Arc::new(root),

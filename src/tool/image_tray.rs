@@ -1,7 +1,7 @@
 //! Images on their way into the conversation: Read and the user's messages put them here, and the turn records them behind
 //! what they belong to. Knows whether the model in use can see.
 
-use std::path::Path;
+use std::fs::File;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::base::picture::{self, PictureError};
@@ -43,12 +43,12 @@ impl ImageTray {
         blind.then(|| format!("{model} can't see images"))
     }
 
-    /// Puts the picture at `path` here, under the name `shown`; returns its width and height. Blocks.
+    /// Puts the picture in this open file here, under the name `shown`; returns its width and height. Blocks.
     ///
     /// # Errors
     /// [`PictureError`].
-    pub fn put(&self, path: &Path, shown: &str) -> Result<(u32, u32), PictureError> {
-        let picture = picture::load(path)?;
+    pub fn put(&self, file: File, shown: &str) -> Result<(u32, u32), PictureError> {
+        let picture = picture::load(file)?;
         let (width, height) = (picture.width, picture.height);
         let mut contents = self.lock();
         let tokens = image_tokens(&contents.model, width, height);

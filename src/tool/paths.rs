@@ -1,7 +1,10 @@
 //! What the tools that take a path share: resolving it, and turning the disk's errors into answers that the model can
 //! act on. Looks at the disk, so it belongs on the blocking pool.
 
+use std::fs::{File, Metadata};
+
 use crate::base::file::FileError;
+use crate::base::folder::exact;
 use crate::base::path::{self, Resolved};
 use crate::base::text::plural;
 use crate::model::envelope::ErrorCode;
@@ -21,11 +24,35 @@ pub(crate) struct PathTarget {
     pub shown: String,
 }
 
-/// Resolves a path argument against the workspace.
+/// Resolves a path argument against the workspace. Once the call was judged, only to what was judged: what is then opened
+/// without following links is what the verdict was about.
 ///
 /// # Errors
-/// `INVALID_PARAM` for an empty path or one with a NUL character; `NOT_FOUND` when the workspace itself is gone.
+/// `INVALID_PARAM` for an empty path or one with a NUL character; `NOT_FOUND` when the workspace itself is gone; `CONFLICT`
+/// when the path leads elsewhere than when it was judged.
 pub(crate) fn target(cx: &ToolCx, text: &str) -> Result<PathTarget, ToolError> {
+    as_judged(cx, resolve(cx, text)?)
+}
+
+fn as_judged(cx: &ToolCx, target: PathTarget) -> Result<PathTarget, ToolError> {
+    let path = Some(target.resolved.canonical.as_path());
+    match &cx.judged {
+        Some(judged) if judged.iter().all(|access| access.path() != path) => Err(replaced(&target.shown)),
+        _ => Ok(target),
+    }
+}
+
+fn replaced(shown: &str) -> ToolError {
+    ToolError::model(
+        ErrorCode::Conflict,
+        format!(
+            "{shown} leads elsewhere than when this call was checked: another program moved it or a folder above it, or \
+             put a link in its place. Nothing was done; look at it with LS, then repeat the call"
+        ),
+    )
+}
+
+fn resolve(cx: &ToolCx, text: &str) -> Result<PathTarget, ToolError> {
     if text.trim().is_empty() {
         return Err(ToolError::invalid("path is empty"));
     }
@@ -77,19 +104,44 @@ const CLEAR_LIKENESS: f64 = 90.0;
 /// Like [`target`], for tools that only read: a path that does not exist leads to the one file or folder that is clearly
 /// meant, if there is just one, with a sentence that says so.
 fn target_or_nearest(cx: &ToolCx, text: &str) -> Result<(PathTarget, Option<String>), ToolError> {
-    let wanted = target(cx, text)?;
+    let (target, note) = or_nearest(cx, resolve(cx, text)?)?;
+    Ok((as_judged(cx, target)?, note))
+}
+
+fn or_nearest(cx: &ToolCx, wanted: PathTarget) -> Result<(PathTarget, Option<String>), ToolError> {
     if !wanted.resolved.inside || wanted.resolved.absolute.symlink_metadata().is_ok() {
         return Ok((wanted, None));
     }
     let near = fuzzy::nearest(&cx.root, &wanted.shown, 2);
     let mut clear = near.iter().filter(|(_, likeness)| *likeness >= CLEAR_LIKENESS);
     let (Some((nearest, _)), None) = (clear.next(), clear.next()) else { return Ok((wanted, None)) };
-    let found = target(cx, nearest.trim_end_matches('/'))?;
+    let found = resolve(cx, nearest.trim_end_matches('/'))?;
     if !found.resolved.inside {
         return Ok((wanted, None));
     }
     let note = format!("{} does not exist; this is {}", wanted.shown, found.shown);
     Ok((found, Some(note)))
+}
+
+/// What stands at a resolved path.
+///
+/// # Errors
+/// Those of the disk, for the model.
+pub(crate) fn look(cx: &ToolCx, target: &PathTarget) -> Result<Metadata, ToolError> {
+    let looked = exact::look(&target.resolved.canonical).map_err(FileError::from);
+    let refused = |error| disk_error(cx, target, &error);
+    match looked.map_err(refused)? {
+        meta if meta.is_symlink() => Err(refused(FileError::Links)),
+        meta => Ok(meta),
+    }
+}
+
+/// Opens the regular file at a resolved path for reading.
+///
+/// # Errors
+/// Those of the disk, for the model.
+pub(crate) fn open(cx: &ToolCx, target: &PathTarget) -> Result<(File, Metadata), ToolError> {
+    exact::open(&target.resolved.canonical).map_err(|error| disk_error(cx, target, &error))
 }
 
 /// The folder that an optional path argument names: the workspace if it is left out.
@@ -117,6 +169,16 @@ pub(crate) fn disk_error(cx: &ToolCx, target: &PathTarget, error: &FileError) ->
             ErrorCode::Conflict,
             format!("{shown} {error}. Nothing was written; Read it again"),
         ),
+        FileError::Links => {
+            let looped = std::fs::metadata(&target.resolved.canonical).map_err(FileError::from);
+            match looped {
+                Err(FileError::Links) => ToolError::model(
+                    ErrorCode::ExecutionError,
+                    format!("{shown}: its symbolic links form a loop"),
+                ),
+                _ => replaced(shown),
+            }
+        }
         FileError::Io(error) => ToolError::model(ErrorCode::ExecutionError, format!("{shown}: {error}")),
     }
 }

@@ -18,6 +18,8 @@ mod exact_counts;
 mod faults;
 mod first_hour;
 mod going_back;
+mod handles_props;
+mod handles_race;
 mod hostile_repository;
 mod hostile_text;
 mod images;

@@ -2,9 +2,13 @@
 //! their step. The user names one with `@picture.png`, or by pasting or dropping its path, as terminals write it: absolute,
 //! quoted, with backslashes before spaces, or as a `file://` address.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use crate::agent::session::conversation::Conversation;
+use crate::base::folder::exact;
+use crate::base::path;
+use crate::base::picture::PictureError;
 use crate::context::mention;
 use crate::model::item::{Image, Item};
 use crate::session::log::LogError;
@@ -21,13 +25,18 @@ pub fn attach(text: &str, root: &Path, tray: &ImageTray) -> Option<String> {
     for (path, shown) in named(text, root).into_iter().take(MAX_IMAGES) {
         lines.push(match (tray.refusal(), &path) {
             (Some(why), _) => format!("{shown} is an image, and {why}; tell the user so."),
-            (None, path) => match tray.put(path, &shown) {
+            (None, path) => match open(path).and_then(|file| tray.put(file, &shown)) {
                 Ok((width, height)) => format!("{shown} is shown below at {width}×{height}."),
                 Err(error) => format!("{shown} can't be shown: {error}."),
             },
         });
     }
     (!lines.is_empty()).then(|| format!("<system-reminder>{}</system-reminder>", lines.join("\n")))
+}
+
+/// A link may lead anywhere: the user named it.
+fn open(path: &Path) -> Result<File, PictureError> {
+    Ok(exact::open(&path::follow(path))?.0)
 }
 
 /// The image files that `text` names, each with its name there.

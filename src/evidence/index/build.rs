@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 use super::format::Postings;
 use super::segment::{Doc, FIELDS, Field, SegmentWriter, key};
 use crate::base::encoding;
-use crate::base::file;
+use crate::base::folder::exact;
 use crate::evidence::text::chunks;
 use crate::evidence::text::kind::FilePurpose;
 use crate::evidence::text::language::Language;
@@ -249,7 +249,7 @@ fn touch(terms: &mut [Term], touched: &mut Vec<u32>, id: u32) {
 
 /// The text, or nothing when it is none.
 fn read(path: &Path, limit: u64) -> String {
-    let Ok((handle, _)) = file::open(path) else { return String::new() };
+    let Ok(handle) = exact::open_seen(path) else { return String::new() };
     let mut bytes = Vec::new();
     if handle.take(limit).read_to_end(&mut bytes).is_err() {
         return String::new();

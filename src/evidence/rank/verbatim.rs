@@ -7,7 +7,7 @@ use memchr::memmem::Finder;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::query::Query;
-use crate::base::file;
+use crate::base::folder::exact;
 use crate::evidence::text::words::{self, rarity};
 
 /// Larger files are looked at in their beginning only.
@@ -19,7 +19,7 @@ pub fn text_of(root: &Path, path: &[u8]) -> String {
     use std::io::Read as _;
     use std::os::unix::ffi::OsStrExt as _;
     let path = root.join(std::ffi::OsStr::from_bytes(path));
-    let Ok((handle, _)) = file::open(&path) else { return String::new() };
+    let Ok(handle) = exact::open_seen(&path) else { return String::new() };
     let mut bytes = Vec::new();
     if handle.take(MAX_BYTES).read_to_end(&mut bytes).is_err() {
         return String::new();

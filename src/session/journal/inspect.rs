@@ -1,17 +1,21 @@
 //! Looking at one path on disk for the journal. Follows no link and opens nothing but regular files.
 
-use std::fs::{self, Metadata};
+use std::ffi::OsStr;
+use std::fs::Metadata;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rustix::io::Errno;
 use similar::{ChangeTag, TextDiff};
 
 use super::blobs::Blobs;
 use super::path_state::PathState;
 use crate::base::encoding;
 use crate::base::file::{self, FileError};
+use crate::base::folder::exact;
+use crate::base::folder::handle::Folder;
 
 /// Larger files are known by size and time only.
 pub const FILE_LIMIT_BYTES: u64 = 32 * 1024 * 1024;
@@ -23,21 +27,19 @@ pub fn mtime_ns(meta: &Metadata) -> i64 {
     meta.mtime().saturating_mul(1_000_000_000).saturating_add(meta.mtime_nsec())
 }
 
-/// What stands at `path`, with a regular file's bytes when it has at most `limit`.
+/// What has this name in the folder, with a regular file's bytes when it has at most `limit`.
 ///
 /// # Errors
 /// What the disk refuses (permission, input/output).
-pub fn look(path: &Path, limit: u64) -> io::Result<(PathState, Option<Vec<u8>>)> {
-    let meta = match fs::symlink_metadata(path) {
+pub fn look(folder: &Folder, name: &OsStr, limit: u64) -> io::Result<(PathState, Option<Vec<u8>>)> {
+    let meta = match folder.look(name) {
         Ok(meta) => meta,
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            return Ok((PathState::Absent, None));
-        }
+        Err(error) if is_nothing(&error) => return Ok((PathState::Absent, None)),
         Err(error) => return Err(error),
     };
     let kind = meta.file_type();
     if kind.is_symlink() {
-        return Ok((PathState::Link { to: fs::read_link(path)? }, None));
+        return Ok((PathState::Link { to: folder.read_link(name)? }, None));
     }
     if kind.is_dir() {
         return Ok((PathState::Folder, None));
@@ -46,7 +48,9 @@ pub fn look(path: &Path, limit: u64) -> io::Result<(PathState, Option<Vec<u8>>)>
         return Ok((PathState::Special, None));
     }
     let unkept = |meta: &Metadata| PathState::Unkept { size: meta.len(), mtime_ns: mtime_ns(meta) };
-    match file::read(path, limit) {
+    let read =
+        folder.open_file(name).and_then(|(file, meta)| Ok((file::read_all(file, &meta, limit)?, meta)));
+    match read {
         Ok((bytes, meta)) => {
             let state = PathState::File {
                 hash: file::hash(&bytes),
@@ -62,6 +66,12 @@ pub fn look(path: &Path, limit: u64) -> io::Result<(PathState, Option<Vec<u8>>)>
     }
 }
 
+/// Whether there is nothing, or nothing that is seen without following a link.
+fn is_nothing(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+        || error.raw_os_error() == Some(Errno::LOOP.raw_os_error())
+}
+
 /// Whether a folder between `root` and `relative` is a symbolic link: what is seen there lies elsewhere.
 pub fn behind_link(root: &Path, relative: &Path) -> Option<PathBuf> {
     let folders = relative.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty());
@@ -74,15 +84,20 @@ pub fn behind_link(root: &Path, relative: &Path) -> Option<PathBuf> {
 /// # Errors
 /// As [`look`].
 pub fn look_in(root: &Path, relative: &Path, limit: u64) -> io::Result<(PathState, Option<Vec<u8>>)> {
-    if behind_link(root, relative).is_some() {
-        return Ok((PathState::Absent, None));
+    let full = root.join(relative);
+    let (Some(above), Some(name)) = (full.parent(), full.file_name()) else {
+        return Ok((PathState::Folder, None));
+    };
+    match Folder::open(above) {
+        Ok(folder) => look(&folder, name, limit),
+        Err(error) if is_nothing(&error) => Ok((PathState::Absent, None)),
+        Err(error) => Err(error),
     }
-    look(&root.join(relative), limit)
 }
 
 /// A regular file as it is known without reading it; anything else counts as absent.
 pub fn stamp(root: &Path, relative: &Path) -> PathState {
-    match root.join(relative).symlink_metadata() {
+    match exact::look(&root.join(relative)) {
         Ok(meta) if meta.is_file() => PathState::Unkept { size: meta.len(), mtime_ns: mtime_ns(&meta) },
         _ => PathState::Absent,
     }

@@ -1,10 +1,12 @@
 //! Carrying out a plan: everything is written down before the first byte changes, each path is looked at again right
 //! before it is touched, and doing it twice does no harm.
 
-use std::fs::{self, Permissions};
+use std::fs::Permissions;
 use std::io;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
 
 use super::inspect;
 use super::path_state::PathState;
@@ -12,6 +14,7 @@ use super::record::{Change, JournalRecord};
 use super::recorder::Journal;
 use super::restore_plan::{RestorePlan, RestoreStep};
 use crate::base::atomic_write::{self, Expect};
+use crate::base::folder::handle::Folder;
 
 /// What became of a plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -91,24 +94,31 @@ fn replaced_in_place(step: &RestoreStep) -> bool {
     matches!((&step.now, &step.target), (PathState::File { .. }, PathState::File { .. }))
 }
 
-/// The folder that holds `relative` is where it says, not behind a link.
-fn safe_folder(root: &Path, relative: &Path) -> Result<PathBuf, String> {
+/// Why a folder can't be entered: it may have become a link.
+fn not_entered(root: &Path, relative: &Path, error: &io::Error) -> String {
     match inspect::behind_link(root, relative) {
-        Some(link) => Err(format!("{} is a symbolic link now", link.display())),
-        None => Ok(root.join(relative)),
+        Some(link) => format!("{} is a symbolic link now", link.display()),
+        None => format!("its folder can't be opened: {error}"),
     }
 }
 
 fn remove(root: &Path, step: &RestoreStep) -> Result<(), String> {
-    let full = safe_folder(root, &step.path)?;
-    let now = inspect::look(&full, inspect::FILE_LIMIT_BYTES).map_err(|error| error.to_string())?.0;
+    let full = root.join(&step.path);
+    let (Some(above), Some(name)) = (full.parent(), full.file_name()) else { return Ok(()) };
+    let folder = match Folder::open(above) {
+        Ok(folder) => folder,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(not_entered(root, &step.path, &error)),
+    };
+    let now = inspect::look(&folder, name, inspect::FILE_LIMIT_BYTES).map_err(|error| error.to_string())?.0;
     if now == PathState::Absent {
         return Ok(());
     }
     if now != step.now {
         return Err("it was just changed by another program".to_owned());
     }
-    let removed = if now == PathState::Folder { fs::remove_dir(&full) } else { fs::remove_file(&full) };
+    let removed =
+        if now == PathState::Folder { folder.remove_folder(name) } else { folder.remove_file(name) };
     removed.map_err(|error| match error.kind() {
         io::ErrorKind::DirectoryNotEmpty => "the folder holds other files".to_owned(),
         _ => format!("it can't be removed: {error}"),
@@ -119,25 +129,24 @@ fn put(journal: &Journal, step: &RestoreStep) -> Result<(), String> {
     if step.target == PathState::Absent {
         return Ok(());
     }
-    let full = safe_folder(journal.root(), &step.path)?;
+    let full = journal.root().join(&step.path);
+    let (Some(above), Some(name)) = (full.parent(), full.file_name()) else { return Ok(()) };
     let told = |error: io::Error| format!("it can't be written: {error}");
-    if let Some(folder) = full.parent() {
-        fs::create_dir_all(folder).map_err(told)?;
-    }
+    let (folder, _) = Folder::make(above).map_err(|error| not_entered(journal.root(), &step.path, &error))?;
     match &step.target {
-        PathState::Folder => match fs::create_dir(&full) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && full.is_dir() => Ok(()),
-            made => made.map_err(told),
-        },
-        PathState::Link { to } => symlink(to, &full).map_err(told),
+        PathState::Folder => folder.make_folder(name).map(drop).map_err(told),
+        PathState::Link { to } => folder.make_link(name, to).map_err(told),
         PathState::File { hash, mode, .. } => {
             let bytes = journal.blobs().get(hash).ok_or("its backup has expired")?;
-            let (now, old) = inspect::look(&full, inspect::FILE_LIMIT_BYTES).map_err(told)?;
+            let (now, old) = inspect::look(&folder, name, inspect::FILE_LIMIT_BYTES).map_err(told)?;
             let expected = if replaced_in_place(step) { &step.now } else { &PathState::Absent };
             if now != *expected {
                 return Err("it was just changed by another program".to_owned());
             }
-            let set_mode = |mode: u32| fs::set_permissions(&full, Permissions::from_mode(mode));
+            let set_mode = |mode: u32| {
+                let file = folder.open_with(name, OFlags::RDONLY | OFlags::NONBLOCK, 0)?;
+                file.set_permissions(Permissions::from_mode(mode))
+            };
             if !step.target.same_content(&now) {
                 if let PathState::File { mode, .. } = now
                     && mode & 0o200 == 0
@@ -145,7 +154,8 @@ fn put(journal: &Journal, step: &RestoreStep) -> Result<(), String> {
                     set_mode(mode | 0o200).map_err(told)?;
                 }
                 let expect = old.as_deref().map_or(Expect::Missing, Expect::Bytes);
-                atomic_write::write(&full, &bytes, expect).map_err(|error| format!("it {error}"))?;
+                atomic_write::write_in(&folder, name, &bytes, expect)
+                    .map_err(|error| format!("it {error}"))?;
             }
             set_mode(*mode).map_err(told)
         }

@@ -3,7 +3,7 @@
 //! the rest is, smallest first, within a budget. Ignored files are left out unless git tracks them.
 
 use std::collections::{HashMap, HashSet};
-use std::fs::{self, Metadata};
+use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,6 +16,7 @@ use super::blobs::Blobs;
 use super::git::GitIndex;
 use super::inspect;
 use super::path_state::PathState;
+use crate::base::folder::exact;
 use crate::base::path_text;
 use crate::search::walk::Walk;
 
@@ -152,7 +153,7 @@ fn look_around<'a>(
         if path.as_os_str().is_empty() {
             return;
         }
-        if let Ok(meta) = entry.path().symlink_metadata() {
+        if let Ok(meta) = exact::look(entry.path()) {
             let stamp = SnapshotStamp::of(&meta);
             found.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned(), (stamp, meta));
         }
@@ -160,8 +161,7 @@ fn look_around<'a>(
     let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
     for path in also {
         if !found.contains_key(path)
-            && inspect::behind_link(root, path).is_none()
-            && let Ok(meta) = root.join(path).symlink_metadata()
+            && let Ok(meta) = exact::look(&root.join(path))
         {
             found.insert(path.clone(), (SnapshotStamp::of(&meta), meta));
         }
@@ -239,7 +239,7 @@ impl Snapshot {
             let mut content = Content::None;
             match stamp.kind {
                 TreeEntryKind::Link => {
-                    let target = fs::read_link(root.join(&path));
+                    let target = exact::read_link(&root.join(&path));
                     content = target.map_or(Content::Nowhere, Content::Link);
                 }
                 TreeEntryKind::File => {

@@ -1,6 +1,7 @@
 //! What Edit, MultiEdit and Write share: loading a file that may be changed, the conditions on it, the diff, and the write
 //! itself. A change is planned first and written in one step, so a preview is the same plan without the write.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -10,6 +11,8 @@ use crate::base::atomic_write::{self, Expect};
 use crate::base::diff_cut::DiffCut;
 use crate::base::encoding::{self, Encoding};
 use crate::base::file::{self, FileError};
+use crate::base::folder::exact;
+use crate::base::folder::handle::Folder;
 use crate::base::text::{elide, floor_boundary, human_bytes, plural};
 use crate::model::envelope::{Envelope, ErrorCode};
 use crate::tool::api::{Preview, ToolError, ToolOutcome};
@@ -91,7 +94,7 @@ pub(crate) enum Intent {
 /// # Errors
 /// Folder, special file, binary, too large, read-only.
 pub(crate) fn load(cx: &ToolCx, target: &PathTarget) -> Result<Option<LoadedFile>, ToolError> {
-    let bytes = match file::read(&target.resolved.canonical, EDIT_LIMIT_BYTES) {
+    let bytes = match exact::read(&target.resolved.canonical, EDIT_LIMIT_BYTES) {
         Ok((bytes, _)) => bytes,
         Err(FileError::NotFound) => return Ok(None),
         Err(error) => return Err(disk_error(cx, target, &error)),
@@ -108,6 +111,12 @@ pub(crate) fn load(cx: &ToolCx, target: &PathTarget) -> Result<Option<LoadedFile
             ),
         )),
     }
+}
+
+/// The text of another file that was read before; `None` when it can't be had.
+pub(crate) fn text_of(canonical: &Path, limit: u64) -> Option<String> {
+    let (bytes, _) = exact::read(canonical, limit).ok()?;
+    encoding::decode(&bytes).ok().map(|(text, _)| text)
 }
 
 /// Makes sure that the model has seen the file as it now is.
@@ -221,7 +230,7 @@ pub(crate) fn finish(
 fn commit(cx: &ToolCx, plan: &PlannedChange) -> ToolOutcome {
     let PlannedChange { target, before, after, after_bytes, applied } = plan;
     let path = &target.resolved.canonical;
-    let made = make_folders(path).map_err(|error| disk_error(cx, target, &error))?;
+    let (folder, name, made) = make_folders(path).map_err(|error| disk_error(cx, target, &error))?;
     if let Some(journal) = &cx.journal {
         let old = before.as_ref().map(|loaded| loaded.bytes.as_slice());
         journal.before_write(
@@ -233,8 +242,8 @@ fn commit(cx: &ToolCx, plan: &PlannedChange) -> ToolOutcome {
         );
     }
     let expect = before.as_ref().map_or(Expect::Missing, |loaded| Expect::Bytes(&loaded.bytes));
-    if let Err(error) = atomic_write::write(path, after_bytes, expect) {
-        remove_folders(&made);
+    if let Err(error) = atomic_write::write_in(&folder, name, after_bytes, expect) {
+        Folder::unmake(&made);
         return Err(match error {
             FileError::NotFound => vanished(target),
             error => disk_error(cx, target, &error),
@@ -272,28 +281,15 @@ fn commit(cx: &ToolCx, plan: &PlannedChange) -> ToolOutcome {
     Ok(envelope)
 }
 
-/// Makes the missing folders above `path`; returns those it made, outermost first.
-fn make_folders(path: &Path) -> Result<Vec<PathBuf>, FileError> {
-    let missing = path.ancestors().skip(1).take_while(|folder| std::fs::symlink_metadata(folder).is_err());
-    let mut made: Vec<PathBuf> = Vec::new();
-    for folder in missing.collect::<Vec<_>>().into_iter().rev() {
-        match std::fs::create_dir(folder) {
-            Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
-                remove_folders(&made);
-                return Err(match FileError::from(error) {
-                    FileError::NotFound => FileError::Unable("the folder above cannot be made".to_owned()),
-                    error => error,
-                });
-            }
-            _ => made.push(folder.to_owned()),
-        }
-    }
-    Ok(made)
-}
-
-fn remove_folders(made: &[PathBuf]) {
-    for folder in made.iter().rev() {
-        let _ = std::fs::remove_dir(folder);
+/// The folder of `path`, made where it is missing, the name in it, and the folders that were made, outermost first.
+fn make_folders(path: &Path) -> Result<(Folder, &OsStr, Vec<PathBuf>), FileError> {
+    let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
+        return Err(FileError::IsDirectory);
+    };
+    match Folder::make(above).map_err(FileError::from) {
+        Ok((folder, made)) => Ok((folder, name, made)),
+        Err(FileError::NotFound) => Err(FileError::Unable("the folder above cannot be made".to_owned())),
+        Err(error) => Err(error),
     }
 }
 

@@ -5,8 +5,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::change::{self, AppliedEdits, Intent};
-use crate::base::encoding;
-use crate::base::file::{self, FileError};
+use crate::base::file::FileError;
 use crate::base::path;
 use crate::base::text::{elide, one_line};
 use crate::config::prompts;
@@ -262,8 +261,7 @@ const TELLING_CHARS: usize = 12;
 fn elsewhere(cx: &ToolCx, target: &PathTarget, old: &str) -> String {
     let others = cx.files.latest().into_iter().filter(|path| *path != target.resolved.canonical);
     let found = others.take(OTHER_FILES).filter(|_| old.trim().len() >= TELLING_CHARS).find_map(|path| {
-        let (bytes, _) = file::read(&path, OTHER_BYTES).ok()?;
-        let (text, _) = encoding::decode(&bytes).ok()?;
+        let text = change::text_of(&path, OTHER_BYTES)?;
         let lines = Lines::new(&text);
         let (_, matches) = match_edit::find(&lines, old, false)?;
         Some((path::display(&cx.root, &path), lines.line_of(matches.first()?.start) + 1))

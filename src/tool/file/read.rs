@@ -21,7 +21,7 @@ use crate::tool::api::{ToolError, ToolOutcome, TypedTool, Work, object};
 use crate::tool::cx::ToolCx;
 use crate::tool::file::matching::lines::Lines;
 use crate::tool::output::Limits;
-use crate::tool::paths::{PathTarget, disk_error, read_access, read_at};
+use crate::tool::paths::{PathTarget, disk_error, open, read_access, read_at};
 
 const DEFAULT_LINES: usize = 500;
 const MAX_LINES: usize = 2_000;
@@ -125,7 +125,7 @@ fn read(cx: &ToolCx, target: &PathTarget, args: &Args) -> ToolOutcome {
     }
     let path = &target.resolved.canonical;
     let refuse = |error| disk_error(cx, target, &error);
-    let (mut handle, meta) = file::open(path).map_err(refuse)?;
+    let (mut handle, meta) = open(cx, target)?;
     let mtime_ms = meta.modified().map_or(0, clock::to_ms);
     let mut head = Vec::with_capacity(8192);
     (&mut handle).take(8192).read_to_end(&mut head).map_err(|error| refuse(error.into()))?;
@@ -142,7 +142,7 @@ fn read(cx: &ToolCx, target: &PathTarget, args: &Args) -> ToolOutcome {
     };
     if picture::is_picture(&head) {
         let size = human_bytes(meta.len());
-        return read_picture(cx, target, &format!("{} ({size})", file::binary_kind(&head)));
+        return read_picture(cx, target, handle, &format!("{} ({size})", file::binary_kind(&head)));
     }
     if encoding::looks_binary(&head) {
         return Err(binary(&head));
@@ -151,8 +151,8 @@ fn read(cx: &ToolCx, target: &PathTarget, args: &Args) -> ToolOutcome {
     if meta.len() > EDIT_LIMIT_BYTES {
         return read_huge(cx, target, handle, meta.len(), Page::new(first, limit, cx.observation), envelope);
     }
-    drop(handle);
-    let (bytes, _) = file::read(path, EDIT_LIMIT_BYTES).map_err(refuse)?;
+    handle.seek(SeekFrom::Start(0)).map_err(|error| refuse(error.into()))?;
+    let bytes = file::read_all(handle, &meta, EDIT_LIMIT_BYTES).map_err(refuse)?;
     let (text, kind) = encoding::decode(&bytes).map_err(|_| binary(&bytes))?;
     let lines = Lines::new(&text);
     let total = lines.count();
@@ -214,17 +214,14 @@ fn read(cx: &ToolCx, target: &PathTarget, args: &Args) -> ToolOutcome {
 }
 
 /// A picture goes behind the results of the step.
-fn read_picture(cx: &ToolCx, target: &PathTarget, kind: &str) -> ToolOutcome {
+fn read_picture(cx: &ToolCx, target: &PathTarget, handle: File, kind: &str) -> ToolOutcome {
     let refuse = |why: String| {
         ToolError::model(ErrorCode::BinaryFile, format!("{} is {kind}, not text; {why}", target.shown))
     };
     if let Some(why) = cx.images.refusal() {
         return Err(refuse(format!("{why}. Ask the user what it shows, or use a tool that describes it")));
     }
-    let (width, height) = cx
-        .images
-        .put(&target.resolved.canonical, &target.shown)
-        .map_err(|error| refuse(error.to_string()))?;
+    let (width, height) = cx.images.put(handle, &target.shown).map_err(|error| refuse(error.to_string()))?;
     Ok(Envelope::success(format!("image, shown at {width}×{height} below"))
         .with("path", target.shown.as_str())
         .with("width", width)

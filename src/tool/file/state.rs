@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
+use crate::base::folder::exact;
+
 /// Contents up to this size are kept, so that a later change can be shown as a diff.
 const SNAPSHOT_BYTES: usize = 256 * 1024;
 /// All kept contents together; the longest unused go first.
@@ -28,7 +30,7 @@ pub struct SeenFile {
 type FileStamp = (SystemTime, u64);
 
 fn stamp(path: &Path) -> Option<FileStamp> {
-    let meta = std::fs::metadata(path).ok()?;
+    let meta = exact::look(path).ok()?;
     Some((meta.modified().ok()?, meta.len()))
 }
 

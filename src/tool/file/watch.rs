@@ -5,6 +5,7 @@
 use super::change::unified;
 use crate::base::encoding;
 use crate::base::file;
+use crate::base::folder::exact;
 use crate::base::path;
 use crate::base::text::{elide, plural};
 use crate::redact::detector::TextSource;
@@ -31,8 +32,8 @@ pub(crate) fn changes(cx: &ToolCx, by: ChangedBy) -> Option<String> {
     let mut more = 0;
     for canonical in cx.files.maybe_changed() {
         let shown = path::display(&cx.root, &canonical);
-        let Ok((bytes, _)) = file::read(&canonical, READ_BYTES) else {
-            let gone = std::fs::symlink_metadata(&canonical).is_err();
+        let Ok((bytes, _)) = exact::read(&canonical, READ_BYTES) else {
+            let gone = exact::look(&canonical).is_err();
             if cx.files.report(&canonical, if gone { "gone" } else { "unreadable" }) {
                 let what = match (gone, own) {
                     (true, true) => "deleted",

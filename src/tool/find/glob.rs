@@ -12,7 +12,7 @@ use crate::search::glob;
 use crate::search::walk::Walk;
 use crate::tool::api::{ToolError, ToolOutcome, TypedTool, Work, object};
 use crate::tool::cx::ToolCx;
-use crate::tool::paths::{PathTarget, disk_error, folder_or_root, skipped_folders, target};
+use crate::tool::paths::{PathTarget, folder_or_root, look, skipped_folders, target};
 
 const DEFAULT_LIMIT: usize = 50;
 const MAX_LIMIT: usize = 1_000;
@@ -78,7 +78,7 @@ fn search(args: &Args, cx: &ToolCx) -> ToolOutcome {
     }
     let (target, rest) = args.split(cx)?;
     let root = &target.resolved.canonical;
-    let meta = std::fs::metadata(root).map_err(|error| disk_error(cx, &target, &error.into()))?;
+    let meta = look(cx, &target)?;
     if !meta.is_dir() {
         return Err(ToolError::invalid(format!("{} is a file; path must be a folder", target.shown)));
     }

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::readings::{Reading, readings};
-use crate::base::file::{self, FileError};
+use crate::base::file;
 use crate::base::path::{display, on_one_line};
 use crate::base::text::{elide, one_line, plural};
 use crate::config::prompts;
@@ -17,7 +17,9 @@ use crate::search::grep::{self, GrepMatches, GrepQuery};
 use crate::search::walk::Walk;
 use crate::tool::api::{ToolError, ToolOutcome, TypedTool, Work, object};
 use crate::tool::cx::ToolCx;
-use crate::tool::paths::{PathTarget, disk_error, folder_or_root, read_access, read_at, skipped_folders};
+use crate::tool::paths::{
+    PathTarget, disk_error, folder_or_root, look, read_access, read_at, skipped_folders,
+};
 
 const DEFAULT_LIMIT: usize = 100;
 const MAX_LIMIT: usize = 1_000;
@@ -92,9 +94,9 @@ fn search(cx: &ToolCx, target: &PathTarget, args: &Args) -> ToolOutcome {
         return Err(ToolError::invalid("pattern is empty"));
     }
     let root = &target.resolved.canonical;
-    let meta = std::fs::metadata(root).map_err(|error| disk_error(cx, target, &error.into()))?;
-    if let Some(kind) = file::special_kind(&meta) {
-        return Err(disk_error(cx, target, &FileError::Special(kind)));
+    let meta = look(cx, target)?;
+    if !meta.is_dir() {
+        file::check_kind(&meta).map_err(|error| disk_error(cx, target, &error))?;
     }
     let matcher = grep::matcher(&args.pattern, args.ignore_case)
         .map_err(|error| invalid_pattern(&args.pattern, &error))?;

@@ -1,13 +1,14 @@
 //! LS: one folder, folders first, without walking into any.
 
 use std::collections::HashSet;
-use std::ffi::OsString;
-use std::fs;
+use std::ffi::{OsStr, OsString};
+use std::io;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::base::file::special_kind;
+use crate::base::folder::handle::Folder;
 use crate::base::path::on_one_line;
 use crate::base::text::{one_line, plural};
 use crate::config::prompts;
@@ -16,7 +17,7 @@ use crate::policy::access::Access;
 use crate::search::walk::Walk;
 use crate::tool::api::{ToolError, ToolOutcome, TypedTool, Work, object};
 use crate::tool::cx::ToolCx;
-use crate::tool::paths::{PathTarget, disk_error, folder_or_root, read_access, read_at};
+use crate::tool::paths::{PathTarget, disk_error, folder_or_root, look, read_access, read_at};
 
 const DEFAULT_LIMIT: usize = 100;
 const MAX_LIMIT: usize = 1_000;
@@ -60,7 +61,8 @@ impl TypedTool for Ls {
 
 fn list(cx: &ToolCx, target: &PathTarget, args: &Args) -> ToolOutcome {
     let folder = &target.resolved.canonical;
-    let meta = fs::metadata(folder).map_err(|error| disk_error(cx, target, &error.into()))?;
+    let refuse = |error: io::Error| disk_error(cx, target, &error.into());
+    let meta = look(cx, target)?;
     if !meta.is_dir() {
         let what = special_kind(&meta).unwrap_or("file");
         return Err(ToolError::invalid(format!(
@@ -68,10 +70,10 @@ fn list(cx: &ToolCx, target: &PathTarget, args: &Args) -> ToolOutcome {
             target.shown
         )));
     }
-    let mut entries: Vec<fs::DirEntry> =
-        fs::read_dir(folder).map_err(|error| disk_error(cx, target, &error.into()))?.flatten().collect();
-    let is_folder = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
-    entries.sort_by_cached_key(|entry| (!is_folder(entry), entry.file_name()));
+    let handle = Folder::open(folder).map_err(refuse)?;
+    let mut entries = handle.names().map_err(refuse)?;
+    let is_folder = |name: &OsString| handle.look(name).is_ok_and(|meta| meta.is_dir());
+    entries.sort_by_cached_key(|name| (!is_folder(name), name.clone()));
     let total = entries.len();
     let offset = args.offset.unwrap_or(0);
     if offset > 0 && offset >= total {
@@ -90,7 +92,7 @@ fn list(cx: &ToolCx, target: &PathTarget, args: &Args) -> ToolOutcome {
         .iter()
         .skip(offset)
         .take(limit)
-        .map(|entry| row(entry, !seen.contains(&entry.file_name())))
+        .map(|name| row(&handle, name, !seen.contains(name)))
         .collect();
     let end = offset + rows.len();
     let text = if total == 0 {
@@ -111,20 +113,20 @@ fn list(cx: &ToolCx, target: &PathTarget, args: &Args) -> ToolOutcome {
     Ok(envelope)
 }
 
-fn row(entry: &fs::DirEntry, ignored: bool) -> String {
-    let mut row = on_one_line(&entry.file_name().to_string_lossy());
-    if let Ok(meta) = fs::symlink_metadata(entry.path()) {
+fn row(folder: &Folder, name: &OsStr, ignored: bool) -> String {
+    let mut row = on_one_line(&name.to_string_lossy());
+    if let Ok(meta) = folder.look(name) {
         if meta.is_dir() {
             row.push('/');
         } else if meta.is_symlink() {
-            let link = fs::read_link(entry.path()).unwrap_or_default();
+            let link = folder.read_link(name).unwrap_or_default();
             row.push_str(&format!(" -> {}", on_one_line(&link.to_string_lossy())));
         } else if let Some(kind) = special_kind(&meta) {
             row.push_str(&format!(" ({kind})"));
         }
     }
     // `.git` is left out of searches, but no ignore file says so.
-    if ignored && entry.file_name() != ".git" {
+    if ignored && name != ".git" {
         row.push_str(" (ignored)");
     }
     row

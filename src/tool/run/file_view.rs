@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::line_filter::{LineFilter, Row, filter_of};
 use crate::base::file;
+use crate::base::folder::exact;
 use crate::base::path;
 use crate::shell::interpret::call::{Call, Input};
 use crate::tool::cx::ToolCx;
@@ -104,7 +105,7 @@ fn view(
 
 fn open(cx: &ToolCx, folder: &Path, name: &str) -> Option<ViewedFile> {
     let resolved = path::resolve(folder, name);
-    let (bytes, _) = file::read(&resolved.canonical, EDIT_LIMIT_BYTES).ok()?;
+    let (bytes, _) = exact::read(&resolved.canonical, EDIT_LIMIT_BYTES).ok()?;
     Some(ViewedFile {
         shown: path::display(&cx.root, &resolved.absolute),
         canonical: resolved.canonical,
