@@ -71,7 +71,9 @@ pub fn general_prefix(command: &AssessedCommand) -> Option<String> {
 /// variables, or keeps what it prints in a file.
 fn can_be_covered(assessed: &AssessedCall) -> bool {
     let call = &assessed.call;
-    assessed.assessment.risk < Risk::Guarded
+    let risk = assessed.assessment.risk;
+    risk < Risk::Guarded
+        && risk != Risk::Protected
         && assessed.in_workspace
         && call.hidden.is_none()
         && call.assignments.is_empty()

@@ -65,5 +65,6 @@ mod turns;
 mod undo;
 mod undo_journal;
 mod walls_attacks;
+mod walls_git;
 mod walls_guard;
 mod windows;

@@ -45,7 +45,7 @@ pub fn run(cli: &Cli, args: &SandboxArgs) -> Result<u8, Failure> {
         opened.own_folders(),
         vec![opened.project_state.join("tool-output")],
     );
-    let confinement = Confinement::Confined { level, network: args.network };
+    let confinement = Confinement::Confined { level, network: args.network, opened: Vec::new() };
     let error = match enter(&sandbox, confinement, &opened.workspace, &words) {
         Ok(error) | Err(error) => error,
     };

@@ -5,6 +5,10 @@ use super::assessment::{Assessment, Effect, Risk};
 use super::interpret;
 use crate::base::path;
 use crate::policy::path_scope::PathScope;
+use crate::sandbox::git::arguments::GitArguments;
+use crate::sandbox::git::guarded::GuardedPaths;
+use crate::sandbox::git::preview::{self, CHANGING};
+use crate::sandbox::git::question::GitQuestion;
 use crate::shell::interpret::call::{Arg, Call};
 
 /// Settings that make git run nothing.
@@ -49,8 +53,12 @@ pub fn assess(call: &Call, scope: &PathScope) -> Assessment {
         return result;
     }
     inside.argv = std::iter::once(Arg::known("git")).chain(args[at..].iter().cloned()).collect();
+    let is_plain = result.risk == Risk::Reads;
     if let Some(found) = interpret::assess(&inside, scope) {
         result.raise(found);
+    }
+    if is_plain && (Risk::Workspace..=Risk::Unknown).contains(&result.risk) {
+        protected(&inside, scope, &mut result);
     }
     if result.risk > Risk::Reads && inside.folders.is_empty() {
         result.raise(unsure("it is not known where git works".to_owned()));
@@ -60,6 +68,30 @@ pub fn assess(call: &Call, scope: &PathScope) -> Assessment {
         result.raise(Assessment::new(Risk::Guarded, "git works outside the workspace"));
     }
     result
+}
+
+/// The protected files that git would change. Where an argument is not known, the sandbox's own git finds out.
+fn protected(call: &Call, scope: &PathScope, result: &mut Assessment) {
+    let words: Option<Vec<String>> = call.args().iter().map(|arg| arg.certain().map(str::to_owned)).collect();
+    let Some(args) = words.and_then(|words| GitArguments::read(&words)) else { return };
+    if !CHANGING.contains(&args.sub.as_str()) {
+        return;
+    }
+    let guarded = GuardedPaths::of_workspace(&scope.workspace, scope.home.as_deref());
+    for folder in &call.folders {
+        let git = GitQuestion::about(folder);
+        let paths = preview::guarded_changes(&git, &args, &guarded, b"").unwrap_or_default();
+        if paths.is_empty() {
+            continue;
+        }
+        let outside = paths.iter().any(|path| guarded.is_outside(path));
+        let risk = if outside { Risk::Guarded } else { Risk::Protected };
+        let mut made =
+            Assessment::new(risk, format!("`git {}` would change {}", args.sub, guarded.clause(&paths)));
+        paths.iter().for_each(|path| made.add(Effect::Write(guarded.shown(path))));
+        made.opens = paths;
+        result.raise(made);
+    }
 }
 
 fn unsure(why: String) -> Assessment {

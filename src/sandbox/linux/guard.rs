@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FileType, readlinkat, symlinkat};
 use rustix::io::Errno;
 
-use super::backup::{Backup, Budget};
+use super::backup::{Backup, Budget, is_opened};
 use super::handles::{self, Identity};
 use super::set_aside;
 use crate::sandbox::git_folders;
@@ -59,6 +59,8 @@ pub struct ProtectedFiles {
     workspace: PathBuf,
     /// In the state folder: where things are moved.
     kept: Option<PathBuf>,
+    /// Protected paths that the command may change.
+    opened: Vec<PathBuf>,
     roots: Vec<Root>,
     before: Vec<Protected>,
     /// In which folder the protected names are those in any case that were there.
@@ -77,6 +79,7 @@ impl ProtectedFiles {
         let mut snapshot = Self {
             workspace: spec.workspace.0.clone(),
             kept: spec.kept.as_ref().map(|kept| kept.0.clone()),
+            opened: spec.opened.iter().map(|path| path.0.clone()).collect(),
             roots: spec.writable.iter().filter_map(open).collect(),
             before: Vec::new(),
             rules: Vec::new(),
@@ -100,7 +103,11 @@ impl ProtectedFiles {
         for path in protected {
             let Some(root) = snapshot.root_of(&path) else { continue };
             let around = snapshot.roots[root].path.clone();
-            let before = snapshot.look(&path, root, &around, mounts, &mut budget);
+            let opened = is_opened(&snapshot.opened, &path);
+            let before = snapshot.look(&path, root, &around, mounts && !opened, &mut budget);
+            if opened && matches!(before, PriorState::Absent(..)) {
+                continue;
+            }
             snapshot.before.push(Protected { path, root, before });
         }
         for RawPath(git) in &spec.nested {
@@ -239,16 +246,16 @@ impl ProtectedFiles {
                 }
                 PriorState::Copied(backup) => {
                     let Root { path, handle } = &self.roots[*root];
-                    backup.restore(handle, path, self.kept.as_deref(), &mut notices);
+                    backup.restore(handle, path, self.kept.as_deref(), &self.opened, &mut notices);
                 }
             }
         }
         for (folder, was, names) in &self.rules {
             let opened = self.root_of(folder).and_then(|root| self.open(root, folder).ok());
             let Some((handle, _)) = opened.filter(|(_, now)| Some(*now) == *was) else { continue };
-            for name in rules_files(&handle).difference(names) {
-                notices.push(left(&folder.join(name)));
-            }
+            let new =
+                rules_files(&handle).difference(names).map(|name| folder.join(name)).collect::<Vec<_>>();
+            notices.extend(new.iter().filter(|path| !is_opened(&self.opened, path)).map(|path| left(path)));
         }
         notices.sort();
         notices.dedup();

@@ -1,0 +1,8 @@
+//! git in front of protected paths: what a command of git would change is found out before it runs, so that it changes all of it
+//! or nothing.
+
+pub mod arguments;
+pub mod guarded;
+pub mod preview;
+pub mod question;
+pub mod wrapper;
