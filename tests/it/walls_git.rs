@@ -138,26 +138,47 @@ fn case() -> impl Strategy<Value = Case> {
 }
 
 impl Case {
-    /// A script that makes the repository in the current folder.
-    fn setup(&self) -> String {
-        let mut script = String::from("git init -q -b main\nmkdir -p docs .github/workflows .vscode\n");
-        for file in FILES {
-            script += &format!("printf '1\\n2\\n3\\n4\\n' > {file}\n");
+    /// The commits, as `git fast-import` reads them.
+    fn history(&self) -> String {
+        let text = |lines: &[String]| lines.concat();
+        let fresh = || ["1\n", "2\n", "3\n", "4\n"].map(str::to_owned).to_vec();
+        let base: BTreeMap<&str, Vec<String>> = FILES.iter().map(|file| (*file, fresh())).collect();
+        let mut trees = BTreeMap::from(["main", "one", "two"].map(|branch| (branch, base.clone())));
+        let mut stream = String::new();
+        let mut commit = |branch: &str, message: &str, from: &str, files: &BTreeMap<&str, Vec<String>>| {
+            stream += &format!(
+                "commit refs/heads/{branch}\ncommitter A <a@b.c> 1700000000 +0000\ndata {}\n{message}\n",
+                message.len()
+            );
+            stream += from;
+            stream += "deleteall\n";
+            for (name, lines) in files {
+                let text = text(lines);
+                stream += &format!("M 644 inline {name}\ndata {}\n{text}\n", text.len());
+            }
+        };
+        commit("main", "base", "", &base);
+        commit("main", "more", "", &base);
+        for branch in ["one", "two"] {
+            commit(branch, branch, "from refs/heads/main\n", &base);
         }
-        script += "git add -A\ngit commit -qm base\nprintf 'x\\n' > x.txt\ngit add -A\ngit commit -qm more\ngit branch one\ngit branch two\n";
         for (number, change) in self.commits.iter().enumerate() {
-            let file = FILES[change.file];
-            script += &format!("git checkout -q {}\n", change.branch);
-            script += &match change.line {
-                Some(line) => format!(
-                    "mkdir -p $(dirname {file}); test -e {file} || printf '1\\n2\\n3\\n4\\n' > {file}; sed -i '{}s/$/ {number}/' {file}\n",
-                    line + 1
-                ),
-                None => format!("rm -f {file}\n"),
-            };
-            script += &format!("git add -A; git commit -q --allow-empty -m c{number}\n");
+            let files = trees.get_mut(change.branch).unwrap();
+            let name = FILES[change.file];
+            match change.line {
+                Some(line) => files.entry(name).or_insert_with(fresh)[line] = format!("{line} {number}\n"),
+                None => drop(files.remove(name)),
+            }
+            commit(change.branch, &format!("c{number}"), "", files);
         }
-        script += "git checkout -q two; git checkout -q main\n";
+        stream
+    }
+
+    /// A script that makes the rest of the repository in the current folder.
+    fn setup(&self) -> String {
+        let mut script = String::from(
+            "git init -q -b main; git fast-import --quiet < ../history; git reset -q --hard; git checkout -q two; git checkout -q main\n",
+        );
         if let Some(file) = self.stashed {
             script += &format!("mkdir -p $(dirname {0}); echo stashed >> {0}; git stash -qu\n", FILES[file]);
         }
@@ -241,6 +262,7 @@ impl World {
             fs::create_dir_all(folder.parent().unwrap()).unwrap();
         }
         fs::create_dir(&real).unwrap();
+        fs::write(real.with_file_name("history"), case.history()).unwrap();
         self.plain(&real, &case.setup());
         self.plain(&real, "cp -a . ../../twin/p");
         let before = state(self, &real);
