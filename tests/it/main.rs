@@ -67,4 +67,5 @@ mod undo_journal;
 mod walls_attacks;
 mod walls_git;
 mod walls_guard;
+mod walls_repositories;
 mod windows;

@@ -71,7 +71,7 @@ const COMMANDS: &[&str] = &[
     "git format-patch -q --stdout main..one > .git/patch; git am -q .git/patch",
     "git format-patch -q --stdout main..two | git am -q --3way",
     "git bisect start one main~2",
-    "git bisect start -q two main~1; git bisect reset",
+    "git bisect start -q two main~1",
     "git rm -rq .",
     "git rm -q --cached -r .",
     "git rm -q a.txt",
@@ -83,9 +83,7 @@ const COMMANDS: &[&str] = &[
     "git checkout-index -fa",
     "git commit -qam x",
     "git add -A",
-    "git switch -q one && git switch -q two",
     "b=two; git merge -q $b",
-    "git stash -q && git switch -q one && git stash pop -q",
     "bash -c 'eval \"git  switch one\"'",
     "python3 -c 'import subprocess as s; s.run([\"git\", \"merge\", \"-q\", \"one\"])'",
 ];

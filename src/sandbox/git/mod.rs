@@ -3,6 +3,7 @@
 
 pub mod arguments;
 pub mod guarded;
+pub mod harmless_config;
 pub mod preview;
 pub mod question;
 pub mod wrapper;

@@ -254,6 +254,10 @@ impl Preview<'_> {
             let head = self.head();
             let differ: BTreeSet<String> = self.between(&head, &commit)?.into_iter().collect();
             let bases = self.bases(&commit);
+            if !bases.contains(&head) || self.args.has(&["--no-ff"]) {
+                // When a real merge fails, git resets the work tree and applies what was changed in it anew.
+                self.against(&head, &[])?;
+            }
             if bases.is_empty() || self.args.has(&["-s", "--strategy", "-X", "--strategy-option"]) {
                 self.found.extend(differ);
                 continue;

@@ -16,8 +16,9 @@ use rustix::io::Errno;
 
 use super::backup::{Backup, Budget, is_opened};
 use super::handles::{self, Identity};
+use super::repositories::RepositoryWatch;
 use super::set_aside;
-use crate::sandbox::git_folders;
+use crate::sandbox::git::harmless_config::{self, Owner};
 use crate::sandbox::protected_paths::{IN_GIT, is_rules_file, users_make};
 use crate::sandbox::spec::{RawPath, SandboxSpec};
 
@@ -65,6 +66,7 @@ pub struct ProtectedFiles {
     before: Vec<Protected>,
     /// In which folder the protected names are those in any case that were there.
     rules: Vec<(PathBuf, Option<Identity>, BTreeSet<OsString>)>,
+    repositories: RepositoryWatch,
     /// Existing paths, to be mounted read-only.
     pub read_only: Vec<PathBuf>,
     /// Folders on the way to those, which must not be moved away.
@@ -83,6 +85,7 @@ impl ProtectedFiles {
             roots: spec.writable.iter().filter_map(open).collect(),
             before: Vec::new(),
             rules: Vec::new(),
+            repositories: RepositoryWatch::take(spec),
             read_only: Vec::new(),
             pinned: Vec::new(),
         };
@@ -257,6 +260,7 @@ impl ProtectedFiles {
                 rules_files(&handle).difference(names).map(|name| folder.join(name)).collect::<Vec<_>>();
             notices.extend(new.iter().filter(|path| !is_opened(&self.opened, path)).map(|path| left(path)));
         }
+        notices.extend(self.repositories.restore());
         notices.sort();
         notices.dedup();
         notices
@@ -359,15 +363,15 @@ fn rules_files(folder: &OwnedFd) -> BTreeSet<OsString> {
     handles::names(folder).into_iter().filter(|name| is_rules_file(name)).collect()
 }
 
-/// Whether something new in a git folder is only what `git init` puts there.
+/// Whether something new in a git folder is only what `git init` and `git clone` put there.
 fn harmless(folder: &OwnedFd, path: &Path) -> bool {
     let head = handles::look(folder, OsStr::new("HEAD"));
     let in_git = head.is_some_and(|stat| handles::kind(&stat) == FileType::RegularFile);
     let Some(name) = path.file_name().filter(|_| in_git) else { return false };
     match name.to_str() {
         Some("config") => handles::read(folder, name, MAX_CONFIG)
-            .and_then(|(bytes, _)| String::from_utf8(bytes).ok())
-            .is_some_and(|text| git_folders::is_plain_config(&text)),
+            .and_then(|(bytes, _)| harmless_config::harmful(b"", &bytes, Owner::Command))
+            .is_some_and(|harmful| harmful.is_empty()),
         // Git's examples never run.
         Some("hooks") => handles::below(folder, Path::new(name)).is_ok_and(|(hooks, _)| {
             handles::names(&hooks).iter().all(|name| name.to_string_lossy().ends_with(".sample"))
