@@ -46,6 +46,11 @@ pub fn general_prefix(command: &AssessedCommand) -> Option<String> {
         let script = words.get(2).filter(|script| plain(script) && !script.starts_with(['-', '.', '/']))?;
         return Some(format!("{program} run {script}"));
     }
+    // What these do to a repository is said by the third word.
+    if let ("git", Some(sub @ ("remote" | "worktree"))) = (name, sub) {
+        let third = words.get(2).filter(|third| plain(third) && !third.starts_with('-'))?;
+        return Some(format!("{program} {sub} {third}"));
+    }
     let open_ended =
         |sub: &str| OPEN_ENDED.split(' ').any(|open| open == sub.split(':').next().unwrap_or(sub));
     if name == "cargo" && sub == Some("run") {

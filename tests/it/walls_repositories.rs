@@ -187,3 +187,56 @@ fn the_users_own_repositories_stay() {
 fn config(world: &World, name: &str) -> String {
     fs::read_to_string(world.project.join(name).join(Path::new(".git/config"))).unwrap()
 }
+
+/// Settings that run no program, which git writes beside its work or is told to.
+const SETTINGS: &[(&str, &str)] = &[
+    ("git branch -m trunk", "branch --show-current | grep -qx trunk"),
+    ("git checkout -q --track -b topic main", "config branch.topic.merge"),
+    ("git checkout -q -b topic origin/main", "config branch.topic.remote"),
+    ("git switch -q far", "config branch.far.merge"),
+    ("git branch -u origin/main", "config branch.main.merge"),
+    ("git branch topic origin/main && git branch -d topic", "rev-parse -q --verify topic; test $? = 1"),
+    ("git config user.email x@y.z", "config user.email | grep -qx x@y.z"),
+    ("git config --unset branch.main.merge; git config set user.name Me", "config user.name | grep -qx Me"),
+    ("git sparse-checkout set docs", "config core.sparseCheckout"),
+    ("git init -q", "status"),
+    ("git worktree add -q --track -b w wt origin/main", "config branch.w.merge"),
+];
+
+#[test]
+fn harmless_settings_are_written() {
+    for (line, check) in SETTINGS {
+        let world = World::new();
+        world.plain("git remote add origin ../other; git push -q origin main:far; git fetch -q; mkdir docs");
+        let Some(output) = world.run(line) else { return };
+        assert!(
+            output.status.success() && !stderr(&output).contains("mycode:"),
+            "{line}: {}",
+            stderr(&output)
+        );
+        let checked = world.plain(&format!("git {check}"));
+        assert!(checked.status.success(), "{line}: {}{}", stderr(&output), stderr(&checked));
+    }
+}
+
+/// Through a hook that git runs meanwhile, for one.
+#[test]
+fn harmful_settings_are_undone_and_what_hides_fails_before_it_begins() {
+    let world = World::new();
+    world.plain("printf '#!/bin/sh\\nprintf \"[core]\\\\n fsmonitor = ./evil\\\\n\" >> .git/config\\n' > .git/hooks/post-checkout; chmod +x .git/hooks/post-checkout");
+    let before = config(&world, ".");
+    let Some(output) = world.run("git checkout -q --track -b topic main") else { return };
+    assert!(stderr(&output).contains("the command set core.fsmonitor"), "{}", stderr(&output));
+    assert_eq!(config(&world, "."), before);
+    fs::remove_file(world.project.join(".git/hooks/post-checkout")).unwrap();
+    for line in [
+        "n=x; python3 -c 'import os; os.system(\"git branch -m new\")'",
+        "git config core.pager x",
+        "git remote add o x",
+    ] {
+        let output = world.run(line).unwrap();
+        assert!(stderr(&output).contains("nothing has changed"), "{line}: {}", stderr(&output));
+    }
+    assert_eq!(config(&world, "."), before);
+    assert!(stdout(&world.plain("git branch")).contains("main"));
+}

@@ -218,7 +218,9 @@ impl PolicyEngine {
                 Confinement::Confined { level: SandboxLevel::ReadOnly, network, opened: Vec::new() }
             }
             Permission::Auto if by_level || connects || opens.is_some() => {
-                let opened = opens.unwrap_or_default();
+                let commands = call.0.iter().filter_map(|one| one.command.as_ref());
+                let settings = commands.flat_map(AssessedCommand::settings);
+                let opened = opens.unwrap_or_default().into_iter().chain(settings).collect();
                 Confinement::Confined { level: SandboxLevel::Workspace, network, opened }
             }
             _ => Confinement::Free,

@@ -52,15 +52,23 @@ pub struct Assessment {
     pub effects: Vec<Effect>,
     /// The protected files that git changes, absolute.
     pub opens: Vec<PathBuf>,
+    /// Configuration of git that it writes, nothing that runs programs: the sandbox looks at it afterwards.
+    pub settings: Vec<PathBuf>,
 }
 
 impl Assessment {
     pub fn reads() -> Self {
-        Self { risk: Risk::Reads, reason: "it only reads".to_owned(), effects: Vec::new(), opens: Vec::new() }
+        Self {
+            risk: Risk::Reads,
+            reason: "it only reads".to_owned(),
+            effects: Vec::new(),
+            opens: Vec::new(),
+            settings: Vec::new(),
+        }
     }
 
     pub fn new(risk: Risk, reason: impl Into<String>) -> Self {
-        Self { risk, reason: reason.into(), effects: Vec::new(), opens: Vec::new() }
+        Self { risk, reason: reason.into(), effects: Vec::new(), opens: Vec::new(), settings: Vec::new() }
     }
 
     /// The same with one more effect.
@@ -82,6 +90,7 @@ impl Assessment {
             self.add(effect);
         }
         self.opens.extend(other.opens);
+        self.settings.extend(other.settings);
         if other.risk > self.risk {
             self.risk = other.risk;
             self.reason = other.reason;

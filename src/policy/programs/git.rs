@@ -1,6 +1,8 @@
 //! git's own options, which stand before its sub-command: where it works and what it is told to run. Sub-commands are
 //! rows of the table.
 
+use std::path::PathBuf;
+
 use super::assessment::{Assessment, Effect, Risk};
 use super::interpret;
 use crate::base::path;
@@ -9,6 +11,7 @@ use crate::sandbox::git::arguments::GitArguments;
 use crate::sandbox::git::guarded::GuardedPaths;
 use crate::sandbox::git::preview::{self, CHANGING};
 use crate::sandbox::git::question::GitQuestion;
+use crate::sandbox::git::settings::{self, WRITING};
 use crate::shell::interpret::call::{Arg, Call};
 
 /// Settings that make git run nothing.
@@ -54,9 +57,14 @@ pub fn assess(call: &Call, scope: &PathScope) -> Assessment {
     }
     inside.argv = std::iter::once(Arg::known("git")).chain(args[at..].iter().cloned()).collect();
     let is_plain = result.risk == Risk::Reads;
-    if let Some(found) = interpret::assess(&inside, scope) {
+    let settings = if is_plain { settings(&inside) } else { None };
+    if settings.is_some() && sub.certain() == Some("config") {
+        let why = "it changes the repository's settings, none that runs a program";
+        result.raise(Assessment::new(Risk::Workspace, why).with(Effect::Write(".git/config".to_owned())));
+    } else if let Some(found) = interpret::assess(&inside, scope) {
         result.raise(found);
     }
+    result.settings = settings.unwrap_or_default();
     if is_plain && (Risk::Workspace..=Risk::Unknown).contains(&result.risk) {
         protected(&inside, scope, &mut result);
     }
@@ -68,6 +76,15 @@ pub fn assess(call: &Call, scope: &PathScope) -> Assessment {
         result.raise(Assessment::new(Risk::Guarded, "git works outside the workspace"));
     }
     result
+}
+
+/// The configuration that git would write to beside its work, or with harmless settings.
+fn settings(call: &Call) -> Option<Vec<PathBuf>> {
+    let words: Option<Vec<String>> = call.args().iter().map(|arg| arg.certain().map(str::to_owned)).collect();
+    let args = GitArguments::read(&words?).filter(|args| WRITING.contains(&args.sub.as_str()))?;
+    let [folder] = &call.folders[..] else { return None };
+    let git = GitQuestion::about(folder);
+    (settings::writes(&git, &args) == Some(true)).then(|| settings::files(&git, &args))
 }
 
 /// The protected files that git would change. Where an argument is not known, the sandbox's own git finds out.

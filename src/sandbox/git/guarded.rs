@@ -45,7 +45,9 @@ impl GuardedPaths {
     }
 
     fn is_protected(&self, path: &Path) -> bool {
-        path.strip_prefix(&self.workspace.0).is_ok_and(protected_paths::steers)
+        // In a git folder only the list counts: a command may have made the repository itself.
+        let in_git = path.components().any(|part| part.as_os_str() == ".git");
+        !in_git && path.strip_prefix(&self.workspace.0).is_ok_and(protected_paths::steers)
             || self.protected.iter().any(|protected| path.starts_with(&protected.0))
     }
 

@@ -2,8 +2,11 @@
 //! or nothing.
 
 pub mod arguments;
+pub mod changes;
+pub mod files;
 pub mod guarded;
 pub mod harmless_config;
 pub mod preview;
 pub mod question;
+pub mod settings;
 pub mod wrapper;

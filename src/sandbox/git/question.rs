@@ -38,6 +38,15 @@ impl GitQuestion {
         }
     }
 
+    /// About the repository in a folder of that one.
+    pub fn inside(&self, folder: &str) -> Self {
+        Self { folder: self.folder.join(folder), ..self.clone() }
+    }
+
+    pub fn path_exists(&self, name: &str) -> bool {
+        self.folder.join(name).exists()
+    }
+
     /// What git prints; `None` when it refuses or takes too long.
     pub fn ask(&self, args: &[&str]) -> Option<Vec<u8>> {
         self.ask_with(args, b"")

@@ -16,9 +16,11 @@ use super::arguments::GitArguments;
 use super::guarded::GuardedPaths;
 use super::preview::{self, CHANGING};
 use super::question::GitQuestion;
+use super::settings::{self, WRITING};
 use crate::base::file;
 use crate::sandbox::launch;
-use crate::sandbox::spec::SandboxSpec;
+use crate::sandbox::protected_paths::IN_GIT;
+use crate::sandbox::spec::{RawPath, SandboxSpec};
 
 /// The first argument that makes our program this git.
 pub const NAME: &str = "__git";
@@ -29,13 +31,12 @@ const REFUSED: i32 = 128;
 const MAX_ALIASES: usize = 8;
 /// The list of guarded paths is not larger, in bytes.
 const MAX_LIST: u64 = 4 * 1024 * 1024;
-/// They change no file of the work tree.
+/// They change no file of the work tree and no settings.
 const DIRECT: &[&str] = &[
     "add",
     "annotate",
     "archive",
     "blame",
-    "branch",
     "bundle",
     "cat-file",
     "check-attr",
@@ -43,7 +44,6 @@ const DIRECT: &[&str] = &[
     "clone",
     "commit",
     "commit-tree",
-    "config",
     "count-objects",
     "describe",
     "diff",
@@ -58,7 +58,6 @@ const DIRECT: &[&str] = &[
     "grep",
     "hash-object",
     "help",
-    "init",
     "log",
     "ls-files",
     "ls-remote",
@@ -70,7 +69,6 @@ const DIRECT: &[&str] = &[
     "push",
     "range-diff",
     "reflog",
-    "remote",
     "rev-list",
     "rev-parse",
     "shortlog",
@@ -85,7 +83,6 @@ const DIRECT: &[&str] = &[
     "var",
     "verify-commit",
     "version",
-    "worktree",
     "write-tree",
     "--version",
     "--help",
@@ -114,10 +111,11 @@ pub fn install(spec: &mut SandboxSpec) {
 }
 
 fn guarded(spec: &SandboxSpec) -> GuardedPaths {
+    let nested = spec.nested.iter().flat_map(|git| IN_GIT.iter().map(|name| RawPath(git.join(name))));
     GuardedPaths {
         workspace: spec.workspace.clone(),
         writable: spec.writable.clone(),
-        protected: spec.protected.clone(),
+        protected: spec.protected.iter().cloned().chain(nested).collect(),
         opened: spec.opened.clone(),
     }
 }
@@ -185,6 +183,13 @@ fn refusal(real: &Path, list: &Path, rest: &[OsString]) -> Option<String> {
     let git = GitQuestion::in_place_of(real, &args.own);
     expand_alias(&git, &mut args);
     let written = format!("git {}", args.sub);
+    if WRITING.contains(&args.sub.as_str()) && settings::writes(&git, &args) != Some(false) {
+        let held: Vec<PathBuf> =
+            settings::files(&git, &args).into_iter().filter(|path| guarded.hold(path)).collect();
+        if !held.is_empty() {
+            return Some(not_run(&written, &guarded.clause(&held[..1])));
+        }
+    }
     let plans = if args.sub == "pull" { pulled(real, &args)? } else { vec![args] };
     if plans.iter().all(|args| !CHANGING.contains(&args.sub.as_str())) {
         return None;
@@ -199,16 +204,20 @@ fn refusal(real: &Path, list: &Path, rest: &[OsString]) -> Option<String> {
     if paths.is_empty() {
         return None;
     }
-    Some(format!(
-        "`{written}` would change {}, so it was not run and nothing has changed. To have the user asked, run the git \
-         command by itself, with its arguments written out",
-        guarded.clause(&paths)
-    ))
+    Some(not_run(&written, &guarded.clause(&paths)))
+}
+
+fn not_run(written: &str, what: &str) -> String {
+    format!(
+        "`{written}` would change {what}, so it was not run and nothing has changed. Run the git command by itself, with its \
+         arguments written out: then it can be allowed, or the user is asked"
+    )
 }
 
 fn expand_alias(git: &GitQuestion, args: &mut GitArguments) {
     for _ in 0..MAX_ALIASES {
-        if CHANGING.contains(&args.sub.as_str()) || args.sub == "pull" {
+        if CHANGING.contains(&args.sub.as_str()) || WRITING.contains(&args.sub.as_str()) || args.sub == "pull"
+        {
             return;
         }
         let Some(meaning) = git.line(&["config", "--get", &format!("alias.{}", args.sub)]) else { return };

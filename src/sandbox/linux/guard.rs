@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FileType, readlinkat, symlinkat};
 use rustix::io::Errno;
 
-use super::backup::{Backup, Budget, is_opened};
+use super::backup::{Backup, Budget, is_opened, write_back};
 use super::handles::{self, Identity};
 use super::repositories::RepositoryWatch;
 use super::set_aside;
@@ -37,6 +37,8 @@ enum PriorState {
     /// A git folder or file.
     Git(Identity),
     Copied(Backup),
+    /// Configuration of git to which harmless settings may be added: its content and mode.
+    Settings(Vec<u8>, u32),
 }
 
 /// A folder that commands may write to.
@@ -106,6 +108,10 @@ impl ProtectedFiles {
         for path in protected {
             let Some(root) = snapshot.root_of(&path) else { continue };
             let around = snapshot.roots[root].path.clone();
+            if let Some(before) = snapshot.settings(&path, root) {
+                snapshot.before.push(Protected { path, root, before });
+                continue;
+            }
             let opened = is_opened(&snapshot.opened, &path);
             let before = snapshot.look(&path, root, &around, mounts && !opened, &mut budget);
             if opened && matches!(before, PriorState::Absent(..)) {
@@ -185,8 +191,51 @@ impl ProtectedFiles {
             false => vec![git.to_owned()],
         };
         for path in names {
-            let before = self.look(&path, root, around, mounts, budget);
+            let settings = self.settings(&path, root);
+            let before = settings.unwrap_or_else(|| self.look(&path, root, around, mounts, budget));
             self.before.push(Protected { path, root, before });
+        }
+    }
+
+    /// Configuration of git that the command may write to.
+    fn settings(&self, path: &Path, root: usize) -> Option<PriorState> {
+        let name = path.file_name().filter(|name| *name == "config" || *name == "config.worktree")?;
+        if !self.opened.iter().any(|open| open == path) {
+            return None;
+        }
+        let (folder, _) = self.open(root, path.parent()?).ok()?;
+        match handles::look(&folder, name) {
+            None => Some(PriorState::Settings(Vec::new(), 0o644)),
+            Some(_) => handles::read(&folder, name, MAX_CONFIG)
+                .map(|(bytes, mode)| PriorState::Settings(bytes, mode)),
+        }
+    }
+
+    /// Puts configuration back to which settings were added that can run programs.
+    fn check_settings(&self, root: usize, path: &Path, before: &[u8], mode: u32, notices: &mut Vec<String>) {
+        let Some((folder, name)) = self.parent(root, path, None, notices) else { return };
+        let Some((_, seen)) = found(&folder, path) else {
+            if !before.is_empty() && write_back(&folder, name, before, mode).is_ok() {
+                notices.push(format!("{} is protected and was restored", path.display()));
+            }
+            return;
+        };
+        let now = handles::read(&folder, name, MAX_CONFIG).map(|(bytes, _)| bytes);
+        let harmful = now.as_deref().and_then(|now| match now == before {
+            true => Some(Vec::new()),
+            false => harmless_config::harmful(before, now, Owner::User),
+        });
+        if harmful.as_ref().is_some_and(Vec::is_empty) {
+            return;
+        }
+        notices.push(self.move_away(&folder, name, seen, path));
+        if !before.is_empty() && write_back(&folder, name, before, mode).is_ok() {
+            let names: Vec<String> = harmful.unwrap_or_default().into_iter().map(|(name, _)| name).collect();
+            notices.push(format!(
+                "{} was restored: the command set {} in it",
+                path.display(),
+                names.join(", ")
+            ));
         }
     }
 
@@ -246,6 +295,9 @@ impl ProtectedFiles {
                     }
                     // Fails where something was left.
                     let _ = symlinkat(target, &folder, name);
+                }
+                PriorState::Settings(bytes, mode) => {
+                    self.check_settings(*root, path, bytes, *mode, &mut notices)
                 }
                 PriorState::Copied(backup) => {
                     let Root { path, handle } = &self.roots[*root];

@@ -56,6 +56,7 @@ pub struct RepositoryWatch {
     guarded: BTreeSet<PathBuf>,
     folders: BTreeMap<PathBuf, Stamp>,
     before: BTreeMap<PathBuf, Steering>,
+    pointers: BTreeMap<PathBuf, Stamp>,
     /// Seconds since 1970, not later than the command.
     began_s: i64,
 }
@@ -65,6 +66,8 @@ pub struct RepositoryWatch {
 struct Listing {
     folders: Vec<PathBuf>,
     repositories: Vec<PathBuf>,
+    /// `.git` files and links, which lead to one.
+    pointers: Vec<PathBuf>,
 }
 
 impl RepositoryWatch {
@@ -79,6 +82,7 @@ impl RepositoryWatch {
             guarded: hooks.filter_map(|path| path.parent().map(Path::to_owned)).chain(nested).collect(),
             folders: BTreeMap::new(),
             before: BTreeMap::new(),
+            pointers: BTreeMap::new(),
             began_s: i64::try_from(now).unwrap_or(0) - 1,
         };
         if spec.writable.is_empty() {
@@ -96,6 +100,11 @@ impl RepositoryWatch {
             let listing = watch.list(&folder);
             waiting.extend(listing.folders);
             found.extend(listing.repositories);
+            for pointer in listing.pointers {
+                if let Ok(meta) = fs::symlink_metadata(&pointer) {
+                    watch.pointers.insert(pointer, stamp(&meta));
+                }
+            }
         }
         found.extend(watch.of_roots());
         for git in found.into_iter().filter(|git| !watch.guarded.contains(git)).take(MAX_REPOSITORIES) {
@@ -117,7 +126,7 @@ impl RepositoryWatch {
             match kind.is_dir() {
                 true if name == ".git" => listing.repositories.extend(with_modules(&entry.path())),
                 true => listing.folders.push(entry.path()),
-                false if name == ".git" => listing.repositories.extend(self.pointed(folder, &entry.path())),
+                false if name == ".git" => listing.pointers.push(entry.path()),
                 false => {}
             }
         }
@@ -128,7 +137,8 @@ impl RepositoryWatch {
     }
 
     /// Where a `.git` file or link leads, when a command could have made that.
-    fn pointed(&self, folder: &Path, pointer: &Path) -> Option<PathBuf> {
+    fn pointed(&self, pointer: &Path) -> Option<PathBuf> {
+        let folder = pointer.parent()?;
         let target = match git_folders::read(pointer) {
             Some(text) => folder.join(text.strip_prefix("gitdir:")?.trim()),
             None => pointer.to_owned(),
@@ -180,7 +190,8 @@ impl RepositoryWatch {
     pub fn restore(&self) -> Vec<String> {
         let mut found: BTreeSet<PathBuf> =
             self.before.keys().cloned().chain(self.of_roots_if_any()).collect();
-        found.extend(self.new_repositories());
+        let new = self.new_repositories();
+        found.extend(new.repositories);
         let none = Steering::default();
         let mut notices = Vec::new();
         for git in found.iter().filter(|git| !self.guarded.contains(*git)).take(MAX_REPOSITORIES) {
@@ -190,6 +201,9 @@ impl RepositoryWatch {
             CONFIGS.iter().for_each(|name| self.config(git, &folder, name, before, &mut notices));
             self.common(git, &folder, before, &mut notices);
         }
+        for pointer in self.pointers.keys().chain(&new.pointers) {
+            notices.extend(self.pointer(pointer, &found));
+        }
         notices
     }
 
@@ -198,8 +212,8 @@ impl RepositoryWatch {
     }
 
     /// Those in folders that have changed.
-    fn new_repositories(&self) -> Vec<PathBuf> {
-        let (mut found, mut left) = (Vec::new(), MAX_NEW);
+    fn new_repositories(&self) -> Listing {
+        let (mut found, mut left) = (Listing::default(), MAX_NEW);
         let mut waiting: Vec<PathBuf> = Vec::new();
         let is_new = |path: &PathBuf| !self.folders.contains_key(path);
         for (folder, before) in &self.folders {
@@ -208,7 +222,8 @@ impl RepositoryWatch {
                 continue;
             }
             let listing = self.list(folder);
-            found.extend(listing.repositories);
+            found.repositories.extend(listing.repositories);
+            found.pointers.extend(listing.pointers);
             // Where things are installed or built, old folders are as numerous as they are dull.
             let fresh = |path: &PathBuf| {
                 !is_skipped(folder)
@@ -219,10 +234,29 @@ impl RepositoryWatch {
         while let Some(folder) = waiting.pop().filter(|_| left > 0) {
             left -= 1;
             let listing = self.list(&folder);
-            found.extend(listing.repositories);
+            found.repositories.extend(listing.repositories);
+            found.pointers.extend(listing.pointers);
             waiting.extend(listing.folders.into_iter().filter(is_new));
         }
         found
+    }
+
+    /// A new pointer to what is none of the repositories that were looked at: it goes, and what it leads to stays.
+    fn pointer(&self, pointer: &Path, found: &BTreeSet<PathBuf>) -> Option<String> {
+        let meta = fs::symlink_metadata(pointer).ok()?;
+        let target = self.pointed(pointer).filter(|target| !found.contains(target))?;
+        if self.guarded.contains(&target) || self.pointers.get(pointer) == Some(&stamp(&meta)) {
+            return None;
+        }
+        let steering = self.steering(&target);
+        let runs = steering.hooks.keys().any(|name| !name.to_string_lossy().ends_with(".sample"));
+        let set = |bytes: &Vec<u8>| {
+            !harmless_config::harmful(b"", bytes, Owner::Command).is_some_and(|all| all.is_empty())
+        };
+        if !runs && steering.common.is_none() && !steering.configs.values().any(set) {
+            return None;
+        }
+        self.away(&self.open(pointer.parent()?)?, pointer.file_name()?, pointer)
     }
 
     fn away(&self, folder: &OwnedFd, name: &OsStr, path: &Path) -> Option<String> {
