@@ -6,10 +6,19 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use mycode::agent::calls::policy_engine::PolicyEngine;
+use mycode::config::settings::{Permission, WorkSettings};
+use mycode::policy::access::Access;
+use mycode::policy::rules::Rules;
+use mycode::policy::verdict::Verdict;
+use mycode::sandbox::launch;
+use mycode::sandbox::probe;
+use mycode::sandbox::spec::Confinement;
 use proptest::prelude::*;
 use proptest::sample::select;
 use tempfile::TempDir;
 
+use crate::support::tools::Bench;
 use crate::support::workplace::stderr;
 use crate::support::workplace::stdout;
 
@@ -374,4 +383,93 @@ fn git_does_all_or_nothing_under_landlock_alone() {
             &(stdout(&output) + &stderr(&output)),
         )
     });
+}
+
+/// A project in which `topic` has other protected files than what is checked out.
+fn project(bench: &Bench) {
+    for (name, text) in [
+        (".github/workflows/ci.yml", "1"),
+        (".github/workflows/other.yml", "1"),
+        ("AGENTS.md", "1"),
+        ("a", "1"),
+    ] {
+        bench.put(name, text);
+    }
+    git(bench, "git init -q -b main; git add -A; git commit -qm one; git checkout -q -b topic");
+    for (name, text) in [(".github/workflows/ci.yml", "2"), (".vscode/settings.json", "{}"), ("a", "2")] {
+        bench.put(name, text);
+    }
+    git(bench, "git rm -q AGENTS.md; git add -A; git commit -qm two; git checkout -q main");
+}
+
+fn git(bench: &Bench, line: &str) -> String {
+    let mut command = Command::new("bash");
+    command.args(["-c", line]).current_dir(&bench.root).env("GIT_CONFIG_GLOBAL", "/dev/null");
+    for name in ["AUTHOR", "COMMITTER"] {
+        command.env(format!("GIT_{name}_NAME"), "a").env(format!("GIT_{name}_EMAIL"), "a@b.c");
+    }
+    stdout(&command.output().unwrap())
+}
+
+#[tokio::test]
+async fn a_yes_opens_the_files_that_git_changes_and_no_others() {
+    launch::use_helper(env!("CARGO_BIN_EXE_mycode").into());
+    if !probe::status().files {
+        eprintln!("SKIPPED: this machine can't confine");
+        return;
+    }
+    let mut bench = Bench::new();
+    project(&bench);
+    let work = WorkSettings {
+        permission: Permission::Auto,
+        sandbox: true,
+        max_steps: 9,
+        light_model: None,
+        inject_notes: false,
+        task_context: None,
+    };
+    let engine = PolicyEngine::new(&work, Rules::default(), &bench.root, Vec::new(), &[]);
+    let assess = |command: &str| {
+        engine.assess(&[Access::Exec { command: command.to_owned(), cwd: bench.root.clone() }])
+    };
+    let call = assess("git switch -q topic");
+    let reason = engine.decide(&call).reason().to_owned();
+    assert_eq!(
+        reason,
+        "`git switch` would change .github/workflows/ci.yml, .vscode/settings.json and 1 more, which are protected"
+    );
+    // No rule covers it, and a yes is for what was asked.
+    assert_eq!(engine.always_prefix(&call), None);
+    let confinement = engine.confinement(&call, true);
+    let Confinement::Confined { opened, .. } = &confinement else { panic!("{confinement:?}") };
+    assert_eq!(opened.len(), 3);
+    assert_eq!(engine.decide(&assess("git switch -q -c other")), Verdict::Allow);
+    // What accounts need is not hidden by it.
+    assert_eq!(engine.confinement(&assess("git switch -q topic && git push"), true), Confinement::Free);
+    bench.cx.confinement = confinement;
+    let done = bench
+        .bash("git switch -q topic; echo evil >> .github/workflows/other.yml; echo evil > CLAUDE.md")
+        .await;
+    assert_eq!(git(&bench, "git status --porcelain -b -uno"), "## topic\n", "{}", done.wire());
+    assert_eq!(bench.text(".github/workflows/other.yml"), "1", "{}", done.wire());
+    assert!(
+        done.wire().contains("CLAUDE.md is protected") && !done.wire().contains("ci.yml"),
+        "{}",
+        done.wire()
+    );
+}
+
+/// With nobody to ask, the model is told which files are in the way, and nothing has happened.
+#[test]
+fn without_a_user_nothing_happens() {
+    let bench = Bench::new();
+    project(&bench);
+    let before = git(&bench, "git status -b --porcelain; git stash list; git log --oneline");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mycode"));
+    let args = serde_json::json!({"command": "git merge -q topic"}).to_string();
+    command.args(["tool", "--permission", "auto", "Bash", "--args", &args]).current_dir(&bench.root);
+    let output = command.env("MYCODE_HOME", bench.root.with_file_name("own")).output().unwrap();
+    let said = stdout(&output);
+    assert!(said.contains("PERMISSION_DENIED") && said.contains(".github/workflows/ci.yml"), "{said}");
+    assert_eq!(git(&bench, "git status -b --porcelain; git stash list; git log --oneline"), before);
 }
