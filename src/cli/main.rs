@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use super::args::Cli;
 use super::report::Failure;
 use crate::cli::commands::table;
+use crate::sandbox::git::wrapper;
 #[cfg(target_os = "linux")]
 use crate::sandbox::launch::HELPER_NAME;
 use crate::sandbox::linux::enter;
@@ -15,6 +16,9 @@ pub fn main() -> ExitCode {
     #[cfg(target_os = "linux")]
     if std::env::args_os().nth(1).is_some_and(|first| first == HELPER_NAME) {
         enter::run(std::env::args_os().skip(2).collect());
+    }
+    if wrapper::is_asked_for(std::env::args_os().nth(1).as_deref()) {
+        wrapper::run(std::env::args_os().skip(2).collect());
     }
     let cli = Cli::from_env();
     if let Some(done) = table::run_at_once(&cli) {

@@ -1,7 +1,7 @@
 //! A command line, assessed: its calls with what each does, or why it is not understood. This happens once for each
 //! tool call; verdict, rules, confinement and the always-allow rule all use the result.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::access::Access;
 use super::path_scope::PathScope;
@@ -83,6 +83,16 @@ impl AssessedCall {
 }
 
 impl AssessedCommand {
+    /// The configuration of git that it may write to, where it does nothing else than use git and read.
+    pub fn settings(&self) -> Vec<PathBuf> {
+        let calls = self.calls.as_deref().unwrap_or_default();
+        let is_gits = |call: &AssessedCall| call.call.name() == "git" || call.assessment.risk == Risk::Reads;
+        if !calls.iter().all(is_gits) {
+            return Vec::new();
+        }
+        calls.iter().flat_map(|call| call.assessment.settings.iter().cloned()).collect()
+    }
+
     /// The risk of what reaches furthest; `None` when the line is not understood.
     pub fn risk(&self) -> Option<Risk> {
         let calls = self.calls.as_ref().ok()?;

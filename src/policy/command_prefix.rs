@@ -46,6 +46,11 @@ pub fn general_prefix(command: &AssessedCommand) -> Option<String> {
         let script = words.get(2).filter(|script| plain(script) && !script.starts_with(['-', '.', '/']))?;
         return Some(format!("{program} run {script}"));
     }
+    // What these do to a repository is said by the third word.
+    if let ("git", Some(sub @ ("remote" | "worktree"))) = (name, sub) {
+        let third = words.get(2).filter(|third| plain(third) && !third.starts_with('-'))?;
+        return Some(format!("{program} {sub} {third}"));
+    }
     let open_ended =
         |sub: &str| OPEN_ENDED.split(' ').any(|open| open == sub.split(':').next().unwrap_or(sub));
     if name == "cargo" && sub == Some("run") {
@@ -71,7 +76,9 @@ pub fn general_prefix(command: &AssessedCommand) -> Option<String> {
 /// variables, or keeps what it prints in a file.
 fn can_be_covered(assessed: &AssessedCall) -> bool {
     let call = &assessed.call;
-    assessed.assessment.risk < Risk::Guarded
+    let risk = assessed.assessment.risk;
+    risk < Risk::Guarded
+        && risk != Risk::Protected
         && assessed.in_workspace
         && call.hidden.is_none()
         && call.assignments.is_empty()

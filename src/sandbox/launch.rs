@@ -81,16 +81,26 @@ pub fn end_with_agent(side_fd: i32) -> Option<LaunchWrapper> {
 /// # Errors
 /// No memory, or no descriptors left.
 pub fn spec_file(mode: &LaunchMode) -> io::Result<OwnedFd> {
-    #[cfg(target_os = "linux")]
-    let mut file = File::from(rustix::fs::memfd_create("spec", rustix::fs::MemfdFlags::CLOEXEC)?);
-    #[cfg(not(target_os = "linux"))]
-    let mut file = tempfile()?;
+    let mut file = unnamed_file()?;
     file.write_all(&serde_json::to_vec(mode)?)?;
     Ok(file.into())
 }
 
+/// A file without a name, for this process and those that it starts.
+///
+/// # Errors
+/// As [`spec_file`].
+#[cfg(target_os = "linux")]
+pub fn unnamed_file() -> io::Result<File> {
+    Ok(File::from(rustix::fs::memfd_create("mycode", rustix::fs::MemfdFlags::CLOEXEC)?))
+}
+
+/// A file without a name, for this process and those that it starts.
+///
+/// # Errors
+/// As [`spec_file`].
 #[cfg(not(target_os = "linux"))]
-fn tempfile() -> io::Result<File> {
+pub fn unnamed_file() -> io::Result<File> {
     let name = format!("mycode-spec-{}-{:08x}", std::process::id(), fastrand::u32(..));
     let path = std::env::temp_dir().join(name);
     let file = File::options().read(true).write(true).create_new(true).open(&path)?;

@@ -17,6 +17,7 @@
 //! also run under the helper (`linux/supervisor`), so that what they start does not outlive the agent.
 
 pub mod build_caches;
+pub mod git;
 pub mod git_folders;
 pub mod home_folders;
 pub mod launch;

@@ -16,7 +16,7 @@ const MAX_FOUND: usize = 64;
 /// A list of submodules, or a pointer, is not larger than this, in bytes.
 const MAX_BYTES: u64 = 256 * 1024;
 /// Folders of things that are installed or built.
-const SKIPPED: &[&str] =
+pub const SKIPPED: &[&str] =
     &[".git", "node_modules", "target", "__pycache__", ".venv", "venv", ".tox", ".gradle"];
 
 /// The repositories that were there when a session began. What its commands make themselves they may also change and

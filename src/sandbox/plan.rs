@@ -132,6 +132,7 @@ pub fn make(
         temporary: raw(temporary.iter().cloned()),
         caches: Vec::new(),
         protected: Vec::new(),
+        opened: Vec::new(),
         nested: Vec::new(),
         rules_folders: Vec::new(),
         environment: environment(network, &tmp),

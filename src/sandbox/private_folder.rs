@@ -1,4 +1,4 @@
-//! A session's private folder: the `/tmp` of its commands and what they write to caches. Only this user can enter it, it goes
+//! A session's private folder: the `/tmp` of its commands, what they write to caches, and the git that they find. Only this user can enter it, it goes
 //! with the session, and what a killed session left is removed by the next one.
 
 use std::fs::{self, DirBuilder, File, Permissions};
@@ -10,7 +10,7 @@ use crate::base::temporary;
 
 /// Locked while the session lives.
 const LOCK: &str = "lock";
-const PARTS: [&str; 2] = ["tmp", "cache"];
+const PARTS: [&str; 3] = ["tmp", "cache", "bin"];
 /// Left folders that one session removes at most.
 const MAX_REMOVED: usize = 32;
 

@@ -5,13 +5,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use super::git::wrapper;
 use super::launch;
 use super::macos::seatbelt;
 use super::nested_repositories::NestedRepositories;
 use super::plan::{self, SandboxPaths};
 use super::private_folder::{self, PrivateFolder};
 use super::probe;
-use super::spec::{Confinement, LaunchMode, SandboxLevel, SandboxSpec};
+use super::spec::{Confinement, LaunchMode, RawPath, SandboxLevel, SandboxSpec};
 use crate::base::file;
 use crate::base::process::run::LaunchWrapper;
 
@@ -54,7 +55,7 @@ impl Sandbox {
     /// # Errors
     /// As [`Self::wrap`].
     pub fn spec(&self, confinement: Confinement, cwd: &Path) -> io::Result<Option<SandboxSpec>> {
-        let Confinement::Confined { level, network } = confinement else { return Ok(None) };
+        let Confinement::Confined { level, network, opened } = confinement else { return Ok(None) };
         let status = probe::status();
         if let Some(why) = status.refusal() {
             return Err(io::Error::other(why));
@@ -83,7 +84,12 @@ impl Sandbox {
                 },
             ),
         };
-        Ok(Some(plan::make(&paths, status.layers, level, network, cwd)))
+        let mut spec = plan::make(&paths, status.layers, level, network, cwd);
+        if level == SandboxLevel::Workspace {
+            spec.opened = opened.into_iter().map(RawPath).collect();
+            wrapper::install(&mut spec);
+        }
+        Ok(Some(spec))
     }
 
     fn private(&self) -> io::Result<PathBuf> {

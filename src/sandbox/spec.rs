@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::base::path_text;
 
 /// How a command runs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Confinement {
     /// As in the user's own terminal.
     #[default]
@@ -16,6 +16,8 @@ pub enum Confinement {
         level: SandboxLevel,
         /// Whether it may reach the network.
         network: bool,
+        /// Protected paths that it may change all the same: the user was asked about each.
+        opened: Vec<PathBuf>,
     },
 }
 
@@ -68,6 +70,8 @@ pub struct SandboxSpec {
     pub caches: Vec<RawPath>,
     /// Paths in writable folders that must not change, whether they exist or not.
     pub protected: Vec<RawPath>,
+    /// Of those, what this command may change: no folders.
+    pub opened: Vec<RawPath>,
     /// The `.git` of repositories, worktrees and submodules below the workspace.
     pub nested: Vec<RawPath>,
     /// Folders in which rules files, in any case, must not change.
@@ -92,7 +96,7 @@ pub enum LaunchMode {
 }
 
 /// A path of any bytes that travels as JSON.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct RawPath(#[serde(with = "path_text")] pub PathBuf);
 
 impl AsRef<Path> for RawPath {

@@ -70,6 +70,8 @@ mod turns;
 mod undo;
 mod undo_journal;
 mod walls_attacks;
+mod walls_git;
 mod walls_guard;
 mod walls_home;
+mod walls_repositories;
 mod windows;

@@ -36,7 +36,7 @@ fn desk(permission: Permission, rules: Rules, workspace: &Path) -> PolicyEngine 
 }
 
 fn confined(level: SandboxLevel, network: bool) -> Confinement {
-    Confinement::Confined { level, network }
+    Confinement::Confined { level, network, opened: Vec::new() }
 }
 
 #[test]

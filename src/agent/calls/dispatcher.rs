@@ -209,7 +209,10 @@ impl Dispatcher {
         started(prepared.title());
         let accesses = prepared.access(&self.cx_until(control)).await.map_err(|error| envelope_of(&error))?;
         // Commands are parsed once: what is found goes to all that ask about them.
-        let assessed = self.policy.assess(&accesses);
+        let policy = Arc::clone(&self.policy);
+        // It looks at files, and asks git what a command would change.
+        let assessed = tokio::task::spawn_blocking(move || policy.assess(&accesses)).await;
+        let assessed = assessed.map_err(|error| denied(&format!("the call could not be judged: {error}")))?;
         let mut approved = false;
         match self.policy.decide(&assessed) {
             Verdict::Allow => {}

@@ -11,7 +11,7 @@ use crate::policy::access::Access;
 use crate::policy::command::{self, AssessedAccess, AssessedCommand};
 use crate::policy::command_prefix;
 use crate::policy::path_scope::PathScope;
-use crate::policy::programs::assessment::Risk;
+use crate::policy::programs::assessment::{Assessment, Risk};
 use crate::policy::rules::Rules;
 use crate::policy::session_grant::SessionGrant;
 use crate::policy::verdict::{CommandVerdict, Verdict, VerdictInputs};
@@ -81,6 +81,17 @@ impl AssessedToolCall {
     fn risk(&self) -> Option<Risk> {
         let risks = self.0.iter().filter_map(|one| one.command.as_ref()).map(|command| command.risk());
         risks.collect::<Option<Vec<Risk>>>()?.into_iter().max()
+    }
+
+    fn risks(&self) -> impl Iterator<Item = &Assessment> {
+        let commands = self.0.iter().filter_map(|one| one.command.as_ref());
+        commands.flat_map(|command| command.calls.iter().flatten()).map(|call| &call.assessment)
+    }
+
+    /// The protected files that git changes, where nothing else needs a yes but the network.
+    fn opens(&self) -> Option<Vec<PathBuf>> {
+        let opens = || self.risks().flat_map(|one| one.opens.iter().cloned()).collect();
+        (self.risk() == Some(Risk::Protected)).then(opens)
     }
 
     /// Whether the network is the one thing that the commands need beyond the workspace.
@@ -214,14 +225,20 @@ impl PolicyEngine {
         let inputs = self.inputs(&state, support, &no_rules);
         let by_level = inputs.decide(call.without_network()) == Verdict::Allow;
         let connects = call.needs_only_network();
-        let network = connects || call.declares_network();
+        let network = call.declares_network() || call.risks().any(|one| one.risk == Risk::Network);
+        let opens = call.opens();
         match level {
-            Permission::ReadOnly => Confinement::Confined { level: SandboxLevel::ReadOnly, network: false },
-            Permission::Ask if by_level && !approved => {
-                Confinement::Confined { level: SandboxLevel::ReadOnly, network }
+            Permission::ReadOnly => {
+                Confinement::Confined { level: SandboxLevel::ReadOnly, network: false, opened: Vec::new() }
             }
-            Permission::Auto if by_level || connects => {
-                Confinement::Confined { level: SandboxLevel::Workspace, network }
+            Permission::Ask if by_level && !approved => {
+                Confinement::Confined { level: SandboxLevel::ReadOnly, network, opened: Vec::new() }
+            }
+            Permission::Auto if by_level || connects || opens.is_some() => {
+                let commands = call.0.iter().filter_map(|one| one.command.as_ref());
+                let settings = commands.flat_map(AssessedCommand::settings);
+                let opened = opens.unwrap_or_default().into_iter().chain(settings).collect();
+                Confinement::Confined { level: SandboxLevel::Workspace, network, opened }
             }
             _ => Confinement::Free,
         }

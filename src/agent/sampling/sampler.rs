@@ -15,6 +15,7 @@ use crate::model::item::Item;
 use crate::model::request::{Params, Request};
 use crate::model::usage::{FinishReason, Usage};
 use crate::provider::api::{Provider, ProviderError};
+use crate::tool::sub_agent::ParentTurn;
 
 /// The largest summary that is asked for, in tokens.
 const MAX_SUMMARY_TOKENS: u32 = 4_000;
@@ -82,6 +83,11 @@ impl Sampler {
                 }
             }
         }
+    }
+
+    /// What sub-agents of a turn in this session take over.
+    pub fn parent_turn(&self, settings: &ContextSettings, session: &str) -> ParentTurn {
+        ParentTurn { params: self.params.clone(), settings: settings.clone(), session: session.to_owned() }
     }
 
     /// The model that writes summaries.

@@ -17,7 +17,6 @@ use crate::model::item::{Item, ItemId};
 use crate::protocol::event::Level;
 use crate::protocol::notice as texts;
 use crate::redact::detector::TextSource;
-use crate::tool::sub_agent::ParentTurn;
 
 /// Writes the user's message with what belongs behind it: news of files and rules, the files of a new task.
 ///
@@ -28,8 +27,7 @@ pub async fn record_prompt(agent: &mut Agent, text: &str, events: &Events) -> Re
     let cx = &dispatcher.cx;
     cx.images.begin(&sampler.params.model);
     if let Some(sub_agents) = &cx.sub_agents {
-        let (params, settings) = (sampler.params.clone(), window.settings().clone());
-        sub_agents.begin(ParentTurn { params, settings, session: conversation.id.clone() });
+        sub_agents.begin(sampler.parent_turn(window.settings(), &conversation.id));
     }
     let window_tokens = window.settings().window_tokens;
     let file_news = dispatcher.file_news().await;

@@ -6,12 +6,14 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 use super::sandbox_restore;
+use crate::agent::calls::policy_engine::{PolicyEngine, SandboxSupport};
 use crate::base::process::descriptor;
 use crate::base::secret;
 use crate::cli::args::{Cli, SandboxAction, SandboxArgs};
 use crate::cli::report::{Failure, FailureKind};
 use crate::cli::setup::open;
 use crate::config::settings::Permission;
+use crate::policy::rules::Rules;
 use crate::sandbox::launch;
 use crate::sandbox::private_folder;
 use crate::sandbox::probe;
@@ -49,7 +51,13 @@ pub fn run(cli: &Cli, args: &SandboxArgs) -> Result<u8, Failure> {
         opened.own_folders(),
         vec![opened.project_state.join("tool-output")],
     );
-    let confinement = Confinement::Confined { level, network: args.network };
+    let line = args.command.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
+    let (own, rules) = (opened.own_folders(), Rules::default());
+    let engine = PolicyEngine::new(&opened.loaded.work, rules, &opened.workspace, Vec::new(), &own);
+    // What the agent's own commands may do without a question.
+    let (command, _) = engine.check(&line, &opened.workspace, Some(SandboxSupport::Sandbox));
+    let opened_settings = command.settings();
+    let confinement = Confinement::Confined { level, network: args.network, opened: opened_settings };
     let error = match enter(&sandbox, confinement, &opened.workspace, &words) {
         Ok(error) | Err(error) => error,
     };

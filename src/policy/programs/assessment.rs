@@ -1,5 +1,7 @@
 //! What is known of a call: its effects, and how far it reaches. Plain data.
 
+use std::path::PathBuf;
+
 /// How far a call reaches; each risk includes those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Risk {
@@ -14,6 +16,8 @@ pub enum Risk {
     Unknown,
     /// It needs the network and nothing else beyond the workspace: a yes hands a sandboxed run the network.
     Network,
+    /// Git changes protected files by it, each known by name: a yes opens these for a sandboxed run and nothing else.
+    Protected,
     /// It reaches beyond the workspace by its nature, such as to the user's own accounts and to what is installed for
     /// the whole machine. A user may still have a rule for it; it then runs unconfined.
     Outside,
@@ -49,15 +53,25 @@ pub struct Assessment {
     /// Why the risk is what it is, as a clause.
     pub reason: String,
     pub effects: Vec<Effect>,
+    /// The protected files that git changes, absolute.
+    pub opens: Vec<PathBuf>,
+    /// Configuration of git that it writes, nothing that runs programs: the sandbox looks at it afterwards.
+    pub settings: Vec<PathBuf>,
 }
 
 impl Assessment {
     pub fn reads() -> Self {
-        Self { risk: Risk::Reads, reason: "it only reads".to_owned(), effects: Vec::new() }
+        Self {
+            risk: Risk::Reads,
+            reason: "it only reads".to_owned(),
+            effects: Vec::new(),
+            opens: Vec::new(),
+            settings: Vec::new(),
+        }
     }
 
     pub fn new(risk: Risk, reason: impl Into<String>) -> Self {
-        Self { risk, reason: reason.into(), effects: Vec::new() }
+        Self { risk, reason: reason.into(), effects: Vec::new(), opens: Vec::new(), settings: Vec::new() }
     }
 
     /// The same with one more effect.
@@ -78,6 +92,8 @@ impl Assessment {
         for effect in other.effects {
             self.add(effect);
         }
+        self.opens.extend(other.opens);
+        self.settings.extend(other.settings);
         if other.risk > self.risk {
             self.risk = other.risk;
             self.reason = other.reason;

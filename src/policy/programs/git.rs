@@ -1,10 +1,17 @@
 //! git's own options, which stand before its sub-command: where it works and what it is told to run. Sub-commands are
 //! rows of the table.
 
+use std::path::PathBuf;
+
 use super::assessment::{Assessment, Effect, Risk};
 use super::interpret;
 use crate::base::path;
 use crate::policy::path_scope::PathScope;
+use crate::sandbox::git::arguments::GitArguments;
+use crate::sandbox::git::guarded::GuardedPaths;
+use crate::sandbox::git::preview::{self, CHANGING};
+use crate::sandbox::git::question::GitQuestion;
+use crate::sandbox::git::settings::{self, WRITING};
 use crate::shell::interpret::call::{Arg, Call};
 
 /// Settings that make git run nothing.
@@ -49,8 +56,17 @@ pub fn assess(call: &Call, scope: &PathScope) -> Assessment {
         return result;
     }
     inside.argv = std::iter::once(Arg::known("git")).chain(args[at..].iter().cloned()).collect();
-    if let Some(found) = interpret::assess(&inside, scope) {
+    let is_plain = result.risk == Risk::Reads;
+    let settings = if is_plain { settings(&inside) } else { None };
+    if settings.is_some() && sub.certain() == Some("config") {
+        let why = "it changes the repository's settings, none that runs a program";
+        result.raise(Assessment::new(Risk::Workspace, why).with(Effect::Write(".git/config".to_owned())));
+    } else if let Some(found) = interpret::assess(&inside, scope) {
         result.raise(found);
+    }
+    result.settings = settings.unwrap_or_default();
+    if is_plain && (Risk::Workspace..=Risk::Unknown).contains(&result.risk) {
+        protected(&inside, scope, &mut result);
     }
     if result.risk > Risk::Reads && inside.folders.is_empty() {
         result.raise(unsure("it is not known where git works".to_owned()));
@@ -60,6 +76,39 @@ pub fn assess(call: &Call, scope: &PathScope) -> Assessment {
         result.raise(Assessment::new(Risk::Guarded, "git works outside the workspace"));
     }
     result
+}
+
+/// The configuration that git would write to beside its work, or with harmless settings.
+fn settings(call: &Call) -> Option<Vec<PathBuf>> {
+    let words: Option<Vec<String>> = call.args().iter().map(|arg| arg.certain().map(str::to_owned)).collect();
+    let args = GitArguments::read(&words?).filter(|args| WRITING.contains(&args.sub.as_str()))?;
+    let [folder] = &call.folders[..] else { return None };
+    let git = GitQuestion::about(folder);
+    (settings::writes(&git, &args) == Some(true)).then(|| settings::files(&git, &args))
+}
+
+/// The protected files that git would change. Where an argument is not known, the sandbox's own git finds out.
+fn protected(call: &Call, scope: &PathScope, result: &mut Assessment) {
+    let words: Option<Vec<String>> = call.args().iter().map(|arg| arg.certain().map(str::to_owned)).collect();
+    let Some(args) = words.and_then(|words| GitArguments::read(&words)) else { return };
+    if !CHANGING.contains(&args.sub.as_str()) {
+        return;
+    }
+    let guarded = GuardedPaths::of_workspace(&scope.workspace, scope.home.as_deref());
+    for folder in &call.folders {
+        let git = GitQuestion::about(folder);
+        let paths = preview::guarded_changes(&git, &args, &guarded, b"").unwrap_or_default();
+        if paths.is_empty() {
+            continue;
+        }
+        let outside = paths.iter().any(|path| guarded.is_outside(path));
+        let risk = if outside { Risk::Guarded } else { Risk::Protected };
+        let mut made =
+            Assessment::new(risk, format!("`git {}` would change {}", args.sub, guarded.clause(&paths)));
+        paths.iter().for_each(|path| made.add(Effect::Write(guarded.shown(path))));
+        made.opens = paths;
+        result.raise(made);
+    }
 }
 
 fn unsure(why: String) -> Assessment {

@@ -168,6 +168,9 @@ impl<'a> Reader<'a> {
             Class::Settings => {
                 (Risk::Guarded, "it changes git's settings, which can run programs".to_owned())
             }
+            Class::Remotes => {
+                (Risk::Outside, format!("`{command}` changes where git fetches from and sends work to"))
+            }
             Class::Guarded => (Risk::Guarded, format!("`{command}` can run other programs")),
             Class::Lasting => {
                 (Risk::Guarded, format!("{name} handles secrets or starts programs that go on running"))
@@ -178,7 +181,7 @@ impl<'a> Reader<'a> {
         match class {
             Class::Network | Class::Global | Class::Account => made.add(Effect::Net(command)),
             Class::History => made.add(Effect::Write("the checkout".to_owned())),
-            Class::Settings => made.add(Effect::Write(".git/config".to_owned())),
+            Class::Settings | Class::Remotes => made.add(Effect::Write(".git/config".to_owned())),
             _ => {}
         }
         self.result.raise(made);

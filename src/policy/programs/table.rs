@@ -41,8 +41,10 @@ pub enum Class {
     /// It uses accounts of the user.
     Account,
     System,
-    /// It changes where git sends work or what git runs.
+    /// It changes what git runs.
     Settings,
+    /// It changes where git fetches from and sends work to.
+    Remotes,
     Guarded,
     /// It leaves something running, or handles secrets.
     Lasting,

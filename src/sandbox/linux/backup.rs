@@ -106,13 +106,23 @@ impl Backup {
         Some(EntryBackup::Folder)
     }
 
-    /// Puts back what has changed; what stands there instead is moved to `kept`. `at` is the root's own path, for texts.
-    pub fn restore(&self, root: &OwnedFd, at: &Path, kept: Option<&Path>, notices: &mut Vec<String>) {
+    /// Puts back what has changed but `opened`; what stands there instead is moved to `kept`. `at` is the root's own path,
+    /// for texts.
+    pub fn restore(
+        &self,
+        root: &OwnedFd,
+        at: &Path,
+        kept: Option<&Path>,
+        opened: &[PathBuf],
+        notices: &mut Vec<String>,
+    ) {
         let mut remade: BTreeSet<&Path> = BTreeSet::new();
         for (path, before) in &self.0 {
             let shown = at.join(path);
             let folder = match handles::below(root, path) {
                 Ok((folder, now)) if now == before.identity || remade.contains(path.as_path()) => folder,
+                // git makes folders anew for the files that it may change.
+                _ if is_opened(opened, &shown) => continue,
                 _ => {
                     notices.push(format!(
                         "{} is protected; it was replaced while the command ran, and nothing in it was touched",
@@ -124,6 +134,7 @@ impl Backup {
             if !before.only_listed {
                 for name in handles::names(&folder) {
                     if !before.entries.contains_key(&name)
+                        && !is_opened(opened, &shown.join(&name))
                         && let Some(stat) = handles::look(&folder, &name)
                     {
                         let (seen, shown) = (Identity::of(&stat), shown.join(&name));
@@ -133,6 +144,9 @@ impl Backup {
             }
             for (name, entry) in &before.entries {
                 let shown = shown.join(name);
+                if is_opened(opened, &shown) {
+                    continue;
+                }
                 if let Some(stat) = handles::look(&folder, name) {
                     if entry.is_still(&folder, name, &stat) {
                         continue;
@@ -159,7 +173,16 @@ impl Backup {
     }
 }
 
-fn write_back(folder: &OwnedFd, name: &OsStr, bytes: &[u8], mode: u32) -> io::Result<()> {
+/// Whether the path, or something in it, may be changed.
+pub fn is_opened(opened: &[PathBuf], path: &Path) -> bool {
+    opened.iter().any(|open| open.starts_with(path))
+}
+
+/// A new file with this content and mode.
+///
+/// # Errors
+/// Also when there is one.
+pub fn write_back(folder: &OwnedFd, name: &OsStr, bytes: &[u8], mode: u32) -> io::Result<()> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let file = openat(folder, name, flags, Mode::from_raw_mode(0o600))?;
     let mut file = File::from(file);
@@ -195,7 +218,7 @@ mod tests {
         assert!(made.unwrap().success());
         fs::set_permissions(hooks.join("enabled"), fs::Permissions::from_mode(0o755)).unwrap();
         let mut notices = Vec::new();
-        before.restore(&root, &top, Some(&top.join("aside")), &mut notices);
+        before.restore(&root, &top, Some(&top.join("aside")), &[], &mut notices);
         assert_eq!(notices.len(), 6, "{notices:?}");
         for name in names {
             let path = hooks.join(name);
@@ -225,12 +248,12 @@ mod tests {
         let root = handles::absolute(&top).unwrap();
         let before = Backup::take(&root, Path::new("hooks"), &mut Budget(4, 9)).unwrap();
         let mut notices = Vec::new();
-        before.restore(&root, &top, None, &mut notices);
+        before.restore(&root, &top, None, &[], &mut notices);
         assert!(notices.is_empty(), "{notices:?}");
         fs::remove_file(hooks.join("linked")).unwrap();
         symlink("../other-hook", hooks.join("linked")).unwrap();
         fs::remove_file(hooks.join("large")).unwrap();
-        before.restore(&root, &top, None, &mut notices);
+        before.restore(&root, &top, None, &[], &mut notices);
         assert_eq!(notices.len(), 3, "{notices:?}");
     }
 
@@ -248,7 +271,7 @@ mod tests {
         let before = Backup::take(&root, Path::new("git/hooks"), &mut Budget::default()).unwrap();
         fs::remove_dir_all(top.join("git/hooks")).unwrap();
         let mut notices = Vec::new();
-        before.restore(&root, &top, None, &mut notices);
+        before.restore(&root, &top, None, &[], &mut notices);
         assert_eq!(fs::read(top.join("git/hooks/a")).unwrap(), b"mine");
         let before = Backup::take(&root, Path::new("git/hooks"), &mut Budget::default()).unwrap();
         for link in [true, false] {
@@ -258,7 +281,7 @@ mod tests {
                 false => fs::rename(top.join("other"), top.join("git")).unwrap(),
             }
             notices.clear();
-            before.restore(&root, &top, None, &mut notices);
+            before.restore(&root, &top, None, &[], &mut notices);
             assert_eq!(notices.len(), 2, "{notices:?}");
             let theirs = fs::read_dir(top.join("git/hooks")).unwrap().map(|e| e.unwrap().file_name());
             assert_eq!(theirs.collect::<Vec<_>>(), ["b"]);

@@ -14,10 +14,11 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FileType, readlinkat, symlinkat};
 use rustix::io::Errno;
 
-use super::backup::{Backup, Budget};
+use super::backup::{Backup, Budget, is_opened, write_back};
 use super::handles::{self, Identity};
+use super::repositories::RepositoryWatch;
 use super::set_aside;
-use crate::sandbox::git_folders;
+use crate::sandbox::git::harmless_config::{self, Owner};
 use crate::sandbox::protected_paths::{IN_GIT, is_rules_file, users_make};
 use crate::sandbox::spec::{RawPath, SandboxSpec};
 
@@ -36,6 +37,8 @@ enum PriorState {
     /// A git folder or file.
     Git(Identity),
     Copied(Backup),
+    /// Configuration of git to which harmless settings may be added: its content and mode.
+    Settings(Vec<u8>, u32),
 }
 
 /// A folder that commands may write to.
@@ -59,10 +62,13 @@ pub struct ProtectedFiles {
     workspace: PathBuf,
     /// In the state folder: where things are moved.
     kept: Option<PathBuf>,
+    /// Protected paths that the command may change.
+    opened: Vec<PathBuf>,
     roots: Vec<Root>,
     before: Vec<Protected>,
     /// In which folder the protected names are those in any case that were there.
     rules: Vec<(PathBuf, Option<Identity>, BTreeSet<OsString>)>,
+    repositories: RepositoryWatch,
     /// Existing paths, to be mounted read-only.
     pub read_only: Vec<PathBuf>,
     /// Folders on the way to those, which must not be moved away.
@@ -77,9 +83,11 @@ impl ProtectedFiles {
         let mut snapshot = Self {
             workspace: spec.workspace.0.clone(),
             kept: spec.kept.as_ref().map(|kept| kept.0.clone()),
+            opened: spec.opened.iter().map(|path| path.0.clone()).collect(),
             roots: spec.writable.iter().filter_map(open).collect(),
             before: Vec::new(),
             rules: Vec::new(),
+            repositories: RepositoryWatch::take(spec),
             read_only: Vec::new(),
             pinned: Vec::new(),
         };
@@ -100,7 +108,15 @@ impl ProtectedFiles {
         for path in protected {
             let Some(root) = snapshot.root_of(&path) else { continue };
             let around = snapshot.roots[root].path.clone();
-            let before = snapshot.look(&path, root, &around, mounts, &mut budget);
+            if let Some(before) = snapshot.settings(&path, root) {
+                snapshot.before.push(Protected { path, root, before });
+                continue;
+            }
+            let opened = is_opened(&snapshot.opened, &path);
+            let before = snapshot.look(&path, root, &around, mounts && !opened, &mut budget);
+            if opened && matches!(before, PriorState::Absent(..)) {
+                continue;
+            }
             snapshot.before.push(Protected { path, root, before });
         }
         for RawPath(git) in &spec.nested {
@@ -175,8 +191,51 @@ impl ProtectedFiles {
             false => vec![git.to_owned()],
         };
         for path in names {
-            let before = self.look(&path, root, around, mounts, budget);
+            let settings = self.settings(&path, root);
+            let before = settings.unwrap_or_else(|| self.look(&path, root, around, mounts, budget));
             self.before.push(Protected { path, root, before });
+        }
+    }
+
+    /// Configuration of git that the command may write to.
+    fn settings(&self, path: &Path, root: usize) -> Option<PriorState> {
+        let name = path.file_name().filter(|name| *name == "config" || *name == "config.worktree")?;
+        if !self.opened.iter().any(|open| open == path) {
+            return None;
+        }
+        let (folder, _) = self.open(root, path.parent()?).ok()?;
+        match handles::look(&folder, name) {
+            None => Some(PriorState::Settings(Vec::new(), 0o644)),
+            Some(_) => handles::read(&folder, name, MAX_CONFIG)
+                .map(|(bytes, mode)| PriorState::Settings(bytes, mode)),
+        }
+    }
+
+    /// Puts configuration back to which settings were added that can run programs.
+    fn check_settings(&self, root: usize, path: &Path, before: &[u8], mode: u32, notices: &mut Vec<String>) {
+        let Some((folder, name)) = self.parent(root, path, None, notices) else { return };
+        let Some((_, seen)) = found(&folder, path) else {
+            if !before.is_empty() && write_back(&folder, name, before, mode).is_ok() {
+                notices.push(format!("{} is protected and was restored", path.display()));
+            }
+            return;
+        };
+        let now = handles::read(&folder, name, MAX_CONFIG).map(|(bytes, _)| bytes);
+        let harmful = now.as_deref().and_then(|now| match now == before {
+            true => Some(Vec::new()),
+            false => harmless_config::harmful(before, now, Owner::User),
+        });
+        if harmful.as_ref().is_some_and(Vec::is_empty) {
+            return;
+        }
+        notices.push(self.move_away(&folder, name, seen, path));
+        if !before.is_empty() && write_back(&folder, name, before, mode).is_ok() {
+            let names: Vec<String> = harmful.unwrap_or_default().into_iter().map(|(name, _)| name).collect();
+            notices.push(format!(
+                "{} was restored: the command set {} in it",
+                path.display(),
+                names.join(", ")
+            ));
         }
     }
 
@@ -237,19 +296,23 @@ impl ProtectedFiles {
                     // Fails where something was left.
                     let _ = symlinkat(target, &folder, name);
                 }
+                PriorState::Settings(bytes, mode) => {
+                    self.check_settings(*root, path, bytes, *mode, &mut notices)
+                }
                 PriorState::Copied(backup) => {
                     let Root { path, handle } = &self.roots[*root];
-                    backup.restore(handle, path, self.kept.as_deref(), &mut notices);
+                    backup.restore(handle, path, self.kept.as_deref(), &self.opened, &mut notices);
                 }
             }
         }
         for (folder, was, names) in &self.rules {
             let opened = self.root_of(folder).and_then(|root| self.open(root, folder).ok());
             let Some((handle, _)) = opened.filter(|(_, now)| Some(*now) == *was) else { continue };
-            for name in rules_files(&handle).difference(names) {
-                notices.push(left(&folder.join(name)));
-            }
+            let new =
+                rules_files(&handle).difference(names).map(|name| folder.join(name)).collect::<Vec<_>>();
+            notices.extend(new.iter().filter(|path| !is_opened(&self.opened, path)).map(|path| left(path)));
         }
+        notices.extend(self.repositories.restore());
         notices.sort();
         notices.dedup();
         notices
@@ -352,15 +415,15 @@ fn rules_files(folder: &OwnedFd) -> BTreeSet<OsString> {
     handles::names(folder).into_iter().filter(|name| is_rules_file(name)).collect()
 }
 
-/// Whether something new in a git folder is only what `git init` puts there.
+/// Whether something new in a git folder is only what `git init` and `git clone` put there.
 fn harmless(folder: &OwnedFd, path: &Path) -> bool {
     let head = handles::look(folder, OsStr::new("HEAD"));
     let in_git = head.is_some_and(|stat| handles::kind(&stat) == FileType::RegularFile);
     let Some(name) = path.file_name().filter(|_| in_git) else { return false };
     match name.to_str() {
         Some("config") => handles::read(folder, name, MAX_CONFIG)
-            .and_then(|(bytes, _)| String::from_utf8(bytes).ok())
-            .is_some_and(|text| git_folders::is_plain_config(&text)),
+            .and_then(|(bytes, _)| harmless_config::harmful(b"", &bytes, Owner::Command))
+            .is_some_and(|harmful| harmful.is_empty()),
         // Git's examples never run.
         Some("hooks") => handles::below(folder, Path::new(name)).is_ok_and(|(hooks, _)| {
             handles::names(&hooks).iter().all(|name| name.to_string_lossy().ends_with(".sample"))

@@ -7,6 +7,7 @@ pub mod handles;
 pub mod landlock;
 pub mod mounts;
 pub mod reaper;
+pub mod repositories;
 pub mod seccomp;
 pub mod set_aside;
 pub mod sockets;

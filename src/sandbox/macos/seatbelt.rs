@@ -69,6 +69,9 @@ pub fn profile(spec: &SandboxSpec) -> String {
             let _ = writeln!(text, "(deny file-write* (regex #\"^{}/{names}$\"))", pattern(folder));
         }
     }
+    for RawPath(path) in &spec.opened {
+        let _ = writeln!(text, "(allow file-write* (literal {}))", quoted(path));
+    }
     text.push_str(if spec.network {
         "(allow network*)\n(allow system-socket)\n"
     } else {
@@ -136,6 +139,7 @@ mod tests {
             hidden_files: vec!["/Users/u/.netrc".into()],
             visible: none(),
             caches: none(),
+            opened: none(),
             protected: vec!["/w/.git/hooks".into(), "/w/we \"said\"".into()],
             nested: vec!["/w/sub/.git".into()],
             rules_folders: vec!["/w".into()],

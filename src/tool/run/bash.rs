@@ -149,7 +149,7 @@ async fn background(args: &Args, cx: &ToolCx, cwd: &Path) -> ToolOutcome {
     };
     // Not confined, it needs something else that ends it with this process.
     let wrapper =
-        cx.sandbox.wrap(cx.confinement, cwd, None).map_err(failed)?.or_else(launch::end_with_command);
+        cx.sandbox.wrap(cx.confinement.clone(), cwd, None).map_err(failed)?.or_else(launch::end_with_command);
     let spec = CommandSpec {
         wrapper,
         program: "bash".into(),
@@ -215,7 +215,7 @@ async fn start(
     let spec = CommandSpec {
         wrapper: cx
             .sandbox
-            .wrap(cx.confinement, cwd, Some(side_fd))?
+            .wrap(cx.confinement.clone(), cwd, Some(side_fd))?
             .or_else(|| launch::end_with_agent(side_fd)),
         program: shell.into(),
         args: ["-c", &script, shell, &args.command].map(OsString::from).to_vec(),
@@ -289,7 +289,7 @@ fn report(
     if outcome.output.spill_cut {
         notes.push(format!("the file holds only the first {}", human_bytes(SPILL_BYTES)));
     }
-    notes.extend(network_note::of(cx.confinement, &args.command, &body).map(str::to_owned));
+    notes.extend(network_note::of(&cx.confinement, &args.command, &body).map(str::to_owned));
     if body.is_empty() && envelope.error.is_none() {
         notes.push("no output".to_owned());
     }

@@ -26,7 +26,7 @@ const NO_NETWORK: &[&str] = &[
 ];
 
 /// A note for the model; `None` where the command had a network, or its output complains of none.
-pub fn of(confinement: Confinement, command: &str, output: &str) -> Option<&'static str> {
+pub fn of(confinement: &Confinement, command: &str, output: &str) -> Option<&'static str> {
     let Confinement::Confined { network: false, .. } = confinement else { return None };
     let (command, output) = (command.to_lowercase(), output.to_lowercase());
     let says = |texts: &[&str]| texts.iter().any(|text| output.contains(text));
@@ -49,7 +49,8 @@ mod tests {
 
     #[test]
     fn only_without_a_network_and_only_where_one_is_missed() {
-        let confined = |network| Confinement::Confined { level: SandboxLevel::Workspace, network };
+        let confined =
+            |network| Confinement::Confined { level: SandboxLevel::Workspace, network, opened: Vec::new() };
         let curl =
             "curl: (7) Failed to connect to localhost port 8080 after 0 ms: Couldn't connect to server";
         let node = "Error: connect ECONNREFUSED 127.0.0.1:5432";
@@ -60,15 +61,15 @@ mod tests {
             ("go mod tidy", "dial tcp: lookup proxy.golang.org: no such host", "no network"),
         ] {
             assert!(
-                of(confined(false), command, output).is_some_and(|said| said.contains(part)),
+                of(&confined(false), command, output).is_some_and(|said| said.contains(part)),
                 "{command}"
             );
-            assert_eq!(of(confined(true), command, output), None);
-            assert_eq!(of(Confinement::Free, command, output), None);
+            assert_eq!(of(&confined(true), command, output), None);
+            assert_eq!(of(&Confinement::Free, command, output), None);
         }
-        assert_eq!(of(confined(false), "cargo test", "test connection ... ok"), None);
+        assert_eq!(of(&confined(false), "cargo test", "test connection ... ok"), None);
         assert_eq!(
-            of(confined(false), "ssh example.com", "ssh: connect to host x: Connection refused"),
+            of(&confined(false), "ssh example.com", "ssh: connect to host x: Connection refused"),
             None
         );
     }

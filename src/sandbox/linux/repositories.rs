@@ -1,0 +1,367 @@
+//! Repositories that come into being while a command runs, by `git init`, `git clone` or by hand, and those that an earlier
+//! command has made: what in them would run programs at the user's next git command is moved where it can be fetched back.
+//! What was there before and has not changed is the user's, and stays.
+#![cfg(target_os = "linux")]
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, Metadata};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use rustix::fs::FileType;
+
+use super::backup;
+use super::handles::{self, Identity};
+use super::set_aside;
+use crate::sandbox::git::harmless_config::{self, Owner};
+use crate::sandbox::git_folders;
+use crate::sandbox::nested_repositories::SKIPPED;
+use crate::sandbox::spec::SandboxSpec;
+
+/// Folders that are looked at before a command, nearest to the workspace first, and new ones after it.
+const MAX_FOLDERS: usize = 6_000;
+const MAX_NEW: usize = 20_000;
+const MAX_REPOSITORIES: usize = 256;
+const MAX_DEPTH: usize = 6;
+/// A configuration is not larger than this, in bytes.
+const MAX_CONFIG: u64 = 256 * 1024;
+const CONFIGS: [&str; 2] = ["config", "config.worktree"];
+
+/// Inode and time of the last change, in nanoseconds.
+type Stamp = (u64, i128);
+
+fn stamp(meta: &Metadata) -> Stamp {
+    (meta.ino(), i128::from(meta.ctime()) * 1_000_000_000 + i128::from(meta.ctime_nsec()))
+}
+
+/// What of a repository would run programs.
+#[derive(Debug, Default)]
+struct Steering {
+    hooks: BTreeMap<OsString, Stamp>,
+    configs: BTreeMap<&'static str, Vec<u8>>,
+    common: Option<Vec<u8>>,
+}
+
+/// The repositories below a workspace as they were before a command.
+#[derive(Debug)]
+pub struct RepositoryWatch {
+    workspace: PathBuf,
+    /// Folders that the command may write to.
+    roots: Vec<PathBuf>,
+    kept: Option<PathBuf>,
+    /// Their hooks and configuration are protected as such.
+    guarded: BTreeSet<PathBuf>,
+    folders: BTreeMap<PathBuf, Stamp>,
+    before: BTreeMap<PathBuf, Steering>,
+    pointers: BTreeMap<PathBuf, Stamp>,
+    /// Seconds since 1970, not later than the command.
+    began_s: i64,
+}
+
+/// What a folder holds for the search.
+#[derive(Default)]
+struct Listing {
+    folders: Vec<PathBuf>,
+    repositories: Vec<PathBuf>,
+    /// `.git` files and links, which lead to one.
+    pointers: Vec<PathBuf>,
+}
+
+impl RepositoryWatch {
+    pub fn take(spec: &SandboxSpec) -> Self {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        let nested = spec.nested.iter().map(|git| git.0.clone());
+        let hooks = spec.protected.iter().filter(|path| path.ends_with("hooks"));
+        let mut watch = Self {
+            workspace: spec.workspace.0.clone(),
+            roots: spec.writable.iter().map(|path| path.0.clone()).collect(),
+            kept: spec.kept.as_ref().map(|kept| kept.0.clone()),
+            guarded: hooks.filter_map(|path| path.parent().map(Path::to_owned)).chain(nested).collect(),
+            folders: BTreeMap::new(),
+            before: BTreeMap::new(),
+            pointers: BTreeMap::new(),
+            began_s: i64::try_from(now).unwrap_or(0) - 1,
+        };
+        if spec.writable.is_empty() {
+            return watch;
+        }
+        let mut found = BTreeSet::new();
+        let mut waiting = VecDeque::from([watch.workspace.clone()]);
+        while let Some(folder) = waiting.pop_front().filter(|_| watch.folders.len() < MAX_FOLDERS) {
+            let Ok(meta) = fs::symlink_metadata(&folder) else { continue };
+            // Before it is read: what comes meanwhile is new.
+            watch.folders.insert(folder.clone(), stamp(&meta));
+            if is_skipped(&folder) {
+                continue;
+            }
+            let listing = watch.list(&folder);
+            waiting.extend(listing.folders);
+            found.extend(listing.repositories);
+            for pointer in listing.pointers {
+                if let Ok(meta) = fs::symlink_metadata(&pointer) {
+                    watch.pointers.insert(pointer, stamp(&meta));
+                }
+            }
+        }
+        found.extend(watch.of_roots());
+        for git in found.into_iter().filter(|git| !watch.guarded.contains(git)).take(MAX_REPOSITORIES) {
+            let steering = watch.steering(&git);
+            watch.before.insert(git, steering);
+        }
+        watch
+    }
+
+    fn list(&self, folder: &Path) -> Listing {
+        let mut listing = Listing::default();
+        let (mut head, mut objects, mut refs) = (false, false, false);
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let Ok(kind) = entry.file_type() else { continue };
+            let name = entry.file_name();
+            head |= name == "HEAD";
+            objects |= name == "objects";
+            refs |= name == "refs";
+            match kind.is_dir() {
+                true if name == ".git" => listing.repositories.extend(with_modules(&entry.path())),
+                true => listing.folders.push(entry.path()),
+                false if name == ".git" => listing.pointers.push(entry.path()),
+                false => {}
+            }
+        }
+        if head && objects && refs {
+            listing.repositories.extend(with_modules(folder));
+        }
+        listing
+    }
+
+    /// Where a `.git` file or link leads, when a command could have made that.
+    fn pointed(&self, pointer: &Path) -> Option<PathBuf> {
+        let folder = pointer.parent()?;
+        let target = match git_folders::read(pointer) {
+            Some(text) => folder.join(text.strip_prefix("gitdir:")?.trim()),
+            None => pointer.to_owned(),
+        };
+        target.canonicalize().ok().filter(|real| real.is_dir() && self.root_of(real).is_some())
+    }
+
+    /// The submodules and worktrees of the workspace's own repository.
+    fn of_roots(&self) -> Vec<PathBuf> {
+        let own = self
+            .roots
+            .iter()
+            .map(|root| if *root == self.workspace { root.join(".git") } else { root.clone() });
+        own.flat_map(|git| {
+            let worktrees = fs::read_dir(git.join("worktrees")).into_iter().flatten().flatten();
+            let worktrees: Vec<PathBuf> = worktrees.map(|entry| entry.path()).collect();
+            with_modules(&git).into_iter().chain(worktrees)
+        })
+        .collect()
+    }
+
+    fn root_of(&self, path: &Path) -> Option<&PathBuf> {
+        self.roots.iter().find(|root| path.starts_with(root))
+    }
+
+    fn open(&self, folder: &Path) -> Option<OwnedFd> {
+        let root = self.root_of(folder)?;
+        let handle = handles::absolute(root).ok()?;
+        Some(handles::below(&handle, folder.strip_prefix(root).ok()?).ok()?.0)
+    }
+
+    fn steering(&self, git: &Path) -> Steering {
+        let Some(folder) = self.open(git) else { return Steering::default() };
+        let read = |name: &str| handles::read(&folder, OsStr::new(name), MAX_CONFIG).map(|(bytes, _)| bytes);
+        let configs = CONFIGS.into_iter().filter_map(|name| Some((name, read(name)?))).collect();
+        let hooks = handles::below(&folder, Path::new("hooks")).map_or_else(
+            |_| BTreeMap::new(),
+            |(hooks, _)| {
+                handles::names(&hooks)
+                    .into_iter()
+                    .filter_map(|name| Some((name.clone(), stamp_of(&hooks, &name)?)))
+                    .collect()
+            },
+        );
+        Steering { hooks, configs, common: read("commondir") }
+    }
+
+    /// Moves away what would run programs and was not there before; a sentence for each, for users.
+    pub fn restore(&self) -> Vec<String> {
+        let mut found: BTreeSet<PathBuf> =
+            self.before.keys().cloned().chain(self.of_roots_if_any()).collect();
+        let new = self.new_repositories();
+        found.extend(new.repositories);
+        let none = Steering::default();
+        let mut notices = Vec::new();
+        for git in found.iter().filter(|git| !self.guarded.contains(*git)).take(MAX_REPOSITORIES) {
+            let Some(folder) = self.open(git) else { continue };
+            let before = self.before.get(git).unwrap_or(&none);
+            self.hooks(git, &folder, before, &mut notices);
+            CONFIGS.iter().for_each(|name| self.config(git, &folder, name, before, &mut notices));
+            self.common(git, &folder, before, &mut notices);
+        }
+        for pointer in self.pointers.keys().chain(&new.pointers) {
+            notices.extend(self.pointer(pointer, &found));
+        }
+        notices
+    }
+
+    fn of_roots_if_any(&self) -> Vec<PathBuf> {
+        if self.roots.is_empty() { Vec::new() } else { self.of_roots() }
+    }
+
+    /// Those in folders that have changed.
+    fn new_repositories(&self) -> Listing {
+        let (mut found, mut left) = (Listing::default(), MAX_NEW);
+        let mut waiting: Vec<PathBuf> = Vec::new();
+        let is_new = |path: &PathBuf| !self.folders.contains_key(path);
+        for (folder, before) in &self.folders {
+            let Ok(meta) = fs::symlink_metadata(folder) else { continue };
+            if !meta.is_dir() || stamp(&meta) == *before {
+                continue;
+            }
+            let listing = self.list(folder);
+            found.repositories.extend(listing.repositories);
+            found.pointers.extend(listing.pointers);
+            // Where things are installed or built, old folders are as numerous as they are dull.
+            let fresh = |path: &PathBuf| {
+                !is_skipped(folder)
+                    || fs::symlink_metadata(path).is_ok_and(|meta| meta.ctime() >= self.began_s)
+            };
+            waiting.extend(listing.folders.into_iter().filter(is_new).filter(fresh));
+        }
+        while let Some(folder) = waiting.pop().filter(|_| left > 0) {
+            left -= 1;
+            let listing = self.list(&folder);
+            found.repositories.extend(listing.repositories);
+            found.pointers.extend(listing.pointers);
+            waiting.extend(listing.folders.into_iter().filter(is_new));
+        }
+        found
+    }
+
+    /// A new pointer to what is none of the repositories that were looked at: it goes, and what it leads to stays.
+    fn pointer(&self, pointer: &Path, found: &BTreeSet<PathBuf>) -> Option<String> {
+        let meta = fs::symlink_metadata(pointer).ok()?;
+        let target = self.pointed(pointer).filter(|target| !found.contains(target))?;
+        if self.guarded.contains(&target) || self.pointers.get(pointer) == Some(&stamp(&meta)) {
+            return None;
+        }
+        let steering = self.steering(&target);
+        let runs = steering.hooks.keys().any(|name| !name.to_string_lossy().ends_with(".sample"));
+        let set = |bytes: &Vec<u8>| {
+            !harmless_config::harmful(b"", bytes, Owner::Command).is_some_and(|all| all.is_empty())
+        };
+        if !runs && steering.common.is_none() && !steering.configs.values().any(set) {
+            return None;
+        }
+        self.away(&self.open(pointer.parent()?)?, pointer.file_name()?, pointer)
+    }
+
+    fn away(&self, folder: &OwnedFd, name: &OsStr, path: &Path) -> Option<String> {
+        let stat = handles::look(folder, name)?;
+        Some(set_aside::move_away(folder, name, Identity::of(&stat), path, self.kept.as_deref()))
+    }
+
+    fn hooks(&self, git: &Path, folder: &OwnedFd, before: &Steering, notices: &mut Vec<String>) {
+        let path = git.join("hooks");
+        let Some(stat) = handles::look(folder, OsStr::new("hooks")) else { return };
+        if handles::kind(&stat) == FileType::Symlink {
+            let known = self.before.contains_key(git) && before.hooks.is_empty();
+            notices.extend((!known).then(|| self.away(folder, OsStr::new("hooks"), &path)).flatten());
+            return;
+        }
+        let Ok((hooks, _)) = handles::below(folder, Path::new("hooks")) else { return };
+        for name in handles::names(&hooks) {
+            let Some(stat) = handles::look(&hooks, &name) else { continue };
+            let runs = handles::kind(&stat) != FileType::RegularFile || stat.st_mode & 0o111 != 0;
+            // Git's examples never run.
+            if runs
+                && !name.to_string_lossy().ends_with(".sample")
+                && before.hooks.get(&name).copied() != stamp_of(&hooks, &name)
+            {
+                notices.extend(self.away(&hooks, &name, &path.join(&name)));
+            }
+        }
+    }
+
+    fn config(&self, git: &Path, folder: &OwnedFd, name: &str, before: &Steering, notices: &mut Vec<String>) {
+        let (path, file) = (git.join(name), OsStr::new(name));
+        if handles::look(folder, file).is_none() {
+            return;
+        }
+        let Some((bytes, mode)) = handles::read(folder, file, MAX_CONFIG) else {
+            notices.extend(self.away(folder, file, &path));
+            return;
+        };
+        let old = before.configs.get(name).map_or(&b""[..], Vec::as_slice);
+        let plain = || std::str::from_utf8(&bytes).is_ok_and(git_folders::is_plain_config);
+        if bytes == old || plain() {
+            return;
+        }
+        let harmful = harmless_config::harmful(old, &bytes, Owner::Command);
+        if harmful.as_ref().is_some_and(Vec::is_empty) {
+            return;
+        }
+        let harmful = harmful.unwrap_or_default();
+        notices.extend(self.away(folder, file, &path));
+        let kept = harmless_config::settings(&bytes).unwrap_or_default();
+        let kept: Vec<_> = kept.into_iter().filter(|one| !harmful.contains(one)).collect();
+        if backup::write_back(folder, file, harmless_config::written(&kept).as_bytes(), mode).is_ok() {
+            let mut names: Vec<&str> = harmful.iter().map(|(name, _)| name.as_str()).collect();
+            names.dedup();
+            notices.push(format!(
+                "{} was put back without {}: the command set it, and it can run programs when you use git there",
+                path.display(),
+                if names.is_empty() { "what git does not understand".to_owned() } else { names.join(", ") }
+            ));
+        }
+    }
+
+    /// A worktree's folder names the repository that it belongs to: the one that it lies in.
+    fn common(&self, git: &Path, folder: &OwnedFd, before: &Steering, notices: &mut Vec<String>) {
+        let name = OsStr::new("commondir");
+        let Some((bytes, _)) = handles::read(folder, name, MAX_CONFIG) else { return };
+        let own = || {
+            let common = git.join(String::from_utf8_lossy(&bytes).trim()).canonicalize().ok()?;
+            Some(git.parent()?.file_name()? == "worktrees" && git.parent()?.parent()? == common)
+        };
+        if before.common.as_ref() != Some(&bytes) && own() != Some(true) {
+            notices.extend(self.away(folder, name, &git.join(name)));
+        }
+    }
+}
+
+fn stamp_of(folder: &OwnedFd, name: &OsStr) -> Option<Stamp> {
+    let stat = handles::look(folder, name)?;
+    Some((stat.st_ino, i128::from(stat.st_ctime) * 1_000_000_000 + i128::from(stat.st_ctime_nsec)))
+}
+
+fn is_skipped(folder: &Path) -> bool {
+    folder.file_name().is_some_and(|name| SKIPPED.iter().any(|skipped| name == *skipped))
+}
+
+/// A git folder and those of its submodules.
+fn with_modules(git: &Path) -> Vec<PathBuf> {
+    let mut found = vec![git.to_owned()];
+    modules(&git.join("modules"), MAX_DEPTH, &mut found);
+    found
+}
+
+fn modules(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        if depth == 0 || found.len() >= MAX_REPOSITORIES || !entry.file_type().is_ok_and(|kind| kind.is_dir())
+        {
+            continue;
+        }
+        let path = entry.path();
+        if path.join("HEAD").is_file() {
+            found.push(path.clone());
+            modules(&path.join("modules"), depth - 1, found);
+        } else {
+            // A module's name may hold slashes.
+            modules(&path, depth - 1, found);
+        }
+    }
+}
