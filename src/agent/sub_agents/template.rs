@@ -70,6 +70,7 @@ impl AgentTemplate {
             originals: Some(originals),
             asker: None,
             sub_agents: None,
+            judged: None,
             progress: Arc::new(|_| {}),
             ..cx.clone()
         };
