@@ -87,6 +87,7 @@ impl AgentTemplate {
             dispatcher,
             input,
             max_steps: kind.max_steps.min(self.loaded.work.max_steps),
+            max_tokens: Some(kind.max_tokens()),
         })
     }
 
