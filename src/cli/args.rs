@@ -385,8 +385,8 @@ pub struct DoctorArgs {
 
 #[derive(Args, Debug)]
 pub struct ReplayArgs {
-    /// A session's id or log file: every request is rebuilt from the log and verified
-    #[arg(required_unless_present = "trace", conflicts_with = "trace")]
+    /// A session's id or log file: every request is rebuilt from the log and verified [default: the last session]
+    #[arg(conflicts_with = "trace")]
     pub session: Option<String>,
 
     /// Recorded sessions (.jsonl or .jsonl.gz), or folders with them

@@ -68,6 +68,9 @@ fn replay_is_byte_exact() {
     assert_eq!(made, sent);
     let last = server.requests().pop().unwrap();
     assert!(last.raw.contains("rules no longer hold"), "{}", last.raw);
+    for args in [&["replay"][..], &["replay", "-c"]] {
+        assert_eq!(stdout(&place.command(args).output().unwrap()), table, "the last session where none is named");
+    }
 }
 
 #[test]

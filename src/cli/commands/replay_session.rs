@@ -19,8 +19,8 @@ use crate::session::record::Record;
 ///
 /// # Errors
 /// No such session, a mismatch, a file that cannot be written.
-pub fn run(folder: Option<&std::path::Path>, session: &str, args: &ReplayArgs) -> Result<(), Failure> {
-    let log = open::log_of(folder, Some(session))?;
+pub fn run(folder: Option<&std::path::Path>, args: &ReplayArgs) -> Result<(), Failure> {
+    let log = open::log_of(folder, args.session.as_deref())?;
     let read = reader::read(&log)?;
     if read.skipped > 0 {
         eprintln!("warning: skipped {} that could not be read", text::plural(read.skipped, "line"));

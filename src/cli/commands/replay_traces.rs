@@ -26,16 +26,16 @@ use crate::trace::table::Table;
 /// Unknown policies, files that cannot be read, a dump of more than one thing.
 pub fn run(cli: &Cli, args: &ReplayArgs) -> Result<(), Failure> {
     let folder = cli.model.folder.as_deref();
-    if let (Some(session), None) = (&args.session, &args.policy) {
-        return replay_session::run(folder, session, args);
+    if args.trace.is_empty() && args.policy.is_none() {
+        return replay_session::run(folder, args);
     }
     let policies = policies(args.policy.as_deref().unwrap_or("all"))?;
     let mut files = Vec::new();
     for path in &args.trace {
         files.extend(reader::files(path).map_err(|error| unreadable(path, &error))?);
     }
-    if let Some(session) = &args.session {
-        files.push(open::log_of(folder, Some(session))?);
+    if args.trace.is_empty() {
+        files.push(open::log_of(folder, args.session.as_deref())?);
     }
     if files.is_empty() {
         return Err(Failure::new(
@@ -65,9 +65,9 @@ pub fn run(cli: &Cli, args: &ReplayArgs) -> Result<(), Failure> {
     let options = ReplayOptions { binding: args.binding, system_tokens: args.system_tokens };
     let comparison = Comparison { policies, settings, options };
     let read = |path: &Path| {
-        let session = match args.session {
-            Some(_) => RecordedSession::of_log(path),
-            None => RecordedSession::of_recording(path),
+        let session = match args.trace.is_empty() {
+            true => RecordedSession::of_log(path),
+            false => RecordedSession::of_recording(path),
         }?;
         if session.skipped > 0 {
             eprintln!("warning: {}: skipped {} damaged lines", path.display(), session.skipped);
