@@ -128,6 +128,8 @@ pub enum Command {
     Sessions(SessionsArgs),
     /// Undo turns of a session: files, conversation, or both
     Rewind(RewindArgs),
+    /// Report what a session, or all since some day, did and cost
+    Report(ReportArgs),
     /// Show what fills a session's context window, item by item
     Context(ContextArgs),
     /// List, search, write and archive the project's notes
@@ -271,6 +273,20 @@ pub struct ContextArgs {
     pub why: Option<String>,
 
     /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args, Debug)]
+pub struct ReportArgs {
+    /// The session's id (or the beginning of it) or log file [default: the last session]
+    pub session: Option<String>,
+
+    /// Report all that was done in this project since then: 7d, 24h, 2w or 2026-11-01
+    #[arg(long, value_name = "WHEN", conflicts_with = "session")]
+    pub since: Option<String>,
+
+    /// Print one JSON object with all figures
     #[arg(long)]
     pub json: bool,
 }
