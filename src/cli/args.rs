@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::cli::commands::notes_args::NotesArgs;
+use crate::cli::each::args::{self as each, EachArgs};
 use crate::config::mode::Mode;
 use crate::config::settings::{Binding, Permission, ProviderKind};
 
@@ -118,7 +119,8 @@ pub struct ModelArgs {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Run one task without the chat and print the answer
+    /// Run one task without the chat and print the answer, or many (--each)
+    #[command(after_help = each::HELP)]
     Exec(ExecArgs),
     /// Build a larger change: specification, plan, code, review
     Build(BuildArgs),
@@ -157,7 +159,7 @@ pub enum Command {
     },
 }
 
-#[derive(Args, Debug)]
+#[derive(Args, Debug, Default)]
 pub struct ExecArgs {
     /// The task; `-`, or no argument in a pipe, reads standard input
     pub prompt: Option<String>,
@@ -169,6 +171,9 @@ pub struct ExecArgs {
     /// Continue this session (its id, or the beginning of it)
     #[arg(long, value_name = "ID")]
     pub resume: Option<String>,
+
+    #[command(flatten)]
+    pub each: EachArgs,
 }
 
 #[derive(Args, Debug)]

@@ -6,6 +6,7 @@ mod support;
 mod accounts;
 mod architecture;
 mod awareness;
+mod batches;
 mod builds;
 mod context_props;
 mod edit_bytes;

@@ -57,7 +57,7 @@ pub fn run_at_once(cli: &Cli) -> Option<Result<u8, Failure>> {
 pub async fn run(cli: &Cli) -> Result<u8, Failure> {
     match &cli.command {
         None if cli.print => {
-            exec::run(cli, &ExecArgs { prompt: cli.prompt.clone(), json: false, resume: None }).await
+            exec::run(cli, &ExecArgs { prompt: cli.prompt.clone(), ..ExecArgs::default() }).await
         }
         None => {
             refuse_mistyped_command(cli)?;
