@@ -8,6 +8,7 @@
 //! 7 build       a large task in stages, each by a sub-agent
 //! 6 agent       the ReAct loop (turn/run.rs), the window, calls, the session, one engine for all front ends
 //! 5 trace       context policies judged on recorded sessions
+//!   report      what sessions did and cost
 //! 4 tool        what the model can do: files, search, commands, plans, notes, recall
 //! 3 policy      may this call run?                 context   what is sent: history, compaction, layers, ledger
 //!   tui, exec   the two front ends
@@ -49,6 +50,7 @@ pub mod policy;
 pub mod protocol;
 pub mod provider;
 pub mod redact;
+pub mod report;
 pub mod sandbox;
 pub mod search;
 pub mod session;

@@ -101,6 +101,7 @@ pub fn quick_op(op: Op, policy: &PolicyEngine, deps: &EngineDeps, events: &Event
                 notice(&events, level, text);
             });
         }
+        Op::ShowStats => inspect::stats(deps.originals.path(), events.clone()),
         Op::Explain { id } => inspect::item_history(deps.originals.path(), id, events.clone()),
         _ => {}
     }

@@ -49,7 +49,8 @@ async fn together(build: &mut Build, spec: &str, plan: &str, subtasks: &[Subtask
     for subtask in subtasks {
         let place = root.join(build.folder.path("worktrees"));
         let place = place.join(subtask.number.to_string());
-        let tree = git::Worktree::open(&root, &place, &build.id, subtask.number).await?;
+        let tree =
+            git::Worktree::open(&root, &place, format!("mycode/{}/{}", build.id, subtask.number)).await?;
         let agents = build.roles.session.setup.agents_in(&tree.path);
         let prompt = prompt(build, spec, plan, subtask).await;
         parts.push(Part { elsewhere: Some(agents), ..Part::new("coder", name(subtask), prompt) });

@@ -33,6 +33,11 @@ pub async fn is_clean(root: &Path) -> Result<bool, Stop> {
     Ok(git(root, &["status", "--porcelain"]).await?.trim().is_empty())
 }
 
+/// Whether every file that git knows is as it was committed last.
+pub async fn is_at_head(root: &Path) -> bool {
+    git(root, &["diff", "--quiet", "HEAD"]).await.is_ok()
+}
+
 /// Commits everything; nothing to commit is fine. What the build itself keeps is ignored.
 ///
 /// # Errors
@@ -48,7 +53,7 @@ pub async fn commit(root: &Path, subject: &str) -> Result<(), Stop> {
 /// A worktree on a branch of its own.
 pub struct Worktree {
     pub path: PathBuf,
-    branch: String,
+    pub branch: String,
 }
 
 impl Worktree {
@@ -56,11 +61,14 @@ impl Worktree {
     ///
     /// # Errors
     /// When git refuses.
-    pub async fn open(root: &Path, path: &Path, build: &str, number: usize) -> Result<Self, Stop> {
-        let branch = format!("mycode/{build}/{number}");
+    pub async fn open(root: &Path, path: &Path, branch: String) -> Result<Self, Stop> {
         if !path.join(".git").exists() {
             let shown = path.to_string_lossy();
-            git(root, &["worktree", "add", "--quiet", "-B", &branch, &shown, "HEAD"]).await?;
+            let add = ["worktree", "add", "--quiet", "--force"];
+            // A branch that an earlier run left has work on it.
+            if git(root, &[&add[..], &[&shown, &branch]].concat()).await.is_err() {
+                git(root, &[&add[..], &["-b", &branch, &shown, "HEAD"]].concat()).await?;
+            }
         }
         Ok(Self { path: path.to_owned(), branch })
     }
@@ -80,9 +88,22 @@ impl Worktree {
         }
     }
 
+    /// Makes every file what it is on the branch: whoever made the worktree may have been killed in the middle.
+    ///
+    /// # Errors
+    /// When git refuses.
+    pub async fn reset(&self) -> Result<(), Stop> {
+        git(&self.path, &["reset", "--quiet", "--hard"]).await.map(drop)
+    }
+
+    /// Takes its folder away; the branch stays.
+    pub async fn leave(&self, root: &Path) {
+        let _ = git(root, &["worktree", "remove", "--force", &self.path.to_string_lossy()]).await;
+    }
+
     /// Takes it away with its branch, once it is merged.
     pub async fn remove(self, root: &Path) {
-        let _ = git(root, &["worktree", "remove", "--force", &self.path.to_string_lossy()]).await;
+        self.leave(root).await;
         let _ = git(root, &["branch", "--delete", &self.branch]).await;
     }
 }

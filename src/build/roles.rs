@@ -35,6 +35,16 @@ impl Stop {
     }
 }
 
+impl std::fmt::Display for Stop {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Role { part, .. } => write!(f, "{part} could not be done"),
+            Self::Failed { message, .. } => f.write_str(message),
+            Self::Paused(stage) => write!(f, "paused after {stage}"),
+        }
+    }
+}
+
 impl From<LogError> for Stop {
     fn from(error: LogError) -> Self {
         Self::failed(error, "check the disk space and the state folder")

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::cli::commands::notes_args::NotesArgs;
+use crate::cli::each::args::{self as each, EachArgs};
 use crate::config::mode::Mode;
 use crate::config::settings::{Binding, Permission, ProviderKind};
 
@@ -118,7 +119,8 @@ pub struct ModelArgs {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Run one task without the chat and print the answer
+    /// Run one task without the chat and print the answer, or many (--each)
+    #[command(after_help = each::HELP)]
     Exec(ExecArgs),
     /// Build a larger change: specification, plan, code, review
     Build(BuildArgs),
@@ -128,6 +130,8 @@ pub enum Command {
     Sessions(SessionsArgs),
     /// Undo turns of a session: files, conversation, or both
     Rewind(RewindArgs),
+    /// Report what a session, or all since some day, did and cost
+    Report(ReportArgs),
     /// Show what fills a session's context window, item by item
     Context(ContextArgs),
     /// List, search, write and archive the project's notes
@@ -155,7 +159,7 @@ pub enum Command {
     },
 }
 
-#[derive(Args, Debug)]
+#[derive(Args, Debug, Default)]
 pub struct ExecArgs {
     /// The task; `-`, or no argument in a pipe, reads standard input
     pub prompt: Option<String>,
@@ -167,6 +171,9 @@ pub struct ExecArgs {
     /// Continue this session (its id, or the beginning of it)
     #[arg(long, value_name = "ID")]
     pub resume: Option<String>,
+
+    #[command(flatten)]
+    pub each: EachArgs,
 }
 
 #[derive(Args, Debug)]
@@ -271,6 +278,20 @@ pub struct ContextArgs {
     pub why: Option<String>,
 
     /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args, Debug)]
+pub struct ReportArgs {
+    /// The session's id (or the beginning of it) or log file [default: the last session]
+    pub session: Option<String>,
+
+    /// Report all that was done in this project since then: 7d, 24h, 2w or 2026-11-01
+    #[arg(long, value_name = "WHEN", conflicts_with = "session")]
+    pub since: Option<String>,
+
+    /// Print one JSON object with all figures
     #[arg(long)]
     pub json: bool,
 }

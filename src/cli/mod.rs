@@ -2,6 +2,7 @@
 
 pub mod args;
 pub mod commands;
+pub mod each;
 pub mod main;
 pub mod report;
 pub mod setup;

@@ -186,6 +186,10 @@ pub fn session_empty() -> String {
     "The session is empty. Send a message first.".to_owned()
 }
 
+pub fn session_stats(id: &str, figures: &str) -> String {
+    format!("Session {id} so far:\n{figures}\n`mycode report` prints this and more.")
+}
+
 pub fn log_unreadable(error: impl Display) -> String {
     format!("Can't read the session log: {error}.")
 }

@@ -72,6 +72,8 @@ pub enum Op {
     Explain {
         id: String,
     },
+    /// Ask for a notice with what this session did and cost.
+    ShowStats,
     /// Ask for `Event::Sessions`.
     ListSessions,
     /// End a background job.

@@ -72,6 +72,11 @@ pub fn made_for(project_state: &Path, session: &str, call_id: &str) -> Option<St
     })
 }
 
+/// The logs that were changed at that time or later, in milliseconds since the Unix epoch.
+pub fn changed_since(project_state: &Path, since: u64) -> Vec<PathBuf> {
+    files(project_state).into_iter().filter(|(_, ms)| *ms >= since).map(|(path, _)| path).collect()
+}
+
 fn files(project_state: &Path) -> Vec<(PathBuf, u64)> {
     let Ok(entries) = fs::read_dir(project_state.join("sessions")) else { return Vec::new() };
     entries

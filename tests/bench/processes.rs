@@ -35,6 +35,7 @@ pub fn print() {
     line("15 resumed turns: requests", requests.len().to_string(), "75");
     line("15 resumed turns: effective tokens", format!("{:.0}", effective(&requests)), "<= 100,000");
     line("resume of 10,000 items", format!("{:.0} ms", long_resume()), "< 200 ms");
+    line("report of 200 sessions of 1 MB", format!("{:.0} ms", median(3, big_report)), "< 1,000 ms");
     let binary = std::fs::metadata(env!("CARGO_BIN_EXE_mycode")).map_or(0, |meta| meta.len());
     line("binary", format!("{:.1} MB", binary as f64 / 1e6), "< 25 MB");
     println!();
@@ -208,6 +209,22 @@ fn resumed_session() -> Vec<Recorded> {
         quiet(&place, &args).status().unwrap();
     }
     server.requests()
+}
+
+/// Time of `mycode report --since` over 200 MB of sessions.
+fn big_report() -> f64 {
+    let server = FakeServer::start(bug_fix());
+    let place = bug_project();
+    quiet(&place, &["exec", "--base-url", &server.base_url(), "--model", "m", "fix it"]).status().unwrap();
+    let whole = std::fs::read_to_string(place.log()).unwrap();
+    let (first, rest) = whole.split_once('\n').unwrap();
+    let log = format!("{first}\n{}", rest.repeat((1 << 20) / rest.len() + 1));
+    for n in 0..200 {
+        std::fs::write(place.log().with_file_name(format!("20200101-000000-{n:04}.jsonl")), &log).unwrap();
+    }
+    let begun = Instant::now();
+    quiet(&place, &["report", "--since", "2020-01-01"]).status().unwrap();
+    begun.elapsed().as_secs_f64() * 1e3
 }
 
 /// Time from start to the first request of a session with 10,000 items.

@@ -27,6 +27,7 @@ const FLOORS: &[(&str, u32)] = &[
     ("tool", 4),
     ("mcp", 5),
     ("trace", 5),
+    ("report", 5),
     ("agent", 6),
     ("build", 7),
     ("cli", 8),

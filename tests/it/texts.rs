@@ -95,6 +95,7 @@ fn agent_notices() {
         notice::session_busy("session 0198 is open in another mycode process"),
         notice::session_lines_skipped(1),
         notice::session_empty(),
+        notice::session_stats("0198", "- Time: 5 min of work"),
         notice::log_unreadable("permission denied"),
         notice::no_such_item(ItemId(12)),
         notice::recall_no_match("parser"),

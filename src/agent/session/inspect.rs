@@ -9,6 +9,8 @@ use crate::context::replay::item_history;
 use crate::context::replay::session_replay::SessionReplay;
 use crate::protocol::event::{Event, Level};
 use crate::protocol::notice as texts;
+use crate::report::gather::Report;
+use crate::report::render;
 use crate::search::walk::{self, Walk};
 use crate::session::reader;
 
@@ -34,6 +36,21 @@ pub fn item_history(log: PathBuf, id: String, events: Events) {
             }
             Err(refusal) => notice(&events, Level::Warning, format!("{refusal}.")),
         },
+        Err(error) => unreadable(&error, &events),
+    });
+}
+
+/// Sends what the session did and cost.
+pub fn stats(log: PathBuf, events: Events) {
+    tokio::task::spawn_blocking(move || match Report::of_log(&log) {
+        Ok(report) if report.sessions.is_empty() => {
+            notice(&events, Level::Info, texts::session_empty());
+        }
+        Ok(report) => {
+            let id = log.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            notice(&events, Level::Info, texts::session_stats(&id, render::bullets(&report).trim_end()));
+        }
+        Err(_) if !log.exists() => notice(&events, Level::Info, texts::session_empty()),
         Err(error) => unreadable(&error, &events),
     });
 }

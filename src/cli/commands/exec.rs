@@ -4,6 +4,8 @@ use std::io::{IsTerminal, Read};
 
 use crate::agent::build;
 use crate::cli::args::{Cli, ExecArgs};
+use crate::cli::each::child;
+use crate::cli::each::run as each;
 use crate::cli::report::Failure;
 use crate::cli::setup::open::{self, Which};
 use crate::config::settings::Permission;
@@ -18,6 +20,18 @@ const MAX_STDIN: u64 = 10 * 1024 * 1024;
 /// # Errors
 /// What keeps it from beginning.
 pub async fn run(cli: &Cli, args: &ExecArgs) -> Result<u8, Failure> {
+    if let Some(file) = &args.each.each {
+        if cli.continue_last {
+            return Err(Failure::usage(
+                "a batch continues no session",
+                "leave out --continue; half-done tasks continue their own sessions",
+            ));
+        }
+        return each::run(cli, &args.each, file, args.json).await;
+    }
+    if let Some(batch) = args.each.batch_process {
+        child::end_with(batch)?;
+    }
     let prompt = match args.prompt.as_deref() {
         Some("-") => from_stdin()?,
         Some(prompt) => prompt.to_owned(),

@@ -12,6 +12,7 @@ pub mod notes_args;
 pub mod policy;
 pub mod replay_session;
 pub mod replay_traces;
+pub mod report;
 pub mod rewind;
 pub mod sandbox;
 pub mod sandbox_restore;

@@ -10,6 +10,7 @@ use super::locate;
 use super::notes;
 use super::policy;
 use super::replay_traces;
+use super::report as report_command;
 use super::rewind;
 use super::sandbox;
 use super::sessions;
@@ -37,6 +38,7 @@ pub fn run_at_once(cli: &Cli) -> Option<Result<u8, Failure>> {
         Command::Policy(args) => done(policy::run(cli, args)),
         Command::Trust(args) => done(trust::run(cli, args)),
         Command::Replay(args) => done(replay_traces::run(cli, args)),
+        Command::Report(args) => done(report_command::run(cli, args)),
         Command::Rewind(args) => Some(rewind::run(cli, args).map(|all| u8::from(!all))),
         Command::Sandbox(args) => Some(sandbox::run(cli, args)),
         Command::Build(_)
@@ -55,7 +57,7 @@ pub fn run_at_once(cli: &Cli) -> Option<Result<u8, Failure>> {
 pub async fn run(cli: &Cli) -> Result<u8, Failure> {
     match &cli.command {
         None if cli.print => {
-            exec::run(cli, &ExecArgs { prompt: cli.prompt.clone(), json: false, resume: None }).await
+            exec::run(cli, &ExecArgs { prompt: cli.prompt.clone(), ..ExecArgs::default() }).await
         }
         None => {
             refuse_mistyped_command(cli)?;

@@ -28,6 +28,7 @@ pub fn run(app: &mut App, text: &str) -> bool {
         "permission" => permission(app, args),
         "mode" => mode(app, args),
         "context" => context(app, args),
+        "stats" => app.send(Op::ShowStats),
         "jobs" => jobs(app, args),
         "compact" => compact(app, args),
         "uncompact" => app.send(Op::Uncompact),

@@ -16,12 +16,13 @@ const fn row(name: &'static str, args: &'static str, help: &'static str) -> Slas
 }
 
 /// All commands, in the order in which they are shown.
-pub const COMMANDS: [SlashCommand; 14] = [
+pub const COMMANDS: [SlashCommand; 15] = [
     row("help", "", "list commands and keys"),
     row("model", "[name]", "show or switch the model"),
     row("permission", "[level]", "show or set the level: read-only, ask, auto, full"),
     row("mode", "[name]", "show or set the mode: auto, explore, analyze, plan"),
     row("context", "[verb id]", "show what fills the window; why, pin, drop, restore"),
+    row("stats", "", "show what this session did and cost"),
     row("jobs", "[stop N]", "list or stop background jobs"),
     row("compact", "[focus]", "summarize older turns now; `auto on|off`"),
     row("uncompact", "", "undo the last compaction"),

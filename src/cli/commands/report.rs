@@ -1,0 +1,45 @@
+//! `mycode report`: what one session, or all since some day, did and cost. Reads logs only, so it also works while a session
+//! is open elsewhere.
+
+use crate::base::clock;
+use crate::cli::args::{Cli, ReportArgs};
+use crate::cli::report::{self, Failure};
+use crate::cli::setup::open;
+use crate::config::settings::Permission;
+use crate::report::gather::Report;
+use crate::report::{period, render};
+
+/// Prints the report.
+///
+/// # Errors
+/// When there is no such session, or the period is none.
+pub fn run(cli: &Cli, args: &ReportArgs) -> Result<(), Failure> {
+    // The user's own prices are part of the configuration.
+    let opened = open::open(&cli.model, Permission::ReadOnly)?;
+    let (found, heading) = match &args.since {
+        Some(text) => {
+            let since = period::since(text)
+                .map_err(|wrong| Failure::usage(wrong, "give one such as 7d, 24h, 2w or 2026-11-01"))?;
+            let name = opened.workspace.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let day = clock::local(since);
+            (
+                Report::since(&opened.project_state, since),
+                format!("{name} since {}", day.get(..16).unwrap_or(&day)),
+            )
+        }
+        None => {
+            let log = open::log_of(cli.model.folder.as_deref(), args.session.as_deref())?;
+            let found = Report::of_log(&log)?;
+            let title =
+                found.sessions.first().map(|session| format!("Session {}: {}", session.id, session.title));
+            (found, title.unwrap_or_default())
+        }
+    };
+    if args.json {
+        return report::print(&format!("{}\n", serde_json::json!(found)));
+    }
+    if found.sessions.is_empty() && found.unreadable == 0 {
+        return report::say("Nothing was done in this time. `mycode sessions` lists all sessions.\n");
+    }
+    report::say(&render::markdown(&found, &heading))
+}

@@ -1,0 +1,79 @@
+//! The arguments of a batch, as clap reads them, and the help that tells how other schedulers run it.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::Args;
+
+/// What stands below the help of `mycode exec`.
+pub const HELP: &str = "\
+Many tasks (--each FILE):
+  Each line of FILE is a task: a string, or {\"prompt\": \"...\", \"id\": \"...\", \"dir\": \"folder\"}. Without an id it is
+  the line number; dir is relative and . by default. In a git repository each task works in a worktree, and what it
+  changed is committed on the branch mycode/each/BATCH/ID; with --copy it works in .mycode/each/BATCH/ID; otherwise
+  in dir itself. Each task with a result adds one line to FILE.results.jsonl and is not run again: after Ctrl-C, a
+  kill or a power cut run the same command again, and half-done tasks continue their sessions. Exit code 0 when all
+  tasks ended with 0, otherwise 1.
+
+On several machines, --only I/N runs part I of N (1 to N), with results of its own:
+  GNU parallel   parallel -S host1,host2 --wd . mycode exec --each tasks.jsonl --only {}/8 ::: {1..8}
+  Slurm          sbatch --array=1-8 --wrap='mycode exec --each tasks.jsonl --only $SLURM_ARRAY_TASK_ID/8'
+  Kubernetes     an Indexed Job with completions: 8 whose command is
+                 sh -c 'mycode exec --each tasks.jsonl --only $((JOB_COMPLETION_INDEX + 1))/8'";
+
+#[derive(Args, Clone, Debug, Default)]
+pub struct EachArgs {
+    /// Run each task of FILE (JSON lines); see below
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["prompt", "resume"], help_heading = "Many tasks")]
+    pub each: Option<PathBuf>,
+
+    /// Run up to N tasks at the same time [default: 1]
+    #[arg(long, value_name = "N", requires = "each", help_heading = "Many tasks")]
+    pub jobs: Option<usize>,
+
+    /// Where each task's result is added as one line [default: FILE with .results.jsonl]
+    #[arg(long, value_name = "FILE", requires = "each", help_heading = "Many tasks")]
+    pub results: Option<PathBuf>,
+
+    /// Work in copies of the folders, not in git worktrees
+    #[arg(long, requires = "each", help_heading = "Many tasks")]
+    pub copy: bool,
+
+    /// Run only part I of N of the tasks, such as 1/8
+    #[arg(long, value_name = "I/N", requires = "each", help_heading = "Many tasks")]
+    pub only: Option<Part>,
+
+    /// Continue the tasks whose result says that they failed
+    #[arg(long, requires = "each", help_heading = "Many tasks")]
+    pub again: bool,
+
+    /// The batch that this task belongs to, as a process: without it this one ends
+    #[arg(long, hide = true)]
+    pub batch_process: Option<u32>,
+}
+
+/// Part `number` of `of`, both from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    pub number: usize,
+    pub of: usize,
+}
+
+impl Part {
+    /// Whether the task at `index` (from 0) belongs to it.
+    pub fn has(self, index: usize) -> bool {
+        index % self.of == self.number - 1
+    }
+}
+
+impl FromStr for Part {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parsed = text.split_once('/').and_then(|(i, n)| Some((i.parse().ok()?, n.parse().ok()?)));
+        match parsed {
+            Some((number, of)) if (1..=of).contains(&number) => Ok(Self { number, of }),
+            _ => Err("it is I/N with I from 1 to N, such as 1/8".to_owned()),
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! One task as a process of this program: how it is started, how it ends with its batch, and what its output says.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use rustix::process::{Pid, Signal};
+use serde_json::Value;
+use tokio::process::{Child, Command};
+
+use crate::base::file;
+use crate::cli::args::ModelArgs;
+use crate::cli::report::Failure;
+
+/// The task's options that are the batch's own.
+pub fn model_flags(model: &ModelArgs) -> Vec<OsString> {
+    let mut flags: Vec<OsString> = Vec::new();
+    let mut option = |name: &str, value: Option<OsString>| {
+        if let Some(value) = value {
+            flags.extend([name.into(), value]);
+        }
+    };
+    option("--provider", model.provider.map(|kind| kind.as_str().into()));
+    option("--model", model.model.as_ref().map(Into::into));
+    option("--base-url", model.base_url.as_ref().map(Into::into));
+    option("--script", model.script.as_ref().map(Into::into));
+    option("--context-window", model.context_window.map(|tokens| tokens.to_string().into()));
+    option("--permission", model.permission.map(|level| level.as_str().into()));
+    option("--mode", model.mode.map(|mode| mode.as_str().into()));
+    option("--max-steps", model.max_steps.map(|steps| steps.to_string().into()));
+    model.header.iter().for_each(|header| option("--header", Some(header.into())));
+    if model.trust {
+        flags.push("--trust".into());
+    }
+    flags
+}
+
+/// Starts a task in `folder`; its events and messages are added to `output`.
+///
+/// # Errors
+/// When the program or the file can't be opened.
+pub fn start(
+    flags: &[OsString],
+    folder: &Path,
+    resume: Option<&str>,
+    prompt: &str,
+    output: &Path,
+) -> io::Result<Child> {
+    let output = file::open_private(fs::OpenOptions::new().append(true).create(true), output)?;
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args(["exec", "--json"]).args(flags).arg("--cd").arg(folder);
+    command.args(["--batch-process", &std::process::id().to_string()]);
+    if let Some(session) = resume {
+        command.args(["--resume", session]);
+    }
+    command.args(["--", prompt]).stdin(Stdio::null()).stderr(output.try_clone()?).stdout(output);
+    // Of its own group: a Ctrl-C at the terminal reaches it once, through the batch.
+    command.process_group(0).kill_on_drop(true).spawn()
+}
+
+/// Asks a task to end; what it has finished stays in its session.
+pub fn interrupt(child: &Child) {
+    let pid = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
+    if let Some(pid) = pid {
+        let _ = rustix::process::kill_process(pid, Signal::TERM);
+    }
+}
+
+/// In the task's own process: it is killed when its batch is, so that a batch which is run again finds no task at work.
+///
+/// # Errors
+/// When the batch is gone already.
+pub fn end_with(batch: u32) -> Result<(), Failure> {
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
+    if std::os::unix::process::parent_id() == batch {
+        return Ok(());
+    }
+    Err(Failure::task("the batch that this task belongs to has ended", "run the batch again"))
+}
+
+/// What a task's output says.
+#[derive(Debug, Default)]
+pub struct Output {
+    /// The last session in it.
+    pub session: Option<String>,
+    /// The model's last text since that session was opened.
+    pub answer: Option<String>,
+    /// How its last run ended, if it did.
+    pub exit_code: Option<u8>,
+    /// Why it did not end well.
+    pub error: Option<String>,
+    pub hint: Option<String>,
+}
+
+impl Output {
+    /// Reads the file from `start` on; half a line counts nothing.
+    pub fn read(path: &PathBuf, start: usize) -> Self {
+        let bytes = fs::read(path).unwrap_or_default();
+        let mut output = Self::default();
+        for line in bytes.get(start..).unwrap_or_default().split(|byte| *byte == b'\n') {
+            output.line(line);
+        }
+        output
+    }
+
+    fn line(&mut self, line: &[u8]) {
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        let Ok(event) = serde_json::from_slice::<Value>(line) else {
+            let line = String::from_utf8_lossy(line);
+            if let Some(error) = line.strip_prefix("error: ") {
+                self.error = Some(error.to_owned());
+            } else if let Some(hint) = line.strip_prefix("hint: ") {
+                self.hint = Some(hint.to_owned());
+            }
+            return;
+        };
+        match event["type"].as_str() {
+            Some("session") => *self = Self { session: text(&event["id"]), ..Self::default() },
+            Some("text") => self.answer = text(&event["text"]),
+            Some("turn_ended") => {
+                self.exit_code = event["exit_code"].as_u64().and_then(|code| u8::try_from(code).ok());
+                self.error = text(&event["message"]);
+            }
+            _ => {}
+        }
+    }
+}

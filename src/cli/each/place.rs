@@ -1,0 +1,98 @@
+//! Where a task of a batch works: a git worktree, a copied folder, or the folder itself.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use crate::base::repository;
+use crate::build::git::Worktree;
+
+/// The folders of batches, relative to where a batch works.
+pub const FOLDER: &str = ".mycode/each";
+
+/// How a task's folder is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Worktree,
+    Copy,
+    /// Nothing is made: it works in the folder itself.
+    InPlace,
+}
+
+impl Kind {
+    /// For a task in `dir`.
+    pub fn of(dir: &Path, copy: bool) -> Self {
+        match repository::root(dir) {
+            _ if copy => Self::Copy,
+            Some(_) => Self::Worktree,
+            None => Self::InPlace,
+        }
+    }
+}
+
+/// A task's folder that exists.
+pub struct Place {
+    pub folder: PathBuf,
+    pub tree: Option<Worktree>,
+}
+
+impl Place {
+    /// Makes the folder of a task in `dir`, or takes the one that an earlier run left at `own`.
+    ///
+    /// # Errors
+    /// A sentence that says why there is none.
+    pub async fn open(kind: Kind, dir: &Path, own: &Path, branch: String) -> Result<Self, String> {
+        match kind {
+            Kind::InPlace => Ok(Self { folder: dir.to_owned(), tree: None }),
+            Kind::Copy => {
+                let (from, to) = (dir.to_owned(), own.to_owned());
+                let copied = tokio::task::spawn_blocking(move || copy(&from, &to)).await;
+                copied
+                    .map_err(io::Error::other)
+                    .flatten()
+                    .map_err(|error| format!("the folder can't be copied: {error}"))?;
+                Ok(Self { folder: own.to_owned(), tree: None })
+            }
+            Kind::Worktree => {
+                let root = repository::root(dir).unwrap_or(dir);
+                let inner = dir.strip_prefix(root).unwrap_or(Path::new(""));
+                let tree = Worktree::open(root, own, branch).await.map_err(|stop| stop.to_string())?;
+                let folder = own.join(inner);
+                if !folder.is_dir() {
+                    return Err(format!("{} is not in git, so no worktree has it", inner.display()));
+                }
+                Ok(Self { folder, tree: Some(tree) })
+            }
+        }
+    }
+}
+
+/// Copies a folder whole, or not at all. Repositories and the folders of batches are left out.
+fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    if to.exists() {
+        return Ok(());
+    }
+    let partial = to.with_file_name(format!(
+        "{}.partial",
+        to.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+    ));
+    if partial.exists() {
+        fs::remove_dir_all(&partial)?;
+    }
+    let batches = from.join(FOLDER);
+    let entries = walkdir::WalkDir::new(from).into_iter();
+    for entry in entries.filter_entry(|entry| entry.file_name() != ".git" && entry.path() != batches) {
+        let entry = entry?;
+        let target = partial.join(entry.path().strip_prefix(from).unwrap_or(entry.path()));
+        let kind = entry.file_type();
+        if kind.is_dir() {
+            fs::create_dir_all(&target)?;
+        } else if kind.is_symlink() {
+            symlink(fs::read_link(entry.path())?, &target)?;
+        } else if kind.is_file() {
+            fs::copy(entry.path(), &target)?;
+        }
+    }
+    fs::rename(&partial, to)
+}

@@ -1,0 +1,64 @@
+//! The results of a batch: a file that only grows, one line a task. A task with a line there is done.
+
+use std::collections::HashMap;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Write};
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::base::sanitize;
+use crate::cli::report::Failure;
+use crate::session::log;
+
+/// The open file; locked, so that two batches never write it at the same time.
+pub struct Results {
+    file: File,
+    /// The exit codes of the tasks that have one; the last line of a task counts.
+    codes: HashMap<String, u64>,
+}
+
+impl Results {
+    /// Opens or makes the file. What a kill left of a line counts as nothing.
+    ///
+    /// # Errors
+    /// When it cannot be read or written, or another batch has it open.
+    pub fn open(path: &Path) -> Result<Self, Failure> {
+        let fail = |error: io::Error| {
+            Failure::task(
+                format!("the results file {} can't be used: {error}", path.display()),
+                "name another one with --results",
+            )
+        };
+        let mut file = OpenOptions::new().read(true).append(true).create(true).open(path).map_err(fail)?;
+        if let Err(TryLockError::WouldBlock) = file.try_lock() {
+            let message = format!("another batch writes its results to {}", path.display());
+            return Err(Failure::task(message, "wait for its end, or name another file with --results"));
+        }
+        let mut codes = HashMap::new();
+        for line in fs::read(path).map_err(fail)?.split(|byte| *byte == b'\n') {
+            let line: Value = serde_json::from_slice(line).unwrap_or_default();
+            if let (Some(id), Some(code)) = (line["id"].as_str(), line["exit_code"].as_u64()) {
+                codes.insert(id.to_owned(), code);
+            }
+        }
+        if !log::ends_with_line_end(&mut file).map_err(fail)? {
+            file.write_all(b"\n").map_err(fail)?;
+        }
+        Ok(Self { file, codes })
+    }
+
+    /// The exit code of a task that has a result.
+    pub fn code(&self, id: &str) -> Option<u64> {
+        self.codes.get(id).copied()
+    }
+
+    /// Adds a task's line, in one write.
+    ///
+    /// # Errors
+    /// Disk full.
+    pub fn add(&mut self, id: &str, code: u8, line: &Value) -> io::Result<()> {
+        self.codes.insert(id.to_owned(), u64::from(code));
+        self.file.write_all(format!("{}\n", sanitize::escape(&line.to_string())).as_bytes())
+    }
+}

@@ -1,0 +1,340 @@
+//! Runs a batch: so many tasks at a time, each in its own process and folder. What is done is in the results file; what is
+//! half done is in the task's session, which the next run continues.
+
+use std::cell::RefCell;
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::pin::pin;
+use std::process::ExitStatus;
+
+use futures_util::StreamExt;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::args::EachArgs;
+use super::child::{self, Output};
+use super::place::{FOLDER, Kind, Place};
+use super::results::Results;
+use super::tasks::{self, Task};
+use crate::base::file;
+use crate::base::text;
+use crate::build::git;
+use crate::cli::args::Cli;
+use crate::cli::report::{self, Failure, FailureKind};
+use crate::cli::setup::open;
+use crate::config::paths::Paths;
+use crate::exec::run::interrupts;
+use crate::report::session::{self, SessionReport};
+use crate::session::log;
+
+/// What a task is told that was cut off: its own words stand in the session.
+const CONTINUE: &str = "The run was cut off before the task was done. Continue with it from where it stands.";
+
+struct Batch {
+    root: PathBuf,
+    /// Where the tasks' folders and outputs are.
+    folder: PathBuf,
+    name: String,
+    flags: Vec<OsString>,
+    copy: bool,
+    json: bool,
+    results: RefCell<Results>,
+    cancel: CancellationToken,
+    /// git makes one worktree at a time.
+    git: tokio::sync::Mutex<()>,
+}
+
+/// How a task ended.
+enum Ended {
+    Done,
+    Failed,
+    /// Not begun, or interrupted: it has no result.
+    Open,
+}
+
+/// Runs the tasks of `file`; gives the exit code.
+///
+/// # Errors
+/// What keeps the batch, or each of its tasks, from beginning.
+pub async fn run(cli: &Cli, args: &EachArgs, file: &Path, json: bool) -> Result<u8, Failure> {
+    let root = open::workspace(cli.model.folder.as_deref())?;
+    let mut tasks = tasks::read(file)?;
+    if let Some(part) = args.only {
+        let mut index = 0..;
+        tasks.retain(|_| index.next().is_some_and(|index| part.has(index)));
+    }
+    let path = args.results.clone().unwrap_or_else(|| results_path(file, args));
+    let results = Results::open(&path)?;
+    let all: Vec<Task> = tasks.clone();
+    tasks.retain(|task| results.code(&task.id).is_none_or(|code| args.again && code != 0));
+    let name = batch_name(&path);
+    let batch = Batch {
+        folder: root.join(FOLDER).join(&name),
+        root,
+        name,
+        flags: child::model_flags(&cli.model),
+        copy: args.copy,
+        json,
+        results: RefCell::new(results),
+        cancel: CancellationToken::new(),
+        git: tokio::sync::Mutex::new(()),
+    };
+    let jobs = args.jobs.unwrap_or(1).max(1);
+    batch.check(&tasks, jobs).await?;
+    let done = all.len() - tasks.len();
+    if done > 0 {
+        eprintln!("{} of {} have a result already.", done, text::plural(all.len(), "task"));
+    }
+    let (mut open, mut stop) = (0, None);
+    {
+        let mut work =
+            pin!(futures_util::stream::iter(&tasks).map(|task| batch.one(task)).buffer_unordered(jobs));
+        let mut interrupts = pin!(interrupts().fuse());
+        loop {
+            let ended = tokio::select! {
+                ended = work.next() => ended,
+                Some(()) = interrupts.next() => {
+                    if batch.cancel.is_cancelled() {
+                        // The tasks at work are killed with this; their sessions stay.
+                        break;
+                    }
+                    batch.cancel.cancel();
+                    continue;
+                }
+            };
+            match ended {
+                None => break,
+                Some(Ok(Ended::Open)) => open += 1,
+                Some(Ok(Ended::Done | Ended::Failed)) => {}
+                Some(Err(failure)) => {
+                    // It would be the same for the others.
+                    batch.cancel.cancel();
+                    stop.get_or_insert(failure);
+                }
+            }
+        }
+    }
+    if let Some(failure) = stop {
+        return Err(failure);
+    }
+    let results = batch.results.borrow();
+    let codes: Vec<Option<u64>> = all.iter().map(|task| results.code(&task.id)).collect();
+    let have = codes.iter().flatten().count();
+    let failed = codes.iter().flatten().filter(|code| **code != 0).count();
+    let shown = path.display();
+    if open > 0 || batch.cancel.is_cancelled() {
+        let all = text::plural(all.len(), "task");
+        eprintln!(
+            "Interrupted: {have} of {all} have a result in {shown}. To go on, run the same command again."
+        );
+        return Ok(FailureKind::Interrupted as u8);
+    }
+    eprintln!("{} done, {failed} failed; results in {shown}", text::plural(have - failed, "task"));
+    if failed > 0 {
+        eprintln!("To continue the failed ones, run the same command with --again.");
+    }
+    Ok(u8::from(failed > 0))
+}
+
+fn results_path(file: &Path, args: &EachArgs) -> PathBuf {
+    let part = args.only.map_or(String::new(), |part| format!(".{}-of-{}", part.number, part.of));
+    file.with_extension(format!("results{part}.jsonl"))
+}
+
+/// Names folders and branches: of the results file, because that knows what is done.
+fn batch_name(results: &Path) -> String {
+    let full = results.canonicalize().unwrap_or_else(|_| results.to_owned());
+    let stem = results.file_name().unwrap_or_default().to_string_lossy();
+    let stem = stem.split('.').next().unwrap_or_default();
+    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };
+    let stem: String = stem.chars().map(plain).take(40).collect();
+    format!("{}-{}", stem.trim_matches('-'), &file::hash(full.as_os_str().as_encoded_bytes())[..6])
+}
+
+impl Batch {
+    /// What would go wrong in the middle is said before the beginning.
+    async fn check(&self, tasks: &[Task], jobs: usize) -> Result<(), Failure> {
+        let mut repositories = Vec::new();
+        let mut in_place = Vec::new();
+        for task in tasks {
+            let dir = self.dir(task).ok_or_else(|| {
+                let message = format!(
+                    "task {}: {} is no folder in {}",
+                    task.id,
+                    task.dir.display(),
+                    self.root.display()
+                );
+                Failure::usage(message, "correct its dir; nothing was run")
+            })?;
+            let kind = Kind::of(&dir, self.copy);
+            if kind == Kind::InPlace && jobs > 1 && in_place.contains(&dir) {
+                let message = format!("several tasks would work in {} at the same time", dir.display());
+                return Err(Failure::usage(message, "add --copy, use --jobs 1, or make it a git repository"));
+            }
+            if kind == Kind::Worktree && !self.folder.join(&task.id).exists() && !repositories.contains(&dir)
+            {
+                if !git::is_at_head(&dir).await {
+                    let message =
+                        format!("{} has changes that are not committed, or no commit", dir.display());
+                    let hint = "worktrees would not have them: commit or stash them, or use --copy";
+                    return Err(Failure::task(message, hint));
+                }
+                repositories.push(dir.clone());
+            }
+            in_place.push(dir);
+        }
+        let made = fs::create_dir_all(&self.folder)
+            .and_then(|()| fs::write(self.root.join(FOLDER).join(".gitignore"), "*\n"));
+        made.map_err(|error| {
+            let message = format!("can't make {}: {error}", self.folder.display());
+            Failure::task(message, "check the permissions of this folder and the disk space")
+        })
+    }
+
+    fn dir(&self, task: &Task) -> Option<PathBuf> {
+        let dir = self.root.join(&task.dir).canonicalize().ok()?;
+        (dir.is_dir() && dir.starts_with(&self.root)).then_some(dir)
+    }
+
+    /// Runs, continues or only records one task.
+    async fn one(&self, task: &Task) -> Result<Ended, Failure> {
+        if self.cancel.is_cancelled() {
+            return Ok(Ended::Open);
+        }
+        let dir = self.dir(task).unwrap_or_else(|| self.root.clone());
+        let kind = Kind::of(&dir, self.copy);
+        let branch = format!("mycode/each/{}/{}", self.name, task.id);
+        let place = {
+            let _one_at_a_time = self.git.lock().await;
+            Place::open(kind, &dir, &self.folder.join(&task.id), branch).await
+        };
+        let place = match place {
+            Ok(place) => place,
+            Err(error) => return self.record(task, 1, None, json!({"error": error})),
+        };
+        let path = self.folder.join(format!("{}.events.jsonl", task.id));
+        let earlier = Output::read(&path, 0);
+        let recorded = self.results.borrow().code(&task.id).is_some();
+        // It ended, and then the batch was killed: only its line is missing.
+        let (output, code) = match earlier.exit_code.filter(|code| !recorded && *code != INTERRUPTED) {
+            Some(code) => (earlier, code),
+            None => {
+                let start = fs::metadata(&path).map_or(0, |meta| meta.len() as usize);
+                let resume = earlier.session.filter(|id| has_message(&place.folder, id));
+                if let (Some(tree), None) = (&place.tree, &resume)
+                    && let Err(stop) = tree.reset().await
+                {
+                    return self.record(task, 1, None, json!({"error": stop.to_string()}));
+                }
+                let status = self.work(task, &place, resume.as_deref(), &path).await?;
+                let output = Output::read(&path, start);
+                match exit_code(status) {
+                    INTERRUPTED => return Ok(Ended::Open),
+                    _ if self.cancel.is_cancelled() && output.exit_code.is_none() => return Ok(Ended::Open),
+                    code @ (2 | 3) => return Err(cannot_begin(task, code, output)),
+                    code => (output, code),
+                }
+            }
+        };
+        let mut facts = facts(&output, &place);
+        if let Some(tree) = &place.tree {
+            facts["branch"] = json!(tree.branch);
+            let subject = format!("mycode {}: {}", task.id, text::one_line(&task.prompt, 60));
+            if let Err(stop) = git::commit(&tree.path, &subject).await {
+                facts["error"] = json!(stop.to_string());
+                return self.record(task, code.max(1), output.session, facts);
+            }
+        }
+        let ended = self.record(task, code, output.session, facts);
+        if let (Some(tree), 0) = (&place.tree, code) {
+            let _one_at_a_time = self.git.lock().await;
+            tree.leave(&dir).await;
+        }
+        ended
+    }
+
+    /// Waits for the task's process; an interrupt of the batch is passed on once.
+    async fn work(
+        &self,
+        task: &Task,
+        place: &Place,
+        resume: Option<&str>,
+        output: &Path,
+    ) -> Result<ExitStatus, Failure> {
+        let prompt = if resume.is_some() { CONTINUE } else { &task.prompt };
+        let mut child = child::start(&self.flags, &place.folder, resume, prompt, output)?;
+        tokio::select! {
+            status = child.wait() => return Ok(status?),
+            () = self.cancel.cancelled() => child::interrupt(&child),
+        }
+        Ok(child.wait().await?)
+    }
+
+    /// Writes the task's line, and shows it.
+    fn record(&self, task: &Task, code: u8, session: Option<String>, facts: Value) -> Result<Ended, Failure> {
+        let mut line = json!({"id": task.id, "exit_code": code, "session": session});
+        if let (Some(line), Value::Object(facts)) = (line.as_object_mut(), facts) {
+            line.extend(facts);
+            line.retain(|_, value| !value.is_null());
+        }
+        self.results.borrow_mut().add(&task.id, code, &line).map_err(|error| {
+            Failure::task(
+                format!("the result of task {} can't be written: {error}", task.id),
+                "free some disk space and run the same command again",
+            )
+        })?;
+        if self.json {
+            report::print(&format!("{line}\n"))?;
+        } else {
+            let how = if code == 0 { "done".to_owned() } else { format!("failed ({code})") };
+            let said = line["error"].as_str().or(line["answer"].as_str()).unwrap_or_default();
+            report::say(&format!("{}  {how}  {}\n", task.id, text::one_line(said, 100)))?;
+        }
+        Ok(if code == 0 { Ended::Done } else { Ended::Failed })
+    }
+}
+
+const INTERRUPTED: u8 = FailureKind::Interrupted as u8;
+
+/// As a shell counts: 128 and the signal for a process that was killed.
+fn exit_code(status: ExitStatus) -> u8 {
+    let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
+    code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
+}
+
+/// What is wrong is wrong for all tasks: no model, a bad flag, a sandbox that can't be made.
+fn cannot_begin(task: &Task, code: u8, output: Output) -> Failure {
+    let kind = if code == 2 { FailureKind::Usage } else { FailureKind::Config };
+    let error = output.error.unwrap_or_else(|| format!("exit code {code}"));
+    let hint = output.hint.unwrap_or_else(|| "correct that, then run the same command again".to_owned());
+    Failure::new(kind, format!("task {} can't begin: {error}", task.id), hint)
+}
+
+/// The session of a task in `folder`, from its log.
+fn session_of(folder: &Path, id: &str) -> Option<SessionReport> {
+    let state = Paths::from_env().project(&folder.canonicalize().ok()?);
+    session::read(&log::path_of(&state, id), 0).ok().flatten()
+}
+
+/// Whether there is something to continue.
+fn has_message(folder: &Path, id: &str) -> bool {
+    session_of(folder, id).is_some_and(|session| !session.title.is_empty())
+}
+
+fn facts(output: &Output, place: &Place) -> Value {
+    let session = output.session.as_ref().and_then(|id| session_of(&place.folder, id)).unwrap_or_default();
+    let figures = session.figures;
+    json!({
+        "answer": output.answer,
+        "error": output.error,
+        "changed": figures.files.keys().collect::<Vec<_>>(),
+        "steps": figures.steps,
+        "tokens": figures.tokens.total(),
+        "cost_usd": figures.cost_usd(),
+        "elapsed_ms": figures.active_ms,
+        // A worktree does not stay, but for one whose task failed.
+        "folder": (place.tree.is_none() || output.exit_code != Some(0)).then_some(&place.folder),
+    })
+}

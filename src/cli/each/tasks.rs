@@ -1,0 +1,97 @@
+//! The tasks of a batch. A mistake in any line keeps the whole batch from beginning.
+
+use std::collections::HashSet;
+use std::path::{Component, Path, PathBuf};
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::base::file;
+use crate::cli::report::Failure;
+
+/// The largest file of tasks, in bytes.
+const MAX_BYTES: u64 = 256 << 20;
+
+/// One task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Task {
+    pub id: String,
+    pub prompt: String,
+    /// Relative to the folder that the batch works in.
+    pub dir: PathBuf,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Fields {
+    prompt: String,
+    #[serde(default)]
+    id: Value,
+    #[serde(default)]
+    dir: PathBuf,
+}
+
+/// Reads all tasks.
+///
+/// # Errors
+/// An unreadable file, or a line that is no task, with its number.
+pub fn read(path: &Path) -> Result<Vec<Task>, Failure> {
+    let (bytes, _) = file::read(path, MAX_BYTES).map_err(|error| {
+        Failure::usage(
+            format!("can't read {}: {error}", path.display()),
+            "name a file with one task per line",
+        )
+    })?;
+    let mut seen = HashSet::new();
+    let mut tasks = Vec::new();
+    for (index, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        let task = task(line, index + 1).and_then(|task| match seen.insert(task.id.clone()) {
+            true => Ok(task),
+            false => Err(format!("the id {} is taken by an earlier line", task.id)),
+        });
+        tasks.push(task.map_err(|why| {
+            Failure::usage(
+                format!("{}:{}: {why}", path.display(), index + 1),
+                "a task is a string or {\"prompt\": \"...\", \"id\": \"...\", \"dir\": \"folder\"}; nothing was run",
+            )
+        })?);
+    }
+    Ok(tasks)
+}
+
+fn task(line: &[u8], number: usize) -> Result<Task, String> {
+    let value: Value = serde_json::from_slice(line).map_err(|error| format!("it is not JSON: {error}"))?;
+    let fields = match value {
+        Value::String(prompt) => Fields { prompt, id: Value::Null, dir: PathBuf::new() },
+        other => serde_json::from_value(other).map_err(|error| error.to_string())?,
+    };
+    let id = match fields.id {
+        Value::Null => number.to_string(),
+        Value::String(id) => id,
+        Value::Number(id) => id.to_string(),
+        _ => return Err("the id is no string".to_owned()),
+    };
+    if !is_name(&id) {
+        return Err(format!("the id '{id}' is not made of up to 64 letters, digits, '.', '_' and '-'"));
+    }
+    if fields.prompt.trim().is_empty() {
+        return Err("the prompt is empty".to_owned());
+    }
+    if !fields.dir.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir)) {
+        return Err(format!("the dir '{}' leads out of this folder", fields.dir.display()));
+    }
+    Ok(Task { id, prompt: fields.prompt, dir: fields.dir })
+}
+
+/// Whether it can name a file and a git branch.
+fn is_name(id: &str) -> bool {
+    (1..=64).contains(&id.len())
+        && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
+        && !id.starts_with(['.', '-'])
+        && !id.ends_with('.')
+        && !id.ends_with(".lock")
+        && !id.contains("..")
+}

@@ -1,0 +1,54 @@
+//! Since when something is to be reported, as users say it, and the local date of a moment.
+
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, ToSpan, Zoned};
+
+/// The moment that `7d`, `24h`, `2w` or `2026-11-01` means, in milliseconds since the Unix epoch.
+///
+/// # Errors
+/// A sentence for the user when it is none of them.
+pub fn since(text: &str) -> Result<u64, String> {
+    let wrong = || format!("'{text}' is no period");
+    if let Ok(date) = text.parse::<Date>() {
+        let day = date.to_zoned(TimeZone::system()).map_err(|_| wrong())?;
+        return Ok(u64::try_from(day.timestamp().as_millisecond()).unwrap_or(0));
+    }
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let count: i64 = digits.parse().ok().filter(|count| (1..100_000).contains(count)).ok_or_else(wrong)?;
+    let now = Zoned::now();
+    let then = match &text[digits.len()..] {
+        "h" => now.checked_sub(count.hours()),
+        "d" => now.checked_sub(count.days()),
+        "w" => now.checked_sub(count.weeks()),
+        _ => return Err(wrong()),
+    };
+    let then = then.map_err(|_| wrong())?.timestamp().as_millisecond();
+    Ok(u64::try_from(then).unwrap_or(0))
+}
+
+/// Local dates of moments that come mostly in order: the last one is remembered with its bounds.
+#[derive(Clone, Debug, Default)]
+pub struct Days {
+    from: u64,
+    until: u64,
+    date: String,
+}
+
+impl Days {
+    /// The local date of `ms`, such as `2026-11-22`.
+    pub fn of(&mut self, ms: u64) -> &str {
+        if !(self.from..self.until).contains(&ms) {
+            let moment = i64::try_from(ms).ok().and_then(|ms| Timestamp::from_millisecond(ms).ok());
+            let day = moment.unwrap_or_default().to_zoned(TimeZone::system()).date();
+            let bound = |date: Date| {
+                let midnight = date.to_zoned(TimeZone::system()).ok()?;
+                u64::try_from(midnight.timestamp().as_millisecond()).ok()
+            };
+            let next = day.tomorrow().ok().and_then(bound);
+            (self.from, self.until) = bound(day).zip(next).unwrap_or((ms, ms));
+            self.date = day.to_string();
+        }
+        &self.date
+    }
+}
