@@ -133,7 +133,7 @@ pub enum Command {
     /// List, search, write and archive the project's notes
     Notes(NotesArgs),
     /// Play a session on a sample project, without a key or network
-    Demo,
+    Demo(DemoArgs),
     /// Run one tool and print its result as JSON
     Tool(ToolArgs),
     /// Find the files that matter for a task
@@ -201,6 +201,22 @@ pub struct BuildArgs {
     /// Print one JSON event per line
     #[arg(long)]
     pub json: bool,
+}
+
+/// What the demo plays.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Story {
+    /// A session that fixes a failing test
+    Fix,
+    /// A build: specification, plan, two subtasks, review
+    Build,
+}
+
+#[derive(Args, Debug)]
+pub struct DemoArgs {
+    /// What to play
+    #[arg(long, default_value = "fix")]
+    pub story: Story,
 }
 
 #[derive(Args, Debug)]

@@ -42,7 +42,7 @@ pub fn run_at_once(cli: &Cli) -> Option<Result<u8, Failure>> {
         Command::Build(_)
         | Command::Resume(_)
         | Command::Exec(_)
-        | Command::Demo
+        | Command::Demo(_)
         | Command::Tool(_)
         | Command::Doctor(_) => None,
     }
@@ -65,7 +65,7 @@ pub async fn run(cli: &Cli) -> Result<u8, Failure> {
         Some(Command::Resume(args)) => chat::resume(cli, args).await,
         Some(Command::Exec(args)) => exec::run(cli, args).await,
         Some(Command::Build(args)) => build::run(cli, args).await,
-        Some(Command::Demo) => demo::run().await,
+        Some(Command::Demo(args)) => demo::run(args.story).await,
         Some(Command::Tool(args)) => Ok(u8::from(!tool::run(cli, args).await?)),
         Some(Command::Doctor(args)) => {
             Ok(if doctor::run(cli, args).await? { 0 } else { FailureKind::Config as u8 })
