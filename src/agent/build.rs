@@ -10,6 +10,7 @@ use super::calls::dispatcher::Dispatcher;
 use super::calls::policy_engine::PolicyEngine;
 use super::control::Questions;
 use super::engine::Engine;
+use super::maintainer::Maintainer;
 use super::parts::Agent;
 use super::quick_ops::EngineDeps;
 use super::sampling::sampler::Sampler;
@@ -66,6 +67,8 @@ pub struct Setup {
 pub struct Handle {
     pub ops: mpsc::UnboundedSender<Op>,
     pub events: mpsc::UnboundedReceiver<Event>,
+    /// The id of the session.
+    pub session: String,
     /// Ends when the engine has written everything.
     pub task: tokio::task::JoinHandle<()>,
 }
@@ -78,6 +81,7 @@ pub fn start(setup: Setup) -> Result<Handle, LogError> {
     let (op_sender, op_receiver) = mpsc::unbounded_channel();
     let (event_sender, event_receiver) = mpsc::unbounded_channel();
     let mut engine = engine(setup, event_sender)?;
+    let session = engine.agent.conversation.id.clone();
     let task = tokio::spawn(async move {
         engine.deps.originals.follow(engine.agent.conversation.log_path());
         engine.agent.restore_tools().await;
@@ -98,7 +102,7 @@ pub fn start(setup: Setup) -> Result<Handle, LogError> {
         }
         engine.run(op_receiver).await;
     });
-    Ok(Handle { ops: op_sender, events: event_receiver, task })
+    Ok(Handle { ops: op_sender, events: event_receiver, session, task })
 }
 
 fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, LogError> {
@@ -162,7 +166,15 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
     };
     let model_from_flag = loaded.model_flag;
     let deps = EngineDeps { loaded, workspace, project_state, interactive, originals, model_from_flag, jobs };
-    Ok(Engine { agent, deps, events, questions, backlog, deferred: VecDeque::new() })
+    Ok(Engine {
+        agent,
+        deps,
+        events,
+        questions,
+        backlog,
+        deferred: VecDeque::new(),
+        maintainer: Maintainer::default(),
+    })
 }
 
 fn params(loaded: &Loaded, model: Arc<str>) -> Params {

@@ -8,6 +8,7 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use crate::cli::commands::notes_args::NotesArgs;
 use crate::config::mode::Mode;
 use crate::config::settings::{Binding, Permission, ProviderKind};
+use crate::protocol::maintain::Phase;
 
 /// A coding agent in your terminal that accounts for every token in the context window.
 ///
@@ -59,6 +60,7 @@ fn acts(subcommand: &str, option: &str) -> bool {
         "demo" | "completions" => false,
         _ if option == "folder" => true,
         "exec" => true,
+        "maintain" => option != "mode",
         "build" => !matches!(option, "continue_last" | "mode"),
         "resume" => option != "continue_last",
         "doctor" => !matches!(option, "continue_last" | "max_steps"),
@@ -122,6 +124,8 @@ pub enum Command {
     Exec(ExecArgs),
     /// Build a larger change: specification, plan, code, review
     Build(BuildArgs),
+    /// Look after the project: explore, analyze, plan, do; what is learned is kept in its notes
+    Maintain(MaintainArgs),
     /// Continue a session of this project
     Resume(ResumeArgs),
     /// List this project's sessions
@@ -197,6 +201,20 @@ pub struct BuildArgs {
     /// Do up to N independent subtasks at the same time, in git worktrees (implies --commit)
     #[arg(long, value_name = "N", default_value_t = 1, hide_default_value = true)]
     pub parallel: usize,
+
+    /// Print one JSON event per line
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args, Debug)]
+pub struct MaintainArgs {
+    /// What to look after [default: the project as a whole]
+    pub task: Option<String>,
+
+    /// Run this phase only: explore, analyze, plan or do
+    #[arg(long, value_name = "PHASE")]
+    pub phase: Option<Phase>,
 
     /// Print one JSON event per line
     #[arg(long)]

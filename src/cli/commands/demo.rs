@@ -34,9 +34,15 @@ const WITHOUT_CARGO: [(&str, &str); 7] = [
         "Verified with `cargo test`: all 3 tests pass.",
         "This was not verified: `cargo` does not run on this machine. With Rust installed, the demo runs the tests too.",
     ),
-    ("Verified with `cargo test`: all 3 tests pass.\"}", "Not verified: `cargo` does not run on this machine.\"}"),
+    (
+        "Verified with `cargo test`: all 3 tests pass.\"}",
+        "Not verified: `cargo` does not run on this machine.\"}",
+    ),
     ("Verified with `cargo test`: all 4 tests pass.", "Not verified: `cargo` does not run on this machine."),
-    ("3: both subtasks end with a run of the tests.", "3 could not be checked: `cargo` does not run on this machine."),
+    (
+        "3: both subtasks end with a run of the tests.",
+        "3 could not be checked: `cargo` does not run on this machine.",
+    ),
 ];
 /// What a user who types on after the demo reads.
 const CLOSING: &str = "That was the demo: its model is a script, which has ended. The rest is real: try `/context`, `/rewind` or \
@@ -97,8 +103,7 @@ async fn build_story(folder: &Path) -> Result<u8, Failure> {
     ))?;
     let session = build::roles(setup(folder, BUILD, false)?)?;
     let options = BuildOptions { parallel: 1, ..BuildOptions::default() };
-    let Some((text, code)) =
-        build_command::drive(session, Some(BUILD_TASK), options, Show::new(false)).await
+    let Some((text, code)) = build_command::drive(session, Some(BUILD_TASK), options, Show::new(false)).await
     else {
         return Ok(130);
     };

@@ -16,7 +16,7 @@ const fn row(name: &'static str, args: &'static str, help: &'static str) -> Slas
 }
 
 /// All commands, in the order in which they are shown.
-pub const COMMANDS: [SlashCommand; 14] = [
+pub const COMMANDS: [SlashCommand; 15] = [
     row("help", "", "list commands and keys"),
     row("model", "[name]", "show or switch the model"),
     row("permission", "[level]", "show or set the level: read-only, ask, auto, full"),
@@ -26,6 +26,7 @@ pub const COMMANDS: [SlashCommand; 14] = [
     row("compact", "[focus]", "summarize older turns now; `auto on|off`"),
     row("uncompact", "", "undo the last compaction"),
     row("recall", "ID|WORDS", "show an item in full, or search this session"),
+    row("maintain", "[task]", "explore, analyze, plan, do; what is learned becomes notes"),
     row("init", "[no]", "write CODE_LAW.md; `no` stops the offer"),
     row("resume", "[id]", "continue another session"),
     row("rewind", "", "undo turns: files, conversation, or both"),
