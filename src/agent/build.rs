@@ -39,8 +39,11 @@ use crate::session::journal::blobs;
 use crate::session::journal::recorder::Journal;
 use crate::session::list;
 use crate::session::log::LogError;
+use crate::tool::api::TypedTool as _;
 use crate::tool::cx::{SubAgents as _, ToolCx};
 use crate::tool::output::Spill;
+use crate::tool::own_agents;
+use crate::tool::plan::task::Task;
 use crate::tool::registry;
 use crate::tool::sub_agent::ParentTurn;
 
@@ -134,6 +137,9 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
     }
     let mut dispatcher = dispatcher(cx, &loaded, &project_state, &own_folders, interactive, small_window);
     notices.extend(dispatcher.policy.damage());
+    let (own_agents, unusable) = own_agents::read(&loaded.agents);
+    notices.extend(unusable);
+    dispatcher.describe(Task::NAME, &own_agents::described(&own_agents));
     backlog.extend(notices.into_iter().map(|text| Event::Notice { level: Level::Warning, text }));
     let system: Arc<str> = system_prompt(small_window).into();
     let rules = ProjectRules::new(HeldBack::new(&project_state));
@@ -148,6 +154,7 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
         own_folders,
         system,
         interactive,
+        own_agents,
     };
     let sub_agents = SubAgentRunner::new(template, &questions, &params);
     dispatcher.cx.sub_agents = Some(Arc::new(sub_agents));
@@ -297,6 +304,7 @@ impl RoleParts {
             own_folders: own_folders.clone(),
             system: system_prompt(small_window).into(),
             interactive: false,
+            own_agents: Vec::new(),
         };
         let questions = Arc::new(Questions::new(silent));
         let runner = SubAgentRunner::new(template, &questions, &params);
