@@ -170,6 +170,7 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
             ..TurnInput::default()
         },
         max_steps: loaded.work.max_steps,
+        max_tokens: None,
     };
     let model_from_flag = loaded.model_flag;
     let deps = EngineDeps { loaded, workspace, project_state, interactive, originals, model_from_flag, jobs };

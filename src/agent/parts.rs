@@ -23,6 +23,8 @@ pub struct Agent {
     pub input: TurnInput,
     /// Model replies in one turn.
     pub max_steps: u32,
+    /// Tokens read and written in one turn, as far as the server reports them.
+    pub max_tokens: Option<u64>,
 }
 
 impl Agent {

@@ -22,6 +22,13 @@ pub struct AgentType {
     pub max_steps: u32,
 }
 
+impl AgentType {
+    /// Tokens read and written, most of them from the cache: what its steps take in a window that is half full.
+    pub fn max_tokens(&self) -> u64 {
+        u64::from(self.max_steps) * 64_000
+    }
+}
+
 const fn reader(name: &'static str, prompt: &'static str, light: bool, max_steps: u32) -> AgentType {
     row(name, prompt, true, light, max_steps)
 }

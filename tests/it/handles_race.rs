@@ -69,6 +69,15 @@ fn run(place: &Workplace, calls: &[(&str, Value)]) -> Vec<Value> {
 }
 
 /// What `work` gives while `folder` and `link` change places, over and over.
+/// Ends the exchanging when it is dropped.
+struct End<'a>(&'a AtomicBool);
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 fn while_exchanged<T>(folder: &Path, link: &Path, work: impl FnOnce() -> T) -> T {
     let done = AtomicBool::new(false);
     let exchange = || renameat_with(CWD, folder, CWD, link, RenameFlags::EXCHANGE).unwrap();
@@ -78,9 +87,9 @@ fn while_exchanged<T>(folder: &Path, link: &Path, work: impl FnOnce() -> T) -> T
                 exchange();
             }
         });
-        let result = work();
-        done.store(true, Ordering::Relaxed);
-        result
+        // Also when the work fails: the scope waits for the thread.
+        let _end = End(&done);
+        work()
     });
     if folder.is_symlink() {
         exchange();

@@ -72,6 +72,7 @@ impl AgentTemplate {
             originals: Some(originals),
             asker: None,
             sub_agents: None,
+            judged: None,
             progress: Arc::new(|_| {}),
             ..cx.clone()
         };
@@ -88,6 +89,7 @@ impl AgentTemplate {
             dispatcher,
             input,
             max_steps: kind.max_steps.min(self.loaded.work.max_steps),
+            max_tokens: Some(kind.max_tokens()),
         })
     }
 

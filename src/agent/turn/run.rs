@@ -15,7 +15,7 @@ use crate::agent::parts::Agent;
 use crate::base::clock;
 use crate::context::history::ingest;
 use crate::model::item::{Item, ItemId};
-use crate::model::usage::FinishReason;
+use crate::model::usage::{FinishReason, Usage};
 use crate::protocol::event::{EndReason, Event, Level, TurnEnd};
 use crate::protocol::notice as texts;
 use crate::tool::plan::task;
@@ -29,17 +29,19 @@ pub struct Turn<'a> {
     pub control: &'a Arc<TurnControl>,
     pub events: &'a Events,
     steps: u32,
+    /// Of the session, before it.
+    usage_before: Usage,
 }
 
 impl<'a> Turn<'a> {
     pub fn new(agent: &'a mut Agent, control: &'a Arc<TurnControl>, events: &'a Events) -> Self {
-        Self { agent, control, events, steps: 0 }
+        let usage_before = agent.conversation.usage.total();
+        Self { agent, control, events, steps: 0, usage_before }
     }
 
     /// Runs the turn to its end and reports it; the conversation is complete on disk afterwards.
     pub async fn run(mut self, text: String) -> TurnEnd {
         let begun = Instant::now();
-        let usage_before = self.agent.conversation.usage.total();
         self.agent.input.typed = vec![text.clone()];
         let shown = self.agent.dispatcher.cx.redactor.redact_typed(&text).into_owned();
         let _ = self.events.send(Event::TurnStarted { text: shown });
@@ -57,7 +59,7 @@ impl<'a> Turn<'a> {
             reason,
             steps: self.steps,
             denied: dispatcher.take_denied(),
-            usage: conversation.usage.total().since(usage_before),
+            usage: conversation.usage.total().since(self.usage_before),
             elapsed_ms: clock::milliseconds(begun.elapsed()),
             plan: plan.as_ref().map(|plan| plan.path.clone()),
         };
@@ -91,6 +93,10 @@ impl<'a> Turn<'a> {
             let limit = self.agent.max_steps;
             if self.steps >= limit {
                 return Ok(EndReason::StepLimit { limit });
+            }
+            let spent = self.agent.conversation.usage.total().since(self.usage_before).total();
+            if self.agent.max_tokens.is_some_and(|most| spent >= most) {
+                return Ok(EndReason::StepLimit { limit: self.steps });
             }
             self.tell_news()?;
             let reply = self.ask().await?;

@@ -39,7 +39,13 @@ pub fn look(folder: &Folder, name: &OsStr, limit: u64) -> io::Result<(PathState,
     };
     let kind = meta.file_type();
     if kind.is_symlink() {
-        return Ok((PathState::Link { to: folder.read_link(name)? }, None));
+        return match folder.read_link(name) {
+            Ok(to) => Ok((PathState::Link { to }, None)),
+            Err(error) if is_nothing(&error) => Ok((PathState::Absent, None)),
+            // Something else has taken its place since it was looked at.
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok((PathState::Special, None)),
+            Err(error) => Err(error),
+        };
     }
     if kind.is_dir() {
         return Ok((PathState::Folder, None));

@@ -115,12 +115,10 @@ pub fn spent(result: &ToolResult) -> Option<(String, Usage)> {
 /// What the parent sees, and what the ledger counts.
 fn envelope(kind: &str, report: &SubReport) -> Envelope {
     let spent = report.usage.total();
-    let mut said = format!(
-        "{kind} agent {}: {}, {} tokens",
-        report.id,
-        plural(report.steps as usize, "step"),
-        human_tokens(spent)
-    );
+    let mut said = format!("{kind} agent {}: {}", report.id, plural(report.steps as usize, "step"));
+    if spent > 0 {
+        said.push_str(&format!(", {} tokens", human_tokens(spent)));
+    }
     if let Some(why) = report.ended_early() {
         said.push_str(&format!(
             "; it ended early ({why}). Task with resume=\"{}\" goes on where it stopped",
