@@ -10,6 +10,7 @@ use super::calls::dispatcher::Dispatcher;
 use super::calls::policy_engine::PolicyEngine;
 use super::control::Questions;
 use super::engine::Engine;
+use super::maintainer::Maintainer;
 use super::parts::Agent;
 use super::quick_ops::EngineDeps;
 use super::sampling::sampler::Sampler;
@@ -38,8 +39,11 @@ use crate::session::journal::blobs;
 use crate::session::journal::recorder::Journal;
 use crate::session::list;
 use crate::session::log::LogError;
+use crate::tool::api::TypedTool as _;
 use crate::tool::cx::{SubAgents as _, ToolCx};
 use crate::tool::output::Spill;
+use crate::tool::own_agents;
+use crate::tool::plan::task::Task;
 use crate::tool::registry;
 use crate::tool::sub_agent::ParentTurn;
 
@@ -66,6 +70,8 @@ pub struct Setup {
 pub struct Handle {
     pub ops: mpsc::UnboundedSender<Op>,
     pub events: mpsc::UnboundedReceiver<Event>,
+    /// The id of the session.
+    pub session: String,
     /// Ends when the engine has written everything.
     pub task: tokio::task::JoinHandle<()>,
 }
@@ -78,6 +84,7 @@ pub fn start(setup: Setup) -> Result<Handle, LogError> {
     let (op_sender, op_receiver) = mpsc::unbounded_channel();
     let (event_sender, event_receiver) = mpsc::unbounded_channel();
     let mut engine = engine(setup, event_sender)?;
+    let session = engine.agent.conversation.id.clone();
     let task = tokio::spawn(async move {
         engine.deps.originals.follow(engine.agent.conversation.log_path());
         engine.agent.restore_tools().await;
@@ -98,7 +105,7 @@ pub fn start(setup: Setup) -> Result<Handle, LogError> {
         }
         engine.run(op_receiver).await;
     });
-    Ok(Handle { ops: op_sender, events: event_receiver, task })
+    Ok(Handle { ops: op_sender, events: event_receiver, session, task })
 }
 
 fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, LogError> {
@@ -130,6 +137,9 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
     }
     let mut dispatcher = dispatcher(cx, &loaded, &project_state, &own_folders, interactive, small_window);
     notices.extend(dispatcher.policy.damage());
+    let (own_agents, unusable) = own_agents::read(&loaded.agents);
+    notices.extend(unusable);
+    dispatcher.describe(Task::NAME, &own_agents::described(&own_agents));
     backlog.extend(notices.into_iter().map(|text| Event::Notice { level: Level::Warning, text }));
     let system: Arc<str> = system_prompt(small_window).into();
     let rules = ProjectRules::new(HeldBack::new(&project_state));
@@ -144,6 +154,7 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
         own_folders,
         system,
         interactive,
+        own_agents,
     };
     let sub_agents = SubAgentRunner::new(template, &questions, &params);
     dispatcher.cx.sub_agents = Some(Arc::new(sub_agents));
@@ -163,7 +174,15 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
     };
     let model_from_flag = loaded.model_flag;
     let deps = EngineDeps { loaded, workspace, project_state, interactive, originals, model_from_flag, jobs };
-    Ok(Engine { agent, deps, events, questions, backlog, deferred: VecDeque::new() })
+    Ok(Engine {
+        agent,
+        deps,
+        events,
+        questions,
+        backlog,
+        deferred: VecDeque::new(),
+        maintainer: Maintainer::default(),
+    })
 }
 
 fn params(loaded: &Loaded, model: Arc<str>) -> Params {
@@ -286,6 +305,7 @@ impl RoleParts {
             own_folders: own_folders.clone(),
             system: system_prompt(small_window).into(),
             interactive: false,
+            own_agents: Vec::new(),
         };
         let questions = Arc::new(Questions::new(silent));
         let runner = SubAgentRunner::new(template, &questions, &params);

@@ -7,14 +7,14 @@ use std::sync::Arc;
 
 use super::control::{Events, Questions, TurnControl, notice};
 use super::listener::{Listener, Ops};
+use super::maintainer::{self, Maintainer};
 use super::parts::Agent;
 use super::quick_ops::{EngineDeps, quick_op, report_missing_layers};
 use super::session::conversation::Conversation;
 use super::session::{reopen, rewind};
 use super::turn::run::Turn;
 use super::window::compactor::CompactionOutcome;
-use crate::config::prompts;
-use crate::protocol::event::{Event, Level, SessionInfo};
+use crate::protocol::event::{EndReason, Event, Level, SessionInfo, TurnEnd};
 use crate::protocol::notice as texts;
 use crate::protocol::op::Op;
 use crate::protocol::rewind::{PointId, RewindScope};
@@ -30,6 +30,7 @@ pub struct Engine {
     pub backlog: Vec<Event>,
     /// Operations that came while a turn ran and wait for its end.
     pub deferred: VecDeque<Op>,
+    pub maintainer: Maintainer,
 }
 
 impl Engine {
@@ -56,11 +57,12 @@ impl Engine {
             };
             let running = match op {
                 Op::Shutdown => false,
-                Op::Submit { text } => self.turn(text, &mut ops).await,
+                Op::Submit { text } => self.turn(text, &mut ops).await.is_some(),
+                Op::Maintain(_) => self.maintain(op, &mut ops).await,
                 Op::Init => {
                     let policy = Arc::clone(&self.agent.dispatcher.policy);
                     policy.allow_rules_file_write(true);
-                    let running = self.turn(prompts::INIT.trim().to_owned(), &mut ops).await;
+                    let running = self.turn(maintainer::init_prompt(), &mut ops).await.is_some();
                     policy.allow_rules_file_write(false);
                     running
                 }
@@ -77,20 +79,43 @@ impl Engine {
         self.deps.jobs.stop_all().await;
     }
 
-    /// Runs one turn while listening; `false` when the program is to end.
-    async fn turn(&mut self, text: String, ops: &mut Ops) -> bool {
+    /// Runs one turn while listening; `None` when the program is to end.
+    async fn turn(&mut self, text: String, ops: &mut Ops) -> Option<TurnEnd> {
         let control = Arc::new(TurnControl::new(Arc::clone(&self.questions)));
+        let mut end = None;
         let running = {
             let policy = Arc::clone(&self.agent.dispatcher.policy);
             let settings = self.agent.window.settings().clone();
-            let work = Turn::new(&mut self.agent, &control, &self.events).run(text);
+            let (turn, end) = (Turn::new(&mut self.agent, &control, &self.events), &mut end);
+            let work = async { *end = Some(turn.run(text).await) };
             let listener =
                 Listener { policy: &policy, deps: &self.deps, events: &self.events, settings: &settings };
             listener.drive(work, ops, &mut self.deferred, &control).await
         };
         self.deps.originals.follow(self.agent.conversation.log_path());
         self.after(&control);
-        running
+        let end = end.filter(|_| running)?;
+        if end.reason != EndReason::Done {
+            self.deferred.retain(|op| !matches!(op, Op::Maintain(_)));
+            self.maintainer.end(&self.agent, &self.events).await;
+        }
+        Some(end)
+    }
+
+    /// Runs one phase of maintenance. The next one waits until what the user has decided or typed meanwhile is done.
+    async fn maintain(&mut self, op: Op, ops: &mut Ops) -> bool {
+        let Op::Maintain(work) = op else { return true };
+        let Some(text) = self.maintainer.begin(&work, &mut self.agent, &self.events).await else {
+            return true;
+        };
+        let Some(end) = self.turn(text, ops).await else { return false };
+        if end.reason == EndReason::Done
+            && let Some(left) = self.maintainer.phase_done(work, &self.agent, &self.events).await
+        {
+            let typed = self.deferred.iter().take_while(|op| matches!(op, Op::Submit { .. })).count();
+            self.deferred.insert(typed, Op::Maintain(left));
+        }
+        true
     }
 
     /// What came too late for the work that has just ended is not lost: a message begins the next turn, before what was
@@ -196,7 +221,12 @@ impl Engine {
             Op::ListPoints => self.list_points().await,
             Op::PreviewRewind { point } => self.preview_rewind(point).await,
             Op::Rewind { point, part, force } => self.rewind(point, part, force).await,
-            Op::Submit { .. } | Op::Init | Op::Compact { .. } | Op::Shutdown | Op::Interrupt => {}
+            Op::Submit { .. }
+            | Op::Init
+            | Op::Maintain(_)
+            | Op::Compact { .. }
+            | Op::Shutdown
+            | Op::Interrupt => {}
             quick => quick_op(quick, &self.agent.dispatcher.policy, &self.deps, &self.events),
         }
     }

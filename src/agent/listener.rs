@@ -65,7 +65,8 @@ impl Listener<'_> {
                     | Op::ListPoints
                     | Op::PreviewRewind { .. }
                     | Op::Rewind { .. }
-                    | Op::Init),
+                    | Op::Init
+                    | Op::Maintain(_)),
                 ) => deferred.push_back(later),
                 Some(quick) => quick_op(quick, self.policy, self.deps, self.events),
             }

@@ -9,6 +9,7 @@ use crate::cli::commands::notes_args::NotesArgs;
 use crate::cli::each::args::{self as each, EachArgs};
 use crate::config::mode::Mode;
 use crate::config::settings::{Binding, Permission, ProviderKind};
+use crate::protocol::maintain::Phase;
 
 /// A coding agent in your terminal that accounts for every token in the context window.
 ///
@@ -60,6 +61,7 @@ fn acts(subcommand: &str, option: &str) -> bool {
         "demo" | "completions" => false,
         _ if option == "folder" => true,
         "exec" => true,
+        "maintain" => option != "mode",
         "build" => !matches!(option, "continue_last" | "mode"),
         "resume" => option != "continue_last",
         "doctor" => !matches!(option, "continue_last" | "max_steps"),
@@ -124,6 +126,8 @@ pub enum Command {
     Exec(ExecArgs),
     /// Build a larger change: specification, plan, code, review
     Build(BuildArgs),
+    /// Look after the project: explore, analyze, plan, do; what is learned is kept in its notes
+    Maintain(MaintainArgs),
     /// Continue a session of this project
     Resume(ResumeArgs),
     /// List this project's sessions
@@ -137,7 +141,7 @@ pub enum Command {
     /// List, search, write and archive the project's notes
     Notes(NotesArgs),
     /// Play a session on a sample project, without a key or network
-    Demo,
+    Demo(DemoArgs),
     /// Run one tool and print its result as JSON
     Tool(ToolArgs),
     /// Find the files that matter for a task
@@ -208,6 +212,36 @@ pub struct BuildArgs {
     /// Print one JSON event per line
     #[arg(long)]
     pub json: bool,
+}
+
+#[derive(Args, Debug)]
+pub struct MaintainArgs {
+    /// What to look after [default: the project as a whole]
+    pub task: Option<String>,
+
+    /// Run this phase only: explore, analyze, plan or do
+    #[arg(long, value_name = "PHASE")]
+    pub phase: Option<Phase>,
+
+    /// Print one JSON event per line
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What the demo plays.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Story {
+    /// A session that fixes a failing test
+    Fix,
+    /// A build: specification, plan, two subtasks, review
+    Build,
+}
+
+#[derive(Args, Debug)]
+pub struct DemoArgs {
+    /// What to play
+    #[arg(long, default_value = "fix")]
+    pub story: Story,
 }
 
 #[derive(Args, Debug)]

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
+use super::agent_files::{self, AgentFile};
 use super::models;
 use super::paths::{self, Paths};
 use super::raw::Raw;
@@ -46,6 +47,8 @@ pub struct Loaded {
     pub provider_error: Option<ConfigError>,
     pub context: ContextSettings,
     pub work: WorkSettings,
+    /// Sub-agents that the user has defined; the project's only if they are trusted.
+    pub agents: Vec<AgentFile>,
     /// Things the user should know, such as refused keys of a project's file.
     pub notices: Vec<String>,
     /// A model was named for this run alone, with a flag.
@@ -143,11 +146,15 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
     let model_by_default =
         raw.model.is_none() && !named("OPENAI_MODEL") && !named("ANTHROPIC_MODEL") && provider.is_some();
     let servers = sources.paths.servers();
+    let Sources { paths, workspace, trust, .. } = sources;
+    let (agents, ignored) = agent_files::load(&paths.config, workspace, &paths.project(workspace), trust);
+    notices.extend(ignored);
     Ok(Loaded {
         provider,
         provider_error,
         context,
         work,
+        agents,
         notices,
         model_flag,
         model_by_default,

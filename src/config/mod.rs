@@ -1,6 +1,7 @@
 //! Settings: the file's shape (`raw`), where each value came from (`load`), and the validated sections that the rest
 //! of the program uses (`settings`). Nobody above receives the whole configuration; each part gets its own section.
 
+pub mod agent_files;
 pub mod held_back;
 pub mod image_tokens;
 pub mod load;

@@ -34,3 +34,8 @@ pub const AGENT_PLANNER: &str = include_str!("../../prompts/agents/planner.md");
 pub const AGENT_CODER: &str = include_str!("../../prompts/agents/coder.md");
 pub const AGENT_QA_REVIEWER: &str = include_str!("../../prompts/agents/qa_reviewer.md");
 pub const AGENT_QA_FIXER: &str = include_str!("../../prompts/agents/qa_fixer.md");
+
+pub const MAINTAIN_EXPLORE: &str = include_str!("../../prompts/maintain/explore.md");
+pub const MAINTAIN_ANALYZE: &str = include_str!("../../prompts/maintain/analyze.md");
+pub const MAINTAIN_PLAN: &str = include_str!("../../prompts/maintain/plan.md");
+pub const MAINTAIN_DO: &str = include_str!("../../prompts/maintain/do.md");

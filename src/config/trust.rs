@@ -24,6 +24,11 @@ impl Trust {
         Self { path: project_state.join("trusted-configuration") }
     }
 
+    /// The trust in the project's own sub-agents.
+    pub fn of_agents(project_state: &Path) -> Self {
+        Self { path: project_state.join("trusted-agents") }
+    }
+
     /// Whether exactly this text was trusted.
     pub fn holds(&self, text: &str) -> bool {
         holds_hash(&self.path, text)
@@ -52,7 +57,8 @@ impl Trust {
     }
 
     fn refusal(&self) -> PathBuf {
-        self.path.with_file_name("refused-configuration")
+        let name = self.path.file_name().map(|name| name.to_string_lossy().replace("trusted", "refused"));
+        self.path.with_file_name(name.unwrap_or_default())
     }
 
     /// Trusts nothing any more.

@@ -93,7 +93,7 @@ pub async fn run_with(
     let mut interrupted = false;
     let mut lost = None;
     // A refused send means that the engine is gone; then the event queue ends, too.
-    let _ = ops.send(if prompt.trim() == "/init" { Op::Init } else { Op::Submit { text: prompt } });
+    let _ = ops.send(Op::of_prompt(prompt));
     let end = loop {
         let event = tokio::select! {
             event = events.recv() => event,

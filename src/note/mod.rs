@@ -10,6 +10,7 @@ pub mod frontmatter;
 pub mod graph;
 pub mod index;
 pub mod name;
+pub mod progress;
 pub mod record;
 pub mod retrieve;
 pub mod search;

@@ -245,6 +245,19 @@ pub fn plan_written(path: &str, interactive: bool) -> String {
     )
 }
 
+/// The open notes with which maintenance begins.
+pub fn open_notes(rows: &[String]) -> String {
+    if rows.is_empty() {
+        return "No open notes: no blockers, actions or unfinished tasks.".to_owned();
+    }
+    format!("Open notes:\n  {}", rows.join("\n  "))
+}
+
+pub fn plan_not_accepted() -> String {
+    "Maintenance stopped before its last phase: the plan was not accepted. `/maintain --phase do` carries it out."
+        .to_owned()
+}
+
 pub fn plan_not_written(error: impl Display) -> String {
     format!("The plan could not be saved ({error}). It stands in the answer.")
 }

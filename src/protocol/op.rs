@@ -2,6 +2,7 @@
 
 use super::approval::{Answer, QuestionId};
 use super::ledger::ContextEdit;
+use super::maintain::Maintain;
 use super::rewind::{PointId, RewindScope};
 use crate::config::mode::Mode;
 use crate::config::settings::Permission;
@@ -82,10 +83,27 @@ pub enum Op {
     },
     /// Write the rules file (`/init`): runs a turn with the built-in prompt.
     Init,
+    /// Run the phases of maintenance, each as a turn, until one does not come to its end.
+    Maintain(Maintain),
     /// Remember that this project shall not be asked about a rules file again.
     DeclineInit,
     /// List files for the `@` popup under `root`; answered by `Event::Files`.
     ListFiles,
     /// End; the engine finishes its writes and drops the event sender.
     Shutdown,
+}
+
+impl Op {
+    /// What a prompt without a screen asks for: the commands that run turns of their own, or a message.
+    pub fn of_prompt(text: String) -> Self {
+        let command = text.trim();
+        if command == "/init" {
+            return Self::Init;
+        }
+        let args = command.strip_prefix("/maintain").filter(|args| args.is_empty() || args.starts_with(' '));
+        match args.map(Maintain::parse) {
+            Some(Ok(work)) => Self::Maintain(work),
+            _ => Self::Submit { text },
+        }
+    }
 }

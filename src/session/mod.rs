@@ -4,5 +4,6 @@
 pub mod journal;
 pub mod list;
 pub mod log;
+pub mod maintained;
 pub mod reader;
 pub mod record;

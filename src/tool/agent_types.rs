@@ -1,13 +1,19 @@
 //! The types of sub-agents: what each is told, may use and may spend. A new type is one row.
 
+use std::borrow::Cow;
+
 use crate::config::prompts;
 
 /// One type.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct AgentType {
-    pub name: &'static str,
-    /// What it is told beside the system prompt: from `prompts/agents/<name>.md`.
-    pub prompt: &'static str,
+    pub name: Cow<'static, str>,
+    /// What it is told beside the system prompt: from `prompts/agents/<name>.md`, or the user's file.
+    pub prompt: Cow<'static, str>,
+    /// What the model is told of a type of the user's.
+    pub description: Cow<'static, str>,
+    /// The tools that a type of the user's names; `None`: as its other fields say.
+    pub tools: Option<Vec<&'static str>>,
     /// It changes nothing; several may run at the same time.
     pub only_reads: bool,
     /// The light model is enough for it, where there is one.
@@ -24,15 +30,26 @@ impl AgentType {
 }
 
 const fn reader(name: &'static str, prompt: &'static str, light: bool, max_steps: u32) -> AgentType {
-    AgentType { name, prompt, only_reads: true, light, max_steps }
+    row(name, prompt, true, light, max_steps)
 }
 
 const fn writer(name: &'static str, prompt: &'static str, max_steps: u32) -> AgentType {
-    AgentType { name, prompt, only_reads: false, light: false, max_steps }
+    row(name, prompt, false, false, max_steps)
+}
+
+const fn row(
+    name: &'static str,
+    prompt: &'static str,
+    only_reads: bool,
+    light: bool,
+    max_steps: u32,
+) -> AgentType {
+    let (name, prompt, description) = (Cow::Borrowed(name), Cow::Borrowed(prompt), Cow::Borrowed(""));
+    AgentType { name, prompt, description, tools: None, only_reads, light, max_steps }
 }
 
 /// All of them: four for any task, and the roles of `mycode build`.
-pub const TYPES: [AgentType; 9] = [
+pub static TYPES: [AgentType; 9] = [
     writer("general", prompts::AGENT_GENERAL, 80),
     reader("explore", prompts::AGENT_EXPLORE, true, 40),
     reader("plan", prompts::AGENT_PLAN, false, 40),
@@ -45,7 +62,7 @@ pub const TYPES: [AgentType; 9] = [
 ];
 
 /// What those that only read are given.
-pub const READ_TOOLS: [&str; 7] = ["LS", "Glob", "Grep", "Read", "Bash", "Recall", "Locate"];
+const READ_TOOLS: [&str; 7] = ["LS", "Glob", "Grep", "Read", "Bash", "Recall", "Locate"];
 
 /// What no sub-agent is given: it has nobody to ask, and no sub-agents of its own.
 pub const PARENT_TOOLS: [&str; 2] = ["AskUser", "Task"];
@@ -53,4 +70,15 @@ pub const PARENT_TOOLS: [&str; 2] = ["AskUser", "Task"];
 /// The type of this name.
 pub fn find(name: &str) -> Option<&'static AgentType> {
     TYPES.iter().find(|kind| kind.name == name)
+}
+
+impl AgentType {
+    /// Whether it is given the tool of this name.
+    pub fn has(&self, tool: &str) -> bool {
+        let named = match &self.tools {
+            Some(tools) => tools.contains(&tool),
+            None => !self.only_reads || READ_TOOLS.contains(&tool),
+        };
+        named && !PARENT_TOOLS.contains(&tool)
+    }
 }

@@ -8,6 +8,7 @@ pub mod file;
 pub mod find;
 pub mod image_tray;
 pub mod output;
+pub mod own_agents;
 pub mod paths;
 pub mod plan;
 pub mod registry;

@@ -238,3 +238,19 @@ fn what_cannot_begin_says_why() {
     let last = run(&place, &server, &["--last"]);
     assert!(stderr(&last).contains("no builds yet"), "{}", stderr(&last));
 }
+
+#[test]
+fn the_demo_plays_a_build_and_leaves_nothing() {
+    let place = Workplace::new();
+    let folder = place.home().join("tmp");
+    fs::create_dir_all(&folder).unwrap();
+    let output = place.command(&["demo", "--story", "build"]).env("TMPDIR", &folder).output().unwrap();
+    let printed = stdout(&output);
+    assert!(output.status.success(), "{printed}\n{}", stderr(&output));
+    for part in
+        [": passed\n", "2 of 2 done", "- src/discount.rs\n- tests/basket.rs\n", "sample project is removed"]
+    {
+        assert!(printed.contains(part), "{part} is not in {printed}");
+    }
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
+}

@@ -29,6 +29,7 @@ mod local_faults;
 mod locate;
 mod locate_past;
 mod main_job;
+mod maintain;
 mod memory;
 mod modes;
 mod notes;

@@ -216,3 +216,63 @@ fn light_model_by_type() {
     let main = &models[0];
     assert_eq!(models, [main, "small", main, main, main].map(str::to_owned));
 }
+
+const AUDITOR: &str = "---\nname: auditor\ndescription: Checks licenses.\ntools: Read, grep, WebFetch\nmodel: haiku\n---\nYou check licenses only.\n";
+
+#[test]
+fn the_users_own_types() {
+    let place = place();
+    let own = place.home().join("agents");
+    fs::create_dir_all(&own).unwrap();
+    fs::write(own.join("auditor.md"), AUDITOR).unwrap();
+    fs::write(own.join("broken.md"), "---\nname: explore\n---\nx\n").unwrap();
+    let server = FakeServer::start(vec![
+        answer().call("Task", task("auditor", "which license?")).call("Task", task("nobody", "x")).into(),
+        answer().call("Write", json!({"path": "x", "content": "x"})).text("Trying.").into(),
+        answer().text("MIT.").into(),
+        answer().text("Done.").into(),
+    ]);
+    let output = place.exec(&server.base_url(), &["check the licenses"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(stderr(&output).contains("'explore' is a built-in type"), "{}", stderr(&output));
+    let requests = server.requests();
+    let told = requests[0].body["tools"].to_string();
+    assert!(told.contains("Also: auditor: Checks licenses."), "{told}");
+    let names: Vec<&str> = requests[1].body["tools"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|tool| tool["function"]["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["Grep", "Read"]);
+    assert!(said(&requests[1].body).contains("# Your part\\nYou check licenses only."));
+    let last = said(&requests[3].body);
+    assert!(last.contains("MIT.") && last.contains("qa_fixer, auditor"), "{last}");
+    assert!(!place.project().join("x").exists());
+}
+
+#[test]
+fn a_projects_types_need_trust() {
+    let place = place();
+    place.file(".claude/agents/auditor.md", AUDITOR);
+    let told = |trusted: &str, changed: bool| {
+        let server = FakeServer::start(vec![answer().text("Hi.").into()]);
+        let output = place.exec(&server.base_url(), &["hello"]);
+        let (told, warned) = (server.requests()[0].body["tools"].to_string(), stderr(&output));
+        assert_eq!(told.contains("auditor"), !changed, "{trusted}: {told}");
+        assert_eq!(warned.contains(".claude/agents/auditor.md). Ignored"), changed, "{trusted}: {warned}");
+    };
+    told("never trusted", true);
+    let output = place.command(&["trust"]).output().unwrap();
+    assert!(
+        stdout(&output).contains("sub-agents as they are now: .claude/agents/auditor.md"),
+        "{}",
+        stdout(&output)
+    );
+    told("trusted", false);
+    place.file(".claude/agents/auditor.md", AUDITOR.replace("only", "and more"));
+    told("changed since", true);
+    assert!(place.command(&["trust"]).output().unwrap().status.success());
+    assert!(place.command(&["trust", "--revoke"]).output().unwrap().status.success());
+    told("revoked", true);
+}

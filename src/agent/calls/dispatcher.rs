@@ -61,6 +61,15 @@ impl Dispatcher {
         Self { tools, specs, cx, policy, spill, interactive, denied: AtomicU32::new(0) }
     }
 
+    /// Tells the model more of a tool. Before the first request: what it is told never changes within a session.
+    pub fn describe(&mut self, tool: &str, more: &str) {
+        let told = |spec: &ToolSpec| match &*spec.name == tool && !more.is_empty() {
+            true => ToolSpec { description: format!("{}{more}", spec.description).into(), ..spec.clone() },
+            false => spec.clone(),
+        };
+        self.specs = self.specs.iter().map(told).collect();
+    }
+
     /// Whether a user sits before it.
     pub fn is_interactive(&self) -> bool {
         self.interactive

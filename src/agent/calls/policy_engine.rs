@@ -25,6 +25,8 @@ struct PolicyState {
     rules: Rules,
     /// The user has just asked for this rules file to be written.
     rules_file_allowed: Option<PathBuf>,
+    /// Each note is shown before it is kept.
+    ask_before_notes: bool,
 }
 
 impl PolicyState {
@@ -99,6 +101,11 @@ impl AssessedToolCall {
         self.risk() == Some(Risk::Network)
     }
 
+    /// Whether it writes into a folder of its tool's own, at the level that asks before changes.
+    fn keeps_a_note(&self, permission: Permission) -> bool {
+        permission == Permission::Ask && self.0.iter().any(|one| matches!(one.access, Access::WriteOwn(_)))
+    }
+
     /// Whether a rule of the user's covers the commands.
     fn is_covered(&self, rules: &Rules) -> bool {
         self.0.iter().filter_map(|one| one.command.as_ref()).all(|command| rules.covers(command))
@@ -114,8 +121,13 @@ impl PolicyEngine {
         readable: Vec<PathBuf>,
         own: &[PathBuf],
     ) -> Self {
-        let state =
-            PolicyState { permission: work.permission, mode: work.mode, rules, rules_file_allowed: None };
+        let state = PolicyState {
+            permission: work.permission,
+            mode: work.mode,
+            rules,
+            rules_file_allowed: None,
+            ask_before_notes: false,
+        };
         let seen: Vec<&Path> = readable.iter().map(PathBuf::as_path).collect();
         let own: Vec<&Path> = own.iter().map(PathBuf::as_path).collect();
         let scope = PathScope::new(workspace, &seen, &own);
@@ -167,6 +179,9 @@ impl PolicyEngine {
                 }
                 _ => Verdict::Ask { reason },
             },
+            Verdict::Allow if state.ask_before_notes && call.keeps_a_note(state.permission) => {
+                Verdict::Ask { reason: "maintenance shows each note before it is kept".to_owned() }
+            }
             verdict => verdict,
         };
         explained(verdict, state.permission, support)
@@ -188,6 +203,11 @@ impl PolicyEngine {
     /// While the turn of `/init` runs, the rules file at the workspace's root may be written without a question in `auto`.
     pub fn allow_rules_file_write(&self, allowed: bool) {
         self.state().rules_file_allowed = allowed.then(|| self.scope.workspace.join(rules_file::OWN_NAME));
+    }
+
+    /// While maintenance runs, each note is shown to the user before it is kept.
+    pub fn ask_before_notes(&self, ask: bool) {
+        self.state().ask_before_notes = ask;
     }
 
     /// A command that starts in `folder`, and the verdict over it, program by program. `support` in place of what this

@@ -18,7 +18,7 @@ use crate::model::request::Params;
 use crate::session::list;
 use crate::session::log;
 use crate::session::record::ParentCall;
-use crate::tool::agent_types::{self, TYPES};
+use crate::tool::agent_types::{self, AgentType, TYPES};
 use crate::tool::cx::{SubAgents, ToolCx};
 use crate::tool::sub_agent::{ParentTurn, SubReport, SubTask};
 
@@ -44,7 +44,9 @@ impl SubAgentRunner {
     }
 
     async fn work(&self, task: SubTask, cx: &ToolCx) -> Result<SubReport, String> {
-        let kind = agent_types::find(&task.kind).ok_or_else(|| unknown_type(&task.kind))?;
+        let own = &self.template.own_agents;
+        let kind = agent_types::find(&task.kind).or_else(|| own.iter().find(|kind| kind.name == task.kind));
+        let kind = kind.ok_or_else(|| unknown_type(&task.kind, own))?;
         let conversation = self.conversation(&task, cx).await?;
         let id = conversation.id.clone();
         let parent = {
@@ -57,12 +59,12 @@ impl SubAgentRunner {
         let control = Arc::new(TurnControl::within(Arc::clone(&self.questions), cx.cancel.clone()));
         let before = agent.conversation.usage.total();
         let (sender, mut events) = mpsc::unbounded_channel();
-        let (sink, kind_name) = (Arc::clone(&cx.progress), kind.name);
+        let (sink, kind_name) = (Arc::clone(&cx.progress), kind.name.clone());
         let watching = tokio::spawn(async move {
             let mut progress = AgentProgress::default();
             while let Some(event) = events.recv().await {
                 if progress.take(&event) {
-                    sink(progress.line(kind_name));
+                    sink(progress.line(&kind_name));
                 }
             }
             progress
@@ -118,7 +120,7 @@ impl SubAgents for SubAgentRunner {
     }
 }
 
-fn unknown_type(name: &str) -> String {
-    let names: Vec<&str> = TYPES.iter().map(|kind| kind.name).collect();
+fn unknown_type(name: &str, own: &[AgentType]) -> String {
+    let names: Vec<&str> = TYPES.iter().chain(own).map(|kind| &*kind.name).collect();
     format!("there is no type {name}. Types: {}", names.join(", "))
 }

@@ -20,7 +20,7 @@ use crate::context::rules::project_rules::ProjectRules;
 use crate::model::request::Params;
 use crate::policy::rules::Rules;
 use crate::provider::api::Provider;
-use crate::tool::agent_types::{AgentType, PARENT_TOOLS, READ_TOOLS};
+use crate::tool::agent_types::AgentType;
 use crate::tool::api::Tool;
 use crate::tool::cx::ToolCx;
 use crate::tool::registry;
@@ -38,6 +38,8 @@ pub struct AgentTemplate {
     pub system: Arc<str>,
     /// Whether somebody can answer questions.
     pub interactive: bool,
+    /// The types of sub-agents that the user has defined.
+    pub own_agents: Vec<AgentType>,
 }
 
 impl AgentTemplate {
@@ -102,9 +104,6 @@ impl AgentTemplate {
 
 fn tools(kind: &AgentType) -> Vec<Box<dyn Tool>> {
     let mut tools = registry::builtin();
-    tools.retain(|tool| {
-        let name = tool.name();
-        !PARENT_TOOLS.contains(&name) && (!kind.only_reads || READ_TOOLS.contains(&name))
-    });
+    tools.retain(|tool| kind.has(tool.name()));
     tools
 }

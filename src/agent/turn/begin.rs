@@ -50,9 +50,12 @@ pub async fn record_prompt(agent: &mut Agent, text: &str, events: &Events) -> Re
         }
         None => input.message(text, false, context.as_deref(), conversation, cx, window_tokens).await,
     };
-    message.injected.extend(input.reminder.take().map(Into::into));
-    for block in [survey, context, file_news].into_iter().flatten() {
-        message.injected.push(cx.redactor.redact(&block, TextSource::Text).into());
+    for block in [input.reminder.take(), survey, context, file_news].into_iter().flatten() {
+        let block = cx.redactor.redact(&block, TextSource::Text);
+        // A message that is sent again may have it already.
+        if !message.injected.iter().any(|known| **known == *block) {
+            message.injected.push(block.into());
+        }
     }
     let title = one_line(&message.text, 200);
     let id = conversation.record(Item::User(message))?.0;

@@ -1,7 +1,6 @@
 //! What is gathered before a turn by its mode (SPEC §8): the structure of the project, its size and unfinished work, or the
 //! open notes. Said once; again only when it reads differently.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use crate::agent::session::conversation::Conversation;
@@ -9,16 +8,12 @@ use crate::base::sanitize;
 use crate::config::mode::Mode;
 use crate::evidence::survey;
 use crate::model::item::Item;
-use crate::note::digest;
-use crate::note::record::NoteKind;
-use crate::note::store::NoteStore;
+use crate::note::progress;
 use crate::tool::cx::ToolCx;
 
 /// Characters of it at most, and per token of the window: two in a hundred, at about four characters each.
 const MAX_CHARS: f64 = 6_000.0;
 const CHARS_PER_WINDOW_TOKEN: f64 = 0.02 * 4.0;
-/// Open notes that are named.
-const MAX_NOTES: usize = 20;
 
 /// The block for the message that begins a turn; `None` where the mode gathers nothing, or nothing new.
 pub async fn block(
@@ -33,7 +28,7 @@ pub async fn block(
         Mode::Auto => None,
         Mode::Explore => Some(survey::structure(&root, max_chars)),
         Mode::Analyze => Some(survey::size_and_marks(&root, max_chars)),
-        Mode::Plan => open_notes(&root),
+        Mode::Plan => Some(progress::open(&root).join("\n")).filter(|rows| !rows.is_empty()),
     });
     let text = gathered.await.ok().flatten()?;
     let about = match mode {
@@ -53,21 +48,4 @@ fn is_known(conversation: &Conversation, block: &str) -> bool {
         Item::User(message) => message.injected.iter().any(|injected| **injected == *block),
         _ => false,
     })
-}
-
-/// A row each of what is open: blockers, actions, states of tasks.
-fn open_notes(root: &Path) -> Option<String> {
-    let listing = NoteStore::new(root).list().ok()?;
-    let mut open: Vec<_> = listing
-        .notes
-        .iter()
-        .filter(|note| {
-            !note.archived
-                && (note.is_open_blocker()
-                    || matches!(note.facts.kind, NoteKind::Action | NoteKind::TaskState))
-        })
-        .collect();
-    open.sort_by_key(|note| (!note.is_open_blocker(), std::cmp::Reverse(note.changed_ms)));
-    let rows: Vec<String> = open.into_iter().take(MAX_NOTES).map(digest::row).collect();
-    (!rows.is_empty()).then(|| rows.join("\n"))
 }

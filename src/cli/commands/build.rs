@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::build as agent;
+use crate::agent::build::{self as agent, RoleSession};
 use crate::build::folder::BuildFolder;
 use crate::build::progress::Show;
 use crate::build::run;
@@ -43,34 +43,47 @@ pub async fn run(cli: &Cli, args: &BuildArgs) -> Result<u8, Failure> {
         return Err(Failure::usage("the task is empty", hint));
     }
     let setup = open::setup(cli, false, &which).await?;
-    let mut session = agent::roles(setup)?;
-    let cancel = CancellationToken::new();
-    session.agents.cx.cancel = cancel.clone();
+    let session = agent::roles(setup)?;
     let options = BuildOptions {
         pause_after: args.pause_after.clone(),
         commit: args.commit || args.parallel > 1,
         parallel: args.parallel,
     };
-    let work = run::run(session, args.task.as_deref(), options, Show::new(args.json));
-    tokio::pin!(work);
-    let interrupts = interrupts();
-    tokio::pin!(interrupts);
-    let (text, code) = loop {
-        tokio::select! {
-            done = &mut work => break done,
-            Some(()) = futures_util::StreamExt::next(&mut interrupts) => {
-                if cancel.is_cancelled() {
-                    tokio::time::sleep(LAST_WRITES).await;
-                    return Ok(130);
-                }
-                cancel.cancel();
-            }
-        }
+    let show = Show::new(args.json);
+    let Some((text, code)) = drive(session, args.task.as_deref(), options, show).await else {
+        return Ok(130);
     };
     if !args.json {
         report::say(&text)?;
     }
     Ok(code)
+}
+
+/// Runs a build to its end or to the first interrupt: its report and exit code, or `None` after a second interrupt.
+pub async fn drive(
+    mut session: RoleSession,
+    task: Option<&str>,
+    options: BuildOptions,
+    show: Show,
+) -> Option<(String, u8)> {
+    let cancel = CancellationToken::new();
+    session.agents.cx.cancel = cancel.clone();
+    let work = run::run(session, task, options, show);
+    tokio::pin!(work);
+    let interrupts = interrupts();
+    tokio::pin!(interrupts);
+    loop {
+        tokio::select! {
+            done = &mut work => return Some(done),
+            Some(()) = futures_util::StreamExt::next(&mut interrupts) => {
+                if cancel.is_cancelled() {
+                    tokio::time::sleep(LAST_WRITES).await;
+                    return None;
+                }
+                cancel.cancel();
+            }
+        }
+    }
 }
 
 fn last(cli: &Cli) -> Result<String, Failure> {

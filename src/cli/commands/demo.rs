@@ -1,5 +1,5 @@
-//! `mycode demo`: a real session on a temporary copy of a small sample project with a failing test. Loop, tools, files
-//! and tests are real; only the model is scripted. Needs no key and no network.
+//! `mycode demo`: a real session, or a real build, on a temporary copy of a small sample project with a failing test. Loop,
+//! tools, files and tests are real; only the model is scripted. Needs no key and no network.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,6 +7,10 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use crate::agent::build::{self, Setup};
+use crate::build::progress::Show;
+use crate::build::state::BuildOptions;
+use crate::cli::args::Story;
+use crate::cli::commands::build as build_command;
 use crate::cli::report::{self, Failure};
 use crate::config::load::{self, Sources};
 use crate::config::paths::Paths;
@@ -18,9 +22,11 @@ use crate::tui::run as tui;
 use crate::tui::terminal::setup;
 
 const TASK: &str = "The test suite fails. Find the cause, fix it and show that all tests pass.";
-const SCRIPT: &str = include_str!("sample/script.jsonl");
-/// What the script says where cargo does not run: nobody may be told of tests that did not pass.
-const WITHOUT_CARGO: [(&str, &str); 4] = [
+const BUILD_TASK: &str = "An order of exactly 100.00 must get the discount.";
+const FIX: &str = include_str!("sample/fix.jsonl");
+const BUILD: &str = include_str!("sample/build.jsonl");
+/// What the scripts say where cargo does not run: nobody may be told of tests that did not pass.
+const WITHOUT_CARGO: [(&str, &str); 7] = [
     ("One test fails: an order", "The tests don't run here, as cargo does not. By its code, an order"),
     ("All tests pass now.", "Nothing could be verified."),
     (r#"Run the tests again", "status": "completed""#, r#"Run the tests again", "status": "pending""#),
@@ -28,10 +34,22 @@ const WITHOUT_CARGO: [(&str, &str); 4] = [
         "Verified with `cargo test`: all 3 tests pass.",
         "This was not verified: `cargo` does not run on this machine. With Rust installed, the demo runs the tests too.",
     ),
+    (
+        "Verified with `cargo test`: all 3 tests pass.\"}",
+        "Not verified: `cargo` does not run on this machine.\"}",
+    ),
+    ("Verified with `cargo test`: all 4 tests pass.", "Not verified: `cargo` does not run on this machine."),
+    (
+        "3: both subtasks end with a run of the tests.",
+        "3 could not be checked: `cargo` does not run on this machine.",
+    ),
 ];
 /// What a user who types on after the demo reads.
 const CLOSING: &str = "That was the demo: its model is a script, which has ended. The rest is real: try `/context`, `/rewind` or \
                        `/help`. After `/quit`, `mycode doctor` shows how to set up a model.";
+/// The same after a build.
+const AFTER_BUILD: &str = "\nThat was the demo: its model is a script, and the sample project is removed again. The rest is real: \
+                           sub-agents, files and tests. In a project of yours: mycode build \"what you want\".\n";
 const FILES: [(&str, &str); 5] = [
     (".gitignore", include_str!("sample/gitignore.txt")),
     ("Cargo.toml", include_str!("sample/Cargo.toml.txt")),
@@ -49,14 +67,22 @@ impl Drop for Sample {
     }
 }
 
-/// Plays the demo: in the terminal's screen, or as plain text where there is none.
+/// Plays a story; the exit code.
 ///
 /// # Errors
 /// When the sample project cannot be written.
-pub async fn run() -> Result<u8, Failure> {
+pub async fn run(story: Story) -> Result<u8, Failure> {
     let sample = sample()?;
+    match story {
+        Story::Fix => fix(&sample.0).await,
+        Story::Build => build_story(&sample.0).await,
+    }
+}
+
+/// A session: in the terminal's screen, or as plain text where there is none.
+async fn fix(folder: &Path) -> Result<u8, Failure> {
     let screen = setup::usable().is_ok();
-    let handle = build::start(setup(&sample.0, screen)?)?;
+    let handle = build::start(setup(folder, FIX, screen)?)?;
     if screen {
         tui::run(handle.ops, handle.events, Some(TASK.to_owned())).await?;
         let _ = handle.task.await;
@@ -68,6 +94,22 @@ pub async fn run() -> Result<u8, Failure> {
     let options = ExecOptions { json: false, color: false, one_stream: true };
     let outcome = exec::run(handle.ops, handle.events, TASK.to_owned(), options).await;
     Ok(outcome.exit_code)
+}
+
+/// A build, with its report.
+async fn build_story(folder: &Path) -> Result<u8, Failure> {
+    report::print(&format!(
+        "A real build on a sample project; only the model is scripted.\n\n› mycode build \"{BUILD_TASK}\"\n\n"
+    ))?;
+    let session = build::roles(setup(folder, BUILD, false)?)?;
+    let options = BuildOptions { parallel: 1, ..BuildOptions::default() };
+    let Some((text, code)) = build_command::drive(session, Some(BUILD_TASK), options, Show::new(false)).await
+    else {
+        return Ok(130);
+    };
+    report::say(&format!("\n{text}"))?;
+    report::print(AFTER_BUILD)?;
+    Ok(code)
 }
 
 fn sample() -> Result<Sample, Failure> {
@@ -90,7 +132,7 @@ fn sample() -> Result<Sample, Failure> {
     Ok(Sample(folder))
 }
 
-fn setup(folder: &Path, screen: bool) -> Result<Setup, Failure> {
+fn setup(folder: &Path, script: &str, screen: bool) -> Result<Setup, Failure> {
     let workspace = folder.join("basket").canonicalize()?;
     let home = folder.join("home");
     let paths = Paths { config: home.clone(), state: home.join("state") };
@@ -109,7 +151,7 @@ fn setup(folder: &Path, screen: bool) -> Result<Setup, Failure> {
         trust: false,
         default_permission: Permission::Auto,
     })?;
-    let script = if cargo_runs(&workspace) { SCRIPT.to_owned() } else { without_cargo(SCRIPT) };
+    let script = if cargo_runs(&workspace) { script.to_owned() } else { without_cargo(script) };
     let provider = Scripted::from_text(&paced(&script, screen))?.closing_with(CLOSING);
     let project_state = paths.project(&workspace);
     Ok(Setup {
@@ -152,9 +194,11 @@ mod tests {
 
     #[test]
     fn demo_without_cargo() {
-        assert!(WITHOUT_CARGO.iter().all(|(with, _)| SCRIPT.contains(with)));
-        let script = without_cargo(SCRIPT);
-        assert!(!script.contains("pass now") && !script.contains("all 3 tests pass"));
-        Scripted::from_text(&script).unwrap();
+        assert!(WITHOUT_CARGO.iter().all(|(with, _)| FIX.contains(with) || BUILD.contains(with)));
+        for script in [FIX, BUILD].map(without_cargo) {
+            assert!(!script.contains("pass now") && !script.contains("tests pass.\"}"), "{script}");
+            assert!(!script.contains("Verified with") && !script.contains("run of the tests"), "{script}");
+            Scripted::from_text(&script).unwrap();
+        }
     }
 }

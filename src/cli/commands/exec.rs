@@ -8,7 +8,7 @@ use crate::cli::each::child;
 use crate::cli::each::run as each;
 use crate::cli::report::Failure;
 use crate::cli::setup::open::{self, Which};
-use crate::config::settings::Permission;
+use crate::config::settings::{Permission, WorkSettings};
 use crate::exec::run::{self, ExecOptions};
 use crate::sandbox::probe;
 
@@ -51,23 +51,39 @@ pub async fn run(cli: &Cli, args: &ExecArgs) -> Result<u8, Failure> {
         (None, false) => Which::New,
     };
     let setup = open::setup(cli, false, &which).await?;
-    let work = &setup.loaded.work;
-    let demanded = work.sandbox && matches!(work.permission, Permission::ReadOnly | Permission::Auto);
-    // Nobody watches here: a level that the kernel can't hold is not run as if it could.
-    if demanded && let Some(why) = probe::status().refusal() {
-        return Err(Failure::config(
-            format!("permission level {} can't be enforced: {why}", work.permission.as_str()),
-            "`mycode doctor` shows what is missing; --permission full, or sandbox = false in your config.toml, runs without a sandbox",
-        ));
-    }
+    refuse_unconfined(&setup.loaded.work)?;
     let handle = build::start(setup)?;
     let outcome = run::run(handle.ops, handle.events, prompt, ExecOptions::detect(args.json)).await;
-    match outcome.lost {
+    written(outcome.lost.as_deref())?;
+    Ok(outcome.exit_code)
+}
+
+/// Nobody watches here: a level that the kernel can't hold is not run as if it could.
+///
+/// # Errors
+/// When this machine cannot hold the level.
+pub fn refuse_unconfined(work: &WorkSettings) -> Result<(), Failure> {
+    let demanded = work.sandbox && matches!(work.permission, Permission::ReadOnly | Permission::Auto);
+    match demanded.then(|| probe::status().refusal()).flatten() {
+        Some(why) => Err(Failure::config(
+            format!("permission level {} can't be enforced: {why}", work.permission.as_str()),
+            "`mycode doctor` shows what is missing; --permission full, or sandbox = false in your config.toml, runs without a sandbox",
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Whether the output came out; `lost` says why not.
+///
+/// # Errors
+/// When it did not.
+pub fn written(lost: Option<&str>) -> Result<(), Failure> {
+    match lost {
         Some(error) => Err(Failure::task(
             format!("the output could not be written: {error}"),
             "the work is in the session; `mycode resume --last` shows it",
         )),
-        None => Ok(outcome.exit_code),
+        None => Ok(()),
     }
 }
 

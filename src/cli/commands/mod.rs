@@ -7,6 +7,7 @@ pub mod demo;
 pub mod doctor;
 pub mod exec;
 pub mod locate;
+pub mod maintain;
 pub mod notes;
 pub mod notes_args;
 pub mod policy;

@@ -7,6 +7,7 @@ use super::demo;
 use super::doctor;
 use super::exec;
 use super::locate;
+use super::maintain;
 use super::notes;
 use super::policy;
 use super::replay_traces;
@@ -44,7 +45,8 @@ pub fn run_at_once(cli: &Cli) -> Option<Result<u8, Failure>> {
         Command::Build(_)
         | Command::Resume(_)
         | Command::Exec(_)
-        | Command::Demo
+        | Command::Maintain(_)
+        | Command::Demo(_)
         | Command::Tool(_)
         | Command::Doctor(_) => None,
     }
@@ -66,8 +68,9 @@ pub async fn run(cli: &Cli) -> Result<u8, Failure> {
         }
         Some(Command::Resume(args)) => chat::resume(cli, args).await,
         Some(Command::Exec(args)) => exec::run(cli, args).await,
+        Some(Command::Maintain(args)) => maintain::run(cli, args).await,
         Some(Command::Build(args)) => build::run(cli, args).await,
-        Some(Command::Demo) => demo::run().await,
+        Some(Command::Demo(args)) => demo::run(args.story).await,
         Some(Command::Tool(args)) => Ok(u8::from(!tool::run(cli, args).await?)),
         Some(Command::Doctor(args)) => {
             Ok(if doctor::run(cli, args).await? { 0 } else { FailureKind::Config as u8 })

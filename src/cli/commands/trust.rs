@@ -5,6 +5,7 @@ use crate::base::sanitize;
 use crate::cli::args::{Cli, TrustArgs};
 use crate::cli::report::{self, Failure};
 use crate::cli::setup::open;
+use crate::config::agent_files;
 use crate::config::held_back::HeldBack;
 use crate::config::load;
 use crate::config::settings::Permission;
@@ -22,7 +23,8 @@ pub fn run(cli: &Cli, args: &TrustArgs) -> Result<(), Failure> {
     let path = sanitize::reveal(&path);
     if args.revoke {
         trust.revoke()?;
-        return report::print(&format!("{path} is no longer trusted.\n"));
+        Trust::of_agents(&opened.project_state).revoke()?;
+        return report::print(&format!("{path} and the project's sub-agents are no longer trusted.\n"));
     }
     let held_back = HeldBack::new(&opened.project_state);
     let held = held_back.list();
@@ -30,10 +32,21 @@ pub fn run(cli: &Cli, args: &TrustArgs) -> Result<(), Failure> {
     for rules in held.keys().map(|path| sanitize::reveal(&path.display().to_string()).into_owned()) {
         report::print(&format!("{rules} is used as project rules from the next message on.\n"))?;
     }
+    let agents = agent_files::of_project(&opened.workspace);
+    if !agents.is_empty() {
+        Trust::of_agents(&opened.project_state).give(&agent_files::contents(&agents))?;
+        let names = agent_files::names(&agents, &opened.workspace);
+        report::print(&format!(
+            "Trusted the project's sub-agents as they are now: {}. If one changes, all are ignored until you trust them \
+             again.\n",
+            sanitize::reveal(&names)
+        ))?;
+    }
+    let other = !held.is_empty() || !agents.is_empty();
     let text = match load::project_wishes(&opened.workspace)? {
-        None if !held.is_empty() => return Ok(()),
+        None if other => return Ok(()),
         None => return report::print(&format!("Nothing to trust: there is no {path}.\n")),
-        Some((_, wishes)) if wishes.is_empty() && !held.is_empty() => return Ok(()),
+        Some((_, wishes)) if wishes.is_empty() && other => return Ok(()),
         Some((_, wishes)) if wishes.is_empty() => {
             return report::print(&format!("Nothing to trust: {path} sets nothing that needs it.\n"));
         }

@@ -8,6 +8,7 @@ use crate::base::file;
 use crate::base::sanitize;
 use crate::base::text::{elide, plural};
 use crate::cli::report::{self, Failure};
+use crate::config::agent_files;
 use crate::config::held_back::HeldBack;
 use crate::config::load;
 use crate::config::paths::{self, Paths};
@@ -29,6 +30,7 @@ const SHOWN_CHARS: usize = 160;
 pub fn ask(workspace: &Path) -> Result<(), Failure> {
     let project_state = Paths::from_env().project(workspace);
     ask_rules(&HeldBack::new(&project_state))?;
+    ask_agents(workspace, &project_state)?;
     let Some((text, wishes)) = load::project_wishes(workspace)? else { return Ok(()) };
     let trust = Trust::new(&project_state);
     if wishes.is_empty() || trust.holds(&text) || trust.refused(&text) {
@@ -45,6 +47,26 @@ pub fn ask(workspace: &Path) -> Result<(), Failure> {
     match answer()?.as_str() {
         "y" | "yes" => trust.give(&text)?,
         "n" | "no" => trust.refuse(&text)?,
+        _ => {}
+    }
+    Ok(())
+}
+
+/// Asks about sub-agents that the project defines, when they were neither trusted nor refused as they are now.
+fn ask_agents(workspace: &Path, project_state: &Path) -> Result<(), Failure> {
+    let (files, trust) = (agent_files::of_project(workspace), Trust::of_agents(project_state));
+    let contents = agent_files::contents(&files);
+    if files.is_empty() || trust.holds(&contents) || trust.refused(&contents) {
+        return Ok(());
+    }
+    report::print(&format!(
+        "This project defines sub-agents: {}. Their prompts decide what the model does here. Do you trust them?\n\
+         [y] yes, as they are now   [n] no, and don't ask again   [l] later (default): ",
+        sanitize::reveal(&agent_files::names(&files, workspace))
+    ))?;
+    match answer()?.as_str() {
+        "y" | "yes" => trust.give(&contents)?,
+        "n" | "no" => trust.refuse(&contents)?,
         _ => {}
     }
     Ok(())

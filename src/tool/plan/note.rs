@@ -16,7 +16,7 @@ use crate::note::search::{self, Wanted};
 use crate::note::store::{self, NoteChange, NoteStore};
 use crate::policy::access::Access;
 use crate::redact::detector;
-use crate::tool::api::{ToolError, TypedTool, Work, object};
+use crate::tool::api::{Preview, ToolError, TypedTool, Work, object};
 use crate::tool::cx::ToolCx;
 
 const USUAL_LIMIT: usize = 20;
@@ -115,6 +115,26 @@ impl TypedTool for Note {
         let subject = subject.map_or(String::new(), |subject| format!(" {}", text::one_line(subject, 80)));
         format!("Note {action}{subject}")
     }
+
+    fn preview(args: &Args, _: &ToolCx) -> Preview {
+        let text = text_of(args);
+        Preview::Text(if text.is_empty() { Self::title(args) } else { text })
+    }
+}
+
+/// What a note would say, as far as the call says it.
+fn text_of(args: &Args) -> String {
+    let lists = [("tags", &args.tags), ("files", &args.files)];
+    let lists = lists.map(|(name, list)| (name, list.as_ref().map(|list| list.list().join(", "))));
+    let texts = [("type", args.kind.clone()), ("title", args.title.clone())];
+    let mut out = String::new();
+    for (name, text) in texts.into_iter().chain(lists) {
+        if let Some(text) = text.filter(|text| !text.is_empty()) {
+            out.push_str(&format!("{name}: {text}\n"));
+        }
+    }
+    out.push_str(args.content.as_deref().unwrap_or_default());
+    out
 }
 
 fn act(args: &Args, store: &NoteStore) -> Result<Envelope, NoteError> {

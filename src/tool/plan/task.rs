@@ -44,7 +44,7 @@ impl TypedTool for Task {
     const CLEAN_UP: Duration = Duration::from_secs(2);
 
     fn schema() -> Value {
-        let names: Vec<&str> = TYPES.iter().map(|kind| kind.name).collect();
+        let names: Vec<&str> = TYPES.iter().map(|kind| &*kind.name).collect();
         object(
             &["prompt", "type"],
             json!({

@@ -6,6 +6,7 @@ use crate::config::mode::Mode;
 use crate::config::settings::Permission;
 use crate::protocol::event::Level;
 use crate::protocol::ledger::{self, ContextEdit};
+use crate::protocol::maintain::Maintain;
 use crate::protocol::notice;
 use crate::protocol::op::Op;
 use crate::search::fuzzy;
@@ -39,6 +40,10 @@ pub fn run(app: &mut App, text: &str) -> bool {
             );
         }
         "recall" => app.send(Op::Recall { what: args.to_owned() }),
+        "maintain" => match Maintain::parse(args) {
+            Ok(work) => between_turns(app, name, Op::Maintain(work)),
+            Err(message) => app.notice(Level::Warning, format!("{message}.")),
+        },
         "init" => init(app, args),
         "resume" if args.is_empty() => between_turns(app, name, Op::ListSessions),
         "resume" => between_turns(app, name, Op::Resume { session: args.to_owned() }),

@@ -27,6 +27,7 @@ pub const COMMANDS: [SlashCommand; 15] = [
     row("compact", "[focus]", "summarize older turns now; `auto on|off`"),
     row("uncompact", "", "undo the last compaction"),
     row("recall", "ID|WORDS", "show an item in full, or search this session"),
+    row("maintain", "[task]", "explore, analyze, plan, do; what is learned becomes notes"),
     row("init", "[no]", "write CODE_LAW.md; `no` stops the offer"),
     row("resume", "[id]", "continue another session"),
     row("rewind", "", "undo turns: files, conversation, or both"),

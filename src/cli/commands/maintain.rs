@@ -1,0 +1,113 @@
+//! `mycode maintain`: explores, analyzes, plans and does, headless; each phase is a turn of one session. What it learns is in
+//! the notes, so that the next run begins with what is open.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::exec;
+use crate::agent::build;
+use crate::agent::maintainer::Baseline;
+use crate::agent::session::reopen;
+use crate::cli::args::{Cli, MaintainArgs};
+use crate::cli::report::{self, Failure};
+use crate::cli::setup::open::{self, Opened, Which};
+use crate::config::settings::Permission;
+use crate::exec::run::{self, ExecOptions};
+use crate::note::progress;
+use crate::protocol::event::EndReason;
+use crate::protocol::maintain::{Maintain, MaintainReport, Phase};
+use crate::protocol::notice;
+use crate::session::journal::recorder::Journal;
+use crate::session::maintained;
+
+/// How long those may take.
+const LAST_WRITES: Duration = Duration::from_secs(10);
+
+/// Runs the phases; gives the exit code, that of the worst.
+///
+/// # Errors
+/// What keeps it from beginning.
+pub async fn run(cli: &Cli, args: &MaintainArgs) -> Result<u8, Failure> {
+    let opened = open::open(&cli.model, Permission::Auto)?;
+    let task = args.task.as_deref().unwrap_or_default();
+    let (mut which, work) = match cli.continue_last {
+        true => (Which::Last, left_of_last(&opened, args)?),
+        false => (Which::New, Maintain::new(task, phases(args.phase, Phase::ALL.to_vec()))),
+    };
+    let journal = Journal::new(&opened.project_state, &opened.workspace);
+    let mut baseline = Baseline::take(&journal);
+    let open = progress::open(&opened.workspace);
+    if args.json {
+        report::print(&format!("{}\n", json!({"type": "open_notes", "notes": open})))?;
+    } else {
+        report::say(&format!("{}\n", notice::open_notes(&open)))?;
+    }
+    let (mut done, mut code, mut tokens) = (Vec::new(), 0, 0);
+    for phase in work.phases.iter().copied() {
+        let setup = open::setup(cli, false, &which).await?;
+        exec::refuse_unconfined(&setup.loaded.work)?;
+        let first = done.is_empty();
+        let handle = build::start(setup)?;
+        if first && cli.continue_last {
+            journal.open(&handle.session);
+            baseline = Baseline::take(&journal);
+        }
+        which = Which::Id(handle.session.clone());
+        if !args.json {
+            report::print(&format!("\n› {}\n\n", phase.as_str()))?;
+        }
+        let options = ExecOptions::detect(args.json);
+        let outcome = run::run(handle.ops, handle.events, work.command(phase), options).await;
+        // Its last writes, before the next phase opens the session.
+        let _ = tokio::time::timeout(LAST_WRITES, handle.task).await;
+        exec::written(outcome.lost.as_deref())?;
+        code = code.max(outcome.exit_code);
+        tokens += outcome.end.usage.total();
+        if outcome.end.reason != EndReason::Done {
+            break;
+        }
+        done.push(phase);
+    }
+    let mut found = MaintainReport { tokens, ..MaintainReport::default() };
+    if let Which::Id(session) = &which {
+        journal.open(session);
+        let path = open::session(&opened.project_state, &which).ok().flatten();
+        let reopened =
+            path.and_then(|path| reopen::restore(&opened.project_state, &opened.workspace, &path).ok());
+        let cost_usd = reopened.and_then(|reopened| reopened.conversation.usage.window(0, 0).cost_usd);
+        found = MaintainReport { tokens, cost_usd, ..baseline.report(&journal, done) };
+    }
+    let is_whole = found.phases.len() == work.phases.len();
+    if args.json {
+        let mut line = json!(found);
+        line["type"] = json!("maintain_ended");
+        line["exit_code"] = json!(code);
+        report::print(&format!("{line}\n"))?;
+    } else {
+        let more =
+            if is_whole { "" } else { "`mycode maintain -c` continues with the phase that was cut off.\n" };
+        report::say(&format!("\n{}\n{more}", found.text()))?;
+    }
+    Ok(code)
+}
+
+fn phases(only: Option<Phase>, all: Vec<Phase>) -> Vec<Phase> {
+    only.map_or(all, |phase| vec![phase])
+}
+
+/// What the last session has left: from the phase that was cut off, or the one behind the last that was done.
+fn left_of_last(opened: &Opened, args: &MaintainArgs) -> Result<Maintain, Failure> {
+    let none =
+        || Failure::usage("the last session is no maintenance", "start one with `mycode maintain \"task\"`");
+    let path = open::session(&opened.project_state, &Which::Last)?.ok_or_else(none)?;
+    let (task, left) = maintained::left(&path)?.ok_or_else(none)?;
+    let left = phases(args.phase, left);
+    if left.is_empty() {
+        return Err(Failure::usage(
+            "the last maintenance came to its end",
+            "start a new one with `mycode maintain \"task\"`, or name a phase with --phase",
+        ));
+    }
+    Ok(Maintain::new(args.task.as_deref().unwrap_or(&task), left))
+}

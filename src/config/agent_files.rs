@@ -1,0 +1,68 @@
+//! Files that define sub-agents of the user's own: in the user's configuration, and in a project, where they count once the user
+//! trusts them exactly as they are.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::trust::Trust;
+use crate::base::file;
+use crate::base::path;
+
+/// Where a project has them.
+const FOLDERS: [&str; 2] = [".mycode/agents", ".claude/agents"];
+const MAX_BYTES: u64 = 64 * 1024;
+/// More files than these are not read.
+const MAX_FILES: usize = 50;
+
+/// One file, not yet understood.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentFile {
+    pub path: PathBuf,
+    pub text: String,
+}
+
+/// The files that count: the user's, and the project's if they are trusted; with what the user should know.
+pub fn load(config: &Path, workspace: &Path, state: &Path, trust: bool) -> (Vec<AgentFile>, Option<String>) {
+    let mut files = in_folder(&config.join("agents"));
+    let project = of_project(workspace);
+    if project.is_empty() {
+        return (files, None);
+    }
+    if trust || Trust::of_agents(state).holds(&contents(&project)) {
+        files.extend(project);
+        return (files, None);
+    }
+    let notice = format!(
+        "This project defines sub-agents ({}). Ignored, because they are not trusted as they are now; `mycode trust` trusts \
+         them.",
+        names(&project, workspace)
+    );
+    (files, Some(notice))
+}
+
+/// The files of a project, sorted. None that a link brings in from outside.
+pub fn of_project(workspace: &Path) -> Vec<AgentFile> {
+    let inside = |file: &AgentFile| path::follow(&file.path).starts_with(workspace);
+    FOLDERS.iter().flat_map(|folder| in_folder(&workspace.join(folder))).filter(inside).collect()
+}
+
+fn in_folder(folder: &Path) -> Vec<AgentFile> {
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "md"));
+    paths.sort();
+    paths.truncate(MAX_FILES);
+    let read = |path: PathBuf| Some(AgentFile { text: file::small_text(&path, MAX_BYTES)?, path });
+    paths.into_iter().filter_map(read).collect()
+}
+
+/// All that trust is bound to: names and texts.
+pub fn contents(files: &[AgentFile]) -> String {
+    files.iter().map(|file| format!("{}\0{}\0", file.path.display(), file.text)).collect()
+}
+
+/// Their paths in the project, for users.
+pub fn names(files: &[AgentFile], workspace: &Path) -> String {
+    let names: Vec<String> = files.iter().map(|file| path::display(workspace, &file.path)).collect();
+    names.join(", ")
+}
