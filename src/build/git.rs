@@ -22,7 +22,12 @@ async fn git(folder: &Path, args: &[&str]) -> Result<String, Stop> {
     }
     let said = [output.stderr, output.stdout].concat();
     let said = one_line(String::from_utf8_lossy(&said).trim(), 300);
-    Err(Stop::failed(format!("git {} failed: {said}", args.first().unwrap_or(&"")), HINT))
+    Err(Stop::failed(format!("git {} failed: {said}", command_of(args)), HINT))
+}
+
+/// The word behind the options.
+fn command_of<'a>(args: &[&'a str]) -> &'a str {
+    args.iter().find(|arg| !arg.starts_with('-') && !arg.contains('=')).unwrap_or(&"")
 }
 
 /// Whether nothing is changed that is not committed.
@@ -43,11 +48,24 @@ pub async fn is_at_head(root: &Path) -> bool {
 /// # Errors
 /// When git refuses.
 pub async fn commit(root: &Path, subject: &str) -> Result<(), Stop> {
+    commit_with(root, subject, &[]).await
+}
+
+/// [`commit`] without hooks: nobody has seen what the commit holds, and a hook may be one of its files.
+///
+/// # Errors
+/// When git refuses.
+pub async fn commit_unseen(root: &Path, subject: &str) -> Result<(), Stop> {
+    commit_with(root, subject, &["-c", "core.hooksPath=/dev/null"]).await
+}
+
+async fn commit_with(root: &Path, subject: &str, options: &[&str]) -> Result<(), Stop> {
     git(root, &["add", "--all"]).await?;
     if git(root, &["diff", "--cached", "--quiet"]).await.is_ok() {
         return Ok(());
     }
-    git(root, &["commit", "--quiet", "--message", &one_line(subject, 72)]).await.map(drop)
+    let subject = one_line(subject, 72);
+    git(root, &[options, &["commit", "--quiet", "--message", &subject]].concat()).await.map(drop)
 }
 
 /// A worktree on a branch of its own.

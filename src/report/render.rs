@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::figures::{DayFigures, Figures};
 use super::gather::Report;
 use crate::base::clock;
+use crate::base::path::on_one_line;
 use crate::base::text::{human_tokens, plural};
 
 /// Most changed files that are named.
@@ -109,8 +110,8 @@ fn changed(total: &Figures) -> String {
     let lines = total.lines();
     let mut files: Vec<_> = total.files.iter().collect();
     files.sort_by_key(|(_, lines)| std::cmp::Reverse(lines.added + lines.removed));
-    let mut names: Vec<String> =
-        files.iter().take(NAMED_FILES).map(|(path, _)| format!("`{}`", path.replace('`', "'"))).collect();
+    let name = |path: &str| format!("`{}`", on_one_line(path).replace('`', "'"));
+    let mut names: Vec<String> = files.iter().take(NAMED_FILES).map(|(path, _)| name(path)).collect();
     let more = files.len().saturating_sub(NAMED_FILES);
     if more > 0 {
         names.push(format!("{more} more"));

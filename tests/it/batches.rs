@@ -155,9 +155,14 @@ fn a_kill_anywhere_repeats_nothing_that_is_done() {
 fn an_interrupt_says_how_to_go_on() {
     let server = FakeServer::start(vec![answer().text("One.").into(), silence()]);
     let place = Workplace::new();
-    place.file("tasks.jsonl", "\"alpha\"\n\"beta\"\n\"gamma\"\n");
+    // Longer than an argument can be.
+    let long = "long ".repeat(40_000);
+    place.file("tasks.jsonl", format!("\"alpha {long}\"\n\"beta\"\n\"gamma\"\n"));
     let child = batch(&place, &server, &[]).spawn().unwrap();
     server.wait_for_requests(2);
+    let second = run(&place, &server, &[]);
+    assert_eq!(second.status.code(), Some(1));
+    assert!(stderr(&second).contains("another batch writes its results"), "{}", stderr(&second));
     kill_process(Pid::from_raw(child.id().cast_signed()).unwrap(), Signal::INT).unwrap();
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));

@@ -8,18 +8,25 @@ use clap::Args;
 /// What stands below the help of `mycode exec`.
 pub const HELP: &str = "\
 Many tasks (--each FILE):
-  Each line of FILE is a task: a string, or {\"prompt\": \"...\", \"id\": \"...\", \"dir\": \"folder\"}. Without an id it is
-  the line number; dir is relative and . by default. In a git repository each task works in a worktree, and what it
-  changed is committed on the branch mycode/each/BATCH/ID; with --copy it works in .mycode/each/BATCH/ID; otherwise
-  in dir itself. Each task with a result adds one line to FILE.results.jsonl and is not run again: after Ctrl-C, a
-  kill or a power cut run the same command again, and half-done tasks continue their sessions. Exit code 0 when all
-  tasks ended with 0, otherwise 1.
 
-On several machines, --only I/N runs part I of N (1 to N), with results of its own:
-  GNU parallel   parallel -S host1,host2 --wd . mycode exec --each tasks.jsonl --only {}/8 ::: {1..8}
-  Slurm          sbatch --array=1-8 --wrap='mycode exec --each tasks.jsonl --only $SLURM_ARRAY_TASK_ID/8'
-  Kubernetes     an Indexed Job with completions: 8 whose command is
-                 sh -c 'mycode exec --each tasks.jsonl --only $((JOB_COMPLETION_INDEX + 1))/8'";
+Each line of FILE is a task: a string, or {\"prompt\": \"...\", \"id\": \"...\", \"dir\": \"folder\"}. Without an id it is the \
+line number; dir is relative, the present folder by default.
+
+In a git repository each task works in a worktree, and what it changed is committed on the branch mycode/each/BATCH/ID; \
+with --copy it works in .mycode/each/BATCH/ID; otherwise in dir itself.
+
+A task that ended adds one line to the results and is not run again. After Ctrl-C, a kill or a power cut, run the same \
+command again: half-done tasks continue their sessions. The exit code is 0 when all tasks ended with 0, otherwise 1.
+
+On several machines, --only I/N runs part I (1 to N) of N, with results of its own:
+
+  GNU parallel:
+    parallel -S host1,host2 --wd . mycode exec --each tasks.jsonl --only {}/8 ::: {1..8}
+  Slurm:
+    sbatch --array=1-8 --wrap \\
+      'mycode exec --each tasks.jsonl --only $SLURM_ARRAY_TASK_ID/8'
+  Kubernetes, as the command of an Indexed Job with completions: 8:
+    sh -c 'mycode exec --each tasks.jsonl --only $((JOB_COMPLETION_INDEX + 1))/8'";
 
 #[derive(Args, Clone, Debug, Default)]
 pub struct EachArgs {

@@ -8,6 +8,7 @@ use std::process::Stdio;
 
 use rustix::process::{Pid, Signal};
 use serde_json::Value;
+use tokio::io::AsyncWriteExt;
 use tokio::process::{Child, Command};
 
 use crate::base::file;
@@ -41,7 +42,7 @@ pub fn model_flags(model: &ModelArgs) -> Vec<OsString> {
 ///
 /// # Errors
 /// When the program or the file can't be opened.
-pub fn start(
+pub async fn start(
     flags: &[OsString],
     folder: &Path,
     resume: Option<&str>,
@@ -55,9 +56,14 @@ pub fn start(
     if let Some(session) = resume {
         command.args(["--resume", session]);
     }
-    command.args(["--", prompt]).stdin(Stdio::null()).stderr(output.try_clone()?).stdout(output);
+    command.arg("-").stdin(Stdio::piped()).stderr(output.try_clone()?).stdout(output);
     // Of its own group: a Ctrl-C at the terminal reaches it once, through the batch.
-    command.process_group(0).kill_on_drop(true).spawn()
+    let mut child = command.process_group(0).kill_on_drop(true).spawn()?;
+    if let Some(mut input) = child.stdin.take() {
+        // A task that ends at once says why itself.
+        let _ = input.write_all(prompt.as_bytes()).await;
+    }
+    Ok(child)
 }
 
 /// Asks a task to end; what it has finished stays in its session.

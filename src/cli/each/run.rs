@@ -242,7 +242,7 @@ impl Batch {
         if let Some(tree) = &place.tree {
             facts["branch"] = json!(tree.branch);
             let subject = format!("mycode {}: {}", task.id, text::one_line(&task.prompt, 60));
-            if let Err(stop) = git::commit(&tree.path, &subject).await {
+            if let Err(stop) = git::commit_unseen(&tree.path, &subject).await {
                 facts["error"] = json!(stop.to_string());
                 return self.record(task, code.max(1), output.session, facts);
             }
@@ -264,7 +264,7 @@ impl Batch {
         output: &Path,
     ) -> Result<ExitStatus, Failure> {
         let prompt = if resume.is_some() { CONTINUE } else { &task.prompt };
-        let mut child = child::start(&self.flags, &place.folder, resume, prompt, output)?;
+        let mut child = child::start(&self.flags, &place.folder, resume, prompt, output).await?;
         tokio::select! {
             status = child.wait() => return Ok(status?),
             () = self.cancel.cancelled() => child::interrupt(&child),
