@@ -148,7 +148,7 @@ pub enum Command {
     Replay(ReplayArgs),
     /// Check whether a shell command may run, and why
     Policy(PolicyArgs),
-    /// Trust this folder's own configuration (model, server, permission level), its sub-agents, and new rules files
+    /// Trust this folder's own configuration (model, server, permission level), and new rules files
     Trust(TrustArgs),
     /// Show the configuration and test the model, sandbox and server
     Doctor(DoctorArgs),
