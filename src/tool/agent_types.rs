@@ -27,6 +27,15 @@ impl AgentType {
     pub fn max_tokens(&self) -> u64 {
         u64::from(self.max_steps) * 64_000
     }
+
+    /// Whether it is given the tool of this name.
+    pub fn has(&self, tool: &str) -> bool {
+        let named = match &self.tools {
+            Some(tools) => tools.contains(&tool),
+            None => !self.only_reads || READ_TOOLS.contains(&tool),
+        };
+        named && !PARENT_TOOLS.contains(&tool)
+    }
 }
 
 const fn reader(name: &'static str, prompt: &'static str, light: bool, max_steps: u32) -> AgentType {
@@ -70,15 +79,4 @@ pub const PARENT_TOOLS: [&str; 2] = ["AskUser", "Task"];
 /// The type of this name.
 pub fn find(name: &str) -> Option<&'static AgentType> {
     TYPES.iter().find(|kind| kind.name == name)
-}
-
-impl AgentType {
-    /// Whether it is given the tool of this name.
-    pub fn has(&self, tool: &str) -> bool {
-        let named = match &self.tools {
-            Some(tools) => tools.contains(&tool),
-            None => !self.only_reads || READ_TOOLS.contains(&tool),
-        };
-        named && !PARENT_TOOLS.contains(&tool)
-    }
 }

@@ -1,8 +1,6 @@
 //! Types of sub-agents that the user has defined: a Markdown file with front matter (name, description, tools, model) and
 //! the prompt behind it, as Claude Code has them.
 
-use std::borrow::Cow;
-
 use super::agent_types::{self, AgentType, PARENT_TOOLS};
 use super::registry;
 use crate::base::text::{elide, one_line};
@@ -67,7 +65,7 @@ fn parse(file: &AgentFile) -> Result<AgentType, String> {
     Ok(AgentType {
         name: name.into(),
         prompt: prompt.to_owned().into(),
-        description: Cow::Owned(elide(&one_line(&description, ONE_CHARS), ONE_CHARS).into()),
+        description: elide(&one_line(&description, ONE_CHARS), ONE_CHARS).into(),
         only_reads: tools.as_ref().is_some_and(|tools| !tools.iter().any(|tool| CHANGING.contains(tool))),
         tools,
         light: matches!(model.to_lowercase().as_str(), "light" | "haiku"),

@@ -1,5 +1,7 @@
 //! `mycode maintain`: explores, analyzes, plans and does, headless; each phase is a turn of one session. What it learns is in
-//! the notes, so that the next run begins with what is open.
+//! the notes, so that the next run begins with what is open. With `--json` the lines are those of `mycode exec` for each phase,
+//! between `{"type":"open_notes","notes":[…]}` and `{"type":"maintain_ended","phases":[…],"new":[…],"changed":[…],
+//! "resolved":[…],"files":[…],"tokens":900,"cost_usd":0.01,"exit_code":0}`.
 
 use std::time::Duration;
 
