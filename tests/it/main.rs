@@ -47,6 +47,7 @@ mod readers_props;
 mod redaction;
 mod replays;
 mod reply_ends;
+mod resizing;
 mod sandbox;
 mod server_windows;
 mod session_state;

@@ -10,7 +10,8 @@ use crossterm::terminal;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::sync::Notify;
 
-/// How long the terminal may take to say where its cursor is, and whether it knows the newer key protocol.
+/// How long the terminal may take to say whether it knows the newer key protocol. The report of the cursor, which all
+/// give, ends its answer.
 const ANSWER_TIME: Duration = Duration::from_millis(40);
 
 /// Bracketed paste on.
@@ -42,11 +43,16 @@ pub fn usable() -> Result<(), &'static str> {
     Ok(())
 }
 
+/// Whether the terminal breaks long lines anew when it becomes narrower, as nearly all do.
+pub fn breaks_lines_anew() -> bool {
+    let term = std::env::var("TERM").unwrap_or_default();
+    let tmux = std::env::var_os("TMUX").is_some();
+    tmux || !(std::env::var_os("XTERM_VERSION").is_some() || term == "linux" || term.starts_with("screen"))
+}
+
 /// What the terminal said at the start.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct TerminalReply {
-    /// Row of the cursor; `None` when it did not say in time.
-    pub row: Option<u16>,
     /// It knows the newer key protocol.
     pub keys: bool,
     /// What the user typed meanwhile.
@@ -158,18 +164,15 @@ fn read_answer() -> Vec<u8> {
     answer
 }
 
-/// Start, end and row of `ESC [ row ; column R`.
-fn find_report(bytes: &[u8]) -> Option<(usize, usize, u16)> {
+/// Start and end of `ESC [ row ; column R`.
+fn find_report(bytes: &[u8]) -> Option<(usize, usize)> {
     let starts = bytes.windows(2).enumerate().filter(|(_, pair)| pair == b"\x1b[").map(|(index, _)| index);
     for start in starts {
         let rest = &bytes[start + 2..];
         let Some(length) = rest.iter().position(|b| !b.is_ascii_digit() && *b != b';') else { continue };
         let parameters = std::str::from_utf8(&rest[..length]).unwrap_or_default();
-        if rest[length] == b'R'
-            && let Some((row, _)) = parameters.split_once(';')
-            && let Ok(row) = row.parse()
-        {
-            return Some((start, start + 3 + length, row));
+        if rest[length] == b'R' && parameters.contains(';') {
+            return Some((start, start + 3 + length));
         }
     }
     None
@@ -177,17 +180,16 @@ fn find_report(bytes: &[u8]) -> Option<(usize, usize, u16)> {
 
 fn parse_greeting(bytes: &[u8]) -> TerminalReply {
     let mut typed = bytes.to_vec();
-    let row = find_report(bytes).map(|(start, end, row)| {
+    if let Some((start, end)) = find_report(bytes) {
         typed.drain(start..end);
-        row.saturating_sub(1)
-    });
+    }
     let text = String::from_utf8_lossy(&typed).into_owned();
     let keys = text
         .split("\x1b[?")
         .skip(1)
         .any(|rest| rest.trim_start_matches(|c: char| c.is_ascii_digit()).starts_with('u'));
     let typed = text.replace('\r', "\n");
-    TerminalReply { row, keys, typed: crate::base::sanitize::clean(&typed).into_owned() }
+    TerminalReply { keys, typed: crate::base::sanitize::clean(&typed).into_owned() }
 }
 
 /// Collects a frame's bytes; cloned into the backend, sent by [`Output::send`].
@@ -231,8 +233,8 @@ mod tests {
     #[test]
     fn greeting_and_typed_keys() {
         let greeting = parse_greeting(b"fi\x1b[?0u\x1b[12;1Rx");
-        assert_eq!(greeting, TerminalReply { row: Some(11), keys: true, typed: "fix".to_owned() });
+        assert_eq!(greeting, TerminalReply { keys: true, typed: "fix".to_owned() });
         assert_eq!(parse_greeting(b""), TerminalReply::default());
-        assert_eq!(parse_greeting(b"\x1b[3;4").row, None);
+        assert_eq!(find_report(b"\x1b[3;4"), None);
     }
 }

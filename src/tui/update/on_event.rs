@@ -8,6 +8,7 @@ use crate::base::text;
 use crate::model::item::Item;
 use crate::protocol::event::{Event, JobRow, Level, SessionInfo, TurnEnd};
 use crate::tui::app::{App, Completion, RetryStatus, Silent};
+use crate::tui::msg::Cmd;
 use crate::tui::popup::ledger;
 use crate::tui::popup::open::Popup;
 use crate::tui::popup::question::OpenQuestion;
@@ -164,6 +165,7 @@ fn session(app: &mut App, info: SessionInfo) {
             if before.workspace != info.workspace {
                 app.files = crate::tui::app::Files::default();
             }
+            app.command(Cmd::ClearScreen);
             app.notice(Level::Info, format!("──── session {} ────", info.id));
         }
         Some(before) => {

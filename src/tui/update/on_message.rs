@@ -19,10 +19,7 @@ pub fn update(app: &mut App, msg: Msg) -> Vec<Cmd> {
         Msg::Key(key) if key.kind != KeyEventKind::Release => on_key(app, key),
         Msg::Key(_) => {}
         Msg::Paste(text) => paste(app, &text),
-        Msg::Resize(columns, rows) => {
-            app.size = (columns, rows);
-            app.command(Cmd::Redraw);
-        }
+        Msg::Resize(columns, rows) => app.size = (columns, rows),
         Msg::Event(event) => on_event::apply(app, event),
         Msg::Tick => app.beat = app.beat.wrapping_add(1),
     }
@@ -50,7 +47,7 @@ fn on_key(app: &mut App, key: KeyEvent) {
         return app.command(Cmd::Suspend);
     }
     if keymap::is_ctrl(key, 'l') {
-        return app.command(Cmd::Redraw);
+        return app.command(Cmd::ClearScreen);
     }
     // Tab turns from the context to an open question.
     let turns = key.code == KeyCode::Tab && matches!(app.popup, Some(Popup::Context(_)));

@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use proptest::prelude::*;
-use ratatui::Terminal;
-use ratatui::backend::TestBackend;
+use ratatui::layout::Size;
 
 use super::*;
 use crate::config::mode::Mode;
@@ -19,6 +18,7 @@ use crate::protocol::event::{EndReason, Event, Level, SessionInfo, SessionRow, T
 use crate::protocol::ledger::LedgerView;
 use crate::tui::render::theme::Theme;
 use crate::tui::render::view;
+use crate::tui::terminal::screen::Screen;
 use crate::tui::transcript::entry::TranscriptEntry;
 
 fn app() -> App {
@@ -397,7 +397,7 @@ proptest! {
     #[test]
     fn nothing_panics_at_any_size(msgs in proptest::collection::vec(any_msg(), 0..60), columns in 1u16..90, rows in 1u16..30) {
         let mut app = app();
-        let mut terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
+        let mut screen = Screen::new(Vec::new(), Size::new(columns, rows), true);
         for msg in msgs {
             for cmd in update(&mut app, msg) {
                 if let Cmd::Print(entry) = cmd {
@@ -406,12 +406,7 @@ proptest! {
             }
             let picture = view::picture(&app, usize::from(columns), usize::from(rows));
             prop_assert!(picture.height() <= rows);
-            terminal
-                .draw(|frame| {
-                    let area = frame.area();
-                    view::picture(&app, usize::from(area.width), usize::from(area.height)).draw(frame);
-                })
-                .unwrap();
+            screen.show(Vec::new(), &picture).unwrap();
         }
     }
 }
