@@ -26,8 +26,13 @@ use crate::tui::terminal::setup::{self, Output};
 use crate::tui::transcript::entry::{TranscriptEntry, TranscriptKind};
 use crate::tui::update::on_message::update;
 
-/// At most so many frames: 60 a second.
+/// Between frames that keys ask for: 60 a second at most.
 const FRAME: Duration = Duration::from_millis(16);
+/// Other frames leave a slow line the time to carry the one before, at ten bytes a millisecond, so that what a key does
+/// never waits behind a queue of them.
+const BYTES_PER_MS: usize = 10;
+/// But no longer than this.
+const LONGEST_FRAME: Duration = Duration::from_millis(250);
 /// The spinner's beat.
 const BEAT: Duration = Duration::from_millis(100);
 /// Events that are taken in before keys get their turn again.
@@ -74,6 +79,8 @@ pub async fn run(
         ops,
         start: Instant::now(),
         printed: Printed::default(),
+        pace: FRAME,
+        typed: false,
         edited: None,
     };
     front.draw()?;
@@ -88,6 +95,7 @@ pub async fn run(
     // A terminal that is gone must not hide why the interface ended.
     let _ = front.screen.leave();
     let _ = front.output.send();
+    setup::set_alternate(false);
     outcome
 }
 
@@ -114,6 +122,10 @@ struct FrontEnd {
     ops: UnboundedSender<Op>,
     start: Instant,
     printed: Printed,
+    /// How long the last frame takes on a slow line.
+    pace: Duration,
+    /// A key was pressed since.
+    typed: bool,
     /// The file to open in the user's editor.
     edited: Option<String>,
 }
@@ -151,7 +163,7 @@ impl FrontEnd {
         let mut own_continue = false;
         loop {
             let ticking = self.app.needs_tick();
-            let frame_at = last_frame + FRAME;
+            let frame_at = last_frame + if self.typed { FRAME } else { self.pace };
             // Asked of the clock, not of a timer: timers stand still while the loop is never idle.
             if dirty && Instant::now() >= frame_at {
                 self.draw()?;
@@ -165,6 +177,7 @@ impl FrontEnd {
                 key = keys.next() => match key {
                     Some(Ok(event)) => {
                         let burst = paste_detector.gather(event, &mut keys).await;
+                        self.typed = true;
                         for msg in burst.events.into_iter().filter_map(message) {
                             next = next.max(self.handle(msg)?);
                         }
@@ -282,7 +295,11 @@ impl FrontEnd {
         }
         let picture = view::picture(&self.app, width, usize::from(self.screen.room()));
         self.screen.show(lines, &picture)?;
-        self.output.send()
+        let bytes = self.output.send()?;
+        setup::set_alternate(picture.popup);
+        let pace = Duration::from_millis((bytes / BYTES_PER_MS) as u64);
+        (self.pace, self.typed) = (pace.clamp(FRAME, LONGEST_FRAME), false);
+        Ok(())
     }
 
     /// What waits has not been on screen yet: it must reach the scrollback first.
@@ -297,6 +314,7 @@ impl FrontEnd {
         let folder = self.app.session.as_ref().map(|info| info.workspace.clone()).unwrap_or_default();
         self.screen.leave()?;
         self.output.send()?;
+        setup::set_alternate(false);
         setup::leave();
         let outcome = open_in_editor(&Path::new(&folder).join(&file)).await;
         setup::enter_again()?;
@@ -313,6 +331,7 @@ impl FrontEnd {
     fn suspend(&mut self) -> io::Result<()> {
         self.screen.leave()?;
         self.output.send()?;
+        setup::set_alternate(false);
         setup::leave();
         // The group: whoever started us (a script, cargo) must stop too, or the shell would go on waiting.
         let _ = kill_current_process_group(Signal::TSTP);

@@ -176,3 +176,23 @@ fn popup_and_clear() {
     let found: Vec<&String> = all.iter().filter(|line| line.starts_with("paragraph")).collect();
     assert_eq!(found, lines.iter().collect::<Vec<_>>(), "{}", all.join("\n"));
 }
+
+/// A slow line carries some ten kilobytes a second.
+#[test]
+fn a_streamed_answer_is_not_written_over_and_over() {
+    let (text, _) = numbered();
+    let text = text.replace(
+        " of the answer",
+        " of the answer, and much more of what such an answer says, word by word by word by word",
+    );
+    let slow = std::time::Duration::from_millis(4);
+    let server = FakeServer::start(vec![answer().text(&text).bytes_per_chunk(200).slow(slow).into()]);
+    let place = Workplace::new();
+    let mut screen = Screen::start(&place, &["--base-url", &server.base_url(), "--model", "m"], 100, 30);
+    screen.wait("ask");
+    let before = screen.raw().len();
+    screen.keys("go\r");
+    screen.wait("Done");
+    let written = screen.raw().len() - before;
+    assert!(written < 60_000, "{written} bytes for an answer of {}", text.len());
+}

@@ -108,7 +108,9 @@ impl<W: Write> Screen<W> {
             (column.min(self.size.width.saturating_sub(1)), row.min(self.room() - 1))
         });
         let caret_cell = caret.filter(|_| !picture.still);
-        if let Some(cell) = caret_cell.and_then(|(x, y)| rows.get_mut(usize::from(y))?.get_mut(usize::from(x))) {
+        if let Some(cell) =
+            caret_cell.and_then(|(x, y)| rows.get_mut(usize::from(y))?.get_mut(usize::from(x)))
+        {
             cell.modifier.toggle(Modifier::REVERSED);
         }
         if !printed.is_empty() || self.drawn.is_empty() {

@@ -16,8 +16,8 @@ const ANSWER_TIME: Duration = Duration::from_millis(40);
 
 /// Bracketed paste on.
 const ENTER: &str = "\x1b[?2004h";
-/// Bracketed paste off, synchronized update off, colors off, cursor on.
-const LEAVE: &str = "\x1b[?2004l\x1b[?2026l\x1b[0m\x1b[?25h";
+/// Bracketed paste off, line wrap on, synchronized update off, colors off, cursor on.
+const LEAVE: &str = "\x1b[?2004l\x1b[?7h\x1b[?2026l\x1b[0m\x1b[?25h";
 /// Key protocol of kitty: only "disambiguate escape codes", so that Shift+Enter arrives as such.
 const KEYS_ON: &str = "\x1b[>1u";
 const KEYS_OFF: &str = "\x1b[<1u";
@@ -26,6 +26,8 @@ const KEYS_OFF: &str = "\x1b[<1u";
 static TAKEN: AtomicBool = AtomicBool::new(false);
 /// Tells the loop that a panic has given the terminal back.
 static GIVEN_BACK: Notify = Notify::const_new();
+/// Whether a popup has the alternate screen.
+static ALTERNATE: AtomicBool = AtomicBool::new(false);
 /// Whether the key protocol is on.
 static KEYS: AtomicBool = AtomicBool::new(false);
 
@@ -111,10 +113,16 @@ pub fn rearm_waiting_input() {
 pub fn leave() {
     if TAKEN.swap(false, Ordering::SeqCst) {
         let keys = if KEYS.load(Ordering::SeqCst) { KEYS_OFF } else { "" };
+        let screen = if ALTERNATE.swap(false, Ordering::SeqCst) { "\x1b[?1049l" } else { "" };
         // Nothing can be done about a terminal that is gone.
-        let _ = write_now(&format!("{keys}{LEAVE}"));
+        let _ = write_now(&format!("{screen}{keys}{LEAVE}"));
         let _ = terminal::disable_raw_mode();
     }
+}
+
+/// Remembers whether the alternate screen is on, to leave it on a panic.
+pub fn set_alternate(on: bool) {
+    ALTERNATE.store(on, Ordering::SeqCst);
 }
 
 /// Ends when a panic has given the terminal back. One that does not end the program (in a task of the agent) leaves the
@@ -197,20 +205,21 @@ fn parse_greeting(bytes: &[u8]) -> TerminalReply {
 pub struct Output(Arc<Mutex<Vec<u8>>>);
 
 impl Output {
-    /// Writes what has collected, as one synchronized update.
+    /// Writes what has collected, as one synchronized update; the number of bytes.
     ///
     /// # Errors
     /// Those of the terminal.
-    pub fn send(&self) -> io::Result<()> {
+    pub fn send(&self) -> io::Result<usize> {
         let bytes = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
         if bytes.is_empty() {
-            return Ok(());
+            return Ok(0);
         }
         let mut out = io::stdout().lock();
         out.write_all(b"\x1b[?2026h")?;
         out.write_all(&bytes)?;
         out.write_all(b"\x1b[?2026l")?;
-        out.flush()
+        out.flush()?;
+        Ok(bytes.len())
     }
 }
 
