@@ -7,6 +7,7 @@ mod accounts;
 mod architecture;
 mod awareness;
 mod builds;
+mod chat_keys;
 mod context_props;
 mod edit_bytes;
 mod edit_not_found;

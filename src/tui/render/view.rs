@@ -137,7 +137,11 @@ fn queued(app: &App, width: usize) -> Vec<Line<'static>> {
         let text = text::one_line(&sanitize::clean(&text[..text::floor_boundary(text, 1_000)]), 500);
         Line::styled(wrap::clip(&format!("  queued: {text}"), width), app.theme.dim())
     };
-    app.queued.iter().map(line).collect()
+    let mut lines: Vec<Line<'static>> = app.queued.iter().map(line).collect();
+    if let Some(last) = lines.last_mut().filter(|last| wrap::width(&last.to_string()) + 11 <= width) {
+        last.push_span(" · Up edits");
+    }
+    lines
 }
 
 fn activity(app: &App, width: usize) -> Vec<Line<'static>> {
