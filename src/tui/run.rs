@@ -31,7 +31,8 @@ const FRAME: Duration = Duration::from_millis(16);
 /// Other frames leave a slow line the time to carry the one before, at ten bytes a millisecond, so that what a key does
 /// never waits behind a queue of them.
 const BYTES_PER_MS: usize = 10;
-/// But no longer than this.
+/// And at least and at most so long.
+const PROGRESS_FRAME: Duration = Duration::from_millis(33);
 const LONGEST_FRAME: Duration = Duration::from_millis(250);
 /// The spinner's beat.
 const BEAT: Duration = Duration::from_millis(100);
@@ -298,7 +299,7 @@ impl FrontEnd {
         let bytes = self.output.send()?;
         setup::set_alternate(picture.popup);
         let pace = Duration::from_millis((bytes / BYTES_PER_MS) as u64);
-        (self.pace, self.typed) = (pace.clamp(FRAME, LONGEST_FRAME), false);
+        (self.pace, self.typed) = (pace.clamp(PROGRESS_FRAME, LONGEST_FRAME), false);
         Ok(())
     }
 
