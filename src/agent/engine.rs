@@ -119,10 +119,15 @@ impl Engine {
     }
 
     /// What came too late for the work that has just ended is not lost: a message begins the next turn, before what was
-    /// asked for after it.
+    /// asked for after it. Whoever interrupts wants no further turn: then it is given back.
     fn after(&mut self, control: &TurnControl) {
-        for text in control.take_steering().into_iter().rev() {
-            self.deferred.push_front(Op::Submit { text });
+        let late = control.take_steering();
+        if control.cancel.is_cancelled() && !late.is_empty() {
+            let _ = self.events.send(Event::TakenBack { texts: late });
+        } else {
+            for text in late.into_iter().rev() {
+                self.deferred.push_front(Op::Submit { text });
+            }
         }
         self.apply_edits(control);
     }
@@ -182,7 +187,10 @@ impl Engine {
     async fn idle_op(&mut self, op: Op) {
         match op {
             Op::SetModel { model } => {
-                if self.switch_model(&model).await {
+                let now = self.agent.sampler.params.model.to_string();
+                if !self.deps.knows_model(&model, &now).await {
+                    self.notice(Level::Warning, texts::model_unknown(&model, &now));
+                } else if self.switch_model(&model).await {
                     let Agent { conversation, window, sampler, .. } = &mut self.agent;
                     // What was learned of one model's tokenizer says nothing of another's.
                     conversation.usage.calibration = Default::default();
@@ -224,6 +232,7 @@ impl Engine {
             Op::Submit { .. }
             | Op::Init
             | Op::Maintain(_)
+            | Op::TakeBack
             | Op::Compact { .. }
             | Op::Shutdown
             | Op::Interrupt => {}

@@ -9,6 +9,7 @@ use super::quick_ops::{EngineDeps, quick_op};
 use super::session::inspect;
 use crate::agent::calls::policy_engine::PolicyEngine;
 use crate::config::settings::ContextSettings;
+use crate::protocol::event::Event;
 use crate::protocol::op::Op;
 
 /// The incoming queue.
@@ -49,6 +50,17 @@ impl Listener<'_> {
                     deferred.push_back(op)
                 }
                 Some(Op::Submit { text }) => control.steer(text),
+                Some(Op::TakeBack) => {
+                    let mut texts = control.take_steering();
+                    deferred.retain(|op| match op {
+                        Op::Submit { text } => {
+                            texts.push(text.clone());
+                            false
+                        }
+                        _ => true,
+                    });
+                    let _ = self.events.send(Event::TakenBack { texts });
+                }
                 Some(Op::Interrupt) => control.cancel.cancel(),
                 Some(Op::Answer { id, answer }) => control.questions.answer(id, answer),
                 Some(Op::EditContext { edit, id }) => control.edit(edit, id),

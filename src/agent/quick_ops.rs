@@ -9,6 +9,7 @@ use crate::agent::calls::policy_engine::PolicyEngine;
 use crate::agent::session::inspect;
 use crate::agent::session::recall::LogOriginals;
 use crate::config::load::{ConfigError, Loaded};
+use crate::config::models::facts;
 use crate::config::settings::{ContextSettings, Origin, Permission};
 use crate::protocol::event::{Event, Level};
 use crate::protocol::notice as texts;
@@ -44,6 +45,14 @@ impl EngineDeps {
             learned = WindowFinder::new(&self.loaded.servers).find(&settings).await.learned();
         }
         self.loaded.context_for(model, learned)
+    }
+
+    /// Whether the model can be chosen after `now`: a name that neither the table nor the server knows is a mistake where
+    /// the present model is one of the table.
+    pub async fn knows_model(&self, model: &str, now: &str) -> bool {
+        facts(model).is_some()
+            || facts(now).is_none()
+            || self.settings_for(model).await.map_or(true, |found| found.window_origin != Origin::Default)
     }
 }
 

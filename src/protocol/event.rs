@@ -27,6 +27,10 @@ pub enum Event {
     Steered {
         text: String,
     },
+    /// Messages that waited for the running turn and will not be taken up, oldest first.
+    TakenBack {
+        texts: Vec<String>,
+    },
     TextDelta(String),
     ReasoningDelta(String),
     /// A call is being written by the model; `bytes` of its arguments have arrived.
@@ -94,6 +98,8 @@ pub enum Event {
     Rewound(RewindDone),
     /// Paths relative to the workspace, `/`-separated, folders with a trailing `/`; most useful first.
     Files(Arc<[String]>),
+    /// The first of them, while the rest is still looked for.
+    SomeFiles(Arc<[String]>),
     /// Something the user should know.
     Notice {
         level: Level,

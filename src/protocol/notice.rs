@@ -212,6 +212,12 @@ pub fn model_failed(error: impl Display, hint: impl Display) -> String {
     format!("Can't switch the model: {error}; {hint}.")
 }
 
+pub fn model_unknown(wanted: &str, used: &str) -> String {
+    format!(
+        "No model '{wanted}' is known, so its window and price are not either; still using {used}. Check the name, or add it to your models file."
+    )
+}
+
 pub fn session_model_unavailable(wanted: &str, provider: &str, used: &str) -> String {
     format!("This session used {wanted} ({provider}), which is not configured; using {used}.")
 }

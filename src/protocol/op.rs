@@ -15,7 +15,9 @@ pub enum Op {
     Submit {
         text: String,
     },
-    /// Stop the running turn; what was finished stays.
+    /// Give back what was typed for the running turn and not taken up yet; answered by `Event::TakenBack`.
+    TakeBack,
+    /// Stop the running turn; what was finished stays. What waits for it is given back.
     Interrupt,
     Answer {
         id: QuestionId,

@@ -56,10 +56,12 @@ pub enum Completion {
     Commands(CommandsPopup),
 }
 
-/// The paths for the `@` popup: asked for once a session.
+/// The paths for the `@` popup: asked for each time it opens, and shown as they were until the new list has come.
 #[derive(Clone, Debug, Default)]
 pub struct Files {
     pub requested: bool,
+    /// A whole list has come.
+    pub whole: bool,
     pub paths: Option<Arc<[String]>>,
 }
 
@@ -102,6 +104,8 @@ pub struct App {
     pub hint: Option<String>,
     /// The kind of the last printed piece.
     pub last_printed: Option<TranscriptKind>,
+    /// The last finished thinking, of which the transcript shows the first lines.
+    pub last_reasoning: Option<Arc<str>>,
     outbox: Vec<Cmd>,
 }
 
@@ -115,9 +119,12 @@ impl App {
         usize::from(self.size.0).saturating_sub(3).max(1)
     }
 
-    /// Whether the spinner must move. A turn that waits for the user stands still.
+    /// Whether the spinner must move. A turn that waits for the user stands still, until a letter that may be an answer
+    /// has stayed alone long enough.
     pub fn needs_tick(&self) -> bool {
-        (self.turn.is_some() && self.questions.is_empty()) || self.compacting.is_some()
+        self.questions.first().is_some_and(OpenQuestion::waits)
+            || (self.turn.is_some() && self.questions.is_empty())
+            || self.compacting.is_some()
     }
 
     pub fn send(&mut self, op: Op) {
@@ -139,6 +146,9 @@ impl App {
     /// A finished piece goes to the scrollback.
     pub fn print(&mut self, entry: TranscriptEntry) {
         self.last_printed = Some(entry.kind());
+        if let TranscriptEntry::Reasoning(text) = &entry {
+            self.last_reasoning = Some(text.as_str().into());
+        }
         self.outbox.push(Cmd::Print(entry));
     }
 

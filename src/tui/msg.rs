@@ -25,8 +25,8 @@ pub enum Cmd {
     Send(Op),
     /// A finished piece of the transcript: into the terminal's scrollback.
     Print(TranscriptEntry),
-    /// Draw the visible part of the screen anew.
-    Redraw,
+    /// Begin at the top of an empty screen; what is visible goes to the scrollback.
+    ClearScreen,
     /// Open a file, relative to the workspace, in the user's editor.
     Edit(String),
     /// Give the terminal back to the shell (Ctrl-Z).

@@ -1,16 +1,13 @@
 //! The loop that joins keys, the agent's events and the clock to the reducer, and draws. All waiting of the front end
 //! is here. Idle means that nothing wakes: timers run only while something moves.
 
-use std::collections::VecDeque;
 use std::io;
 use std::path::Path;
 use std::time::Duration;
 
 use crossterm::event::{Event as TerminalEvent, EventStream};
 use futures_util::StreamExt as _;
-use ratatui::backend::CrosstermBackend;
 use ratatui::layout::Size;
-use ratatui::text::Line;
 use rustix::process::{Signal, getpid, kill_current_process_group, kill_process};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
@@ -29,12 +26,16 @@ use crate::tui::terminal::setup::{self, Output};
 use crate::tui::transcript::entry::{TranscriptEntry, TranscriptKind};
 use crate::tui::update::on_message::update;
 
-/// At most so many frames: 60 a second.
+/// Between frames that keys ask for: 60 a second at most.
 const FRAME: Duration = Duration::from_millis(16);
+/// Other frames leave a slow line the time to carry the one before, at ten bytes a millisecond, so that what a key does
+/// never waits behind a queue of them.
+const BYTES_PER_MS: usize = 10;
+/// And at least and at most so long.
+const PROGRESS_FRAME: Duration = Duration::from_millis(33);
+const LONGEST_FRAME: Duration = Duration::from_millis(250);
 /// The spinner's beat.
 const BEAT: Duration = Duration::from_millis(100);
-/// Pieces that are kept to draw the visible screen anew.
-const KEPT: usize = 200;
 /// Events that are taken in before keys get their turn again.
 const BATCH: usize = 64;
 
@@ -71,7 +72,7 @@ pub async fn run(
     }
     let output = Output::default();
     let size = Size::new(columns, rows);
-    let screen = Screen::new(CrosstermBackend::new(output.clone()), size, greeting.row.unwrap_or(rows))?;
+    let screen = Screen::new(output.clone(), size, setup::breaks_lines_anew());
     let mut front = FrontEnd {
         app,
         screen,
@@ -79,13 +80,15 @@ pub async fn run(
         ops,
         start: Instant::now(),
         printed: Printed::default(),
+        pace: FRAME,
+        typed: false,
         edited: None,
     };
     front.draw()?;
     if let Some(text) = initial_prompt.filter(|text| !text.trim().is_empty()) {
         front.app.submit(text);
         let commands = front.app.take_commands();
-        front.execute(commands);
+        front.execute(commands)?;
     }
     let outcome = front.run(events, resized).await;
     // The engine may be gone already.
@@ -93,6 +96,7 @@ pub async fn run(
     // A terminal that is gone must not hide why the interface ended.
     let _ = front.screen.leave();
     let _ = front.output.send();
+    setup::set_alternate(false);
     outcome
 }
 
@@ -105,21 +109,24 @@ impl Drop for Restore {
     }
 }
 
-/// Printed pieces: those that wait for the next frame, and the last ones for drawing anew.
+/// Printed pieces that wait for the next frame, and what came before them.
 #[derive(Default)]
 struct Printed {
-    waiting: Vec<Line<'static>>,
-    kept: VecDeque<TranscriptEntry>,
+    waiting: Vec<TranscriptEntry>,
     last: Option<TranscriptKind>,
 }
 
 struct FrontEnd {
     app: App,
-    screen: Screen<CrosstermBackend<Output>>,
+    screen: Screen<Output>,
     output: Output,
     ops: UnboundedSender<Op>,
     start: Instant,
     printed: Printed,
+    /// How long the last frame takes on a slow line.
+    pace: Duration,
+    /// A key was pressed since.
+    typed: bool,
     /// The file to open in the user's editor.
     edited: Option<String>,
 }
@@ -130,7 +137,6 @@ enum Next {
     Continue,
     Edit,
     Suspend,
-    Redraw,
     Quit,
 }
 
@@ -155,9 +161,10 @@ impl FrontEnd {
         let mut dirty = false;
         // Our own Ctrl-Z stops the whole process group; the signal that comes back to us is not a second request.
         let mut own_stop = false;
+        let mut own_continue = false;
         loop {
             let ticking = self.app.needs_tick();
-            let frame_at = last_frame + FRAME;
+            let frame_at = last_frame + if self.typed { FRAME } else { self.pace };
             // Asked of the clock, not of a timer: timers stand still while the loop is never idle.
             if dirty && Instant::now() >= frame_at {
                 self.draw()?;
@@ -171,8 +178,9 @@ impl FrontEnd {
                 key = keys.next() => match key {
                     Some(Ok(event)) => {
                         let burst = paste_detector.gather(event, &mut keys).await;
+                        self.typed = true;
                         for msg in burst.events.into_iter().filter_map(message) {
-                            next = next.max(self.handle(msg));
+                            next = next.max(self.handle(msg)?);
                         }
                         setup::rearm_waiting_input();
                         if burst.ended {
@@ -182,15 +190,14 @@ impl FrontEnd {
                     Some(Err(_)) | None => return Ok(TuiOutcome::Signal(Signal::HUP.as_raw())),
                 },
                 _ = resized.recv() => {
+                    // The next frame asks for the size.
                     setup::rearm_input();
-                    let (columns, rows) = crossterm::terminal::size()?;
-                    next = self.handle(Msg::Resize(columns, rows));
                 }
                 // Only wakes the loop; the frame is drawn at its top.
                 () = tokio::time::sleep_until(frame_at), if dirty => continue,
                 _ = tokio::time::sleep_until(next_beat), if ticking => {
                     next_beat = Instant::now() + BEAT;
-                    next = self.handle(Msg::Tick);
+                    next = self.handle(Msg::Tick)?;
                 }
                 _ = terminate.recv() => return Ok(TuiOutcome::Signal(Signal::TERM.as_raw())),
                 _ = hangup.recv() => return Ok(TuiOutcome::Signal(Signal::HUP.as_raw())),
@@ -203,8 +210,10 @@ impl FrontEnd {
                     }
                 }
                 _ = continued.recv() => {
-                    setup::enter_again()?;
-                    next = Next::Redraw;
+                    if !std::mem::take(&mut own_continue) {
+                        setup::enter_again()?;
+                        self.screen.enter()?;
+                    }
                 }
                 count = events.recv_many(&mut batch, BATCH) => {
                     if count == 0 {
@@ -212,7 +221,7 @@ impl FrontEnd {
                         return Ok(TuiOutcome::AgentGone);
                     }
                     for event in batch.drain(..) {
-                        next = next.max(self.handle(Msg::Event(event)));
+                        next = next.max(self.handle(Msg::Event(event))?);
                     }
                 }
             }
@@ -220,11 +229,9 @@ impl FrontEnd {
                 Next::Continue => {}
                 Next::Quit => return Ok(TuiOutcome::Quit),
                 Next::Suspend => {
-                    own_stop = true;
+                    (own_stop, own_continue) = (true, true);
                     self.suspend()?;
-                    self.redraw()?;
                 }
-                Next::Redraw => self.redraw()?,
                 Next::Edit => {
                     // Whoever reads keys now would take them from the editor, and its signals are not ours.
                     drop(keys);
@@ -238,20 +245,20 @@ impl FrontEnd {
         }
     }
 
-    fn handle(&mut self, msg: Msg) -> Next {
+    fn handle(&mut self, msg: Msg) -> io::Result<Next> {
         self.app.now = self.start.elapsed();
         let commands = update(&mut self.app, msg);
         self.execute(commands)
     }
 
-    fn execute(&mut self, commands: Vec<Cmd>) -> Next {
+    fn execute(&mut self, commands: Vec<Cmd>) -> io::Result<Next> {
         let mut next = Next::Continue;
         for command in commands {
             match command {
                 // Without an engine the loop ends at the closed event channel.
                 Cmd::Send(op) => drop(self.ops.send(op)),
-                Cmd::Print(entry) => self.print(entry),
-                Cmd::Redraw => next = next.max(Next::Redraw),
+                Cmd::Print(entry) => self.printed.waiting.push(entry),
+                Cmd::ClearScreen => self.clear_screen()?,
                 Cmd::Suspend => next = next.max(Next::Suspend),
                 Cmd::Edit(file) => {
                     self.edited = Some(file);
@@ -260,66 +267,46 @@ impl FrontEnd {
                 Cmd::Quit => next = Next::Quit,
             }
         }
-        next
-    }
-
-    fn print(&mut self, entry: TranscriptEntry) {
-        let width = usize::from(self.app.size.0);
-        self.printed.waiting.extend(entry.lines(self.printed.last, width, self.app.theme));
-        self.printed.last = Some(entry.kind());
-        if self.printed.kept.len() == KEPT {
-            self.printed.kept.pop_front();
-        }
-        self.printed.kept.push_back(entry);
+        Ok(next)
     }
 
     /// Takes the terminal again after a panic elsewhere; its message has been printed and stays in the scrollback.
     fn recover(&mut self) -> io::Result<()> {
         setup::enter_again()?;
-        self.screen.scroll_away()?;
+        self.screen.enter()?;
         let text = "Internal error; its message is in the scrollback above. Please report it.";
         self.app.notice(Level::Error, text);
         let commands = self.app.take_commands();
-        self.execute(commands);
-        self.redraw()
+        self.execute(commands)?;
+        Ok(())
     }
 
     fn draw(&mut self) -> io::Result<()> {
-        let room = usize::from(self.screen.room());
-        let picture = view::picture(&self.app, usize::from(self.screen.size().width), room);
-        let lines = std::mem::take(&mut self.printed.waiting);
-        self.screen.show(&lines, &picture)?;
-        self.output.send()
+        // Asked before each frame: the signal that tells of a resize may come behind it.
+        let (columns, rows) = crossterm::terminal::size()?;
+        if (columns, rows) != self.app.size {
+            update(&mut self.app, Msg::Resize(columns, rows));
+        }
+        self.screen.resize(Size::new(columns, rows));
+        let width = usize::from(columns);
+        let mut lines = Vec::new();
+        for entry in std::mem::take(&mut self.printed.waiting) {
+            lines.extend(entry.lines(self.printed.last, width, self.app.theme));
+            self.printed.last = Some(entry.kind());
+        }
+        let picture = view::picture(&self.app, width, usize::from(self.screen.room()));
+        self.screen.show(lines, &picture)?;
+        let bytes = self.output.send()?;
+        setup::set_alternate(picture.popup);
+        let pace = Duration::from_millis((bytes / BYTES_PER_MS) as u64);
+        (self.pace, self.typed) = (pace.clamp(PROGRESS_FRAME, LONGEST_FRAME), false);
+        Ok(())
     }
 
-    /// Draws all that is visible anew, at the size that the terminal has now.
-    fn redraw(&mut self) -> io::Result<()> {
-        // What waits has not been on screen yet: it must reach the scrollback first.
-        if !self.printed.waiting.is_empty() {
-            self.draw()?;
-        }
-        let (columns, rows) = crossterm::terminal::size()?;
-        self.app.size = (columns, rows);
-        let size = Size::new(columns, rows);
-        let mut tail: VecDeque<Vec<Line<'static>>> = VecDeque::new();
-        let mut count = 0;
-        for index in (0..self.printed.kept.len()).rev() {
-            let before = index
-                .checked_sub(1)
-                .and_then(|before| self.printed.kept.get(before))
-                .map(TranscriptEntry::kind);
-            let lines = self.printed.kept[index].lines(before, usize::from(columns), self.app.theme);
-            count += lines.len();
-            tail.push_front(lines);
-            if count > usize::from(rows) {
-                break;
-            }
-        }
-        let lines: Vec<Line<'static>> = tail.into_iter().flatten().collect();
-        let room = usize::from(rows.saturating_sub(1).max(1));
-        let picture = view::picture(&self.app, usize::from(columns), room);
-        self.screen.reset(size, &lines, &picture)?;
-        self.output.send()
+    /// What waits has not been on screen yet: it must reach the scrollback first.
+    fn clear_screen(&mut self) -> io::Result<()> {
+        self.draw()?;
+        self.screen.clear()
     }
 
     /// Gives the terminal to the user's editor until it is closed.
@@ -328,28 +315,30 @@ impl FrontEnd {
         let folder = self.app.session.as_ref().map(|info| info.workspace.clone()).unwrap_or_default();
         self.screen.leave()?;
         self.output.send()?;
+        setup::set_alternate(false);
         setup::leave();
         let outcome = open_in_editor(&Path::new(&folder).join(&file)).await;
         setup::enter_again()?;
-        self.screen.scroll_away()?;
+        self.screen.enter()?;
         if let Err(message) = outcome {
             self.app.notice(Level::Warning, message);
             let commands = self.app.take_commands();
-            self.execute(commands);
+            self.execute(commands)?;
         }
-        self.redraw()
+        Ok(())
     }
 
     /// Gives the terminal to the shell and sleeps until it is ours again.
     fn suspend(&mut self) -> io::Result<()> {
         self.screen.leave()?;
         self.output.send()?;
+        setup::set_alternate(false);
         setup::leave();
         // The group: whoever started us (a script, cargo) must stop too, or the shell would go on waiting.
         let _ = kill_current_process_group(Signal::TSTP);
         let _ = kill_process(getpid(), Signal::STOP);
         setup::enter_again()?;
-        self.screen.scroll_away()
+        self.screen.enter()
     }
 }
 

@@ -49,7 +49,7 @@ fn task_from_pipe() {
 fn typing_after_the_demo() {
     let place = Workplace::new();
     let mut screen = Screen::start(&place, &["demo"], 100, 30);
-    screen.wait("Done");
+    screen.wait("✓ Done");
     screen.keys("hello there\r");
     screen.wait("That was the demo");
     screen.keys("and more?\r");

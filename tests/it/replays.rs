@@ -69,7 +69,11 @@ fn replay_is_byte_exact() {
     let last = server.requests().pop().unwrap();
     assert!(last.raw.contains("rules no longer hold"), "{}", last.raw);
     for args in [&["replay"][..], &["replay", "-c"]] {
-        assert_eq!(stdout(&place.command(args).output().unwrap()), table, "the last session where none is named");
+        assert_eq!(
+            stdout(&place.command(args).output().unwrap()),
+            table,
+            "the last session where none is named"
+        );
     }
 }
 

@@ -139,3 +139,32 @@ fn unmarked_large_paste() {
     assert_eq!(server.requests().len(), 1);
     assert!(server.requests()[0].raw.contains("short line\\nshort line\\n"));
 }
+
+#[test]
+fn queued_messages_are_edited_and_come_back() {
+    let server = FakeServer::start(vec![
+        answer().call("Bash", json!({"command": "sleep 100"})).into(),
+        answer().text("Going on.").into(),
+    ]);
+    let place = place();
+    let mut screen = chat(&place, &server, &["--permission", "auto", "sleep a while"]);
+    screen.wait("Bash sleep 100");
+    screen.keys("then this\r");
+    screen.wait("queued: then this");
+    screen.keys("and that\r");
+    screen.wait("queued: and that");
+    screen.keys("\u{1b}[A");
+    screen.wait_for("both in the composer", |screen| {
+        !screen.contains("queued") && screen.contains("› then this")
+    });
+    screen.keys(" now\r");
+    screen.wait("queued: then this and that now");
+    screen.keys("\u{1b}");
+    screen.wait_for("the message in the composer", |screen| {
+        screen.contains("nterrupted") && !screen.contains("queued") && screen.contains("› then this")
+    });
+    assert_eq!(server.requests().len(), 1, "Esc sends nothing");
+    screen.keys("\r");
+    screen.wait("Going on.");
+    assert!(server.requests()[1].raw.contains("then this\\nand that now"));
+}

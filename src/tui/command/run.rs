@@ -16,10 +16,10 @@ use crate::tui::popup::context::ContextPopup;
 use crate::tui::popup::open::Popup;
 use crate::tui::transcript::entry::TranscriptEntry;
 
-/// Runs `text` if it is a command. A text such as `/etc/hosts is wrong` is none: only a known first word, or a single
-/// word without further slashes, counts.
+/// Runs `text` if it is a command. A text such as `/etc/hosts is wrong` is none: only a first word of letters counts, and
+/// with a space before it not even that.
 pub fn run(app: &mut App, text: &str) -> bool {
-    let Some(rest) = text.trim().strip_prefix('/') else { return false };
+    let Some(rest) = text.trim_end().strip_prefix('/') else { return false };
     let (name, args) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
     let name = ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, name)| *name);
     let args = args.trim();
@@ -50,23 +50,31 @@ pub fn run(app: &mut App, text: &str) -> bool {
         "rewind" => between_turns(app, name, Op::ListPoints),
         "clear" => between_turns(app, name, Op::Clear),
         "quit" => app.command(Cmd::Quit),
-        _ => return unknown(app, name, args),
+        _ => return unknown(app, name, text),
     }
     true
 }
 
-/// Whether the text was meant as a command; says that there is none of this name.
-fn unknown(app: &mut App, name: &str, args: &str) -> bool {
-    let single_word =
-        args.is_empty() && !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '-');
-    if single_word {
+/// Whether the text was meant as a command; says that there is none of this name, and gives the text back.
+fn unknown(app: &mut App, name: &str, text: &str) -> bool {
+    let is_word = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_'));
+    if is_word {
         let meant = match nearest(name) {
             Some(nearest) => format!(" Did you mean /{nearest}?"),
             None => String::new(),
         };
-        app.notice(Level::Warning, format!("Unknown command: /{name}.{meant} /help lists all commands."));
+        app.notice(
+            Level::Warning,
+            format!(
+                "Unknown command: /{name}.{meant} /help lists all commands. To send it as text, put a space before it."
+            ),
+        );
+        // More than the name is worth keeping.
+        if text.trim_end().contains(char::is_whitespace) {
+            app.composer.restore(text);
+        }
     }
-    single_word
+    is_word
 }
 
 fn nearest(name: &str) -> Option<&'static str> {
@@ -230,6 +238,9 @@ mod tests {
         assert!(!run(&mut app, "/ what"));
         assert!(run(&mut app, "/help"));
         assert!(run(&mut app, "/hlep"));
+        assert!(run(&mut app, "/foo bar"));
+        assert_eq!(app.composer.text(), "/foo bar");
+        assert!(!run(&mut app, " /foo bar"));
         assert_eq!(nearest("hlep"), Some("help"));
         assert_eq!(nearest("contxt"), Some("context"));
         assert_eq!(nearest("foo"), None);

@@ -46,14 +46,15 @@ pub const ALIASES: [(&str, &str); 6] = [
 ];
 
 /// Keys worth knowing.
-pub const KEYS: [(&str, &str); 10] = [
+pub const KEYS: [(&str, &str); 11] = [
     ("Enter", "send; during a turn: steer it"),
     ("Shift+Enter", "new line (also Alt+Enter, Ctrl-J, or \\ before Enter)"),
     ("Shift+Tab", "next mode: auto, explore, analyze, plan"),
     ("Esc, Ctrl-C", "interrupt the turn"),
     ("Esc Esc", "clear the input; if it is empty: rewind"),
+    ("Ctrl-T", "show the last thinking in full"),
     ("@", "complete a file name"),
-    ("Up, Down", "move between lines, then through earlier prompts"),
+    ("Up, Down", "move between lines, then through earlier prompts; edit what is queued"),
     ("Ctrl-_", "undo typing"),
     ("Ctrl-A E K U W", "line start, line end, cut to end, cut to start, cut word"),
     ("Ctrl-C, Ctrl-D", "with empty input: quit (Ctrl-C twice)"),

@@ -109,6 +109,16 @@ impl Composer {
         }
     }
 
+    /// Puts a text that comes back before the draft.
+    pub fn prepend(&mut self, text: &str) {
+        let draft = self.full_text();
+        if draft.trim().is_empty() {
+            self.restore(text);
+        } else {
+            self.restore(&format!("{text}\n{draft}"));
+        }
+    }
+
     /// Rows and caret at `width` cells.
     pub fn draw(&self, width: usize) -> Drawn {
         let text = self.buffer.text();

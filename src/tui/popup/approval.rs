@@ -24,6 +24,8 @@ const DETAIL_BYTES: usize = 256 * 1024;
 #[derive(Clone, Debug, PartialEq)]
 struct Choice {
     letter: char,
+    /// One word, where there is no room for more.
+    short: &'static str,
     text: String,
     reply: Reply,
 }
@@ -51,24 +53,32 @@ pub struct Approval {
     note: Option<Buffer>,
     scroll: usize,
     unfolded: bool,
+    /// What is looked for in the detail; while it is typed, with `searching`.
+    search: Buffer,
+    searching: bool,
 }
 
 impl Approval {
     /// May this call run?
     pub fn of_call(request: ApprovalRequest) -> Self {
-        let choice = |letter, text: String, answer| Choice { letter, text, reply: Reply::Answer(answer) };
+        let choice = |letter, short, text: String, answer| Choice {
+            letter,
+            short,
+            text,
+            reply: Reply::Answer(answer),
+        };
         let plain = |text: &str, most| text::one_line(&sanitize::reveal(text), most);
-        let mut choices = vec![choice('y', "Yes, once".to_owned(), Answer::Once)];
+        let mut choices = vec![choice('y', "once", "Yes, once".to_owned(), Answer::Once)];
         if let Some(scope) = &request.session_scope {
             let text = format!("Yes, for this session: {}", plain(scope, 200));
-            choices.push(choice('s', text, Answer::Session));
+            choices.push(choice('s', "session", text, Answer::Session));
         }
         if let Some(prefix) = &request.always_prefix {
             let text = format!("Always allow `{}` in this project", plain(prefix, 60));
-            choices.push(choice('a', text, Answer::Always));
+            choices.push(choice('a', "always", text, Answer::Always));
         }
         let no = "No (Esc) · Tab: no, and tell the model why".to_owned();
-        choices.push(choice('n', no, Answer::No { note: String::new() }));
+        choices.push(choice('n', "no", no, Answer::No { note: String::new() }));
         let ApprovalRequest { title, reason, detail, is_diff, .. } = request;
         Self { verb: "Allow", title, reason, detail, is_diff, choices, ..Self::empty() }
     }
@@ -78,14 +88,14 @@ impl Approval {
         let accept = |permission| Reply::Answer(Answer::Accept { permission });
         let no = Reply::Answer(Answer::No { note: String::new() });
         let choices = [
-            ('y', "Yes, and ask before each change", accept(Permission::Ask)),
-            ('a', "Yes, and work without asking inside the workspace", accept(Permission::Auto)),
-            ('e', "Edit the plan first", Reply::Edit(request.path.clone())),
-            ('n', "Not yet (Esc) · Tab: say what to change", no),
+            ('y', "ask", "Yes, and ask before each change", accept(Permission::Ask)),
+            ('a', "auto", "Yes, and work without asking inside the workspace", accept(Permission::Auto)),
+            ('e', "edit", "Edit the plan first", Reply::Edit(request.path.clone())),
+            ('n', "no", "Not yet (Esc) · Tab: say what to change", no),
         ];
         let choices = choices
             .into_iter()
-            .map(|(letter, text, reply)| Choice { letter, text: text.to_owned(), reply })
+            .map(|(letter, short, text, reply)| Choice { letter, short, text: text.to_owned(), reply })
             .collect();
         Self { verb: "Carry out", title: request.path, choices, ..Self::empty() }
     }
@@ -102,13 +112,36 @@ impl Approval {
             note: None,
             scroll: 0,
             unfolded: false,
+            search: Buffer::default(),
+            searching: false,
         }
     }
 
-    /// The answer, once there is one.
-    pub fn key(&mut self, key: KeyEvent) -> Option<Reply> {
+    /// Whether a letter means something here besides a word that somebody types for the composer.
+    pub fn takes_letter(&self, letter: char) -> bool {
+        let place = letter.to_digit(10).map(|digit| digit as usize);
+        matches!(letter, 'v' | '/')
+            || place.is_some_and(|place| (1..=self.choices.len()).contains(&place))
+            || self.choices.iter().any(|choice| choice.letter == letter)
+    }
+
+    /// Whether a text is being written.
+    pub fn writes(&self) -> bool {
+        self.note.is_some() || self.searching
+    }
+
+    /// The answer, once there is one. `size` is that of the screen, in columns and rows.
+    pub fn key(&mut self, key: KeyEvent, size: (u16, u16)) -> Option<Reply> {
         if self.note.is_some() {
             return self.note_key(key);
+        }
+        if self.searching {
+            self.search_key(key, size);
+            return None;
+        }
+        if matches!(key.code, KeyCode::PageDown | KeyCode::PageUp | KeyCode::Home | KeyCode::End) {
+            self.page(key.code, size);
+            return None;
         }
         let count = self.choices.len();
         match key.code {
@@ -118,8 +151,6 @@ impl Approval {
             KeyCode::Up => {
                 self.chosen = Some(self.chosen.map_or(count - 1, |index| (index + count - 1) % count))
             }
-            KeyCode::PageDown => self.scroll = self.scroll.saturating_add(5),
-            KeyCode::PageUp => self.scroll = self.scroll.saturating_sub(5),
             // The first Enter only shows what a second one would choose.
             KeyCode::Enter => match self.chosen {
                 Some(index) => return self.choices.get(index).map(|choice| choice.reply.clone()),
@@ -134,6 +165,10 @@ impl Approval {
                     self.unfolded = !self.unfolded;
                     self.scroll = 0;
                 }
+                '/' => {
+                    self.searching = true;
+                    self.search.reset();
+                }
                 letter => {
                     let choice = self.choices.iter().find(|choice| choice.letter == letter)?;
                     return Some(choice.reply.clone());
@@ -141,6 +176,47 @@ impl Approval {
             },
         }
         None
+    }
+
+    /// Turns the pages of the whole detail.
+    fn page(&mut self, key: KeyCode, (columns, rows): (u16, u16)) {
+        self.unfolded = true;
+        let page = self.page_rows(usize::from(rows));
+        let last = self.whole_detail(usize::from(columns), Theme::new(false)).len().saturating_sub(page);
+        self.scroll = match key {
+            KeyCode::PageDown => (self.scroll + page).min(last),
+            KeyCode::PageUp => self.scroll.min(last).saturating_sub(page),
+            KeyCode::Home => 0,
+            _ => last,
+        };
+    }
+
+    /// Rows of the detail on a screen of so many: the rest are the title, the reason, the choices and the lines around.
+    fn page_rows(&self, rows: usize) -> usize {
+        let around = 5 + 2 * usize::from(!self.reason.is_empty()) + self.choices.len();
+        rows.saturating_sub(around).max(1)
+    }
+
+    fn search_key(&mut self, key: KeyEvent, (columns, _): (u16, u16)) {
+        match key.code {
+            KeyCode::Esc => self.searching = false,
+            // The next one behind the first row that is shown; behind the last one the first again.
+            KeyCode::Enter => {
+                self.searching = false;
+                let wanted = self.search.text().to_lowercase();
+                let lines = self.whole_detail(usize::from(columns), Theme::new(false));
+                let found = |line: &Line<'_>| line.to_string().to_lowercase().contains(&wanted);
+                let next = lines.iter().skip(self.scroll + 1).position(found).map(|at| at + self.scroll + 1);
+                if let Some(at) = next.or_else(|| lines.iter().position(found)) {
+                    (self.scroll, self.unfolded) = (at, true);
+                }
+            }
+            _ => {
+                if let Some(edit) = keymap::edit(key).filter(|edit| *edit != EditCommand::Newline) {
+                    self.search.edit(edit);
+                }
+            }
+        }
     }
 
     pub fn paste(&mut self, text: &str) {
@@ -183,7 +259,10 @@ impl Approval {
             let reason = text::one_line(&sanitize::reveal(&self.reason), 300);
             head.extend(wrap::wrap_text(&reason, theme.dim(), "  ", "  ", width).into_iter().take(2));
         }
-        let (foot, caret) = self.foot(width, theme);
+        let (mut foot, caret) = self.foot(width, theme);
+        if self.note.is_none() && foot.len() >= room {
+            foot = self.short_foot(width, theme);
+        }
         let limit = room.saturating_sub(head.len() + foot.len());
         let limit = if self.unfolded { limit } else { limit.min(FOLDED_LINES) };
         let mut lines = head;
@@ -197,7 +276,7 @@ impl Approval {
         (lines, caret)
     }
 
-    fn detail(&self, width: usize, limit: usize, theme: Theme) -> Vec<Line<'static>> {
+    fn whole_detail(&self, width: usize, theme: Theme) -> Vec<Line<'static>> {
         let whole = &self.detail;
         let cut = text::floor_boundary(whole, DETAIL_BYTES);
         let mut all = if self.is_diff {
@@ -212,6 +291,11 @@ impl Approval {
                 theme.warning(),
             ));
         }
+        all
+    }
+
+    fn detail(&self, width: usize, limit: usize, theme: Theme) -> Vec<Line<'static>> {
+        let all = self.whole_detail(width, theme);
         if all.len() <= limit {
             return all;
         }
@@ -225,10 +309,24 @@ impl Approval {
             _ => format!("{} above, {below} below", text::plural(start, "line")),
         };
         let unfold = if self.unfolded { "v collapse" } else { "v expand" };
-        let more = format!("  … {hidden} · PgUp/PgDn · {unfold}");
+        let more = if self.searching {
+            format!("  /{}▏ · Enter finds", self.search.text())
+        } else {
+            format!("  … {hidden} · PgUp/PgDn · {unfold} · / search")
+        };
         shown.push(Line::styled(wrap::clip(&more, width), theme.dim()));
         shown.truncate(limit);
         shown
+    }
+
+    /// The letters alone, for a screen that has no row for each choice.
+    fn short_foot(&self, width: usize, theme: Theme) -> Vec<Line<'static>> {
+        let of = |(index, choice): (usize, &Choice)| {
+            let mark = if self.chosen == Some(index) { "▸" } else { "" };
+            format!("{mark}{} {}", choice.letter, choice.short)
+        };
+        let text = self.choices.iter().enumerate().map(of).collect::<Vec<_>>().join(" · ");
+        wrap::wrap_text(&text, theme.accent(), "", "", width)
     }
 
     fn foot(&self, width: usize, theme: Theme) -> (Vec<Line<'static>>, Option<(usize, usize)>) {
@@ -272,7 +370,7 @@ mod tests {
     use crossterm::event::KeyModifiers;
 
     fn press(approval: &mut Approval, code: KeyCode) -> Option<Answer> {
-        match approval.key(KeyEvent::new(code, KeyModifiers::NONE))? {
+        match approval.key(KeyEvent::new(code, KeyModifiers::NONE), (80, 24))? {
             Reply::Answer(answer) => Some(answer),
             Reply::Edit(_) => None,
         }
@@ -297,6 +395,8 @@ mod tests {
             let (lines, _) = approval(Some("cargo test")).lines(20, room, Theme::new(false));
             assert!(lines[0].to_string().contains("Allow"), "{room}: {lines:?}");
             assert!(lines.len() <= room, "{room}: {lines:?}");
+            let shown: String = lines.iter().map(ToString::to_string).collect();
+            assert!(room < 3 || shown.contains("n No") || shown.contains("n no"), "{room}: {lines:?}");
         }
     }
 

@@ -34,7 +34,11 @@ impl Ask {
     pub fn key(&mut self, key: KeyEvent) -> Option<Answer> {
         let options = self.current().map_or(0, |question| question.options.len());
         match key.code {
-            KeyCode::Esc => return Some(Answer::No { note: String::new() }),
+            // Back to the question before, with the answer that it got; from the first one it declines them all.
+            KeyCode::Esc => match self.replies.pop() {
+                Some(reply) => self.show_again(&reply),
+                None => return Some(Answer::No { note: String::new() }),
+            },
             KeyCode::Enter => return self.enter(),
             KeyCode::Down if options > 0 => {
                 self.chosen = Some(self.chosen.map_or(0, |at| (at + 1) % options))
@@ -53,6 +57,15 @@ impl Ask {
 
     pub fn paste(&mut self, text: &str) {
         self.own.insert(&paste::printable(text).replace('\n', " "));
+    }
+
+    fn show_again(&mut self, reply: &str) {
+        self.chosen =
+            self.current().and_then(|asked| asked.options.iter().position(|option| option == reply));
+        self.own.reset();
+        if self.chosen.is_none() {
+            self.own.insert(reply);
+        }
     }
 
     fn enter(&mut self) -> Option<Answer> {
@@ -101,10 +114,11 @@ impl Ask {
             ]));
         }
         if before == 0 {
+            let escape = if self.replies.is_empty() { "Esc declines" } else { "Esc back" };
             let help = if question.options.is_empty() {
-                "Type an answer · Enter sends · Esc declines"
+                format!("Type an answer · Enter sends · {escape}")
             } else {
-                "Number, or ↑↓ and Enter · or type an answer · Esc declines"
+                format!("Number, or ↑↓ and Enter · or type an answer · {escape}")
             };
             lines.push(Line::styled(wrap::clip(&format!("  {help}"), width), theme.dim()));
         }
@@ -129,6 +143,9 @@ mod tests {
         let mut press = |code| ask.key(KeyEvent::new(code, KeyModifiers::NONE));
         assert_eq!(press(KeyCode::Enter), None);
         assert_eq!(press(KeyCode::Char('2')), None);
+        assert_eq!(press(KeyCode::Char('7')), None);
+        assert_eq!(press(KeyCode::Esc), None, "back to the first question, which keeps its answer");
+        assert_eq!(press(KeyCode::Enter), None);
         assert_eq!(press(KeyCode::Char('7')), None);
         let replies = vec!["blue".to_owned(), "7".to_owned()];
         assert_eq!(press(KeyCode::Enter), Some(Answer::Replies { replies }));

@@ -26,7 +26,8 @@ pub fn refresh(app: &mut App) {
         app.completion = None;
         return;
     }
-    if !app.files.requested {
+    let opens = !matches!(app.completion, Some(Completion::Files(_)));
+    if opens && !app.files.requested {
         app.files.requested = true;
         app.send(Op::ListFiles);
     }

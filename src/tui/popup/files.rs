@@ -63,10 +63,18 @@ impl FilesPopup {
         popup
     }
 
-    /// The list has arrived.
+    /// A list has arrived; the choice stays where it is still offered.
     pub fn set_paths(&mut self, paths: Arc<[String]>) {
-        self.paths = Some(paths);
+        if self.paths.as_ref() == Some(&paths) {
+            return;
+        }
+        let chosen = self.chosen().map(str::to_owned);
+        self.paths = Some(Arc::clone(&paths));
         self.start();
+        let same = |row: &u32| paths.get(*row as usize) == chosen.as_ref();
+        if let Some(at) = self.best.iter().position(same).filter(|_| chosen.is_some()) {
+            self.selection.index = at;
+        }
     }
 
     /// The token has changed.

@@ -9,8 +9,7 @@ use super::rewind::RewindPicker;
 use super::sessions::SessionPicker;
 use crate::tui::render::theme::Theme;
 
-/// Rows of a list of sessions, and of the pages of a rewind.
-const SESSION_ROWS: usize = 9;
+/// Rows of the pages of a rewind.
 const REWIND_ROWS: usize = 16;
 
 #[derive(Clone, Debug)]
@@ -31,7 +30,7 @@ impl Popup {
 
     pub fn lines(&self, width: usize, room: usize, theme: Theme) -> Vec<Line<'static>> {
         let mut lines = match self {
-            Self::Sessions(popup) => popup.lines(width, room.min(SESSION_ROWS), theme),
+            Self::Sessions(popup) => popup.lines(width, room, theme),
             Self::Context(popup) => popup.lines(width, room, theme),
             Self::Rewind(popup) => popup.lines(width, room.min(REWIND_ROWS), theme),
         };

@@ -11,38 +11,69 @@ use crate::protocol::event::SessionRow;
 use crate::protocol::op::Op;
 use crate::tui::render::theme::Theme;
 use crate::tui::render::wrap;
+use crate::tui::terminal::keymap;
 
-/// The open list.
+/// The open list: the rows whose title or id holds what was typed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SessionPicker {
     rows: Vec<SessionRow>,
+    search: String,
+    /// Indices of the rows that are shown.
+    found: Vec<usize>,
     selection: Selection,
 }
 
 impl SessionPicker {
     pub fn new(rows: Vec<SessionRow>) -> Self {
-        Self { selection: Selection::new(rows.len()), rows }
+        let found: Vec<usize> = (0..rows.len()).collect();
+        Self { selection: Selection::new(found.len()), search: String::new(), found, rows }
     }
 
     pub fn key(&mut self, key: KeyEvent) -> PopupAction {
+        if list::closes(key) {
+            return PopupAction::Close;
+        }
         if key.code == KeyCode::Enter {
-            let chosen = self.rows.get(self.selection.index);
-            return chosen.map_or(PopupAction::Close, |row| {
+            let chosen = self.found.get(self.selection.index).and_then(|row| self.rows.get(*row));
+            return chosen.map_or(PopupAction::Nothing, |row| {
                 PopupAction::CloseAndSend(Op::Resume { session: row.id.clone() })
             });
         }
-        self.selection.key(key);
-        if list::closes(key) { PopupAction::Close } else { PopupAction::Nothing }
+        if key.code == KeyCode::Backspace {
+            self.search.pop();
+            self.find();
+        } else if let Some(letter) = keymap::plain_char(key) {
+            self.search.push(letter);
+            self.find();
+        } else {
+            self.selection.key(key);
+        }
+        PopupAction::Nothing
+    }
+
+    fn find(&mut self) {
+        let wanted = self.search.to_lowercase();
+        let holds =
+            |row: &SessionRow| row.title.to_lowercase().contains(&wanted) || row.id.starts_with(&wanted);
+        self.found = (0..self.rows.len()).filter(|at| holds(&self.rows[*at])).collect();
+        self.selection = Selection::new(self.found.len());
     }
 
     pub fn lines(&self, width: usize, room: usize, theme: Theme) -> Vec<Line<'static>> {
+        let shown = match self.search.as_str() {
+            "" => "  type to search · ↑↓ select · Enter resume · Esc cancel".to_owned(),
+            search => format!("  search: {search}▏"),
+        };
         let mut lines = vec![Line::from(vec![
             Span::styled("Resume a session", theme.strong()),
-            Span::styled("  ↑↓ select · Enter resume · Esc cancel", theme.dim()),
+            Span::styled(wrap::clip(&shown, width.saturating_sub(16)), theme.dim()),
         ])];
+        if self.found.is_empty() {
+            lines.push(Line::styled("  No matching session", theme.dim()));
+        }
         let now = clock::now_ms();
         for row in self.selection.window(room.saturating_sub(1)) {
-            let session = &self.rows[row];
+            let session = &self.rows[self.found[row]];
             let (mark, style) = theme.row(row == self.selection.index);
             let facts =
                 format!("{:<8} {:<10} ", age(now, session.updated_ms), text::plural(session.turns, "turn"));

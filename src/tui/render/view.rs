@@ -1,8 +1,5 @@
-//! Draws the viewport from the state. First a picture of lines that knows its height, then into a frame; the height
-//! decides how large the viewport is. On a tiny screen the composer stays and everything else gives way.
+//! Draws the viewport from the state: a picture of lines, whose number decides how large the viewport is. On a tiny screen the composer stays and everything else gives way.
 
-use ratatui::Frame;
-use ratatui::layout::Position;
 use ratatui::text::{Line, Span};
 
 use super::status;
@@ -25,26 +22,15 @@ pub struct Drawing {
     pub lines: Vec<Line<'static>>,
     /// Column and row.
     pub caret: Option<(u16, u16)>,
+    /// Nothing moves: the terminal's own cursor may stand at the caret.
+    pub still: bool,
+    /// A popup, which hides the rest.
+    pub popup: bool,
 }
 
 impl Drawing {
     pub fn height(&self) -> u16 {
         u16::try_from(self.lines.len()).unwrap_or(u16::MAX)
-    }
-
-    /// Paints the picture at the top of the frame.
-    pub fn draw(&self, frame: &mut Frame<'_>) {
-        let area = frame.area();
-        for (row, line) in self.lines.iter().take(usize::from(area.height)).enumerate() {
-            let y = area.y + u16::try_from(row).unwrap_or(u16::MAX);
-            frame.buffer_mut().set_line(area.x, y, line, area.width);
-        }
-        if let Some((column, row)) = self.caret
-            && row < area.height
-        {
-            let x = area.x + column.min(area.width.saturating_sub(1));
-            frame.set_cursor_position(Position::new(x, area.y + row));
-        }
     }
 }
 
@@ -54,6 +40,11 @@ pub fn picture(app: &App, width: usize, room: usize) -> Drawing {
         return Drawing::default();
     }
     let mut picture = foot(app, width, room);
+    picture.still = app.turn.is_none() && app.compacting.is_none() && app.live.is_empty();
+    picture.popup = app.shown_popup().is_some();
+    if picture.popup {
+        return picture;
+    }
     let mut left = room - picture.lines.len().min(room);
     // The rest goes above, the nearest first.
     for mut part in [queued(app, width), activity(app, width), live(app, width, left)] {
@@ -146,7 +137,11 @@ fn queued(app: &App, width: usize) -> Vec<Line<'static>> {
         let text = text::one_line(&sanitize::clean(&text[..text::floor_boundary(text, 1_000)]), 500);
         Line::styled(wrap::clip(&format!("  queued: {text}"), width), app.theme.dim())
     };
-    app.queued.iter().map(line).collect()
+    let mut lines: Vec<Line<'static>> = app.queued.iter().map(line).collect();
+    if let Some(last) = lines.last_mut().filter(|last| wrap::width(&last.to_string()) + 11 <= width) {
+        last.push_span(" · Up edits");
+    }
+    lines
 }
 
 fn activity(app: &App, width: usize) -> Vec<Line<'static>> {

@@ -1,6 +1,7 @@
 //! The terminal itself: taken over and given back, its keys, its viewport.
 
 pub mod keymap;
+pub mod paint;
 pub mod paste_detector;
 pub mod screen;
 pub mod setup;

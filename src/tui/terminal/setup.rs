@@ -10,13 +10,14 @@ use crossterm::terminal;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::sync::Notify;
 
-/// How long the terminal may take to say where its cursor is, and whether it knows the newer key protocol.
+/// How long the terminal may take to say whether it knows the newer key protocol. The report of the cursor, which all
+/// give, ends its answer.
 const ANSWER_TIME: Duration = Duration::from_millis(40);
 
 /// Bracketed paste on.
 const ENTER: &str = "\x1b[?2004h";
-/// Bracketed paste off, synchronized update off, colors off, cursor on.
-const LEAVE: &str = "\x1b[?2004l\x1b[?2026l\x1b[0m\x1b[?25h";
+/// Bracketed paste off, line wrap on, synchronized update off, colors off, cursor on.
+const LEAVE: &str = "\x1b[?2004l\x1b[?7h\x1b[?2026l\x1b[0m\x1b[?25h";
 /// Key protocol of kitty: only "disambiguate escape codes", so that Shift+Enter arrives as such.
 const KEYS_ON: &str = "\x1b[>1u";
 const KEYS_OFF: &str = "\x1b[<1u";
@@ -25,6 +26,8 @@ const KEYS_OFF: &str = "\x1b[<1u";
 static TAKEN: AtomicBool = AtomicBool::new(false);
 /// Tells the loop that a panic has given the terminal back.
 static GIVEN_BACK: Notify = Notify::const_new();
+/// Whether a popup has the alternate screen.
+static ALTERNATE: AtomicBool = AtomicBool::new(false);
 /// Whether the key protocol is on.
 static KEYS: AtomicBool = AtomicBool::new(false);
 
@@ -42,11 +45,16 @@ pub fn usable() -> Result<(), &'static str> {
     Ok(())
 }
 
+/// Whether the terminal breaks long lines anew when it becomes narrower, as nearly all do.
+pub fn breaks_lines_anew() -> bool {
+    let term = std::env::var("TERM").unwrap_or_default();
+    let tmux = std::env::var_os("TMUX").is_some();
+    tmux || !(std::env::var_os("XTERM_VERSION").is_some() || term == "linux" || term.starts_with("screen"))
+}
+
 /// What the terminal said at the start.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct TerminalReply {
-    /// Row of the cursor; `None` when it did not say in time.
-    pub row: Option<u16>,
     /// It knows the newer key protocol.
     pub keys: bool,
     /// What the user typed meanwhile.
@@ -105,10 +113,16 @@ pub fn rearm_waiting_input() {
 pub fn leave() {
     if TAKEN.swap(false, Ordering::SeqCst) {
         let keys = if KEYS.load(Ordering::SeqCst) { KEYS_OFF } else { "" };
+        let screen = if ALTERNATE.swap(false, Ordering::SeqCst) { "\x1b[?1049l" } else { "" };
         // Nothing can be done about a terminal that is gone.
-        let _ = write_now(&format!("{keys}{LEAVE}"));
+        let _ = write_now(&format!("{screen}{keys}{LEAVE}"));
         let _ = terminal::disable_raw_mode();
     }
+}
+
+/// Remembers whether the alternate screen is on, to leave it on a panic.
+pub fn set_alternate(on: bool) {
+    ALTERNATE.store(on, Ordering::SeqCst);
 }
 
 /// Ends when a panic has given the terminal back. One that does not end the program (in a task of the agent) leaves the
@@ -158,18 +172,15 @@ fn read_answer() -> Vec<u8> {
     answer
 }
 
-/// Start, end and row of `ESC [ row ; column R`.
-fn find_report(bytes: &[u8]) -> Option<(usize, usize, u16)> {
+/// Start and end of `ESC [ row ; column R`.
+fn find_report(bytes: &[u8]) -> Option<(usize, usize)> {
     let starts = bytes.windows(2).enumerate().filter(|(_, pair)| pair == b"\x1b[").map(|(index, _)| index);
     for start in starts {
         let rest = &bytes[start + 2..];
         let Some(length) = rest.iter().position(|b| !b.is_ascii_digit() && *b != b';') else { continue };
         let parameters = std::str::from_utf8(&rest[..length]).unwrap_or_default();
-        if rest[length] == b'R'
-            && let Some((row, _)) = parameters.split_once(';')
-            && let Ok(row) = row.parse()
-        {
-            return Some((start, start + 3 + length, row));
+        if rest[length] == b'R' && parameters.contains(';') {
+            return Some((start, start + 3 + length));
         }
     }
     None
@@ -177,17 +188,16 @@ fn find_report(bytes: &[u8]) -> Option<(usize, usize, u16)> {
 
 fn parse_greeting(bytes: &[u8]) -> TerminalReply {
     let mut typed = bytes.to_vec();
-    let row = find_report(bytes).map(|(start, end, row)| {
+    if let Some((start, end)) = find_report(bytes) {
         typed.drain(start..end);
-        row.saturating_sub(1)
-    });
+    }
     let text = String::from_utf8_lossy(&typed).into_owned();
     let keys = text
         .split("\x1b[?")
         .skip(1)
         .any(|rest| rest.trim_start_matches(|c: char| c.is_ascii_digit()).starts_with('u'));
     let typed = text.replace('\r', "\n");
-    TerminalReply { row, keys, typed: crate::base::sanitize::clean(&typed).into_owned() }
+    TerminalReply { keys, typed: crate::base::sanitize::clean(&typed).into_owned() }
 }
 
 /// Collects a frame's bytes; cloned into the backend, sent by [`Output::send`].
@@ -195,20 +205,21 @@ fn parse_greeting(bytes: &[u8]) -> TerminalReply {
 pub struct Output(Arc<Mutex<Vec<u8>>>);
 
 impl Output {
-    /// Writes what has collected, as one synchronized update.
+    /// Writes what has collected, as one synchronized update; the number of bytes.
     ///
     /// # Errors
     /// Those of the terminal.
-    pub fn send(&self) -> io::Result<()> {
+    pub fn send(&self) -> io::Result<usize> {
         let bytes = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
         if bytes.is_empty() {
-            return Ok(());
+            return Ok(0);
         }
         let mut out = io::stdout().lock();
         out.write_all(b"\x1b[?2026h")?;
         out.write_all(&bytes)?;
         out.write_all(b"\x1b[?2026l")?;
-        out.flush()
+        out.flush()?;
+        Ok(bytes.len())
     }
 }
 
@@ -231,8 +242,8 @@ mod tests {
     #[test]
     fn greeting_and_typed_keys() {
         let greeting = parse_greeting(b"fi\x1b[?0u\x1b[12;1Rx");
-        assert_eq!(greeting, TerminalReply { row: Some(11), keys: true, typed: "fix".to_owned() });
+        assert_eq!(greeting, TerminalReply { keys: true, typed: "fix".to_owned() });
         assert_eq!(parse_greeting(b""), TerminalReply::default());
-        assert_eq!(parse_greeting(b"\x1b[3;4").row, None);
+        assert_eq!(find_report(b"\x1b[3;4"), None);
     }
 }

@@ -29,6 +29,8 @@ pub enum TranscriptEntry {
         tight: bool,
     },
     Reasoning(String),
+    /// Thinking in full, as the user asked for it.
+    WholeReasoning(Arc<str>),
     Tool(ToolView),
     Notice {
         level: Level,
@@ -78,6 +80,9 @@ impl TranscriptEntry {
             Self::User(text) => user(text, width, theme),
             Self::Answer { markdown, .. } => markdown::render(markdown, width, theme),
             Self::Reasoning(text) => reasoning(text, width, theme),
+            Self::WholeReasoning(text) => {
+                wrap::wrap_text(sanitize::clean(text).trim(), theme.dim(), "∴ ", "  ", width)
+            }
             Self::Tool(view) => tool::render(view, width, "●", theme),
             Self::Notice { level, text } => notice(*level, text, width, theme),
             Self::TurnEnd(end) => turn_end(end, width, theme),
@@ -125,7 +130,8 @@ fn reasoning(text: &str, width: usize, theme: Theme) -> Vec<Line<'static>> {
     if lines.len() > REASONING_LINES {
         lines.truncate(REASONING_LINES);
         if let Some(last) = lines.last_mut() {
-            last.push_span(Span::styled("…", theme.dim()));
+            let cut = wrap::clip(&format!("{last}…"), width.saturating_sub(9));
+            *last = Line::styled(format!("{cut} · Ctrl-T"), theme.dim());
         }
     }
     lines

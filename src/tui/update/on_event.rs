@@ -6,8 +6,9 @@ use std::time::Duration;
 use crate::base::sanitize;
 use crate::base::text;
 use crate::model::item::Item;
-use crate::protocol::event::{Event, JobRow, Level, SessionInfo, TurnEnd};
+use crate::protocol::event::{Event, JobRow, Level, SessionInfo, SessionRow, TurnEnd};
 use crate::tui::app::{App, Completion, RetryStatus, Silent};
+use crate::tui::msg::Cmd;
 use crate::tui::popup::ledger;
 use crate::tui::popup::open::Popup;
 use crate::tui::popup::question::OpenQuestion;
@@ -30,6 +31,12 @@ pub fn apply(app: &mut App, event: Event) {
             unqueue(app, &text);
             app.print_finished();
             app.print(TranscriptEntry::User(text.into()));
+        }
+        Event::TakenBack { texts } => {
+            texts.iter().for_each(|text| unqueue(app, text));
+            if !texts.is_empty() {
+                app.composer.prepend(&texts.join("\n"));
+            }
         }
         Event::TextDelta(delta) => {
             going_on(app);
@@ -103,10 +110,7 @@ pub fn apply(app: &mut App, event: Event) {
                 rows: ledger::history_rows(&history),
             }),
         },
-        Event::Sessions(rows) if rows.is_empty() => {
-            app.notice(Level::Info, "No other session to resume in this project.");
-        }
-        Event::Sessions(rows) => app.popup = Some(Popup::Sessions(SessionPicker::new(rows))),
+        Event::Sessions(rows) => sessions(app, rows),
         Event::RewindPoints(points) if points.is_empty() => {
             app.notice(Level::Info, "Nothing to rewind yet.");
         }
@@ -121,17 +125,34 @@ pub fn apply(app: &mut App, event: Event) {
                 app.composer.restore(&text);
             }
         }
+        Event::SomeFiles(paths) if !app.files.whole => files(app, paths),
+        Event::SomeFiles(_) => {}
         Event::Files(paths) => {
-            if let Some(Completion::Files(popup)) = &mut app.completion {
-                popup.set_paths(Arc::clone(&paths));
-            }
-            app.files.paths = Some(paths);
+            (app.files.requested, app.files.whole) = (false, true);
+            files(app, paths);
         }
         Event::Notice { level, text } => app.notice(level, text),
         Event::Jobs(rows) => jobs(app, rows),
         Event::SandboxLacks(missing) => app.sandbox_lacks = Some(missing),
         Event::Compacting { running } => app.compacting = running.then_some(app.now),
         Event::TurnEnded(end) => turn_ended(app, end),
+    }
+}
+
+fn files(app: &mut App, paths: Arc<[String]>) {
+    if let Some(Completion::Files(popup)) = &mut app.completion {
+        popup.set_paths(Arc::clone(&paths));
+    }
+    app.files.paths = Some(paths);
+}
+
+/// The list of sessions to go to: all but the one that is open.
+fn sessions(app: &mut App, mut rows: Vec<SessionRow>) {
+    rows.retain(|row| app.session.as_ref().is_none_or(|session| session.id != row.id));
+    if rows.is_empty() {
+        app.notice(Level::Info, "No other session to resume in this project.");
+    } else {
+        app.popup = Some(Popup::Sessions(SessionPicker::new(rows)));
     }
 }
 
@@ -164,6 +185,7 @@ fn session(app: &mut App, info: SessionInfo) {
             if before.workspace != info.workspace {
                 app.files = crate::tui::app::Files::default();
             }
+            app.command(Cmd::ClearScreen);
             app.notice(Level::Info, format!("──── session {} ────", info.id));
         }
         Some(before) => {

@@ -11,7 +11,9 @@ use crate::tui::popup::approval::Reply;
 use crate::tui::popup::complete;
 use crate::tui::popup::list::PopupAction;
 use crate::tui::popup::open::Popup;
+use crate::tui::popup::question::Taken;
 use crate::tui::terminal::keymap;
+use crate::tui::transcript::entry::TranscriptEntry;
 
 /// Takes in one message.
 pub fn update(app: &mut App, msg: Msg) -> Vec<Cmd> {
@@ -19,14 +21,19 @@ pub fn update(app: &mut App, msg: Msg) -> Vec<Cmd> {
         Msg::Key(key) if key.kind != KeyEventKind::Release => on_key(app, key),
         Msg::Key(_) => {}
         Msg::Paste(text) => paste(app, &text),
-        Msg::Resize(columns, rows) => {
-            app.size = (columns, rows);
-            app.command(Cmd::Redraw);
-        }
+        Msg::Resize(columns, rows) => app.size = (columns, rows),
         Msg::Event(event) => on_event::apply(app, event),
-        Msg::Tick => app.beat = app.beat.wrapping_add(1),
+        Msg::Tick => tick(app),
     }
     app.take_commands()
+}
+
+fn tick(app: &mut App) {
+    app.beat = app.beat.wrapping_add(1);
+    let (now, size) = (app.now, app.size);
+    if let Some(reply) = app.questions.first_mut().and_then(|question| question.due(now, size)) {
+        take_reply(app, reply);
+    }
 }
 
 fn paste(app: &mut App, text: &str) {
@@ -50,7 +57,13 @@ fn on_key(app: &mut App, key: KeyEvent) {
         return app.command(Cmd::Suspend);
     }
     if keymap::is_ctrl(key, 'l') {
-        return app.command(Cmd::Redraw);
+        return app.command(Cmd::ClearScreen);
+    }
+    if keymap::is_ctrl(key, 't') {
+        return match app.last_reasoning.clone() {
+            Some(text) => app.print(TranscriptEntry::WholeReasoning(text)),
+            None => app.hint = Some("no thinking yet".to_owned()),
+        };
     }
     // Tab turns from the context to an open question.
     let turns = key.code == KeyCode::Tab && matches!(app.popup, Some(Popup::Context(_)));
@@ -70,6 +83,8 @@ fn on_key(app: &mut App, key: KeyEvent) {
         KeyCode::BackTab => next_mode(app),
         KeyCode::Esc => escape(app, escape_armed),
         KeyCode::Enter if keymap::edit(key).is_none() => enter(app),
+        // What waits is edited as one text, where lines can be deleted and moved.
+        KeyCode::Up if app.composer.is_empty() && !app.queued.is_empty() => app.send(Op::TakeBack),
         _ => {
             if let Some(edit) = keymap::edit(key) {
                 let width = app.composer_width();
@@ -165,16 +180,28 @@ fn question_key(app: &mut App, key: KeyEvent) -> bool {
         question.armed |= key.code == KeyCode::Esc;
         return question.armed;
     }
-    match question.key(key) {
-        Some(Reply::Answer(answer)) => {
-            let id = question.id;
-            app.questions.remove(0);
-            app.send(Op::Answer { id, answer });
+    match question.key(key, app.now, app.size) {
+        Taken::Reply(reply) => take_reply(app, reply),
+        // What was meant for the composer goes there, with all that follows.
+        Taken::Typed(text) => {
+            question.armed = false;
+            app.composer.paste(&text);
+            complete::refresh(app);
         }
-        Some(Reply::Edit(path)) => app.command(Cmd::Edit(path)),
-        None => {}
+        Taken::Nothing => {}
     }
     true
+}
+
+fn take_reply(app: &mut App, reply: Reply) {
+    match reply {
+        Reply::Answer(answer) if !app.questions.is_empty() => {
+            let id = app.questions.remove(0).id;
+            app.send(Op::Answer { id, answer });
+        }
+        Reply::Answer(_) => {}
+        Reply::Edit(path) => app.command(Cmd::Edit(path)),
+    }
 }
 
 /// Whether the key was for the open completion.

@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use proptest::prelude::*;
-use ratatui::Terminal;
-use ratatui::backend::TestBackend;
+use ratatui::layout::Size;
 
 use super::*;
 use crate::config::mode::Mode;
@@ -19,6 +18,7 @@ use crate::protocol::event::{EndReason, Event, Level, SessionInfo, SessionRow, T
 use crate::protocol::ledger::LedgerView;
 use crate::tui::render::theme::Theme;
 use crate::tui::render::view;
+use crate::tui::terminal::screen::Screen;
 use crate::tui::transcript::entry::TranscriptEntry;
 
 fn app() -> App {
@@ -104,6 +104,23 @@ fn enter_sends_and_then_steers() {
 }
 
 #[test]
+fn queued_messages_come_back() {
+    let mut app = app();
+    event(&mut app, Event::TurnStarted { text: "do it".to_owned() });
+    for text in ["first", "second"] {
+        type_text(&mut app, text);
+        key(&mut app, KeyCode::Enter);
+    }
+    assert_eq!(key(&mut app, KeyCode::Up), [Cmd::Send(Op::TakeBack)]);
+    type_text(&mut app, "draft");
+    event(&mut app, Event::Steered { text: "first".to_owned() });
+    event(&mut app, Event::TakenBack { texts: vec!["second".to_owned()] });
+    assert_eq!(app.composer.text(), "second\ndraft");
+    assert!(app.queued.is_empty());
+    assert_eq!(key(&mut app, KeyCode::Enter), [submit("second\ndraft")]);
+}
+
+#[test]
 fn control_c() {
     let mut app = app();
     type_text(&mut app, "draft");
@@ -170,6 +187,30 @@ fn prompt_returned() {
     assert_eq!(app.composer.text(), "hello");
 }
 
+/// A letter that no other follows.
+fn letter_alone(app: &mut App, letter: char) -> Vec<Cmd> {
+    assert!(key(app, KeyCode::Char(letter)).is_empty());
+    assert!(app.needs_tick());
+    assert!(update(app, Msg::Tick).is_empty(), "it may be the beginning of a word");
+    app.now += Duration::from_millis(300);
+    update(app, Msg::Tick)
+}
+
+#[test]
+fn a_word_is_no_answer() {
+    for word in ["yes", "and", "no", "maybe", "search"] {
+        let mut app = app();
+        event(&mut app, Event::TurnStarted { text: "x".to_owned() });
+        event(&mut app, Event::Ask { id: 1, question: approval() });
+        assert!(type_text(&mut app, word).is_empty(), "{word}");
+        app.now += Duration::from_secs(1);
+        assert!(update(&mut app, Msg::Tick).is_empty());
+        assert_eq!(app.composer.text(), word);
+        assert_eq!(app.questions.len(), 1);
+        assert!(!app.needs_tick());
+    }
+}
+
 #[test]
 fn typing_does_not_answer_questions() {
     let mut app = app();
@@ -180,7 +221,7 @@ fn typing_does_not_answer_questions() {
     assert_eq!(app.composer.text(), "I say yes");
     key(&mut app, KeyCode::Tab);
     assert!(key(&mut app, KeyCode::Enter).is_empty());
-    assert_eq!(key(&mut app, KeyCode::Char('y')), [Cmd::Send(Op::Answer { id: 1, answer: Answer::Once })]);
+    assert_eq!(letter_alone(&mut app, 'y'), [Cmd::Send(Op::Answer { id: 1, answer: Answer::Once })]);
     assert_eq!(app.composer.text(), "I say yes");
 }
 
@@ -195,7 +236,7 @@ fn question_queue() {
         key(&mut app, KeyCode::Esc),
         [Cmd::Send(Op::Answer { id: 1, answer: Answer::No { note: String::new() } })]
     );
-    assert_eq!(key(&mut app, KeyCode::Char('s')), [Cmd::Send(Op::Answer { id: 2, answer: Answer::Session })]);
+    assert_eq!(letter_alone(&mut app, 's'), [Cmd::Send(Op::Answer { id: 2, answer: Answer::Session })]);
     event(&mut app, Event::Ask { id: 3, question: approval() });
     event(&mut app, Event::AskClosed { id: 3 });
     assert!(app.questions.is_empty());
@@ -210,7 +251,7 @@ fn file_completion() {
     assert!(key(&mut app, KeyCode::Tab).is_empty());
     assert_eq!(app.composer.text(), "see @src/main.rs ");
     assert!(app.completion.is_none());
-    assert!(type_text(&mut app, "@b.t").is_empty());
+    assert_eq!(type_text(&mut app, "@b.t"), [Cmd::Send(Op::ListFiles)], "files may have come since");
     key(&mut app, KeyCode::Enter);
     assert_eq!(app.composer.text(), "see @src/main.rs @\"a b.txt\" ");
     type_text(&mut app, "@sr");
@@ -397,7 +438,7 @@ proptest! {
     #[test]
     fn nothing_panics_at_any_size(msgs in proptest::collection::vec(any_msg(), 0..60), columns in 1u16..90, rows in 1u16..30) {
         let mut app = app();
-        let mut terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
+        let mut screen = Screen::new(Vec::new(), Size::new(columns, rows), true);
         for msg in msgs {
             for cmd in update(&mut app, msg) {
                 if let Cmd::Print(entry) = cmd {
@@ -406,12 +447,7 @@ proptest! {
             }
             let picture = view::picture(&app, usize::from(columns), usize::from(rows));
             prop_assert!(picture.height() <= rows);
-            terminal
-                .draw(|frame| {
-                    let area = frame.area();
-                    view::picture(&app, usize::from(area.width), usize::from(area.height)).draw(frame);
-                })
-                .unwrap();
+            prop_assert!(screen.show(Vec::new(), &picture).is_ok());
         }
     }
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 
+use super::emulator;
 use super::workplace::Workplace;
 
 /// How long a test waits for something that must come; only ever reached by a failing test.
@@ -119,6 +120,11 @@ impl Screen {
     pub fn resize(&self, columns: u16, rows: u16) {
         self.shared.parser.lock().unwrap().0.screen_mut().set_size(cells(rows), cells(columns));
         self.master.resize(size(columns, rows)).unwrap();
+    }
+
+    /// All lines, from the oldest in the scrollback to the last on the screen.
+    pub fn lines(&self) -> Vec<String> {
+        emulator::lines(&mut self.shared.parser.lock().unwrap().0)
     }
 
     /// Column and row of the cursor, from 0.

@@ -1,0 +1,78 @@
+//! Cells as bytes: the text of a row and its colors, from some column on.
+
+use std::io::{self, Write};
+
+use crossterm::queue;
+use crossterm::style::{Attribute, SetAttribute, SetBackgroundColor, SetForegroundColor};
+use ratatui::backend::IntoCrossterm;
+use ratatui::buffer::Cell;
+use ratatui::style::{Color, Modifier};
+use unicode_width::UnicodeWidthStr as _;
+
+/// What a modifier is called on the wire; those that the theme and the caret use.
+const ATTRIBUTES: [(Modifier, Attribute); 6] = [
+    (Modifier::BOLD, Attribute::Bold),
+    (Modifier::DIM, Attribute::Dim),
+    (Modifier::ITALIC, Attribute::Italic),
+    (Modifier::UNDERLINED, Attribute::Underlined),
+    (Modifier::REVERSED, Attribute::Reverse),
+    (Modifier::CROSSED_OUT, Attribute::CrossedOut),
+];
+
+/// Cells of the row up to the last that shows something.
+pub fn used(row: &[Cell]) -> u16 {
+    let last = row.iter().rposition(|cell| *cell != Cell::default());
+    let used = last.map_or(0, |at| at + row[at].symbol().width().max(1));
+    u16::try_from(used.min(row.len())).unwrap_or(u16::MAX)
+}
+
+/// The first column to write when `before` becomes `after`: never the second half of a wide character.
+pub fn first_difference(before: &[Cell], after: &[Cell]) -> usize {
+    let same = before.iter().zip(after).take_while(|(before, after)| before == after).count();
+    let wide = |at: usize| {
+        [before, after].iter().any(|row| row.get(at).is_some_and(|cell| cell.symbol().width() > 1))
+    };
+    same.saturating_sub(usize::from(same > 0 && wide(same - 1)))
+}
+
+/// Writes the row from column `from` on, where the cursor stands; the column behind it.
+///
+/// # Errors
+/// Those of the output.
+pub fn cells(out: &mut impl Write, row: &[Cell], from: usize) -> io::Result<u16> {
+    let end = usize::from(used(row));
+    let plain = (Color::Reset, Color::Reset, Modifier::empty());
+    let mut style = plain;
+    let mut at = from;
+    while let Some(cell) = row.get(at).filter(|_| at < end) {
+        let wanted = (cell.fg, cell.bg, cell.modifier);
+        if wanted != style {
+            set_style(out, wanted)?;
+            style = wanted;
+        }
+        out.write_all(cell.symbol().as_bytes())?;
+        at += cell.symbol().width().max(1);
+        // Terminals disagree about the width of composed characters.
+        if cell.symbol().chars().nth(1).is_some() && at < end {
+            write!(out, "\x1b[{}G", at + 1)?;
+        }
+    }
+    if style != plain {
+        queue!(out, SetAttribute(Attribute::Reset))?;
+    }
+    Ok(u16::try_from(at).unwrap_or(u16::MAX))
+}
+
+fn set_style(out: &mut impl Write, (fg, bg, modifier): (Color, Color, Modifier)) -> io::Result<()> {
+    queue!(out, SetAttribute(Attribute::Reset))?;
+    if fg != Color::Reset {
+        queue!(out, SetForegroundColor(fg.into_crossterm()))?;
+    }
+    if bg != Color::Reset {
+        queue!(out, SetBackgroundColor(bg.into_crossterm()))?;
+    }
+    for (_, attribute) in ATTRIBUTES.iter().filter(|(name, _)| modifier.contains(*name)) {
+        queue!(out, SetAttribute(*attribute))?;
+    }
+    Ok(())
+}
