@@ -99,11 +99,13 @@ impl Show {
                 last.clone_from(&line);
                 line
             }
-            BuildEvent::Done { part, report } => format!(
-                "{part}: {}, {} tokens",
-                plural(report.steps as usize, "step"),
-                human_tokens(report.usage.total())
-            ),
+            BuildEvent::Done { part, report } => {
+                let tokens = match report.usage.total() {
+                    0 => String::new(),
+                    tokens => format!(", {} tokens", human_tokens(tokens)),
+                };
+                format!("{part}: {}{tokens}", plural(report.steps as usize, "step"))
+            }
             BuildEvent::Wrote { file } => format!("  → {file}"),
             BuildEvent::Note { text } => (*text).to_owned(),
             BuildEvent::Ended { message, .. } => (*message)?.to_owned(),

@@ -31,10 +31,18 @@ pub fn text(build: &Build, outcome: Outcome, message: &str, took: Duration) -> S
     }
     let window = build.roles.session.conversation.usage.window(0, 0);
     let cost = window.cost_usd.map_or(String::new(), |cost| format!(", ${cost:.2}"));
+    let spent = match window.total.total() {
+        0 => String::new(),
+        all => {
+            format!(
+                "{} tokens ({} of them cached){cost}. ",
+                human_tokens(all),
+                human_tokens(window.total.cached)
+            )
+        }
+    };
     out.push_str(&format!(
-        "\n{} tokens ({} of them cached){cost}; this run took {} s. `mycode rewind {}` takes back a subtask.\n",
-        human_tokens(window.total.total()),
-        human_tokens(window.total.cached),
+        "\n{spent}This run took {} s. `mycode rewind {}` takes back a subtask.\n",
         took.as_secs(),
         build.id
     ));

@@ -96,6 +96,8 @@ pub struct App {
     pub queued: Vec<String>,
     /// What to print instead of the built-in prompt of a turn that a command started.
     pub turn_label: Option<&'static str>,
+    /// Modes that were asked for and not confirmed yet: what an earlier confirmation says is out of date.
+    pub modes_sent: u32,
     /// Ctrl-C was pressed on an empty composer; the next one quits.
     pub quit_armed: bool,
     /// Esc was pressed where nothing runs; the next one clears the composer, or goes back.
@@ -140,6 +142,7 @@ impl App {
         if let Some(session) = &mut self.session {
             session.mode = mode;
         }
+        self.modes_sent += 1;
         self.send(Op::SetMode { mode });
     }
 

@@ -183,6 +183,10 @@ fn plan_in_the_terminal() {
             folder.any(|file| std::fs::read_to_string(file.unwrap().path()).unwrap().contains("by hand"))
         })
     });
+    // The editor has gone when the chat takes the terminal again.
+    while screen.raw().matches("\u{1b}[?2004h").count() < 2 {
+        std::thread::yield_now();
+    }
     screen.wait("Edit the plan first");
     screen.keys("a");
     screen.wait("All done.");

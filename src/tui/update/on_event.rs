@@ -91,7 +91,10 @@ pub fn apply(app: &mut App, event: Event) {
             }
         }
         Event::Mode(mode) => {
-            if let Some(session) = &mut app.session {
+            app.modes_sent = app.modes_sent.saturating_sub(1);
+            if app.modes_sent == 0
+                && let Some(session) = &mut app.session
+            {
                 session.mode = mode;
             }
         }
