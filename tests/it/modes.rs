@@ -172,7 +172,7 @@ fn plan_in_the_terminal() {
     let url = server.base_url();
     let mut screen =
         Screen::start_with(&place, &["--base-url", &url, "--model", "m"], (80, 24), &[("EDITOR", &editor)]);
-    screen.wait("/help");
+    screen.wait("· ask");
     screen.keys("\u{1b}[Z\u{1b}[Z\u{1b}[Z");
     screen.wait("plan mode · ask");
     screen.keys("rename the flag\r");
