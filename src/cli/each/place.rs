@@ -58,7 +58,7 @@ impl Place {
                 let root = repository::root(dir).unwrap_or(dir);
                 let inner = dir.strip_prefix(root).unwrap_or(Path::new(""));
                 let tree = Worktree::open(root, own, branch).await.map_err(|stop| stop.to_string())?;
-                let folder = own.join(inner);
+                let folder: PathBuf = own.components().chain(inner.components()).collect();
                 if !folder.is_dir() {
                     return Err(format!("{} is not in git, so no worktree has it", inner.display()));
                 }
