@@ -5,8 +5,10 @@ use crate::cli::args::{Cli, ResumeArgs};
 use crate::cli::report::{Failure, FailureKind};
 use crate::cli::setup::ask_trust;
 use crate::cli::setup::open::{self, Which};
+use crate::config::paths::Paths;
 use crate::protocol::op::Op;
 use crate::tui::run::{self as tui, TuiOutcome};
+use crate::tui::terminal::keymap;
 use crate::tui::terminal::setup;
 
 /// Without an id the screen opens with the list to choose from.
@@ -39,7 +41,11 @@ pub async fn chat(cli: &Cli, prompt: Option<String>, which: Which, first: Option
     if !cli.model.trust {
         ask_trust::ask(&open::workspace(cli.model.folder.as_deref())?)?;
     }
-    let setup = open::setup(cli, true, &which).await?;
+    let mut setup = open::setup(cli, true, &which).await?;
+    let config = Paths::from_env().user_config();
+    let problems = keymap::configure(&setup.loaded.screen.keys);
+    let named = problems.iter().map(|problem| format!("{}, {problem}", config.display()));
+    setup.loaded.notices.extend(named);
     let handle = build::start(setup)?;
     if let Some(op) = first {
         let _ = handle.ops.send(op);
