@@ -25,7 +25,6 @@ use crate::cli::args::Cli;
 use crate::cli::report::{self, Failure, FailureKind};
 use crate::cli::setup::open;
 use crate::config::paths::Paths;
-use crate::config::trust;
 use crate::exec::run::interrupts;
 use crate::report::session::{self, SessionReport};
 use crate::session::log;
@@ -215,10 +214,6 @@ impl Batch {
             Ok(place) => place,
             Err(error) => return self.record(task, 1, None, json!({"error": error})),
         };
-        if kind != Kind::InPlace {
-            let paths = Paths::from_env();
-            trust::inherit(&paths.project(&dir), &paths.project(&place.folder))?;
-        }
         let path = self.folder.join(format!("{}.events.jsonl", task.id));
         let earlier = Output::read(&path, 0);
         let recorded = self.results.borrow().code(&task.id).is_some();
