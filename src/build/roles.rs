@@ -57,6 +57,8 @@ pub struct Part {
     pub role: &'static str,
     /// What it is called in the build: the same after a resume.
     pub name: String,
+    /// What it is to do, in a line; empty where the name says it.
+    pub about: String,
     pub prompt: String,
     /// Who works, and where, if not in the project itself.
     pub elsewhere: Option<FolderAgents>,
@@ -64,7 +66,7 @@ pub struct Part {
 
 impl Part {
     pub fn new(role: &'static str, name: impl Into<String>, prompt: String) -> Self {
-        Self { role, name: name.into(), prompt, elsewhere: None }
+        Self { role, name: name.into(), about: String::new(), prompt, elsewhere: None }
     }
 }
 
@@ -101,7 +103,7 @@ impl Roles {
         let session = conversation.id.clone();
         let cancel = agents.cx.cancel.clone();
         let running = parts.iter().map(|part| {
-            self.show.say(&BuildEvent::Started { part: &part.name, role: part.role });
+            self.show.say(&BuildEvent::Started { part: &part.name, role: part.role, about: &part.about });
             let resume = list::made_for(&state, &session, &part.name);
             let prompt = if resume.is_some() { prompts::GO_ON.to_owned() } else { part.prompt.clone() };
             let task = SubTask { kind: part.role.to_owned(), prompt, resume, ..SubTask::default() };

@@ -251,9 +251,10 @@ fn commits_and_worktrees() {
     assert_eq!(place.text("shared.txt"), "one\ntwo\n");
     assert_eq!(place.text("c.txt"), "c");
     let log = git(&place, &["log", "--format=%s"]);
-    for subject in ["a (after: none)", "b (after: none)", "c (after: 1, 2)", "Merge branch"] {
-        assert!(log.contains(subject), "{subject} is not in {log}");
+    for subject in ["a", "b", "c", "first"] {
+        assert!(log.lines().any(|line| line == subject), "{subject} is not in {log}");
     }
+    assert!(log.contains("Merge branch"), "{log}");
     assert_eq!(git(&place, &["worktree", "list"]).lines().count(), 1);
     assert_eq!(git(&place, &["branch", "--list"]).trim(), "* main");
     assert_eq!(git(&place, &["status", "--porcelain"]), "");
