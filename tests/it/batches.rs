@@ -256,3 +256,21 @@ fn mistakes_are_said_before_anything_runs() {
     );
     assert!(server.requests().is_empty());
 }
+
+#[test]
+fn a_worktree_has_the_trust_of_its_project() {
+    let server = FakeServer::start(vec![answer().text("Done.").into(), answer().text("Done.").into()]);
+    let place = repository();
+    place.file(".mycode/agents/porter.md", "---\nname: porter\ndescription: carries things\n---\nCarry.\n");
+    git(&place, &["add", "."]);
+    git(&place, &["commit", "-qm", "agent"]);
+    place.file("tasks.jsonl", "\"one\"\n");
+    let knows =
+        |request: usize| server.requests()[request].body["tools"].to_string().contains("carries things");
+    assert!(run(&place, &server, &[]).status.success());
+    assert!(!knows(0), "nobody trusts it");
+    assert!(place.command(&["trust"]).output().unwrap().status.success());
+    let output = run(&place, &server, &["--results", "again.jsonl"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(knows(1), "the trusted text is the same there");
+}
