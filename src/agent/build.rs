@@ -15,6 +15,7 @@ use super::parts::Agent;
 use super::quick_ops::EngineDeps;
 use super::sampling::sampler::Sampler;
 use super::session::conversation::Conversation;
+use super::session::prompts::Prompts;
 use super::session::recall::LogOriginals;
 use super::session::reopen;
 use super::sub_agents::runner::SubAgentRunner;
@@ -170,7 +171,18 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
         max_tokens: None,
     };
     let model_from_flag = loaded.model_flag;
-    let deps = EngineDeps { loaded, workspace, project_state, interactive, originals, model_from_flag, jobs };
+    let redactor = Arc::clone(&agent.dispatcher.cx.redactor);
+    let prompts = Prompts::new(loaded.prompts.clone(), &project_state, &workspace, redactor);
+    let deps = EngineDeps {
+        loaded,
+        workspace,
+        project_state,
+        interactive,
+        originals,
+        model_from_flag,
+        jobs,
+        prompts,
+    };
     Ok(Engine {
         agent,
         deps,

@@ -40,6 +40,9 @@ impl Engine {
         for event in std::mem::take(&mut self.backlog) {
             let _ = self.events.send(event);
         }
+        if self.deps.interactive {
+            self.deps.prompts.restore_draft(&self.events);
+        }
         self.agent.window.mind_truncation(&mut self.agent.conversation, &self.events);
         let events = self.events.clone();
         self.deps.jobs.watch(Box::new(move |rows| {
@@ -77,6 +80,7 @@ impl Engine {
             }
         }
         self.deps.jobs.stop_all().await;
+        self.deps.prompts.settle().await;
     }
 
     /// Runs one turn while listening; `None` when the program is to end.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::control::{Events, notice};
 use crate::agent::calls::policy_engine::PolicyEngine;
 use crate::agent::session::inspect;
+use crate::agent::session::prompts::Prompts;
 use crate::agent::session::recall::LogOriginals;
 use crate::config::load::{ConfigError, Loaded};
 use crate::config::models::facts;
@@ -30,6 +31,7 @@ pub struct EngineDeps {
     pub model_from_flag: bool,
     /// Background jobs, which can be ended in the middle of a turn.
     pub jobs: Arc<Jobs>,
+    pub prompts: Prompts,
 }
 
 impl EngineDeps {
@@ -110,6 +112,9 @@ pub fn quick_op(op: Op, policy: &PolicyEngine, deps: &EngineDeps, events: &Event
                 notice(&events, level, text);
             });
         }
+        Op::Remember { text } => deps.prompts.remember(&text),
+        Op::ListPrompts => deps.prompts.list(events),
+        Op::SaveDraft { text } => deps.prompts.save_draft(&text),
         Op::ShowStats => inspect::stats(deps.originals.path(), events.clone()),
         Op::Explain { id } => inspect::item_history(deps.originals.path(), id, events.clone()),
         _ => {}

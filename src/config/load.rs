@@ -59,6 +59,8 @@ pub struct Loaded {
     pub model_by_default: bool,
     /// Where what servers have said of themselves is kept.
     pub servers: PathBuf,
+    /// Where the history of prompts is kept.
+    pub prompts: PathBuf,
     raw: Raw,
 }
 
@@ -153,11 +155,12 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
         light_model: raw.light_model.as_deref().map(Arc::from),
         inject_notes: raw.inject_notes.unwrap_or(true),
     };
-    let screen = ScreenSettings { keys, vim: raw.vim.unwrap_or(false) };
+    let vim = raw.vim.unwrap_or(false);
+    let screen = ScreenSettings { keys, vim, folder: sources.paths.composer() };
     let named = |name: &str| (sources.vars)(name).is_some_and(|model| !model.trim().is_empty());
     let model_by_default =
         raw.model.is_none() && !named("OPENAI_MODEL") && !named("ANTHROPIC_MODEL") && provider.is_some();
-    let servers = sources.paths.servers();
+    let (servers, prompts) = (sources.paths.servers(), sources.paths.prompts());
     let Sources { paths, workspace, trust, .. } = sources;
     let (agents, ignored) = agent_files::load(&paths.config, workspace, &paths.project(workspace), trust);
     notices.extend(ignored);
@@ -172,6 +175,7 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
         model_flag,
         model_by_default,
         servers,
+        prompts,
         raw,
     })
 }

@@ -265,6 +265,8 @@ pub struct ScreenSettings {
     pub keys: Vec<KeyBinding>,
     /// The composer edits as vi does.
     pub vim: bool,
+    /// Where pasted pictures are put, and the text that is in the editor.
+    pub folder: PathBuf,
 }
 
 /// How the agent works.

@@ -91,6 +91,12 @@ pub enum Event {
     Ledger(LedgerView),
     /// What became of one item, on `Explain`.
     ItemHistory(ItemHistory),
+    /// What was typed before, in all projects, newest first.
+    Prompts(Arc<[PastPrompt]>),
+    /// What stood in the composer of a program that ended.
+    Draft {
+        text: String,
+    },
     Sessions(Vec<SessionRow>),
     /// The points to go back to, newest first.
     RewindPoints(Vec<RewindPoint>),
@@ -163,6 +169,17 @@ pub struct JobRow {
     pub command: String,
     /// How it ended; `None` while it runs.
     pub ended: Option<String>,
+}
+
+/// A prompt that was typed before.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PastPrompt {
+    /// Milliseconds since the Unix epoch.
+    #[serde(rename = "at")]
+    pub at_ms: u64,
+    /// The workspace in which it was typed.
+    pub folder: String,
+    pub text: String,
 }
 
 /// A stored session, for the resume list.

@@ -75,6 +75,16 @@ pub enum Op {
     Explain {
         id: String,
     },
+    /// Keep a prompt for the history search.
+    Remember {
+        text: String,
+    },
+    /// Ask for `Event::Prompts`.
+    ListPrompts,
+    /// Keep what stands in the composer; empty when nothing does.
+    SaveDraft {
+        text: String,
+    },
     /// Ask for a notice with what this session did and cost.
     ShowStats,
     /// Ask for `Event::Sessions`.

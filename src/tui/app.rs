@@ -12,6 +12,7 @@ use crate::protocol::op::Op;
 use crate::tui::composer::editor::Composer;
 use crate::tui::popup::commands::CommandsPopup;
 use crate::tui::popup::files::FilesPopup;
+use crate::tui::popup::history::HistorySearch;
 use crate::tui::popup::open::Popup;
 use crate::tui::popup::question::OpenQuestion;
 use crate::tui::render::theme::Theme;
@@ -81,6 +82,8 @@ pub struct App {
     pub completion: Option<Completion>,
     /// The token whose popup was closed with Esc, by its start.
     pub dismissed: Option<usize>,
+    /// The search through earlier prompts, while it is open.
+    pub search: Option<HistorySearch>,
     pub questions: Vec<OpenQuestion>,
     pub popup: Option<Popup>,
     pub files: Files,

@@ -11,6 +11,10 @@ use crate::tui::transcript::entry::TranscriptEntry;
 pub enum Msg {
     Key(KeyEvent),
     Paste(String),
+    /// What the user made of the text in the editor.
+    Edited(String),
+    /// The file of the picture that was in the clipboard, or why there is none.
+    Picture(Result<String, String>),
     /// Columns and rows.
     Resize(u16, u16),
     /// From the agent.
@@ -29,6 +33,10 @@ pub enum Cmd {
     ClearScreen,
     /// Open a file, relative to the workspace, in the user's editor.
     Edit(String),
+    /// Let the user write this text in an editor; answered by `Msg::Edited`.
+    Compose(String),
+    /// Ask for the clipboard's picture; answered by `Msg::Picture`.
+    PastePicture,
     /// Give the terminal back to the shell (Ctrl-Z).
     Suspend,
     Quit,

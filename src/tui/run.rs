@@ -10,16 +10,18 @@ use futures_util::StreamExt as _;
 use ratatui::layout::Size;
 use rustix::process::{Signal, getpid, kill_current_process_group, kill_process};
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::time::Instant;
 
 use super::app::App;
 use super::msg::{Cmd, Msg};
-use crate::base::process::{descriptor, editor};
+use crate::base::process::descriptor;
+use crate::config::settings::ScreenSettings;
 use crate::protocol::event::{Event, Level};
 use crate::protocol::op::Op;
 use crate::tui::render::theme::Theme;
 use crate::tui::render::view;
+use crate::tui::terminal::external;
 use crate::tui::terminal::paste_detector::PasteDetector;
 use crate::tui::terminal::screen::Screen;
 use crate::tui::terminal::setup::{self, Output};
@@ -36,6 +38,8 @@ const PROGRESS_FRAME: Duration = Duration::from_millis(33);
 const LONGEST_FRAME: Duration = Duration::from_millis(250);
 /// The spinner's beat.
 const BEAT: Duration = Duration::from_millis(100);
+/// How long after a key the draft is kept.
+const DRAFT: Duration = Duration::from_millis(700);
 /// Events that are taken in before keys get their turn again.
 const BATCH: usize = 64;
 
@@ -59,6 +63,7 @@ pub async fn run(
     ops: UnboundedSender<Op>,
     events: UnboundedReceiver<Event>,
     initial_prompt: Option<String>,
+    settings: ScreenSettings,
 ) -> io::Result<TuiOutcome> {
     // Before the size is asked for: the key reader would hear only of changes after its first key wait.
     let resized = signal(SignalKind::window_change())?;
@@ -70,6 +75,8 @@ pub async fn run(
     if !greeting.typed.is_empty() {
         app.composer.paste(&greeting.typed);
     }
+    let (done, results) = mpsc::unbounded_channel();
+    app.composer.set_vim(settings.vim);
     let output = Output::default();
     let size = Size::new(columns, rows);
     let screen = Screen::new(output.clone(), size, setup::breaks_lines_anew());
@@ -83,6 +90,10 @@ pub async fn run(
         pace: FRAME,
         typed: false,
         edited: None,
+        settings,
+        done,
+        draft: String::new(),
+        draft_due: None,
     };
     front.draw()?;
     if let Some(text) = initial_prompt.filter(|text| !text.trim().is_empty()) {
@@ -90,7 +101,8 @@ pub async fn run(
         let commands = front.app.take_commands();
         front.execute(commands)?;
     }
-    let outcome = front.run(events, resized).await;
+    let outcome = front.run(events, resized, results).await;
+    front.keep_draft();
     // The engine may be gone already.
     let _ = front.ops.send(Op::Shutdown);
     // A terminal that is gone must not hide why the interface ended.
@@ -127,8 +139,23 @@ struct FrontEnd {
     pace: Duration,
     /// A key was pressed since.
     typed: bool,
-    /// The file to open in the user's editor.
-    edited: Option<String>,
+    /// What to open in the user's editor.
+    edited: Option<Edited>,
+    settings: ScreenSettings,
+    /// Where what was asked of other programs comes in.
+    done: UnboundedSender<Msg>,
+    /// What the composer held when it was kept last.
+    draft: String,
+    /// When it is to be kept again.
+    draft_due: Option<Instant>,
+}
+
+/// What is written in the user's editor.
+enum Edited {
+    /// Relative to the workspace.
+    File(String),
+    /// The composer's text.
+    Text(String),
 }
 
 /// What the loop must do after a message; the later wins.
@@ -145,6 +172,7 @@ impl FrontEnd {
         &mut self,
         mut events: UnboundedReceiver<Event>,
         mut resized: tokio::signal::unix::Signal,
+        mut results: UnboundedReceiver<Msg>,
     ) -> io::Result<TuiOutcome> {
         let mut keys = EventStream::new();
         let mut terminate = signal(SignalKind::terminate())?;
@@ -171,6 +199,7 @@ impl FrontEnd {
                 last_frame = Instant::now();
                 dirty = false;
             }
+            self.note_draft();
             let mut next = Next::Continue;
             // In this order: keys before frames before events, so that no flood of text makes typing wait.
             tokio::select! {
@@ -199,6 +228,11 @@ impl FrontEnd {
                     next_beat = Instant::now() + BEAT;
                     next = self.handle(Msg::Tick)?;
                 }
+                () = tokio::time::sleep_until(self.draft_due.unwrap_or(last_frame)), if self.draft_due.is_some() => {
+                    self.keep_draft();
+                    continue;
+                }
+                Some(msg) = results.recv() => next = self.handle(msg)?,
                 _ = terminate.recv() => return Ok(TuiOutcome::Signal(Signal::TERM.as_raw())),
                 _ = hangup.recv() => return Ok(TuiOutcome::Signal(Signal::HUP.as_raw())),
                 _ = interrupt.recv() => return Ok(TuiOutcome::Signal(Signal::INT.as_raw())),
@@ -261,9 +295,14 @@ impl FrontEnd {
                 Cmd::ClearScreen => self.clear_screen()?,
                 Cmd::Suspend => next = next.max(Next::Suspend),
                 Cmd::Edit(file) => {
-                    self.edited = Some(file);
+                    self.edited = Some(Edited::File(file));
                     next = next.max(Next::Edit);
                 }
+                Cmd::Compose(text) => {
+                    self.edited = Some(Edited::Text(text));
+                    next = next.max(Next::Edit);
+                }
+                Cmd::PastePicture => self.paste_picture(),
                 Cmd::Quit => next = Next::Quit,
             }
         }
@@ -311,13 +350,20 @@ impl FrontEnd {
 
     /// Gives the terminal to the user's editor until it is closed.
     async fn edit(&mut self) -> io::Result<()> {
-        let Some(file) = self.edited.take() else { return Ok(()) };
-        let folder = self.app.session.as_ref().map(|info| info.workspace.clone()).unwrap_or_default();
+        let Some(edited) = self.edited.take() else { return Ok(()) };
         self.screen.leave()?;
         self.output.send()?;
         setup::set_alternate(false);
         setup::leave();
-        let outcome = open_in_editor(&Path::new(&folder).join(&file)).await;
+        let outcome = match edited {
+            Edited::File(file) => {
+                let folder = self.app.session.as_ref().map(|info| info.workspace.clone()).unwrap_or_default();
+                external::edit(&Path::new(&folder).join(&file)).await
+            }
+            Edited::Text(text) => external::compose(&self.settings.folder, &text).await.and_then(|text| {
+                self.done.send(Msg::Edited(text)).map_err(|_| "The interface ended.".to_owned())
+            }),
+        };
         setup::enter_again()?;
         self.screen.enter()?;
         if let Err(message) = outcome {
@@ -326,6 +372,32 @@ impl FrontEnd {
             self.execute(commands)?;
         }
         Ok(())
+    }
+
+    fn paste_picture(&self) {
+        let (done, folder) = (self.done.clone(), self.settings.folder.clone());
+        tokio::task::spawn_blocking(move || {
+            let picture = external::paste_picture(&folder);
+            let _ = done.send(Msg::Picture(picture.map(|path| path.to_string_lossy().into_owned())));
+        });
+    }
+
+    /// A draft is kept a moment after it has changed; that it was sent, at once.
+    fn note_draft(&mut self) {
+        let text = self.app.composer.text();
+        if text.is_empty() && !self.draft.is_empty() {
+            self.keep_draft();
+        } else if text != self.draft && self.draft_due.is_none() {
+            self.draft_due = Some(Instant::now() + DRAFT);
+        }
+    }
+
+    fn keep_draft(&mut self) {
+        self.draft_due = None;
+        if self.app.composer.text() != self.draft {
+            self.app.composer.text().clone_into(&mut self.draft);
+            let _ = self.ops.send(Op::SaveDraft { text: self.app.composer.full_text() });
+        }
     }
 
     /// Gives the terminal to the shell and sleeps until it is ours again.
@@ -348,18 +420,6 @@ fn message(event: TerminalEvent) -> Option<Msg> {
         TerminalEvent::Paste(text) => Some(Msg::Paste(text)),
         // A resize is heard as a signal of our own.
         _ => None,
-    }
-}
-
-/// Waits until the user has closed the file; what happened and what to do where that failed.
-async fn open_in_editor(file: &Path) -> Result<(), String> {
-    let Some((name, command)) = editor::command(file) else {
-        return Err(format!("No editor is set. Set EDITOR, or edit {} yourself.", file.display()));
-    };
-    match tokio::process::Command::from(command).status().await {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(format!("The editor `{name}` ended with {status}. Try again, or correct EDITOR.")),
-        Err(error) => Err(format!("The editor `{name}` can't be started ({error}). Correct EDITOR.")),
     }
 }
 

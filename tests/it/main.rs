@@ -9,6 +9,7 @@ mod awareness;
 mod batches;
 mod builds;
 mod chat_keys;
+mod composer;
 mod context_props;
 mod edit_bytes;
 mod edit_not_found;

@@ -46,11 +46,12 @@ pub async fn chat(cli: &Cli, prompt: Option<String>, which: Which, first: Option
     let problems = keymap::configure(&setup.loaded.screen.keys);
     let named = problems.iter().map(|problem| format!("{}, {problem}", config.display()));
     setup.loaded.notices.extend(named);
+    let screen = setup.loaded.screen.clone();
     let handle = build::start(setup)?;
     if let Some(op) = first {
         let _ = handle.ops.send(op);
     }
-    let outcome = tui::run(handle.ops, handle.events, prompt).await?;
+    let outcome = tui::run(handle.ops, handle.events, prompt, screen).await?;
     let _ = tokio::time::timeout(std::time::Duration::from_secs(2), handle.task).await;
     Ok(match outcome {
         TuiOutcome::Quit => 0,

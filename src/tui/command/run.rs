@@ -48,6 +48,7 @@ pub fn run(app: &mut App, text: &str) -> bool {
         "resume" if args.is_empty() => between_turns(app, name, Op::ListSessions),
         "resume" => between_turns(app, name, Op::Resume { session: args.to_owned() }),
         "rewind" => between_turns(app, name, Op::ListPoints),
+        "vim" => vim(app),
         "clear" => between_turns(app, name, Op::Clear),
         "quit" => app.command(Cmd::Quit),
         _ => return unknown(app, name, text),
@@ -185,6 +186,16 @@ fn jobs(app: &mut App, args: &str) {
             app.notice(Level::Info, format!("{list}\n/jobs stop N stops one."));
         }
     }
+}
+
+fn vim(app: &mut App) {
+    let on = app.composer.vim().is_none();
+    app.composer.set_vim(on);
+    let text = match on {
+        true => "Vim mode: Esc for normal mode. `vim = true` in config.toml keeps it on.",
+        false => "Vim mode is off.",
+    };
+    app.notice(Level::Info, text);
 }
 
 fn compact(app: &mut App, args: &str) {

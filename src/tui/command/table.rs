@@ -16,7 +16,7 @@ const fn row(name: &'static str, args: &'static str, help: &'static str) -> Slas
 }
 
 /// All commands, in the order in which they are shown.
-pub const COMMANDS: [SlashCommand; 16] = [
+pub const COMMANDS: [SlashCommand; 17] = [
     row("help", "[keys]", "list commands and keys; `keys`: with their names in config.toml"),
     row("model", "[name]", "show or switch the model"),
     row("permission", "[level]", "show or set the level: read-only, ask, auto, full"),
@@ -29,6 +29,7 @@ pub const COMMANDS: [SlashCommand; 16] = [
     row("recall", "ID|WORDS", "show an item in full, or search this session"),
     row("maintain", "[task]", "explore, analyze, plan, do; what is learned becomes notes"),
     row("init", "[no]", "write CODE_LAW.md; `no` stops the offer"),
+    row("vim", "", "edit the input as vi does, or not"),
     row("resume", "[id]", "continue another session"),
     row("rewind", "", "undo turns: files, conversation, or both"),
     row("clear", "", "start a new session"),

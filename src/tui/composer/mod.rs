@@ -2,6 +2,10 @@
 
 pub mod buffer;
 pub mod editor;
+pub mod grapheme;
 pub mod history;
+pub mod kill_ring;
 pub mod layout;
 pub mod paste;
+pub mod vim;
+pub mod vim_motion;

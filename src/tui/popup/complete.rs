@@ -67,6 +67,11 @@ pub fn accept(app: &mut App) -> bool {
     }
 }
 
+/// A file's path as the composer takes it.
+pub fn mention(path: &str) -> String {
+    FilesPopup::insertion(path).trim_end().to_owned()
+}
+
 /// The commands for a composer that holds one word beginning with `/`.
 fn command_popup(app: &App) -> Option<CommandsPopup> {
     let text = app.composer.text();

@@ -23,8 +23,15 @@ impl Selection {
 
     /// Moves the choice, round at the ends; whether the key does that.
     pub fn key(&mut self, key: KeyEvent) -> bool {
+        match keymap::action(Place::List, key) {
+            Some(Action::List(step)) if step != ListMove::Close => self.step(step),
+            _ => return false,
+        }
+        true
+    }
+
+    pub fn step(&mut self, step: ListMove) {
         let last = self.len.saturating_sub(1);
-        let Some(Action::List(step)) = keymap::action(Place::List, key) else { return false };
         self.index = match step {
             ListMove::Up if self.index == 0 => last,
             ListMove::Up => self.index - 1,
@@ -34,9 +41,8 @@ impl Selection {
             ListMove::PageDown => (self.index + PAGE).min(last),
             ListMove::First => 0,
             ListMove::Last => last,
-            ListMove::Close => return false,
+            ListMove::Close => self.index,
         };
-        true
     }
 
     /// The rows to show when there is room for `room`.

@@ -7,6 +7,7 @@ pub mod commands;
 pub mod complete;
 pub mod context;
 pub mod files;
+pub mod history;
 pub mod ledger;
 pub mod list;
 pub mod open;

@@ -74,8 +74,8 @@ pub fn activity(app: &App, width: usize) -> Option<Line<'static>> {
 /// Model, window, cost, permission; a hint at the right end.
 pub fn status(app: &App, width: usize) -> Line<'static> {
     let theme = app.theme;
-    let facts = facts(app, width.saturating_sub(8));
-    let left = format!("  {facts}");
+    let facts = facts(app, width.saturating_sub(8 + wrap::width(&vim(app))));
+    let left = format!("  {}{facts}", vim(app));
     let hint = match &app.hint {
         Some(hint) => hint.clone(),
         None if !app.questions.is_empty() => String::new(),
@@ -93,6 +93,16 @@ pub fn status(app: &App, width: usize) -> Line<'static> {
         spans.push(Span::styled(hint, style));
     }
     Line::from(spans)
+}
+
+/// The mode of vi's editor.
+fn vim(app: &App) -> String {
+    match app.composer.vim() {
+        None => String::new(),
+        Some(vim) if !vim.is_normal() => "INSERT · ".to_owned(),
+        Some(vim) if vim.pending().is_empty() => "NORMAL · ".to_owned(),
+        Some(vim) => format!("NORMAL {} · ", sanitize::clean(vim.pending())),
+    }
 }
 
 /// The facts that fit into `room` cells: cost, then token counts, then the model give way.

@@ -15,6 +15,8 @@ use crate::tui::transcript::tool;
 const COMPOSER_ROWS: usize = 6;
 /// Rows of a completion.
 const COMPLETION_ROWS: usize = 8;
+/// Rows of the history search.
+const SEARCH_ROWS: usize = 12;
 
 /// The lines of the viewport, and the caret in them.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -83,6 +85,14 @@ fn foot(app: &App, width: usize, room: usize) -> Drawing {
             lines.drain(..excess.min(lines.len()));
             picture.lines.extend(lines);
         }
+        if let Some(search) = &app.search {
+            let here = app.session.as_ref().map_or("", |session| &session.workspace);
+            let search_room = body_room.saturating_sub(picture.lines.len() - rule_rows).min(SEARCH_ROWS);
+            let (lines, column) = search.lines(width, search_room, here, theme);
+            caret = Some((picture.lines.len(), column));
+            picture.lines.extend(lines.into_iter().take(search_room));
+            return finish(app, picture, caret, status_rows, width);
+        }
         let composer_room = body_room.saturating_sub(picture.lines.len() - rule_rows).max(1);
         let (lines, at) = composer(app, width, composer_room, room);
         caret = Some((picture.lines.len() + at.0, at.1));
@@ -90,6 +100,16 @@ fn foot(app: &App, width: usize, room: usize) -> Drawing {
         picture.lines.extend(lines);
         picture.lines.extend(completion(app, width, left.min(COMPLETION_ROWS)));
     }
+    finish(app, picture, caret, status_rows, width)
+}
+
+fn finish(
+    app: &App,
+    mut picture: Drawing,
+    caret: Option<(usize, usize)>,
+    status_rows: usize,
+    width: usize,
+) -> Drawing {
     if status_rows > 0 {
         picture.lines.push(status::status(app, width));
     }

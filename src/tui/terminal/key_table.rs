@@ -10,6 +10,8 @@ pub enum Place {
     List,
 }
 
+pub const PLACES: [Place; 3] = [Place::Everywhere, Place::Composer, Place::List];
+
 /// What a key does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
@@ -22,6 +24,9 @@ pub enum Action {
     Quit,
     NextMode,
     Complete,
+    HistorySearch,
+    Editor,
+    PasteImage,
     Edit(EditCommand),
     List(ListMove),
 }
@@ -35,6 +40,8 @@ pub enum EditCommand {
     Backspace,
     Delete,
     DeleteWordBack,
+    /// Back to a space.
+    DeleteSpacedWordBack,
     DeleteWordForward,
     KillToEnd,
     KillToStart,
@@ -46,7 +53,12 @@ pub enum EditCommand {
     WordRight,
     Home,
     End,
+    Yank,
+    YankPop,
     Undo,
+    Redo,
+    /// The folded paste at the cursor.
+    OpenPaste,
 }
 
 /// What a key does in a list.
@@ -119,6 +131,28 @@ pub const ROWS: &[KeyRow] = &[
     ),
     row(
         Composer,
+        "history-search",
+        &["ctrl-r"],
+        Action::HistorySearch,
+        "search what you typed before, in all projects",
+    ),
+    row(Composer, "editor", &["ctrl-g"], Action::Editor, "write the text in your editor ($VISUAL, $EDITOR)"),
+    row(
+        Composer,
+        "paste-image",
+        &["ctrl-v", "alt-v"],
+        Action::PasteImage,
+        "attach the picture in the clipboard",
+    ),
+    row(
+        Composer,
+        "open-paste",
+        &["alt-e"],
+        Edit(EditCommand::OpenPaste),
+        "open the folded paste at the cursor",
+    ),
+    row(
+        Composer,
         "up",
         &["up", "ctrl-p"],
         Edit(EditCommand::Up),
@@ -142,7 +176,7 @@ pub const ROWS: &[KeyRow] = &[
     row(
         Composer,
         "cut-word-left",
-        &["ctrl-w", "alt-backspace", "ctrl-backspace"],
+        &["alt-backspace", "ctrl-backspace"],
         Edit(EditCommand::DeleteWordBack),
         "cut the word before the cursor",
     ),
@@ -155,7 +189,17 @@ pub const ROWS: &[KeyRow] = &[
     ),
     row(Composer, "cut-to-end", &["ctrl-k"], Edit(EditCommand::KillToEnd), "cut to the end of the line"),
     row(Composer, "cut-to-start", &["ctrl-u"], Edit(EditCommand::KillToStart), "cut to its start"),
+    row(
+        Composer,
+        "cut-spaced-word-left",
+        &["ctrl-w"],
+        Edit(EditCommand::DeleteSpacedWordBack),
+        "cut back to a space",
+    ),
+    row(Composer, "yank", &["ctrl-y"], Edit(EditCommand::Yank), "put back what was cut"),
+    row(Composer, "yank-older", &["alt-y"], Edit(EditCommand::YankPop), "then: what was cut before that"),
     row(Composer, "undo", &["ctrl-_"], Edit(EditCommand::Undo), "undo typing"),
+    row(Composer, "redo", &["alt-r", "ctrl-shift-z"], Edit(EditCommand::Redo), "redo it"),
     row(Place::List, "list-up", &["up", "ctrl-p"], List(ListMove::Up), ""),
     row(Place::List, "list-down", &["down", "ctrl-n"], List(ListMove::Down), ""),
     row(Place::List, "list-page-up", &["pgup"], List(ListMove::PageUp), ""),

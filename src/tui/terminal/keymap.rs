@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::key_name;
-use super::key_table::{Action, EditCommand, KeyRow, Place, ROWS};
+use super::key_table::{Action, EditCommand, KeyRow, PLACES, Place, ROWS};
 use crate::base::sanitize;
 use crate::config::keys::KeyBinding;
 use crate::search::fuzzy;
@@ -162,8 +162,7 @@ impl Keymap {
     fn holder(&self, row: &KeyRow, key: KeyEvent) -> Option<usize> {
         let meets =
             |place: Place| place == row.place || place == Place::Everywhere || row.place == Place::Everywhere;
-        let places =
-            [Place::Everywhere, Place::Composer, Place::List].into_iter().filter(|place| meets(*place));
+        let places = PLACES.into_iter().filter(|place| meets(*place));
         let mut found = places.filter_map(|place| self.rows.get(&(place, key.code, key.modifiers)));
         found.next().copied()
     }
@@ -210,10 +209,10 @@ mod tests {
 
     #[test]
     fn own_keys_win() {
-        let own = [binding("undo", &["ctrl-w", "f2"], 4), binding("redraw", &[], 5)];
+        let own = [binding("undo", &["ctrl-h", "f2"], 4), binding("redraw", &[], 5)];
         let (map, problems) = Keymap::new(&own);
-        assert_eq!(problems, Vec::<String>::new(), "another key cuts the word still");
-        assert_eq!(does(&map, Place::Composer, "ctrl-w"), Some(Action::Edit(EditCommand::Undo)));
+        assert_eq!(problems, Vec::<String>::new(), "another key does the same still");
+        assert_eq!(does(&map, Place::Composer, "ctrl-h"), Some(Action::Edit(EditCommand::Undo)));
         assert_eq!(does(&map, Place::Composer, "ctrl-_"), None);
         assert_eq!(does(&map, Place::Everywhere, "ctrl-l"), None);
     }

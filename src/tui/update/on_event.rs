@@ -113,6 +113,17 @@ pub fn apply(app: &mut App, event: Event) {
                 rows: ledger::history_rows(&history),
             }),
         },
+        Event::Prompts(prompts) => {
+            if let Some(search) = &mut app.search {
+                search.fill(prompts);
+            }
+        }
+        Event::Draft { text } if app.composer.is_empty() => {
+            app.composer.restore(&text);
+            app.hint = Some("draft restored".to_owned());
+        }
+        // Whoever has begun to type finds it with Up.
+        Event::Draft { text } => app.composer.remember(&text),
         Event::Sessions(rows) => sessions(app, rows),
         Event::RewindPoints(points) if points.is_empty() => {
             app.notice(Level::Info, "Nothing to rewind yet.");

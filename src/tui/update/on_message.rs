@@ -2,10 +2,12 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
 
+use super::history_search;
 use super::on_event;
 use crate::protocol::op::Op;
 use crate::tui::app::{App, Completion};
 use crate::tui::command::run;
+use crate::tui::composer::vim;
 use crate::tui::msg::{Cmd, Msg};
 use crate::tui::popup::approval::Reply;
 use crate::tui::popup::complete;
@@ -23,6 +25,12 @@ pub fn update(app: &mut App, msg: Msg) -> Vec<Cmd> {
         Msg::Key(key) if key.kind != KeyEventKind::Release => on_key(app, key_name::canonical(key)),
         Msg::Key(_) => {}
         Msg::Paste(text) => paste(app, &text),
+        Msg::Edited(text) => {
+            app.composer.replace(&text);
+            complete::refresh(app);
+        }
+        Msg::Picture(Ok(path)) => paste(app, &format!("{} ", complete::mention(&path))),
+        Msg::Picture(Err(why)) => app.hint = Some(why),
         Msg::Resize(columns, rows) => app.size = (columns, rows),
         Msg::Event(event) => on_event::apply(app, event),
         Msg::Tick => tick(app),
@@ -44,6 +52,7 @@ fn paste(app: &mut App, text: &str) {
     match app.questions.first_mut().filter(|question| question.armed) {
         Some(question) => question.paste(text),
         None if app.popup.is_some() => {}
+        None if app.search.is_some() => app.search.iter_mut().for_each(|search| search.paste(text)),
         None => {
             app.composer.paste(text);
             complete::refresh(app);
@@ -71,6 +80,9 @@ fn on_key(app: &mut App, key: KeyEvent) {
     if app.shown_popup().is_some() && !turns {
         return popup_key(app, key);
     }
+    if app.search.is_some() && !app.questions.first().is_some_and(|question| question.armed) {
+        return history_search::key(app, key);
+    }
     let action = keymap::action(Place::Composer, key);
     if action == Some(Action::Cancel) {
         return cancel(app, quit_armed);
@@ -78,11 +90,17 @@ fn on_key(app: &mut App, key: KeyEvent) {
     if question_key(app, key) || completion_key(app, key) {
         return;
     }
+    if vim_key(app, key, action) {
+        return;
+    }
     match action {
         Some(Action::Quit) if app.composer.is_empty() => app.command(Cmd::Quit),
         Some(Action::NextMode) => next_mode(app),
         Some(Action::Escape) => escape(app, escape_armed),
         Some(Action::Send) => enter(app),
+        Some(Action::HistorySearch) => history_search::open(app),
+        Some(Action::Editor) => app.command(Cmd::Compose(app.composer.full_text())),
+        Some(Action::PasteImage) => app.command(Cmd::PastePicture),
         // What waits is edited as one text, where lines can be deleted and moved.
         Some(Action::Edit(EditCommand::Up)) if app.composer.is_empty() && !app.queued.is_empty() => {
             app.send(Op::TakeBack);
@@ -95,6 +113,21 @@ fn on_key(app: &mut App, key: KeyEvent) {
             }
         }
     }
+}
+
+/// Whether the key was for vi's normal mode, or ends its insert mode.
+fn vim_key(app: &mut App, key: KeyEvent, action: Option<Action>) -> bool {
+    if action == Some(Action::Escape) {
+        return app.composer.vim_escape();
+    }
+    let letter = match key.code {
+        KeyCode::Backspace => Some('h'),
+        KeyCode::Delete => Some('x'),
+        KeyCode::Char('r') if keymap::is_ctrl(key, 'r') => Some(vim::REDO),
+        _ => keymap::plain_char(key),
+    };
+    let width = app.composer_width();
+    letter.is_some_and(|letter| app.composer.vim_key(letter, width))
 }
 
 fn next_mode(app: &mut App) {
@@ -153,6 +186,7 @@ fn enter(app: &mut App) {
     app.completion = None;
     app.dismissed = None;
     let text = app.composer.take();
+    app.send(Op::Remember { text: text.clone() });
     if !run::run(app, &text) {
         app.submit(text);
     }

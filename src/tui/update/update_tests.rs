@@ -26,7 +26,10 @@ fn app() -> App {
 }
 
 fn press(app: &mut App, code: KeyCode, modifiers: KeyModifiers) -> Vec<Cmd> {
-    update(app, Msg::Key(KeyEvent::new(code, modifiers)))
+    let mut commands = update(app, Msg::Key(KeyEvent::new(code, modifiers)));
+    // For the history search, with each prompt.
+    commands.retain(|command| !matches!(command, Cmd::Send(Op::Remember { .. })));
+    commands
 }
 
 fn key(app: &mut App, code: KeyCode) -> Vec<Cmd> {
