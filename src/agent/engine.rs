@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::control::{Events, Questions, TurnControl, notice};
 use super::listener::{Listener, Ops};
+use super::lists::models;
 use super::maintainer::{self, Maintainer};
 use super::parts::Agent;
 use super::quick_ops::{EngineDeps, quick_op, report_missing_layers};
@@ -18,7 +19,7 @@ use crate::protocol::event::{EndReason, Event, Level, SessionInfo, TurnEnd};
 use crate::protocol::notice as texts;
 use crate::protocol::op::Op;
 use crate::protocol::rewind::{PointId, RewindScope};
-use crate::session::list;
+use crate::session::{list, stored};
 
 /// The engine of one front end.
 pub struct Engine {
@@ -189,7 +190,8 @@ impl Engine {
             Op::SetModel { model } => {
                 let now = self.agent.sampler.params.model.to_string();
                 if !self.deps.knows_model(&model, &now).await {
-                    self.notice(Level::Warning, texts::model_unknown(&model, &now));
+                    let nearest = models::nearest(&self.deps.loaded, &model).await;
+                    self.notice(Level::Warning, texts::model_unknown(&model, &now, nearest.as_deref()));
                 } else if self.switch_model(&model).await {
                     let Agent { conversation, window, sampler, .. } = &mut self.agent;
                     // What was learned of one model's tokenizer says nothing of another's.
@@ -220,6 +222,7 @@ impl Engine {
                 Ok(path) => self.resume(&path).await,
                 Err(message) => self.notice(Level::Error, format!("{message}.")),
             },
+            Op::ForkSession { session } => self.fork(&session).await,
             Op::Uncompact => self.uncompact(),
             Op::AutoCompact { on } => {
                 self.agent.window.compactor.set_auto(on);
@@ -261,6 +264,20 @@ impl Engine {
             self.notice(Level::Warning, text);
         }
         self.agent.window.mind_truncation(&mut self.agent.conversation, &self.events);
+    }
+
+    /// Continues a copy of another session, which may be open elsewhere.
+    async fn fork(&mut self, session: &str) {
+        let (state, workspace) = (self.deps.project_state.clone(), self.deps.workspace.clone());
+        let session = session.to_owned();
+        let copied = tokio::task::spawn_blocking(move || {
+            let path = list::find(&state, &session)?;
+            stored::fork(&state, &workspace, &path).map_err(|error| error.to_string())
+        });
+        match copied.await.unwrap_or_else(|error| Err(error.to_string())) {
+            Ok(path) => self.resume(&path).await,
+            Err(why) => self.notice(Level::Error, texts::session_not_opened(why)),
+        }
     }
 
     async fn open(&mut self, conversation: Conversation) {

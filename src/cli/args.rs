@@ -24,6 +24,10 @@ pub struct Cli {
     #[arg(short = 'c', long = "continue", global = true)]
     pub continue_last: bool,
 
+    /// Continue in a copy of the session, which stays as it is
+    #[arg(long, global = true)]
+    pub fork: bool,
+
     /// Run PROMPT without the chat and print the answer, as `mycode exec` does
     #[arg(short = 'p', long)]
     pub print: bool,
@@ -62,9 +66,9 @@ fn acts(subcommand: &str, option: &str) -> bool {
         _ if option == "folder" => true,
         "exec" => true,
         "maintain" => option != "mode",
-        "build" => !matches!(option, "continue_last" | "mode"),
+        "build" => !matches!(option, "continue_last" | "mode" | "fork"),
         "resume" => option != "continue_last",
-        "doctor" => !matches!(option, "continue_last" | "max_steps"),
+        "doctor" => !matches!(option, "continue_last" | "max_steps" | "fork"),
         "tool" | "policy" | "sandbox" => permission,
         "context" => option == "context_window",
         _ => false,

@@ -13,6 +13,7 @@ use crate::tui::composer::editor::Composer;
 use crate::tui::popup::commands::CommandsPopup;
 use crate::tui::popup::files::FilesPopup;
 use crate::tui::popup::open::Popup;
+use crate::tui::popup::pickers::todos::Todo;
 use crate::tui::popup::question::OpenQuestion;
 use crate::tui::render::theme::Theme;
 use crate::tui::transcript::entry::{TranscriptEntry, TranscriptKind};
@@ -24,6 +25,10 @@ pub struct TurnStatus {
     /// [`App::now`] when it began.
     pub started: Duration,
     pub interrupting: bool,
+    /// Of the session before it.
+    pub tokens_before: u64,
+    /// Bytes of the answer since the last figures came.
+    pub streamed: usize,
     /// The call that the model is writing, and how many bytes of it have arrived.
     pub arriving: Option<(String, usize)>,
     pub retry: Option<RetryStatus>,
@@ -88,6 +93,12 @@ pub struct App {
     pub turn: Option<TurnStatus>,
     /// Background jobs, oldest first.
     pub jobs: Vec<JobRow>,
+    /// The model's todo list, as it wrote it last.
+    pub todos: Vec<Todo>,
+    /// The todo panel is folded to one line.
+    pub todos_folded: bool,
+    /// Calls that wait for those before them, by id and title.
+    pub waiting: Vec<(Arc<str>, String)>,
     /// Layers that the sandbox lacks.
     pub sandbox_lacks: Option<String>,
     /// Since when a compaction runs.
@@ -186,6 +197,14 @@ impl App {
         self.popup.as_ref().filter(|popup| !(answering && matches!(popup, Popup::Context(_))))
     }
 
+    /// The model's todo list, here and where it is shown in full.
+    pub fn set_todos(&mut self, todos: Vec<Todo>) {
+        if let Some(Popup::Todos(list)) = &mut self.popup {
+            list.fill(todos.clone());
+        }
+        self.todos = todos;
+    }
+
     /// Asks for an edit of the context, and says so where it must wait.
     pub fn edit_context(&mut self, edit: ContextEdit, id: ItemId) {
         self.send(Op::EditContext { edit, id });
@@ -194,8 +213,16 @@ impl App {
         }
     }
 
+    /// So many bytes of the answer came in; `None`: figures came, which have them all.
+    pub fn streams(&mut self, bytes: Option<usize>) {
+        if let Some(turn) = &mut self.turn {
+            turn.streamed = bytes.map_or(0, |bytes| turn.streamed + bytes);
+        }
+    }
+
     pub fn begin_turn(&mut self) {
-        self.turn = Some(TurnStatus { started: self.now, ..TurnStatus::default() });
+        let tokens_before = self.window.map_or(0, |window| window.total.total());
+        self.turn = Some(TurnStatus { started: self.now, tokens_before, ..TurnStatus::default() });
     }
 
     /// The commands that have collected.

@@ -3,8 +3,8 @@
 use crate::agent::build;
 use crate::cli::args::{Cli, ResumeArgs};
 use crate::cli::report::{Failure, FailureKind};
-use crate::cli::setup::ask_trust;
 use crate::cli::setup::open::{self, Which};
+use crate::cli::setup::{ask_busy, ask_trust};
 use crate::protocol::op::Op;
 use crate::tui::run::{self as tui, TuiOutcome};
 use crate::tui::terminal::setup;
@@ -39,7 +39,11 @@ pub async fn chat(cli: &Cli, prompt: Option<String>, which: Which, first: Option
     if !cli.model.trust {
         ask_trust::ask(&open::workspace(cli.model.folder.as_deref())?)?;
     }
-    let setup = open::setup(cli, true, &which).await?;
+    let mut setup = open::setup(cli, true, &which).await?;
+    if let Some(log) = setup.resume.take() {
+        let Some(log) = ask_busy::ask(&setup.project_state, &setup.workspace, log)? else { return Ok(0) };
+        setup.resume = Some(log);
+    }
     let handle = build::start(setup)?;
     if let Some(op) = first {
         let _ = handle.ops.send(op);

@@ -1,5 +1,7 @@
 //! From arguments to a running agent.
 
+pub mod answer;
+pub mod ask_busy;
 pub mod ask_trust;
 pub mod open;
 pub mod test_request;

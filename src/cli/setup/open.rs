@@ -19,6 +19,7 @@ use crate::provider::window::finder::{LearningProvider, WindowFinder};
 use crate::provider::window::probe;
 use crate::session::list;
 use crate::session::log;
+use crate::session::stored;
 
 /// Where the program works and what it was told.
 pub struct Opened {
@@ -140,7 +141,10 @@ pub async fn setup(cli: &Cli, interactive: bool, which: &Which) -> Result<Setup,
     if let Some(error) = loaded.provider_error.take() {
         return Err(error.into());
     }
-    let resume = session(&project_state, which)?;
+    let mut resume = session(&project_state, which)?;
+    if let Some(log) = resume.as_mut().filter(|_| cli.fork) {
+        *log = stored::fork(&project_state, &workspace, log)?;
+    }
     let provider: Arc<dyn Provider> = match &loaded.provider {
         Some(settings) => registry::build(settings)?,
         None => match probe::find_local().await {
