@@ -289,6 +289,7 @@ fn approval_escapes_control_characters() {
         reason: "commands ask first".to_owned(),
         always_prefix: Some("echo".to_owned()),
         session_scope: Some("this exact command".to_owned()),
+        agent: None,
     };
     stage.event(Event::Ask { id: 1, question: Question::Approval(request) });
     insta::assert_snapshot!(stage.shown(), @r#"

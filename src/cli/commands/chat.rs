@@ -5,8 +5,10 @@ use crate::cli::args::{Cli, ResumeArgs};
 use crate::cli::report::{Failure, FailureKind};
 use crate::cli::setup::open::{self, Which};
 use crate::cli::setup::{ask_busy, ask_trust};
+use crate::config::paths::Paths;
 use crate::protocol::op::Op;
 use crate::tui::run::{self as tui, TuiOutcome};
+use crate::tui::terminal::keymap;
 use crate::tui::terminal::setup;
 
 /// Without an id the screen opens with the list to choose from.
@@ -44,6 +46,10 @@ pub async fn chat(cli: &Cli, prompt: Option<String>, which: Which, first: Option
         let Some(log) = ask_busy::ask(&setup.project_state, &setup.workspace, log)? else { return Ok(0) };
         setup.resume = Some(log);
     }
+    let config = Paths::from_env().user_config();
+    let problems = keymap::configure(&setup.loaded.screen.keys);
+    let named = problems.iter().map(|problem| format!("{}, {problem}", config.display()));
+    setup.loaded.notices.extend(named);
     let handle = build::start(setup)?;
     if let Some(op) = first {
         let _ = handle.ops.send(op);

@@ -7,6 +7,7 @@ use crate::base::sanitize;
 use crate::protocol::op::Op;
 use crate::tui::render::theme::Theme;
 use crate::tui::render::wrap;
+use crate::tui::terminal::key_table::{Action, ListMove, Place};
 use crate::tui::terminal::keymap;
 
 /// Rows that PgUp and PgDn move by.
@@ -27,15 +28,16 @@ impl Selection {
     /// Moves the choice, round at the ends; whether the key does that.
     pub fn key(&mut self, key: KeyEvent) -> bool {
         let last = self.len.saturating_sub(1);
-        self.index = match key.code {
-            KeyCode::Up if self.index == 0 => last,
-            KeyCode::Up => self.index - 1,
-            KeyCode::Down if self.index >= last => 0,
-            KeyCode::Down => self.index + 1,
-            KeyCode::PageUp => self.index.saturating_sub(PAGE),
-            KeyCode::PageDown => (self.index + PAGE).min(last),
-            KeyCode::Home => 0,
-            KeyCode::End => last,
+        let Some(Action::List(step)) = keymap::action(Place::List, key) else { return false };
+        self.index = match step {
+            ListMove::Up if self.index == 0 => last,
+            ListMove::Up => self.index - 1,
+            ListMove::Down if self.index >= last => 0,
+            ListMove::Down => self.index + 1,
+            ListMove::PageUp => self.index.saturating_sub(PAGE),
+            ListMove::PageDown => (self.index + PAGE).min(last),
+            ListMove::First => 0,
+            ListMove::Last => last,
             _ => return false,
         };
         true
@@ -178,9 +180,14 @@ impl<T: PickRow> PickList<T> {
     }
 }
 
+/// Whether the key does this in a list.
+pub fn does(key: KeyEvent, what: ListMove) -> bool {
+    keymap::action(Place::List, key) == Some(Action::List(what))
+}
+
 /// Whether the key takes the chosen row away.
 pub fn removes(key: KeyEvent) -> bool {
-    key.code == KeyCode::Delete || keymap::is_ctrl(key, 'x')
+    does(key, ListMove::Remove)
 }
 
 /// What a key in a popup asks for.
@@ -194,13 +201,13 @@ pub enum PopupAction {
 
 /// Whether the key closes a popup.
 pub fn closes(key: KeyEvent) -> bool {
-    key.code == KeyCode::Esc || keymap::is_ctrl(key, 'c') || keymap::is_ctrl(key, 'd')
+    keymap::action(Place::List, key) == Some(Action::List(ListMove::Close))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crossterm::event::KeyModifiers;
+    use crossterm::event::{KeyCode, KeyModifiers};
 
     #[test]
     fn selection_window() {

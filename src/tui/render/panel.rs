@@ -8,6 +8,8 @@ use crate::base::sanitize;
 use crate::base::text;
 use crate::tui::app::App;
 use crate::tui::popup::pickers::todos::Todo;
+use crate::tui::terminal::key_table::Action;
+use crate::tui::terminal::keymap;
 
 /// Todos that are shown at most.
 const TODOS: usize = 5;
@@ -39,7 +41,10 @@ fn todos(app: &App, width: usize, most: usize) -> Vec<Line<'static>> {
     }
     let done = app.todos.len() - open.len();
     let folded = app.todos_folded || app.turn.is_none();
-    let key = if folded { "/todos" } else { "Alt-T folds" };
+    let key = match (keymap::name(Action::FoldTodos), app.turn.is_some()) {
+        (key, true) if !key.is_empty() => format!("{key} {}", if folded { "shows" } else { "folds" }),
+        _ => "/todos".to_owned(),
+    };
     let head = format!("  {done} of {} done · {key}", text::plural(app.todos.len(), "todo"));
     let mut lines = vec![Line::styled(wrap::clip(&head, width), app.theme.dim())];
     if !folded {

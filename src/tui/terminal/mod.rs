@@ -1,5 +1,7 @@
 //! The terminal itself: taken over and given back, its keys, its viewport.
 
+pub mod key_name;
+pub mod key_table;
 pub mod keymap;
 pub mod paint;
 pub mod paste_detector;

@@ -83,6 +83,7 @@ fn approval() -> Question {
         reason: "commands ask".to_owned(),
         always_prefix: Some("rm".to_owned()),
         session_scope: Some("this exact command".to_owned()),
+        agent: None,
     })
 }
 

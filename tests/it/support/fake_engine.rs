@@ -54,6 +54,7 @@ pub fn approval() -> Question {
         reason: "writes ask first at permission level 'ask'".to_owned(),
         always_prefix: None,
         session_scope: Some("changes to files in the workspace".to_owned()),
+        agent: None,
     })
 }
 

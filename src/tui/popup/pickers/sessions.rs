@@ -14,7 +14,8 @@ use crate::tui::composer::buffer::Buffer;
 use crate::tui::popup::list::{self, PickList, PickRow, PopupAction};
 use crate::tui::render::theme::Theme;
 use crate::tui::render::wrap;
-use crate::tui::terminal::keymap::{self, EditCommand};
+use crate::tui::terminal::key_table::{Action, EditCommand, ListMove};
+use crate::tui::terminal::keymap;
 
 /// From so many rows on the preview has a place.
 const PREVIEW_FROM: usize = 14;
@@ -80,7 +81,7 @@ impl SessionPicker {
         if self.title.is_some() {
             return self.title_key(key);
         }
-        if keymap::is_ctrl(key, 'u') {
+        if list::does(key, ListMove::Undo) {
             return self
                 .deleted
                 .pop()
@@ -96,10 +97,10 @@ impl SessionPicker {
         if key.code == KeyCode::Enter {
             return PopupAction::CloseAndSend(Op::Resume { session });
         }
-        if keymap::is_ctrl(key, 'f') {
+        if list::does(key, ListMove::Fork) {
             return PopupAction::CloseAndSend(Op::ForkSession { session });
         }
-        if keymap::is_ctrl(key, 'r') {
+        if list::does(key, ListMove::Rename) {
             self.title = Some(Buffer::default());
             return PopupAction::Nothing;
         }
@@ -137,8 +138,13 @@ impl SessionPicker {
     }
 
     pub fn lines(&self, width: usize, room: usize, theme: Theme) -> Vec<Line<'static>> {
-        let undo = if self.deleted.is_empty() { "" } else { " · Ctrl-U undo" };
-        let keys = format!("Enter resume · Ctrl-F fork · Ctrl-R rename · Del delete{undo} · Esc close");
+        let name = |what| keymap::name(Action::List(what));
+        let mut keys = vec!["Enter resume".to_owned(), format!("{} fork", name(ListMove::Fork))];
+        keys.push(format!("{} rename", name(ListMove::Rename)));
+        keys.push(format!("{} delete", name(ListMove::Remove)));
+        keys.extend((!self.deleted.is_empty()).then(|| format!("{} undo", name(ListMove::Undo))));
+        keys.push(format!("{} close", name(ListMove::Close)));
+        let keys = keys.join(" · ");
         let preview_room = if room >= PREVIEW_FROM { room / 2 } else { 0 };
         let mut lines = self.list.lines("Resume a session", &keys, width, room - preview_room, theme);
         if let Some(title) = &self.title {
