@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::control::{Events, Questions, TurnControl, notice};
 use super::listener::{Listener, Ops};
-use super::lists::models;
+use super::lists::sessions;
 use super::maintainer::{self, Maintainer};
 use super::parts::Agent;
 use super::quick_ops::{EngineDeps, quick_op, report_missing_layers};
@@ -19,7 +19,6 @@ use crate::protocol::event::{EndReason, Event, Level, SessionInfo, TurnEnd};
 use crate::protocol::notice as texts;
 use crate::protocol::op::Op;
 use crate::protocol::rewind::{PointId, RewindScope};
-use crate::session::{list, stored};
 
 /// The engine of one front end.
 pub struct Engine {
@@ -189,9 +188,8 @@ impl Engine {
         match op {
             Op::SetModel { model } => {
                 let now = self.agent.sampler.params.model.to_string();
-                if !self.deps.knows_model(&model, &now).await {
-                    let nearest = models::nearest(&self.deps.loaded, &model).await;
-                    self.notice(Level::Warning, texts::model_unknown(&model, &now, nearest.as_deref()));
+                if let Err(why) = self.deps.check_model(&model, &now).await {
+                    self.notice(Level::Warning, why);
                 } else if self.switch_model(&model).await {
                     let Agent { conversation, window, sampler, .. } = &mut self.agent;
                     // What was learned of one model's tokenizer says nothing of another's.
@@ -218,7 +216,7 @@ impl Engine {
                 self.open(new).await;
                 self.announce();
             }
-            Op::Resume { session } => match list::find(&self.deps.project_state, &session) {
+            Op::Resume { session } => match sessions::find(&self.deps.project_state, &session) {
                 Ok(path) => self.resume(&path).await,
                 Err(message) => self.notice(Level::Error, format!("{message}.")),
             },
@@ -268,13 +266,7 @@ impl Engine {
 
     /// Continues a copy of another session, which may be open elsewhere.
     async fn fork(&mut self, session: &str) {
-        let (state, workspace) = (self.deps.project_state.clone(), self.deps.workspace.clone());
-        let session = session.to_owned();
-        let copied = tokio::task::spawn_blocking(move || {
-            let path = list::find(&state, &session)?;
-            stored::fork(&state, &workspace, &path).map_err(|error| error.to_string())
-        });
-        match copied.await.unwrap_or_else(|error| Err(error.to_string())) {
+        match sessions::fork(&self.deps.project_state, &self.deps.workspace, session).await {
             Ok(path) => self.resume(&path).await,
             Err(why) => self.notice(Level::Error, texts::session_not_opened(why)),
         }

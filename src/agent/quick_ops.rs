@@ -11,7 +11,6 @@ use crate::agent::lists::{models, sessions};
 use crate::agent::session::inspect;
 use crate::agent::session::recall::LogOriginals;
 use crate::config::load::{ConfigError, Loaded};
-use crate::config::models::facts;
 use crate::config::settings::{ContextSettings, Origin, Permission};
 use crate::protocol::event::{Event, Level};
 use crate::protocol::notice as texts;
@@ -50,10 +49,18 @@ impl EngineDeps {
 
     /// Whether the model can be chosen after `now`: a name that neither the table nor the server knows is a mistake where
     /// the present model is one of the table.
-    pub async fn knows_model(&self, model: &str, now: &str) -> bool {
-        facts(model).is_some()
-            || facts(now).is_none()
+    ///
+    /// # Errors
+    /// A sentence for the user.
+    pub async fn check_model(&self, model: &str, now: &str) -> Result<(), String> {
+        if models::is_in_table(model)
+            || !models::is_in_table(now)
             || self.settings_for(model).await.map_or(true, |found| found.window_origin != Origin::Default)
+        {
+            return Ok(());
+        }
+        let nearest = models::nearest(&self.loaded, model).await;
+        Err(texts::model_unknown(model, now, nearest.as_deref()))
     }
 }
 

@@ -28,6 +28,10 @@ pub struct Cli {
     #[arg(long, global = true)]
     pub fork: bool,
 
+    /// Chat line by line, for screen readers and simple terminals (also MYCODE_PLAIN=1)
+    #[arg(long, global = true)]
+    pub plain: bool,
+
     /// Run PROMPT without the chat and print the answer, as `mycode exec` does
     #[arg(short = 'p', long)]
     pub print: bool,
@@ -64,6 +68,7 @@ fn acts(subcommand: &str, option: &str) -> bool {
     match subcommand {
         "demo" | "completions" => false,
         _ if option == "folder" => true,
+        _ if option == "plain" => subcommand == "resume",
         "exec" => true,
         "maintain" => option != "mode",
         "build" => !matches!(option, "continue_last" | "mode" | "fork"),

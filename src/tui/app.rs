@@ -78,6 +78,10 @@ pub struct App {
     pub size: (u16, u16),
     /// Time since the start, set by the loop before each update.
     pub now: Duration,
+    /// Whether the terminal has the focus; `None` where it has not said so.
+    pub focused: Option<bool>,
+    /// [`App::now`] at the last key.
+    pub typed_at: Duration,
     /// Counts spinner beats.
     pub beat: usize,
     pub session: Option<SessionInfo>,

@@ -11,6 +11,8 @@ use crate::tui::transcript::entry::TranscriptEntry;
 pub enum Msg {
     Key(KeyEvent),
     Paste(String),
+    /// Whether the terminal has the focus.
+    Focus(bool),
     /// Columns and rows.
     Resize(u16, u16),
     /// From the agent.

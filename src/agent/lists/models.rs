@@ -40,6 +40,11 @@ pub async fn nearest(loaded: &Loaded, wanted: &str) -> Option<String> {
     fuzzy::nearest_name(wanted, names.iter().map(String::as_str)).map(str::to_owned)
 }
 
+/// Whether the model table knows the model.
+pub fn is_in_table(model: &str) -> bool {
+    models::facts(model).is_some()
+}
+
 fn configured(loaded: &Loaded) -> Vec<ModelRow> {
     let named = loaded.provider.iter().map(|settings| &settings.model).chain(&loaded.work.light_model);
     let mut rows: Vec<ModelRow> = named.map(|name| row(name, "configured")).collect();

@@ -1,6 +1,6 @@
 //! The stored sessions of the project, and what is done to one of them as a whole.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::agent::control::{Events, notice};
 use crate::protocol::event::{Event, Level};
@@ -14,6 +14,27 @@ const PREVIEWED: usize = 8;
 /// Sends the list.
 pub fn send(state: PathBuf, events: Events) {
     tokio::task::spawn_blocking(move || drop(events.send(Event::Sessions(list::list(&state)))));
+}
+
+/// The log of one.
+///
+/// # Errors
+/// A sentence for the user.
+pub fn find(state: &Path, session: &str) -> Result<PathBuf, String> {
+    list::find(state, session)
+}
+
+/// Copies one; the log of the copy.
+///
+/// # Errors
+/// A sentence for the user.
+pub async fn fork(state: &Path, workspace: &Path, session: &str) -> Result<PathBuf, String> {
+    let (state, workspace, session) = (state.to_owned(), workspace.to_owned(), session.to_owned());
+    let copied = tokio::task::spawn_blocking(move || {
+        let path = list::find(&state, &session)?;
+        stored::fork(&state, &workspace, &path).map_err(|error| error.to_string())
+    });
+    copied.await.unwrap_or_else(|error| Err(error.to_string()))
 }
 
 /// Sends the last messages of one.

@@ -15,7 +15,7 @@ use crate::cli::report::{self, Failure};
 use crate::config::load::{self, Sources};
 use crate::config::paths::Paths;
 use crate::config::raw::Raw;
-use crate::config::settings::{Permission, ProviderKind};
+use crate::config::settings::{Notify, Permission, ProviderKind};
 use crate::exec::run::{self as exec, ExecOptions};
 use crate::provider::scripted::Scripted;
 use crate::tui::run as tui;
@@ -84,7 +84,7 @@ async fn fix(folder: &Path) -> Result<u8, Failure> {
     let screen = setup::usable().is_ok();
     let handle = build::start(setup(folder, FIX, screen)?)?;
     if screen {
-        tui::run(handle.ops, handle.events, Some(TASK.to_owned())).await?;
+        tui::run(handle.ops, handle.events, Some(TASK.to_owned()), Notify::default()).await?;
         let _ = handle.task.await;
         return Ok(0);
     }

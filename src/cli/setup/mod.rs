@@ -3,5 +3,7 @@
 pub mod answer;
 pub mod ask_busy;
 pub mod ask_trust;
+pub mod first_run;
+pub mod log_of;
 pub mod open;
 pub mod test_request;

@@ -18,7 +18,6 @@ use crate::provider::unconfigured::{self, Unconfigured};
 use crate::provider::window::finder::{LearningProvider, WindowFinder};
 use crate::provider::window::probe;
 use crate::session::list;
-use crate::session::log;
 use crate::session::stored;
 
 /// Where the program works and what it was told.
@@ -106,26 +105,13 @@ pub fn session(project_state: &Path, which: &Which) -> Result<Option<PathBuf>, F
     }
 }
 
-fn last(project_state: &Path) -> Result<PathBuf, Failure> {
-    list::last(project_state)
-        .ok_or_else(|| Failure::usage("this project has no sessions yet", "start one with `mycode`"))
-}
-
-/// The log that `wanted` names: a file, or a session of the project in `folder` (its id or the beginning of it).
+/// The log of the last session.
 ///
 /// # Errors
-/// When there is no such session.
-pub fn log_of(folder: Option<&Path>, wanted: Option<&str>) -> Result<PathBuf, Failure> {
-    if let Some(file) = wanted.map(Path::new).filter(|path| path.is_file()) {
-        return Ok(file.to_owned());
-    }
-    let project_state = Paths::from_env().project(&workspace(folder)?);
-    // A sub-agent's session can be looked at like any other.
-    if let Some(agent) = wanted.and_then(|id| list::find(&log::agents_of(&project_state), id).ok()) {
-        return Ok(agent);
-    }
-    let which = wanted.map_or(Which::Last, |id| Which::Id(id.to_owned()));
-    session(&project_state, &which)?.map_or_else(|| last(&project_state), Ok)
+/// When there is none.
+pub fn last(project_state: &Path) -> Result<PathBuf, Failure> {
+    list::last(project_state)
+        .ok_or_else(|| Failure::usage("this project has no sessions yet", "start one with `mycode`"))
 }
 
 /// Everything an agent needs. Where nothing is configured, local servers are asked; with none of them an interactive

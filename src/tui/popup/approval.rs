@@ -122,6 +122,11 @@ impl Approval {
         }
     }
 
+    /// What can be chosen, in order.
+    pub fn choice_texts(&self) -> Vec<String> {
+        self.choices.iter().map(|choice| choice.text.clone()).collect()
+    }
+
     /// Whether a letter means something here besides a word that somebody types for the composer.
     pub fn takes_letter(&self, letter: char) -> bool {
         let place = letter.to_digit(10).map(|digit| digit as usize);

@@ -77,7 +77,8 @@ fn tokens(app: &App, turn: &TurnStatus) -> Option<String> {
     let reported = app.window.map_or(0, |window| window.total.total()).saturating_sub(turn.tokens_before);
     let coming = turn.streamed as u64 / 4;
     let about = if coming > 0 { "~" } else { "" };
-    (reported + coming > 0).then(|| format!(" · {about}{} tokens", text::human_tokens(reported + coming)))
+    // A few words are not worth a figure.
+    (reported + coming >= 100).then(|| format!(" · {about}{} tokens", text::human_tokens(reported + coming)))
 }
 
 /// Model, window, cost, permission; a hint at the right end.

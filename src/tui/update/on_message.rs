@@ -19,10 +19,14 @@ use crate::tui::transcript::entry::TranscriptEntry;
 
 /// Takes in one message.
 pub fn update(app: &mut App, msg: Msg) -> Vec<Cmd> {
+    if matches!(msg, Msg::Key(_) | Msg::Paste(_)) {
+        app.typed_at = app.now;
+    }
     match msg {
         Msg::Key(key) if key.kind != KeyEventKind::Release => on_key(app, key_name::canonical(key)),
         Msg::Key(_) => {}
         Msg::Paste(text) => paste(app, &text),
+        Msg::Focus(focused) => app.focused = Some(focused),
         Msg::Resize(columns, rows) => app.size = (columns, rows),
         Msg::Event(event) => on_event::apply(app, event),
         Msg::Tick => tick(app),

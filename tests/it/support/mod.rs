@@ -10,6 +10,7 @@ pub mod preserved;
 pub mod responses;
 pub mod screen;
 pub mod server;
+pub mod stage;
 pub mod tokens;
 pub mod tools;
 pub mod workplace;
