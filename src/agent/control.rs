@@ -87,18 +87,20 @@ impl Asker for UserPrompter {
 pub struct TurnControl {
     pub cancel: CancellationToken,
     pub questions: Arc<Questions>,
+    /// The sub-agent whose turn it is, for the user.
+    pub agent: Option<String>,
     steering: Mutex<VecDeque<String>>,
     edits: Mutex<Vec<(ContextEdit, ItemId)>>,
 }
 
 impl TurnControl {
     pub fn new(questions: Arc<Questions>) -> Self {
-        Self::within(questions, CancellationToken::new())
+        Self::within(questions, CancellationToken::new(), None)
     }
 
     /// The turn of a sub-agent: it ends with the call that it belongs to.
-    pub fn within(questions: Arc<Questions>, cancel: CancellationToken) -> Self {
-        Self { cancel, questions, steering: Mutex::new(VecDeque::new()), edits: Mutex::new(Vec::new()) }
+    pub fn within(questions: Arc<Questions>, cancel: CancellationToken, agent: Option<String>) -> Self {
+        Self { cancel, questions, agent, steering: Mutex::default(), edits: Mutex::default() }
     }
 
     /// Queues a message for the next step.

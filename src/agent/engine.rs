@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::control::{Events, Questions, TurnControl, notice};
 use super::listener::{Listener, Ops};
+use super::lists::sessions;
 use super::maintainer::{self, Maintainer};
 use super::parts::Agent;
 use super::quick_ops::{EngineDeps, quick_op, report_missing_layers};
@@ -18,7 +19,6 @@ use crate::protocol::event::{EndReason, Event, Level, SessionInfo, TurnEnd};
 use crate::protocol::notice as texts;
 use crate::protocol::op::Op;
 use crate::protocol::rewind::{PointId, RewindScope};
-use crate::session::list;
 
 /// The engine of one front end.
 pub struct Engine {
@@ -192,8 +192,8 @@ impl Engine {
         match op {
             Op::SetModel { model } => {
                 let now = self.agent.sampler.params.model.to_string();
-                if !self.deps.knows_model(&model, &now).await {
-                    self.notice(Level::Warning, texts::model_unknown(&model, &now));
+                if let Err(why) = self.deps.check_model(&model, &now).await {
+                    self.notice(Level::Warning, why);
                 } else if self.switch_model(&model).await {
                     let Agent { conversation, window, sampler, .. } = &mut self.agent;
                     // What was learned of one model's tokenizer says nothing of another's.
@@ -220,10 +220,11 @@ impl Engine {
                 self.open(new).await;
                 self.announce();
             }
-            Op::Resume { session } => match list::find(&self.deps.project_state, &session) {
+            Op::Resume { session } => match sessions::find(&self.deps.project_state, &session) {
                 Ok(path) => self.resume(&path).await,
                 Err(message) => self.notice(Level::Error, format!("{message}.")),
             },
+            Op::ForkSession { session } => self.fork(&session).await,
             Op::Uncompact => self.uncompact(),
             Op::AutoCompact { on } => {
                 self.agent.window.compactor.set_auto(on);
@@ -265,6 +266,14 @@ impl Engine {
             self.notice(Level::Warning, text);
         }
         self.agent.window.mind_truncation(&mut self.agent.conversation, &self.events);
+    }
+
+    /// Continues a copy of another session, which may be open elsewhere.
+    async fn fork(&mut self, session: &str) {
+        match sessions::fork(&self.deps.project_state, &self.deps.workspace, session).await {
+            Ok(path) => self.resume(&path).await,
+            Err(why) => self.notice(Level::Error, texts::session_not_opened(why)),
+        }
     }
 
     async fn open(&mut self, conversation: Conversation) {

@@ -74,6 +74,7 @@ impl Listener<'_> {
                     | Op::SetModel { .. }
                     | Op::Clear
                     | Op::Resume { .. }
+                    | Op::ForkSession { .. }
                     | Op::ListPoints
                     | Op::PreviewRewind { .. }
                     | Op::Rewind { .. }
@@ -88,5 +89,5 @@ impl Listener<'_> {
 
 /// Whether what is typed after this operation belongs to another conversation than what was typed before.
 fn changes_session(op: &Op) -> bool {
-    matches!(op, Op::Clear | Op::Resume { .. } | Op::Rewind { .. })
+    matches!(op, Op::Clear | Op::Resume { .. } | Op::ForkSession { .. } | Op::Rewind { .. })
 }

@@ -6,6 +6,7 @@ pub mod calls;
 pub mod control;
 pub mod engine;
 pub mod listener;
+pub mod lists;
 pub mod maintainer;
 pub mod parts;
 pub mod quick_ops;

@@ -6,18 +6,18 @@ use std::sync::Arc;
 
 use super::control::{Events, notice};
 use crate::agent::calls::policy_engine::PolicyEngine;
+use crate::agent::lists::status::{self, StatusParts};
+use crate::agent::lists::{models, sessions};
 use crate::agent::session::inspect;
 use crate::agent::session::prompts::Prompts;
 use crate::agent::session::recall::LogOriginals;
 use crate::config::load::{ConfigError, Loaded};
-use crate::config::models::facts;
 use crate::config::settings::{ContextSettings, Origin, Permission};
 use crate::protocol::event::{Event, Level};
 use crate::protocol::notice as texts;
 use crate::protocol::op::Op;
 use crate::provider::window::finder::WindowFinder;
 use crate::sandbox::probe;
-use crate::session::list;
 use crate::tool::run::jobs::Jobs;
 
 /// What the engine keeps beside the agent.
@@ -51,10 +51,18 @@ impl EngineDeps {
 
     /// Whether the model can be chosen after `now`: a name that neither the table nor the server knows is a mistake where
     /// the present model is one of the table.
-    pub async fn knows_model(&self, model: &str, now: &str) -> bool {
-        facts(model).is_some()
-            || facts(now).is_none()
+    ///
+    /// # Errors
+    /// A sentence for the user.
+    pub async fn check_model(&self, model: &str, now: &str) -> Result<(), String> {
+        if models::is_in_table(model)
+            || !models::is_in_table(now)
             || self.settings_for(model).await.map_or(true, |found| found.window_origin != Origin::Default)
+        {
+            return Ok(());
+        }
+        let nearest = models::nearest(&self.loaded, model).await;
+        Err(texts::model_unknown(model, now, nearest.as_deref()))
     }
 }
 
@@ -95,12 +103,36 @@ pub fn quick_op(op: Op, policy: &PolicyEngine, deps: &EngineDeps, events: &Event
                 notice(events, Level::Warning, texts::init_choice_not_saved(error));
             }
         }
-        Op::ListSessions => {
-            let (events, state) = (events.clone(), deps.project_state.clone());
-            tokio::task::spawn_blocking(move || {
-                let _ = events.send(Event::Sessions(list::list(&state)));
-            });
+        Op::ListSessions => sessions::send(deps.project_state.clone(), events.clone()),
+        Op::PreviewSession { session } => {
+            sessions::preview(deps.project_state.clone(), session, events.clone());
         }
+        Op::RenameSession { .. } | Op::DeleteSession { .. } | Op::RestoreSession { .. } => {
+            sessions::change(deps.project_state.clone(), op, events.clone());
+        }
+        Op::ListModels => drop(tokio::spawn(models::send(deps.loaded.clone(), events.clone()))),
+        Op::ListRules => drop(events.send(Event::Rules(policy.rules()))),
+        Op::RemoveRule { rule } => {
+            if let Err(error) = policy.remove_rule(&rule) {
+                notice(events, Level::Warning, texts::rule_not_removed(error));
+            }
+            let _ = events.send(Event::Rules(policy.rules()));
+        }
+        Op::ShowJob { id } => match deps.jobs.peek(id) {
+            Some(text) => drop(events.send(Event::JobOutput { id, text })),
+            None => notice(events, Level::Warning, texts::no_such_job(id)),
+        },
+        Op::ShowStatus => {
+            let parts = StatusParts {
+                workspace: deps.workspace.clone(),
+                project_state: deps.project_state.clone(),
+                log: deps.originals.path(),
+                confined: policy.confines(policy.permission()),
+                jobs: deps.jobs.list(),
+            };
+            status::send_status(parts, events.clone());
+        }
+        Op::ShowCost => status::send_cost(deps.originals.path(), events.clone()),
         Op::ListFiles => inspect::files(deps.workspace.clone(), events.clone()),
         Op::Recall { what } => {
             let (events, originals) = (events.clone(), Arc::clone(&deps.originals));

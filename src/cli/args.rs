@@ -24,6 +24,14 @@ pub struct Cli {
     #[arg(short = 'c', long = "continue", global = true)]
     pub continue_last: bool,
 
+    /// Continue in a copy of the session, which stays as it is
+    #[arg(long, global = true)]
+    pub fork: bool,
+
+    /// Chat line by line, for screen readers and simple terminals (also MYCODE_PLAIN=1)
+    #[arg(long, global = true)]
+    pub plain: bool,
+
     /// Run PROMPT without the chat and print the answer, as `mycode exec` does
     #[arg(short = 'p', long)]
     pub print: bool,
@@ -60,11 +68,12 @@ fn acts(subcommand: &str, option: &str) -> bool {
     match subcommand {
         "demo" | "completions" => false,
         _ if option == "folder" => true,
+        _ if option == "plain" => subcommand == "resume",
         "exec" => true,
         "maintain" => option != "mode",
-        "build" => !matches!(option, "continue_last" | "mode"),
+        "build" => !matches!(option, "continue_last" | "mode" | "fork"),
         "resume" => option != "continue_last",
-        "doctor" => !matches!(option, "continue_last" | "max_steps"),
+        "doctor" => !matches!(option, "continue_last" | "max_steps" | "fork"),
         "tool" | "policy" | "sandbox" => permission,
         "context" => option == "context_window",
         _ => false,

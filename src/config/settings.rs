@@ -258,7 +258,18 @@ pub const MIN_WINDOW_TOKENS: u64 = 4_096;
 /// No model has more; a larger figure is a slip, or a server's word for "unlimited".
 pub const MAX_WINDOW_TOKENS: u64 = 100_000_000;
 
-/// How the screen takes keys.
+/// How a user who looks elsewhere is called.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Notify {
+    /// The bell, and a notification where the terminal has them.
+    #[default]
+    Auto,
+    Bell,
+    Off,
+}
+
+/// How the screen takes keys, and calls.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ScreenSettings {
     /// The user's own keys, in the order of the file.
@@ -267,6 +278,7 @@ pub struct ScreenSettings {
     pub vim: bool,
     /// Where pasted pictures are put, and the text that is in the editor.
     pub folder: PathBuf,
+    pub notify: Notify,
 }
 
 /// How the agent works.

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::approval::{Question, QuestionId};
 use super::ledger::{ItemHistory, LedgerView};
+use super::lists::{ModelRow, PreviewMessage, RuleRow};
 use super::rewind::{RewindDone, RewindPoint, RewindPreview};
 use crate::config::mode::Mode;
 use crate::config::settings::Permission;
@@ -56,6 +57,11 @@ pub enum Event {
         id: ItemId,
         item: Arc<Item>,
     },
+    /// A call waits for those before it.
+    ToolWaiting {
+        call_id: Arc<str>,
+        title: String,
+    },
     ToolStarted {
         call_id: Arc<str>,
         tool: Arc<str>,
@@ -98,6 +104,24 @@ pub enum Event {
         text: String,
     },
     Sessions(Vec<SessionRow>),
+    /// The last messages of a stored session.
+    SessionPreview {
+        session: String,
+        messages: Vec<PreviewMessage>,
+    },
+    /// The models to choose from, on `ListModels`.
+    Models(Vec<ModelRow>),
+    /// What is allowed beyond the permission level, on `ListRules` and after each change.
+    Rules(Vec<RuleRow>),
+    /// What holds here beyond what was told already, as names and values.
+    Status(Vec<(String, String)>),
+    /// What the session cost, as names and values; empty when nothing was sent yet.
+    Cost(Vec<(String, String)>),
+    /// What a background job has written last.
+    JobOutput {
+        id: u32,
+        text: String,
+    },
     /// The points to go back to, newest first.
     RewindPoints(Vec<RewindPoint>),
     RewindPreview(RewindPreview),

@@ -3,6 +3,7 @@
 pub mod approval;
 pub mod event;
 pub mod ledger;
+pub mod lists;
 pub mod maintain;
 pub mod notice;
 pub mod op;

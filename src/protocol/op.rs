@@ -2,6 +2,7 @@
 
 use super::approval::{Answer, QuestionId};
 use super::ledger::ContextEdit;
+use super::lists::RuleRow;
 use super::maintain::Maintain;
 use super::rewind::{PointId, RewindScope};
 use crate::config::mode::Mode;
@@ -89,6 +90,43 @@ pub enum Op {
     ShowStats,
     /// Ask for `Event::Sessions`.
     ListSessions,
+    /// Ask for `Event::SessionPreview`.
+    PreviewSession {
+        session: String,
+    },
+    /// Leave this session and continue in a copy of another.
+    ForkSession {
+        session: String,
+    },
+    /// Give a stored session another title; answered by `Event::Sessions`, as are the next two.
+    RenameSession {
+        session: String,
+        title: String,
+    },
+    /// Move a stored session to the trash.
+    DeleteSession {
+        session: String,
+    },
+    /// Take it back out.
+    RestoreSession {
+        session: String,
+    },
+    /// Ask for `Event::Models`.
+    ListModels,
+    /// Ask for `Event::Rules`.
+    ListRules,
+    /// Allow it no longer; answered by `Event::Rules`.
+    RemoveRule {
+        rule: RuleRow,
+    },
+    /// Ask for `Event::JobOutput`.
+    ShowJob {
+        id: u32,
+    },
+    /// Ask for a notice with what holds here: model, window, permission, sandbox, session, rules files.
+    ShowStatus,
+    /// Ask for a notice with what this session cost, by model and turn.
+    ShowCost,
     /// End a background job.
     StopJob {
         id: u32,

@@ -2,6 +2,7 @@
 //! is rebuilt; everything else (lists, compressed forms) is derived.
 
 pub mod draft;
+pub mod holder;
 pub mod journal;
 pub mod list;
 pub mod log;
@@ -9,3 +10,4 @@ pub mod maintained;
 pub mod prompt_history;
 pub mod reader;
 pub mod record;
+pub mod stored;

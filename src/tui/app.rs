@@ -14,6 +14,7 @@ use crate::tui::popup::commands::CommandsPopup;
 use crate::tui::popup::files::FilesPopup;
 use crate::tui::popup::history::HistorySearch;
 use crate::tui::popup::open::Popup;
+use crate::tui::popup::pickers::todos::Todo;
 use crate::tui::popup::question::OpenQuestion;
 use crate::tui::render::theme::Theme;
 use crate::tui::transcript::entry::{TranscriptEntry, TranscriptKind};
@@ -25,6 +26,10 @@ pub struct TurnStatus {
     /// [`App::now`] when it began.
     pub started: Duration,
     pub interrupting: bool,
+    /// Of the session before it.
+    pub tokens_before: u64,
+    /// Bytes of the answer since the last figures came.
+    pub streamed: usize,
     /// The call that the model is writing, and how many bytes of it have arrived.
     pub arriving: Option<(String, usize)>,
     pub retry: Option<RetryStatus>,
@@ -74,6 +79,10 @@ pub struct App {
     pub size: (u16, u16),
     /// Time since the start, set by the loop before each update.
     pub now: Duration,
+    /// Whether the terminal has the focus; `None` where it has not said so.
+    pub focused: Option<bool>,
+    /// [`App::now`] at the last key.
+    pub typed_at: Duration,
     /// Counts spinner beats.
     pub beat: usize,
     pub session: Option<SessionInfo>,
@@ -91,6 +100,12 @@ pub struct App {
     pub turn: Option<TurnStatus>,
     /// Background jobs, oldest first.
     pub jobs: Vec<JobRow>,
+    /// The model's todo list, as it wrote it last.
+    pub todos: Vec<Todo>,
+    /// The todo panel is folded to one line.
+    pub todos_folded: bool,
+    /// Calls that wait for those before them, by id and title.
+    pub waiting: Vec<(Arc<str>, String)>,
     /// Layers that the sandbox lacks.
     pub sandbox_lacks: Option<String>,
     /// Since when a compaction runs.
@@ -189,6 +204,14 @@ impl App {
         self.popup.as_ref().filter(|popup| !(answering && matches!(popup, Popup::Context(_))))
     }
 
+    /// The model's todo list, here and where it is shown in full.
+    pub fn set_todos(&mut self, todos: Vec<Todo>) {
+        if let Some(Popup::Todos(list)) = &mut self.popup {
+            list.fill(todos.clone());
+        }
+        self.todos = todos;
+    }
+
     /// Asks for an edit of the context, and says so where it must wait.
     pub fn edit_context(&mut self, edit: ContextEdit, id: ItemId) {
         self.send(Op::EditContext { edit, id });
@@ -197,8 +220,16 @@ impl App {
         }
     }
 
+    /// So many bytes of the answer came in; `None`: figures came, which have them all.
+    pub fn streams(&mut self, bytes: Option<usize>) {
+        if let Some(turn) = &mut self.turn {
+            turn.streamed = bytes.map_or(0, |bytes| turn.streamed + bytes);
+        }
+    }
+
     pub fn begin_turn(&mut self) {
-        self.turn = Some(TurnStatus { started: self.now, ..TurnStatus::default() });
+        let tokens_before = self.window.map_or(0, |window| window.total.total());
+        self.turn = Some(TurnStatus { started: self.now, tokens_before, ..TurnStatus::default() });
     }
 
     /// The commands that have collected.

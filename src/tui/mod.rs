@@ -5,6 +5,7 @@ pub mod app;
 pub mod command;
 pub mod composer;
 pub mod msg;
+pub mod plain;
 pub mod popup;
 pub mod render;
 pub mod run;

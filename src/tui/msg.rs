@@ -15,6 +15,8 @@ pub enum Msg {
     Edited(String),
     /// The file of the picture that was in the clipboard, or why there is none.
     Picture(Result<String, String>),
+    /// Whether the terminal has the focus.
+    Focus(bool),
     /// Columns and rows.
     Resize(u16, u16),
     /// From the agent.

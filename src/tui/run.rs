@@ -1,7 +1,7 @@
 //! The loop that joins keys, the agent's events and the clock to the reducer, and draws. All waiting of the front end
 //! is here. Idle means that nothing wakes: timers run only while something moves.
 
-use std::io;
+use std::io::{self, Write as _};
 use std::path::Path;
 use std::time::Duration;
 
@@ -21,6 +21,7 @@ use crate::protocol::event::{Event, Level};
 use crate::protocol::op::Op;
 use crate::tui::render::theme::Theme;
 use crate::tui::render::view;
+use crate::tui::terminal::attention::Attention;
 use crate::tui::terminal::external;
 use crate::tui::terminal::paste_detector::PasteDetector;
 use crate::tui::terminal::screen::Screen;
@@ -54,7 +55,8 @@ pub enum TuiOutcome {
     Signal(i32),
 }
 
-/// Runs the interface until it ends. `Op::Shutdown` has been sent when this returns, and the terminal is restored.
+/// Runs the interface until it ends; why, and which session was open. `Op::Shutdown` has been sent when this returns, and the
+/// terminal is restored.
 /// Call [`setup::usable`] before.
 ///
 /// # Errors
@@ -64,7 +66,7 @@ pub async fn run(
     events: UnboundedReceiver<Event>,
     initial_prompt: Option<String>,
     settings: ScreenSettings,
-) -> io::Result<TuiOutcome> {
+) -> io::Result<(TuiOutcome, Option<String>)> {
     // Before the size is asked for: the key reader would hear only of changes after its first key wait.
     let resized = signal(SignalKind::window_change())?;
     let greeting = setup::enter()?;
@@ -90,6 +92,7 @@ pub async fn run(
         pace: FRAME,
         typed: false,
         edited: None,
+        attention: Attention::new(settings.notify, |name| std::env::var(name).ok()),
         settings,
         done,
         draft: String::new(),
@@ -109,7 +112,7 @@ pub async fn run(
     let _ = front.screen.leave();
     let _ = front.output.send();
     setup::set_alternate(false);
-    outcome
+    Ok((outcome?, front.app.session.map(|session| session.id)))
 }
 
 /// Gives the terminal back however `run` is left.
@@ -141,6 +144,7 @@ struct FrontEnd {
     typed: bool,
     /// What to open in the user's editor.
     edited: Option<Edited>,
+    attention: Attention,
     settings: ScreenSettings,
     /// Where what was asked of other programs comes in.
     done: UnboundedSender<Msg>,
@@ -246,6 +250,7 @@ impl FrontEnd {
                 _ = continued.recv() => {
                     if !std::mem::take(&mut own_continue) {
                         setup::enter_again()?;
+                        self.attention.forget_title();
                         self.screen.enter()?;
                     }
                 }
@@ -312,6 +317,7 @@ impl FrontEnd {
     /// Takes the terminal again after a panic elsewhere; its message has been printed and stays in the scrollback.
     fn recover(&mut self) -> io::Result<()> {
         setup::enter_again()?;
+        self.attention.forget_title();
         self.screen.enter()?;
         let text = "Internal error; its message is in the scrollback above. Please report it.";
         self.app.notice(Level::Error, text);
@@ -335,6 +341,7 @@ impl FrontEnd {
         }
         let picture = view::picture(&self.app, width, usize::from(self.screen.room()));
         self.screen.show(lines, &picture)?;
+        self.output.write_all(self.attention.news(&self.app).as_bytes())?;
         let bytes = self.output.send()?;
         setup::set_alternate(picture.popup);
         let pace = Duration::from_millis((bytes / BYTES_PER_MS) as u64);
@@ -365,6 +372,7 @@ impl FrontEnd {
             }),
         };
         setup::enter_again()?;
+        self.attention.forget_title();
         self.screen.enter()?;
         if let Err(message) = outcome {
             self.app.notice(Level::Warning, message);
@@ -410,6 +418,7 @@ impl FrontEnd {
         let _ = kill_current_process_group(Signal::TSTP);
         let _ = kill_process(getpid(), Signal::STOP);
         setup::enter_again()?;
+        self.attention.forget_title();
         self.screen.enter()
     }
 }
@@ -418,6 +427,8 @@ fn message(event: TerminalEvent) -> Option<Msg> {
     match event {
         TerminalEvent::Key(key) => Some(Msg::Key(key)),
         TerminalEvent::Paste(text) => Some(Msg::Paste(text)),
+        TerminalEvent::FocusGained => Some(Msg::Focus(true)),
+        TerminalEvent::FocusLost => Some(Msg::Focus(false)),
         // A resize is heard as a signal of our own.
         _ => None,
     }

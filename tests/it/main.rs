@@ -37,6 +37,7 @@ mod modes;
 mod notes;
 mod notes_in_requests;
 mod own_keys;
+mod pickers;
 mod policy_cli;
 mod policy_grammar;
 mod policy_tables;

@@ -85,13 +85,51 @@ impl Dispatcher {
         self.denied.swap(0, Ordering::Relaxed)
     }
 
-    /// The calls in runs that may go together: neighboring read-only calls in one, every other call alone.
-    pub fn groups<'c>(&self, calls: &'c [Arc<ToolCall>]) -> Vec<&'c [Arc<ToolCall>]> {
-        let parallel = |call: &Arc<ToolCall>| {
-            let args = call.parsed_args().unwrap_or_default();
-            self.find(&call.name).is_ok_and(|tool| tool.parallel(&args))
-        };
-        calls.chunk_by(|a, b| parallel(a) && parallel(b)).collect()
+    /// The calls in runs that may go together: neighboring calls that only read in one, every other call alone.
+    pub async fn groups<'c>(&self, calls: &'c [Arc<ToolCall>]) -> Vec<&'c [Arc<ToolCall>]> {
+        let mut groups = Vec::new();
+        let (mut start, mut joins) = (0, false);
+        for (at, call) in calls.iter().enumerate() {
+            let parallel = calls.len() > 1 && self.runs_beside_others(call).await;
+            if at > 0 && !(parallel && joins) {
+                groups.push(&calls[start..at]);
+                start = at;
+            }
+            joins = parallel;
+        }
+        groups.push(&calls[start..]);
+        groups
+    }
+
+    /// Whether the call only reads: by its tool, or by what the policy knows of its command. One that is asked about waits
+    /// for its answer alone, and one that changes the folder decides where the next one runs.
+    async fn runs_beside_others(&self, call: &ToolCall) -> bool {
+        let args = call.parsed_args().unwrap_or_default();
+        let Ok(tool) = self.find(&call.name) else { return false };
+        if tool.parallel(&args) || tool.name() != "Bash" {
+            return tool.parallel(&args);
+        }
+        let background = args["background"] == true;
+        let Some(prepared) = tool.prepare(args).ok().filter(|_| !background) else { return false };
+        let Ok(accesses) = prepared.access(&self.cx).await else { return false };
+        let policy = Arc::clone(&self.policy);
+        let reads = tokio::task::spawn_blocking(move || {
+            let assessed = policy.assess(&accesses);
+            let moves = assessed.calls().iter().any(|call| ["cd", "pushd", "popd"].contains(&call.name()));
+            !moves && !policy.may_change(&assessed) && policy.decide(&assessed) == Verdict::Allow
+        });
+        reads.await.unwrap_or(false)
+    }
+
+    /// Shows the calls that wait for those before them.
+    pub fn announce_waiting(&self, calls: &[Arc<ToolCall>], events: &Events) {
+        for call in calls.iter().skip(1) {
+            let prepared =
+                self.find(&call.name).and_then(|tool| tool.prepare(call.parsed_args().unwrap_or_default()));
+            let title = prepared.map_or_else(|_| call.name.to_string(), |prepared| prepared.title());
+            let title = self.shown_title(&title);
+            let _ = events.send(Event::ToolWaiting { call_id: Arc::clone(&call.id), title });
+        }
     }
 
     /// Whether one of the calls runs a command.
@@ -120,7 +158,8 @@ impl Dispatcher {
         for call in group {
             admitted.push(self.gate(call, control, events).await);
         }
-        // A command is alone in its group. What changed before it ran is not its doing, nor is anything if it only looks.
+        // A command that may change something is alone in its group. What changed before it ran is not its doing, nor is
+        // anything if it only looks.
         let is_command = self.has_command(group);
         let changes = admitted.iter().flatten().any(|admitted| admitted.command.is_some());
         let mut news = Vec::new();
@@ -173,9 +212,13 @@ impl Dispatcher {
         let _ = events.send(Event::ToolStarted {
             call_id: Arc::clone(&call.id),
             tool: Arc::clone(&call.name),
-            title: self.cx.redactor.redact(&title, TextSource::of_command(&title)).into_owned(),
+            title: self.shown_title(&title),
             args: self.cx.redactor.redact_args(&call.args).into(),
         });
+    }
+
+    fn shown_title(&self, title: &str) -> String {
+        self.cx.redactor.redact(title, TextSource::of_command(title)).into_owned()
     }
 
     fn find(&self, name: &str) -> Result<&dyn Tool, ToolError> {

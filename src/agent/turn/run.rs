@@ -177,7 +177,8 @@ impl<'a> Turn<'a> {
         let Agent { conversation, window, sampler, dispatcher, .. } = &mut *self.agent;
         let window_tokens = window.settings().window_tokens;
         let (calls, cut) = reply.split_at_cut();
-        for group in dispatcher.groups(calls) {
+        dispatcher.announce_waiting(calls, self.events);
+        for group in dispatcher.groups(calls).await {
             let watched = dispatcher.has_command(group) || dispatcher.has_background();
             if watched {
                 window.prompt.before_command(dispatcher.root()).await;

@@ -1,9 +1,9 @@
 //! The questions whether a folder's own configuration is trusted, and rules files that were held back, asked before the screen
 //! opens: the answers decide which model is talked to and what it is told. Shows exactly what a yes would enable.
 
-use std::io::{self, BufRead, Write};
 use std::path::Path;
 
+use super::answer::answer;
 use crate::base::file;
 use crate::base::sanitize;
 use crate::base::text::{elide, plural};
@@ -14,8 +14,6 @@ use crate::config::load;
 use crate::config::paths::{self, Paths};
 use crate::config::trust::Trust;
 
-/// An answer that is longer is none.
-const MAX_ANSWER_BYTES: u64 = 1024;
 /// A larger rules file is not used anyway.
 const MAX_RULES_BYTES: u64 = 1024 * 1024;
 
@@ -101,11 +99,4 @@ fn ask_rules(held_back: &HeldBack) -> Result<(), Failure> {
         held_back.release()?;
     }
     Ok(())
-}
-
-fn answer() -> Result<String, Failure> {
-    io::stdout().flush()?;
-    let mut answer = Vec::new();
-    io::Read::take(io::stdin().lock(), MAX_ANSWER_BYTES).read_until(b'\n', &mut answer)?;
-    Ok(String::from_utf8_lossy(&answer).trim().to_lowercase())
 }

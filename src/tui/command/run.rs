@@ -1,8 +1,7 @@
 //! Which text is a slash command, and what each command does.
 
-use super::help;
 use super::table::{ALIASES, COMMANDS};
-use crate::base::sanitize;
+use super::{help, pickers};
 use crate::config::mode::Mode;
 use crate::config::settings::Permission;
 use crate::protocol::event::Level;
@@ -29,7 +28,10 @@ pub fn run(app: &mut App, text: &str) -> bool {
         "permission" => permission(app, args),
         "mode" => mode(app, args),
         "context" => context(app, args),
+        "status" => app.send(Op::ShowStatus),
         "stats" => app.send(Op::ShowStats),
+        "cost" => app.send(Op::ShowCost),
+        "todos" => pickers::todos(app),
         "jobs" => jobs(app, args),
         "compact" => compact(app, args),
         "uncompact" => app.send(Op::Uncompact),
@@ -100,31 +102,17 @@ fn refuses_during_turn(app: &mut App, name: &str) -> bool {
 }
 
 fn model(app: &mut App, args: &str) {
-    if !args.is_empty() {
-        return app.send(Op::SetModel { model: args.to_owned() });
-    }
-    let text = match &app.session {
-        Some(info) => format!("Model: {} ({}). /model NAME switches.", info.model, info.provider),
-        None => STARTING.to_owned(),
-    };
-    app.notice(Level::Info, text);
+    if args.is_empty() { pickers::models(app) } else { app.send(Op::SetModel { model: args.to_owned() }) }
 }
 
 fn permission(app: &mut App, args: &str) {
-    if !args.is_empty() {
-        return match args.parse::<Permission>() {
-            Ok(permission) => app.send(Op::SetPermission { permission }),
-            Err(message) => app.notice(Level::Warning, format!("{message}.")),
-        };
+    if args.is_empty() {
+        return pickers::permissions(app);
     }
-    let text = match &app.session {
-        Some(info) => format!(
-            "Permission level: {}. /permission read-only, ask, auto or full changes it.",
-            info.permission.as_str()
-        ),
-        None => STARTING.to_owned(),
-    };
-    app.notice(Level::Info, text);
+    match args.parse::<Permission>() {
+        Ok(permission) => app.send(Op::SetPermission { permission }),
+        Err(message) => app.notice(Level::Warning, format!("{message}.")),
+    }
 }
 
 fn mode(app: &mut App, args: &str) {
@@ -176,15 +164,7 @@ fn jobs(app: &mut App, args: &str) {
     match id {
         Some(Ok(id)) => app.send(Op::StopJob { id }),
         Some(Err(_)) => app.notice(Level::Warning, "Usage: /jobs stop N, such as /jobs stop 1."),
-        None if app.jobs.is_empty() => app.notice(Level::Info, "No background jobs."),
-        None => {
-            let lines = app.jobs.iter().map(|job| {
-                let state = job.ended.as_deref().unwrap_or("running");
-                format!("{} {state}: {}", job.id, sanitize::clean(&job.command))
-            });
-            let list = lines.collect::<Vec<_>>().join("\n");
-            app.notice(Level::Info, format!("{list}\n/jobs stop N stops one."));
-        }
+        None => pickers::jobs(app),
     }
 }
 

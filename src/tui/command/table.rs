@@ -16,14 +16,17 @@ const fn row(name: &'static str, args: &'static str, help: &'static str) -> Slas
 }
 
 /// All commands, in the order in which they are shown.
-pub const COMMANDS: [SlashCommand; 17] = [
+pub const COMMANDS: [SlashCommand; 20] = [
     row("help", "[keys]", "list commands and keys; `keys`: with their names in config.toml"),
-    row("model", "[name]", "show or switch the model"),
-    row("permission", "[level]", "show or set the level: read-only, ask, auto, full"),
+    row("model", "[name]", "choose a model"),
+    row("permission", "[level]", "what may run: read-only, ask, auto, full, and rules"),
     row("mode", "[name]", "show or set the mode: auto, explore, analyze, plan"),
     row("context", "[verb id]", "show what fills the window; why, pin, drop, restore"),
+    row("status", "", "show what holds here: model, permission, sandbox, …"),
     row("stats", "", "show what this session did and cost"),
-    row("jobs", "[stop N]", "list or stop background jobs"),
+    row("cost", "", "show what this session cost, by model and turn"),
+    row("todos", "", "show the todo list"),
+    row("jobs", "[stop N]", "list, look at or stop background jobs"),
     row("compact", "[focus]", "summarize older turns now; `auto on|off`"),
     row("uncompact", "", "undo the last compaction"),
     row("recall", "ID|WORDS", "show an item in full, or search this session"),
@@ -37,11 +40,12 @@ pub const COMMANDS: [SlashCommand; 17] = [
 ];
 
 /// What other agents call the same commands.
-pub const ALIASES: [(&str, &str); 6] = [
+pub const ALIASES: [(&str, &str); 7] = [
     ("exit", "quit"),
     ("new", "clear"),
     ("undo", "rewind"),
     ("sessions", "resume"),
     ("models", "model"),
     ("permissions", "permission"),
+    ("todo", "todos"),
 ];

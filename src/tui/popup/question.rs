@@ -72,6 +72,21 @@ impl OpenQuestion {
         }
     }
 
+    /// The choices in order, as numbers take them; none where words answer.
+    pub fn choices(&self) -> Vec<String> {
+        match &self.form {
+            QuestionForm::Approval(form) => form.choice_texts(),
+            QuestionForm::Ask(_) => Vec::new(),
+        }
+    }
+
+    /// Shows all of what is asked about, from its beginning.
+    pub fn unfold(&mut self, size: (u16, u16)) {
+        if let QuestionForm::Approval(form) = &mut self.form {
+            form.key(KeyEvent::new(KeyCode::Home, crossterm::event::KeyModifiers::NONE), size);
+        }
+    }
+
     /// A letter waits to be an answer.
     pub fn waits(&self) -> bool {
         self.waiting.is_some()

@@ -1,6 +1,7 @@
 //! From state to styled lines.
 
 pub mod markdown;
+pub mod panel;
 pub mod status;
 pub mod theme;
 pub mod view;

@@ -8,7 +8,7 @@ use crate::base::text;
 use crate::config::mode::Mode;
 use crate::config::settings::Permission;
 use crate::protocol::event::WindowState;
-use crate::tui::app::App;
+use crate::tui::app::{App, TurnStatus};
 use crate::tui::transcript::entry::duration;
 use crate::tui::transcript::live::Piece;
 
@@ -61,7 +61,8 @@ pub fn activity(app: &App, width: usize) -> Option<Line<'static>> {
         (None, Some(since)) => ("Summarizing older turns".to_owned(), since),
         (None, None) => return None,
     };
-    let elapsed = duration(app.now.saturating_sub(since).as_secs());
+    let mut elapsed = duration(app.now.saturating_sub(since).as_secs());
+    elapsed.push_str(&app.turn.as_ref().and_then(|turn| tokens(app, turn)).unwrap_or_default());
     let stop = if width < 40 { "Esc" } else { "Esc to interrupt" };
     let tail = format!(" · {elapsed} · {stop}");
     Some(Line::from(vec![
@@ -69,6 +70,15 @@ pub fn activity(app: &App, width: usize) -> Option<Line<'static>> {
         Span::styled(wrap::clip(&doing, width.saturating_sub(2 + wrap::width(&tail))), theme.accent()),
         Span::styled(tail, theme.dim()),
     ]))
+}
+
+/// What the turn has taken so far: as reported, and about what is coming in.
+fn tokens(app: &App, turn: &TurnStatus) -> Option<String> {
+    let reported = app.window.map_or(0, |window| window.total.total()).saturating_sub(turn.tokens_before);
+    let coming = turn.streamed as u64 / 4;
+    let about = if coming > 0 { "~" } else { "" };
+    // A few words are not worth a figure.
+    (reported + coming >= 100).then(|| format!(" · {about}{} tokens", text::human_tokens(reported + coming)))
 }
 
 /// Model, window, cost, permission; a hint at the right end.

@@ -2,8 +2,8 @@
 
 use ratatui::text::{Line, Span};
 
-use super::status;
 use super::wrap;
+use super::{panel, status};
 use crate::base::sanitize;
 use crate::base::text;
 use crate::tui::app::{App, Completion};
@@ -49,7 +49,14 @@ pub fn picture(app: &App, width: usize, room: usize) -> Drawing {
     }
     let mut left = room - picture.lines.len().min(room);
     // The rest goes above, the nearest first.
-    for mut part in [queued(app, width), activity(app, width), live(app, width, left)] {
+    let parts = [
+        queued(app, width),
+        panel::lines(app, width, room),
+        activity(app, width),
+        panel::waiting(app, width, room),
+        live(app, width, left),
+    ];
+    for mut part in parts {
         let cut = part.len().saturating_sub(left);
         part.drain(..cut);
         left -= part.len();
@@ -184,7 +191,14 @@ fn live(app: &App, width: usize, room: usize) -> Vec<Line<'static>> {
                 if !tight {
                     lines.push(Line::default());
                 }
-                lines.extend(tool::render(view, width, status::frame(app), app.theme));
+                match tool::agent_line(view) {
+                    Some(agent) => {
+                        let agent = wrap::clip(&agent, width.saturating_sub(2));
+                        let mark = Span::styled(format!("{} ", status::frame(app)), app.theme.accent());
+                        lines.push(Line::from(vec![mark, Span::raw(agent)]));
+                    }
+                    None => lines.extend(tool::render(view, width, status::frame(app), app.theme)),
+                }
             }
             _ => lines.extend(entry.lines(before, width, app.theme)),
         }

@@ -18,6 +18,7 @@ pub enum Action {
     Suspend,
     Redraw,
     Thinking,
+    FoldTodos,
     Send,
     Cancel,
     Escape,
@@ -71,6 +72,13 @@ pub enum ListMove {
     First,
     Last,
     Close,
+    /// Takes the chosen row away: deletes, stops, allows no longer.
+    Remove,
+    /// Takes the last removal back.
+    Undo,
+    Rename,
+    /// Goes on in a copy.
+    Fork,
 }
 
 /// One action.
@@ -120,6 +128,7 @@ pub const ROWS: &[KeyRow] = &[
     row(Composer, "cancel", &["ctrl-c"], Action::Cancel, "interrupt, or clear the input; twice: quit"),
     row(Composer, "quit", &["ctrl-d"], Action::Quit, "with empty input: quit"),
     row(Everywhere, "thinking", &["ctrl-t"], Action::Thinking, "show the last thinking in full"),
+    row(Everywhere, "fold-todos", &["alt-t"], Action::FoldTodos, "fold the todo list, or show it again"),
     row(Everywhere, "redraw", &["ctrl-l"], Action::Redraw, "clear the screen"),
     row(Everywhere, "suspend", &["ctrl-z"], Action::Suspend, "back to the shell; `fg` returns"),
     row(
@@ -206,5 +215,9 @@ pub const ROWS: &[KeyRow] = &[
     row(Place::List, "list-page-down", &["pgdn"], List(ListMove::PageDown), ""),
     row(Place::List, "list-first", &["home"], List(ListMove::First), ""),
     row(Place::List, "list-last", &["end"], List(ListMove::Last), ""),
+    row(Place::List, "list-remove", &["delete", "ctrl-x"], List(ListMove::Remove), ""),
+    row(Place::List, "list-undo", &["ctrl-u"], List(ListMove::Undo), ""),
+    row(Place::List, "list-rename", &["ctrl-r"], List(ListMove::Rename), ""),
+    row(Place::List, "list-fork", &["ctrl-f"], List(ListMove::Fork), ""),
     row(Place::List, "list-close", &["esc", "ctrl-c", "ctrl-d"], List(ListMove::Close), ""),
 ];

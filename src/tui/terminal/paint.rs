@@ -1,6 +1,7 @@
 //! Cells as bytes: the text of a row and its colors, from some column on.
 
 use std::io::{self, Write};
+use std::ops::Range;
 
 use crossterm::queue;
 use crossterm::style::{Attribute, SetAttribute, SetBackgroundColor, SetForegroundColor};
@@ -26,24 +27,36 @@ pub fn used(row: &[Cell]) -> u16 {
     u16::try_from(used.min(row.len())).unwrap_or(u16::MAX)
 }
 
-/// The first column to write when `before` becomes `after`: never the second half of a wide character.
-pub fn first_difference(before: &[Cell], after: &[Cell]) -> usize {
+/// Rows at the end that both have in common.
+pub fn common_end(before: &[Vec<Cell>], after: &[Vec<Cell>]) -> usize {
+    before.iter().rev().zip(after.iter().rev()).take_while(|(before, after)| before == after).count()
+}
+
+/// The columns to write when `before` becomes `after`. From the second half of a wide character on nothing is written,
+/// and behind one, or a composed character, the row is written to its end: terminals disagree about the width of some.
+pub fn difference(before: &[Cell], after: &[Cell]) -> Range<usize> {
     let same = before.iter().zip(after).take_while(|(before, after)| before == after).count();
+    let plain = |cell: &Cell| cell.symbol().width() == 1 && cell.symbol().chars().nth(1).is_none();
     let wide = |at: usize| {
         [before, after].iter().any(|row| row.get(at).is_some_and(|cell| cell.symbol().width() > 1))
     };
-    same.saturating_sub(usize::from(same > 0 && wide(same - 1)))
+    let start = same.saturating_sub(usize::from(same > 0 && wide(same - 1)));
+    let tail = before.iter().zip(after).rev().take_while(|(before, after)| before == after).count();
+    let end = after.len().saturating_sub(tail).max(start);
+    let all_plain = before.len() == after.len()
+        && [before, after].iter().all(|row| row.iter().skip(start).take(end - start).all(plain));
+    start..if all_plain { end } else { after.len() }
 }
 
-/// Writes the row from column `from` on, where the cursor stands; the column behind it.
+/// Writes these columns of the row, as far as they show something; the cursor stands at the first. The column behind.
 ///
 /// # Errors
 /// Those of the output.
-pub fn cells(out: &mut impl Write, row: &[Cell], from: usize) -> io::Result<u16> {
-    let end = usize::from(used(row));
+pub fn cells(out: &mut impl Write, row: &[Cell], part: Range<usize>) -> io::Result<u16> {
+    let end = usize::from(used(row)).min(part.end);
     let plain = (Color::Reset, Color::Reset, Modifier::empty());
     let mut style = plain;
-    let mut at = from;
+    let mut at = part.start;
     while let Some(cell) = row.get(at).filter(|_| at < end) {
         let wanted = (cell.fg, cell.bg, cell.modifier);
         if wanted != style {

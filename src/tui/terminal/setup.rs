@@ -10,14 +10,16 @@ use crossterm::terminal;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::sync::Notify;
 
+use super::attention;
+
 /// How long the terminal may take to say whether it knows the newer key protocol. The report of the cursor, which all
 /// give, ends its answer.
 const ANSWER_TIME: Duration = Duration::from_millis(40);
 
-/// Bracketed paste on.
-const ENTER: &str = "\x1b[?2004h";
-/// Bracketed paste off, line wrap on, synchronized update off, colors off, cursor on.
-const LEAVE: &str = "\x1b[?2004l\x1b[?7h\x1b[?2026l\x1b[0m\x1b[?25h";
+/// Bracketed paste and reports of the focus on.
+const ENTER: &str = "\x1b[?2004h\x1b[?1004h";
+/// Both off, line wrap on, synchronized update off, colors off, cursor on.
+const LEAVE: &str = "\x1b[?2004l\x1b[?1004l\x1b[?7h\x1b[?2026l\x1b[0m\x1b[?25h";
 /// Key protocol of kitty: only "disambiguate escape codes", so that Shift+Enter arrives as such.
 const KEYS_ON: &str = "\x1b[>1u";
 const KEYS_OFF: &str = "\x1b[<1u";
@@ -69,7 +71,7 @@ pub fn enter() -> io::Result<TerminalReply> {
     terminal::enable_raw_mode()?;
     TAKEN.store(true, Ordering::SeqCst);
     restore_on_panic();
-    write_now(&format!("{ENTER}\x1b[?u\x1b[6n"))?;
+    write_now(&format!("{ENTER}{}\x1b[?u\x1b[6n", title(attention::KEEP_TITLE)))?;
     let greeting = parse_greeting(&read_answer());
     if greeting.keys {
         KEYS.store(true, Ordering::SeqCst);
@@ -85,7 +87,8 @@ pub fn enter() -> io::Result<TerminalReply> {
 pub fn enter_again() -> io::Result<()> {
     terminal::enable_raw_mode()?;
     TAKEN.store(true, Ordering::SeqCst);
-    write_now(if KEYS.load(Ordering::SeqCst) { "\x1b[?2004h\x1b[>1u" } else { ENTER })
+    let keys = if KEYS.load(Ordering::SeqCst) { KEYS_ON } else { "" };
+    write_now(&format!("{ENTER}{}{keys}", title(attention::KEEP_TITLE)))
 }
 
 /// Makes the system report pending input once more. crossterm's reader waits for input and for resizes together, hears
@@ -115,9 +118,14 @@ pub fn leave() {
         let keys = if KEYS.load(Ordering::SeqCst) { KEYS_OFF } else { "" };
         let screen = if ALTERNATE.swap(false, Ordering::SeqCst) { "\x1b[?1049l" } else { "" };
         // Nothing can be done about a terminal that is gone.
-        let _ = write_now(&format!("{screen}{keys}{LEAVE}"));
+        let _ = write_now(&format!("{screen}{keys}{}{LEAVE}", title(attention::RESTORE_TITLE)));
         let _ = terminal::disable_raw_mode();
     }
+}
+
+/// The sequence where the terminal has titles.
+fn title(sequence: &'static str) -> &'static str {
+    if attention::has_titles(|name| std::env::var(name).ok()) { sequence } else { "" }
 }
 
 /// Remembers whether the alternate screen is on, to leave it on a panic.

@@ -10,6 +10,8 @@ use super::diff;
 use crate::base::sanitize;
 use crate::base::text;
 use crate::model::envelope::{Envelope, Status};
+use crate::model::item::ToolResult;
+use crate::tui::popup::pickers::todos::Todo;
 use crate::tui::render::theme::Theme;
 use crate::tui::render::wrap;
 
@@ -101,6 +103,15 @@ pub fn title(tool: &str, args: &str) -> String {
         Some(value) => format!("{tool} {}", text::one_line(value, 200)),
         None => tool.to_owned(),
     }
+}
+
+/// A running sub-agent on one line: its task and what it does; `None` for other calls.
+pub fn agent_line(view: &ToolView) -> Option<String> {
+    let task =
+        view.title.strip_prefix("Task ").filter(|_| &*view.tool == "Task" && view.outcome.is_none())?;
+    let doing = view.tail.split_once(": ").map_or("", |(_, doing)| doing);
+    let gap = if doing.is_empty() { "" } else { " · " };
+    Some(text::one_line(&sanitize::clean(&format!("{task}{gap}{doing}")), 400))
 }
 
 /// The call as lines. `frame` is the spinner's picture while it runs.
@@ -211,6 +222,13 @@ fn bash_summary(data: &Map<String, Value>, body: &str) -> Option<String> {
 fn replies(data: &Map<String, Value>) -> Option<String> {
     let given: Vec<&str> = data.get("replies")?.as_array()?.iter().filter_map(Value::as_str).collect();
     Some(first_line(&text::one_line(&given.join(" · "), 400)))
+}
+
+/// The list that a TodoWrite has written.
+pub fn todo_list(result: &ToolResult) -> Option<Vec<Todo>> {
+    let written = &*result.tool == "TodoWrite" && result.envelope.error.is_none();
+    let todo = |(status, content)| Todo { status, content };
+    written.then(|| todos(&result.envelope.data).into_iter().map(todo).collect())
 }
 
 fn todos(data: &Map<String, Value>) -> Vec<(String, String)> {

@@ -20,9 +20,12 @@ pub fn key(app: &mut App, key: KeyEvent) {
     let Some(search) = &mut app.search else { return };
     match keymap::action(Place::Composer, key) {
         // As in a shell: once more is the next older one.
-        Some(Action::HistorySearch) => search.selection.step(ListMove::Down),
-        Some(Action::Edit(EditCommand::Up)) => search.selection.step(ListMove::Up),
-        Some(Action::Edit(EditCommand::Down)) => search.selection.step(ListMove::Down),
+        Some(Action::HistorySearch | Action::Edit(EditCommand::Down)) => {
+            search.selection.step(ListMove::Down);
+        }
+        Some(Action::Edit(EditCommand::Up)) => {
+            search.selection.step(ListMove::Up);
+        }
         Some(Action::Send | Action::Complete) => {
             if let Some(text) = search.chosen().map(str::to_owned) {
                 app.composer.replace(&text);

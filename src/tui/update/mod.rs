@@ -2,4 +2,5 @@
 
 pub mod history_search;
 pub mod on_event;
+pub mod on_lists;
 pub mod on_message;

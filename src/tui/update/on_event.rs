@@ -3,25 +3,30 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::on_lists;
 use crate::base::sanitize;
 use crate::base::text;
 use crate::model::item::Item;
-use crate::protocol::event::{Event, JobRow, Level, SessionInfo, SessionRow, TurnEnd};
+use crate::protocol::event::{Event, JobRow, Level, SessionInfo, TurnEnd};
 use crate::tui::app::{App, Completion, RetryStatus, Silent};
 use crate::tui::msg::Cmd;
 use crate::tui::popup::ledger;
 use crate::tui::popup::open::Popup;
 use crate::tui::popup::question::OpenQuestion;
 use crate::tui::popup::rewind::RewindPicker;
-use crate::tui::popup::sessions::SessionPicker;
 use crate::tui::transcript::entry::TranscriptEntry;
-use crate::tui::transcript::replay;
+use crate::tui::transcript::{replay, tool};
 
 /// Takes in one event.
 pub fn apply(app: &mut App, event: Event) {
     match event {
         Event::Session(info) => session(app, info),
         Event::History(items) => {
+            let todos = items.iter().rev().find_map(|item| match &**item {
+                Item::ToolResult(result) => tool::todo_list(result),
+                _ => None,
+            });
+            app.set_todos(todos.unwrap_or_default());
             for entry in replay::entries(&items) {
                 app.print(entry);
             }
@@ -40,6 +45,7 @@ pub fn apply(app: &mut App, event: Event) {
         }
         Event::TextDelta(delta) => {
             going_on(app);
+            app.streams(Some(delta.len()));
             let line_ended = delta.contains('\n');
             app.live.text_delta(&delta);
             if line_ended {
@@ -48,6 +54,7 @@ pub fn apply(app: &mut App, event: Event) {
         }
         Event::ReasoningDelta(delta) => {
             going_on(app);
+            app.streams(Some(delta.len()));
             app.live.reasoning_delta(&delta);
         }
         Event::CallArriving { name, bytes } => {
@@ -72,11 +79,16 @@ pub fn apply(app: &mut App, event: Event) {
         Event::Item { item, .. } => finished_item(app, &item),
         Event::ToolStarted { call_id, tool, title, .. } => {
             going_on(app);
+            app.waiting.retain(|(waiting, _)| *waiting != call_id);
             app.live.tool_started(call_id, tool, title);
         }
         Event::ToolProgress { call_id, tail } => app.live.tool_progress(&call_id, tail),
         Event::ToolDone { result, .. } => {
             going_on(app);
+            app.waiting.retain(|(waiting, _)| *waiting != result.call_id);
+            if let Some(todos) = tool::todo_list(&result) {
+                app.set_todos(todos);
+            }
             app.live.tool_done(&result);
             app.print_finished();
         }
@@ -89,6 +101,9 @@ pub fn apply(app: &mut App, event: Event) {
             if let Some(session) = &mut app.session {
                 session.permission = permission;
             }
+            if let Some(Popup::Permissions(picker)) = &mut app.popup {
+                picker.set_level(permission);
+            }
         }
         Event::Mode(mode) => {
             app.modes_sent = app.modes_sent.saturating_sub(1);
@@ -99,7 +114,10 @@ pub fn apply(app: &mut App, event: Event) {
             }
         }
         Event::AskClosed { id } => app.questions.retain(|question| question.id != id),
-        Event::Window(window) => app.window = Some(window),
+        Event::Window(window) => {
+            app.window = Some(window);
+            app.streams(None);
+        }
         // Nobody looks at a ledger that comes late.
         Event::Ledger(ledger) => {
             if let Some(Popup::Context(popup)) = &mut app.popup {
@@ -124,7 +142,6 @@ pub fn apply(app: &mut App, event: Event) {
         }
         // Whoever has begun to type finds it with Up.
         Event::Draft { text } => app.composer.remember(&text),
-        Event::Sessions(rows) => sessions(app, rows),
         Event::RewindPoints(points) if points.is_empty() => {
             app.notice(Level::Info, "Nothing to rewind yet.");
         }
@@ -150,6 +167,14 @@ pub fn apply(app: &mut App, event: Event) {
         Event::SandboxLacks(missing) => app.sandbox_lacks = Some(missing),
         Event::Compacting { running } => app.compacting = running.then_some(app.now),
         Event::TurnEnded(end) => turn_ended(app, end),
+        Event::ToolWaiting { call_id, title } => app.waiting.push((call_id, title)),
+        list @ (Event::Sessions(_)
+        | Event::SessionPreview { .. }
+        | Event::Models(_)
+        | Event::Rules(_)
+        | Event::JobOutput { .. }
+        | Event::Status(_)
+        | Event::Cost(_)) => on_lists::apply(app, list),
     }
 }
 
@@ -158,16 +183,6 @@ fn files(app: &mut App, paths: Arc<[String]>) {
         popup.set_paths(Arc::clone(&paths));
     }
     app.files.paths = Some(paths);
-}
-
-/// The list of sessions to go to: all but the one that is open.
-fn sessions(app: &mut App, mut rows: Vec<SessionRow>) {
-    rows.retain(|row| app.session.as_ref().is_none_or(|session| session.id != row.id));
-    if rows.is_empty() {
-        app.notice(Level::Info, "No other session to resume in this project.");
-    } else {
-        app.popup = Some(Popup::Sessions(SessionPicker::new(rows)));
-    }
 }
 
 /// A job that ended is announced once: the user may be waiting for it.
@@ -179,7 +194,7 @@ fn jobs(app: &mut App, rows: Vec<JobRow>) {
             app.notice(Level::Info, format!("Job {} {ended}: {command}", row.id));
         }
     }
-    app.jobs = rows;
+    on_lists::jobs(app, rows);
 }
 
 fn session(app: &mut App, info: SessionInfo) {
@@ -191,6 +206,8 @@ fn session(app: &mut App, info: SessionInfo) {
                 app.print(entry);
             }
             app.turn = None;
+            app.waiting.clear();
+            app.todos.clear();
             app.compacting = None;
             app.window = None;
             app.questions.clear();
@@ -273,6 +290,7 @@ fn turn_ended(app: &mut App, end: TurnEnd) {
         app.print(entry);
     }
     app.turn = None;
+    app.waiting.clear();
     app.turn_label = None;
     app.questions.clear();
     if let Some(text) = end.reason.returned()

@@ -21,6 +21,9 @@ use crate::tui::transcript::entry::TranscriptEntry;
 
 /// Takes in one message.
 pub fn update(app: &mut App, msg: Msg) -> Vec<Cmd> {
+    if matches!(msg, Msg::Key(_) | Msg::Paste(_)) {
+        app.typed_at = app.now;
+    }
     match msg {
         Msg::Key(key) if key.kind != KeyEventKind::Release => on_key(app, key_name::canonical(key)),
         Msg::Key(_) => {}
@@ -31,6 +34,7 @@ pub fn update(app: &mut App, msg: Msg) -> Vec<Cmd> {
         }
         Msg::Picture(Ok(path)) => paste(app, &format!("{} ", complete::mention(&path))),
         Msg::Picture(Err(why)) => app.hint = Some(why),
+        Msg::Focus(focused) => app.focused = Some(focused),
         Msg::Resize(columns, rows) => app.size = (columns, rows),
         Msg::Event(event) => on_event::apply(app, event),
         Msg::Tick => tick(app),
@@ -67,6 +71,10 @@ fn on_key(app: &mut App, key: KeyEvent) {
     match keymap::action(Place::Everywhere, key) {
         Some(Action::Suspend) => return app.command(Cmd::Suspend),
         Some(Action::Redraw) => return app.command(Cmd::ClearScreen),
+        Some(Action::FoldTodos) => {
+            app.todos_folded = !app.todos_folded;
+            return;
+        }
         Some(Action::Thinking) => {
             return match app.last_reasoning.clone() {
                 Some(text) => app.print(TranscriptEntry::WholeReasoning(text)),

@@ -86,6 +86,7 @@ fn approval() -> Question {
         reason: "commands ask".to_owned(),
         always_prefix: Some("rm".to_owned()),
         session_scope: Some("this exact command".to_owned()),
+        agent: None,
     })
 }
 
