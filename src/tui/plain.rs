@@ -3,6 +3,7 @@
 //! answers are lines. Nothing moves and nothing is colored.
 
 use std::io::{self, IsTerminal, Write};
+use std::time::Duration;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::text::Line;
@@ -25,8 +26,14 @@ use crate::tui::update::on_message::update;
 
 /// Columns where the terminal does not say.
 const WIDTH: u16 = 80;
-/// Rows of a list or of a question: more than anybody has read out.
+/// Rows of a question: more than anybody has read out.
 const ROWS: usize = 400;
+/// Rows of a list; words narrow it down.
+const LIST_ROWS: usize = 13;
+/// How long the answer to a command is waited for before a list is read out, or a script's next line is taken.
+const ANSWER: Duration = Duration::from_millis(300);
+/// How long after a piece of it the next one is.
+const NEXT_PIECE: Duration = Duration::from_millis(50);
 /// What signs at the beginning of a line say in words.
 const WORDS: [(&str, &str); 9] = [
     ("● ", ""),
@@ -58,6 +65,8 @@ pub async fn run(
         last: None,
         asked: None,
         prompted: false,
+        at_terminal: io::stdin().is_terminal(),
+        quiet_at: None,
     };
     if let Some(text) = initial_prompt.filter(|text| !text.trim().is_empty()) {
         chat.app.submit(text);
@@ -79,12 +88,14 @@ struct PlainChat<W: Write> {
     asked: Option<QuestionId>,
     /// The last thing printed is the prompt, without a line end.
     prompted: bool,
+    at_terminal: bool,
+    /// Until then the answer to a command may still come.
+    quiet_at: Option<Instant>,
 }
 
 impl<W: Write> PlainChat<W> {
     async fn run(&mut self, mut events: UnboundedReceiver<Event>) -> io::Result<TuiOutcome> {
         let mut lines = BufReader::new(tokio::io::stdin()).lines();
-        let at_terminal = io::stdin().is_terminal();
         let mut interrupt = signal(SignalKind::interrupt())?;
         let mut terminate = signal(SignalKind::terminate())?;
         let mut hangup = signal(SignalKind::hangup())?;
@@ -93,22 +104,27 @@ impl<W: Write> PlainChat<W> {
             self.ask()?;
             let idle = self.app.session.is_some() && self.app.turn.is_none() && self.app.compacting.is_none();
             let waits = !self.app.questions.is_empty() || self.app.popup.is_some();
-            if ended && waits {
+            let quiet = self.quiet_at.is_none();
+            if ended && waits && quiet {
                 if self.press(KeyCode::Esc)? {
                     return Ok(TuiOutcome::Quit);
                 }
                 continue;
             }
-            if ended && idle {
+            if ended && idle && quiet {
                 return Ok(TuiOutcome::Quit);
             }
             self.prompt(idle && !waits)?;
             let quit = tokio::select! {
                 // Lines of a script wait for the end of the turn; those of a user steer it.
-                line = lines.next_line(), if !ended && (at_terminal || idle || waits) => match line? {
+                line = lines.next_line(), if !ended && (self.at_terminal || quiet && (idle || waits)) => match line? {
                     Some(line) => self.line(&line)?,
                     None => { ended = true; false }
                 },
+                () = tokio::time::sleep_until(self.quiet_at.unwrap_or_else(Instant::now)), if !quiet => {
+                    self.quiet_at = None;
+                    false
+                }
                 _ = interrupt.recv() => self.control_c()?,
                 _ = terminate.recv() => return Ok(TuiOutcome::Signal(Signal::TERM.as_raw())),
                 _ = hangup.recv() => return Ok(TuiOutcome::Signal(Signal::HUP.as_raw())),
@@ -127,14 +143,20 @@ impl<W: Write> PlainChat<W> {
         if let Event::ToolStarted { title, .. } = &event {
             self.print(&format!("running: {}", sanitize::clean(title)))?;
         }
+        self.quiet_at = self.quiet_at.map(|_| Instant::now() + NEXT_PIECE);
         self.take_in(Msg::Event(event))
     }
 
     /// One line of the user's: for the open list or question, or a message.
     fn line(&mut self, line: &str) -> io::Result<bool> {
         self.prompted = false;
+        self.quiet_at = Some(Instant::now() + ANSWER);
         if self.app.popup.is_some() {
-            return self.choose(line.trim());
+            if !line.starts_with('/') {
+                return self.choose(line.trim());
+            }
+            self.press(KeyCode::Esc)?;
+            self.asked = None;
         }
         if !self.app.questions.is_empty() {
             return self.answer(line);
@@ -236,23 +258,16 @@ impl<W: Write> PlainChat<W> {
     /// Prints the open list or question, once.
     fn ask(&mut self) -> io::Result<()> {
         let (width, theme) = (usize::from(self.app.size.0), self.app.theme);
+        if self.app.popup.is_some() && self.asked != Some(0) && self.quiet_at.is_none() {
+            // From its first row on, so that the numbers hold.
+            self.press(KeyCode::Home)?;
+        }
         if let Some(popup) = &self.app.popup {
-            if self.asked != Some(0) {
-                let lines = popup.lines(width, ROWS, theme);
-                let mut number = 0;
-                let from =
-                    lines.iter().position(|line| line.to_string().starts_with('▸')).unwrap_or(lines.len());
-                for (at, line) in lines.iter().enumerate() {
-                    let text = line.to_string();
-                    if at < from {
-                        self.print(text.trim_end())?;
-                    } else {
-                        number += 1;
-                        self.print(&format!("{number}. {}", text.trim_start_matches('▸').trim()))?;
-                    }
-                }
-                self.print("A number chooses, words search, an empty line closes.")?;
+            if self.asked != Some(0) && self.quiet_at.is_none() {
+                let lines: Vec<String> =
+                    popup.lines(width, LIST_ROWS, theme).iter().map(ToString::to_string).collect();
                 self.asked = Some(0);
+                self.list(&lines)?;
             }
             return Ok(());
         }
@@ -269,14 +284,31 @@ impl<W: Write> PlainChat<W> {
             self.print(line.to_string().trim_end())?;
         }
         for (at, choice) in choices.iter().enumerate() {
+            let choice = choice.split(" (Esc)").next().unwrap_or_default();
             self.print(&format!("{}. {choice}", at + 1))?;
+        }
+        if !choices.is_empty() {
+            self.print("A number answers; n and a reason says no, and tells the model why.")?;
         }
         self.asked = Some(id);
         Ok(())
     }
 
+    /// Reads out a list: what stands above its rows, without the keys of the screen, then the rows with their numbers.
+    fn list(&mut self, lines: &[String]) -> io::Result<()> {
+        let rows = lines.iter().position(|line| line.starts_with('▸')).unwrap_or(lines.len());
+        let mut number = 0;
+        for (at, line) in lines.iter().enumerate().filter(|(_, line)| !line.contains(" close")) {
+            let is_row = at >= rows && !line.trim_start().starts_with(['↑', '↓']);
+            number += usize::from(is_row);
+            let text = line.trim_start_matches('▸').trim();
+            self.print(&if is_row { format!("{number}. {text}") } else { text.to_owned() })?;
+        }
+        self.print("A number chooses, words search, an empty line closes.")
+    }
+
     fn prompt(&mut self, wanted: bool) -> io::Result<()> {
-        if wanted && !self.prompted {
+        if wanted && self.at_terminal && !self.prompted {
             write!(self.out, "> ")?;
             self.prompted = true;
         }

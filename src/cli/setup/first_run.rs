@@ -7,7 +7,6 @@ use crate::cli::args::ModelArgs;
 use crate::cli::report::{self, Failure};
 use crate::config::load::Loaded;
 use crate::config::paths::Paths;
-use crate::provider::unconfigured;
 use crate::provider::window::probe::LOCAL_SERVERS;
 
 /// The variables that hold keys.
@@ -35,7 +34,7 @@ fn text(loaded: &Loaded, is_set: impl Fn(&str) -> bool) -> String {
     servers.dedup();
     let model = match &loaded.provider {
         Some(settings) => format!("{} at {}", settings.model, settings.base_url),
-        None => format!("none yet: {}", unconfigured::ADVICE),
+        None => "none yet".to_owned(),
     };
     let local = match &loaded.provider {
         Some(settings) if settings.api_key.is_none() => format!("found at {}", settings.base_url),

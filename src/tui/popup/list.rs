@@ -121,6 +121,12 @@ impl<T: PickRow> PickList<T> {
         self.found.get(self.selection.index).and_then(|row| self.rows.get(*row))
     }
 
+    /// Chooses the first row that pleases `wanted`.
+    pub fn choose(&mut self, wanted: impl Fn(&T) -> bool) {
+        let at = self.found.iter().position(|row| wanted(&self.rows[*row]));
+        self.selection.index = at.unwrap_or(self.selection.index);
+    }
+
     /// What was typed.
     pub fn search(&self) -> &str {
         &self.search

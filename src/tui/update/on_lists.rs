@@ -65,7 +65,7 @@ fn own_facts(app: &App) -> Vec<(String, String)> {
         ("permission", info.permission.as_str().to_owned()),
         ("mode", info.mode.as_str().to_owned()),
         ("workspace", info.workspace.clone()),
-        ("session", format!("{}, {}", info.id, text::plural(info.turns, "turn"))),
+        ("session", info.id.clone()),
     ];
     if let Some(window) = &app.window {
         let (used, whole) =

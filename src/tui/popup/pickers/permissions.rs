@@ -67,6 +67,7 @@ impl PermissionPicker {
     pub fn new(level: Permission) -> Self {
         let mut picker = Self { list: PickList::new(Vec::new()), rules: Vec::new(), level };
         picker.set(level, Vec::new());
+        picker.list.choose(|row| matches!(row, PermissionRow::Level { current: true, .. }));
         picker
     }
 
