@@ -17,6 +17,7 @@ use super::settings::{
     ContextSettings, MAX_WINDOW_TOKENS, MIN_WINDOW_TOKENS, Origin, Permission, ProviderKind,
     ProviderSettings, WorkSettings,
 };
+use super::theme::ThemeName;
 use super::trust::Trust;
 use crate::base::file::{self, FileError};
 use crate::base::path::leads_out;
@@ -57,6 +58,8 @@ pub struct Loaded {
     pub model_by_default: bool,
     /// Where what servers have said of themselves is kept.
     pub servers: PathBuf,
+    /// Which colors the chat is drawn in.
+    pub theme: ThemeName,
     raw: Raw,
 }
 
@@ -159,6 +162,7 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
         model_flag,
         model_by_default,
         servers,
+        theme: raw.theme.unwrap_or_default(),
         raw,
     })
 }

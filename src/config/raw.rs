@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::mode::Mode;
 use super::settings::{Permission, Profile, ProviderKind};
+use super::theme::ThemeName;
 use crate::base::sanitize;
 use crate::base::text::one_line;
 
@@ -44,6 +45,7 @@ pub struct Raw {
     pub inject_notes: Option<bool>,
     pub task_context: Option<bool>,
     pub task_context_wait_ms: Option<u64>,
+    pub theme: Option<ThemeName>,
 }
 
 /// The only keys that a project's file may set without the user's trust. Any other would redirect prompts or cost, loosen

@@ -14,7 +14,7 @@ use crate::tui::popup::commands::CommandsPopup;
 use crate::tui::popup::files::FilesPopup;
 use crate::tui::popup::open::Popup;
 use crate::tui::popup::question::OpenQuestion;
-use crate::tui::render::theme::Theme;
+use crate::tui::render::theme::{Look, Theme};
 use crate::tui::transcript::entry::{TranscriptEntry, TranscriptKind};
 use crate::tui::transcript::live::Live;
 
@@ -69,6 +69,8 @@ pub struct Files {
 #[derive(Clone, Debug, Default)]
 pub struct App {
     pub theme: Theme,
+    /// What the theme is made of.
+    pub look: Look,
     /// Columns and rows of the terminal.
     pub size: (u16, u16),
     /// Time since the start, set by the loop before each update.
@@ -114,6 +116,11 @@ pub struct App {
 impl App {
     pub fn new(theme: Theme, size: (u16, u16)) -> Self {
         Self { theme, size, ..Self::default() }
+    }
+
+    /// Draws in other colors from here on.
+    pub fn set_look(&mut self, look: Look) {
+        (self.look, self.theme) = (look, look.theme());
     }
 
     /// Width of the composer's text; one cell stays free for the caret behind a full row.

@@ -4,6 +4,7 @@
 pub mod app;
 pub mod command;
 pub mod composer;
+pub mod effects;
 pub mod msg;
 pub mod popup;
 pub mod render;

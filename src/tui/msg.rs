@@ -2,8 +2,10 @@
 
 use crossterm::event::KeyEvent;
 
+use crate::config::theme::ThemeName;
 use crate::protocol::event::Event;
 use crate::protocol::op::Op;
+use crate::tui::render::theme::Background;
 use crate::tui::transcript::entry::TranscriptEntry;
 
 /// One thing that happened.
@@ -15,6 +17,8 @@ pub enum Msg {
     Resize(u16, u16),
     /// From the agent.
     Event(Event),
+    /// The terminal said what its background is, later than the rest.
+    Background(Background),
     /// The spinner's beat; comes only while something runs.
     Tick,
 }
@@ -29,6 +33,8 @@ pub enum Cmd {
     ClearScreen,
     /// Open a file, relative to the workspace, in the user's editor.
     Edit(String),
+    /// Keep this theme for the user.
+    KeepTheme(ThemeName),
     /// Give the terminal back to the shell (Ctrl-Z).
     Suspend,
     Quit,

@@ -2,7 +2,7 @@
 //! is here. Idle means that nothing wakes: timers run only while something moves.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crossterm::event::{Event as TerminalEvent, EventStream};
@@ -10,16 +10,19 @@ use futures_util::StreamExt as _;
 use ratatui::layout::Size;
 use rustix::process::{Signal, getpid, kill_current_process_group, kill_process};
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::time::Instant;
 
 use super::app::App;
 use super::msg::{Cmd, Msg};
 use crate::base::process::{descriptor, editor};
+use crate::config::theme::ThemeName;
 use crate::protocol::event::{Event, Level};
 use crate::protocol::op::Op;
+use crate::tui::effects;
 use crate::tui::render::theme::Theme;
 use crate::tui::render::view;
+use crate::tui::terminal::background::{self, LateAnswer};
 use crate::tui::terminal::paste_detector::PasteDetector;
 use crate::tui::terminal::screen::Screen;
 use crate::tui::terminal::setup::{self, Output};
@@ -38,6 +41,14 @@ const LONGEST_FRAME: Duration = Duration::from_millis(250);
 const BEAT: Duration = Duration::from_millis(100);
 /// Events that are taken in before keys get their turn again.
 const BATCH: usize = 64;
+
+/// What the user has chosen for the screen.
+#[derive(Clone, Debug, Default)]
+pub struct ScreenChoices {
+    pub theme: ThemeName,
+    /// The user's configuration, in which choices made on the screen are kept.
+    pub config: PathBuf,
+}
 
 /// Why the interface ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,14 +70,15 @@ pub async fn run(
     ops: UnboundedSender<Op>,
     events: UnboundedReceiver<Event>,
     initial_prompt: Option<String>,
+    choices: ScreenChoices,
 ) -> io::Result<TuiOutcome> {
     // Before the size is asked for: the key reader would hear only of changes after its first key wait.
     let resized = signal(SignalKind::window_change())?;
     let greeting = setup::enter()?;
     let _restore = Restore;
     let (columns, rows) = crossterm::terminal::size()?;
-    let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let mut app = App::new(Theme::new(!no_color), (columns, rows));
+    let mut app = App::new(Theme::default(), (columns, rows));
+    app.set_look(background::look(choices.theme, greeting.background));
     if !greeting.typed.is_empty() {
         app.composer.paste(&greeting.typed);
     }
@@ -83,6 +95,9 @@ pub async fn run(
         pace: FRAME,
         typed: false,
         edited: None,
+        config: choices.config,
+        late_answer: LateAnswer::new(greeting.asked),
+        failures: mpsc::unbounded_channel(),
     };
     front.draw()?;
     if let Some(text) = initial_prompt.filter(|text| !text.trim().is_empty()) {
@@ -129,6 +144,11 @@ struct FrontEnd {
     typed: bool,
     /// The file to open in the user's editor.
     edited: Option<String>,
+    /// Where the user's choices are kept.
+    config: PathBuf,
+    late_answer: LateAnswer,
+    /// What went wrong off the loop, for the user.
+    failures: (UnboundedSender<String>, UnboundedReceiver<String>),
 }
 
 /// What the loop must do after a message; the later wins.
@@ -179,7 +199,11 @@ impl FrontEnd {
                     Some(Ok(event)) => {
                         let burst = paste_detector.gather(event, &mut keys).await;
                         self.typed = true;
-                        for msg in burst.events.into_iter().filter_map(message) {
+                        let (events, background) = self.late_answer.filter(burst.events);
+                        if let Some(background) = background {
+                            self.handle(Msg::Background(background))?;
+                        }
+                        for msg in events.into_iter().filter_map(message) {
                             next = next.max(self.handle(msg)?);
                         }
                         setup::rearm_waiting_input();
@@ -204,6 +228,7 @@ impl FrontEnd {
                 _ = interrupt.recv() => return Ok(TuiOutcome::Signal(Signal::INT.as_raw())),
                 () = &mut gone => return Ok(TuiOutcome::Signal(Signal::HUP.as_raw())),
                 () = setup::given_back() => self.recover()?,
+                Some(text) = self.failures.1.recv() => self.warn(text)?,
                 _ = stop.recv() => {
                     if !std::mem::take(&mut own_stop) {
                         next = Next::Suspend;
@@ -259,6 +284,10 @@ impl FrontEnd {
                 Cmd::Send(op) => drop(self.ops.send(op)),
                 Cmd::Print(entry) => self.printed.waiting.push(entry),
                 Cmd::ClearScreen => self.clear_screen()?,
+                Cmd::KeepTheme(name) => {
+                    let failures = self.failures.0.clone();
+                    effects::keep_theme(self.config.clone(), name, move |text| drop(failures.send(text)));
+                }
                 Cmd::Suspend => next = next.max(Next::Suspend),
                 Cmd::Edit(file) => {
                     self.edited = Some(file);
@@ -321,10 +350,15 @@ impl FrontEnd {
         setup::enter_again()?;
         self.screen.enter()?;
         if let Err(message) = outcome {
-            self.app.notice(Level::Warning, message);
-            let commands = self.app.take_commands();
-            self.execute(commands)?;
+            self.warn(message)?;
         }
+        Ok(())
+    }
+
+    fn warn(&mut self, text: String) -> io::Result<()> {
+        self.app.notice(Level::Warning, text);
+        let commands = self.app.take_commands();
+        self.execute(commands)?;
         Ok(())
     }
 

@@ -5,8 +5,9 @@ use crate::cli::args::{Cli, ResumeArgs};
 use crate::cli::report::{Failure, FailureKind};
 use crate::cli::setup::ask_trust;
 use crate::cli::setup::open::{self, Which};
+use crate::config::paths::Paths;
 use crate::protocol::op::Op;
-use crate::tui::run::{self as tui, TuiOutcome};
+use crate::tui::run::{self as tui, ScreenChoices, TuiOutcome};
 use crate::tui::terminal::setup;
 
 /// Without an id the screen opens with the list to choose from.
@@ -40,11 +41,12 @@ pub async fn chat(cli: &Cli, prompt: Option<String>, which: Which, first: Option
         ask_trust::ask(&open::workspace(cli.model.folder.as_deref())?)?;
     }
     let setup = open::setup(cli, true, &which).await?;
+    let choices = ScreenChoices { theme: setup.loaded.theme, config: Paths::from_env().user_config() };
     let handle = build::start(setup)?;
     if let Some(op) = first {
         let _ = handle.ops.send(op);
     }
-    let outcome = tui::run(handle.ops, handle.events, prompt).await?;
+    let outcome = tui::run(handle.ops, handle.events, prompt, choices).await?;
     let _ = tokio::time::timeout(std::time::Duration::from_secs(2), handle.task).await;
     Ok(match outcome {
         TuiOutcome::Quit => 0,

@@ -18,7 +18,7 @@ use crate::config::raw::Raw;
 use crate::config::settings::{Permission, ProviderKind};
 use crate::exec::run::{self as exec, ExecOptions};
 use crate::provider::scripted::Scripted;
-use crate::tui::run as tui;
+use crate::tui::run::{self as tui, ScreenChoices};
 use crate::tui::terminal::setup;
 
 const TASK: &str = "The test suite fails. Find the cause, fix it and show that all tests pass.";
@@ -84,7 +84,9 @@ async fn fix(folder: &Path) -> Result<u8, Failure> {
     let screen = setup::usable().is_ok();
     let handle = build::start(setup(folder, FIX, screen)?)?;
     if screen {
-        tui::run(handle.ops, handle.events, Some(TASK.to_owned())).await?;
+        // What is chosen in the demo goes with it.
+        let choices = ScreenChoices { config: folder.join("config.toml"), ..ScreenChoices::default() };
+        tui::run(handle.ops, handle.events, Some(TASK.to_owned()), choices).await?;
         let _ = handle.task.await;
         return Ok(0);
     }

@@ -4,6 +4,7 @@ use super::table::{ALIASES, COMMANDS, KEYS};
 use crate::base::sanitize;
 use crate::config::mode::Mode;
 use crate::config::settings::Permission;
+use crate::config::theme::ThemeName;
 use crate::protocol::event::Level;
 use crate::protocol::ledger::{self, ContextEdit};
 use crate::protocol::maintain::Maintain;
@@ -14,6 +15,8 @@ use crate::tui::app::App;
 use crate::tui::msg::Cmd;
 use crate::tui::popup::context::ContextPopup;
 use crate::tui::popup::open::Popup;
+use crate::tui::popup::theme::ThemePicker;
+use crate::tui::render::theme::Look;
 use crate::tui::transcript::entry::TranscriptEntry;
 
 /// Runs `text` if it is a command. A text such as `/etc/hosts is wrong` is none: only a first word of letters counts, and
@@ -49,6 +52,7 @@ pub fn run(app: &mut App, text: &str) -> bool {
         "resume" => between_turns(app, name, Op::Resume { session: args.to_owned() }),
         "rewind" => between_turns(app, name, Op::ListPoints),
         "clear" => between_turns(app, name, Op::Clear),
+        "theme" => theme(app, args),
         "quit" => app.command(Cmd::Quit),
         _ => return unknown(app, name, text),
     }
@@ -153,6 +157,21 @@ fn mode(app: &mut App, args: &str) {
         None => STARTING.to_owned(),
     };
     app.notice(Level::Info, text);
+}
+
+fn theme(app: &mut App, args: &str) {
+    if args.is_empty() {
+        app.popup = Some(Popup::Theme(ThemePicker::new(app.look)));
+        return;
+    }
+    match args.parse::<ThemeName>() {
+        Ok(name) => {
+            app.set_look(Look { name, ..app.look });
+            app.command(Cmd::KeepTheme(name));
+            app.notice(Level::Info, format!("Theme: {args}."));
+        }
+        Err(message) => app.notice(Level::Warning, format!("{message}.")),
+    }
 }
 
 const STARTING: &str = "The session is still starting. Try again in a moment.";

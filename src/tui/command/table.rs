@@ -16,7 +16,7 @@ const fn row(name: &'static str, args: &'static str, help: &'static str) -> Slas
 }
 
 /// All commands, in the order in which they are shown.
-pub const COMMANDS: [SlashCommand; 16] = [
+pub const COMMANDS: [SlashCommand; 17] = [
     row("help", "", "list commands and keys"),
     row("model", "[name]", "show or switch the model"),
     row("permission", "[level]", "show or set the level: read-only, ask, auto, full"),
@@ -31,6 +31,7 @@ pub const COMMANDS: [SlashCommand; 16] = [
     row("init", "[no]", "write CODE_LAW.md; `no` stops the offer"),
     row("resume", "[id]", "continue another session"),
     row("rewind", "", "undo turns: files, conversation, or both"),
+    row("theme", "[name]", "choose the colors: auto, dark, light, high-contrast, ansi"),
     row("clear", "", "start a new session"),
     row("quit", "", "quit (also Ctrl-D)"),
 ];

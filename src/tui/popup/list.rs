@@ -2,6 +2,7 @@
 
 use crossterm::event::{KeyCode, KeyEvent};
 
+use crate::config::theme::ThemeName;
 use crate::protocol::op::Op;
 use crate::tui::terminal::keymap;
 
@@ -52,6 +53,12 @@ pub enum PopupAction {
     Close,
     Send(Op),
     CloseAndSend(Op),
+    /// Draw in these colors, to try them.
+    Theme(ThemeName),
+    CloseAndTheme {
+        name: ThemeName,
+        keep: bool,
+    },
 }
 
 /// Whether the key closes a popup.

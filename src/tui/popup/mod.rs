@@ -13,3 +13,4 @@ pub mod open;
 pub mod question;
 pub mod rewind;
 pub mod sessions;
+pub mod theme;

@@ -7,6 +7,7 @@ use super::context::ContextPopup;
 use super::list::PopupAction;
 use super::rewind::RewindPicker;
 use super::sessions::SessionPicker;
+use super::theme::ThemePicker;
 use crate::tui::render::theme::Theme;
 
 /// Rows of the pages of a rewind.
@@ -17,6 +18,7 @@ pub enum Popup {
     Sessions(SessionPicker),
     Context(ContextPopup),
     Rewind(RewindPicker),
+    Theme(ThemePicker),
 }
 
 impl Popup {
@@ -25,6 +27,7 @@ impl Popup {
             Self::Sessions(popup) => popup.key(key),
             Self::Context(popup) => popup.key(key),
             Self::Rewind(popup) => popup.key(key),
+            Self::Theme(popup) => popup.key(key),
         }
     }
 
@@ -33,6 +36,7 @@ impl Popup {
             Self::Sessions(popup) => popup.lines(width, room, theme),
             Self::Context(popup) => popup.lines(width, room, theme),
             Self::Rewind(popup) => popup.lines(width, room.min(REWIND_ROWS), theme),
+            Self::Theme(popup) => popup.lines(width, room, theme),
         };
         lines.truncate(room);
         lines

@@ -1,5 +1,6 @@
 //! The terminal itself: taken over and given back, its keys, its viewport.
 
+pub mod background;
 pub mod keymap;
 pub mod paint;
 pub mod paste_detector;

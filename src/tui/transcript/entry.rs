@@ -9,6 +9,7 @@ use crate::base::sanitize;
 use crate::base::text;
 use crate::model::usage::Usage;
 use crate::protocol::event::{EndReason, Level, SessionInfo, TurnEnd};
+use crate::tui::render::highlight::scanner::State;
 use crate::tui::render::markdown;
 use crate::tui::render::theme::Theme;
 use crate::tui::render::wrap;
@@ -27,6 +28,8 @@ pub enum TranscriptEntry {
     Answer {
         markdown: String,
         tight: bool,
+        /// It begins within a block of code, in this state.
+        code: Option<State>,
     },
     Reasoning(String),
     /// Thinking in full, as the user asked for it.
@@ -78,7 +81,7 @@ impl TranscriptEntry {
         match self {
             Self::Welcome(info) => welcome(info, width, theme),
             Self::User(text) => user(text, width, theme),
-            Self::Answer { markdown, .. } => markdown::render(markdown, width, theme),
+            Self::Answer { markdown, code, .. } => markdown::render_from(markdown, width, theme, *code),
             Self::Reasoning(text) => reasoning(text, width, theme),
             Self::WholeReasoning(text) => {
                 wrap::wrap_text(sanitize::clean(text).trim(), theme.dim(), "∴ ", "  ", width)

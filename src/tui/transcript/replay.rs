@@ -30,7 +30,11 @@ pub fn entries(items: &[Arc<Item>]) -> Vec<TranscriptEntry> {
             _ if index < from => {}
             Item::User(message) => entries.push(TranscriptEntry::User(Arc::clone(&message.text))),
             Item::Assistant { text, .. } => {
-                entries.push(TranscriptEntry::Answer { markdown: text.to_string(), tight: false });
+                entries.push(TranscriptEntry::Answer {
+                    markdown: text.to_string(),
+                    tight: false,
+                    code: None,
+                });
             }
             Item::ToolResult(result) => entries.push(TranscriptEntry::Tool(ToolView {
                 call_id: Arc::clone(&result.call_id),

@@ -3,6 +3,7 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
 
 use super::on_event;
+use crate::config::theme::ThemeName;
 use crate::protocol::op::Op;
 use crate::tui::app::{App, Completion};
 use crate::tui::command::run;
@@ -12,6 +13,7 @@ use crate::tui::popup::complete;
 use crate::tui::popup::list::PopupAction;
 use crate::tui::popup::open::Popup;
 use crate::tui::popup::question::Taken;
+use crate::tui::render::theme::Look;
 use crate::tui::terminal::keymap;
 use crate::tui::transcript::entry::TranscriptEntry;
 
@@ -23,6 +25,9 @@ pub fn update(app: &mut App, msg: Msg) -> Vec<Cmd> {
         Msg::Paste(text) => paste(app, &text),
         Msg::Resize(columns, rows) => app.size = (columns, rows),
         Msg::Event(event) => on_event::apply(app, event),
+        Msg::Background(background) => {
+            app.set_look(Look { background: Some(background), ..app.look });
+        }
         Msg::Tick => tick(app),
     }
     app.take_commands()
@@ -167,6 +172,20 @@ fn popup_key(app: &mut App, key: KeyEvent) {
             app.popup = None;
             app.send(op);
         }
+        PopupAction::Theme(name) => app.set_look(Look { name, ..app.look }),
+        PopupAction::CloseAndTheme { name, keep } => {
+            app.popup = None;
+            choose_theme(app, name, keep);
+        }
+    }
+}
+
+/// Draws in this theme, and keeps it for the user.
+fn choose_theme(app: &mut App, name: ThemeName, keep: bool) {
+    app.set_look(Look { name, ..app.look });
+    if keep {
+        app.command(Cmd::KeepTheme(name));
+        app.hint = Some(format!("theme: {}", name.as_str()));
     }
 }
 
