@@ -10,14 +10,14 @@ use std::sync::Arc;
 use thiserror::Error;
 
 use super::agent_files::{self, AgentFile};
+use super::keys;
 use super::models;
 use super::paths::{self, Paths};
 use super::raw::Raw;
 use super::settings::{
     ContextSettings, MAX_WINDOW_TOKENS, MIN_WINDOW_TOKENS, Origin, Permission, ProviderKind,
-    ProviderSettings, WorkSettings,
+    ProviderSettings, ScreenSettings, WorkSettings,
 };
-use super::theme::ThemeName;
 use super::trust::Trust;
 use crate::base::file::{self, FileError};
 use crate::base::path::leads_out;
@@ -48,6 +48,7 @@ pub struct Loaded {
     pub provider_error: Option<ConfigError>,
     pub context: ContextSettings,
     pub work: WorkSettings,
+    pub screen: ScreenSettings,
     /// Sub-agents that the user has defined; the project's only if they are trusted.
     pub agents: Vec<AgentFile>,
     /// Things the user should know, such as refused keys of a project's file.
@@ -58,8 +59,6 @@ pub struct Loaded {
     pub model_by_default: bool,
     /// Where what servers have said of themselves is kept.
     pub servers: PathBuf,
-    /// Which colors the chat is drawn in.
-    pub theme: ThemeName,
     raw: Raw,
 }
 
@@ -107,13 +106,22 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
                     format!("{path} wants to set {keys}. Ignored, because it is not trusted; `mycode trust` trusts it.")
                 });
             }
+            if trusted && raw.keys.is_some() {
+                notices.push(format!(
+                    "{}: [keys] holds only in your own file, {}.",
+                    project_path.display(),
+                    sources.paths.user_config().display()
+                ));
+            }
             raw
         }
     };
     let user_path = sources.paths.user_config();
-    let user = match read(&user_path)? {
-        None => Raw::default(),
-        Some(text) => Raw::parse(&text).map_err(|what| unparsable(&user_path, &what))?,
+    let (user, keys) = match read(&user_path)? {
+        None => (Raw::default(), Vec::new()),
+        Some(text) => Raw::parse(&text)
+            .and_then(|raw| Ok((raw, keys::read(&text)?)))
+            .map_err(|what| unparsable(&user_path, &what))?,
     };
     let defaults =
         Raw::parse(DEFAULTS).map_err(|what| bad(what, "this is a bug in mycode; please report it"))?;
@@ -145,6 +153,11 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
         light_model: raw.light_model.as_deref().map(Arc::from),
         inject_notes: raw.inject_notes.unwrap_or(true),
     };
+    let screen = ScreenSettings {
+        keys,
+        vim: raw.vim.unwrap_or(false),
+        theme: raw.theme.unwrap_or_default(),
+    };
     let named = |name: &str| (sources.vars)(name).is_some_and(|model| !model.trim().is_empty());
     let model_by_default =
         raw.model.is_none() && !named("OPENAI_MODEL") && !named("ANTHROPIC_MODEL") && provider.is_some();
@@ -157,12 +170,12 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
         provider_error,
         context,
         work,
+        screen,
         agents,
         notices,
         model_flag,
         model_by_default,
         servers,
-        theme: raw.theme.unwrap_or_default(),
         raw,
     })
 }

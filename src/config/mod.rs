@@ -4,6 +4,7 @@
 pub mod agent_files;
 pub mod held_back;
 pub mod image_tokens;
+pub mod keys;
 pub mod load;
 pub mod mode;
 pub mod models;

@@ -46,6 +46,9 @@ pub struct Raw {
     pub task_context: Option<bool>,
     pub task_context_wait_ms: Option<u64>,
     pub theme: Option<ThemeName>,
+    pub vim: Option<bool>,
+    /// Read by `keys.rs`, from the user's own file alone.
+    pub keys: Option<toml::Table>,
 }
 
 /// The only keys that a project's file may set without the user's trust. Any other would redirect prompts or cost, loosen
@@ -88,7 +91,7 @@ impl Raw {
         Ok((raw, personal))
     }
 
-    /// Reads `MYCODE_<KEY>` through `var`, for every key but the header table. Values are TOML scalars; what is none, or
+    /// Reads `MYCODE_<KEY>` through `var`, for every key but the tables. Values are TOML scalars; what is none, or
     /// not of the key's type, is taken as a string.
     ///
     /// # Errors
@@ -97,7 +100,7 @@ impl Raw {
         let keys = serde_json::to_value(Self::default()).unwrap_or_default();
         let keys = keys.as_object().into_iter().flat_map(|keys| keys.keys());
         let mut table = toml::Table::new();
-        for key in keys.filter(|key| *key != "headers") {
+        for key in keys.filter(|key| !matches!(key.as_str(), "headers" | "keys")) {
             let name = format!("MYCODE_{}", key.to_ascii_uppercase());
             let Some(text) = var(&name).filter(|text| !text.is_empty()) else { continue };
             let fits = |value: &toml::Value| {

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::keys::KeyBinding;
 use super::mode::Mode;
+use super::theme::ThemeName;
 use crate::base::secret::Secret;
 
 /// Which dialect a model server speaks.
@@ -256,6 +258,17 @@ pub const MIN_WINDOW_TOKENS: u64 = 4_096;
 
 /// No model has more; a larger figure is a slip, or a server's word for "unlimited".
 pub const MAX_WINDOW_TOKENS: u64 = 100_000_000;
+
+/// How the screen looks and takes keys.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ScreenSettings {
+    /// The user's own keys, in the order of the file.
+    pub keys: Vec<KeyBinding>,
+    /// The composer edits as vi does.
+    pub vim: bool,
+    /// Which colors the chat is drawn in.
+    pub theme: ThemeName,
+}
 
 /// How the agent works.
 #[derive(Clone, Debug, PartialEq)]

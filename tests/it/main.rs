@@ -35,6 +35,7 @@ mod memory;
 mod modes;
 mod notes;
 mod notes_in_requests;
+mod own_keys;
 mod policy_cli;
 mod policy_grammar;
 mod policy_tables;

@@ -8,6 +8,7 @@ use crate::cli::setup::open::{self, Which};
 use crate::config::paths::Paths;
 use crate::protocol::op::Op;
 use crate::tui::run::{self as tui, ScreenChoices, TuiOutcome};
+use crate::tui::terminal::keymap;
 use crate::tui::terminal::setup;
 
 /// Without an id the screen opens with the list to choose from.
@@ -40,8 +41,12 @@ pub async fn chat(cli: &Cli, prompt: Option<String>, which: Which, first: Option
     if !cli.model.trust {
         ask_trust::ask(&open::workspace(cli.model.folder.as_deref())?)?;
     }
-    let setup = open::setup(cli, true, &which).await?;
-    let choices = ScreenChoices { theme: setup.loaded.theme, config: Paths::from_env().user_config() };
+    let mut setup = open::setup(cli, true, &which).await?;
+    let config = Paths::from_env().user_config();
+    let problems = keymap::configure(&setup.loaded.screen.keys);
+    let named = problems.iter().map(|problem| format!("{}, {problem}", config.display()));
+    setup.loaded.notices.extend(named);
+    let choices = ScreenChoices { theme: setup.loaded.screen.theme, config };
     let handle = build::start(setup)?;
     if let Some(op) = first {
         let _ = handle.ops.send(op);

@@ -1,4 +1,5 @@
 //! The slash commands: the list of them, and what each does.
 
+pub mod help;
 pub mod run;
 pub mod table;

@@ -1,6 +1,7 @@
 //! Which text is a slash command, and what each command does.
 
-use super::table::{ALIASES, COMMANDS, KEYS};
+use super::help;
+use super::table::{ALIASES, COMMANDS};
 use crate::base::sanitize;
 use crate::config::mode::Mode;
 use crate::config::settings::Permission;
@@ -17,7 +18,6 @@ use crate::tui::popup::context::ContextPopup;
 use crate::tui::popup::open::Popup;
 use crate::tui::popup::theme::ThemePicker;
 use crate::tui::render::theme::Look;
-use crate::tui::transcript::entry::TranscriptEntry;
 
 /// Runs `text` if it is a command. A text such as `/etc/hosts is wrong` is none: only a first word of letters counts, and
 /// with a space before it not even that.
@@ -27,7 +27,7 @@ pub fn run(app: &mut App, text: &str) -> bool {
     let name = ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, name)| *name);
     let args = args.trim();
     match name {
-        "help" => help(app),
+        "help" => help::show(app, args),
         "model" => model(app, args),
         "permission" => permission(app, args),
         "mode" => mode(app, args),
@@ -100,15 +100,6 @@ fn refuses_during_turn(app: &mut App, name: &str) -> bool {
         );
     }
     app.turn.is_some()
-}
-
-fn help(app: &mut App) {
-    let commands = COMMANDS.map(|command| {
-        (format!("/{} {}", command.name, command.args).trim_end().to_owned(), command.help.to_owned())
-    });
-    let keys = KEYS.map(|(key, text)| (key.to_owned(), text.to_owned()));
-    app.print(TranscriptEntry::Table { heading: "Commands".to_owned(), rows: commands.into() });
-    app.print(TranscriptEntry::Table { heading: "Keys".to_owned(), rows: keys.into() });
 }
 
 fn model(app: &mut App, args: &str) {

@@ -1,4 +1,4 @@
-//! The list of slash commands and of the keys worth knowing. A new command is one row here and one arm in `run`.
+//! The list of slash commands. A new command is one row here and one arm in `run`.
 
 /// One command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,7 +17,7 @@ const fn row(name: &'static str, args: &'static str, help: &'static str) -> Slas
 
 /// All commands, in the order in which they are shown.
 pub const COMMANDS: [SlashCommand; 17] = [
-    row("help", "", "list commands and keys"),
+    row("help", "[keys]", "list commands and keys; `keys`: with their names in config.toml"),
     row("model", "[name]", "show or switch the model"),
     row("permission", "[level]", "show or set the level: read-only, ask, auto, full"),
     row("mode", "[name]", "show or set the mode: auto, explore, analyze, plan"),
@@ -44,19 +44,4 @@ pub const ALIASES: [(&str, &str); 6] = [
     ("sessions", "resume"),
     ("models", "model"),
     ("permissions", "permission"),
-];
-
-/// Keys worth knowing.
-pub const KEYS: [(&str, &str); 11] = [
-    ("Enter", "send; during a turn: steer it"),
-    ("Shift+Enter", "new line (also Alt+Enter, Ctrl-J, or \\ before Enter)"),
-    ("Shift+Tab", "next mode: auto, explore, analyze, plan"),
-    ("Esc, Ctrl-C", "interrupt the turn"),
-    ("Esc Esc", "clear the input; if it is empty: rewind"),
-    ("Ctrl-T", "show the last thinking in full"),
-    ("@", "complete a file name"),
-    ("Up, Down", "move between lines, then through earlier prompts; edit what is queued"),
-    ("Ctrl-_", "undo typing"),
-    ("Ctrl-A E K U W", "line start, line end, cut to end, cut to start, cut word"),
-    ("Ctrl-C, Ctrl-D", "with empty input: quit (Ctrl-C twice)"),
 ];

@@ -4,7 +4,7 @@
 use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation};
 
 use super::paste;
-use crate::tui::terminal::keymap::EditCommand;
+use crate::tui::terminal::key_table::EditCommand;
 
 /// Undo steps that are kept.
 const UNDO_STEPS: usize = 200;

@@ -6,7 +6,7 @@ use super::buffer::Buffer;
 use super::history::{Draft, PromptHistory};
 use super::layout::{self, Layout};
 use super::paste::{self, Pastes};
-use crate::tui::terminal::keymap::EditCommand;
+use crate::tui::terminal::key_table::EditCommand;
 
 /// Text set by the program is folded only beyond this, in bytes: a user's own prompt stays readable.
 const KEEP_OPEN_BYTES: usize = 20_000;

@@ -10,7 +10,8 @@ use crate::tui::composer::buffer::Buffer;
 use crate::tui::composer::paste;
 use crate::tui::render::theme::Theme;
 use crate::tui::render::wrap;
-use crate::tui::terminal::keymap::{self, EditCommand};
+use crate::tui::terminal::key_table::EditCommand;
+use crate::tui::terminal::keymap;
 
 /// The open questions.
 #[derive(Clone, Debug)]

@@ -1,9 +1,10 @@
 //! What popups share: a list with one chosen row, of which a window is shown, and what a key asks for.
 
-use crossterm::event::{KeyCode, KeyEvent};
+use crossterm::event::KeyEvent;
 
 use crate::config::theme::ThemeName;
 use crate::protocol::op::Op;
+use crate::tui::terminal::key_table::{Action, ListMove, Place};
 use crate::tui::terminal::keymap;
 
 /// Rows that PgUp and PgDn move by.
@@ -24,16 +25,17 @@ impl Selection {
     /// Moves the choice, round at the ends; whether the key does that.
     pub fn key(&mut self, key: KeyEvent) -> bool {
         let last = self.len.saturating_sub(1);
-        self.index = match key.code {
-            KeyCode::Up if self.index == 0 => last,
-            KeyCode::Up => self.index - 1,
-            KeyCode::Down if self.index >= last => 0,
-            KeyCode::Down => self.index + 1,
-            KeyCode::PageUp => self.index.saturating_sub(PAGE),
-            KeyCode::PageDown => (self.index + PAGE).min(last),
-            KeyCode::Home => 0,
-            KeyCode::End => last,
-            _ => return false,
+        let Some(Action::List(step)) = keymap::action(Place::List, key) else { return false };
+        self.index = match step {
+            ListMove::Up if self.index == 0 => last,
+            ListMove::Up => self.index - 1,
+            ListMove::Down if self.index >= last => 0,
+            ListMove::Down => self.index + 1,
+            ListMove::PageUp => self.index.saturating_sub(PAGE),
+            ListMove::PageDown => (self.index + PAGE).min(last),
+            ListMove::First => 0,
+            ListMove::Last => last,
+            ListMove::Close => return false,
         };
         true
     }
@@ -63,13 +65,13 @@ pub enum PopupAction {
 
 /// Whether the key closes a popup.
 pub fn closes(key: KeyEvent) -> bool {
-    key.code == KeyCode::Esc || keymap::is_ctrl(key, 'c') || keymap::is_ctrl(key, 'd')
+    keymap::action(Place::List, key) == Some(Action::List(ListMove::Close))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crossterm::event::KeyModifiers;
+    use crossterm::event::{KeyCode, KeyModifiers};
 
     #[test]
     fn selection_window() {

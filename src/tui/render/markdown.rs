@@ -372,10 +372,10 @@ mod tests {
     #[test]
     fn tables_shrink_to_the_width() {
         insta::assert_snapshot!(shown("| name | what it does |\n|---|---|\n| a | a rather long explanation |\n| b | short |\n", 24), @r#"
-        name │ what it does     
+        name │ what it does
         ─────┼──────────────────
-        a    │ a rather long    
-             │ explanation      
+        a    │ a rather long
+             │ explanation
         b    │ short
         "#);
     }

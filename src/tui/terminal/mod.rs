@@ -1,6 +1,8 @@
 //! The terminal itself: taken over and given back, its keys, its viewport.
 
 pub mod background;
+pub mod key_name;
+pub mod key_table;
 pub mod keymap;
 pub mod paint;
 pub mod paste_detector;

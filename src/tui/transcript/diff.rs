@@ -344,7 +344,8 @@ mod tests {
     fn words_that_differ_are_marked() {
         let look = Look { name: ThemeName::Dark, depth: Depth::TrueColor, background: None };
         let theme = look.theme();
-        let marked: Vec<String> = render(DIFF, 60, 20, theme)
+        let diff = "--- a/x.rs\n+++ b/x.rs\n@@ -9 +9 @@\n-let a = 1;\n+let a = 2;\n";
+        let marked: Vec<String> = render(diff, 60, 20, theme)
             .iter()
             .flat_map(|line| line.spans.clone())
             .filter(|span| [theme.changed_words(true), theme.changed_words(false)].contains(&span.style))

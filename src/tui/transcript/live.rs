@@ -332,6 +332,7 @@ impl Piece {
 mod tests {
     use super::*;
     use crate::model::envelope::Envelope;
+    use crate::tui::render::theme::Theme;
 
     fn answers(entries: &[TranscriptEntry]) -> Vec<String> {
         entries
@@ -372,16 +373,23 @@ mod tests {
     #[test]
     fn long_code_block_in_parts() {
         let mut live = Live::default();
-        live.text_delta("```rust\n");
+        live.text_delta("```rust\n/*\n");
         for _ in 0..400 {
             live.text_delta("let x = 1; // a line\n");
         }
         let parts = answers(&live.take_finished());
         assert!(!parts.is_empty());
-        live.text_delta("let last = 2;\n```\n");
+        live.text_delta("*/ let last = 2;\n```\n");
         live.finish_answer("");
-        let rest = answers(&live.take_finished());
-        assert!(rest.last().is_some_and(|part| part.starts_with("```\n")), "{rest:?}");
+        let rest = live.take_finished();
+        let Some(TranscriptEntry::Answer { markdown, code, .. }) = rest.last() else {
+            panic!("no answer: {rest:?}")
+        };
+        assert!(markdown.starts_with("```rust\n"), "{markdown}");
+        assert_eq!(*code, Some(State::Comment(1)), "the comment that the first part opened");
+        // Only the first part says what the language is.
+        let shown = rest.last().map(|entry| entry.lines(None, 60, Theme::new(false))).unwrap_or_default();
+        assert!(shown.first().is_some_and(|line| line.to_string() != "  rust"), "{shown:?}");
     }
 
     #[test]

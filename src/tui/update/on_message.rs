@@ -14,13 +14,15 @@ use crate::tui::popup::list::PopupAction;
 use crate::tui::popup::open::Popup;
 use crate::tui::popup::question::Taken;
 use crate::tui::render::theme::Look;
+use crate::tui::terminal::key_name;
+use crate::tui::terminal::key_table::{Action, EditCommand, ListMove, Place};
 use crate::tui::terminal::keymap;
 use crate::tui::transcript::entry::TranscriptEntry;
 
 /// Takes in one message.
 pub fn update(app: &mut App, msg: Msg) -> Vec<Cmd> {
     match msg {
-        Msg::Key(key) if key.kind != KeyEventKind::Release => on_key(app, key),
+        Msg::Key(key) if key.kind != KeyEventKind::Release => on_key(app, key_name::canonical(key)),
         Msg::Key(_) => {}
         Msg::Paste(text) => paste(app, &text),
         Msg::Resize(columns, rows) => app.size = (columns, rows),
@@ -58,38 +60,38 @@ fn on_key(app: &mut App, key: KeyEvent) {
     app.hint = None;
     let quit_armed = std::mem::take(&mut app.quit_armed);
     let escape_armed = std::mem::take(&mut app.escape_armed);
-    if keymap::is_ctrl(key, 'z') {
-        return app.command(Cmd::Suspend);
-    }
-    if keymap::is_ctrl(key, 'l') {
-        return app.command(Cmd::ClearScreen);
-    }
-    if keymap::is_ctrl(key, 't') {
-        return match app.last_reasoning.clone() {
-            Some(text) => app.print(TranscriptEntry::WholeReasoning(text)),
-            None => app.hint = Some("no thinking yet".to_owned()),
-        };
+    match keymap::action(Place::Everywhere, key) {
+        Some(Action::Suspend) => return app.command(Cmd::Suspend),
+        Some(Action::Redraw) => return app.command(Cmd::ClearScreen),
+        Some(Action::Thinking) => {
+            return match app.last_reasoning.clone() {
+                Some(text) => app.print(TranscriptEntry::WholeReasoning(text)),
+                None => app.hint = Some("no thinking yet".to_owned()),
+            };
+        }
+        _ => {}
     }
     // Tab turns from the context to an open question.
     let turns = key.code == KeyCode::Tab && matches!(app.popup, Some(Popup::Context(_)));
     if app.shown_popup().is_some() && !turns {
         return popup_key(app, key);
     }
-    if keymap::is_ctrl(key, 'c') {
-        return control_c(app, quit_armed);
+    let action = keymap::action(Place::Composer, key);
+    if action == Some(Action::Cancel) {
+        return cancel(app, quit_armed);
     }
     if question_key(app, key) || completion_key(app, key) {
         return;
     }
-    if keymap::is_ctrl(key, 'd') && app.composer.is_empty() {
-        return app.command(Cmd::Quit);
-    }
-    match key.code {
-        KeyCode::BackTab => next_mode(app),
-        KeyCode::Esc => escape(app, escape_armed),
-        KeyCode::Enter if keymap::edit(key).is_none() => enter(app),
+    match action {
+        Some(Action::Quit) if app.composer.is_empty() => app.command(Cmd::Quit),
+        Some(Action::NextMode) => next_mode(app),
+        Some(Action::Escape) => escape(app, escape_armed),
+        Some(Action::Send) => enter(app),
         // What waits is edited as one text, where lines can be deleted and moved.
-        KeyCode::Up if app.composer.is_empty() && !app.queued.is_empty() => app.send(Op::TakeBack),
+        Some(Action::Edit(EditCommand::Up)) if app.composer.is_empty() && !app.queued.is_empty() => {
+            app.send(Op::TakeBack);
+        }
         _ => {
             if let Some(edit) = keymap::edit(key) {
                 let width = app.composer_width();
@@ -107,7 +109,7 @@ fn next_mode(app: &mut App) {
 }
 
 /// Interrupts what runs; else clears the composer; else quits when pressed twice.
-fn control_c(app: &mut App, quit_armed: bool) {
+fn cancel(app: &mut App, quit_armed: bool) {
     if app.turn.is_some() || app.compacting.is_some() {
         interrupt(app);
     } else if !app.composer.is_empty() {
@@ -118,7 +120,7 @@ fn control_c(app: &mut App, quit_armed: bool) {
         app.command(Cmd::Quit);
     } else {
         app.quit_armed = true;
-        app.hint = Some("Ctrl-C again to quit".to_owned());
+        app.hint = Some(format!("{} again to quit", keymap::name(Action::Cancel)));
     }
 }
 
@@ -141,8 +143,8 @@ fn escape(app: &mut App, armed: bool) {
         app.hint = Some("cleared; Up restores it".to_owned());
     } else {
         app.escape_armed = true;
-        let what = if app.composer.is_empty() { "Esc again to rewind" } else { "Esc again to clear" };
-        app.hint = Some(what.to_owned());
+        let what = if app.composer.is_empty() { "rewind" } else { "clear" };
+        app.hint = Some(format!("{} again to {what}", keymap::name(Action::Escape)));
     }
 }
 
@@ -226,15 +228,19 @@ fn take_reply(app: &mut App, reply: Reply) {
 /// Whether the key was for the open completion.
 fn completion_key(app: &mut App, key: KeyEvent) -> bool {
     let Some(completion) = &mut app.completion else { return false };
-    match (key.code, completion) {
-        (KeyCode::Esc, _) => complete::dismiss(app),
-        (KeyCode::Up | KeyCode::Down, Completion::Files(popup)) => drop(popup.selection.key(key)),
-        (KeyCode::Up | KeyCode::Down, Completion::Commands(popup)) => drop(popup.selection.key(key)),
-        (KeyCode::Tab, _) => return complete::accept(app),
-        (KeyCode::Enter, Completion::Files(_)) if keymap::edit(key).is_none() => {
+    let selection = match completion {
+        Completion::Files(popup) => &mut popup.selection,
+        Completion::Commands(popup) => &mut popup.selection,
+    };
+    if let Some(Action::List(ListMove::Up | ListMove::Down)) = keymap::action(Place::List, key) {
+        return selection.key(key);
+    }
+    match (keymap::action(Place::Composer, key), completion) {
+        (Some(Action::Escape), _) => complete::dismiss(app),
+        (Some(Action::Complete), _) | (Some(Action::Send), Completion::Files(_)) => {
             return complete::accept(app);
         }
-        (KeyCode::Enter, Completion::Commands(_)) if keymap::edit(key).is_none() => {
+        (Some(Action::Send), Completion::Commands(_)) => {
             complete::accept(app);
             enter(app);
         }

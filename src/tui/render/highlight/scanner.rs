@@ -367,7 +367,7 @@ mod tests {
         insta::assert_snapshot!(parts("json", "{\"a\": [1, true, \"b\"]}"), @r#"Attribute:"a" | Number:1 | Number:true | Text:"b""#);
         insta::assert_snapshot!(parts("toml", "[a.b] \nkey = \"v\" # c"), @r##"Keyword:[a.b]  | Attribute:key | Text:"v" | Comment:# c"##);
         insta::assert_snapshot!(parts("yaml", "on:\n  - name: x # y\n    run: \"z\""), @r#"Attribute:on | Attribute:name | Comment:# y | Attribute:run | Text:"z""#);
-        insta::assert_snapshot!(parts("html", "<a href=\"x\">y</a><!-- z\n-->"), @r#"Keyword:<a | Attribute:href | Text:"x" | Keyword:></a> | Comment:<!-- z | Comment:-->"#);
+        insta::assert_snapshot!(parts("html", "<a href=\"x\">y</a><!-- z\n-->"), @r#"Keyword:<a | Attribute:href | Text:"x" | Keyword:> | Keyword:</a> | Comment:<!-- z | Comment:-->"#);
         insta::assert_snapshot!(parts("sh", "if [ \"$x\" = a#b ]; then echo 'q'; fi # c"), @r##"Keyword:if | Text:"$x" | Keyword:then | Keyword:echo | Text:'q' | Keyword:fi | Comment:# c"##);
         insta::assert_snapshot!(parts("ts", "const x = `a\nb` as Foo;"), @"Keyword:const | Text:`a | Text:b` | Keyword:as | Type:Foo");
         insta::assert_snapshot!(parts("sql", "SELECT a FROM t -- c"), @"Keyword:SELECT | Keyword:FROM | Comment:-- c");

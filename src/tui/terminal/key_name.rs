@@ -1,0 +1,185 @@
+//! Keys by name: how `config.toml` writes them, how `/help` shows them, and the one form in which a key press is looked up,
+//! whatever encoding the terminal uses. Legacy terminals send control characters, so that Ctrl-I is Tab and Ctrl-_ arrives as
+//! Ctrl-7 (crossterm 0.29, `event/sys/unix/parse.rs`); those with kitty's protocol tell them apart.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+/// Keys with a name. The first name of a key is the one that is shown.
+const NAMES: [(&str, KeyCode); 20] = [
+    ("enter", KeyCode::Enter),
+    ("return", KeyCode::Enter),
+    ("tab", KeyCode::Tab),
+    ("esc", KeyCode::Esc),
+    ("escape", KeyCode::Esc),
+    ("backspace", KeyCode::Backspace),
+    ("delete", KeyCode::Delete),
+    ("insert", KeyCode::Insert),
+    ("space", KeyCode::Char(' ')),
+    ("up", KeyCode::Up),
+    ("down", KeyCode::Down),
+    ("left", KeyCode::Left),
+    ("right", KeyCode::Right),
+    ("home", KeyCode::Home),
+    ("end", KeyCode::End),
+    ("pgup", KeyCode::PageUp),
+    ("pageup", KeyCode::PageUp),
+    ("pgdn", KeyCode::PageDown),
+    ("pagedown", KeyCode::PageDown),
+    ("minus", KeyCode::Char('-')),
+];
+
+/// The key press in the form in which it is looked up.
+pub fn canonical(mut key: KeyEvent) -> KeyEvent {
+    // Option on a Mac arrives as any of these, depending on the terminal.
+    let other = KeyModifiers::META | KeyModifiers::SUPER | KeyModifiers::HYPER;
+    if key.modifiers.intersects(other) {
+        key.modifiers = (key.modifiers - other) | KeyModifiers::ALT;
+    }
+    let shift = key.modifiers.contains(KeyModifiers::SHIFT);
+    let ctrl = key.modifiers.contains(KeyModifiers::CONTROL);
+    let alt = key.modifiers.contains(KeyModifiers::ALT);
+    match key.code {
+        KeyCode::Tab if shift => key.code = KeyCode::BackTab,
+        // AltGr arrives as Ctrl+Alt on some terminals: such a key is a character.
+        KeyCode::Char(c) if ctrl && alt && !c.is_ascii_alphabetic() => key.modifiers = KeyModifiers::NONE,
+        KeyCode::Char(c) if ctrl || alt => {
+            if c.is_ascii_uppercase() {
+                key.modifiers.insert(KeyModifiers::SHIFT);
+            }
+            key.code = KeyCode::Char(c.to_ascii_lowercase());
+        }
+        KeyCode::Char(_) => key.modifiers = KeyModifiers::NONE,
+        _ => {}
+    }
+    if key.modifiers == KeyModifiers::CONTROL || (ctrl && !alt && matches!(key.code, KeyCode::Char('-'))) {
+        key.code = match key.code {
+            KeyCode::Char('i') => KeyCode::Tab,
+            KeyCode::Char('m') => KeyCode::Enter,
+            KeyCode::Char('[') => KeyCode::Esc,
+            KeyCode::Char('4') => KeyCode::Char('\\'),
+            KeyCode::Char('5') => KeyCode::Char(']'),
+            KeyCode::Char('6') => KeyCode::Char('^'),
+            // Terminals disagree on which key types the byte 0x1f.
+            KeyCode::Char('7' | '/' | '-') => KeyCode::Char('_'),
+            code => code,
+        };
+        match key.code {
+            KeyCode::Tab | KeyCode::Esc => key.modifiers = KeyModifiers::NONE,
+            KeyCode::Char('_') => key.modifiers = KeyModifiers::CONTROL,
+            _ => {}
+        }
+    }
+    if key.code == KeyCode::BackTab {
+        key.modifiers -= KeyModifiers::SHIFT;
+    }
+    key
+}
+
+/// The key of a name such as `ctrl-r`, `alt-shift-left`, `f5` or `?`; `None` when it names none.
+pub fn parse(name: &str) -> Option<KeyEvent> {
+    let mut rest = name.trim();
+    let mut modifiers = KeyModifiers::NONE;
+    let code = loop {
+        let lower = rest.to_ascii_lowercase();
+        let mut held = None;
+        for (prefix, modifier) in
+            [("ctrl", KeyModifiers::CONTROL), ("alt", KeyModifiers::ALT), ("shift", KeyModifiers::SHIFT)]
+        {
+            if lower.strip_prefix(prefix).is_some_and(|rest| rest.len() > 1 && rest.starts_with(['-', '+'])) {
+                held = Some((prefix.len() + 1, modifier));
+            }
+        }
+        match held {
+            Some((length, modifier)) => {
+                modifiers |= modifier;
+                rest = &rest[length..];
+            }
+            None => break code(rest)?,
+        }
+    };
+    // Written either way, Ctrl-R is without Shift.
+    let code = match code {
+        KeyCode::Char(c) if !modifiers.is_empty() => KeyCode::Char(c.to_ascii_lowercase()),
+        code => code,
+    };
+    Some(canonical(KeyEvent::new(code, modifiers)))
+}
+
+fn code(name: &str) -> Option<KeyCode> {
+    let mut chars = name.chars();
+    if let (Some(c), None) = (chars.next(), chars.next()) {
+        return (!c.is_control()).then_some(KeyCode::Char(c));
+    }
+    let name = name.to_ascii_lowercase();
+    let function = || name.strip_prefix('f')?.parse().ok().filter(|n| (1..=24).contains(n)).map(KeyCode::F);
+    NAMES.iter().find(|(known, _)| *known == name).map(|(_, code)| *code).or_else(function)
+}
+
+/// The name of a key, as shown: `Ctrl-R`, `Shift-Tab`.
+pub fn show(key: KeyEvent) -> String {
+    let mut name = String::new();
+    let shifted = key.modifiers.contains(KeyModifiers::SHIFT) || key.code == KeyCode::BackTab;
+    let modifiers = [
+        (key.modifiers.contains(KeyModifiers::CONTROL), "Ctrl-"),
+        (key.modifiers.contains(KeyModifiers::ALT), "Alt-"),
+        (shifted, "Shift-"),
+    ];
+    for (_, prefix) in modifiers.into_iter().filter(|(held, _)| *held) {
+        name.push_str(prefix);
+    }
+    let code = if key.code == KeyCode::BackTab { KeyCode::Tab } else { key.code };
+    match (NAMES.iter().find(|(_, known)| *known == code), code) {
+        (Some((known, _)), _) if *known == "pgup" => name.push_str("PgUp"),
+        (Some((known, _)), _) if *known == "pgdn" => name.push_str("PgDn"),
+        (Some((known, _)), _) => {
+            name.push_str(&known[..1].to_ascii_uppercase());
+            name.push_str(&known[1..]);
+        }
+        (None, KeyCode::Char(c)) if name.is_empty() => name.push(c),
+        (None, KeyCode::Char(c)) => name.extend(c.to_uppercase()),
+        (None, KeyCode::F(n)) => name.push_str(&format!("F{n}")),
+        (None, _) => name.push('?'),
+    }
+    name
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn press(c: char, modifiers: KeyModifiers) -> KeyEvent {
+        canonical(KeyEvent::new(KeyCode::Char(c), modifiers))
+    }
+
+    #[test]
+    fn names_round_trip() {
+        for name in
+            ["Ctrl-R", "Alt-Shift-Left", "F5", "?", "Shift-Tab", "PgDn", "Ctrl-_", "Enter", "Alt-Backspace"]
+        {
+            assert_eq!(show(parse(name).unwrap()), name);
+        }
+        for name in ["", "ctrl-", "hyper-x", "ctrl-foo", "f99"] {
+            assert_eq!(parse(name), None, "{name}");
+        }
+        assert_eq!(parse("ctrl+r"), parse("CTRL-R"));
+        assert_eq!(parse("ctrl--"), parse("ctrl-_"));
+    }
+
+    #[test]
+    fn encodings_agree() {
+        let ctrl = KeyModifiers::CONTROL;
+        assert_eq!(press('7', ctrl), parse("ctrl-_").unwrap());
+        assert_eq!(press('-', ctrl | KeyModifiers::SHIFT), parse("ctrl-_").unwrap());
+        assert_eq!(press('i', ctrl), parse("tab").unwrap());
+        assert_eq!(press('[', ctrl), parse("esc").unwrap());
+        assert_eq!(press('Z', ctrl), parse("ctrl-shift-z").unwrap());
+        assert_eq!(press('B', KeyModifiers::ALT), parse("alt-shift-b").unwrap());
+        assert_eq!(press('@', ctrl | KeyModifiers::ALT), parse("@").unwrap());
+        assert_eq!(press('b', KeyModifiers::META), parse("alt-b").unwrap());
+        assert_eq!(
+            canonical(KeyEvent::new(KeyCode::BackTab, KeyModifiers::SHIFT)),
+            parse("shift-tab").unwrap()
+        );
+    }
+}
