@@ -173,7 +173,19 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
         max_tokens: None,
     };
     let model_from_flag = loaded.model_flag;
-    let deps = EngineDeps { loaded, workspace, project_state, interactive, originals, model_from_flag, jobs };
+    let cx = &agent.dispatcher.cx;
+    let (journal, redactor) = (cx.journal.clone(), Arc::clone(&cx.redactor));
+    let deps = EngineDeps {
+        loaded,
+        workspace,
+        project_state,
+        interactive,
+        originals,
+        model_from_flag,
+        journal,
+        redactor,
+        jobs,
+    };
     Ok(Engine {
         agent,
         deps,

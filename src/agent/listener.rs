@@ -77,6 +77,7 @@ impl Listener<'_> {
                     | Op::ListPoints
                     | Op::PreviewRewind { .. }
                     | Op::Rewind { .. }
+                    | Op::RevertHunk { .. }
                     | Op::Init
                     | Op::Maintain(_)),
                 ) => deferred.push_back(later),

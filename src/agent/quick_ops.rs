@@ -15,7 +15,9 @@ use crate::protocol::event::{Event, Level};
 use crate::protocol::notice as texts;
 use crate::protocol::op::Op;
 use crate::provider::window::finder::WindowFinder;
+use crate::redact::redactor::Redactor;
 use crate::sandbox::probe;
+use crate::session::journal::recorder::Journal;
 use crate::session::list;
 use crate::tool::run::jobs::Jobs;
 
@@ -28,6 +30,9 @@ pub struct EngineDeps {
     pub originals: Arc<LogOriginals>,
     /// The model was named by a flag: it wins over what a resumed session had.
     pub model_from_flag: bool,
+    /// What the session changed, and what of it must not be shown.
+    pub journal: Option<Arc<Journal>>,
+    pub redactor: Arc<Redactor>,
     /// Background jobs, which can be ended in the middle of a turn.
     pub jobs: Arc<Jobs>,
 }
@@ -109,6 +114,19 @@ pub fn quick_op(op: Op, policy: &PolicyEngine, deps: &EngineDeps, events: &Event
                 };
                 notice(&events, level, text);
             });
+        }
+        Op::Export { file, force } => {
+            let log = deps.originals.path();
+            let name = || format!("mycode-{}.md", log.file_stem().unwrap_or_default().to_string_lossy());
+            let file = deps.workspace.join(file.unwrap_or_else(name));
+            inspect::export(log, &file, force, events.clone());
+        }
+        Op::ShowTranscript => inspect::transcript(deps.originals.path(), events.clone()),
+        Op::ShowChanges { turn } => {
+            if let Some(journal) = &deps.journal {
+                let redactor = Arc::clone(&deps.redactor);
+                inspect::changes(Arc::clone(journal), redactor, turn, events.clone());
+            }
         }
         Op::ShowStats => inspect::stats(deps.originals.path(), events.clone()),
         Op::Explain { id } => inspect::item_history(deps.originals.path(), id, events.clone()),

@@ -153,11 +153,7 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
         light_model: raw.light_model.as_deref().map(Arc::from),
         inject_notes: raw.inject_notes.unwrap_or(true),
     };
-    let screen = ScreenSettings {
-        keys,
-        vim: raw.vim.unwrap_or(false),
-        theme: raw.theme.unwrap_or_default(),
-    };
+    let screen = ScreenSettings { keys, vim: raw.vim.unwrap_or(false), theme: raw.theme.unwrap_or_default() };
     let named = |name: &str| (sources.vars)(name).is_some_and(|model| !model.trim().is_empty());
     let model_by_default =
         raw.model.is_none() && !named("OPENAI_MODEL") && !named("ANTHROPIC_MODEL") && provider.is_some();

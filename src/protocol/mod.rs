@@ -6,4 +6,5 @@ pub mod ledger;
 pub mod maintain;
 pub mod notice;
 pub mod op;
+pub mod review;
 pub mod rewind;

@@ -7,3 +7,5 @@ pub mod log;
 pub mod maintained;
 pub mod reader;
 pub mod record;
+pub mod standing;
+pub mod undo_stack;

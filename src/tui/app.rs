@@ -4,12 +4,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::msg::Cmd;
+use crate::base::text;
 use crate::config::mode::Mode;
 use crate::model::item::ItemId;
 use crate::protocol::event::{JobRow, Level, SessionInfo, WindowState};
 use crate::protocol::ledger::ContextEdit;
 use crate::protocol::op::Op;
 use crate::tui::composer::editor::Composer;
+use crate::tui::effects::MOST_COPIED;
+use crate::tui::pager::pager::{Pager, PagerKind};
 use crate::tui::popup::commands::CommandsPopup;
 use crate::tui::popup::files::FilesPopup;
 use crate::tui::popup::open::Popup;
@@ -108,8 +111,8 @@ pub struct App {
     pub hint: Option<String>,
     /// The kind of the last printed piece.
     pub last_printed: Option<TranscriptKind>,
-    /// The last finished thinking, of which the transcript shows the first lines.
-    pub last_reasoning: Option<Arc<str>>,
+    /// The last answer of the model.
+    pub last_answer: Option<Arc<str>>,
     outbox: Vec<Cmd>,
 }
 
@@ -156,16 +159,15 @@ impl App {
     /// A finished piece goes to the scrollback.
     pub fn print(&mut self, entry: TranscriptEntry) {
         self.last_printed = Some(entry.kind());
-        if let TranscriptEntry::Reasoning(text) = &entry {
-            self.last_reasoning = Some(text.as_str().into());
-        }
         self.outbox.push(Cmd::Print(entry));
     }
 
     pub fn notice(&mut self, level: Level, text: impl Into<String>) {
         let text = text.into();
-        if let Some(Popup::Context(popup)) = &mut self.popup {
-            popup.say(&text);
+        match &mut self.popup {
+            Some(Popup::Context(popup)) => popup.say(&text),
+            Some(Popup::Pager(pager)) => pager.say(&text),
+            _ => {}
         }
         self.print(TranscriptEntry::Notice { level, text });
     }
@@ -198,6 +200,34 @@ impl App {
         self.send(Op::EditContext { edit, id });
         if self.turn.is_some() {
             self.notice(Level::Info, format!("{} {id} takes effect before the next request.", edit.as_str()));
+        }
+    }
+
+    /// Opens the pager; where this one is open, closes it.
+    pub fn open_pager(&mut self, kind: PagerKind) {
+        if matches!(&self.popup, Some(Popup::Pager(pager)) if pager.kind == kind) {
+            self.popup = None;
+            return;
+        }
+        self.popup = Some(Popup::Pager(Box::new(Pager::new(kind))));
+        self.send(match kind {
+            PagerKind::Transcript | PagerKind::Outputs => Op::ShowTranscript,
+            PagerKind::Changes { turn } => Op::ShowChanges { turn },
+        });
+    }
+
+    /// Puts `text` into the terminal's clipboard, and says so.
+    pub fn copy(&mut self, text: String) {
+        let size = text::human_bytes(text.len() as u64);
+        let message = if text.len() > MOST_COPIED {
+            format!("{size} is too long for the terminal's clipboard; /export writes a file")
+        } else {
+            self.command(Cmd::Copy(text));
+            format!("copied {size}")
+        };
+        match &mut self.popup {
+            Some(Popup::Pager(pager)) => pager.say(&message),
+            _ => self.hint = Some(message),
         }
     }
 

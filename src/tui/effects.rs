@@ -1,6 +1,5 @@
 //! What the loop does for the reducer beside drawing and sending: the user's theme is kept, text goes to the clipboard.
 
-use std::io;
 use std::path::PathBuf;
 
 use base64::Engine as _;
@@ -26,22 +25,16 @@ pub fn keep_theme(config: PathBuf, name: ThemeName, failed: impl FnOnce(String) 
 /// The bytes that put `text` into the clipboard (OSC 52, xterm's control sequences, patch 400). tmux takes it itself
 /// with `set-clipboard on`, and passes it on with `allow-passthrough on` (its FAQ and manual of 3.5, read 2026-11-22):
 /// it gets both. GNU screen passes it on in parts.
-///
-/// # Errors
-/// When it is too long; a sentence for the user.
-pub fn copying(text: &str, var: impl Fn(&str) -> bool) -> io::Result<Vec<u8>> {
-    if text.len() > MOST_COPIED {
-        return Err(io::Error::other("it is too long for the terminal's clipboard; /export writes a file"));
-    }
+pub fn copying(text: &str, var: impl Fn(&str) -> bool) -> Vec<u8> {
     let plain = format!("\x1b]52;c;{}\x07", STANDARD.encode(text));
-    Ok(if var("TMUX") {
+    if var("TMUX") {
         format!("{plain}\x1bPtmux;{}\x1b\\", plain.replace('\x1b', "\x1b\x1b")).into_bytes()
     } else if var("STY") {
         let parts = plain.as_bytes().chunks(SCREEN_PART);
         parts.flat_map(|part| [b"\x1bP", part, b"\x1b\\"].concat()).collect()
     } else {
         plain.into_bytes()
-    })
+    }
 }
 
 #[cfg(test)]
@@ -51,12 +44,10 @@ mod tests {
 
     #[test]
     fn clipboard() {
-        let of =
-            |text: &str, set: &str| String::from_utf8(copying(text, |name| name == set).unwrap()).unwrap();
+        let of = |text: &str, set: &str| String::from_utf8(copying(text, |name| name == set)).unwrap();
         assert_eq!(of("hi", ""), "\x1b]52;c;aGk=\x07");
         assert_eq!(of("hi", "TMUX"), "\x1b]52;c;aGk=\x07\x1bPtmux;\x1b\x1b]52;c;aGk=\x07\x1b\\");
         assert_eq!(of("hi", "STY"), "\x1bP\x1b]52;c;aGk=\x07\x1b\\");
         assert_eq!(of(&"x".repeat(3_000), "STY").matches("\x1bP").count(), 6);
-        assert!(copying(&"x".repeat(MOST_COPIED + 1), |_| false).is_err());
     }
 }

@@ -6,6 +6,7 @@ pub mod command;
 pub mod composer;
 pub mod effects;
 pub mod msg;
+pub mod pager;
 pub mod popup;
 pub mod render;
 pub mod run;

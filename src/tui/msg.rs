@@ -33,6 +33,8 @@ pub enum Cmd {
     ClearScreen,
     /// Open a file, relative to the workspace, in the user's editor.
     Edit(String),
+    /// Put this into the clipboard.
+    Copy(String),
     /// Keep this theme for the user.
     KeepTheme(ThemeName),
     /// Give the terminal back to the shell (Ctrl-Z).

@@ -1,7 +1,7 @@
 //! The loop that joins keys, the agent's events and the clock to the reducer, and draws. All waiting of the front end
 //! is here. Idle means that nothing wakes: timers run only while something moves.
 
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -284,6 +284,10 @@ impl FrontEnd {
                 Cmd::Send(op) => drop(self.ops.send(op)),
                 Cmd::Print(entry) => self.printed.waiting.push(entry),
                 Cmd::ClearScreen => self.clear_screen()?,
+                Cmd::Copy(text) => {
+                    let bytes = effects::copying(&text, |name| std::env::var_os(name).is_some());
+                    self.output.write_all(&bytes)?;
+                }
                 Cmd::KeepTheme(name) => {
                     let failures = self.failures.0.clone();
                     effects::keep_theme(self.config.clone(), name, move |text| drop(failures.send(text)));

@@ -106,9 +106,11 @@ fn thinking_can_be_opened() {
     screen.wait("ask");
     screen.keys("think\r");
     let cut = screen.wait("Done");
-    assert!(cut.contains("Ctrl-T") && !cut.contains("thought number 39"), "{cut}");
-    screen.keys("\u{14}");
+    assert!(cut.contains("Ctrl-O") && !cut.contains("thought number 39"), "{cut}");
+    screen.keys("\u{f}");
     screen.wait("thought number 39");
+    screen.keys("q");
+    screen.wait("Ctrl-O");
 }
 
 #[test]

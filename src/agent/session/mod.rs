@@ -5,6 +5,6 @@ pub mod inspect;
 pub mod item_facts;
 pub mod recall;
 pub mod reopen;
+pub mod review;
 pub mod rewind;
-pub mod undo_stack;
 pub mod usage;

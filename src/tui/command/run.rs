@@ -14,9 +14,11 @@ use crate::protocol::op::Op;
 use crate::search::fuzzy;
 use crate::tui::app::App;
 use crate::tui::msg::Cmd;
+use crate::tui::pager::pager::PagerKind;
 use crate::tui::popup::context::ContextPopup;
 use crate::tui::popup::open::Popup;
 use crate::tui::popup::theme::ThemePicker;
+use crate::tui::render::markdown;
 use crate::tui::render::theme::Look;
 
 /// Runs `text` if it is a command. A text such as `/etc/hosts is wrong` is none: only a first word of letters counts, and
@@ -52,6 +54,9 @@ pub fn run(app: &mut App, text: &str) -> bool {
         "resume" => between_turns(app, name, Op::Resume { session: args.to_owned() }),
         "rewind" => between_turns(app, name, Op::ListPoints),
         "clear" => between_turns(app, name, Op::Clear),
+        "diff" => diff(app, args),
+        "copy" => copy(app, args),
+        "export" => export(app, args),
         "theme" => theme(app, args),
         "quit" => app.command(Cmd::Quit),
         _ => return unknown(app, name, text),
@@ -148,6 +153,39 @@ fn mode(app: &mut App, args: &str) {
         None => STARTING.to_owned(),
     };
     app.notice(Level::Info, text);
+}
+
+fn diff(app: &mut App, args: &str) {
+    match args {
+        "" => app.open_pager(PagerKind::Changes { turn: false }),
+        "turn" => app.open_pager(PagerKind::Changes { turn: true }),
+        _ => app.notice(
+            Level::Warning,
+            "Usage: /diff shows what this session changed; /diff turn: the last turn.",
+        ),
+    }
+}
+
+fn export(app: &mut App, args: &str) {
+    let force = args.split_whitespace().any(|word| word == "--force");
+    let file = args.replace("--force", "").trim().to_owned();
+    app.send(Op::Export { file: (!file.is_empty()).then_some(file), force });
+}
+
+fn copy(app: &mut App, args: &str) {
+    let answer = app.last_answer.clone();
+    let text = match args {
+        "" => answer.map(|text| text.to_string()),
+        "code" => answer.and_then(|text| markdown::code_blocks(&text).pop()),
+        _ => {
+            let usage = "Usage: /copy copies the last answer; /copy code its last code block.";
+            return app.notice(Level::Warning, usage);
+        }
+    };
+    match text {
+        Some(text) => app.copy(text),
+        None => app.notice(Level::Info, "Nothing to copy yet."),
+    }
 }
 
 fn theme(app: &mut App, args: &str) {

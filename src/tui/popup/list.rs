@@ -55,6 +55,8 @@ pub enum PopupAction {
     Close,
     Send(Op),
     CloseAndSend(Op),
+    /// Put this into the clipboard.
+    Copy(String),
     /// Draw in these colors, to try them.
     Theme(ThemeName),
     CloseAndTheme {

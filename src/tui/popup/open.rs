@@ -8,6 +8,7 @@ use super::list::PopupAction;
 use super::rewind::RewindPicker;
 use super::sessions::SessionPicker;
 use super::theme::ThemePicker;
+use crate::tui::pager::pager::Pager;
 use crate::tui::render::theme::Theme;
 
 /// Rows of the pages of a rewind.
@@ -19,6 +20,7 @@ pub enum Popup {
     Context(ContextPopup),
     Rewind(RewindPicker),
     Theme(ThemePicker),
+    Pager(Box<Pager>),
 }
 
 impl Popup {
@@ -28,6 +30,7 @@ impl Popup {
             Self::Context(popup) => popup.key(key),
             Self::Rewind(popup) => popup.key(key),
             Self::Theme(popup) => popup.key(key),
+            Self::Pager(popup) => popup.key(key),
         }
     }
 
@@ -37,6 +40,7 @@ impl Popup {
             Self::Context(popup) => popup.lines(width, room, theme),
             Self::Rewind(popup) => popup.lines(width, room.min(REWIND_ROWS), theme),
             Self::Theme(popup) => popup.lines(width, room, theme),
+            Self::Pager(popup) => popup.lines(width, room, theme),
         };
         lines.truncate(room);
         lines

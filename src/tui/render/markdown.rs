@@ -314,6 +314,26 @@ impl Writer {
     }
 }
 
+/// The texts of the blocks of code.
+pub fn code_blocks(markdown: &str) -> Vec<String> {
+    let mut blocks = Vec::new();
+    let mut open = false;
+    for event in Parser::new_ext(markdown, Options::ENABLE_TABLES) {
+        match event {
+            Event::Start(Tag::CodeBlock(_)) => {
+                blocks.push(String::new());
+                open = true;
+            }
+            Event::End(TagEnd::CodeBlock) => open = false,
+            Event::Text(text) if open => {
+                blocks.iter_mut().next_back().into_iter().for_each(|block| block.push_str(&text))
+            }
+            _ => {}
+        }
+    }
+    blocks
+}
+
 /// A line of code in its colors.
 pub fn code_spans(
     language: Option<&Language>,

@@ -144,7 +144,7 @@ impl Keymap {
         let key = key_name::parse(name).ok_or_else(|| {
             format!("'{shown}' is not a key. Keys are written like ctrl-r, alt-left, shift-tab or f5.")
         })?;
-        if row.place != Place::List && plain_char(key).is_some() {
+        if !matches!(row.place, Place::List | Place::Pager) && plain_char(key).is_some() {
             return Err(format!("'{shown}' is typed as text; `{}` needs a key with Ctrl or Alt.", row.name));
         }
         if let Some(other) = self.holder(row, key) {
@@ -162,8 +162,9 @@ impl Keymap {
     fn holder(&self, row: &KeyRow, key: KeyEvent) -> Option<usize> {
         let meets =
             |place: Place| place == row.place || place == Place::Everywhere || row.place == Place::Everywhere;
-        let places =
-            [Place::Everywhere, Place::Composer, Place::List].into_iter().filter(|place| meets(*place));
+        let places = [Place::Everywhere, Place::Composer, Place::List, Place::Pager]
+            .into_iter()
+            .filter(|place| meets(*place));
         let mut found = places.filter_map(|place| self.rows.get(&(place, key.code, key.modifiers)));
         found.next().copied()
     }

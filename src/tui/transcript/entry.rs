@@ -13,6 +13,8 @@ use crate::tui::render::highlight::scanner::State;
 use crate::tui::render::markdown;
 use crate::tui::render::theme::Theme;
 use crate::tui::render::wrap;
+use crate::tui::terminal::key_table::Action;
+use crate::tui::terminal::keymap;
 
 /// Lines that are shown of one message of the user.
 const USER_LINES: usize = 30;
@@ -133,8 +135,9 @@ fn reasoning(text: &str, width: usize, theme: Theme) -> Vec<Line<'static>> {
     if lines.len() > REASONING_LINES {
         lines.truncate(REASONING_LINES);
         if let Some(last) = lines.last_mut() {
-            let cut = wrap::clip(&format!("{last}…"), width.saturating_sub(9));
-            *last = Line::styled(format!("{cut} · Ctrl-T"), theme.dim());
+            let key = format!(" · {}", keymap::name(Action::Expand));
+            let cut = wrap::clip(&format!("{last}…"), width.saturating_sub(wrap::width(&key)));
+            *last = Line::styled(format!("{cut}{key}"), theme.dim());
         }
     }
     lines

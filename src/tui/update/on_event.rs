@@ -9,6 +9,8 @@ use crate::model::item::Item;
 use crate::protocol::event::{Event, JobRow, Level, SessionInfo, SessionRow, TurnEnd};
 use crate::tui::app::{App, Completion, RetryStatus, Silent};
 use crate::tui::msg::Cmd;
+use crate::tui::pager::cell;
+use crate::tui::pager::pager::PagerKind;
 use crate::tui::popup::ledger;
 use crate::tui::popup::open::Popup;
 use crate::tui::popup::question::OpenQuestion;
@@ -22,6 +24,10 @@ pub fn apply(app: &mut App, event: Event) {
     match event {
         Event::Session(info) => session(app, info),
         Event::History(items) => {
+            app.last_answer = items.iter().rev().find_map(|item| match item.as_ref() {
+                Item::Assistant { text, .. } => Some(Arc::clone(text)),
+                _ => None,
+            });
             for entry in replay::entries(&items) {
                 app.print(entry);
             }
@@ -114,6 +120,20 @@ pub fn apply(app: &mut App, event: Event) {
             }),
         },
         Event::Sessions(rows) => sessions(app, rows),
+        Event::Transcript(items) => {
+            if let Some(Popup::Pager(pager)) = &mut app.popup
+                && !matches!(pager.kind, PagerKind::Changes { .. })
+            {
+                pager.fill(cell::of_items(&items));
+            }
+        }
+        Event::Changes(changes) => {
+            if let Some(Popup::Pager(pager)) = &mut app.popup
+                && pager.kind == (PagerKind::Changes { turn: changes.turn })
+            {
+                pager.fill(cell::of_changes(&changes.files));
+            }
+        }
         Event::RewindPoints(points) if points.is_empty() => {
             app.notice(Level::Info, "Nothing to rewind yet.");
         }
@@ -250,7 +270,10 @@ fn retrying(app: &mut App, [attempt, of]: [u32; 2], wait_ms: u64, reason: String
 fn finished_item(app: &mut App, item: &Item) {
     going_on(app);
     match item {
-        Item::Assistant { text, .. } => app.live.finish_answer(text),
+        Item::Assistant { text, .. } => {
+            app.last_answer = Some(Arc::clone(text));
+            app.live.finish_answer(text);
+        }
         Item::Reasoning(reasoning) => app.live.finish_reasoning(&reasoning.text),
         _ => return,
     }

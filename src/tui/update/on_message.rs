@@ -8,6 +8,7 @@ use crate::protocol::op::Op;
 use crate::tui::app::{App, Completion};
 use crate::tui::command::run;
 use crate::tui::msg::{Cmd, Msg};
+use crate::tui::pager::pager::PagerKind;
 use crate::tui::popup::approval::Reply;
 use crate::tui::popup::complete;
 use crate::tui::popup::list::PopupAction;
@@ -17,7 +18,6 @@ use crate::tui::render::theme::Look;
 use crate::tui::terminal::key_name;
 use crate::tui::terminal::key_table::{Action, EditCommand, ListMove, Place};
 use crate::tui::terminal::keymap;
-use crate::tui::transcript::entry::TranscriptEntry;
 
 /// Takes in one message.
 pub fn update(app: &mut App, msg: Msg) -> Vec<Cmd> {
@@ -31,6 +31,10 @@ pub fn update(app: &mut App, msg: Msg) -> Vec<Cmd> {
             app.set_look(Look { background: Some(background), ..app.look });
         }
         Msg::Tick => tick(app),
+    }
+    let (size, theme) = (app.size, app.theme);
+    if let Some(Popup::Pager(pager)) = &mut app.popup {
+        pager.arrange(size, theme);
     }
     app.take_commands()
 }
@@ -63,12 +67,8 @@ fn on_key(app: &mut App, key: KeyEvent) {
     match keymap::action(Place::Everywhere, key) {
         Some(Action::Suspend) => return app.command(Cmd::Suspend),
         Some(Action::Redraw) => return app.command(Cmd::ClearScreen),
-        Some(Action::Thinking) => {
-            return match app.last_reasoning.clone() {
-                Some(text) => app.print(TranscriptEntry::WholeReasoning(text)),
-                None => app.hint = Some("no thinking yet".to_owned()),
-            };
-        }
+        Some(Action::Transcript) => return app.open_pager(PagerKind::Transcript),
+        Some(Action::Expand) => return app.open_pager(PagerKind::Outputs),
         _ => {}
     }
     // Tab turns from the context to an open question.
@@ -174,6 +174,7 @@ fn popup_key(app: &mut App, key: KeyEvent) {
             app.popup = None;
             app.send(op);
         }
+        PopupAction::Copy(text) => app.copy(text),
         PopupAction::Theme(name) => app.set_look(Look { name, ..app.look }),
         PopupAction::CloseAndTheme { name, keep } => {
             app.popup = None;
