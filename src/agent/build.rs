@@ -9,10 +9,10 @@ use tokio::sync::mpsc;
 use super::calls::dispatcher::Dispatcher;
 use super::calls::policy_engine::PolicyEngine;
 use super::control::Questions;
+use super::deps::EngineDeps;
 use super::engine::Engine;
 use super::maintainer::Maintainer;
 use super::parts::Agent;
-use super::quick_ops::EngineDeps;
 use super::sampling::sampler::Sampler;
 use super::session::conversation::Conversation;
 use super::session::prompts::Prompts;
@@ -171,8 +171,9 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
         max_tokens: None,
     };
     let model_from_flag = loaded.model_flag;
-    let redactor = Arc::clone(&agent.dispatcher.cx.redactor);
-    let prompts = Prompts::new(loaded.prompts.clone(), &project_state, &workspace, redactor);
+    let cx = &agent.dispatcher.cx;
+    let (journal, redactor) = (cx.journal.clone(), Arc::clone(&cx.redactor));
+    let prompts = Prompts::new(loaded.prompts.clone(), &project_state, &workspace, Arc::clone(&redactor));
     let deps = EngineDeps {
         loaded,
         workspace,
@@ -180,6 +181,8 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
         interactive,
         originals,
         model_from_flag,
+        journal,
+        redactor,
         jobs,
         prompts,
     };

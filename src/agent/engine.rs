@@ -6,19 +6,20 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::control::{Events, Questions, TurnControl, notice};
+use super::deps::EngineDeps;
 use super::listener::{Listener, Ops};
 use super::lists::sessions;
 use super::maintainer::{self, Maintainer};
 use super::parts::Agent;
-use super::quick_ops::{EngineDeps, quick_op, report_missing_layers};
+use super::quick_ops::{quick_op, report_missing_layers};
 use super::session::conversation::Conversation;
-use super::session::{reopen, rewind};
+use super::session::reopen;
 use super::turn::run::Turn;
+use super::undo_ops;
 use super::window::compactor::CompactionOutcome;
 use crate::protocol::event::{EndReason, Event, Level, SessionInfo, TurnEnd};
 use crate::protocol::notice as texts;
 use crate::protocol::op::Op;
-use crate::protocol::rewind::{PointId, RewindScope};
 
 /// The engine of one front end.
 pub struct Engine {
@@ -231,9 +232,11 @@ impl Engine {
                 self.notice(Level::Info, texts::auto_compact(on));
             }
             Op::ShowContext => self.send_ledger(),
-            Op::ListPoints => self.list_points().await,
-            Op::PreviewRewind { point } => self.preview_rewind(point).await,
-            Op::Rewind { point, part, force } => self.rewind(point, part, force).await,
+            Op::ListPoints | Op::PreviewRewind { .. } | Op::Rewind { .. } | Op::RevertHunk { .. } => {
+                if undo_ops::undo_op(op, &mut self.agent, &self.deps, &self.events).await {
+                    self.announce();
+                }
+            }
             Op::Submit { .. }
             | Op::Init
             | Op::Maintain(_)
@@ -305,42 +308,6 @@ impl Engine {
             self.notice(Level::Warning, texts::session_model_unavailable(&model, &provider, &now));
         } else if model != now && !self.deps.model_from_flag && self.switch_model(&model).await {
             self.notice(Level::Info, texts::session_model(&model, &now));
-        }
-    }
-
-    /// Answers `Op::ListPoints`.
-    async fn list_points(&self) {
-        let Some(journal) = &self.agent.dispatcher.cx.journal else { return };
-        let lines = rewind::journal_lines(journal).await;
-        let _ = self.events.send(Event::RewindPoints(rewind::points(&self.agent.conversation, &lines)));
-    }
-
-    /// Answers `Op::PreviewRewind`.
-    async fn preview_rewind(&self, id: PointId) {
-        let Some(journal) = &self.agent.dispatcher.cx.journal else { return };
-        match rewind::preview_of(&self.agent.conversation, journal, id).await {
-            Ok(preview) => drop(self.events.send(Event::RewindPreview(preview))),
-            Err(error) => self.notice(Level::Error, texts::rewind_failed(error)),
-        }
-    }
-
-    /// Answers `Op::Rewind`.
-    async fn rewind(&mut self, id: PointId, scope: RewindScope, force: bool) {
-        let Agent { conversation, dispatcher, .. } = &mut self.agent;
-        let Some(journal) = &dispatcher.cx.journal else { return };
-        match rewind::carry_out(conversation, journal, id, scope, force).await {
-            Ok(done) => {
-                self.agent.input.reminder = rewind::reminder(&done).or(self.agent.input.reminder.take());
-                if done.part.conversation() {
-                    self.agent.restore_tools().await;
-                }
-                self.agent.measure();
-                self.announce();
-                let level = if done.left.is_empty() { Level::Info } else { Level::Warning };
-                self.notice(level, texts::rewound(&done));
-                let _ = self.events.send(Event::Rewound(done));
-            }
-            Err(error) => self.notice(Level::Error, texts::rewind_failed(error)),
         }
     }
 

@@ -5,7 +5,8 @@ use std::collections::VecDeque;
 use tokio::sync::mpsc;
 
 use super::control::{Events, TurnControl};
-use super::quick_ops::{EngineDeps, quick_op};
+use super::deps::EngineDeps;
+use super::quick_ops::quick_op;
 use super::session::inspect;
 use crate::agent::calls::policy_engine::PolicyEngine;
 use crate::config::settings::ContextSettings;
@@ -78,6 +79,7 @@ impl Listener<'_> {
                     | Op::ListPoints
                     | Op::PreviewRewind { .. }
                     | Op::Rewind { .. }
+                    | Op::RevertHunk { .. }
                     | Op::Init
                     | Op::Maintain(_)),
                 ) => deferred.push_back(later),

@@ -4,6 +4,7 @@
 pub mod build;
 pub mod calls;
 pub mod control;
+pub mod deps;
 pub mod engine;
 pub mod listener;
 pub mod lists;
@@ -14,4 +15,5 @@ pub mod sampling;
 pub mod session;
 pub mod sub_agents;
 pub mod turn;
+pub mod undo_ops;
 pub mod window;

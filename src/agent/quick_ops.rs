@@ -1,70 +1,18 @@
-//! What the engine keeps beside the agent, and the operations that need nothing else: they are done at once, also while a
-//! turn runs.
+//! Operations that need nothing of the conversation: they are done at once, also while a turn runs.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::control::{Events, notice};
+use super::deps::EngineDeps;
 use crate::agent::calls::policy_engine::PolicyEngine;
 use crate::agent::lists::status::{self, StatusParts};
 use crate::agent::lists::{models, sessions};
 use crate::agent::session::inspect;
-use crate::agent::session::prompts::Prompts;
-use crate::agent::session::recall::LogOriginals;
-use crate::config::load::{ConfigError, Loaded};
-use crate::config::settings::{ContextSettings, Origin, Permission};
+use crate::config::settings::Permission;
 use crate::protocol::event::{Event, Level};
 use crate::protocol::notice as texts;
 use crate::protocol::op::Op;
-use crate::provider::window::finder::WindowFinder;
 use crate::sandbox::probe;
-use crate::tool::run::jobs::Jobs;
-
-/// What the engine keeps beside the agent.
-pub struct EngineDeps {
-    pub loaded: Loaded,
-    pub workspace: PathBuf,
-    pub project_state: PathBuf,
-    pub interactive: bool,
-    pub originals: Arc<LogOriginals>,
-    /// The model was named by a flag: it wins over what a resumed session had.
-    pub model_from_flag: bool,
-    /// Background jobs, which can be ended in the middle of a turn.
-    pub jobs: Arc<Jobs>,
-    pub prompts: Prompts,
-}
-
-impl EngineDeps {
-    /// The context settings for another model, with the window that its server has.
-    ///
-    /// # Errors
-    /// When the settings contradict that window.
-    pub async fn settings_for(&self, model: &str) -> Result<ContextSettings, ConfigError> {
-        let mut learned = None;
-        let asks = self.loaded.context.window_origin != Origin::User;
-        if let Some(mut settings) = self.loaded.provider.clone().filter(|_| asks) {
-            settings.model = model.into();
-            learned = WindowFinder::new(&self.loaded.servers).find(&settings).await.learned();
-        }
-        self.loaded.context_for(model, learned)
-    }
-
-    /// Whether the model can be chosen after `now`: a name that neither the table nor the server knows is a mistake where
-    /// the present model is one of the table.
-    ///
-    /// # Errors
-    /// A sentence for the user.
-    pub async fn check_model(&self, model: &str, now: &str) -> Result<(), String> {
-        if models::is_in_table(model)
-            || !models::is_in_table(now)
-            || self.settings_for(model).await.map_or(true, |found| found.window_origin != Origin::Default)
-        {
-            return Ok(());
-        }
-        let nearest = models::nearest(&self.loaded, model).await;
-        Err(texts::model_unknown(model, now, nearest.as_deref()))
-    }
-}
 
 /// Tells the front end which layers of the sandbox this machine lacks, off the loop: trying takes some milliseconds.
 pub fn report_missing_layers(permission: Permission, policy: &PolicyEngine, events: &Events) {
@@ -147,6 +95,19 @@ pub fn quick_op(op: Op, policy: &PolicyEngine, deps: &EngineDeps, events: &Event
         Op::Remember { text } => deps.prompts.remember(&text),
         Op::ListPrompts => deps.prompts.list(events),
         Op::SaveDraft { text } => deps.prompts.save_draft(&text),
+        Op::Export { file, force } => {
+            let log = deps.originals.path();
+            let name = || format!("mycode-{}.md", log.file_stem().unwrap_or_default().to_string_lossy());
+            let file = deps.workspace.join(file.unwrap_or_else(name));
+            inspect::export(log, &file, force, events.clone());
+        }
+        Op::ShowTranscript => inspect::transcript(deps.originals.path(), events.clone()),
+        Op::ShowChanges { turn } => {
+            if let Some(journal) = &deps.journal {
+                let redactor = Arc::clone(&deps.redactor);
+                inspect::changes(Arc::clone(journal), redactor, turn, events.clone());
+            }
+        }
         Op::ShowStats => inspect::stats(deps.originals.path(), events.clone()),
         Op::Explain { id } => inspect::item_history(deps.originals.path(), id, events.clone()),
         _ => {}

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
+use crate::cli::commands::export_args::ExportArgs;
 use crate::cli::commands::notes_args::NotesArgs;
 use crate::cli::each::args::{self as each, EachArgs};
 use crate::config::mode::Mode;
@@ -145,6 +146,8 @@ pub enum Command {
     Rewind(RewindArgs),
     /// Report what a session, or all since some day, did and cost
     Report(ReportArgs),
+    /// Write a session as Markdown, HTML, JSON or a picture of the terminal (SVG)
+    Export(ExportArgs),
     /// Show what fills a session's context window, item by item
     Context(ContextArgs),
     /// List, search, write and archive the project's notes

@@ -159,7 +159,9 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
         keys,
         vim: raw.vim.unwrap_or(false),
         notify: raw.notify.unwrap_or_default(),
+        theme: raw.theme.unwrap_or_default(),
         folder: sources.paths.composer(),
+        config: sources.paths.user_config(),
     };
     let named = |name: &str| (sources.vars)(name).is_some_and(|model| !model.trim().is_empty());
     let model_by_default =

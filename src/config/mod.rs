@@ -11,5 +11,7 @@ pub mod models;
 pub mod paths;
 pub mod prompts;
 pub mod raw;
+pub mod remember;
 pub mod settings;
+pub mod theme;
 pub mod trust;

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::keys::KeyBinding;
 use super::mode::Mode;
+use super::theme::ThemeName;
 use crate::base::secret::Secret;
 
 /// Which dialect a model server speaks.
@@ -269,16 +270,20 @@ pub enum Notify {
     Off,
 }
 
-/// How the screen takes keys, and calls.
+/// How the screen looks, takes keys, and calls.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ScreenSettings {
     /// The user's own keys, in the order of the file.
     pub keys: Vec<KeyBinding>,
     /// The composer edits as vi does.
     pub vim: bool,
+    pub notify: Notify,
+    /// Which colors the chat is drawn in.
+    pub theme: ThemeName,
     /// Where pasted pictures are put, and the text that is in the editor.
     pub folder: PathBuf,
-    pub notify: Notify,
+    /// The user's configuration file, which keeps what is chosen on the screen.
+    pub config: PathBuf,
 }
 
 /// How the agent works.

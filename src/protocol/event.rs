@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::approval::{Question, QuestionId};
 use super::ledger::{ItemHistory, LedgerView};
 use super::lists::{ModelRow, PreviewMessage, RuleRow};
+use super::review::Changes;
 use super::rewind::{RewindDone, RewindPoint, RewindPreview};
 use crate::config::mode::Mode;
 use crate::config::settings::Permission;
@@ -122,6 +123,9 @@ pub enum Event {
         id: u32,
         text: String,
     },
+    /// All items of the session that stand, oldest first, those before a summary too.
+    Transcript(Arc<[(ItemId, Arc<Item>)]>),
+    Changes(Changes),
     /// The points to go back to, newest first.
     RewindPoints(Vec<RewindPoint>),
     RewindPreview(RewindPreview),

@@ -7,4 +7,5 @@ pub mod lists;
 pub mod maintain;
 pub mod notice;
 pub mod op;
+pub mod review;
 pub mod rewind;

@@ -381,6 +381,25 @@ pub fn window_filled() -> Problem {
     problem("the reply filled the context window", "run /compact, then say \"continue\"")
 }
 
+pub fn exported(file: impl Display) -> String {
+    format!("Wrote {}.", on_one_line(&file.to_string()))
+}
+
+pub fn not_exported(error: impl Display) -> String {
+    format!(
+        "Nothing was exported: {}. Name another file, or add --force to replace it.",
+        on_one_line(&error.to_string())
+    )
+}
+
+pub fn hunk_reverted(path: &str) -> String {
+    format!("Reverted a change in {}. /rewind can undo it.", on_one_line(path))
+}
+
+pub fn hunk_not_reverted(path: &str, why: &str) -> String {
+    format!("{} was left as it is: {why}.", on_one_line(path))
+}
+
 /// A tool could not go on; the message says why.
 pub fn tool_failed(message: impl Into<String>) -> Problem {
     problem(message, "fix the cause, then send the message again")

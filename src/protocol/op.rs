@@ -4,6 +4,7 @@ use super::approval::{Answer, QuestionId};
 use super::ledger::ContextEdit;
 use super::lists::RuleRow;
 use super::maintain::Maintain;
+use super::review::HunkId;
 use super::rewind::{PointId, RewindScope};
 use crate::config::mode::Mode;
 use crate::config::settings::Permission;
@@ -64,6 +65,22 @@ pub enum Op {
         point: PointId,
         part: RewindScope,
         force: bool,
+    },
+    /// Write the session to a file, relative to the workspace; `None`: one with its name.
+    Export {
+        file: Option<String>,
+        force: bool,
+    },
+    /// Ask for `Event::Transcript`.
+    ShowTranscript,
+    /// Ask for `Event::Changes`: of the last turn, or of the session.
+    ShowChanges {
+        turn: bool,
+    },
+    /// Bring one place of a file back to what it was before the session, or the last turn; answered by `Event::Changes`.
+    RevertHunk {
+        turn: bool,
+        hunk: HunkId,
     },
     /// Ask for a fresh `Event::Ledger`.
     ShowContext,

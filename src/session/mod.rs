@@ -10,4 +10,6 @@ pub mod maintained;
 pub mod prompt_history;
 pub mod reader;
 pub mod record;
+pub mod standing;
 pub mod stored;
+pub mod undo_stack;

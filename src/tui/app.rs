@@ -5,9 +5,7 @@ use std::time::Duration;
 
 use super::msg::Cmd;
 use crate::config::mode::Mode;
-use crate::model::item::ItemId;
 use crate::protocol::event::{JobRow, Level, SessionInfo, WindowState};
-use crate::protocol::ledger::ContextEdit;
 use crate::protocol::op::Op;
 use crate::tui::composer::editor::Composer;
 use crate::tui::popup::commands::CommandsPopup;
@@ -16,7 +14,7 @@ use crate::tui::popup::history::HistorySearch;
 use crate::tui::popup::open::Popup;
 use crate::tui::popup::pickers::todos::Todo;
 use crate::tui::popup::question::OpenQuestion;
-use crate::tui::render::theme::Theme;
+use crate::tui::render::theme::{Background, Look, Theme};
 use crate::tui::transcript::entry::{TranscriptEntry, TranscriptKind};
 use crate::tui::transcript::live::Live;
 
@@ -75,6 +73,8 @@ pub struct Files {
 #[derive(Clone, Debug, Default)]
 pub struct App {
     pub theme: Theme,
+    /// What the theme is made of.
+    pub look: Look,
     /// Columns and rows of the terminal.
     pub size: (u16, u16),
     /// Time since the start, set by the loop before each update.
@@ -124,14 +124,24 @@ pub struct App {
     pub hint: Option<String>,
     /// The kind of the last printed piece.
     pub last_printed: Option<TranscriptKind>,
-    /// The last finished thinking, of which the transcript shows the first lines.
-    pub last_reasoning: Option<Arc<str>>,
+    /// The last answer of the model.
+    pub last_answer: Option<Arc<str>>,
     outbox: Vec<Cmd>,
 }
 
 impl App {
     pub fn new(theme: Theme, size: (u16, u16)) -> Self {
         Self { theme, size, ..Self::default() }
+    }
+
+    /// Draws in other colors from here on.
+    pub fn set_look(&mut self, look: Look) {
+        (self.look, self.theme) = (look, look.theme());
+    }
+
+    /// The terminal has said what it draws on.
+    pub fn set_background(&mut self, background: Background) {
+        self.set_look(Look { background: Some(background), ..self.look });
     }
 
     /// Width of the composer's text; one cell stays free for the caret behind a full row.
@@ -167,16 +177,15 @@ impl App {
     /// A finished piece goes to the scrollback.
     pub fn print(&mut self, entry: TranscriptEntry) {
         self.last_printed = Some(entry.kind());
-        if let TranscriptEntry::Reasoning(text) = &entry {
-            self.last_reasoning = Some(text.as_str().into());
-        }
         self.outbox.push(Cmd::Print(entry));
     }
 
     pub fn notice(&mut self, level: Level, text: impl Into<String>) {
         let text = text.into();
-        if let Some(Popup::Context(popup)) = &mut self.popup {
-            popup.say(&text);
+        match &mut self.popup {
+            Some(Popup::Context(popup)) => popup.say(&text),
+            Some(Popup::Pager(pager)) => pager.say(&text),
+            _ => {}
         }
         self.print(TranscriptEntry::Notice { level, text });
     }
@@ -210,14 +219,6 @@ impl App {
             list.fill(todos.clone());
         }
         self.todos = todos;
-    }
-
-    /// Asks for an edit of the context, and says so where it must wait.
-    pub fn edit_context(&mut self, edit: ContextEdit, id: ItemId) {
-        self.send(Op::EditContext { edit, id });
-        if self.turn.is_some() {
-            self.notice(Level::Info, format!("{} {id} takes effect before the next request.", edit.as_str()));
-        }
     }
 
     /// So many bytes of the answer came in; `None`: figures came, which have them all.

@@ -1,10 +1,13 @@
 //! The terminal front end: an inline viewport at the end of the terminal's own scrollback. Sees the agent only
 //! through `protocol` (`Op` in, `Event` out); never imports agent, provider or tool.
 
+pub mod actions;
 pub mod app;
 pub mod command;
 pub mod composer;
+pub mod effects;
 pub mod msg;
+pub mod pager;
 pub mod plain;
 pub mod popup;
 pub mod render;

@@ -2,8 +2,10 @@
 
 use crossterm::event::KeyEvent;
 
+use crate::config::theme::ThemeName;
 use crate::protocol::event::Event;
 use crate::protocol::op::Op;
+use crate::tui::render::theme::Background;
 use crate::tui::transcript::entry::TranscriptEntry;
 
 /// One thing that happened.
@@ -21,6 +23,8 @@ pub enum Msg {
     Resize(u16, u16),
     /// From the agent.
     Event(Event),
+    /// The terminal said what its background is, later than the rest.
+    Background(Background),
     /// The spinner's beat; comes only while something runs.
     Tick,
 }
@@ -39,6 +43,10 @@ pub enum Cmd {
     Compose(String),
     /// Ask for the clipboard's picture; answered by `Msg::Picture`.
     PastePicture,
+    /// Put this into the clipboard.
+    Copy(String),
+    /// Keep this theme for the user.
+    KeepTheme(ThemeName),
     /// Give the terminal back to the shell (Ctrl-Z).
     Suspend,
     Quit,

@@ -236,7 +236,12 @@ impl<W: Write> PlainChat<W> {
                 Cmd::Print(entry) => self.entry(&entry)?,
                 Cmd::Edit(file) => self.print(&format!("Edit {file} in another window, then answer."))?,
                 Cmd::Quit => quit = true,
-                Cmd::ClearScreen | Cmd::Suspend | Cmd::Compose(_) | Cmd::PastePicture => {}
+                Cmd::ClearScreen
+                | Cmd::Suspend
+                | Cmd::Compose(_)
+                | Cmd::PastePicture
+                | Cmd::Copy(_)
+                | Cmd::KeepTheme(_) => {}
             }
         }
         Ok(quit)

@@ -15,13 +15,13 @@ use tokio::time::Instant;
 
 use super::app::App;
 use super::msg::{Cmd, Msg};
-use crate::base::process::descriptor;
 use crate::config::settings::ScreenSettings;
 use crate::protocol::event::{Event, Level};
 use crate::protocol::op::Op;
-use crate::tui::render::theme::Theme;
+use crate::tui::effects;
 use crate::tui::render::view;
 use crate::tui::terminal::attention::Attention;
+use crate::tui::terminal::background::{self, LateAnswer};
 use crate::tui::terminal::external;
 use crate::tui::terminal::paste_detector::PasteDetector;
 use crate::tui::terminal::screen::Screen;
@@ -72,8 +72,9 @@ pub async fn run(
     let greeting = setup::enter()?;
     let _restore = Restore;
     let (columns, rows) = crossterm::terminal::size()?;
-    let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let mut app = App::new(Theme::new(!no_color), (columns, rows));
+    let look = background::look(settings.theme, greeting.background);
+    let mut app = App::new(look.theme(), (columns, rows));
+    app.set_look(look);
     if !greeting.typed.is_empty() {
         app.composer.paste(&greeting.typed);
     }
@@ -97,6 +98,7 @@ pub async fn run(
         done,
         draft: String::new(),
         draft_due: None,
+        late_answer: LateAnswer::new(greeting.asked),
     };
     front.draw()?;
     if let Some(text) = initial_prompt.filter(|text| !text.trim().is_empty()) {
@@ -152,6 +154,7 @@ struct FrontEnd {
     draft: String,
     /// When it is to be kept again.
     draft_due: Option<Instant>,
+    late_answer: LateAnswer,
 }
 
 /// What is written in the user's editor.
@@ -184,7 +187,7 @@ impl FrontEnd {
         let mut interrupt = signal(SignalKind::interrupt())?;
         let mut stop = signal(SignalKind::from_raw(Signal::TSTP.as_raw()))?;
         let mut continued = signal(SignalKind::from_raw(Signal::CONT.as_raw()))?;
-        let gone = hung_up();
+        let gone = setup::hung_up();
         tokio::pin!(gone);
         let mut paste_detector = PasteDetector::default();
         let mut batch = Vec::with_capacity(BATCH);
@@ -212,7 +215,11 @@ impl FrontEnd {
                     Some(Ok(event)) => {
                         let burst = paste_detector.gather(event, &mut keys).await;
                         self.typed = true;
-                        for msg in burst.events.into_iter().filter_map(message) {
+                        let (events, background) = self.late_answer.filter(burst.events);
+                        if let Some(background) = background {
+                            self.handle(Msg::Background(background))?;
+                        }
+                        for msg in events.into_iter().filter_map(message) {
                             next = next.max(self.handle(msg)?);
                         }
                         setup::rearm_waiting_input();
@@ -298,6 +305,16 @@ impl FrontEnd {
                 Cmd::Send(op) => drop(self.ops.send(op)),
                 Cmd::Print(entry) => self.printed.waiting.push(entry),
                 Cmd::ClearScreen => self.clear_screen()?,
+                Cmd::Copy(text) => {
+                    let bytes = effects::copying(&text, |name| std::env::var_os(name).is_some());
+                    self.output.write_all(&bytes)?;
+                }
+                Cmd::KeepTheme(name) => {
+                    let done = self.done.clone();
+                    effects::keep_theme(self.settings.config.clone(), name, move |text| {
+                        let _ = done.send(Msg::Event(Event::Notice { level: Level::Warning, text }));
+                    });
+                }
                 Cmd::Suspend => next = next.max(Next::Suspend),
                 Cmd::Edit(file) => {
                     self.edited = Some(Edited::File(file));
@@ -375,9 +392,7 @@ impl FrontEnd {
         self.attention.forget_title();
         self.screen.enter()?;
         if let Err(message) = outcome {
-            self.app.notice(Level::Warning, message);
-            let commands = self.app.take_commands();
-            self.execute(commands)?;
+            self.warn(message)?;
         }
         Ok(())
     }
@@ -408,6 +423,13 @@ impl FrontEnd {
         }
     }
 
+    fn warn(&mut self, text: String) -> io::Result<()> {
+        self.app.notice(Level::Warning, text);
+        let commands = self.app.take_commands();
+        self.execute(commands)?;
+        Ok(())
+    }
+
     /// Gives the terminal to the shell and sleeps until it is ours again.
     fn suspend(&mut self) -> io::Result<()> {
         self.screen.leave()?;
@@ -431,13 +453,5 @@ fn message(event: TerminalEvent) -> Option<Msg> {
         TerminalEvent::FocusLost => Some(Msg::Focus(false)),
         // A resize is heard as a signal of our own.
         _ => None,
-    }
-}
-
-/// Ends when the terminal is gone. The key reader alone would spin on a closed terminal when no SIGHUP comes.
-async fn hung_up() {
-    match rustix::io::dup(io::stdin()) {
-        Ok(terminal) => descriptor::hung_up(terminal).await,
-        Err(_) => std::future::pending().await,
     }
 }

@@ -84,6 +84,7 @@ mod tui_screen;
 mod turns;
 mod undo;
 mod undo_journal;
+mod viewing;
 mod walls_attacks;
 mod walls_git;
 mod walls_guard;

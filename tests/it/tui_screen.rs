@@ -222,6 +222,7 @@ fn command_popup() {
       /context [verb id]   show what fills the window; why, pin, drop, restore
     ▸ /cost                show what this session cost, by model and turn
       /compact [focus]     summarize older turns now; `auto on|off`
+      /copy [code]         copy the last answer, or its last code block
       /clear               start a new session
       Starting…                                                                /help
     "#);
@@ -379,7 +380,7 @@ fn rewind_popup() {
     stage.event(Event::Session(fake::session()));
     stage.type_text("/rewind");
     let sent = update(&mut stage.app, Msg::Key(KeyEvent::new(KeyCode::Enter, KeyModifiers::NONE)));
-    assert!(matches!(&sent[..], [Cmd::Send(Op::ListPoints)]), "{sent:?}");
+    assert!(matches!(&sent[..], [_, Cmd::Send(Op::ListPoints)]), "{sent:?}");
     stage.event(Event::RewindPoints(points.clone()));
     let list = stage.shown();
     assert!(list.contains("2 files +4 -2") && list.contains("no files") && list.contains("▸ "), "{list}");

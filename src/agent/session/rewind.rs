@@ -326,7 +326,8 @@ pub fn missed_reminder(conversation: &Conversation, journal: &[JournalRecord]) -
     files_reminder(&went_back.into_iter().collect::<Vec<_>>())
 }
 
-fn files_reminder(paths: &[String]) -> Option<String> {
+/// What the model is told of files that went back.
+pub fn files_reminder(paths: &[String]) -> Option<String> {
     if paths.is_empty() {
         return None;
     }

@@ -18,7 +18,7 @@ use crate::config::raw::Raw;
 use crate::config::settings::{Permission, ProviderKind};
 use crate::exec::run::{self as exec, ExecOptions};
 use crate::provider::scripted::Scripted;
-use crate::tui::run as tui;
+use crate::tui::run::{self as tui};
 use crate::tui::terminal::setup;
 
 const TASK: &str = "The test suite fails. Find the cause, fix it and show that all tests pass.";

@@ -3,4 +3,5 @@
 pub mod help;
 pub mod pickers;
 pub mod run;
+pub mod show;
 pub mod table;

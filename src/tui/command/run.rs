@@ -1,19 +1,16 @@
 //! Which text is a slash command, and what each command does.
 
 use super::table::{ALIASES, COMMANDS};
-use super::{help, pickers};
+use super::{help, pickers, show};
 use crate::config::mode::Mode;
 use crate::config::settings::Permission;
 use crate::protocol::event::Level;
-use crate::protocol::ledger::{self, ContextEdit};
 use crate::protocol::maintain::Maintain;
 use crate::protocol::notice;
 use crate::protocol::op::Op;
 use crate::search::fuzzy;
 use crate::tui::app::App;
 use crate::tui::msg::Cmd;
-use crate::tui::popup::context::ContextPopup;
-use crate::tui::popup::open::Popup;
 
 /// Runs `text` if it is a command. A text such as `/etc/hosts is wrong` is none: only a first word of letters counts, and
 /// with a space before it not even that.
@@ -27,7 +24,7 @@ pub fn run(app: &mut App, text: &str) -> bool {
         "model" => model(app, args),
         "permission" => permission(app, args),
         "mode" => mode(app, args),
-        "context" => context(app, args),
+        "context" => show::context(app, args),
         "status" => app.send(Op::ShowStatus),
         "stats" => app.send(Op::ShowStats),
         "cost" => app.send(Op::ShowCost),
@@ -52,6 +49,10 @@ pub fn run(app: &mut App, text: &str) -> bool {
         "rewind" => between_turns(app, name, Op::ListPoints),
         "vim" => vim(app),
         "clear" => between_turns(app, name, Op::Clear),
+        "diff" => show::diff(app, args),
+        "copy" => show::copy(app, args),
+        "export" => show::export(app, args),
+        "theme" => show::theme(app, args),
         "quit" => app.command(Cmd::Quit),
         _ => return unknown(app, name, text),
     }
@@ -136,28 +137,6 @@ fn mode(app: &mut App, args: &str) {
 }
 
 const STARTING: &str = "The session is still starting. Try again in a moment.";
-
-fn context(app: &mut App, args: &str) {
-    if args.is_empty() {
-        app.popup = Some(Popup::Context(ContextPopup::default()));
-        return app.send(Op::ShowContext);
-    }
-    let (verb, id) = args.split_once(char::is_whitespace).unwrap_or((args, ""));
-    let id = id.trim();
-    if verb == "why" && !id.is_empty() {
-        return app.send(Op::Explain { id: id.to_owned() });
-    }
-    let edit = [ContextEdit::Pin, ContextEdit::Unpin, ContextEdit::Drop, ContextEdit::Restore]
-        .into_iter()
-        .find(|edit| edit.as_str() == verb);
-    match (edit, ledger::item_id(id)) {
-        (Some(edit), Some(id)) => app.edit_context(edit, id),
-        _ => app.notice(
-            Level::Warning,
-            "Usage: /context, or /context why|pin|unpin|drop|restore ID, such as /context why 12.",
-        ),
-    }
-}
 
 fn jobs(app: &mut App, args: &str) {
     let id = args.strip_prefix("stop").map(str::trim).map(str::parse::<u32>);

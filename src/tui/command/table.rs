@@ -16,7 +16,7 @@ const fn row(name: &'static str, args: &'static str, help: &'static str) -> Slas
 }
 
 /// All commands, in the order in which they are shown.
-pub const COMMANDS: [SlashCommand; 20] = [
+pub const COMMANDS: [SlashCommand; 24] = [
     row("help", "[keys]", "list commands and keys; `keys`: with their names in config.toml"),
     row("model", "[name]", "choose a model"),
     row("permission", "[level]", "what may run: read-only, ask, auto, full, and rules"),
@@ -35,6 +35,10 @@ pub const COMMANDS: [SlashCommand; 20] = [
     row("vim", "", "edit the input as vi does, or not"),
     row("resume", "[id]", "continue another session"),
     row("rewind", "", "undo turns: files, conversation, or both"),
+    row("diff", "[turn]", "show what this session, or its last turn, changed; revert parts"),
+    row("copy", "[code]", "copy the last answer, or its last code block"),
+    row("export", "[file] [--force]", "write this session to a .md, .html, .json or .svg file"),
+    row("theme", "[name]", "choose the colors: auto, dark, light, high-contrast, ansi"),
     row("clear", "", "start a new session"),
     row("quit", "", "quit (also Ctrl-D)"),
 ];

@@ -4,6 +4,7 @@ use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::text::{Line, Span};
 
 use crate::base::sanitize;
+use crate::config::theme::ThemeName;
 use crate::protocol::op::Op;
 use crate::tui::render::theme::Theme;
 use crate::tui::render::wrap;
@@ -210,6 +211,14 @@ pub enum PopupAction {
     Close,
     Send(Op),
     CloseAndSend(Op),
+    /// Put this into the clipboard.
+    Copy(String),
+    /// Draw in these colors, to try them.
+    Theme(ThemeName),
+    CloseAndTheme {
+        name: ThemeName,
+        keep: bool,
+    },
 }
 
 /// Whether the key closes a popup.

@@ -14,3 +14,4 @@ pub mod open;
 pub mod pickers;
 pub mod question;
 pub mod rewind;
+pub mod theme;

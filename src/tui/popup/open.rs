@@ -11,6 +11,8 @@ use super::pickers::permissions::PermissionPicker;
 use super::pickers::sessions::SessionPicker;
 use super::pickers::todos::TodoList;
 use super::rewind::RewindPicker;
+use super::theme::ThemePicker;
+use crate::tui::pager::pager::Pager;
 use crate::tui::render::theme::Theme;
 
 /// Rows of the pages of a rewind.
@@ -25,6 +27,8 @@ pub enum Popup {
     Permissions(PermissionPicker),
     Todos(TodoList),
     Jobs(JobPicker),
+    Theme(ThemePicker),
+    Pager(Box<Pager>),
 }
 
 impl Popup {
@@ -37,6 +41,8 @@ impl Popup {
             Self::Permissions(popup) => popup.key(key),
             Self::Todos(popup) => popup.key(key),
             Self::Jobs(popup) => popup.key(key),
+            Self::Theme(popup) => popup.key(key),
+            Self::Pager(popup) => popup.key(key),
         }
     }
 
@@ -49,6 +55,8 @@ impl Popup {
             Self::Permissions(popup) => popup.lines(width, room, theme),
             Self::Todos(popup) => popup.lines(width, room, theme),
             Self::Jobs(popup) => popup.lines(width, room, theme),
+            Self::Theme(popup) => popup.lines(width, room, theme),
+            Self::Pager(popup) => popup.lines(width, room, theme),
         };
         lines.truncate(room);
         lines

@@ -8,16 +8,19 @@ pub enum Place {
     Composer,
     /// Lists to choose from.
     List,
+    /// The transcript, an output or the changes, on the whole screen.
+    Pager,
 }
 
-pub const PLACES: [Place; 3] = [Place::Everywhere, Place::Composer, Place::List];
+pub const PLACES: [Place; 4] = [Place::Everywhere, Place::Composer, Place::List, Place::Pager];
 
 /// What a key does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     Suspend,
     Redraw,
-    Thinking,
+    Transcript,
+    Expand,
     FoldTodos,
     Send,
     Cancel,
@@ -30,6 +33,7 @@ pub enum Action {
     PasteImage,
     Edit(EditCommand),
     List(ListMove),
+    Pager(PagerMove),
 }
 
 /// One editing step of a text field.
@@ -81,6 +85,36 @@ pub enum ListMove {
     Fork,
 }
 
+/// What a key does in the pager.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PagerMove {
+    Up,
+    Down,
+    PageUp,
+    PageDown,
+    Top,
+    Bottom,
+    NextCell,
+    PreviousCell,
+    NextTurn,
+    PreviousTurn,
+    /// The output after this one.
+    After,
+    Before,
+    /// The next place that the search finds; without a search as `After`.
+    Next,
+    Previous,
+    Search,
+    Wrap,
+    ShiftLeft,
+    ShiftRight,
+    Toggle,
+    Copy,
+    CopyCode,
+    Revert,
+    Close,
+}
+
 /// One action.
 #[derive(Clone, Copy, Debug)]
 pub struct KeyRow {
@@ -104,7 +138,7 @@ const fn row(
     KeyRow { place, action, name, keys, help }
 }
 
-use Action::{Edit, List};
+use Action::{Edit, List, Pager};
 use Place::{Composer, Everywhere};
 
 /// All actions, in the order in which they are shown.
@@ -127,7 +161,14 @@ pub const ROWS: &[KeyRow] = &[
     ),
     row(Composer, "cancel", &["ctrl-c"], Action::Cancel, "interrupt, or clear the input; twice: quit"),
     row(Composer, "quit", &["ctrl-d"], Action::Quit, "with empty input: quit"),
-    row(Everywhere, "thinking", &["ctrl-t"], Action::Thinking, "show the last thinking in full"),
+    row(Everywhere, "expand", &["ctrl-o"], Action::Expand, "show the last output, thinking or diff in full"),
+    row(
+        Everywhere,
+        "transcript",
+        &["ctrl-t"],
+        Action::Transcript,
+        "show the whole session, to search and copy",
+    ),
     row(Everywhere, "fold-todos", &["alt-t"], Action::FoldTodos, "fold the todo list, or show it again"),
     row(Everywhere, "redraw", &["ctrl-l"], Action::Redraw, "clear the screen"),
     row(Everywhere, "suspend", &["ctrl-z"], Action::Suspend, "back to the shell; `fg` returns"),
@@ -220,4 +261,27 @@ pub const ROWS: &[KeyRow] = &[
     row(Place::List, "list-rename", &["ctrl-r"], List(ListMove::Rename), ""),
     row(Place::List, "list-fork", &["ctrl-f"], List(ListMove::Fork), ""),
     row(Place::List, "list-close", &["esc", "ctrl-c", "ctrl-d"], List(ListMove::Close), ""),
+    row(Place::Pager, "pager-up", &["up", "k", "ctrl-p"], Pager(PagerMove::Up), ""),
+    row(Place::Pager, "pager-down", &["down", "j", "ctrl-n"], Pager(PagerMove::Down), ""),
+    row(Place::Pager, "pager-page-up", &["pgup", "b", "ctrl-b"], Pager(PagerMove::PageUp), ""),
+    row(Place::Pager, "pager-page-down", &["pgdn", "space", "ctrl-f"], Pager(PagerMove::PageDown), ""),
+    row(Place::Pager, "pager-top", &["home", "g"], Pager(PagerMove::Top), ""),
+    row(Place::Pager, "pager-bottom", &["end", "G"], Pager(PagerMove::Bottom), ""),
+    row(Place::Pager, "pager-next-cell", &["tab"], Pager(PagerMove::NextCell), ""),
+    row(Place::Pager, "pager-previous-cell", &["shift-tab"], Pager(PagerMove::PreviousCell), ""),
+    row(Place::Pager, "pager-next-turn", &["]"], Pager(PagerMove::NextTurn), ""),
+    row(Place::Pager, "pager-previous-turn", &["["], Pager(PagerMove::PreviousTurn), ""),
+    row(Place::Pager, "pager-after", &["right"], Pager(PagerMove::After), ""),
+    row(Place::Pager, "pager-before", &["left"], Pager(PagerMove::Before), ""),
+    row(Place::Pager, "pager-next", &["n"], Pager(PagerMove::Next), ""),
+    row(Place::Pager, "pager-previous", &["p", "N"], Pager(PagerMove::Previous), ""),
+    row(Place::Pager, "pager-search", &["/"], Pager(PagerMove::Search), ""),
+    row(Place::Pager, "pager-wrap", &["w"], Pager(PagerMove::Wrap), ""),
+    row(Place::Pager, "pager-shift-left", &["<"], Pager(PagerMove::ShiftLeft), ""),
+    row(Place::Pager, "pager-shift-right", &[">"], Pager(PagerMove::ShiftRight), ""),
+    row(Place::Pager, "pager-toggle", &["enter"], Pager(PagerMove::Toggle), ""),
+    row(Place::Pager, "pager-copy", &["y"], Pager(PagerMove::Copy), ""),
+    row(Place::Pager, "pager-copy-code", &["c"], Pager(PagerMove::CopyCode), ""),
+    row(Place::Pager, "pager-revert", &["r"], Pager(PagerMove::Revert), ""),
+    row(Place::Pager, "pager-close", &["q", "esc", "ctrl-c", "ctrl-d"], Pager(PagerMove::Close), ""),
 ];

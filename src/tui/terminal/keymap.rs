@@ -144,7 +144,7 @@ impl Keymap {
         let key = key_name::parse(name).ok_or_else(|| {
             format!("'{shown}' is not a key. Keys are written like ctrl-r, alt-left, shift-tab or f5.")
         })?;
-        if row.place != Place::List && plain_char(key).is_some() {
+        if !matches!(row.place, Place::List | Place::Pager) && plain_char(key).is_some() {
             return Err(format!("'{shown}' is typed as text; `{}` needs a key with Ctrl or Alt.", row.name));
         }
         if let Some(other) = self.holder(row, key) {

@@ -1,6 +1,7 @@
 //! The terminal itself: taken over and given back, its keys, its viewport.
 
 pub mod attention;
+pub mod background;
 pub mod external;
 pub mod key_name;
 pub mod key_table;

@@ -1,4 +1,4 @@
-//! Cells as bytes: the text of a row and its colors, from some column on.
+//! Cells as bytes: the text of a row, its colors and its links, from some column on.
 
 use std::io::{self, Write};
 use std::ops::Range;
@@ -9,6 +9,8 @@ use ratatui::backend::IntoCrossterm;
 use ratatui::buffer::Cell;
 use ratatui::style::{Color, Modifier};
 use unicode_width::UnicodeWidthStr as _;
+
+use crate::tui::render::links;
 
 /// What a modifier is called on the wire; those that the theme and the caret use.
 const ATTRIBUTES: [(Modifier, Attribute); 6] = [
@@ -56,12 +58,17 @@ pub fn cells(out: &mut impl Write, row: &[Cell], part: Range<usize>) -> io::Resu
     let end = usize::from(used(row)).min(part.end);
     let plain = (Color::Reset, Color::Reset, Modifier::empty());
     let mut style = plain;
+    let mut link = Color::Reset;
     let mut at = part.start;
     while let Some(cell) = row.get(at).filter(|_| at < end) {
         let wanted = (cell.fg, cell.bg, cell.modifier);
         if wanted != style {
             set_style(out, wanted)?;
             style = wanted;
+        }
+        if cell.underline_color != link {
+            link = cell.underline_color;
+            set_link(out, link)?;
         }
         out.write_all(cell.symbol().as_bytes())?;
         at += cell.symbol().width().max(1);
@@ -73,7 +80,18 @@ pub fn cells(out: &mut impl Write, row: &[Cell], part: Range<usize>) -> io::Resu
     if style != plain {
         queue!(out, SetAttribute(Attribute::Reset))?;
     }
+    if link != Color::Reset {
+        set_link(out, Color::Reset)?;
+    }
     Ok(u16::try_from(at).unwrap_or(u16::MAX))
+}
+
+/// The address was judged when the link was made. Its number joins the parts of a link on several rows.
+fn set_link(out: &mut impl Write, link: Color) -> io::Result<()> {
+    match links::of(link) {
+        Some((number, address)) => write!(out, "\x1b]8;id={number};{address}\x1b\\"),
+        None => out.write_all(b"\x1b]8;;\x1b\\"),
+    }
 }
 
 fn set_style(out: &mut impl Write, (fg, bg, modifier): (Color, Color, Modifier)) -> io::Result<()> {

@@ -4,3 +4,4 @@ pub mod history_search;
 pub mod on_event;
 pub mod on_lists;
 pub mod on_message;
+pub mod on_popup;

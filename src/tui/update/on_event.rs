@@ -27,6 +27,10 @@ pub fn apply(app: &mut App, event: Event) {
                 _ => None,
             });
             app.set_todos(todos.unwrap_or_default());
+            app.last_answer = items.iter().rev().find_map(|item| match item.as_ref() {
+                Item::Assistant { text, .. } => Some(Arc::clone(text)),
+                _ => None,
+            });
             for entry in replay::entries(&items) {
                 app.print(entry);
             }
@@ -174,7 +178,9 @@ pub fn apply(app: &mut App, event: Event) {
         | Event::Rules(_)
         | Event::JobOutput { .. }
         | Event::Status(_)
-        | Event::Cost(_)) => on_lists::apply(app, list),
+        | Event::Cost(_)
+        | Event::Transcript(_)
+        | Event::Changes(_)) => on_lists::apply(app, list),
     }
 }
 
@@ -278,7 +284,10 @@ fn retrying(app: &mut App, [attempt, of]: [u32; 2], wait_ms: u64, reason: String
 fn finished_item(app: &mut App, item: &Item) {
     going_on(app);
     match item {
-        Item::Assistant { text, .. } => app.live.finish_answer(text),
+        Item::Assistant { text, .. } => {
+            app.last_answer = Some(Arc::clone(text));
+            app.live.finish_answer(text);
+        }
         Item::Reasoning(reasoning) => app.live.finish_reasoning(&reasoning.text),
         _ => return,
     }

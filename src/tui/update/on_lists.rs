@@ -3,6 +3,8 @@
 use crate::base::text;
 use crate::protocol::event::{Event, JobRow, SessionRow};
 use crate::tui::app::App;
+use crate::tui::pager::cell;
+use crate::tui::pager::pager::PagerKind;
 use crate::tui::popup::open::Popup;
 use crate::tui::popup::pickers::sessions::SessionPicker;
 use crate::tui::transcript::entry::TranscriptEntry;
@@ -17,6 +19,16 @@ pub fn apply(app: &mut App, event: Event) {
         (Event::Models(rows), Some(Popup::Models(picker))) => picker.fill(rows),
         (Event::Rules(rows), Some(Popup::Permissions(picker))) => picker.set_rules(rows),
         (Event::JobOutput { id, text }, Some(Popup::Jobs(picker))) => picker.show(id, text),
+        (Event::Transcript(items), Some(Popup::Pager(pager)))
+            if !matches!(pager.kind, PagerKind::Changes { .. }) =>
+        {
+            pager.fill(cell::of_items(&items));
+        }
+        (Event::Changes(changes), Some(Popup::Pager(pager)))
+            if pager.kind == (PagerKind::Changes { turn: changes.turn }) =>
+        {
+            pager.fill(cell::of_changes(&changes.files));
+        }
         (Event::Status(rows), _) => {
             let rows = own_facts(app).into_iter().chain(rows).collect();
             app.print(TranscriptEntry::Table { heading: "Status".to_owned(), rows });

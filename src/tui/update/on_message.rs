@@ -4,20 +4,19 @@ use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
 
 use super::history_search;
 use super::on_event;
+use super::on_popup::{popup_key, question_key, take_reply};
 use crate::protocol::op::Op;
+use crate::tui::actions;
 use crate::tui::app::{App, Completion};
 use crate::tui::command::run;
 use crate::tui::composer::vim;
 use crate::tui::msg::{Cmd, Msg};
-use crate::tui::popup::approval::Reply;
+use crate::tui::pager::pager::PagerKind;
 use crate::tui::popup::complete;
-use crate::tui::popup::list::PopupAction;
 use crate::tui::popup::open::Popup;
-use crate::tui::popup::question::Taken;
 use crate::tui::terminal::key_name;
 use crate::tui::terminal::key_table::{Action, EditCommand, ListMove, Place};
 use crate::tui::terminal::keymap;
-use crate::tui::transcript::entry::TranscriptEntry;
 
 /// Takes in one message.
 pub fn update(app: &mut App, msg: Msg) -> Vec<Cmd> {
@@ -37,7 +36,12 @@ pub fn update(app: &mut App, msg: Msg) -> Vec<Cmd> {
         Msg::Focus(focused) => app.focused = Some(focused),
         Msg::Resize(columns, rows) => app.size = (columns, rows),
         Msg::Event(event) => on_event::apply(app, event),
+        Msg::Background(background) => app.set_background(background),
         Msg::Tick => tick(app),
+    }
+    let (size, theme) = (app.size, app.theme);
+    if let Some(Popup::Pager(pager)) = &mut app.popup {
+        pager.arrange(size, theme);
     }
     app.take_commands()
 }
@@ -75,12 +79,8 @@ fn on_key(app: &mut App, key: KeyEvent) {
             app.todos_folded = !app.todos_folded;
             return;
         }
-        Some(Action::Thinking) => {
-            return match app.last_reasoning.clone() {
-                Some(text) => app.print(TranscriptEntry::WholeReasoning(text)),
-                None => app.hint = Some("no thinking yet".to_owned()),
-            };
-        }
+        Some(Action::Transcript) => return actions::open_pager(app, PagerKind::Transcript),
+        Some(Action::Expand) => return actions::open_pager(app, PagerKind::Outputs),
         _ => {}
     }
     // Tab turns from the context to an open question.
@@ -197,54 +197,6 @@ fn enter(app: &mut App) {
     app.send(Op::Remember { text: text.clone() });
     if !run::run(app, &text) {
         app.submit(text);
-    }
-}
-
-fn popup_key(app: &mut App, key: KeyEvent) {
-    let Some(popup) = &mut app.popup else { return };
-    match popup.key(key) {
-        PopupAction::Nothing => {}
-        PopupAction::Close => app.popup = None,
-        PopupAction::Send(Op::EditContext { edit, id }) => app.edit_context(edit, id),
-        PopupAction::Send(op) => app.send(op),
-        PopupAction::CloseAndSend(op) => {
-            app.popup = None;
-            app.send(op);
-        }
-    }
-}
-
-/// Whether the key was for the open question.
-fn question_key(app: &mut App, key: KeyEvent) -> bool {
-    let Some(question) = app.questions.first_mut() else { return false };
-    if !question.armed {
-        let turns_to_it = key.code == KeyCode::Tab;
-        question.armed = turns_to_it;
-        // Esc would interrupt the turn; with a question open it belongs to the question.
-        question.armed |= key.code == KeyCode::Esc;
-        return question.armed;
-    }
-    match question.key(key, app.now, app.size) {
-        Taken::Reply(reply) => take_reply(app, reply),
-        // What was meant for the composer goes there, with all that follows.
-        Taken::Typed(text) => {
-            question.armed = false;
-            app.composer.paste(&text);
-            complete::refresh(app);
-        }
-        Taken::Nothing => {}
-    }
-    true
-}
-
-fn take_reply(app: &mut App, reply: Reply) {
-    match reply {
-        Reply::Answer(answer) if !app.questions.is_empty() => {
-            let id = app.questions.remove(0).id;
-            app.send(Op::Answer { id, answer });
-        }
-        Reply::Answer(_) => {}
-        Reply::Edit(path) => app.command(Cmd::Edit(path)),
     }
 }
 

@@ -330,7 +330,10 @@ fn retry_discards_open_answer() {
     event(&mut app, Event::TextDelta("again".to_owned()));
     let item = Arc::new(Item::assistant("again"));
     let printed = event(&mut app, Event::Item { id: ItemId(1), item });
-    assert_eq!(printed, [Cmd::Print(TranscriptEntry::Answer { markdown: "again".to_owned(), tight: false })]);
+    assert_eq!(
+        printed,
+        [Cmd::Print(TranscriptEntry::Answer { markdown: "again".to_owned(), tight: false, code: None })]
+    );
 }
 
 #[test]
