@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::open::{self, Which};
+use super::open;
 use crate::cli::report::Failure;
 use crate::config::paths::Paths;
 use crate::session::list;
@@ -17,10 +17,12 @@ pub fn log_of(folder: Option<&Path>, wanted: Option<&str>) -> Result<PathBuf, Fa
         return Ok(file.to_owned());
     }
     let project_state = Paths::from_env().project(&open::workspace(folder)?);
-    // A sub-agent's session can be looked at like any other.
-    if let Some(agent) = wanted.and_then(|id| list::find(&log::agents_of(&project_state), id).ok()) {
-        return Ok(agent);
+    let Some(id) = wanted else { return open::last(&project_state) };
+    match list::find(&project_state, id) {
+        Ok(log) => Ok(log),
+        // A sub-agent's session can be looked at like any other.
+        Err(message) => {
+            list::find(&log::agents_of(&project_state), id).map_err(|_| open::no_session(message))
+        }
     }
-    let which = wanted.map_or(Which::Last, |id| Which::Id(id.to_owned()));
-    open::session(&project_state, &which)?.map_or_else(|| open::last(&project_state), Ok)
 }

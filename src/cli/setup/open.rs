@@ -99,10 +99,13 @@ pub fn session(project_state: &Path, which: &Which) -> Result<Option<PathBuf>, F
     match which {
         Which::New => Ok(None),
         Which::Last => last(project_state).map(Some),
-        Which::Id(id) => list::find(project_state, id)
-            .map(Some)
-            .map_err(|message| Failure::usage(message, "`mycode sessions` lists all sessions")),
+        Which::Id(id) => list::find(project_state, id).map(Some).map_err(no_session),
     }
+}
+
+/// That there is no such session.
+pub fn no_session(message: String) -> Failure {
+    Failure::usage(message, "`mycode sessions` lists all sessions")
 }
 
 /// The log of the last session.
