@@ -228,6 +228,9 @@ async fn a_dropped_item_comes_back_while_the_window_has_room() {
         read("b.txt").into(),
         read("c.txt").into(),
         answer().text("Read b and c.").into(),
+        // A summary may be got ready beforehand.
+        answer().text("A summary.").into(),
+        answer().text("A summary.").into(),
     ]);
     let config = format!(
         "provider = \"openai\"\nbase_url = \"{}\"\nmodel = \"m\"\ncontext_window = 40000\nprofile = \"high\"\n\
