@@ -344,3 +344,24 @@ fn a_model_that_nobody_knows() {
     screen.keys("/status\r");
     screen.wait_for("the status", |screen| screen.contains("rules files") && screen.contains("permission"));
 }
+
+#[test]
+fn files_that_have_come_since_are_offered() {
+    let (server, place) = (FakeServer::start(vec![]), Workplace::new());
+    place.file("src/old.rs", "");
+    let mut screen = chat(&place, &server, &[]);
+    screen.wait("test-model");
+    screen.keys("see @src/");
+    screen.wait("src/old.rs");
+    screen.keys("\u{15}");
+    screen.wait("Type a task");
+    place.file("src/newcomer.rs", "");
+    screen.keys("see @newc");
+    screen.wait("src/newcomer.rs");
+    // Of many files the first are there while the rest is looked for.
+    for number in 0..3_000 {
+        place.file(&format!("many/{}/file_{number}.rs", number / 100), "");
+    }
+    screen.keys("\u{15}@file_2999");
+    screen.wait("many/29/file_2999.rs");
+}

@@ -75,7 +75,8 @@ pub async fn chat(cli: &Cli, prompt: Option<String>, which: Which, first: Option
     let _ = tokio::time::timeout(std::time::Duration::from_secs(2), handle.task).await;
     // An empty session leaves nothing behind to go on with.
     if let Some(id) = session.filter(|id| log::path_of(&project_state, id).exists()) {
-        let _ = report::say(&format!("Continue with: mycode resume {id}\n"));
+        let folder = cli.model.folder.as_ref().map(|folder| format!(" --cd {}", folder.display()));
+        let _ = report::say(&format!("Continue with: mycode resume {id}{}\n", folder.unwrap_or_default()));
     }
     Ok(match outcome {
         TuiOutcome::Quit => 0,

@@ -103,7 +103,7 @@ pub fn session(project_state: &Path, which: &Which) -> Result<Option<PathBuf>, F
     }
 }
 
-/// What to do when there is no such session.
+/// That there is no such session.
 pub fn no_session(message: String) -> Failure {
     Failure::usage(message, "`mycode sessions` lists all sessions")
 }
