@@ -11,13 +11,12 @@ use super::maintainer::{self, Maintainer};
 use super::parts::Agent;
 use super::quick_ops::{EngineDeps, quick_op, report_missing_layers};
 use super::session::conversation::Conversation;
-use super::session::{inspect, reopen, review, rewind};
+use super::session::{reopen, rewind};
 use super::turn::run::Turn;
 use super::window::compactor::CompactionOutcome;
 use crate::protocol::event::{EndReason, Event, Level, SessionInfo, TurnEnd};
 use crate::protocol::notice as texts;
 use crate::protocol::op::Op;
-use crate::protocol::review::HunkId;
 use crate::protocol::rewind::{PointId, RewindScope};
 use crate::session::list;
 
@@ -230,7 +229,7 @@ impl Engine {
             Op::ListPoints => self.list_points().await,
             Op::PreviewRewind { point } => self.preview_rewind(point).await,
             Op::Rewind { point, part, force } => self.rewind(point, part, force).await,
-            Op::RevertHunk { turn, hunk } => self.revert(turn, hunk).await,
+            Op::RevertHunk { .. } => self.revert(op).await,
             Op::Submit { .. }
             | Op::Init
             | Op::Maintain(_)
@@ -334,29 +333,21 @@ impl Engine {
     }
 
     /// Answers `Op::RevertHunk`.
-    async fn revert(&mut self, turn: bool, hunk: HunkId) {
-        let Some(journal) = self.deps.journal.clone() else { return };
-        let last = self.agent.conversation.last_item();
-        let (path, work) = (hunk.path.clone(), Arc::clone(&journal));
-        let work = tokio::task::spawn_blocking(move || review::revert(&work, turn, &hunk, last)).await;
-        let left = match work {
-            Ok(Ok(outcome)) => outcome.left.into_iter().next().map(|(_, why)| why),
-            Ok(Err(error)) => Some(error.to_string()),
-            Err(error) => Some(error.to_string()),
-        };
-        match left {
-            Some(why) => self.notice(Level::Warning, texts::hunk_not_reverted(&path, &why)),
-            None => {
-                let told = rewind::files_reminder(std::slice::from_ref(&path));
-                let before = self.agent.input.reminder.take();
-                self.agent.input.reminder = match (before, told) {
-                    (Some(before), Some(told)) if before != told => Some(format!("{before}\n{told}")),
-                    (before, told) => told.or(before),
-                };
+    async fn revert(&mut self, op: Op) {
+        let Op::RevertHunk { turn, hunk } = op else { return };
+        let Agent { conversation, dispatcher, .. } = &mut self.agent;
+        let Some(journal) = &dispatcher.cx.journal else { return };
+        let path = hunk.path.clone();
+        match rewind::revert_hunk(conversation, journal, turn, hunk).await {
+            Ok(told) => {
+                let before = self.agent.input.reminder.take().filter(|before| *before != told);
+                let before = before.map(|before| format!("{before}\n")).unwrap_or_default();
+                self.agent.input.reminder = Some(format!("{before}{told}"));
                 self.notice(Level::Info, texts::hunk_reverted(&path));
             }
+            Err(why) => self.notice(Level::Warning, texts::hunk_not_reverted(&path, &why)),
         }
-        inspect::changes(journal, Arc::clone(&self.deps.redactor), turn, self.events.clone());
+        quick_op(Op::ShowChanges { turn }, &self.agent.dispatcher.policy, &self.deps, &self.events);
     }
 
     /// Tells the front end what is open.

@@ -8,6 +8,7 @@ use super::control::{Events, notice};
 use crate::agent::calls::policy_engine::PolicyEngine;
 use crate::agent::session::inspect;
 use crate::agent::session::recall::LogOriginals;
+use crate::agent::session::review::Reviewer;
 use crate::config::load::{ConfigError, Loaded};
 use crate::config::models::facts;
 use crate::config::settings::{ContextSettings, Origin, Permission};
@@ -15,9 +16,7 @@ use crate::protocol::event::{Event, Level};
 use crate::protocol::notice as texts;
 use crate::protocol::op::Op;
 use crate::provider::window::finder::WindowFinder;
-use crate::redact::redactor::Redactor;
 use crate::sandbox::probe;
-use crate::session::journal::recorder::Journal;
 use crate::session::list;
 use crate::tool::run::jobs::Jobs;
 
@@ -30,9 +29,8 @@ pub struct EngineDeps {
     pub originals: Arc<LogOriginals>,
     /// The model was named by a flag: it wins over what a resumed session had.
     pub model_from_flag: bool,
-    /// What the session changed, and what of it must not be shown.
-    pub journal: Option<Arc<Journal>>,
-    pub redactor: Arc<Redactor>,
+    /// Tells what the session changed.
+    pub reviewer: Option<Reviewer>,
     /// Background jobs, which can be ended in the middle of a turn.
     pub jobs: Arc<Jobs>,
 }
@@ -123,9 +121,8 @@ pub fn quick_op(op: Op, policy: &PolicyEngine, deps: &EngineDeps, events: &Event
         }
         Op::ShowTranscript => inspect::transcript(deps.originals.path(), events.clone()),
         Op::ShowChanges { turn } => {
-            if let Some(journal) = &deps.journal {
-                let redactor = Arc::clone(&deps.redactor);
-                inspect::changes(Arc::clone(journal), redactor, turn, events.clone());
+            if let Some(reviewer) = &deps.reviewer {
+                inspect::changes(reviewer.clone(), turn, events.clone());
             }
         }
         Op::ShowStats => inspect::stats(deps.originals.path(), events.clone()),

@@ -4,15 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::msg::Cmd;
-use crate::base::text;
 use crate::config::mode::Mode;
 use crate::model::item::ItemId;
 use crate::protocol::event::{JobRow, Level, SessionInfo, WindowState};
 use crate::protocol::ledger::ContextEdit;
 use crate::protocol::op::Op;
 use crate::tui::composer::editor::Composer;
-use crate::tui::effects::MOST_COPIED;
-use crate::tui::pager::pager::{Pager, PagerKind};
 use crate::tui::popup::commands::CommandsPopup;
 use crate::tui::popup::files::FilesPopup;
 use crate::tui::popup::open::Popup;
@@ -200,34 +197,6 @@ impl App {
         self.send(Op::EditContext { edit, id });
         if self.turn.is_some() {
             self.notice(Level::Info, format!("{} {id} takes effect before the next request.", edit.as_str()));
-        }
-    }
-
-    /// Opens the pager; where this one is open, closes it.
-    pub fn open_pager(&mut self, kind: PagerKind) {
-        if matches!(&self.popup, Some(Popup::Pager(pager)) if pager.kind == kind) {
-            self.popup = None;
-            return;
-        }
-        self.popup = Some(Popup::Pager(Box::new(Pager::new(kind))));
-        self.send(match kind {
-            PagerKind::Transcript | PagerKind::Outputs => Op::ShowTranscript,
-            PagerKind::Changes { turn } => Op::ShowChanges { turn },
-        });
-    }
-
-    /// Puts `text` into the terminal's clipboard, and says so.
-    pub fn copy(&mut self, text: String) {
-        let size = text::human_bytes(text.len() as u64);
-        let message = if text.len() > MOST_COPIED {
-            format!("{size} is too long for the terminal's clipboard; /export writes a file")
-        } else {
-            self.command(Cmd::Copy(text));
-            format!("copied {size}")
-        };
-        match &mut self.popup {
-            Some(Popup::Pager(pager)) => pager.say(&message),
-            _ => self.hint = Some(message),
         }
     }
 

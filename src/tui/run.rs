@@ -20,7 +20,6 @@ use crate::config::theme::ThemeName;
 use crate::protocol::event::{Event, Level};
 use crate::protocol::op::Op;
 use crate::tui::effects;
-use crate::tui::render::theme::Theme;
 use crate::tui::render::view;
 use crate::tui::terminal::background::{self, LateAnswer};
 use crate::tui::terminal::paste_detector::PasteDetector;
@@ -77,7 +76,7 @@ pub async fn run(
     let greeting = setup::enter()?;
     let _restore = Restore;
     let (columns, rows) = crossterm::terminal::size()?;
-    let mut app = App::new(Theme::default(), (columns, rows));
+    let mut app = App::new(Default::default(), (columns, rows));
     app.set_look(background::look(choices.theme, greeting.background));
     if !greeting.typed.is_empty() {
         app.composer.paste(&greeting.typed);

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::review;
+use super::review::Reviewer;
 use crate::agent::control::{Events, notice};
 use crate::config::settings::ContextSettings;
 use crate::context::replay::item_history;
@@ -12,11 +12,9 @@ use crate::context::replay::session_replay::SessionReplay;
 use crate::export::export::{self, ExportOptions};
 use crate::protocol::event::{Event, Level};
 use crate::protocol::notice as texts;
-use crate::redact::redactor::Redactor;
 use crate::report::gather::Report;
 use crate::report::render;
 use crate::search::walk::{self, Walk};
-use crate::session::journal::recorder::Journal;
 use crate::session::reader;
 use crate::session::standing::StandingSession;
 
@@ -87,9 +85,9 @@ pub fn export(log: PathBuf, file: &Path, force: bool, events: Events) {
 }
 
 /// Sends what the session, or its last turn, changed.
-pub fn changes(journal: Arc<Journal>, redactor: Arc<Redactor>, turn: bool, events: Events) {
+pub fn changes(reviewer: Reviewer, turn: bool, events: Events) {
     tokio::task::spawn_blocking(move || {
-        let _ = events.send(Event::Changes(review::changes(&journal, &redactor, turn)));
+        let _ = events.send(Event::Changes(reviewer.changes(turn)));
     });
 }
 

@@ -2,4 +2,5 @@
 
 pub mod help;
 pub mod run;
+pub mod show;
 pub mod table;

@@ -1,25 +1,18 @@
 //! Which text is a slash command, and what each command does.
 
 use super::help;
+use super::show;
 use super::table::{ALIASES, COMMANDS};
 use crate::base::sanitize;
 use crate::config::mode::Mode;
 use crate::config::settings::Permission;
-use crate::config::theme::ThemeName;
 use crate::protocol::event::Level;
-use crate::protocol::ledger::{self, ContextEdit};
 use crate::protocol::maintain::Maintain;
 use crate::protocol::notice;
 use crate::protocol::op::Op;
 use crate::search::fuzzy;
 use crate::tui::app::App;
 use crate::tui::msg::Cmd;
-use crate::tui::pager::pager::PagerKind;
-use crate::tui::popup::context::ContextPopup;
-use crate::tui::popup::open::Popup;
-use crate::tui::popup::theme::ThemePicker;
-use crate::tui::render::markdown;
-use crate::tui::render::theme::Look;
 
 /// Runs `text` if it is a command. A text such as `/etc/hosts is wrong` is none: only a first word of letters counts, and
 /// with a space before it not even that.
@@ -33,7 +26,7 @@ pub fn run(app: &mut App, text: &str) -> bool {
         "model" => model(app, args),
         "permission" => permission(app, args),
         "mode" => mode(app, args),
-        "context" => context(app, args),
+        "context" => show::context(app, args),
         "stats" => app.send(Op::ShowStats),
         "jobs" => jobs(app, args),
         "compact" => compact(app, args),
@@ -54,10 +47,10 @@ pub fn run(app: &mut App, text: &str) -> bool {
         "resume" => between_turns(app, name, Op::Resume { session: args.to_owned() }),
         "rewind" => between_turns(app, name, Op::ListPoints),
         "clear" => between_turns(app, name, Op::Clear),
-        "diff" => diff(app, args),
-        "copy" => copy(app, args),
-        "export" => export(app, args),
-        "theme" => theme(app, args),
+        "diff" => show::diff(app, args),
+        "copy" => show::copy(app, args),
+        "export" => show::export(app, args),
+        "theme" => show::theme(app, args),
         "quit" => app.command(Cmd::Quit),
         _ => return unknown(app, name, text),
     }
@@ -155,77 +148,7 @@ fn mode(app: &mut App, args: &str) {
     app.notice(Level::Info, text);
 }
 
-fn diff(app: &mut App, args: &str) {
-    match args {
-        "" => app.open_pager(PagerKind::Changes { turn: false }),
-        "turn" => app.open_pager(PagerKind::Changes { turn: true }),
-        _ => app.notice(
-            Level::Warning,
-            "Usage: /diff shows what this session changed; /diff turn: the last turn.",
-        ),
-    }
-}
-
-fn export(app: &mut App, args: &str) {
-    let force = args.split_whitespace().any(|word| word == "--force");
-    let file = args.replace("--force", "").trim().to_owned();
-    app.send(Op::Export { file: (!file.is_empty()).then_some(file), force });
-}
-
-fn copy(app: &mut App, args: &str) {
-    let answer = app.last_answer.clone();
-    let text = match args {
-        "" => answer.map(|text| text.to_string()),
-        "code" => answer.and_then(|text| markdown::code_blocks(&text).pop()),
-        _ => {
-            let usage = "Usage: /copy copies the last answer; /copy code its last code block.";
-            return app.notice(Level::Warning, usage);
-        }
-    };
-    match text {
-        Some(text) => app.copy(text),
-        None => app.notice(Level::Info, "Nothing to copy yet."),
-    }
-}
-
-fn theme(app: &mut App, args: &str) {
-    if args.is_empty() {
-        app.popup = Some(Popup::Theme(ThemePicker::new(app.look)));
-        return;
-    }
-    match args.parse::<ThemeName>() {
-        Ok(name) => {
-            app.set_look(Look { name, ..app.look });
-            app.command(Cmd::KeepTheme(name));
-            app.notice(Level::Info, format!("Theme: {args}."));
-        }
-        Err(message) => app.notice(Level::Warning, format!("{message}.")),
-    }
-}
-
 const STARTING: &str = "The session is still starting. Try again in a moment.";
-
-fn context(app: &mut App, args: &str) {
-    if args.is_empty() {
-        app.popup = Some(Popup::Context(ContextPopup::default()));
-        return app.send(Op::ShowContext);
-    }
-    let (verb, id) = args.split_once(char::is_whitespace).unwrap_or((args, ""));
-    let id = id.trim();
-    if verb == "why" && !id.is_empty() {
-        return app.send(Op::Explain { id: id.to_owned() });
-    }
-    let edit = [ContextEdit::Pin, ContextEdit::Unpin, ContextEdit::Drop, ContextEdit::Restore]
-        .into_iter()
-        .find(|edit| edit.as_str() == verb);
-    match (edit, ledger::item_id(id)) {
-        (Some(edit), Some(id)) => app.edit_context(edit, id),
-        _ => app.notice(
-            Level::Warning,
-            "Usage: /context, or /context why|pin|unpin|drop|restore ID, such as /context why 12.",
-        ),
-    }
-}
 
 fn jobs(app: &mut App, args: &str) {
     let id = args.strip_prefix("stop").map(str::trim).map(str::parse::<u32>);

@@ -2,3 +2,4 @@
 
 pub mod on_event;
 pub mod on_message;
+pub mod viewing;

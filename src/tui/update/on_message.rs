@@ -3,18 +3,16 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
 
 use super::on_event;
-use crate::config::theme::ThemeName;
+use super::viewing;
 use crate::protocol::op::Op;
 use crate::tui::app::{App, Completion};
 use crate::tui::command::run;
 use crate::tui::msg::{Cmd, Msg};
-use crate::tui::pager::pager::PagerKind;
 use crate::tui::popup::approval::Reply;
 use crate::tui::popup::complete;
 use crate::tui::popup::list::PopupAction;
 use crate::tui::popup::open::Popup;
 use crate::tui::popup::question::Taken;
-use crate::tui::render::theme::Look;
 use crate::tui::terminal::key_name;
 use crate::tui::terminal::key_table::{Action, EditCommand, ListMove, Place};
 use crate::tui::terminal::keymap;
@@ -27,15 +25,10 @@ pub fn update(app: &mut App, msg: Msg) -> Vec<Cmd> {
         Msg::Paste(text) => paste(app, &text),
         Msg::Resize(columns, rows) => app.size = (columns, rows),
         Msg::Event(event) => on_event::apply(app, event),
-        Msg::Background(background) => {
-            app.set_look(Look { background: Some(background), ..app.look });
-        }
+        Msg::Background(background) => viewing::set_background(app, background),
         Msg::Tick => tick(app),
     }
-    let (size, theme) = (app.size, app.theme);
-    if let Some(Popup::Pager(pager)) = &mut app.popup {
-        pager.arrange(size, theme);
-    }
+    viewing::arrange(app);
     app.take_commands()
 }
 
@@ -67,8 +60,8 @@ fn on_key(app: &mut App, key: KeyEvent) {
     match keymap::action(Place::Everywhere, key) {
         Some(Action::Suspend) => return app.command(Cmd::Suspend),
         Some(Action::Redraw) => return app.command(Cmd::ClearScreen),
-        Some(Action::Transcript) => return app.open_pager(PagerKind::Transcript),
-        Some(Action::Expand) => return app.open_pager(PagerKind::Outputs),
+        Some(Action::Transcript) => return viewing::open_transcript(app),
+        Some(Action::Expand) => return viewing::open_outputs(app),
         _ => {}
     }
     // Tab turns from the context to an open question.
@@ -174,21 +167,12 @@ fn popup_key(app: &mut App, key: KeyEvent) {
             app.popup = None;
             app.send(op);
         }
-        PopupAction::Copy(text) => app.copy(text),
-        PopupAction::Theme(name) => app.set_look(Look { name, ..app.look }),
+        PopupAction::Copy(text) => viewing::copy(app, text),
+        PopupAction::Theme(name) => viewing::choose_theme(app, name, false),
         PopupAction::CloseAndTheme { name, keep } => {
             app.popup = None;
-            choose_theme(app, name, keep);
+            viewing::choose_theme(app, name, keep);
         }
-    }
-}
-
-/// Draws in this theme, and keeps it for the user.
-fn choose_theme(app: &mut App, name: ThemeName, keep: bool) {
-    app.set_look(Look { name, ..app.look });
-    if keep {
-        app.command(Cmd::KeepTheme(name));
-        app.hint = Some(format!("theme: {}", name.as_str()));
     }
 }
 
