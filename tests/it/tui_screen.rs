@@ -272,6 +272,7 @@ fn command_popup() {
     › /c▏
       /context [verb id]   show what fills the window; why, pin, drop, restore
     ▸ /compact [focus]     summarize older turns now; `auto on|off`
+      /copy [code]         copy the last answer, or its last code block
       /clear               start a new session
       Starting…                                                                /help
     "#);

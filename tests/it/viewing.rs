@@ -200,9 +200,7 @@ fn hunks_are_reverted_and_the_revert_undone() {
     screen.keys("/diff\r");
     let shown = screen.wait("2 files");
     assert!(shown.contains("a.txt  +2 -2") && shown.contains("new.txt  +1 -0, created"), "{shown}");
-    screen.keys("r");
-    screen.wait("Tab to a change");
-    screen.keys("\tr");
+    screen.keys("\t\u{1b}[Zr");
     screen.wait("Revert this change in a.txt? y/n");
     screen.keys("n");
     assert!(place.text("a.txt").contains("changed three"), "nothing happens without a yes");
@@ -248,8 +246,7 @@ fn a_million_tokens_are_opened_and_searched() {
     let url = server.base_url();
     let args = ["--base-url", &url, "--model", "m", "-c"];
     let mut screen = Screen::start(&place, &args, 200, 50);
-    screen.wait("earlier items");
-    screen.wait("ask");
+    screen.wait_for("the session", |screen| screen.contains("item 3999") && screen.contains("· ask"));
     screen.keys(TRANSCRIPT);
     screen.wait("500 turns · 100%");
     screen.keys("/NEEDLE\r");

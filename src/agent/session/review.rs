@@ -48,7 +48,10 @@ impl Reviewer {
 
 fn changes(journal: &Journal, redactor: &Redactor, turn: bool) -> Changes {
     let plan = plan(journal, turn);
-    let files = plan.steps.iter().map(|step| changed_file(journal, redactor, step)).collect();
+    // A folder shows in the files within it.
+    let is_folder = |step: &&RestoreStep| [&step.now, &step.target].contains(&&PathState::Folder);
+    let steps = plan.steps.iter().filter(|step| !is_folder(step));
+    let files = steps.map(|step| changed_file(journal, redactor, step)).collect();
     let outside = plan.outside.iter().map(|path| path.to_string_lossy().into_owned()).collect();
     Changes { turn, files, outside }
 }
