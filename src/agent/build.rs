@@ -26,7 +26,6 @@ use super::window::context_window::ContextWindow;
 use super::window::fixed_prompt::FixedPrompt;
 use crate::config::held_back::HeldBack;
 use crate::config::load::Loaded;
-use crate::config::prompts;
 use crate::config::settings::TINY_WINDOW_TOKENS;
 use crate::context::rules::project_rules::ProjectRules;
 use crate::evidence::retriever::ContextRetriever;
@@ -142,9 +141,8 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
     notices.extend(unusable);
     dispatcher.describe(Task::NAME, &own_agents::described(&own_agents));
     backlog.extend(notices.into_iter().map(|text| Event::Notice { level: Level::Warning, text }));
-    let system: Arc<str> = system_prompt(small_window).into();
     let rules = ProjectRules::new(HeldBack::new(&project_state));
-    let prompt = FixedPrompt::new(Arc::clone(&system), dispatcher.specs(), rules);
+    let prompt = FixedPrompt::new("", dispatcher.specs(), rules);
     let params = params(&loaded, model);
     let questions = Arc::new(Questions::new(events.clone()));
     let template = AgentTemplate {
@@ -153,7 +151,6 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
         policy: Arc::clone(&dispatcher.policy),
         project_state: project_state.clone(),
         own_folders,
-        system,
         interactive,
         own_agents,
     };
@@ -257,14 +254,6 @@ pub fn tools_alone(
     dispatcher(cx, loaded, project_state, &own_folders, false, false)
 }
 
-/// The system prompt; in a small window without the advice on tools that the model is not told of.
-fn system_prompt(small_window: bool) -> String {
-    let kept = |line: &&str| {
-        !small_window || !["TodoWrite", "MultiEdit", "AskUser"].iter().any(|name| line.contains(name))
-    };
-    prompts::SYSTEM.trim().lines().filter(kept).collect::<Vec<_>>().join("\n")
-}
-
 /// What sub-agents without a parent are made from: once for the project, and once for each worktree.
 #[derive(Clone)]
 pub struct RoleParts {
@@ -316,7 +305,6 @@ impl RoleParts {
             policy: Arc::clone(&dispatcher.policy),
             project_state: project_state.clone(),
             own_folders: own_folders.clone(),
-            system: system_prompt(small_window).into(),
             interactive: false,
             own_agents: Vec::new(),
         };

@@ -15,7 +15,7 @@ use crate::protocol::event::{Event, Level};
 use crate::protocol::maintain::{Maintain, MaintainReport, Phase};
 use crate::protocol::notice as texts;
 use crate::redact::detector::TextSource;
-use crate::session::journal::record::JournalRecord;
+use crate::report::session;
 use crate::session::journal::recorder::Journal;
 use crate::tool::cx::ToolCx;
 
@@ -41,18 +41,8 @@ impl Baseline {
     /// What is different now. Reads the disk.
     pub fn report(&self, journal: &Journal, phases: Vec<Phase>) -> MaintainReport {
         let news = progress::since(&self.notes, &progress::all(journal.root()));
-        let mut files: Vec<String> = journal
-            .lines()
-            .into_iter()
-            .skip(self.lines)
-            .filter_map(|line| match line {
-                JournalRecord::Change(change) => Some(change.path.display().to_string()),
-                _ => None,
-            })
-            .filter(|path| !path.starts_with(".mycode/"))
-            .collect();
-        files.sort();
-        files.dedup();
+        let lines = journal.lines().into_iter().skip(self.lines);
+        let files = session::changed_files(lines, 0).into_keys().collect();
         let (new, changed, resolved) = (news.new, news.changed, news.resolved);
         MaintainReport { phases, new, changed, resolved, files, ..MaintainReport::default() }
     }

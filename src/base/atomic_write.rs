@@ -42,6 +42,17 @@ pub fn write(path: &Path, bytes: &[u8], expect: Expect) -> Result<(), FileError>
     write_in(&folder, name, bytes, expect)
 }
 
+/// The same where no part of the path may be a link; folders that are missing are made.
+///
+/// # Errors
+/// As [`write()`].
+pub fn write_exactly(path: &Path, bytes: &[u8], expect: Expect) -> Result<(), FileError> {
+    let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
+        return Err(FileError::IsDirectory);
+    };
+    write_in(&Folder::make(above)?.0, name, bytes, expect)
+}
+
 /// The same for a name in an open folder, where nothing is followed.
 ///
 /// # Errors

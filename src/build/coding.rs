@@ -36,9 +36,9 @@ pub async fn carry_out(build: &mut Build, spec: &str) -> Result<(), Stop> {
 
 async fn alone(build: &mut Build, spec: &str, plan: &str, subtask: &Subtask) -> Result<(), Stop> {
     let prompt = prompt(build, spec, plan, subtask).await;
-    let report = build.roles.work(Part::new("coder", name(subtask), prompt)).await?;
+    let report = build.roles.work(part(subtask, prompt)).await?;
     keep(build, subtask, &report.answer)?;
-    build.commit(&subtask.text).await
+    build.commit(subtask.title()).await
 }
 
 /// Each in a worktree; then their commits come into the project one after the other.
@@ -53,7 +53,7 @@ async fn together(build: &mut Build, spec: &str, plan: &str, subtasks: &[Subtask
             git::Worktree::open(&root, &place, format!("mycode/{}/{}", build.id, subtask.number)).await?;
         let agents = build.roles.session.setup.agents_in(&tree.path);
         let prompt = prompt(build, spec, plan, subtask).await;
-        parts.push(Part { elsewhere: Some(agents), ..Part::new("coder", name(subtask), prompt) });
+        parts.push(Part { elsewhere: Some(agents), ..part(subtask, prompt) });
         trees.push(tree);
     }
     let outcomes = build.roles.work_together(parts).await?;
@@ -66,7 +66,7 @@ async fn together(build: &mut Build, spec: &str, plan: &str, subtasks: &[Subtask
                 continue;
             }
         };
-        git::commit(&tree.path, &subtask.text).await?;
+        git::commit(&tree.path, subtask.title()).await?;
         let conflicts = tree.merge(&root).await?;
         if !conflicts.is_empty() {
             build.roles.show.say(&BuildEvent::Note {
@@ -86,8 +86,9 @@ async fn together(build: &mut Build, spec: &str, plan: &str, subtasks: &[Subtask
     failed.map_or(Ok(()), Err)
 }
 
-fn name(subtask: &Subtask) -> String {
-    format!("subtask {}", subtask.number)
+fn part(subtask: &Subtask, prompt: String) -> Part {
+    let about = subtask.title().to_owned();
+    Part { about, ..Part::new("coder", format!("subtask {}", subtask.number), prompt) }
 }
 
 /// Keeps what a subtask says, then ticks it off: a kill in between has it said once more, not done once more.

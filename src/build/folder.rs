@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::base::atomic_write::{self, Expect};
 use crate::base::file::{self, FileError};
-use crate::base::path;
+use crate::base::folder::handle::Folder;
 
 /// Where builds are, relative to the project.
 const FOLDER: &str = ".mycode/builds";
@@ -24,17 +24,12 @@ impl BuildFolder {
     /// Makes the folder of build `id`, or opens it.
     ///
     /// # Errors
-    /// When it would lie outside of the project, or cannot be made.
+    /// When a part of the way there is a link, or it cannot be made.
     pub fn open(root: &Path, id: &str) -> Result<Self, FileError> {
         let name = format!("{FOLDER}/{id}");
-        let folder = root.join(&name);
-        if !path::follow(&folder).starts_with(root) {
-            return Err(std::io::Error::other(format!("{name} leads outside the project")).into());
-        }
-        let parent = root.join(FOLDER);
-        fs::create_dir_all(&folder)?;
+        Folder::make(&root.join(&name))?;
         // Of no interest to git unless the user says otherwise.
-        let _ = atomic_write::write(&parent.join(".gitignore"), b"*\n", Expect::Missing);
+        let _ = atomic_write::write_exactly(&root.join(FOLDER).join(".gitignore"), b"*\n", Expect::Missing);
         Ok(Self { root: root.to_owned(), name })
     }
 
@@ -63,10 +58,7 @@ impl BuildFolder {
     /// # Errors
     /// When it cannot be written.
     pub fn write(&self, file: &str, text: &str) -> Result<(), FileError> {
-        let path = self.root.join(self.path(file));
-        if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder)?;
-        }
-        atomic_write::write(&path, format!("{}\n", text.trim_end()).as_bytes(), Expect::Anything)
+        let text = format!("{}\n", text.trim_end());
+        atomic_write::write_exactly(&self.root.join(self.path(file)), text.as_bytes(), Expect::Anything)
     }
 }

@@ -1,5 +1,6 @@
 //! What a build asks of git: a commit for each subtask, and worktrees in which several are done side by side. The user's own
-//! git runs, with their settings and hooks: they asked for commits.
+//! git runs with their settings, but without hooks: a hook may be one of the files that a role has just written, and would
+//! run outside the sandbox.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +13,8 @@ const HINT: &str = "mend that in the repository, then run the build again with -
 
 async fn git(folder: &Path, args: &[&str]) -> Result<String, Stop> {
     let mut command = Command::new("git");
-    command.arg("-C").arg(folder).args(args).stdin(std::process::Stdio::null());
+    command.arg("-C").arg(folder).args(["-c", "core.hooksPath=/dev/null"]).args(args);
+    command.stdin(std::process::Stdio::null());
     let output = command
         .output()
         .await
@@ -22,12 +24,7 @@ async fn git(folder: &Path, args: &[&str]) -> Result<String, Stop> {
     }
     let said = [output.stderr, output.stdout].concat();
     let said = one_line(String::from_utf8_lossy(&said).trim(), 300);
-    Err(Stop::failed(format!("git {} failed: {said}", command_of(args)), HINT))
-}
-
-/// The word behind the options.
-fn command_of<'a>(args: &[&'a str]) -> &'a str {
-    args.iter().find(|arg| !arg.starts_with('-') && !arg.contains('=')).unwrap_or(&"")
+    Err(Stop::failed(format!("git {} failed: {said}", args[0]), HINT))
 }
 
 /// Whether nothing is changed that is not committed.
@@ -48,24 +45,11 @@ pub async fn is_at_head(root: &Path) -> bool {
 /// # Errors
 /// When git refuses.
 pub async fn commit(root: &Path, subject: &str) -> Result<(), Stop> {
-    commit_with(root, subject, &[]).await
-}
-
-/// [`commit`] without hooks: nobody has seen what the commit holds, and a hook may be one of its files.
-///
-/// # Errors
-/// When git refuses.
-pub async fn commit_unseen(root: &Path, subject: &str) -> Result<(), Stop> {
-    commit_with(root, subject, &["-c", "core.hooksPath=/dev/null"]).await
-}
-
-async fn commit_with(root: &Path, subject: &str, options: &[&str]) -> Result<(), Stop> {
     git(root, &["add", "--all"]).await?;
     if git(root, &["diff", "--cached", "--quiet"]).await.is_ok() {
         return Ok(());
     }
-    let subject = one_line(subject, 72);
-    git(root, &[options, &["commit", "--quiet", "--message", &subject]].concat()).await.map(drop)
+    git(root, &["commit", "--quiet", "--message", &one_line(subject, 72)]).await.map(drop)
 }
 
 /// A worktree on a branch of its own.
@@ -137,10 +121,6 @@ pub async fn conclude_merge(root: &Path, files: &[String]) -> Result<(), Stop> {
             return Err(Stop::failed(format!("{file} still has conflict marks"), HINT));
         }
     }
-    commit_merge(root).await
-}
-
-async fn commit_merge(root: &Path) -> Result<(), Stop> {
     git(root, &["add", "--all"]).await?;
     git(root, &["commit", "--quiet", "--no-edit"]).await.map(drop)
 }

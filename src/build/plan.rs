@@ -4,6 +4,7 @@ use crate::base::pattern::Pattern;
 
 static SUBTASK: Pattern = Pattern::new(r"^\s*[-*+] \[([ xX])\]\s+(?:(\d+)[.):]\s+)?(.*\S)");
 static AFTER: Pattern = Pattern::new(r"(?i)\(\s*after:?\s*([^)]*)\)");
+static REMARK: Pattern = Pattern::new(r"(?i)\(\s*(files|after)\b");
 static NUMBER: Pattern = Pattern::new(r"\d+");
 
 /// One line of the plan.
@@ -17,6 +18,14 @@ pub struct Subtask {
     /// The subtasks that must be done before it.
     pub after: Vec<usize>,
     line: usize,
+}
+
+impl Subtask {
+    /// What it is to do, without its files and predecessors.
+    pub fn title(&self) -> &str {
+        let end = REMARK.find(&self.text).map_or(self.text.len(), |remark| remark.start());
+        self.text[..end].trim()
+    }
 }
 
 /// The subtasks, in their order.
@@ -76,7 +85,7 @@ mod tests {
         let found = subtasks(PLAN);
         let shown: Vec<_> = found.iter().map(|one| (one.number, one.done, one.after.clone())).collect();
         assert_eq!(shown, [(1, true, vec![]), (2, false, vec![1]), (3, false, vec![1, 2])]);
-        assert_eq!(found[1].text, "Write it (after: 1)");
+        assert_eq!((found[1].text.as_str(), found[1].title()), ("Write it (after: 1)", "Write it"));
         assert_eq!(ready(&found).iter().map(|one| one.number).collect::<Vec<_>>(), [2]);
     }
 

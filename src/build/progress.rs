@@ -18,6 +18,8 @@ pub enum BuildEvent<'a> {
     Started {
         part: &'a str,
         role: &'a str,
+        /// What it is to do, where its name doesn't say so.
+        about: &'a str,
     },
     Progress {
         part: &'a str,
@@ -71,7 +73,9 @@ impl Show {
     fn object(&self, event: &BuildEvent<'_>) -> serde_json::Value {
         match event {
             BuildEvent::Begun { id, folder } => json!({"type": "build", "id": id, "folder": folder}),
-            BuildEvent::Started { part, role } => json!({"type": "part_started", "part": part, "role": role}),
+            BuildEvent::Started { part, role, about } => {
+                json!({"type": "part_started", "part": part, "role": role, "about": about})
+            }
             BuildEvent::Progress { part, line } => json!({"type": "progress", "part": part, "line": line}),
             BuildEvent::Done { part, report } => json!({
                 "type": "part_done", "part": part, "agent": report.id, "steps": report.steps, "end": report.end,
@@ -89,7 +93,8 @@ impl Show {
     fn line(&self, event: &BuildEvent<'_>) -> Option<String> {
         Some(match event {
             BuildEvent::Begun { folder, .. } => format!("Building in {folder}"),
-            BuildEvent::Started { part, .. } => format!("{part} …"),
+            BuildEvent::Started { part, about: "", .. } => format!("{part} …"),
+            BuildEvent::Started { part, about, .. } => format!("{part} · {}", one_line(about, 100)),
             BuildEvent::Progress { part, line } => {
                 let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
                 let line = format!("  {part}: {}", one_line(line, 120));
@@ -100,11 +105,15 @@ impl Show {
                 line
             }
             BuildEvent::Done { part, report } => {
+                let (mark, end) = match report.ended_early() {
+                    Some(why) => ("✗", format!(" · {}", one_line(&why, 100))),
+                    None => ("✓", String::new()),
+                };
                 let tokens = match report.usage.total() {
                     0 => String::new(),
-                    tokens => format!(", {} tokens", human_tokens(tokens)),
+                    tokens => format!(" · {} tokens", human_tokens(tokens)),
                 };
-                format!("{part}: {}{tokens}", plural(report.steps as usize, "step"))
+                format!("{mark} {part} · {}{tokens}{end}", plural(report.steps as usize, "step"))
             }
             BuildEvent::Wrote { file } => format!("  → {file}"),
             BuildEvent::Note { text } => (*text).to_owned(),

@@ -12,7 +12,7 @@ use crate::build::progress::{BuildEvent, Show};
 use crate::build::prompts;
 use crate::model::item::{Item, UserMessage};
 use crate::protocol::event::{EndReason, TurnEnd};
-use crate::session::journal::record::JournalRecord;
+use crate::report::session;
 use crate::session::list;
 use crate::session::log::{self, LogError};
 use crate::tool::cx::{SubAgents as _, ToolCx};
@@ -57,6 +57,8 @@ pub struct Part {
     pub role: &'static str,
     /// What it is called in the build: the same after a resume.
     pub name: String,
+    /// What it is to do, in a line; empty where the name says it.
+    pub about: String,
     pub prompt: String,
     /// Who works, and where, if not in the project itself.
     pub elsewhere: Option<FolderAgents>,
@@ -64,7 +66,7 @@ pub struct Part {
 
 impl Part {
     pub fn new(role: &'static str, name: impl Into<String>, prompt: String) -> Self {
-        Self { role, name: name.into(), prompt, elsewhere: None }
+        Self { role, name: name.into(), about: String::new(), prompt, elsewhere: None }
     }
 }
 
@@ -99,8 +101,9 @@ impl Roles {
         let begun = Instant::now();
         let state = log::agents_of(&setup.project_state);
         let session = conversation.id.clone();
+        let cancel = agents.cx.cancel.clone();
         let running = parts.iter().map(|part| {
-            self.show.say(&BuildEvent::Started { part: &part.name, role: part.role });
+            self.show.say(&BuildEvent::Started { part: &part.name, role: part.role, about: &part.about });
             let resume = list::made_for(&state, &session, &part.name);
             let prompt = if resume.is_some() { prompts::GO_ON.to_owned() } else { part.prompt.clone() };
             let task = SubTask { kind: part.role.to_owned(), prompt, resume, ..SubTask::default() };
@@ -109,6 +112,7 @@ impl Roles {
             let (show, name) = (self.show.clone(), part.name.clone());
             let cx = ToolCx {
                 call_id: part.name.as_str().into(),
+                cancel: cancel.clone(),
                 progress: Arc::new(move |line| show.say(&BuildEvent::Progress { part: &name, line: &line })),
                 ..agents.cx.clone()
             };
@@ -117,7 +121,7 @@ impl Roles {
         });
         let reports = futures_util::future::join_all(running).await;
         let mut outcomes = Vec::with_capacity(parts.len());
-        let mut reason = EndReason::Done;
+        let (mut reason, mut steps) = (EndReason::Done, 0);
         for (part, report) in parts.iter().zip(reports) {
             let report = match report {
                 Ok(report) => report,
@@ -128,6 +132,7 @@ impl Roles {
             };
             let said = if report.answer.is_empty() { "(no answer)" } else { &report.answer };
             conversation.record(Item::assistant(said))?;
+            steps += report.steps;
             conversation.add_side_usage(&report.model, &report.usage)?;
             self.show.say(&BuildEvent::Done { part: &part.name, report: &report });
             if report.end == EndReason::Done {
@@ -140,7 +145,7 @@ impl Roles {
         conversation.close_unanswered()?;
         conversation.end_turn(TurnEnd {
             reason,
-            steps: 0,
+            steps,
             denied: 0,
             usage: Default::default(),
             elapsed_ms: clock::milliseconds(begun.elapsed()),
@@ -151,18 +156,8 @@ impl Roles {
 
     /// The files of the project that the build has changed so far, sorted.
     pub fn changed(&self) -> Vec<PathBuf> {
-        let lines =
-            self.session.agents.cx.journal.as_ref().map(|journal| journal.lines()).unwrap_or_default();
-        let mut paths: Vec<PathBuf> = lines
-            .into_iter()
-            .filter_map(|line| match line {
-                JournalRecord::Change(change) => Some(change.path),
-                _ => None,
-            })
-            .filter(|path| !path.starts_with(".mycode"))
-            .collect();
-        paths.sort();
-        paths.dedup();
-        paths
+        let journal = self.session.agents.cx.journal.as_ref();
+        let lines = journal.map(|journal| journal.lines()).unwrap_or_default();
+        session::changed_files(lines, 0).into_keys().map(PathBuf::from).collect()
     }
 }

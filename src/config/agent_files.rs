@@ -28,7 +28,7 @@ pub fn load(config: &Path, workspace: &Path, state: &Path, trust: bool) -> (Vec<
     if project.is_empty() {
         return (files, None);
     }
-    if trust || Trust::of_agents(state).holds(&contents(&project)) {
+    if trust || Trust::of_agents(state).holds(&contents(&project, workspace)) {
         files.extend(project);
         return (files, None);
     }
@@ -57,8 +57,9 @@ fn in_folder(folder: &Path) -> Vec<AgentFile> {
 }
 
 /// All that trust is bound to: names and texts.
-pub fn contents(files: &[AgentFile]) -> String {
-    files.iter().map(|file| format!("{}\0{}\0", file.path.display(), file.text)).collect()
+pub fn contents(files: &[AgentFile], workspace: &Path) -> String {
+    let shown = |file: &AgentFile| path::display(workspace, &file.path);
+    files.iter().map(|file| format!("{}\0{}\0", shown(file), file.text)).collect()
 }
 
 /// Their paths in the project, for users.

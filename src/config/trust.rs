@@ -73,6 +73,20 @@ impl Trust {
     }
 }
 
+/// What is trusted in one project is trusted in another, a copy of it: the same texts and no others.
+///
+/// # Errors
+/// When the state folder cannot be written.
+pub fn inherit(project_state: &Path, copy_state: &Path) -> io::Result<()> {
+    let of = |state: &Path| [Trust::new(state), Trust::of_agents(state)];
+    for (trust, copy) in of(project_state).into_iter().zip(of(copy_state)) {
+        if let Ok((hash, _)) = file::read(&trust.path, MAX_BYTES) {
+            atomic_write::write_private(&copy.path, &hash, Expect::Anything).map_err(io::Error::other)?;
+        }
+    }
+    Ok(())
+}
+
 fn holds_hash(path: &Path, text: &str) -> bool {
     file::read(path, MAX_BYTES).is_ok_and(|(bytes, _)| bytes == hash(text).as_bytes())
 }

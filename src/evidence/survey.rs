@@ -4,6 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use crate::base::file;
 use crate::base::pattern::Pattern;
@@ -16,8 +17,8 @@ const MAX_FILES: usize = 50_000;
 const DEPTH: usize = 3;
 /// A larger file is generated or data: its lines say nothing.
 const MAX_FILE_BYTES: u64 = 1 << 20;
-/// Files are read up to this many bytes in all.
-const MAX_BYTES: u64 = 128 << 20;
+/// Files are read for so long at most: the turn waits for it.
+const PATIENCE: Duration = Duration::from_secs(2);
 const LARGEST: usize = 10;
 const MARKS: usize = 30;
 
@@ -91,12 +92,12 @@ impl FolderContent {
 pub fn size_and_marks(root: &Path, max_chars: usize) -> String {
     let mut kinds: BTreeMap<String, (usize, usize)> = BTreeMap::new();
     let mut sizes: Vec<(usize, String)> = Vec::new();
-    let mut marks = Vec::new();
-    let mut bytes = 0;
+    let (mut marks, mut partial) = (Vec::new(), false);
+    let begun = Instant::now();
     for path in files(root) {
         let Some(text) = file::small_text(&root.join(&path), MAX_FILE_BYTES) else { continue };
-        bytes += text.len() as u64;
-        if bytes > MAX_BYTES {
+        if begun.elapsed() > PATIENCE {
+            partial = true;
             break;
         }
         let lines = text.lines().count();
@@ -117,7 +118,8 @@ pub fn size_and_marks(root: &Path, max_chars: usize) -> String {
     sizes.sort_by(|a, b| b.cmp(a));
     let largest: Vec<String> =
         sizes.iter().take(LARGEST).map(|(lines, path)| format!("{path} {lines}")).collect();
-    let mut text = format!("Lines: {}\nLargest: {}", kinds.join("; "), largest.join("; "));
+    let of = if partial { " (of the files read in 2 s)" } else { "" };
+    let mut text = format!("Lines{of}: {}\nLargest: {}", kinds.join("; "), largest.join("; "));
     if marks.is_empty() {
         return text;
     }
@@ -133,14 +135,13 @@ pub fn size_and_marks(root: &Path, max_chars: usize) -> String {
 }
 
 /// The files that git sees, relative, sorted.
-fn files(root: &Path) -> impl Iterator<Item = String> {
-    let entries: Vec<String> = Walk::new(root)
+fn files(root: &Path) -> Vec<String> {
+    Walk::new(root)
         .sorted()
         .filter(walk::is_file)
         .filter_map(|entry| entry.path().strip_prefix(root).ok()?.to_str().map(str::to_owned))
         .take(MAX_FILES)
-        .collect();
-    entries.into_iter()
+        .collect()
 }
 
 /// The extension, or the name of a file without one.

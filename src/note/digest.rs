@@ -2,7 +2,7 @@
 
 use super::index::Listing;
 use super::record::{Note, NoteKind};
-use super::search::Wanted;
+use super::retrieval::search::Wanted;
 use crate::base::text;
 
 const LATEST: usize = 5;

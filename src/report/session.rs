@@ -225,7 +225,7 @@ fn word<'a>(line: &'a [u8], key: &[u8], belongs: impl Fn(u8) -> bool) -> Option<
 }
 
 /// The files that are not as they were, with the lines of their changes; what a rewind took back is taken off.
-fn changed_files(lines: Vec<JournalRecord>, since: u64) -> BTreeMap<String, Lines> {
+pub fn changed_files(lines: impl IntoIterator<Item = JournalRecord>, since: u64) -> BTreeMap<String, Lines> {
     let mut files: BTreeMap<PathBuf, (PathState, PathState, Lines)> = BTreeMap::new();
     let (mut counts, mut back) = (true, false);
     for line in lines {

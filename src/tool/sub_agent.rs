@@ -17,8 +17,6 @@ pub struct SubTask {
     pub light: Option<bool>,
     /// An earlier sub-agent that goes on, by its id.
     pub resume: Option<String>,
-    /// The session and the call that it belongs to.
-    pub parent: Option<(String, String)>,
 }
 
 /// The turn whose calls ask for sub-agents: they answer with its model and in its window.

@@ -2,6 +2,7 @@
 //! something, commits and worktrees.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
@@ -178,28 +179,47 @@ fn a_review_that_fails_is_mended_and_repeated() {
     assert!(stdout(&output).contains("a.rs:3 wrong"));
 }
 
+/// A project under git with one commit.
+fn repository() -> Workplace {
+    let place = Workplace::new();
+    place.file("README.md", "# Sample\n").file(".gitignore", ".mycode/\n");
+    place.repository()
+}
+
+#[test]
+fn an_interrupt_reaches_parallel_subtasks() {
+    let plan = "- [ ] 1. a (after: none)\n- [ ] 2. b (after: none)";
+    let server = FakeServer::start(vec![answer().text(SPEC).into(), answer().text(plan).into()]);
+    server.on_body("Your subtask", silence());
+    let place = repository();
+    let child = build(&place, &server, &["--parallel", "2", "greet"]).spawn().unwrap();
+    server.wait_for_requests(4);
+    let process = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(process, rustix::process::Signal::INT).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
+    assert!(text(&place, "plan.md").contains("- [ ] 1. a"));
+}
+
 #[test]
 fn commits_and_worktrees() {
-    let git = |place: &Workplace, args: &[&str]| {
-        let mut command = Command::new("git");
-        command.arg("-C").arg(place.project()).args(["-c", "user.name=n", "-c", "user.email=e@x"]).args(args);
-        let output = command.env("HOME", place.home()).output().unwrap();
-        assert!(output.status.success(), "{args:?}: {}", stderr(&output));
-        stdout(&output)
-    };
     let plan = "- [ ] 1. a (after: none)\n- [ ] 2. b (after: none)\n- [ ] 3. c (after: 1, 2)";
     let server = FakeServer::start(vec![answer().text(SPEC).into(), answer().text(plan).into()]);
     // Whoever has a result to show is done; who begins is told apart by its subtask.
     server.on_body("\"role\":\"tool\"", answer().text("Wrote it."));
     server.on_body("Your subtask\\n1. a", writes("shared.txt", "one\n").text("Begin."));
     server.on_body("Your subtask\\n2. b", writes("shared.txt", "two\n").text("Begin."));
-    let place = Workplace::new();
-    place.file("README.md", "# Sample\n").file(".gitignore", ".mycode/\n");
-    git(&place, &["init", "-q", "-b", "main"]);
-    git(&place, &["config", "user.name", "n"]);
-    git(&place, &["config", "user.email", "e@x"]);
-    git(&place, &["add", "."]);
-    git(&place, &["commit", "-qm", "first"]);
+    let place = repository();
+    // A hook that lies in the project may be what a role has just written: it must not run.
+    let ran = place.home().join("hook-ran");
+    for hook in ["pre-commit", "post-commit", "post-merge", "post-checkout"] {
+        place.file(&format!(".husky/{hook}"), format!("#!/bin/sh\ntouch {}\n", ran.display()));
+        let path = place.project().join(".husky").join(hook);
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    place.git(&["add", "."]);
+    place.git(&["commit", "-qm", "hooks"]);
+    place.git(&["config", "core.hooksPath", ".husky"]);
     for reply in [
         answer().call("Bash", json!({"command": "printf 'one\\ntwo\\n' > shared.txt"})),
         writes("c.txt", "c"),
@@ -217,13 +237,15 @@ fn commits_and_worktrees() {
     assert!(output.status.success(), "{}\n{}", stderr(&output), stdout(&output));
     assert_eq!(place.text("shared.txt"), "one\ntwo\n");
     assert_eq!(place.text("c.txt"), "c");
-    let log = git(&place, &["log", "--format=%s"]);
-    for subject in ["a (after: none)", "b (after: none)", "c (after: 1, 2)", "Merge branch"] {
-        assert!(log.contains(subject), "{subject} is not in {log}");
+    let log = place.git(&["log", "--format=%s"]);
+    for subject in ["a", "b", "c", "first"] {
+        assert!(log.lines().any(|line| line == subject), "{subject} is not in {log}");
     }
-    assert_eq!(git(&place, &["worktree", "list"]).lines().count(), 1);
-    assert_eq!(git(&place, &["branch", "--list"]).trim(), "* main");
-    assert_eq!(git(&place, &["status", "--porcelain"]), "");
+    assert!(log.contains("Merge branch"), "{log}");
+    assert_eq!(place.git(&["worktree", "list"]).lines().count(), 1);
+    assert_eq!(place.git(&["branch", "--list"]).trim(), "* main");
+    assert_eq!(place.git(&["status", "--porcelain"]), "");
+    assert!(!ran.exists(), "a hook ran outside the sandbox");
 }
 
 #[test]

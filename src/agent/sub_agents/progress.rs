@@ -52,7 +52,7 @@ impl AgentProgress {
         self.read.entry(path.to_owned()).or_insert(id.0);
     }
 
-    /// `step 4 · 12.3k tokens · Read src/a.rs`.
+    /// `explore: 4 requests · 12.3k tokens · Read src/a.rs`.
     pub fn line(&self, kind: &str) -> String {
         let steps = plural(self.steps, "request");
         format!("{kind}: {steps} · {} tokens · {}", human_tokens(self.tokens), self.doing)

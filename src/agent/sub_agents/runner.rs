@@ -97,7 +97,8 @@ impl SubAgentRunner {
         let (state, root) = (self.state.clone(), Arc::clone(&cx.root));
         let Some(id) = task.resume.clone() else {
             let mut new = Conversation::new(&state, &root);
-            new.parent = task.parent.clone().map(|(session, call_id)| ParentCall { session, call_id });
+            let session = self.parent.lock().unwrap_or_else(PoisonError::into_inner).session.clone();
+            new.parent = Some(ParentCall { session, call_id: cx.call_id.to_string() });
             return Ok(new);
         };
         let opened = tokio::task::spawn_blocking(move || {
@@ -113,9 +114,7 @@ impl SubAgents for SubAgentRunner {
         *self.parent.lock().unwrap_or_else(PoisonError::into_inner) = parent;
     }
 
-    fn run<'a>(&'a self, mut task: SubTask, cx: &'a ToolCx) -> BoxFuture<'a, Result<SubReport, String>> {
-        let session = self.parent.lock().unwrap_or_else(PoisonError::into_inner).session.clone();
-        task.parent = Some((session, cx.call_id.to_string()));
+    fn run<'a>(&'a self, task: SubTask, cx: &'a ToolCx) -> BoxFuture<'a, Result<SubReport, String>> {
         Box::pin(self.work(task, cx))
     }
 }

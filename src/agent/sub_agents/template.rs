@@ -34,8 +34,6 @@ pub struct AgentTemplate {
     /// The project's state folder.
     pub project_state: PathBuf,
     pub own_folders: Vec<PathBuf>,
-    /// The parent's system prompt.
-    pub system: Arc<str>,
     /// Whether somebody can answer questions.
     pub interactive: bool,
     /// The types of sub-agents that the user has defined.
@@ -78,9 +76,8 @@ impl AgentTemplate {
         };
         let policy = if kind.only_reads { self.reading_policy(cx) } else { Arc::clone(&self.policy) };
         let dispatcher = Dispatcher::new(own, policy, tools(kind), self.interactive, small_window);
-        let system = format!("{}\n\n# Your part\n{}", self.system, kind.prompt.trim());
         let rules = ProjectRules::new(HeldBack::new(&self.project_state));
-        let prompt = FixedPrompt::new(system.into(), dispatcher.specs(), rules);
+        let prompt = FixedPrompt::new(&kind.prompt, dispatcher.specs(), rules);
         let input = TurnInput { sub_agent: true, ..TurnInput::default() };
         Ok(Agent {
             conversation,

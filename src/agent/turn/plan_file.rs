@@ -1,6 +1,5 @@
 //! The plan with which a turn in plan mode ends: a file of the project, for the user to accept, change or refuse.
 
-use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -10,7 +9,7 @@ use crate::agent::parts::Agent;
 use crate::base::atomic_write::{self, Expect};
 use crate::base::clock;
 use crate::base::file::{self, FileError};
-use crate::base::path;
+use crate::base::pattern::Pattern;
 use crate::config::mode::Mode;
 use crate::model::item::Item;
 use crate::note::digest;
@@ -26,16 +25,16 @@ const MAX_BYTES: u64 = 1 << 20;
 /// Plans of one day and title.
 const MAX_SAME: u32 = 100;
 
+static HEADING: Pattern = Pattern::new(r"(?m)^##? ");
+
 /// The plan in an answer: from its first heading on. An answer without one is a question, or talk.
 fn plan_of<'a>(items: impl DoubleEndedIterator<Item = &'a Item>) -> Option<&'a str> {
     let answer = items.rev().find_map(|item| match item {
         Item::Assistant { text, .. } if !text.trim().is_empty() => Some(text),
         _ => None,
     })?;
-    let begins = |line: &&str| line.starts_with("# ") || line.starts_with("## ");
-    let line = answer.lines().find(begins)?;
-    let at = line.as_ptr() as usize - answer.as_ptr() as usize;
-    Some(answer[at..].trim_end())
+    let begin = HEADING.find(answer)?.start();
+    Some(answer[begin..].trim_end())
 }
 
 /// Makes a file of the plan that a turn in plan mode ended with.
@@ -62,13 +61,9 @@ pub async fn keep(agent: &Agent, events: &Events) -> Option<PlanRequest> {
 /// Writes the plan; returns its path relative to `root`.
 ///
 /// # Errors
-/// When the folder lies elsewhere or cannot be written.
+/// When a part of the way there is a link, or it cannot be written.
 fn write(root: &Path, plan: &str) -> Result<String, FileError> {
     let folder = root.join(FOLDER);
-    if !path::follow(&folder).starts_with(root) {
-        return Err(std::io::Error::other(format!("{FOLDER} leads outside the workspace")).into());
-    }
-    fs::create_dir_all(&folder)?;
     let title = plan.lines().next().unwrap_or_default().trim_start_matches('#');
     let day =
         digest::time(clock::now_ms()).map_or_else(String::new, |time| time.strftime("%Y-%m-%d").to_string());
@@ -76,7 +71,7 @@ fn write(root: &Path, plan: &str) -> Result<String, FileError> {
     let text = format!("{plan}\n");
     for same in 1..=MAX_SAME {
         let file = if same == 1 { format!("{stem}.md") } else { format!("{stem}-{same}.md") };
-        match atomic_write::write(&folder.join(&file), text.as_bytes(), Expect::Missing) {
+        match atomic_write::write_exactly(&folder.join(&file), text.as_bytes(), Expect::Missing) {
             Ok(()) => return Ok(format!("{FOLDER}/{file}")),
             Err(FileError::Exists) => {}
             Err(error) => return Err(error),

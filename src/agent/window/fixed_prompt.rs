@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::token_counter::TokenCounter;
 use crate::config::held_back::RulesHashes;
+use crate::config::prompts;
 use crate::context::parts::{FixedPart, FixedParts, Schemas};
 use crate::context::rules::project_rules::ProjectRules;
 use crate::context::tokens::request_size::Countable as _;
@@ -27,8 +28,11 @@ pub struct FixedPrompt {
 }
 
 impl FixedPrompt {
-    pub fn new(system: Arc<str>, specs: &Arc<[ToolSpec]>, rules: ProjectRules) -> Self {
-        let (system, schemas) = (FixedPart::new(system), Schemas::new(Arc::clone(specs)));
+    /// `part` is what the prompt adds for a sub-agent.
+    pub fn new(part: &str, specs: &Arc<[ToolSpec]>, rules: ProjectRules) -> Self {
+        let system: Arc<str> = system_prompt(part, specs).into();
+        let system = FixedPart::new(system);
+        let schemas = Schemas::new(Arc::clone(specs));
         Self {
             upper_bound: system.content.upper_bound() + schemas.content.upper_bound(),
             system,
@@ -137,4 +141,15 @@ impl FixedPrompt {
         self.rules = rules;
         Some(found)
     }
+}
+
+/// Tools that not every agent has, with a line of advice in the system prompt.
+const HAVE_A_LINE: [&str; 1] = ["TodoWrite"];
+
+/// The system prompt without the advice on tools that the model is not told of.
+fn system_prompt(part: &str, specs: &[ToolSpec]) -> String {
+    let told = |name: &str| specs.iter().any(|spec| *spec.name == *name);
+    let kept = |line: &&str| HAVE_A_LINE.iter().all(|name| told(name) || !line.contains(name));
+    let prompt = prompts::SYSTEM.trim().lines().filter(kept).collect::<Vec<_>>().join("\n");
+    if part.is_empty() { prompt } else { format!("{prompt}\n\n# Your part\n{}", part.trim()) }
 }

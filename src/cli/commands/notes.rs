@@ -14,10 +14,10 @@ use crate::cli::setup::open;
 use crate::config::settings::Permission;
 use crate::note::digest;
 use crate::note::forget;
-use crate::note::graph;
 use crate::note::index::{Listing, MAX_NOTE_BYTES};
 use crate::note::record::Note;
-use crate::note::search::{self, Wanted};
+use crate::note::retrieval::graph;
+use crate::note::retrieval::search::{self, Wanted};
 use crate::note::store::{self, NoteChange, NoteStore};
 
 const RELATED: usize = 8;

@@ -6,7 +6,7 @@ use crate::cli::report::{self, Failure};
 #[cfg(target_os = "linux")]
 use crate::{
     base::path::on_one_line, cli::report::FailureKind, cli::setup::open, config::paths::Paths,
-    sandbox::linux::set_aside,
+    sandbox::linux::guard::set_aside,
 };
 
 /// Lists what was moved aside, or puts one thing back.

@@ -34,7 +34,7 @@ pub fn run(cli: &Cli, args: &TrustArgs) -> Result<(), Failure> {
     }
     let agents = agent_files::of_project(&opened.workspace);
     if !agents.is_empty() {
-        Trust::of_agents(&opened.project_state).give(&agent_files::contents(&agents))?;
+        Trust::of_agents(&opened.project_state).give(&agent_files::contents(&agents, &opened.workspace))?;
         let names = agent_files::names(&agents, &opened.workspace);
         report::print(&format!(
             "Trusted the project's sub-agents as they are now: {}. If one changes, all are ignored until you trust them \

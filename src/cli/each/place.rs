@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use crate::base::repository;
 use crate::build::git::Worktree;
+use crate::config::paths::Paths;
+use crate::config::trust;
 
 /// The folders of batches, relative to where a batch works.
 pub const FOLDER: &str = ".mycode/each";
@@ -43,8 +45,8 @@ impl Place {
     /// # Errors
     /// A sentence that says why there is none.
     pub async fn open(kind: Kind, dir: &Path, own: &Path, branch: String) -> Result<Self, String> {
-        match kind {
-            Kind::InPlace => Ok(Self { folder: dir.to_owned(), tree: None }),
+        let place = match kind {
+            Kind::InPlace => return Ok(Self { folder: dir.to_owned(), tree: None }),
             Kind::Copy => {
                 let (from, to) = (dir.to_owned(), own.to_owned());
                 let copied = tokio::task::spawn_blocking(move || copy(&from, &to)).await;
@@ -52,19 +54,23 @@ impl Place {
                     .map_err(io::Error::other)
                     .flatten()
                     .map_err(|error| format!("the folder can't be copied: {error}"))?;
-                Ok(Self { folder: own.to_owned(), tree: None })
+                Self { folder: own.to_owned(), tree: None }
             }
             Kind::Worktree => {
                 let root = repository::root(dir).unwrap_or(dir);
                 let inner = dir.strip_prefix(root).unwrap_or(Path::new(""));
                 let tree = Worktree::open(root, own, branch).await.map_err(|stop| stop.to_string())?;
-                let folder = own.join(inner);
+                let folder: PathBuf = own.components().chain(inner.components()).collect();
                 if !folder.is_dir() {
                     return Err(format!("{} is not in git, so no worktree has it", inner.display()));
                 }
-                Ok(Self { folder, tree: Some(tree) })
+                Self { folder, tree: Some(tree) }
             }
-        }
+        };
+        let paths = Paths::from_env();
+        trust::inherit(&paths.project(dir), &paths.project(&place.folder))
+            .map_err(|error| format!("the project's trust can't be noted: {error}"))?;
+        Ok(place)
     }
 }
 

@@ -242,7 +242,7 @@ impl Batch {
         if let Some(tree) = &place.tree {
             facts["branch"] = json!(tree.branch);
             let subject = format!("mycode {}: {}", task.id, text::one_line(&task.prompt, 60));
-            if let Err(stop) = git::commit_unseen(&tree.path, &subject).await {
+            if let Err(stop) = git::commit(&tree.path, &subject).await {
                 facts["error"] = json!(stop.to_string());
                 return self.record(task, code.max(1), output.session, facts);
             }

@@ -55,7 +55,7 @@ pub fn ask(workspace: &Path) -> Result<(), Failure> {
 /// Asks about sub-agents that the project defines, when they were neither trusted nor refused as they are now.
 fn ask_agents(workspace: &Path, project_state: &Path) -> Result<(), Failure> {
     let (files, trust) = (agent_files::of_project(workspace), Trust::of_agents(project_state));
-    let contents = agent_files::contents(&files);
+    let contents = agent_files::contents(&files, workspace);
     if files.is_empty() || trust.holds(&contents) || trust.refused(&contents) {
         return Ok(());
     }

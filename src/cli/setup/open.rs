@@ -99,10 +99,12 @@ pub fn session(project_state: &Path, which: &Which) -> Result<Option<PathBuf>, F
     match which {
         Which::New => Ok(None),
         Which::Last => last(project_state).map(Some),
-        Which::Id(id) => list::find(project_state, id)
-            .map(Some)
-            .map_err(|message| Failure::usage(message, "`mycode sessions` lists all sessions")),
+        Which::Id(id) => list::find(project_state, id).map(Some).map_err(no_session),
     }
+}
+
+fn no_session(message: String) -> Failure {
+    Failure::usage(message, "`mycode sessions` lists all sessions")
 }
 
 fn last(project_state: &Path) -> Result<PathBuf, Failure> {
@@ -119,12 +121,12 @@ pub fn log_of(folder: Option<&Path>, wanted: Option<&str>) -> Result<PathBuf, Fa
         return Ok(file.to_owned());
     }
     let project_state = Paths::from_env().project(&workspace(folder)?);
-    // A sub-agent's session can be looked at like any other.
-    if let Some(agent) = wanted.and_then(|id| list::find(&log::agents_of(&project_state), id).ok()) {
-        return Ok(agent);
+    let Some(id) = wanted else { return last(&project_state) };
+    match list::find(&project_state, id) {
+        Ok(log) => Ok(log),
+        // A sub-agent's session can be looked at like any other.
+        Err(message) => list::find(&log::agents_of(&project_state), id).map_err(|_| no_session(message)),
     }
-    let which = wanted.map_or(Which::Last, |id| Which::Id(id.to_owned()));
-    session(&project_state, &which)?.map_or_else(|| last(&project_state), Ok)
 }
 
 /// Everything an agent needs. Where nothing is configured, local servers are asked; with none of them an interactive

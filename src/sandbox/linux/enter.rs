@@ -13,7 +13,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, pidfd_open, waitpid};
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
-use super::guard::ProtectedFiles;
+use super::guard::protected_files::ProtectedFiles;
 use super::landlock;
 use super::mounts::{self, Outside};
 use super::reaper;

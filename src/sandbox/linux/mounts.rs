@@ -19,7 +19,7 @@ use rustix::mount::{
 
 use sha2::{Digest, Sha256};
 
-use super::guard::ProtectedFiles;
+use super::guard::protected_files::ProtectedFiles;
 use super::sockets;
 use super::system::{self, NODEV, NOSUID, RDONLY};
 use crate::sandbox::spec::SandboxSpec;

@@ -93,7 +93,6 @@ fn work(args: Arc<Args>, cx: &ToolCx) -> BoxFuture<'_, ToolOutcome> {
             prompt: args.prompt.clone(),
             light: args.model.as_deref().map(|model| model == "light"),
             resume: args.resume.clone(),
-            parent: None,
         };
         match agents.run(task, cx).await {
             Ok(report) => Ok(envelope(args.kind(), &report)),

@@ -4,11 +4,11 @@
 use std::collections::HashSet;
 
 use super::graph;
-use super::index::Listing;
-use super::record::{Note, NoteKind};
 use super::search::{NoteMatch, Searchable, Wanted, standing, touches};
-use super::store::NoteStore;
 use crate::base::text;
+use crate::note::index::Listing;
+use crate::note::record::{Note, NoteKind};
+use crate::note::store::NoteStore;
 use crate::search::words::{self, Term, TermKind};
 
 /// Notes and one-line hints at most (SPEC §8).

@@ -1,11 +1,11 @@
 //! Finding notes by words, type, tag and file. Weighs what matters and what is recent a little higher, never high enough
 //! to beat a better match by much.
 
-use super::error::NoteError;
-use super::index::Listing;
-use super::record::{Note, NoteKind};
-use super::store::NoteStore;
 use crate::base::text;
+use crate::note::error::NoteError;
+use crate::note::index::Listing;
+use crate::note::record::{Note, NoteKind};
+use crate::note::store::NoteStore;
 use crate::search::bm25::{Corpus, ScoredDocument};
 use crate::search::words::{self, Term};
 

@@ -3,8 +3,8 @@
 
 use std::collections::HashMap;
 
-use super::record::Note;
 use super::search::touches;
+use crate::note::record::Note;
 
 const LINK: f64 = 1.0;
 const SAME_FILE: f64 = 0.6;
