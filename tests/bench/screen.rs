@@ -9,7 +9,7 @@ use mycode::session::log::SessionLog;
 use mycode::session::record::{ItemRecord, Record};
 use mycode::session::standing::StandingSession;
 use mycode::tui::pager::cell;
-use mycode::tui::pager::pager::{Pager, PagerKind};
+use mycode::tui::pager::state::{Pager, PagerKind};
 use mycode::tui::render::markdown;
 use mycode::tui::render::theme::Theme;
 use mycode::tui::transcript::diff;

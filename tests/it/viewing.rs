@@ -192,7 +192,7 @@ fn hunks_are_reverted_and_the_revert_undone() {
         answer().text("I see.").into(),
     ]);
     let place = place();
-    place.file("a.txt", &lines(30));
+    place.file("a.txt", lines(30));
     let mut screen = chat(&place, &server, (100, 40), &[]);
     screen.wait("ask");
     screen.keys("change it\r");
@@ -209,7 +209,7 @@ fn hunks_are_reverted_and_the_revert_undone() {
     let text = place.text("a.txt");
     assert!(text.contains("line number 3\n") && text.contains("changed 25"), "{text}");
     // Somebody else changes the file: what was shown is not what stands there.
-    place.file("a.txt", &format!("{text}and more\n"));
+    place.file("a.txt", format!("{text}and more\n"));
     screen.keys("ry");
     screen.wait("changed by another program");
     assert!(place.text("a.txt").ends_with("and more\n"));

@@ -9,7 +9,7 @@ use crate::agent::control::{Events, notice};
 use crate::config::settings::ContextSettings;
 use crate::context::replay::item_history;
 use crate::context::replay::session_replay::SessionReplay;
-use crate::export::export::{self, ExportOptions};
+use crate::export::write::{self, ExportOptions};
 use crate::protocol::event::{Event, Level};
 use crate::protocol::notice as texts;
 use crate::report::gather::Report;
@@ -74,11 +74,11 @@ pub fn transcript(log: PathBuf, events: Events) {
 pub fn export(log: PathBuf, file: &Path, force: bool, events: Events) {
     let file = file.to_owned();
     tokio::task::spawn_blocking(move || {
-        let format = export::format_of(&file).unwrap_or_default();
+        let format = write::format_of(&file).unwrap_or_default();
         let options = ExportOptions { format, ..ExportOptions::default() };
-        let (level, text) = match export::write(&log, &file, options, force) {
-            Ok(()) => (Level::Info, texts::exported(&file.display())),
-            Err(error) => (Level::Warning, texts::not_exported(&error)),
+        let (level, text) = match write::write(&log, &file, options, force) {
+            Ok(()) => (Level::Info, texts::exported(file.display())),
+            Err(error) => (Level::Warning, texts::not_exported(error)),
         };
         notice(&events, level, text);
     });

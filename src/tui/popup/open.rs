@@ -8,7 +8,7 @@ use super::list::PopupAction;
 use super::rewind::RewindPicker;
 use super::sessions::SessionPicker;
 use super::theme::ThemePicker;
-use crate::tui::pager::pager::Pager;
+use crate::tui::pager::state::Pager;
 use crate::tui::render::theme::Theme;
 
 /// Rows of the pages of a rewind.

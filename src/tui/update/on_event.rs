@@ -10,7 +10,7 @@ use crate::protocol::event::{Event, JobRow, Level, SessionInfo, SessionRow, Turn
 use crate::tui::app::{App, Completion, RetryStatus, Silent};
 use crate::tui::msg::Cmd;
 use crate::tui::pager::cell;
-use crate::tui::pager::pager::PagerKind;
+use crate::tui::pager::state::PagerKind;
 use crate::tui::popup::ledger;
 use crate::tui::popup::open::Popup;
 use crate::tui::popup::question::OpenQuestion;

@@ -6,7 +6,7 @@ use crate::protocol::op::Op;
 use crate::tui::app::App;
 use crate::tui::effects::MOST_COPIED;
 use crate::tui::msg::Cmd;
-use crate::tui::pager::pager::{Pager, PagerKind};
+use crate::tui::pager::state::{Pager, PagerKind};
 use crate::tui::popup::open::Popup;
 use crate::tui::render::theme::{Background, Look};
 
