@@ -18,6 +18,7 @@ use super::session::conversation::Conversation;
 use super::session::prompts::Prompts;
 use super::session::recall::LogOriginals;
 use super::session::reopen;
+use super::session::review::Reviewer;
 use super::sub_agents::runner::SubAgentRunner;
 use super::sub_agents::template::AgentTemplate;
 use super::turn::input::TurnInput;
@@ -172,8 +173,9 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
     };
     let model_from_flag = loaded.model_flag;
     let cx = &agent.dispatcher.cx;
-    let (journal, redactor) = (cx.journal.clone(), Arc::clone(&cx.redactor));
-    let prompts = Prompts::new(loaded.prompts.clone(), &project_state, &workspace, Arc::clone(&redactor));
+    let redactor = || Arc::clone(&cx.redactor);
+    let reviewer = cx.journal.clone().map(|journal| Reviewer { journal, redactor: redactor() });
+    let prompts = Prompts::new(loaded.prompts.clone(), &project_state, &workspace, redactor());
     let deps = EngineDeps {
         loaded,
         workspace,
@@ -181,8 +183,7 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
         interactive,
         originals,
         model_from_flag,
-        journal,
-        redactor,
+        reviewer,
         jobs,
         prompts,
     };

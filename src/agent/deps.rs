@@ -6,12 +6,11 @@ use std::sync::Arc;
 use super::lists::models;
 use super::session::prompts::Prompts;
 use super::session::recall::LogOriginals;
+use super::session::review::Reviewer;
 use crate::config::load::{ConfigError, Loaded};
 use crate::config::settings::{ContextSettings, Origin};
 use crate::protocol::notice as texts;
 use crate::provider::window::finder::WindowFinder;
-use crate::redact::redactor::Redactor;
-use crate::session::journal::recorder::Journal;
 use crate::tool::run::jobs::Jobs;
 
 /// What the engine keeps beside the agent.
@@ -23,9 +22,8 @@ pub struct EngineDeps {
     pub originals: Arc<LogOriginals>,
     /// The model was named by a flag: it wins over what a resumed session had.
     pub model_from_flag: bool,
-    /// What the session changed, and what of it must not be shown.
-    pub journal: Option<Arc<Journal>>,
-    pub redactor: Arc<Redactor>,
+    /// Tells what the session changed.
+    pub reviewer: Option<Reviewer>,
     /// Background jobs, which can be ended in the middle of a turn.
     pub jobs: Arc<Jobs>,
     pub prompts: Prompts,

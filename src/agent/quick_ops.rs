@@ -103,9 +103,8 @@ pub fn quick_op(op: Op, policy: &PolicyEngine, deps: &EngineDeps, events: &Event
         }
         Op::ShowTranscript => inspect::transcript(deps.originals.path(), events.clone()),
         Op::ShowChanges { turn } => {
-            if let Some(journal) = &deps.journal {
-                let redactor = Arc::clone(&deps.redactor);
-                inspect::changes(Arc::clone(journal), redactor, turn, events.clone());
+            if let Some(reviewer) = &deps.reviewer {
+                inspect::changes(reviewer.clone(), turn, events.clone());
             }
         }
         Op::ShowStats => inspect::stats(deps.originals.path(), events.clone()),

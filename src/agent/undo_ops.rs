@@ -5,16 +5,19 @@ use std::sync::Arc;
 use super::control::{Events, notice};
 use super::deps::EngineDeps;
 use super::parts::Agent;
-use crate::agent::session::{inspect, review, rewind};
+use super::quick_ops::quick_op;
+use crate::agent::session::rewind::{self, RewindError};
 use crate::protocol::event::{Event, Level};
 use crate::protocol::notice as texts;
 use crate::protocol::op::Op;
 use crate::protocol::review::HunkId;
-use crate::protocol::rewind::{PointId, RewindScope};
+use crate::protocol::rewind::RewindDone;
+use crate::session::journal::recorder::Journal;
 
 /// Carries one out; whether the session is another one now.
 pub async fn undo_op(op: Op, agent: &mut Agent, deps: &EngineDeps, events: &Events) -> bool {
-    let Some(journal) = &deps.journal else { return false };
+    let Some(journal) = agent.dispatcher.cx.journal.clone() else { return false };
+    let journal = &journal;
     match op {
         Op::ListPoints => {
             let lines = rewind::journal_lines(journal).await;
@@ -24,23 +27,21 @@ pub async fn undo_op(op: Op, agent: &mut Agent, deps: &EngineDeps, events: &Even
             Ok(preview) => drop(events.send(Event::RewindPreview(preview))),
             Err(error) => notice(events, Level::Error, texts::rewind_failed(error)),
         },
-        Op::Rewind { point, part, force } => return go_back(point, part, force, agent, deps, events).await,
-        Op::RevertHunk { turn, hunk } => revert(turn, hunk, agent, deps, events).await,
+        Op::Rewind { point, part, force } => {
+            let done = rewind::carry_out(&mut agent.conversation, journal, point, part, force).await;
+            return went_back(done, agent, events).await;
+        }
+        Op::RevertHunk { turn, hunk } => {
+            revert(turn, hunk, journal, agent, events).await;
+            quick_op(Op::ShowChanges { turn }, &agent.dispatcher.policy, deps, events);
+        }
         _ => {}
     }
     false
 }
 
-async fn go_back(
-    point: PointId,
-    scope: RewindScope,
-    force: bool,
-    agent: &mut Agent,
-    deps: &EngineDeps,
-    events: &Events,
-) -> bool {
-    let Some(journal) = &deps.journal else { return false };
-    match rewind::carry_out(&mut agent.conversation, journal, point, scope, force).await {
+async fn went_back(done: Result<RewindDone, RewindError>, agent: &mut Agent, events: &Events) -> bool {
+    match done {
         Ok(done) => {
             agent.input.reminder = rewind::reminder(&done).or(agent.input.reminder.take());
             if done.part.conversation() {
@@ -59,27 +60,15 @@ async fn go_back(
     }
 }
 
-async fn revert(turn: bool, hunk: HunkId, agent: &mut Agent, deps: &EngineDeps, events: &Events) {
-    let Some(journal) = deps.journal.clone() else { return };
-    let last = agent.conversation.last_item();
-    let (path, work) = (hunk.path.clone(), Arc::clone(&journal));
-    let work = tokio::task::spawn_blocking(move || review::revert(&work, turn, &hunk, last)).await;
-    let left = match work {
-        Ok(Ok(outcome)) => outcome.left.into_iter().next().map(|(_, why)| why),
-        Ok(Err(error)) => Some(error.to_string()),
-        Err(error) => Some(error.to_string()),
-    };
-    match left {
-        Some(why) => notice(events, Level::Warning, texts::hunk_not_reverted(&path, &why)),
-        None => {
-            let told = rewind::files_reminder(std::slice::from_ref(&path));
-            let before = agent.input.reminder.take();
-            agent.input.reminder = match (before, told) {
-                (Some(before), Some(told)) if before != told => Some(format!("{before}\n{told}")),
-                (before, told) => told.or(before),
-            };
+async fn revert(turn: bool, hunk: HunkId, journal: &Arc<Journal>, agent: &mut Agent, events: &Events) {
+    let path = hunk.path.clone();
+    match rewind::revert_hunk(&agent.conversation, journal, turn, hunk).await {
+        Ok(told) => {
+            let before = agent.input.reminder.take().filter(|before| *before != told);
+            let before = before.map(|before| format!("{before}\n")).unwrap_or_default();
+            agent.input.reminder = Some(format!("{before}{told}"));
             notice(events, Level::Info, texts::hunk_reverted(&path));
         }
+        Err(why) => notice(events, Level::Warning, texts::hunk_not_reverted(&path, &why)),
     }
-    inspect::changes(journal, Arc::clone(&deps.redactor), turn, events.clone());
 }

@@ -14,7 +14,7 @@ use crate::tui::popup::history::HistorySearch;
 use crate::tui::popup::open::Popup;
 use crate::tui::popup::pickers::todos::Todo;
 use crate::tui::popup::question::OpenQuestion;
-use crate::tui::render::theme::{Background, Look, Theme};
+use crate::tui::render::theme::{Look, Theme};
 use crate::tui::transcript::entry::{TranscriptEntry, TranscriptKind};
 use crate::tui::transcript::live::Live;
 
@@ -137,11 +137,6 @@ impl App {
     /// Draws in other colors from here on.
     pub fn set_look(&mut self, look: Look) {
         (self.look, self.theme) = (look, look.theme());
-    }
-
-    /// The terminal has said what it draws on.
-    pub fn set_background(&mut self, background: Background) {
-        self.set_look(Look { background: Some(background), ..self.look });
     }
 
     /// Width of the composer's text; one cell stays free for the caret behind a full row.

@@ -1,7 +1,6 @@
 //! The terminal front end: an inline viewport at the end of the terminal's own scrollback. Sees the agent only
 //! through `protocol` (`Op` in, `Event` out); never imports agent, provider or tool.
 
-pub mod actions;
 pub mod app;
 pub mod command;
 pub mod composer;

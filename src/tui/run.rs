@@ -72,9 +72,8 @@ pub async fn run(
     let greeting = setup::enter()?;
     let _restore = Restore;
     let (columns, rows) = crossterm::terminal::size()?;
-    let look = background::look(settings.theme, greeting.background);
-    let mut app = App::new(look.theme(), (columns, rows));
-    app.set_look(look);
+    let mut app = App::new(Default::default(), (columns, rows));
+    app.set_look(background::look(settings.theme, greeting.background));
     if !greeting.typed.is_empty() {
         app.composer.paste(&greeting.typed);
     }

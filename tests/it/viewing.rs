@@ -1,11 +1,17 @@
 //! What is seen: themes, the pager, the review of changes, copying. The real binary in a terminal.
 
+use std::sync::Arc;
+
+use mycode::config::paths::Paths;
+use mycode::model::item::{Item, ItemId, UserMessage};
+use mycode::session::log::SessionLog;
+use mycode::session::record::{ItemRecord, Record};
 use serde_json::json;
 
 use crate::support::answer::answer;
 use crate::support::screen::Screen;
 use crate::support::server::FakeServer;
-use crate::support::workplace::Workplace;
+use crate::support::workplace::{Workplace, stderr, stdout};
 
 const EXPAND: &str = "\u{f}";
 const TRANSCRIPT: &str = "\u{14}";
@@ -186,7 +192,7 @@ fn hunks_are_reverted_and_the_revert_undone() {
         answer().text("I see.").into(),
     ]);
     let place = place();
-    place.file("a.txt", &lines(30));
+    place.file("a.txt", lines(30));
     let mut screen = chat(&place, &server, (100, 40), &[]);
     screen.wait("ask");
     screen.keys("change it\r");
@@ -194,9 +200,7 @@ fn hunks_are_reverted_and_the_revert_undone() {
     screen.keys("/diff\r");
     let shown = screen.wait("2 files");
     assert!(shown.contains("a.txt  +2 -2") && shown.contains("new.txt  +1 -0, created"), "{shown}");
-    screen.keys("r");
-    screen.wait("Tab to a change");
-    screen.keys("\tr");
+    screen.keys("\t\u{1b}[Zr");
     screen.wait("Revert this change in a.txt? y/n");
     screen.keys("n");
     assert!(place.text("a.txt").contains("changed three"), "nothing happens without a yes");
@@ -205,7 +209,7 @@ fn hunks_are_reverted_and_the_revert_undone() {
     let text = place.text("a.txt");
     assert!(text.contains("line number 3\n") && text.contains("changed 25"), "{text}");
     // Somebody else changes the file: what was shown is not what stands there.
-    place.file("a.txt", &format!("{text}and more\n"));
+    place.file("a.txt", format!("{text}and more\n"));
     screen.keys("ry");
     screen.wait("changed by another program");
     assert!(place.text("a.txt").ends_with("and more\n"));
@@ -221,4 +225,74 @@ fn hunks_are_reverted_and_the_revert_undone() {
     let requests = server.requests();
     let last = requests.last().unwrap().body.to_string();
     assert!(last.contains("rewound these files") && last.contains("a.txt"), "{last}");
+}
+
+#[test]
+fn a_million_tokens_are_opened_and_searched() {
+    let server = FakeServer::start(vec![]);
+    let place = place();
+    let paths = Paths { config: place.home(), state: place.home().join("state") };
+    let workspace = place.project().canonicalize().unwrap();
+    let mut log =
+        SessionLog::create(&paths.project(&workspace), "20260101-000000-aaaa", &workspace, None).unwrap();
+    for n in 0..4_000_u64 {
+        let word = if n == 80 { "needle" } else { "hay" };
+        let text = format!("item {n} {word}: {}", "some words of an answer, ".repeat(40));
+        let item = if n % 8 == 0 { Item::User(UserMessage::new(&text)) } else { Item::assistant(text) };
+        let record = ItemRecord { id: ItemId(n + 1), ms: 1, tokens: 250, item: Arc::new(item) };
+        log.append(&Record::Item(record)).unwrap();
+    }
+    drop(log);
+    let url = server.base_url();
+    let args = ["--base-url", &url, "--model", "m", "-c"];
+    let mut screen = Screen::start(&place, &args, 200, 50);
+    screen.wait_for("the session", |screen| screen.contains("item 3999") && screen.contains("· ask"));
+    screen.keys(TRANSCRIPT);
+    screen.wait("500 turns · 100%");
+    screen.keys("/NEEDLE\r");
+    screen.wait("item 80 needle");
+    screen.keys("g");
+    screen.wait("item 0 hay");
+    let status = std::fs::read_to_string(format!("/proc/{}/status", screen.process_id())).unwrap();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    let kib: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap();
+    assert!(kib < 150 * 1024, "{kib} KiB");
+}
+
+#[test]
+fn sessions_are_exported() {
+    let answer_text = "It is **this**:\n\n```rust\nfn main() {}\n```\n\n<script>alert(1)</script>";
+    let server = FakeServer::start(vec![
+        answer().call("Bash", json!({"command": "echo out"})).into(),
+        answer().text(answer_text).into(),
+    ]);
+    let place = place();
+    let output = place.exec(&server.base_url(), &["--permission", "full", "what is it?"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let export = |args: &[&str]| {
+        let output = place.command(&[&["export"], args].concat()).output().unwrap();
+        (output.status.code(), stdout(&output), stderr(&output))
+    };
+    let (_, markdown, _) = export(&[]);
+    assert!(markdown.starts_with("# what is it?\n"), "{markdown}");
+    assert!(markdown.contains("- `Bash echo out` — exit 0 · 1 line\n"), "{markdown}");
+    assert!(markdown.contains("```rust\nfn main() {}\n```"), "{markdown}");
+    let (_, html, _) = export(&["--format", "html"]);
+    assert!(html.contains("<span class=\"keyword\">fn</span>") && !html.contains("<script>"), "{html}");
+    assert!(html.contains("<pre>out\n</pre>") || html.contains("<pre>out</pre>"), "{html}");
+    let (_, text, _) = export(&["-f", "json"]);
+    let whole: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(whole["format"], "mycode-session");
+    assert_eq!(whole["items"][0]["item"]["user"]["text"], "what is it?");
+    assert_eq!(whole["turns"].as_array().unwrap().len(), 1);
+    let (code, _, _) = export(&["--svg", "--columns", "60", "--out", "picture.svg"]);
+    assert_eq!(code, Some(0));
+    let svg = place.text("picture.svg");
+    assert!(svg.starts_with("<svg xmlns") && svg.trim_end().ends_with("</svg>"), "{svg}");
+    assert!(svg.contains(">fn</tspan>") && svg.contains("&lt;script&gt;") && svg.contains("✓ Done"), "{svg}");
+    let (code, _, error) = export(&["--out", "picture.svg"]);
+    assert!(code == Some(1) && error.contains("is there already"), "{error}");
+    assert_eq!(place.text("picture.svg"), svg);
+    assert_eq!(export(&["--out", "picture.svg", "--force", "-f", "md"]).0, Some(0));
+    assert!(place.text("picture.svg").starts_with("# what is it?"));
 }

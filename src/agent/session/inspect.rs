@@ -4,19 +4,17 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::review;
+use super::review::Reviewer;
 use crate::agent::control::{Events, notice};
 use crate::config::settings::ContextSettings;
 use crate::context::replay::item_history;
 use crate::context::replay::session_replay::SessionReplay;
-use crate::export::export::{self, ExportOptions};
+use crate::export::write::{self, ExportOptions};
 use crate::protocol::event::{Event, Level};
 use crate::protocol::notice as texts;
-use crate::redact::redactor::Redactor;
 use crate::report::gather::Report;
 use crate::report::render;
 use crate::search::walk::{self, Walk};
-use crate::session::journal::recorder::Journal;
 use crate::session::reader;
 use crate::session::standing::StandingSession;
 
@@ -76,20 +74,20 @@ pub fn transcript(log: PathBuf, events: Events) {
 pub fn export(log: PathBuf, file: &Path, force: bool, events: Events) {
     let file = file.to_owned();
     tokio::task::spawn_blocking(move || {
-        let format = export::format_of(&file).unwrap_or_default();
+        let format = write::format_of(&file).unwrap_or_default();
         let options = ExportOptions { format, ..ExportOptions::default() };
-        let (level, text) = match export::write(&log, &file, options, force) {
-            Ok(()) => (Level::Info, texts::exported(&file.display())),
-            Err(error) => (Level::Warning, texts::not_exported(&error)),
+        let (level, text) = match write::write(&log, &file, options, force) {
+            Ok(()) => (Level::Info, texts::exported(file.display())),
+            Err(error) => (Level::Warning, texts::not_exported(error)),
         };
         notice(&events, level, text);
     });
 }
 
 /// Sends what the session, or its last turn, changed.
-pub fn changes(journal: Arc<Journal>, redactor: Arc<Redactor>, turn: bool, events: Events) {
+pub fn changes(reviewer: Reviewer, turn: bool, events: Events) {
     tokio::task::spawn_blocking(move || {
-        let _ = events.send(Event::Changes(review::changes(&journal, &redactor, turn)));
+        let _ = events.send(Event::Changes(reviewer.changes(turn)));
     });
 }
 

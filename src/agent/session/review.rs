@@ -3,6 +3,7 @@
 
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 
 use thiserror::Error;
 
@@ -31,10 +32,26 @@ pub enum RevertError {
     Journal(#[from] io::Error),
 }
 
-/// All changes of the session, or of the last turn that made some.
-pub fn changes(journal: &Journal, redactor: &Redactor, turn: bool) -> Changes {
+/// Looks at the changes of the open session.
+#[derive(Clone)]
+pub struct Reviewer {
+    pub journal: Arc<Journal>,
+    pub redactor: Arc<Redactor>,
+}
+
+impl Reviewer {
+    /// All changes of the session, or of the last turn that made some.
+    pub fn changes(&self, turn: bool) -> Changes {
+        changes(&self.journal, &self.redactor, turn)
+    }
+}
+
+fn changes(journal: &Journal, redactor: &Redactor, turn: bool) -> Changes {
     let plan = plan(journal, turn);
-    let files = plan.steps.iter().map(|step| changed_file(journal, redactor, step)).collect();
+    // A folder shows in the files within it.
+    let is_folder = |step: &&RestoreStep| [&step.now, &step.target].contains(&&PathState::Folder);
+    let steps = plan.steps.iter().filter(|step| !is_folder(step));
+    let files = steps.map(|step| changed_file(journal, redactor, step)).collect();
     let outside = plan.outside.iter().map(|path| path.to_string_lossy().into_owned()).collect();
     Changes { turn, files, outside }
 }

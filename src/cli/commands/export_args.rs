@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::config::theme::ThemeName;
-use crate::export::export::ExportFormat;
+use crate::export::write::ExportFormat;
 
 #[derive(Args, Debug)]
 pub struct ExportArgs {

@@ -1,72 +1,17 @@
-//! The commands that show, copy and export what is there.
+//! The commands that are about what is seen: the context, the changes, the colors, copies and exports.
 
 use crate::config::theme::ThemeName;
 use crate::protocol::event::Level;
 use crate::protocol::ledger::{self, ContextEdit};
 use crate::protocol::op::Op;
-use crate::tui::actions;
 use crate::tui::app::App;
-use crate::tui::msg::Cmd;
-use crate::tui::pager::pager::PagerKind;
 use crate::tui::popup::context::ContextPopup;
 use crate::tui::popup::open::Popup;
 use crate::tui::popup::theme::ThemePicker;
 use crate::tui::render::markdown;
-use crate::tui::render::theme::Look;
+use crate::tui::update::viewing;
 
-/// `/diff`
-pub fn diff(app: &mut App, args: &str) {
-    match args {
-        "" => actions::open_pager(app, PagerKind::Changes { turn: false }),
-        "turn" => actions::open_pager(app, PagerKind::Changes { turn: true }),
-        _ => app.notice(
-            Level::Warning,
-            "Usage: /diff shows what this session changed; /diff turn: the last turn.",
-        ),
-    }
-}
-
-/// `/export`
-pub fn export(app: &mut App, args: &str) {
-    let force = args.split_whitespace().any(|word| word == "--force");
-    let file = args.replace("--force", "").trim().to_owned();
-    app.send(Op::Export { file: (!file.is_empty()).then_some(file), force });
-}
-
-/// `/copy`
-pub fn copy(app: &mut App, args: &str) {
-    let answer = app.last_answer.clone();
-    let text = match args {
-        "" => answer.map(|text| text.to_string()),
-        "code" => answer.and_then(|text| markdown::code_blocks(&text).pop()),
-        _ => {
-            let usage = "Usage: /copy copies the last answer; /copy code its last code block.";
-            return app.notice(Level::Warning, usage);
-        }
-    };
-    match text {
-        Some(text) => actions::copy(app, text),
-        None => app.notice(Level::Info, "Nothing to copy yet."),
-    }
-}
-
-/// `/theme`
-pub fn theme(app: &mut App, args: &str) {
-    if args.is_empty() {
-        app.popup = Some(Popup::Theme(ThemePicker::new(app.look)));
-        return;
-    }
-    match args.parse::<ThemeName>() {
-        Ok(name) => {
-            app.set_look(Look { name, ..app.look });
-            app.command(Cmd::KeepTheme(name));
-            app.notice(Level::Info, format!("Theme: {args}."));
-        }
-        Err(message) => app.notice(Level::Warning, format!("{message}.")),
-    }
-}
-
-/// `/context`
+/// What fills the window.
 pub fn context(app: &mut App, args: &str) {
     if args.is_empty() {
         app.popup = Some(Popup::Context(ContextPopup::default()));
@@ -81,10 +26,61 @@ pub fn context(app: &mut App, args: &str) {
         .into_iter()
         .find(|edit| edit.as_str() == verb);
     match (edit, ledger::item_id(id)) {
-        (Some(edit), Some(id)) => actions::edit_context(app, edit, id),
+        (Some(edit), Some(id)) => viewing::edit_context(app, edit, id),
         _ => app.notice(
             Level::Warning,
             "Usage: /context, or /context why|pin|unpin|drop|restore ID, such as /context why 12.",
         ),
+    }
+}
+
+/// What was changed.
+pub fn diff(app: &mut App, args: &str) {
+    match args {
+        "" => viewing::open_changes(app, false),
+        "turn" => viewing::open_changes(app, true),
+        _ => app.notice(
+            Level::Warning,
+            "Usage: /diff shows what this session changed; /diff turn: the last turn.",
+        ),
+    }
+}
+
+/// The session as a file.
+pub fn export(app: &mut App, args: &str) {
+    let force = args.split_whitespace().any(|word| word == "--force");
+    let file = args.replace("--force", "").trim().to_owned();
+    app.send(Op::Export { file: (!file.is_empty()).then_some(file), force });
+}
+
+/// The last answer into the clipboard.
+pub fn copy(app: &mut App, args: &str) {
+    let answer = app.last_answer.clone();
+    let text = match args {
+        "" => answer.map(|text| text.to_string()),
+        "code" => answer.and_then(|text| markdown::code_blocks(&text).pop()),
+        _ => {
+            let usage = "Usage: /copy copies the last answer; /copy code its last code block.";
+            return app.notice(Level::Warning, usage);
+        }
+    };
+    match text {
+        Some(text) => viewing::copy(app, text),
+        None => app.notice(Level::Info, "Nothing to copy yet."),
+    }
+}
+
+/// The colors.
+pub fn theme(app: &mut App, args: &str) {
+    if args.is_empty() {
+        app.popup = Some(Popup::Theme(ThemePicker::new(app.look)));
+        return;
+    }
+    match args.parse::<ThemeName>() {
+        Ok(name) => {
+            viewing::choose_theme(app, name, true);
+            app.notice(Level::Info, format!("Theme: {args}."));
+        }
+        Err(message) => app.notice(Level::Warning, format!("{message}.")),
     }
 }

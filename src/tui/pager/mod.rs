@@ -3,4 +3,4 @@
 
 pub mod cell;
 pub mod page;
-pub mod pager;
+pub mod state;

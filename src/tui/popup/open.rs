@@ -12,7 +12,7 @@ use super::pickers::sessions::SessionPicker;
 use super::pickers::todos::TodoList;
 use super::rewind::RewindPicker;
 use super::theme::ThemePicker;
-use crate::tui::pager::pager::Pager;
+use crate::tui::pager::state::Pager;
 use crate::tui::render::theme::Theme;
 
 /// Rows of the pages of a rewind.

@@ -150,6 +150,7 @@ pub fn rgb_of(index: u8) -> (u8, u8, u8) {
 }
 
 #[cfg(test)]
+#[allow(clippy::panic, clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -98,6 +98,9 @@ pub fn apply(app: &mut App, event: Event) {
         }
         Event::Ask { id, question } => {
             let armed = app.composer.is_empty() && app.popup.is_none();
+            if let Some(Popup::Pager(pager)) = &mut app.popup {
+                pager.say("a question waits for you: q closes this");
+            }
             app.completion = None;
             app.questions.push(OpenQuestion::new(id, question, armed));
         }

@@ -4,7 +4,7 @@ use crate::base::text;
 use crate::protocol::event::{Event, JobRow, SessionRow};
 use crate::tui::app::App;
 use crate::tui::pager::cell;
-use crate::tui::pager::pager::PagerKind;
+use crate::tui::pager::state::PagerKind;
 use crate::tui::popup::open::Popup;
 use crate::tui::popup::pickers::sessions::SessionPicker;
 use crate::tui::transcript::entry::TranscriptEntry;

@@ -5,13 +5,12 @@ use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
 use super::history_search;
 use super::on_event;
 use super::on_popup::{popup_key, question_key, take_reply};
+use super::viewing;
 use crate::protocol::op::Op;
-use crate::tui::actions;
 use crate::tui::app::{App, Completion};
 use crate::tui::command::run;
 use crate::tui::composer::vim;
 use crate::tui::msg::{Cmd, Msg};
-use crate::tui::pager::pager::PagerKind;
 use crate::tui::popup::complete;
 use crate::tui::popup::open::Popup;
 use crate::tui::terminal::key_name;
@@ -36,13 +35,10 @@ pub fn update(app: &mut App, msg: Msg) -> Vec<Cmd> {
         Msg::Focus(focused) => app.focused = Some(focused),
         Msg::Resize(columns, rows) => app.size = (columns, rows),
         Msg::Event(event) => on_event::apply(app, event),
-        Msg::Background(background) => app.set_background(background),
+        Msg::Background(background) => viewing::set_background(app, background),
         Msg::Tick => tick(app),
     }
-    let (size, theme) = (app.size, app.theme);
-    if let Some(Popup::Pager(pager)) = &mut app.popup {
-        pager.arrange(size, theme);
-    }
+    viewing::arrange(app);
     app.take_commands()
 }
 
@@ -79,8 +75,8 @@ fn on_key(app: &mut App, key: KeyEvent) {
             app.todos_folded = !app.todos_folded;
             return;
         }
-        Some(Action::Transcript) => return actions::open_pager(app, PagerKind::Transcript),
-        Some(Action::Expand) => return actions::open_pager(app, PagerKind::Outputs),
+        Some(Action::Transcript) => return viewing::open_transcript(app),
+        Some(Action::Expand) => return viewing::open_outputs(app),
         _ => {}
     }
     // Tab turns from the context to an open question.

@@ -2,16 +2,14 @@
 
 use crossterm::event::{KeyCode, KeyEvent};
 
-use crate::config::theme::ThemeName;
+use super::viewing;
 use crate::protocol::op::Op;
-use crate::tui::actions;
 use crate::tui::app::App;
 use crate::tui::msg::Cmd;
 use crate::tui::popup::approval::Reply;
 use crate::tui::popup::complete;
 use crate::tui::popup::list::PopupAction;
 use crate::tui::popup::question::Taken;
-use crate::tui::render::theme::Look;
 
 /// The open popup takes the key.
 pub fn popup_key(app: &mut App, key: KeyEvent) {
@@ -19,27 +17,18 @@ pub fn popup_key(app: &mut App, key: KeyEvent) {
     match popup.key(key) {
         PopupAction::Nothing => {}
         PopupAction::Close => app.popup = None,
-        PopupAction::Send(Op::EditContext { edit, id }) => actions::edit_context(app, edit, id),
+        PopupAction::Send(Op::EditContext { edit, id }) => viewing::edit_context(app, edit, id),
         PopupAction::Send(op) => app.send(op),
         PopupAction::CloseAndSend(op) => {
             app.popup = None;
             app.send(op);
         }
-        PopupAction::Copy(text) => actions::copy(app, text),
-        PopupAction::Theme(name) => app.set_look(Look { name, ..app.look }),
+        PopupAction::Copy(text) => viewing::copy(app, text),
+        PopupAction::Theme(name) => viewing::choose_theme(app, name, false),
         PopupAction::CloseAndTheme { name, keep } => {
             app.popup = None;
-            choose_theme(app, name, keep);
+            viewing::choose_theme(app, name, keep);
         }
-    }
-}
-
-/// Draws in this theme, and keeps it for the user.
-fn choose_theme(app: &mut App, name: ThemeName, keep: bool) {
-    app.set_look(Look { name, ..app.look });
-    if keep {
-        app.command(Cmd::KeepTheme(name));
-        app.hint = Some(format!("theme: {}", name.as_str()));
     }
 }
 

@@ -89,7 +89,11 @@ impl Pager {
         self.page.forget_all();
         let last = self.cells.len().saturating_sub(1);
         match self.kind {
-            PagerKind::Changes { .. } => self.chosen = self.chosen.min(last),
+            PagerKind::Changes { .. } => {
+                let from = self.chosen.min(last);
+                let hunk = (from..self.cells.len()).chain(0..from).find(|at| self.stops_at(*at));
+                self.chosen = hunk.unwrap_or(from);
+            }
             _ if !again => self.chosen = last,
             _ => {}
         }
@@ -169,8 +173,14 @@ impl Pager {
                 self.go(bottom);
                 self.chosen = self.span().end.saturating_sub(1);
             }
-            PagerMove::NextCell => self.choose(self.chosen + 1),
-            PagerMove::PreviousCell => self.choose(self.chosen.saturating_sub(1)),
+            PagerMove::NextCell => {
+                let next = (self.chosen + 1..self.cells.len()).find(|at| self.stops_at(*at));
+                next.into_iter().for_each(|at| self.choose(at));
+            }
+            PagerMove::PreviousCell => {
+                let before = (0..self.chosen).rev().find(|at| self.stops_at(*at));
+                before.into_iter().for_each(|at| self.choose(at));
+            }
             PagerMove::NextTurn => {
                 let next = (self.chosen + 1..self.cells.len()).find(|at| self.cells[*at].begins);
                 next.into_iter().for_each(|at| self.choose_at_top(at));
@@ -220,6 +230,12 @@ impl Pager {
         if let (Some(((first, _), _)), Some(((last, _), _))) = (shown.first(), shown.last()) {
             self.chosen = self.chosen.clamp(*first, *last);
         }
+    }
+
+    /// Whether Tab stops at the cell: among changes only at what can be reverted.
+    fn stops_at(&self, cell: usize) -> bool {
+        let is_hunk = |cell: &PagerCell| matches!(cell.content, CellContent::Hunk { .. });
+        !matches!(self.kind, PagerKind::Changes { .. }) || self.cells.get(cell).is_some_and(is_hunk)
     }
 
     fn choose(&mut self, cell: usize) {
@@ -360,8 +376,10 @@ impl Pager {
         let rows = &self.shown;
         let position = rows.last().map_or(0, |((cell, _), _)| (cell + 1) * 100 / self.cells.len().max(1));
         let mut lines = vec![self.heading(width, position, theme)];
-        for ((cell, _), line) in rows.iter().take(room.saturating_sub(2)) {
-            let chosen = *cell == self.chosen && self.kind != PagerKind::Outputs;
+        for ((cell, row), line) in rows.iter().take(room.saturating_sub(2)) {
+            // Not beside the blank line above the cell.
+            let chosen =
+                *cell == self.chosen && (*row > 0 || line.width() > 0) && self.kind != PagerKind::Outputs;
             let mark = Span::styled(if chosen { "▌ " } else { "  " }, theme.accent());
             let line = match &self.search {
                 Some(search) => marked(line.clone(), search, theme),
