@@ -5,6 +5,7 @@ pub mod build;
 pub mod calls;
 pub mod control;
 pub mod engine;
+pub mod keep;
 pub mod listener;
 pub mod maintainer;
 pub mod parts;

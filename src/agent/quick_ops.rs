@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::control::{Events, notice};
+use super::control::{Events, Questions, notice};
 use crate::agent::calls::policy_engine::PolicyEngine;
 use crate::agent::session::inspect;
 use crate::agent::session::prompts::Prompts;
@@ -32,6 +32,7 @@ pub struct EngineDeps {
     /// Background jobs, which can be ended in the middle of a turn.
     pub jobs: Arc<Jobs>,
     pub prompts: Prompts,
+    pub questions: Arc<Questions>,
 }
 
 impl EngineDeps {
@@ -113,6 +114,9 @@ pub fn quick_op(op: Op, policy: &PolicyEngine, deps: &EngineDeps, events: &Event
             });
         }
         Op::Remember { text } => deps.prompts.remember(&text),
+        // Of a question that no turn has asked.
+        Op::Answer { id, answer } => deps.questions.answer(id, answer),
+        Op::Keep { text } => deps.prompts.keep(&text, &deps.questions, events),
         Op::ListPrompts => deps.prompts.list(events),
         Op::SaveDraft { text } => deps.prompts.save_draft(&text),
         Op::ShowStats => inspect::stats(deps.originals.path(), events.clone()),

@@ -372,3 +372,13 @@ pub fn window_filled() -> Problem {
 pub fn tool_failed(message: impl Into<String>) -> Problem {
     problem(message, "fix the cause, then send the message again")
 }
+
+/// Where what the user wanted kept was written.
+pub fn kept_in(place: &str) -> String {
+    format!("Kept in {place}.")
+}
+
+/// Why it was not.
+pub fn not_kept(why: &str) -> String {
+    format!("Not kept: {why}. The text is back in the input; try again, or write the file yourself.")
+}

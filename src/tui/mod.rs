@@ -7,6 +7,7 @@ pub mod composer;
 pub mod msg;
 pub mod popup;
 pub mod render;
+pub mod requests;
 pub mod run;
 pub mod terminal;
 pub mod transcript;
