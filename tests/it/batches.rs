@@ -41,23 +41,10 @@ fn ids(results: &[Value]) -> Vec<&str> {
     ids
 }
 
-fn git(place: &Workplace, args: &[&str]) -> String {
-    let mut command = Command::new("git");
-    let output =
-        command.arg("-C").arg(place.project()).args(args).env("HOME", place.home()).output().unwrap();
-    assert!(output.status.success(), "{args:?}: {}", stderr(&output));
-    stdout(&output)
-}
-
 fn repository() -> Workplace {
     let place = Workplace::new();
     place.file("README.md", "# Sample\n").file("part/lib.rs", "// x\n");
-    git(&place, &["init", "-q", "-b", "main"]);
-    git(&place, &["config", "user.name", "n"]);
-    git(&place, &["config", "user.email", "e@x"]);
-    git(&place, &["add", "."]);
-    git(&place, &["commit", "-qm", "first"]);
-    place
+    place.repository()
 }
 
 /// Three tasks, of which each writes a file of its own.
@@ -86,7 +73,7 @@ fn each_task_on_a_branch_of_its_own() {
         let cost = line["cost_usd"].as_f64().unwrap();
         assert!((cost - (1_500.0 * 0.25 + 500.0 * 0.025 + 20.0 * 2.0) / 1e6).abs() < 1e-9, "{line}");
         let branch = line["branch"].as_str().unwrap();
-        let file = git(&place, &["diff", "--name-only", "main", branch]);
+        let file = place.git(&["diff", "--name-only", "main", branch]);
         let (file, shown) = match line["id"].as_str().unwrap() {
             "1" => (file, "a.txt"),
             "b" => (file, "b.txt"),
@@ -94,8 +81,8 @@ fn each_task_on_a_branch_of_its_own() {
         };
         assert_eq!((file.trim(), &line["changed"]), (shown, &json!([shown])), "{line}");
     }
-    assert_eq!(git(&place, &["worktree", "list"]).lines().count(), 1);
-    assert_eq!(git(&place, &["status", "--porcelain", "--untracked-files=no"]), "");
+    assert_eq!(place.git(&["worktree", "list"]).lines().count(), 1);
+    assert_eq!(place.git(&["status", "--porcelain", "--untracked-files=no"]), "");
     assert!(!place.project().join("a.txt").exists());
     assert_eq!(server.requests().len(), 6);
     let again = run(&place, &server, &["--jobs", "2"]);
@@ -262,8 +249,8 @@ fn a_worktree_has_the_trust_of_its_project() {
     let server = FakeServer::start(vec![answer().text("Done.").into(), answer().text("Done.").into()]);
     let place = repository();
     place.file(".mycode/agents/porter.md", "---\nname: porter\ndescription: carries things\n---\nCarry.\n");
-    git(&place, &["add", "."]);
-    git(&place, &["commit", "-qm", "agent"]);
+    place.git(&["add", "."]);
+    place.git(&["commit", "-qm", "agent"]);
     place.file("tasks.jsonl", "\"one\"\n");
     let knows =
         |request: usize| server.requests()[request].body["tools"].to_string().contains("carries things");

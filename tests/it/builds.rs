@@ -179,24 +179,11 @@ fn a_review_that_fails_is_mended_and_repeated() {
     assert!(stdout(&output).contains("a.rs:3 wrong"));
 }
 
-fn git(place: &Workplace, args: &[&str]) -> String {
-    let mut command = Command::new("git");
-    command.arg("-C").arg(place.project()).args(["-c", "user.name=n", "-c", "user.email=e@x"]).args(args);
-    let output = command.env("HOME", place.home()).output().unwrap();
-    assert!(output.status.success(), "{args:?}: {}", stderr(&output));
-    stdout(&output)
-}
-
 /// A project under git with one commit.
 fn repository() -> Workplace {
     let place = Workplace::new();
     place.file("README.md", "# Sample\n").file(".gitignore", ".mycode/\n");
-    git(&place, &["init", "-q", "-b", "main"]);
-    git(&place, &["config", "user.name", "n"]);
-    git(&place, &["config", "user.email", "e@x"]);
-    git(&place, &["add", "."]);
-    git(&place, &["commit", "-qm", "first"]);
-    place
+    place.repository()
 }
 
 #[test]
@@ -230,9 +217,9 @@ fn commits_and_worktrees() {
         let path = place.project().join(".husky").join(hook);
         fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
     }
-    git(&place, &["add", "."]);
-    git(&place, &["commit", "-qm", "hooks"]);
-    git(&place, &["config", "core.hooksPath", ".husky"]);
+    place.git(&["add", "."]);
+    place.git(&["commit", "-qm", "hooks"]);
+    place.git(&["config", "core.hooksPath", ".husky"]);
     for reply in [
         answer().call("Bash", json!({"command": "printf 'one\\ntwo\\n' > shared.txt"})),
         writes("c.txt", "c"),
@@ -250,14 +237,14 @@ fn commits_and_worktrees() {
     assert!(output.status.success(), "{}\n{}", stderr(&output), stdout(&output));
     assert_eq!(place.text("shared.txt"), "one\ntwo\n");
     assert_eq!(place.text("c.txt"), "c");
-    let log = git(&place, &["log", "--format=%s"]);
+    let log = place.git(&["log", "--format=%s"]);
     for subject in ["a", "b", "c", "first"] {
         assert!(log.lines().any(|line| line == subject), "{subject} is not in {log}");
     }
     assert!(log.contains("Merge branch"), "{log}");
-    assert_eq!(git(&place, &["worktree", "list"]).lines().count(), 1);
-    assert_eq!(git(&place, &["branch", "--list"]).trim(), "* main");
-    assert_eq!(git(&place, &["status", "--porcelain"]), "");
+    assert_eq!(place.git(&["worktree", "list"]).lines().count(), 1);
+    assert_eq!(place.git(&["branch", "--list"]).trim(), "* main");
+    assert_eq!(place.git(&["status", "--porcelain"]), "");
     assert!(!ran.exists(), "a hook ran outside the sandbox");
 }
 

@@ -8,6 +8,7 @@ pub mod emulator;
 pub mod fake_engine;
 pub mod preserved;
 pub mod responses;
+pub mod sandbox_world;
 pub mod screen;
 pub mod server;
 pub mod tokens;

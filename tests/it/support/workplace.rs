@@ -45,6 +45,30 @@ impl Workplace {
         fs::read_to_string(self.project().join(name)).unwrap()
     }
 
+    /// Runs git in the project.
+    pub fn git(&self, args: &[&str]) -> String {
+        let mut command = Command::new("git");
+        let output =
+            command.arg("-C").arg(self.project()).args(args).env("HOME", self.home()).output().unwrap();
+        assert!(output.status.success(), "{args:?}: {}", stderr(&output));
+        stdout(&output)
+    }
+
+    /// Puts what is there under git, as one commit.
+    pub fn repository(self) -> Self {
+        let steps: [&[&str]; 5] = [
+            &["init", "-q", "-b", "main"],
+            &["config", "user.name", "n"],
+            &["config", "user.email", "e@x"],
+            &["add", "."],
+            &["commit", "-qm", "first"],
+        ];
+        for step in steps {
+            self.git(step);
+        }
+        self
+    }
+
     /// The binary with `args`, ready to start.
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_mycode"));
