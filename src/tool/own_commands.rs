@@ -36,18 +36,14 @@ pub fn read(files: &[CommandFile]) -> (Vec<OwnCommand>, Vec<String>) {
 
 fn parse(file: &CommandFile) -> Result<OwnCommand, String> {
     let parts = frontmatter::split(&file.text);
-    let head = parts.head.unwrap_or_default();
-    let map = frontmatter::read(head)?;
+    let (head, hint) = without_hint(parts.head.unwrap_or_default());
+    let map = frontmatter::read(&head)?;
     let prompt = parts.body.trim();
     if prompt.is_empty() {
         return Err("no prompt follows its front matter".to_owned());
     }
-    let text = |key: &str| frontmatter::text_of(head, &map, key);
-    // A hint such as `[file] [line]` is a list to YAML.
-    let listed = || frontmatter::list_of(&map, "argument-hint").join(" ");
-    let hint = text("argument-hint").unwrap_or_else(listed);
-    let mut help =
-        text("description").unwrap_or_else(|| prompt.lines().next().unwrap_or_default().to_owned());
+    let description = frontmatter::text_of(&head, &map, "description");
+    let mut help = description.unwrap_or_else(|| prompt.lines().next().unwrap_or_default().to_owned());
     let mut unused: Vec<&str> = NOT_USED.into_iter().filter(|key| map.contains_key(*key)).collect();
     if prompt.contains("!`") {
         unused.push("!`…`");
@@ -61,6 +57,14 @@ fn parse(file: &CommandFile) -> Result<OwnCommand, String> {
         help: one_line(&help, DESCRIPTION_CHARS),
     };
     Ok(OwnCommand { row, prompt: prompt.to_owned() })
+}
+
+/// The head without its `argument-hint`, and that: a hint such as `[file] [line]` is no YAML, though it is what all write.
+fn without_hint(head: &str) -> (String, String) {
+    let is_hint = |line: &&str| line.starts_with("argument-hint:");
+    let (hint, rest): (Vec<&str>, Vec<&str>) = head.lines().partition(is_hint);
+    let hint = hint.first().map_or("", |line| line.trim_start_matches("argument-hint:"));
+    (rest.join("\n"), hint.trim().trim_matches(['"', '\'']).to_owned())
 }
 
 /// The prompt that `text` stands for, when it is one of the commands with its arguments.
@@ -150,7 +154,7 @@ mod tests {
             own.iter().map(|own| (&*own.row.name, &*own.row.args, &*own.row.help)).collect();
         assert_eq!(
             rows,
-            [("git:review", "file line", "Review it (model not used)"), ("plain", "", "Do it.")]
+            [("git:review", "[file] [line]", "Review it (model not used)"), ("plain", "", "Do it.")]
         );
         assert_eq!(notices.len(), 1);
         assert_eq!(expand(&own, "/git:review a.rs").unwrap(), "Review a.rs.");

@@ -167,7 +167,10 @@ fn enter(app: &mut App) {
     app.completion = None;
     app.dismissed = None;
     let text = app.composer.take();
-    app.send(Op::Remember { text: text.clone() });
+    // A bare command is quicker typed than found.
+    if !text.starts_with('/') || text.trim().contains(char::is_whitespace) {
+        app.send(Op::Remember { text: text.clone() });
+    }
     if !run::run(app, &text) {
         app.submit(text);
     }
