@@ -1,5 +1,5 @@
 //! Slash commands that the user has defined: a Markdown file with front matter (description, argument-hint) and the prompt
-//! behind it, as Claude Code has them (plugin-dev's command reference, as published in November 2026): `$ARGUMENTS` stands for
+//! behind it, as Claude Code has them (command-development in anthropics/claude-plugins-official, 2026-11-22): `$ARGUMENTS` stands for
 //! all arguments, `$1` to `$9` for one, and a folder is a namespace. What is not done here (model, allowed-tools, `` !`…` ``)
 //! is said in the description.
 
