@@ -44,6 +44,7 @@ use crate::tool::api::TypedTool as _;
 use crate::tool::cx::{SubAgents as _, ToolCx};
 use crate::tool::output::Spill;
 use crate::tool::own_agents;
+use crate::tool::own_commands;
 use crate::tool::plan::task::Task;
 use crate::tool::registry;
 use crate::tool::sub_agent::ParentTurn;
@@ -140,6 +141,10 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
     notices.extend(dispatcher.policy.damage());
     let (own_agents, unusable) = own_agents::read(&loaded.agents);
     notices.extend(unusable);
+    let (own_commands, unusable) = own_commands::read(&loaded.commands);
+    notices.extend(unusable);
+    let rows = own_commands.iter().map(|command| command.row.clone());
+    backlog.push(Event::Commands(rows.collect()));
     dispatcher.describe(Task::NAME, &own_agents::described(&own_agents));
     backlog.extend(notices.into_iter().map(|text| Event::Notice { level: Level::Warning, text }));
     let rules = ProjectRules::new(HeldBack::new(&project_state));
@@ -166,6 +171,7 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
         input: TurnInput {
             inject_notes: loaded.work.inject_notes,
             task_context: loaded.work.task_context,
+            commands: own_commands.into(),
             ..TurnInput::default()
         },
         max_steps: loaded.work.max_steps,
@@ -186,6 +192,7 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
         reviewer,
         jobs,
         prompts,
+        questions: Arc::clone(&questions),
     };
     Ok(Engine {
         agent,

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::control::Questions;
 use super::lists::models;
 use super::session::prompts::Prompts;
 use super::session::recall::LogOriginals;
@@ -27,6 +28,7 @@ pub struct EngineDeps {
     /// Background jobs, which can be ended in the middle of a turn.
     pub jobs: Arc<Jobs>,
     pub prompts: Prompts,
+    pub questions: Arc<Questions>,
 }
 
 impl EngineDeps {

@@ -62,6 +62,7 @@ impl Engine {
             let running = match op {
                 Op::Shutdown => false,
                 Op::Submit { text } => self.turn(text, &mut ops).await.is_some(),
+                Op::RunCommand { command } => self.run_command(&command, &mut ops).await,
                 Op::Maintain(_) => self.maintain(op, &mut ops).await,
                 Op::Init => {
                     let policy = Arc::clone(&self.agent.dispatcher.policy);
@@ -107,6 +108,31 @@ impl Engine {
         Some(end)
     }
 
+    /// Runs a command of the user's own while listening; `false` when the program is to end.
+    async fn run_command(&mut self, command: &str, ops: &mut Ops) -> bool {
+        let control = Arc::new(TurnControl::new(Arc::clone(&self.questions)));
+        let policy = Arc::clone(&self.agent.dispatcher.policy);
+        let settings = self.agent.window.settings().clone();
+        let _ = self.events.send(Event::CommandStarted);
+        control.command(command.to_owned());
+        let mut outcome = Ok(());
+        let running = {
+            let (turn, outcome) = (Turn::new(&mut self.agent, &control, &self.events), &mut outcome);
+            let work = async { *outcome = turn.run_commands().await };
+            let listener =
+                Listener { policy: &policy, deps: &self.deps, events: &self.events, settings: &settings };
+            listener.drive(work, ops, &mut self.deferred, &control).await
+        };
+        if let Err(message) = outcome {
+            self.notice(Level::Error, message);
+        }
+        self.deps.originals.follow(self.agent.conversation.log_path());
+        self.send_window();
+        let _ = self.events.send(Event::CommandEnded);
+        self.after(&control);
+        running
+    }
+
     /// Runs one phase of maintenance. The next one waits until what the user has decided or typed meanwhile is done.
     async fn maintain(&mut self, op: Op, ops: &mut Ops) -> bool {
         let Op::Maintain(work) = op else { return true };
@@ -126,12 +152,17 @@ impl Engine {
     /// What came too late for the work that has just ended is not lost: a message begins the next turn, before what was
     /// asked for after it. Whoever interrupts wants no further turn: then it is given back.
     fn after(&mut self, control: &TurnControl) {
-        let late = control.take_steering();
-        if control.cancel.is_cancelled() && !late.is_empty() {
-            let _ = self.events.send(Event::TakenBack { texts: late });
+        if control.cancel.is_cancelled() {
+            let late = control.take_typed();
+            if !late.is_empty() {
+                let _ = self.events.send(Event::TakenBack { texts: late });
+            }
         } else {
-            for text in late.into_iter().rev() {
+            for text in control.take_steering().into_iter().rev() {
                 self.deferred.push_front(Op::Submit { text });
+            }
+            for command in control.take_commands().into_iter().rev() {
+                self.deferred.push_front(Op::RunCommand { command });
             }
         }
         self.apply_edits(control);
@@ -238,6 +269,7 @@ impl Engine {
                 }
             }
             Op::Submit { .. }
+            | Op::RunCommand { .. }
             | Op::Init
             | Op::Maintain(_)
             | Op::TakeBack

@@ -47,15 +47,22 @@ impl Listener<'_> {
                     running = false;
                 }
                 // What is typed behind `/clear` is meant for the new session.
-                Some(op @ Op::Submit { .. }) if deferred.iter().any(changes_session) => {
+                Some(op @ (Op::Submit { .. } | Op::RunCommand { .. }))
+                    if deferred.iter().any(changes_session) =>
+                {
                     deferred.push_back(op)
                 }
                 Some(Op::Submit { text }) => control.steer(text),
+                Some(Op::RunCommand { command }) => control.command(command),
                 Some(Op::TakeBack) => {
-                    let mut texts = control.take_steering();
+                    let mut texts = control.take_typed();
                     deferred.retain(|op| match op {
                         Op::Submit { text } => {
                             texts.push(text.clone());
+                            false
+                        }
+                        Op::RunCommand { command } => {
+                            texts.push(format!("!{command}"));
                             false
                         }
                         _ => true,

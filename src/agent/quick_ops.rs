@@ -93,6 +93,9 @@ pub fn quick_op(op: Op, policy: &PolicyEngine, deps: &EngineDeps, events: &Event
             });
         }
         Op::Remember { text } => deps.prompts.remember(&text),
+        // Of a question that no turn has asked.
+        Op::Answer { id, answer } => deps.questions.answer(id, answer),
+        Op::Keep { text } => deps.prompts.keep(&text, &deps.questions, events),
         Op::ListPrompts => deps.prompts.list(events),
         Op::SaveDraft { text } => deps.prompts.save_draft(&text),
         Op::Export { file, force } => {

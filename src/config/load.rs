@@ -9,9 +9,11 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
-use super::agent_files::{self, AgentFile};
+use super::agent_files::AgentFile;
+use super::command_files::CommandFile;
 use super::keys;
 use super::models;
+use super::own_files;
 use super::paths::{self, Paths};
 use super::raw::Raw;
 use super::settings::{
@@ -51,6 +53,8 @@ pub struct Loaded {
     pub screen: ScreenSettings,
     /// Sub-agents that the user has defined; the project's only if they are trusted.
     pub agents: Vec<AgentFile>,
+    /// Slash commands, likewise.
+    pub commands: Vec<CommandFile>,
     /// Things the user should know, such as refused keys of a project's file.
     pub notices: Vec<String>,
     /// A model was named for this run alone, with a flag.
@@ -168,7 +172,8 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
         raw.model.is_none() && !named("OPENAI_MODEL") && !named("ANTHROPIC_MODEL") && provider.is_some();
     let (servers, prompts) = (sources.paths.servers(), sources.paths.prompts());
     let Sources { paths, workspace, trust, .. } = sources;
-    let (agents, ignored) = agent_files::load(&paths.config, workspace, &paths.project(workspace), trust);
+    let (agents, commands, ignored) =
+        own_files::load(&paths.config, workspace, &paths.project(workspace), trust);
     notices.extend(ignored);
     Ok(Loaded {
         provider,
@@ -177,6 +182,7 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
         work,
         screen,
         agents,
+        commands,
         notices,
         model_flag,
         model_by_default,

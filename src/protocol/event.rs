@@ -33,6 +33,9 @@ pub enum Event {
     TakenBack {
         texts: Vec<String>,
     },
+    /// A command of the user's own begins while no turn runs; it ends with `CommandEnded`.
+    CommandStarted,
+    CommandEnded,
     TextDelta(String),
     ReasoningDelta(String),
     /// A call is being written by the model; `bytes` of its arguments have arrived.
@@ -98,6 +101,8 @@ pub enum Event {
     Ledger(LedgerView),
     /// What became of one item, on `Explain`.
     ItemHistory(ItemHistory),
+    /// The slash commands that the user has defined.
+    Commands(Arc<[CommandRow]>),
     /// What was typed before, in all projects, newest first.
     Prompts(Arc<[PastPrompt]>),
     /// What stood in the composer of a program that ended.
@@ -197,6 +202,16 @@ pub struct JobRow {
     pub command: String,
     /// How it ended; `None` while it runs.
     pub ended: Option<String>,
+}
+
+/// A slash command of the user's own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommandRow {
+    /// Without the slash.
+    pub name: String,
+    /// As its file says.
+    pub args: String,
+    pub help: String,
 }
 
 /// A prompt that was typed before.

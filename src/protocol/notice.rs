@@ -404,3 +404,13 @@ pub fn hunk_not_reverted(path: &str, why: &str) -> String {
 pub fn tool_failed(message: impl Into<String>) -> Problem {
     problem(message, "fix the cause, then send the message again")
 }
+
+/// Where what the user wanted kept was written.
+pub fn kept_in(place: &str) -> String {
+    format!("Kept in {place}.")
+}
+
+/// Why it was not.
+pub fn not_kept(why: &str) -> String {
+    format!("Not kept: {why}. The text is back in the input; try again, or write the file yourself.")
+}

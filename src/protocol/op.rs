@@ -17,6 +17,15 @@ pub enum Op {
     Submit {
         text: String,
     },
+    /// Run a command of the user's own (`!command`) and keep what it prints in the context: at once, or at the next step
+    /// of the running turn.
+    RunCommand {
+        command: String,
+    },
+    /// Ask whether this is a rule or a note, and keep it; it comes back with `Event::TakenBack` when it is neither.
+    Keep {
+        text: String,
+    },
     /// Give back what was typed for the running turn and not taken up yet; answered by `Event::TakenBack`.
     TakeBack,
     /// Stop the running turn; what was finished stays. What waits for it is given back.

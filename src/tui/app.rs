@@ -5,11 +5,10 @@ use std::time::Duration;
 
 use super::msg::Cmd;
 use crate::config::mode::Mode;
-use crate::protocol::event::{JobRow, Level, SessionInfo, WindowState};
+use crate::protocol::event::{CommandRow, JobRow, Level, SessionInfo, WindowState};
 use crate::protocol::op::Op;
 use crate::tui::composer::editor::Composer;
-use crate::tui::popup::commands::CommandsPopup;
-use crate::tui::popup::files::FilesPopup;
+use crate::tui::popup::completion::{Completion, Files};
 use crate::tui::popup::history::HistorySearch;
 use crate::tui::popup::open::Popup;
 use crate::tui::popup::pickers::todos::Todo;
@@ -53,22 +52,6 @@ pub struct Silent {
     pub until: Duration,
 }
 
-/// An open completion.
-#[derive(Clone, Debug)]
-pub enum Completion {
-    Files(FilesPopup),
-    Commands(CommandsPopup),
-}
-
-/// The paths for the `@` popup: asked for each time it opens, and shown as they were until the new list has come.
-#[derive(Clone, Debug, Default)]
-pub struct Files {
-    pub requested: bool,
-    /// A whole list has come.
-    pub whole: bool,
-    pub paths: Option<Arc<[String]>>,
-}
-
 /// Everything that the screen shows.
 #[derive(Clone, Debug, Default)]
 pub struct App {
@@ -96,6 +79,8 @@ pub struct App {
     pub questions: Vec<OpenQuestion>,
     pub popup: Option<Popup>,
     pub files: Files,
+    /// The user's own slash commands.
+    pub own_commands: Arc<[CommandRow]>,
     pub live: Live,
     pub turn: Option<TurnStatus>,
     /// Background jobs, oldest first.
@@ -199,7 +184,10 @@ impl App {
         } else {
             self.begin_turn();
         }
-        self.send(Op::Submit { text });
+        self.send(match text.strip_prefix('!').map(str::trim).filter(|command| !command.is_empty()) {
+            Some(command) => Op::RunCommand { command: command.to_owned() },
+            None => Op::Submit { text },
+        });
     }
 
     /// The open popup, unless it is the context while the user answers a question.

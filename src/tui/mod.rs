@@ -10,6 +10,7 @@ pub mod pager;
 pub mod plain;
 pub mod popup;
 pub mod render;
+pub mod requests;
 pub mod run;
 pub mod terminal;
 pub mod transcript;

@@ -15,6 +15,11 @@ pub enum Msg {
     Paste(String),
     /// What the user made of the text in the editor.
     Edited(String),
+    /// What the last word of a `!command` may become; `before` is the text up to it and the cursor.
+    ShellWords {
+        before: String,
+        words: Vec<String>,
+    },
     /// The file of the picture that was in the clipboard, or why there is none.
     Picture(Result<String, String>),
     /// Whether the terminal has the focus.
@@ -41,6 +46,8 @@ pub enum Cmd {
     Edit(String),
     /// Let the user write this text in an editor; answered by `Msg::Edited`.
     Compose(String),
+    /// Ask what the last word of this `!command` may become; answered by `Msg::ShellWords`.
+    CompleteShell(String),
     /// Ask for the clipboard's picture; answered by `Msg::Picture`.
     PastePicture,
     /// Put this into the clipboard.

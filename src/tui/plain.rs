@@ -240,6 +240,7 @@ impl<W: Write> PlainChat<W> {
                 | Cmd::Suspend
                 | Cmd::Compose(_)
                 | Cmd::PastePicture
+                | Cmd::CompleteShell(_)
                 | Cmd::Copy(_)
                 | Cmd::KeepTheme(_) => {}
             }

@@ -2,7 +2,7 @@
 //! is here. Idle means that nothing wakes: timers run only while something moves.
 
 use std::io::{self, Write as _};
-use std::path::Path;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use crossterm::event::{Event as TerminalEvent, EventStream};
@@ -15,6 +15,7 @@ use tokio::time::Instant;
 
 use super::app::App;
 use super::msg::{Cmd, Msg};
+use super::requests;
 use crate::config::settings::ScreenSettings;
 use crate::protocol::event::{Event, Level};
 use crate::protocol::op::Op;
@@ -323,7 +324,12 @@ impl FrontEnd {
                     self.edited = Some(Edited::Text(text));
                     next = next.max(Next::Edit);
                 }
-                Cmd::PastePicture => self.paste_picture(),
+                Cmd::PastePicture => {
+                    requests::paste_picture(self.settings.folder.clone(), self.done.clone());
+                }
+                Cmd::CompleteShell(before) => {
+                    requests::complete_shell(before, self.workspace(), self.done.clone());
+                }
                 Cmd::Quit => next = Next::Quit,
             }
         }
@@ -379,10 +385,7 @@ impl FrontEnd {
         setup::set_alternate(false);
         setup::leave();
         let outcome = match edited {
-            Edited::File(file) => {
-                let folder = self.app.session.as_ref().map(|info| info.workspace.clone()).unwrap_or_default();
-                external::edit(&Path::new(&folder).join(&file)).await
-            }
+            Edited::File(file) => external::edit(&self.workspace().join(&file)).await,
             Edited::Text(text) => external::compose(&self.settings.folder, &text).await.and_then(|text| {
                 self.done.send(Msg::Edited(text)).map_err(|_| "The interface ended.".to_owned())
             }),
@@ -396,12 +399,8 @@ impl FrontEnd {
         Ok(())
     }
 
-    fn paste_picture(&self) {
-        let (done, folder) = (self.done.clone(), self.settings.folder.clone());
-        tokio::task::spawn_blocking(move || {
-            let picture = external::paste_picture(&folder);
-            let _ = done.send(Msg::Picture(picture.map(|path| path.to_string_lossy().into_owned())));
-        });
+    fn workspace(&self) -> PathBuf {
+        self.app.session.as_ref().map(|info| PathBuf::from(&info.workspace)).unwrap_or_default()
     }
 
     /// A draft is kept a moment after it has changed; that it was sent, at once.

@@ -18,6 +18,7 @@ use crate::model::item::ToolResult;
 use crate::policy::verdict::Verdict;
 use crate::protocol::event::{Event, Level};
 use crate::redact::detector::TextSource;
+use crate::sandbox::spec::Confinement;
 use crate::tool::api::{Prepared, Tool, ToolError};
 use crate::tool::cx::ToolCx;
 use crate::tool::file::watch::{self, ChangedBy};
@@ -42,8 +43,18 @@ struct AdmittedCall {
     /// The title of what runs a program that may change any file.
     command: Option<String>,
     assessed: AssessedToolCall,
-    /// Whether the user was asked.
-    approved: bool,
+    consent: Consent,
+}
+
+/// Why a call may run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Consent {
+    /// The level and the rules allow it.
+    Rules,
+    /// The user was asked.
+    Asked,
+    /// It is the user's own.
+    Own,
 }
 
 impl Dispatcher {
@@ -156,7 +167,7 @@ impl Dispatcher {
         let limits = Limits::for_window(window_tokens);
         let mut admitted = Vec::with_capacity(group.len());
         for call in group {
-            admitted.push(self.gate(call, control, events).await);
+            admitted.push(self.gate(call, Consent::Rules, control, events).await);
         }
         // A command that may change something is alone in its group. What changed before it ran is not its doing, nor is
         // anything if it only looks.
@@ -191,6 +202,27 @@ impl Dispatcher {
             add_news(&mut last.envelope, &self.cx.shell.jobs.take_ended());
         }
         Ok(results)
+    }
+
+    /// Runs a command of the user's own, as they would in their shell.
+    pub async fn run_for_user(
+        &self,
+        call: ToolCall,
+        window_tokens: u64,
+        control: &Arc<TurnControl>,
+        events: &Events,
+    ) -> ToolResult {
+        let limits = Limits::for_window(window_tokens);
+        let mut envelope = match self.gate(&call, Consent::Own, control, events).await {
+            Ok(admitted) => match self.run(&call, admitted, limits, control, events).await {
+                Ok(envelope) => envelope,
+                Err(message) => *denied(&message),
+            },
+            Err(envelope) => *envelope,
+        };
+        self.clean(&mut envelope, "Bash", limits);
+        envelope.data.insert("by_user".to_owned(), true.into());
+        ToolResult { call_id: call.id, tool: call.name, envelope }
     }
 
     /// The result of a call in the middle of which the reply was cut: the same once more would be cut again.
@@ -230,10 +262,11 @@ impl Dispatcher {
         self.find(&call.name).map_or_else(|_| Arc::clone(&call.name), |tool| tool.name().into())
     }
 
-    /// Parse, access, decide, ask. `Err` is the envelope for the model.
+    /// Parse, access, decide, ask. `Err` is the envelope for the model. The user's own call is not judged.
     async fn gate(
         &self,
         call: &ToolCall,
+        mut consent: Consent,
         control: &TurnControl,
         events: &Events,
     ) -> Result<AdmittedCall, Box<Envelope>> {
@@ -265,8 +298,8 @@ impl Dispatcher {
         // It looks at files, and asks git what a command would change.
         let assessed = tokio::task::spawn_blocking(move || policy.assess(&accesses)).await;
         let assessed = assessed.map_err(|error| denied(&format!("the call could not be judged: {error}")))?;
-        let mut approved = false;
         match self.policy.decide(&assessed) {
+            _ if consent == Consent::Own => {}
             Verdict::Allow => {}
             Verdict::Deny { reason } => {
                 self.denied.fetch_add(1, Ordering::Relaxed);
@@ -276,12 +309,12 @@ impl Dispatcher {
             }
             Verdict::Ask { reason } => {
                 self.approver(control, events).ask(call, &*prepared, &assessed, reason).await?;
-                approved = true;
+                consent = Consent::Asked;
             }
         }
         // Looking at every file before and after costs time in a large tree: not for what only looks.
         let command = self.policy.may_change(&assessed);
-        Ok(AdmittedCall { command: command.then(|| prepared.title()), prepared, assessed, approved })
+        Ok(AdmittedCall { command: command.then(|| prepared.title()), prepared, assessed, consent })
     }
 
     fn approver<'a>(&'a self, control: &'a TurnControl, events: &'a Events) -> Approver<'a> {
@@ -301,8 +334,11 @@ impl Dispatcher {
             return Ok(*never_run());
         }
         let mut cx = self.cx_for(call, control, events);
-        let AdmittedCall { prepared, command, assessed, approved } = admitted;
-        cx.confinement = self.policy.confinement(&assessed, approved);
+        let AdmittedCall { prepared, command, assessed, consent } = admitted;
+        cx.confinement = match consent {
+            Consent::Own => Confinement::Free,
+            _ => self.policy.confinement(&assessed, consent == Consent::Asked),
+        };
         (cx.observation, cx.calls) = (limits, assessed.calls());
         if let Some(command) = &command
             && !self.before_command(command, control, events).await

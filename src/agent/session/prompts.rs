@@ -4,7 +4,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::agent::control::Events;
+use crate::agent::control::{Events, Questions};
+use crate::agent::keep;
 use crate::base::clock;
 use crate::protocol::event::{Event, PastPrompt};
 use crate::redact::redactor::Redactor;
@@ -16,22 +17,33 @@ pub struct Prompts {
     history: PathBuf,
     drafts: Arc<Drafts>,
     /// Where they are typed.
-    folder: String,
+    folder: PathBuf,
     redactor: Arc<Redactor>,
 }
 
 impl Prompts {
     pub fn new(history: PathBuf, project_state: &Path, workspace: &Path, redactor: Arc<Redactor>) -> Self {
-        let folder = workspace.to_string_lossy().into_owned();
+        let folder = workspace.to_owned();
         Self { history, drafts: Arc::new(Drafts::new(project_state)), folder, redactor }
     }
 
     /// Adds a prompt to the history. That it can't be written is no reason to disturb anybody.
     pub fn remember(&self, text: &str) {
-        let text = self.redactor.redact_typed(text).into_owned();
-        let prompt = PastPrompt { at_ms: clock::now_ms(), folder: self.folder.clone(), text };
+        let text = self.redacted(text);
+        let prompt =
+            PastPrompt { at_ms: clock::now_ms(), folder: self.folder.to_string_lossy().into_owned(), text };
         let path = self.history.clone();
         tokio::task::spawn_blocking(move || prompt_history::append(&path, &prompt));
+    }
+
+    /// What was typed, without secrets.
+    fn redacted(&self, text: &str) -> String {
+        self.redactor.redact_typed(text).into_owned()
+    }
+
+    /// Asks what the text is, and keeps it.
+    pub fn keep(&self, text: &str, questions: &Arc<Questions>, events: &Events) {
+        keep::keep(self.redacted(text), self.folder.clone(), Arc::clone(questions), events.clone());
     }
 
     /// Answers `Op::ListPrompts`.
@@ -43,7 +55,7 @@ impl Prompts {
     }
 
     pub fn save_draft(&self, text: &str) {
-        self.drafts.set(self.redactor.redact_typed(text).into_owned());
+        self.drafts.set(self.redacted(text));
         let drafts = Arc::clone(&self.drafts);
         tokio::task::spawn_blocking(move || drafts.write());
     }

@@ -11,6 +11,7 @@ use crate::cli::report::{self, Failure};
 use crate::config::agent_files;
 use crate::config::held_back::HeldBack;
 use crate::config::load;
+use crate::config::own_files;
 use crate::config::paths::{self, Paths};
 use crate::config::trust::Trust;
 
@@ -50,16 +51,17 @@ pub fn ask(workspace: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Asks about sub-agents that the project defines, when they were neither trusted nor refused as they are now.
+/// Asks about sub-agents and commands that the project defines, when they were neither trusted nor refused as they are now.
 fn ask_agents(workspace: &Path, project_state: &Path) -> Result<(), Failure> {
-    let (files, trust) = (agent_files::of_project(workspace), Trust::of_agents(project_state));
+    let (files, trust) = (own_files::of_project(workspace), Trust::of_agents(project_state));
     let contents = agent_files::contents(&files, workspace);
     if files.is_empty() || trust.holds(&contents) || trust.refused(&contents) {
         return Ok(());
     }
     report::print(&format!(
-        "This project defines sub-agents: {}. Their prompts decide what the model does here. Do you trust them?\n\
+        "This project defines {}: {}. Their prompts decide what the model does here. Do you trust them?\n\
          [y] yes, as they are now   [n] no, and don't ask again   [l] later (default): ",
+        own_files::kinds(&files),
         sanitize::reveal(&agent_files::names(&files, workspace))
     ))?;
     match answer()?.as_str() {

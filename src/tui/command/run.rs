@@ -1,4 +1,4 @@
-//! Which text is a slash command, and what each command does.
+//! Which text is a slash command, or is to be kept (`#text`), and what each command does.
 
 use super::table::{ALIASES, COMMANDS};
 use super::{help, pickers, show};
@@ -15,6 +15,14 @@ use crate::tui::msg::Cmd;
 /// Runs `text` if it is a command. A text such as `/etc/hosts is wrong` is none: only a first word of letters counts, and
 /// with a space before it not even that.
 pub fn run(app: &mut App, text: &str) -> bool {
+    if let Some(kept) = kept(text) {
+        if refuses_during_turn(app, "#…") {
+            app.composer.restore(text);
+        } else {
+            app.send(Op::Keep { text: kept.to_owned() });
+        }
+        return true;
+    }
     let Some(rest) = text.trim_end().strip_prefix('/') else { return false };
     let (name, args) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
     let name = ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, name)| *name);
@@ -54,6 +62,8 @@ pub fn run(app: &mut App, text: &str) -> bool {
         "export" => show::export(app, args),
         "theme" => show::theme(app, args),
         "quit" => app.command(Cmd::Quit),
+        // The agent knows what it stands for.
+        _ if app.own_commands.iter().any(|command| command.name == name) => return false,
         _ => return unknown(app, name, text),
     }
     true
@@ -61,9 +71,10 @@ pub fn run(app: &mut App, text: &str) -> bool {
 
 /// Whether the text was meant as a command; says that there is none of this name, and gives the text back.
 fn unknown(app: &mut App, name: &str, text: &str) -> bool {
-    let is_word = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_'));
+    let is_word =
+        !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | ':'));
     if is_word {
-        let meant = match nearest(name) {
+        let meant = match nearest(app, name) {
             Some(nearest) => format!(" Did you mean /{nearest}?"),
             None => String::new(),
         };
@@ -81,22 +92,29 @@ fn unknown(app: &mut App, name: &str, text: &str) -> bool {
     is_word
 }
 
-fn nearest(name: &str) -> Option<&'static str> {
-    fuzzy::nearest_name(name, COMMANDS.iter().map(|command| command.name))
+fn nearest<'a>(app: &'a App, name: &str) -> Option<&'a str> {
+    let own = app.own_commands.iter().map(|command| command.name.as_str());
+    fuzzy::nearest_name(name, COMMANDS.iter().map(|command| command.name).chain(own))
 }
 
 /// Sends what would pull the session from under a running turn only when none runs; whether it did.
 fn between_turns(app: &mut App, name: &str, op: Op) {
-    if !refuses_during_turn(app, name) {
+    if !refuses_during_turn(app, &format!("/{name}")) {
         app.send(op);
     }
+}
+
+/// What `#text` wants kept: one line, which is no heading of a pasted text.
+fn kept(text: &str) -> Option<&str> {
+    let kept = text.strip_prefix('#')?.trim();
+    (!kept.is_empty() && !kept.contains('\n') && !kept.starts_with('#')).then_some(kept)
 }
 
 fn refuses_during_turn(app: &mut App, name: &str) -> bool {
     if app.turn.is_some() {
         app.notice(
             Level::Warning,
-            format!("A turn is running. Press Esc to stop it, then try /{name} again."),
+            format!("A turn is running. Press Esc to stop it, then try {name} again."),
         );
     }
     app.turn.is_some()
@@ -169,7 +187,7 @@ fn compact(app: &mut App, args: &str) {
 fn init(app: &mut App, args: &str) {
     match args {
         "" => {
-            if !refuses_during_turn(app, "init") {
+            if !refuses_during_turn(app, "/init") {
                 app.turn_label = Some("/init");
                 app.begin_turn();
                 app.send(Op::Init);
@@ -202,9 +220,9 @@ mod tests {
         assert!(run(&mut app, "/foo bar"));
         assert_eq!(app.composer.text(), "/foo bar");
         assert!(!run(&mut app, " /foo bar"));
-        assert_eq!(nearest("hlep"), Some("help"));
-        assert_eq!(nearest("contxt"), Some("context"));
-        assert_eq!(nearest("foo"), None);
+        assert_eq!(nearest(&app, "hlep"), Some("help"));
+        assert_eq!(nearest(&app, "contxt"), Some("context"));
+        assert_eq!(nearest(&app, "foo"), None);
     }
 
     #[test]

@@ -204,7 +204,7 @@ impl Vim {
                 buffer.replace_range(at..to, &swapped, at + swapped.len());
                 return to > at;
             }
-            ('J', _) => return (1..count.max(2)).map(|_| join(buffer)).fold(false, |any, done| any || done),
+            ('J', _) => return (1..count.max(2)).filter(|_| join(buffer)).count() > 0,
             ('p' | 'P', _) => return self.put(buffer, command.key == 'P', count),
             ('u', _) => (0..count).for_each(|_| buffer.undo()),
             (REDO, _) => (0..count).for_each(|_| buffer.redo()),

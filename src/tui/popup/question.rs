@@ -37,15 +37,15 @@ pub struct OpenQuestion {
 
 #[derive(Clone, Debug)]
 enum QuestionForm {
-    Approval(Approval),
+    Approval(Box<Approval>),
     Ask(Ask),
 }
 
 impl OpenQuestion {
     pub fn new(id: QuestionId, question: Question, armed: bool) -> Self {
         let form = match question {
-            Question::Approval(request) => QuestionForm::Approval(Approval::of_call(request)),
-            Question::Plan(plan) => QuestionForm::Approval(Approval::of_plan(plan)),
+            Question::Approval(request) => QuestionForm::Approval(Box::new(Approval::of_call(request))),
+            Question::Plan(plan) => QuestionForm::Approval(Box::new(Approval::of_plan(plan))),
             Question::Ask { questions } => QuestionForm::Ask(Ask::new(questions)),
         };
         Self { id, armed, form, waiting: None }

@@ -6,7 +6,7 @@ use super::wrap;
 use super::{panel, status};
 use crate::base::sanitize;
 use crate::base::text;
-use crate::tui::app::{App, Completion};
+use crate::tui::app::App;
 use crate::tui::transcript::entry::TranscriptEntry;
 use crate::tui::transcript::live::Piece;
 use crate::tui::transcript::tool;
@@ -150,11 +150,8 @@ fn completion(app: &App, width: usize, room: usize) -> Vec<Line<'static>> {
     if room == 0 {
         return Vec::new();
     }
-    let mut lines = match &app.completion {
-        None => return Vec::new(),
-        Some(Completion::Files(popup)) => popup.lines(width, room, app.theme),
-        Some(Completion::Commands(popup)) => popup.lines(width, room, app.theme),
-    };
+    let lines = app.completion.as_ref().map(|completion| completion.lines(width, room, app.theme));
+    let mut lines = lines.unwrap_or_default();
     lines.truncate(room);
     lines
 }

@@ -172,13 +172,7 @@ pub const ROWS: &[KeyRow] = &[
     row(Everywhere, "fold-todos", &["alt-t"], Action::FoldTodos, "fold the todo list, or show it again"),
     row(Everywhere, "redraw", &["ctrl-l"], Action::Redraw, "clear the screen"),
     row(Everywhere, "suspend", &["ctrl-z"], Action::Suspend, "back to the shell; `fg` returns"),
-    row(
-        Composer,
-        "complete",
-        &["tab"],
-        Action::Complete,
-        "take the chosen completion (@ completes a file name)",
-    ),
+    row(Composer, "complete", &["tab"], Action::Complete, "take the chosen completion; complete a !command"),
     row(
         Composer,
         "history-search",

@@ -10,3 +10,4 @@ pub mod paint;
 pub mod paste_detector;
 pub mod screen;
 pub mod setup;
+pub mod shell_words;

@@ -19,6 +19,8 @@ use crate::tui::render::wrap;
 const DIFF_LINES: usize = 20;
 /// Output lines that are shown of a command.
 const TAIL_LINES: usize = 3;
+/// The same of one that the user ran.
+const USER_LINES: usize = 60;
 /// A diff is kept up to here, in bytes; the count of changed lines is taken before.
 const KEEP_DIFF_BYTES: usize = 64 * 1024;
 
@@ -42,6 +44,8 @@ pub struct OutcomeLine {
     pub diff: Option<String>,
     /// Last lines of a command's output.
     pub tail: String,
+    /// The command was the user's own.
+    pub by_user: bool,
     /// Status and content.
     pub todos: Vec<(String, String)>,
 }
@@ -71,7 +75,9 @@ pub fn outcome(tool: &str, envelope: &Envelope) -> OutcomeLine {
         "Glob" => counted(data, &["total", "total_files", "total_paths"], "file"),
         "Grep" => grep_summary(data),
         "Bash" => {
-            outcome.tail = last_lines(&envelope.body);
+            // Who runs a command wants to see what it prints.
+            outcome.by_user = data.contains_key("by_user");
+            outcome.tail = last_lines(&envelope.body, if outcome.by_user { USER_LINES } else { TAIL_LINES });
             bash_summary(data, &envelope.body)
         }
         "TodoWrite" => {
@@ -139,7 +145,7 @@ pub fn render(view: &ToolView, width: usize, frame: &str, theme: Theme) -> Vec<L
         lines.push(Line::styled("  …", theme.dim()));
     }
     match &view.outcome {
-        None => lines.extend(dim_tail(&view.tail, width, theme)),
+        None => lines.extend(dim_tail(&view.tail, TAIL_LINES, width, theme)),
         Some(outcome) => lines.extend(render_outcome(outcome, width, theme)),
     }
     lines
@@ -156,7 +162,8 @@ fn render_outcome(outcome: &OutcomeLine, width: usize, theme: Theme) -> Vec<Line
         let summary = wrap::clip(&sanitize::clean(&outcome.summary), width.saturating_sub(4));
         lines.push(Line::from(vec![Span::styled("  └ ", theme.dim()), Span::styled(summary, style)]));
     }
-    lines.extend(dim_tail(&outcome.tail, width, theme));
+    let most = if outcome.by_user { USER_LINES } else { TAIL_LINES };
+    lines.extend(dim_tail(&outcome.tail, most, width, theme));
     if let Some(diff) = &outcome.diff {
         lines.extend(diff::render(diff, width, DIFF_LINES, theme));
     }
@@ -173,10 +180,9 @@ fn render_outcome(outcome: &OutcomeLine, width: usize, theme: Theme) -> Vec<Line
     lines
 }
 
-fn dim_tail(tail: &str, width: usize, theme: Theme) -> Vec<Line<'static>> {
+fn dim_tail(tail: &str, most: usize, width: usize, theme: Theme) -> Vec<Line<'static>> {
     let tail = sanitize::clean(tail);
-    let kept: Vec<&str> =
-        tail.lines().rev().filter(|line| !line.trim().is_empty()).take(TAIL_LINES).collect();
+    let kept: Vec<&str> = tail.lines().rev().filter(|line| !line.trim().is_empty()).take(most).collect();
     kept.iter()
         .rev()
         .map(|line| {
@@ -251,9 +257,8 @@ fn number(data: &Map<String, Value>, keys: &[&str]) -> Option<u64> {
     })
 }
 
-fn last_lines(body: &str) -> String {
-    let lines: Vec<&str> =
-        body.lines().rev().filter(|line| !line.trim().is_empty()).take(TAIL_LINES).collect();
+fn last_lines(body: &str, most: usize) -> String {
+    let lines: Vec<&str> = body.lines().rev().filter(|line| !line.trim().is_empty()).take(most).collect();
     lines.iter().rev().map(|line| text::elide(line, 500)).collect::<Vec<_>>().join("\n")
 }
 

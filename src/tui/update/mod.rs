@@ -1,6 +1,6 @@
 //! The reducer: messages and the agent's events change the state.
 
-pub mod history_search;
+pub mod composer_keys;
 pub mod on_event;
 pub mod on_lists;
 pub mod on_message;

@@ -8,8 +8,9 @@ use crate::base::sanitize;
 use crate::base::text;
 use crate::model::item::Item;
 use crate::protocol::event::{Event, JobRow, Level, SessionInfo, TurnEnd};
-use crate::tui::app::{App, Completion, RetryStatus, Silent};
+use crate::tui::app::{App, RetryStatus, Silent};
 use crate::tui::msg::Cmd;
+use crate::tui::popup::completion::{Completion, Files};
 use crate::tui::popup::ledger;
 use crate::tui::popup::open::Popup;
 use crate::tui::popup::question::OpenQuestion;
@@ -46,6 +47,13 @@ pub fn apply(app: &mut App, event: Event) {
             if !texts.is_empty() {
                 app.composer.prepend(&texts.join("\n"));
             }
+        }
+        Event::CommandStarted => app.begin_turn(),
+        Event::CommandEnded => {
+            for entry in app.live.take_all() {
+                app.print(entry);
+            }
+            app.turn = None;
         }
         Event::TextDelta(delta) => {
             going_on(app);
@@ -138,6 +146,7 @@ pub fn apply(app: &mut App, event: Event) {
                 rows: ledger::history_rows(&history),
             }),
         },
+        Event::Commands(rows) => app.own_commands = rows,
         Event::Prompts(prompts) => {
             if let Some(search) = &mut app.search {
                 search.fill(prompts);
@@ -223,7 +232,7 @@ fn session(app: &mut App, info: SessionInfo) {
             app.popup = None;
             app.queued.clear();
             if before.workspace != info.workspace {
-                app.files = crate::tui::app::Files::default();
+                app.files = Files::default();
             }
             app.command(Cmd::ClearScreen);
             app.notice(Level::Info, format!("──── session {} ────", info.id));

@@ -2,19 +2,18 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
 
-use super::history_search;
+use super::composer_keys::{self, Taken};
 use super::on_event;
 use super::on_popup::{popup_key, question_key, take_reply};
 use super::viewing;
 use crate::protocol::op::Op;
-use crate::tui::app::{App, Completion};
+use crate::tui::app::App;
 use crate::tui::command::run;
-use crate::tui::composer::vim;
 use crate::tui::msg::{Cmd, Msg};
 use crate::tui::popup::complete;
 use crate::tui::popup::open::Popup;
 use crate::tui::terminal::key_name;
-use crate::tui::terminal::key_table::{Action, EditCommand, ListMove, Place};
+use crate::tui::terminal::key_table::{Action, EditCommand, Place};
 use crate::tui::terminal::keymap;
 
 /// Takes in one message.
@@ -30,6 +29,7 @@ pub fn update(app: &mut App, msg: Msg) -> Vec<Cmd> {
             app.composer.replace(&text);
             complete::refresh(app);
         }
+        Msg::ShellWords { before, words } => complete::shell_words(app, &before, words),
         Msg::Picture(Ok(path)) => paste(app, &format!("{} ", complete::mention(&path))),
         Msg::Picture(Err(why)) => app.hint = Some(why),
         Msg::Focus(focused) => app.focused = Some(focused),
@@ -85,16 +85,21 @@ fn on_key(app: &mut App, key: KeyEvent) {
         return popup_key(app, key);
     }
     if app.search.is_some() && !app.questions.first().is_some_and(|question| question.armed) {
-        return history_search::key(app, key);
+        return composer_keys::search(app, key);
     }
     let action = keymap::action(Place::Composer, key);
     if action == Some(Action::Cancel) {
         return cancel(app, quit_armed);
     }
-    if question_key(app, key) || completion_key(app, key) {
+    if question_key(app, key) {
         return;
     }
-    if vim_key(app, key, action) {
+    match composer_keys::completion(app, key) {
+        Taken::No => {}
+        Taken::Yes => return,
+        Taken::Send => return enter(app),
+    }
+    if composer_keys::vim(app, key, action) {
         return;
     }
     match action {
@@ -102,36 +107,12 @@ fn on_key(app: &mut App, key: KeyEvent) {
         Some(Action::NextMode) => next_mode(app),
         Some(Action::Escape) => escape(app, escape_armed),
         Some(Action::Send) => enter(app),
-        Some(Action::HistorySearch) => history_search::open(app),
-        Some(Action::Editor) => app.command(Cmd::Compose(app.composer.full_text())),
-        Some(Action::PasteImage) => app.command(Cmd::PastePicture),
         // What waits is edited as one text, where lines can be deleted and moved.
         Some(Action::Edit(EditCommand::Up)) if app.composer.is_empty() && !app.queued.is_empty() => {
             app.send(Op::TakeBack);
         }
-        _ => {
-            if let Some(edit) = keymap::edit(key) {
-                let width = app.composer_width();
-                app.composer.edit(edit, width);
-                complete::refresh(app);
-            }
-        }
+        _ => composer_keys::edit(app, key, action),
     }
-}
-
-/// Whether the key was for vi's normal mode, or ends its insert mode.
-fn vim_key(app: &mut App, key: KeyEvent, action: Option<Action>) -> bool {
-    if action == Some(Action::Escape) {
-        return app.composer.vim_escape();
-    }
-    let letter = match key.code {
-        KeyCode::Backspace => Some('h'),
-        KeyCode::Delete => Some('x'),
-        KeyCode::Char('r') if keymap::is_ctrl(key, 'r') => Some(vim::REDO),
-        _ => keymap::plain_char(key),
-    };
-    let width = app.composer_width();
-    letter.is_some_and(|letter| app.composer.vim_key(letter, width))
 }
 
 fn next_mode(app: &mut App) {
@@ -190,34 +171,13 @@ fn enter(app: &mut App) {
     app.completion = None;
     app.dismissed = None;
     let text = app.composer.take();
-    app.send(Op::Remember { text: text.clone() });
+    // A bare command is quicker typed than found.
+    if !text.starts_with('/') || text.trim().contains(char::is_whitespace) {
+        app.send(Op::Remember { text: text.clone() });
+    }
     if !run::run(app, &text) {
         app.submit(text);
     }
-}
-
-/// Whether the key was for the open completion.
-fn completion_key(app: &mut App, key: KeyEvent) -> bool {
-    let Some(completion) = &mut app.completion else { return false };
-    let selection = match completion {
-        Completion::Files(popup) => &mut popup.selection,
-        Completion::Commands(popup) => &mut popup.selection,
-    };
-    if let Some(Action::List(ListMove::Up | ListMove::Down)) = keymap::action(Place::List, key) {
-        return selection.key(key);
-    }
-    match (keymap::action(Place::Composer, key), completion) {
-        (Some(Action::Escape), _) => complete::dismiss(app),
-        (Some(Action::Complete), _) | (Some(Action::Send), Completion::Files(_)) => {
-            return complete::accept(app);
-        }
-        (Some(Action::Send), Completion::Commands(_)) => {
-            complete::accept(app);
-            enter(app);
-        }
-        _ => return false,
-    }
-    true
 }
 
 #[cfg(test)]
