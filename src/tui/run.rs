@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use super::app::App;
 use super::msg::{Cmd, Msg};
 use crate::base::process::{descriptor, editor};
-use crate::config::settings::Notify;
+use crate::config::settings::ScreenSettings;
 use crate::protocol::event::{Event, Level};
 use crate::protocol::op::Op;
 use crate::tui::render::theme::Theme;
@@ -62,7 +62,7 @@ pub async fn run(
     ops: UnboundedSender<Op>,
     events: UnboundedReceiver<Event>,
     initial_prompt: Option<String>,
-    notify: Notify,
+    settings: ScreenSettings,
 ) -> io::Result<(TuiOutcome, Option<String>)> {
     // Before the size is asked for: the key reader would hear only of changes after its first key wait.
     let resized = signal(SignalKind::window_change())?;
@@ -87,7 +87,7 @@ pub async fn run(
         pace: FRAME,
         typed: false,
         edited: None,
-        attention: Attention::new(notify, |name| std::env::var(name).ok()),
+        attention: Attention::new(settings.notify, |name| std::env::var(name).ok()),
     };
     front.draw()?;
     if let Some(text) = initial_prompt.filter(|text| !text.trim().is_empty()) {

@@ -89,7 +89,7 @@ fn another_session_is_found() {
     let list = screen.wait_for("the list", |screen| screen.contains("alpha task"));
     assert!(!list.contains("beta task"), "the open session is no choice\n{list}");
     screen.keys("zz");
-    screen.wait("No matching session");
+    screen.wait("No match");
     screen.keys("\u{7f}\u{7f}alp");
     screen.wait_for("the session", |screen| screen.contains("alpha task") && screen.contains("search: alp"));
     screen.keys("\r");

@@ -62,7 +62,7 @@ pub async fn chat(cli: &Cli, prompt: Option<String>, which: Which, first: Option
     let problems = keymap::configure(&setup.loaded.screen.keys);
     let named = problems.iter().map(|problem| format!("{}, {problem}", config.display()));
     setup.loaded.notices.extend(named);
-    let (project_state, notify) = (setup.project_state.clone(), setup.loaded.screen.notify);
+    let (project_state, screen) = (setup.project_state.clone(), setup.loaded.screen.clone());
     let handle = build::start(setup)?;
     if let Some(op) = first {
         let _ = handle.ops.send(op);
@@ -70,7 +70,7 @@ pub async fn chat(cli: &Cli, prompt: Option<String>, which: Which, first: Option
     let (outcome, session) = if plain {
         plain::run(handle.ops, handle.events, prompt).await?
     } else {
-        tui::run(handle.ops, handle.events, prompt, notify).await?
+        tui::run(handle.ops, handle.events, prompt, screen).await?
     };
     let _ = tokio::time::timeout(std::time::Duration::from_secs(2), handle.task).await;
     // An empty session leaves nothing behind to go on with.
