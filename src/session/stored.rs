@@ -69,9 +69,9 @@ pub fn delete(project_state: &Path, session: &str) -> Result<(), String> {
 /// # Errors
 /// A sentence for the user.
 pub fn restore(project_state: &Path, session: &str) -> Result<(), String> {
-    let id = Path::new(session).file_name().unwrap_or_default();
-    let path = trash(project_state).join(id).with_extension("jsonl");
-    let home = log::path_of(project_state, session);
+    let id = Path::new(session).file_name().unwrap_or_default().to_string_lossy();
+    let path = trash(project_state).join(format!("{id}.jsonl"));
+    let home = log::path_of(project_state, &id);
     if home.exists() {
         return Err(format!("there is a session {session} already"));
     }

@@ -140,8 +140,17 @@ impl<W: Write> PlainChat<W> {
     }
 
     fn event(&mut self, event: Event) -> io::Result<bool> {
-        if let Event::ToolStarted { title, .. } = &event {
-            self.print(&format!("running: {}", sanitize::clean(title)))?;
+        // What the screen shows only as long as it lasts.
+        match &event {
+            Event::ToolStarted { title, .. } => self.print(&format!("running: {title}"))?,
+            Event::Retrying { attempt, of, wait_ms, reason } => {
+                let seconds = wait_ms.div_ceil(1_000);
+                self.print(&format!("attempt {attempt} of {of} in {seconds} s: {reason}"))?;
+            }
+            Event::Silent { since_ms, .. } => {
+                self.print(&format!("no data from the server for {} s", since_ms / 1_000))?;
+            }
+            _ => {}
         }
         self.quiet_at = self.quiet_at.map(|_| Instant::now() + NEXT_PIECE);
         self.take_in(Msg::Event(event))

@@ -5,7 +5,7 @@ use std::process::{Output, Stdio};
 
 use serde_json::json;
 
-use crate::support::answer::answer;
+use crate::support::answer::{answer, status};
 use crate::support::screen::Screen;
 use crate::support::server::FakeServer;
 use crate::support::workplace::{Workplace, stdout};
@@ -63,6 +63,15 @@ fn a_dumb_terminal_gets_it_by_itself() {
     screen.keys("\u{4}");
     assert_eq!(screen.end(), 0);
     assert!(!screen.raw().contains('\u{1b}'), "{:?}", screen.raw());
+}
+
+#[test]
+fn waiting_is_told() {
+    let busy = || status(529, "{\"error\":{\"message\":\"busy\"}}");
+    let server = FakeServer::start(vec![busy(), answer().text("Hello.").into()]);
+    let place = Workplace::new();
+    let shown = stdout(&typed(&place, &server, &[], "hi\n"));
+    assert!(shown.contains("attempt 2 of ") && shown.contains("Hello."), "{shown}");
 }
 
 #[test]

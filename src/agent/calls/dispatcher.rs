@@ -122,14 +122,18 @@ impl Dispatcher {
         }
         let background = args["background"] == true;
         let Some(prepared) = tool.prepare(args).ok().filter(|_| !background) else { return false };
-        let Ok(accesses) = prepared.access(&self.cx).await else { return false };
+        let Ok(assessed) = self.assess(&*prepared, &self.cx).await else { return false };
+        let moves = assessed.calls().iter().any(|call| ["cd", "pushd", "popd"].contains(&call.name()));
+        !moves && !self.policy.may_change(&assessed) && self.policy.decide(&assessed) == Verdict::Allow
+    }
+
+    /// What a call would do. Its command is parsed here: what is found goes to all that ask about it.
+    async fn assess(&self, prepared: &dyn Prepared, cx: &ToolCx) -> Result<AssessedToolCall, Box<Envelope>> {
+        let accesses = prepared.access(cx).await.map_err(|error| envelope_of(&error))?;
         let policy = Arc::clone(&self.policy);
-        let reads = tokio::task::spawn_blocking(move || {
-            let assessed = policy.assess(&accesses);
-            let moves = assessed.calls().iter().any(|call| ["cd", "pushd", "popd"].contains(&call.name()));
-            !moves && !policy.may_change(&assessed) && policy.decide(&assessed) == Verdict::Allow
-        });
-        reads.await.unwrap_or(false)
+        // It looks at files, and asks git what a command would change.
+        let assessed = tokio::task::spawn_blocking(move || policy.assess(&accesses)).await;
+        assessed.map_err(|error| denied(&format!("the call could not be judged: {error}")))
     }
 
     /// Shows the calls that wait for those before them.
@@ -292,12 +296,7 @@ impl Dispatcher {
             }
         };
         started(prepared.title());
-        let accesses = prepared.access(&self.cx_until(control)).await.map_err(|error| envelope_of(&error))?;
-        // Commands are parsed once: what is found goes to all that ask about them.
-        let policy = Arc::clone(&self.policy);
-        // It looks at files, and asks git what a command would change.
-        let assessed = tokio::task::spawn_blocking(move || policy.assess(&accesses)).await;
-        let assessed = assessed.map_err(|error| denied(&format!("the call could not be judged: {error}")))?;
+        let assessed = self.assess(&*prepared, &self.cx_until(control)).await?;
         match self.policy.decide(&assessed) {
             _ if consent == Consent::Own => {}
             Verdict::Allow => {}

@@ -42,12 +42,12 @@ fn text(loaded: &Loaded, is_set: impl Fn(&str) -> bool) -> String {
         None => format!("none answers ({})", servers.join(", ")),
     };
     format!(
-        "Welcome to mycode.\n\n  Keys           {}\n  Local servers  {local}\n  Model          {model}\n\n\
-         What it may do without asking is the permission level, now {}; /permissions changes it:\n\
+        "Welcome to mycode.\n  Keys           {}\n  Local servers  {local}\n  Model          {model}\n\n\
+         What may run without asking is the permission level (now {}; /permissions):\n\
          \x20 read-only  looks, and changes nothing\n\
          \x20 ask        asks before each change and command\n\
-         \x20 auto       works in this folder by itself in a sandbox, and asks beyond; full never asks\n\n\
-         In a new project, /init writes a rules file. `mycode demo` shows a session without a key.\n\n",
+         \x20 auto       works here by itself in a sandbox, asks beyond; full never asks\n\n\
+         New project? /init writes a rules file. No key? `mycode demo` shows a session.\n\n",
         keys.join(", "),
         loaded.work.permission.as_str()
     )

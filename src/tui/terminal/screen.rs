@@ -113,6 +113,11 @@ impl<W: Write> Screen<W> {
         {
             cell.modifier.toggle(Modifier::REVERSED);
         }
+        // From a caret further down, a screen that has just become lower may put the first row out of reach: then nothing
+        // of what stands there is kept.
+        if self.at.1 > 0 && (!printed.is_empty() || rows.len() > self.drawn.len()) {
+            self.drawn.clear();
+        }
         let kept = paint::common_end(&self.drawn, &rows);
         if self.drawn.is_empty() {
             self.print(&printed)?;

@@ -168,6 +168,10 @@ pub fn apply(app: &mut App, event: Event) {
             }
         }
         Event::Rewound(done) => {
+            // The list may be an older one now; the next one that is written shows.
+            if done.part.conversation() {
+                app.set_todos(Vec::new());
+            }
             if let Some(text) = done.text.filter(|_| app.composer.is_empty()) {
                 app.composer.restore(&text);
             }

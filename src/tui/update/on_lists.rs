@@ -1,7 +1,7 @@
 //! How lists that were asked for reach the popup that shows them, and the tables that commands print.
 
 use crate::base::text;
-use crate::protocol::event::{Event, JobRow, SessionRow};
+use crate::protocol::event::{Event, JobRow, Level, SessionRow};
 use crate::tui::app::App;
 use crate::tui::pager::cell;
 use crate::tui::pager::state::PagerKind;
@@ -51,8 +51,7 @@ fn sessions(app: &mut App, mut rows: Vec<SessionRow>) {
             picker
         }
         _ if rows.is_empty() => {
-            return app
-                .notice(crate::protocol::event::Level::Info, "No other session to resume in this project.");
+            return app.notice(Level::Info, "No other session to resume in this project.");
         }
         _ => SessionPicker::new(rows),
     };

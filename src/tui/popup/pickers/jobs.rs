@@ -22,7 +22,8 @@ impl PickRow for JobRow {
 
     fn spans(&self, width: usize, theme: Theme) -> Vec<Span<'static>> {
         let state = self.ended.as_deref().unwrap_or("running");
-        let facts = format!("{:<3} {:<14} ", self.id, wrap::clip(&sanitize::clean(state), 14));
+        let facts =
+            format!("{:<3} {:<14} ", self.id, wrap::clip(&text::one_line(&sanitize::clean(state), 100), 14));
         let style = if self.ended.is_none() { theme.accent() } else { theme.dim() };
         let command = text::one_line(&sanitize::clean(&self.command), 300);
         let room = width.saturating_sub(wrap::width(&facts));
