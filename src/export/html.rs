@@ -162,7 +162,7 @@ mod tests {
     #[test]
     fn nothing_runs() {
         let html = answer(
-            "<script>x</script> [a](javascript:x) ![p](http://x/y) [b](https://b)\n\n```js\nlet a = \"<b>\";\n```",
+            "See <script>x</script> [a](javascript:x) ![p](http://x/y) [b](https://b)\n\n```js\nlet a = \"<b>\";\n```",
         );
         assert!(
             !html.contains("<script") && !html.contains("javascript:") && !html.contains("<img"),

@@ -169,6 +169,11 @@ fn the_transcript_is_searched_and_copied() {
     screen.keys("/copy\r");
     screen.wait("copied 6 B");
     assert!(screen.raw().contains("]52;c;VGhpcmQu"), "the last answer");
+    screen.keys("/export talk.html\r");
+    screen.wait("Wrote");
+    assert!(place.text("talk.html").contains("<h1>first task</h1>"));
+    screen.keys("/export talk.html\r");
+    screen.wait("is there already");
 }
 
 #[test]

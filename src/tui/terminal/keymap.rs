@@ -233,7 +233,7 @@ mod tests {
             "line 3: 'ctrl-wow' is not a key.",
             "line 4: 'ctrl-t' is the key of `cancel` already",
             "line 6: 'x' is typed as text",
-            "line 5: ctrl-t was the key of `thinking`",
+            "line 5: ctrl-t was the key of `transcript`",
         ] {
             assert!(all.contains(part), "{part}: {all}");
         }

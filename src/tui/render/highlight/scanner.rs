@@ -92,6 +92,11 @@ impl<'a> Scanner<'a> {
     /// One token where nothing is open; what it opens.
     fn token(&mut self) -> State {
         let (language, rest) = (self.language, self.rest());
+        let space = rest.len() - rest.trim_start().len();
+        if space > 0 {
+            self.take(space, Role::Plain);
+            return State::Nothing;
+        }
         let begins_line = self.line[..self.at].trim().is_empty();
         let after_space = self.line[..self.at].ends_with(|c: char| c.is_whitespace()) || self.at == 0;
         // `#` begins a comment of a shell only before a word.
