@@ -6,7 +6,7 @@ use super::buffer::Buffer;
 use super::history::PromptHistory;
 use super::layout::{self, Layout};
 use super::paste::{self, Pastes};
-use super::vim::Vim;
+use super::vim::state::Vim;
 use crate::tui::terminal::key_table::EditCommand;
 
 /// Text set by the program is folded only beyond this, in bytes: a user's own prompt stays readable.

@@ -8,4 +8,3 @@ pub mod kill_ring;
 pub mod layout;
 pub mod paste;
 pub mod vim;
-pub mod vim_motion;

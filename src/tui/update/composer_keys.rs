@@ -4,7 +4,7 @@ use crossterm::event::{KeyCode, KeyEvent};
 
 use crate::protocol::op::Op;
 use crate::tui::app::App;
-use crate::tui::composer::vim;
+use crate::tui::composer::vim::state::REDO;
 use crate::tui::msg::Cmd;
 use crate::tui::popup::complete;
 use crate::tui::popup::completion::Completion;
@@ -51,7 +51,7 @@ pub fn vim(app: &mut App, key: KeyEvent, action: Option<Action>) -> bool {
     let letter = match key.code {
         KeyCode::Backspace => Some('h'),
         KeyCode::Delete => Some('x'),
-        KeyCode::Char('r') if keymap::is_ctrl(key, 'r') => Some(vim::REDO),
+        KeyCode::Char('r') if keymap::is_ctrl(key, 'r') => Some(REDO),
         _ => keymap::plain_char(key),
     };
     let width = app.composer_width();

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::grapheme::{line_end, line_start, next, previous};
+use crate::tui::composer::grapheme::{line_end, line_start, next, previous};
 
 /// How an operator takes what a motion passes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,9 +4,9 @@
 
 use std::ops::Range;
 
-use super::buffer::Buffer;
-use super::grapheme::{line_end, line_start, next, previous};
-use super::vim_motion::{self, Find, Span, find, first_word, motion, object};
+use super::motion::{self, Find, Span, find, first_word, motion, object};
+use crate::tui::composer::buffer::Buffer;
+use crate::tui::composer::grapheme::{line_end, line_start, next, previous};
 use crate::tui::terminal::key_table::EditCommand;
 
 /// A count beyond this is a slip.
@@ -256,7 +256,7 @@ impl Vim {
             let key = if command.key == 'w' { 'e' } else { 'E' };
             // One step back, so that a word of one letter ends where it begins.
             let count = command.count.unwrap_or(1);
-            let mut to = vim_motion::end_of_word(text, at, key == 'E');
+            let mut to = motion::end_of_word(text, at, key == 'E');
             for _ in 1..count {
                 to = motion(text, to, key, None)?.0;
             }
