@@ -8,7 +8,7 @@ use crate::config::mode::Mode;
 use crate::protocol::event::{CommandRow, JobRow, Level, SessionInfo, WindowState};
 use crate::protocol::op::Op;
 use crate::tui::composer::editor::Composer;
-use crate::tui::popup::completion::{Completion, Files};
+use crate::tui::popup::completion::state::{Completion, Files};
 use crate::tui::popup::history::HistorySearch;
 use crate::tui::popup::open::Popup;
 use crate::tui::popup::pickers::todos::Todo;

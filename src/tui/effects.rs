@@ -1,24 +1,50 @@
-//! What the loop does for the reducer beside drawing and sending: the user's theme is kept, text goes to the clipboard.
+//! What the loop does for the reducer beside drawing and sending. What needs the disk or other programs is done off the loop,
+//! and its answer comes as a message.
 
 use std::path::PathBuf;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
+use tokio::sync::mpsc::UnboundedSender;
+
+use super::msg::Msg;
 use crate::config::remember;
 use crate::config::theme::ThemeName;
+use crate::protocol::event::{Event, Level};
+use crate::tui::popup::completion::shell_words::last_word;
+use crate::tui::terminal::external;
+use crate::tui::terminal::shell_words;
 
 /// More does not go through: xterm and several others drop longer sequences (100,000 characters of Base64).
 pub const MOST_COPIED: usize = 74_994;
 /// GNU screen passes on no more at once (MAXSTR, 768, less what stands around it).
 const SCREEN_PART: usize = 760;
 
-/// Keeps the theme in the user's configuration, off the loop; says where it could not.
-pub fn keep_theme(config: PathBuf, name: ThemeName, failed: impl FnOnce(String) + Send + 'static) {
+/// Keeps the theme in the user's configuration; says where it could not.
+pub fn keep_theme(config: PathBuf, name: ThemeName, done: UnboundedSender<Msg>) {
     tokio::task::spawn_blocking(move || {
         if let Err(why) = remember::choose(&config, "theme", name.as_str()) {
-            failed(format!("The theme holds for this session only: {why}."));
+            let text = format!("The theme holds for this session only: {why}.");
+            let _ = done.send(Msg::Event(Event::Notice { level: Level::Warning, text }));
         }
+    });
+}
+
+/// Answered by `Msg::Picture`; `folder` is where it is put.
+pub fn paste_picture(folder: PathBuf, done: UnboundedSender<Msg>) {
+    tokio::task::spawn_blocking(move || {
+        let picture = external::paste_picture(&folder);
+        let _ = done.send(Msg::Picture(picture.map(|path| path.to_string_lossy().into_owned())));
+    });
+}
+
+/// Answered by `Msg::ShellWords`; `folder` is the workspace.
+pub fn complete_shell(before: String, folder: PathBuf, done: UnboundedSender<Msg>) {
+    tokio::task::spawn_blocking(move || {
+        let (at, program) = last_word(&before);
+        let words = shell_words::candidates(&before[at..], program, &folder);
+        let _ = done.send(Msg::ShellWords { before, words });
     });
 }
 

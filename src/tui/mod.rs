@@ -10,7 +10,6 @@ pub mod pager;
 pub mod plain;
 pub mod popup;
 pub mod render;
-pub mod requests;
 pub mod run;
 pub mod terminal;
 pub mod transcript;

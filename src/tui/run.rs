@@ -15,7 +15,6 @@ use tokio::time::Instant;
 
 use super::app::App;
 use super::msg::{Cmd, Msg};
-use super::requests;
 use crate::config::settings::ScreenSettings;
 use crate::protocol::event::{Event, Level};
 use crate::protocol::op::Op;
@@ -310,10 +309,7 @@ impl FrontEnd {
                     self.output.write_all(&bytes)?;
                 }
                 Cmd::KeepTheme(name) => {
-                    let done = self.done.clone();
-                    effects::keep_theme(self.settings.config.clone(), name, move |text| {
-                        let _ = done.send(Msg::Event(Event::Notice { level: Level::Warning, text }));
-                    });
+                    effects::keep_theme(self.settings.config.clone(), name, self.done.clone());
                 }
                 Cmd::Suspend => next = next.max(Next::Suspend),
                 Cmd::Edit(file) => {
@@ -325,10 +321,10 @@ impl FrontEnd {
                     next = next.max(Next::Edit);
                 }
                 Cmd::PastePicture => {
-                    requests::paste_picture(self.settings.folder.clone(), self.done.clone());
+                    effects::paste_picture(self.settings.folder.clone(), self.done.clone());
                 }
                 Cmd::CompleteShell(before) => {
-                    requests::complete_shell(before, self.workspace(), self.done.clone());
+                    effects::complete_shell(before, self.workspace(), self.done.clone());
                 }
                 Cmd::Quit => next = Next::Quit,
             }

@@ -3,11 +3,8 @@
 
 pub mod approval;
 pub mod ask;
-pub mod commands;
-pub mod complete;
 pub mod completion;
 pub mod context;
-pub mod files;
 pub mod history;
 pub mod ledger;
 pub mod list;
@@ -15,5 +12,4 @@ pub mod open;
 pub mod pickers;
 pub mod question;
 pub mod rewind;
-pub mod shell_words;
 pub mod theme;

@@ -10,7 +10,7 @@ use crate::model::item::Item;
 use crate::protocol::event::{Event, JobRow, Level, SessionInfo, TurnEnd};
 use crate::tui::app::{App, RetryStatus, Silent};
 use crate::tui::msg::Cmd;
-use crate::tui::popup::completion::{Completion, Files};
+use crate::tui::popup::completion::state::{Completion, Files};
 use crate::tui::popup::ledger;
 use crate::tui::popup::open::Popup;
 use crate::tui::popup::question::OpenQuestion;

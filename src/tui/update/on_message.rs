@@ -10,7 +10,7 @@ use crate::protocol::op::Op;
 use crate::tui::app::App;
 use crate::tui::command::run;
 use crate::tui::msg::{Cmd, Msg};
-use crate::tui::popup::complete;
+use crate::tui::popup::completion::complete;
 use crate::tui::popup::open::Popup;
 use crate::tui::terminal::key_name;
 use crate::tui::terminal::key_table::{Action, EditCommand, Place};

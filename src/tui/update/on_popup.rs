@@ -7,7 +7,7 @@ use crate::protocol::op::Op;
 use crate::tui::app::App;
 use crate::tui::msg::Cmd;
 use crate::tui::popup::approval::Reply;
-use crate::tui::popup::complete;
+use crate::tui::popup::completion::complete;
 use crate::tui::popup::list::PopupAction;
 use crate::tui::popup::question::Taken;
 

@@ -6,8 +6,8 @@ use ratatui::text::Line;
 
 use super::commands::CommandsPopup;
 use super::files::FilesPopup;
-use super::list::Selection;
 use super::shell_words::ShellWords;
+use crate::tui::popup::list::Selection;
 use crate::tui::render::theme::Theme;
 
 /// An open completion.

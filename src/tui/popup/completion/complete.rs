@@ -1,9 +1,9 @@
 //! Opens, refreshes, accepts and closes completions as the composer changes. The one popup file that knows the app.
 
 use super::commands::CommandsPopup;
-use super::completion::Completion;
 use super::files::{self, FilesPopup};
 use super::shell_words::{self, ShellWords};
+use super::state::Completion;
 use crate::protocol::op::Op;
 use crate::tui::app::App;
 

@@ -3,8 +3,8 @@
 
 use ratatui::text::{Line, Span};
 
-use super::list::Selection;
 use crate::base::sanitize;
+use crate::tui::popup::list::Selection;
 use crate::tui::render::theme::Theme;
 use crate::tui::render::wrap;
 

@@ -2,10 +2,10 @@
 
 use ratatui::text::{Line, Span};
 
-use super::list::Selection;
 use crate::base::sanitize;
 use crate::protocol::event::CommandRow;
 use crate::tui::command::table::COMMANDS;
+use crate::tui::popup::list::Selection;
 use crate::tui::render::theme::Theme;
 use crate::tui::render::wrap;
 
