@@ -9,14 +9,16 @@ use tokio::sync::mpsc;
 use super::calls::dispatcher::Dispatcher;
 use super::calls::policy_engine::PolicyEngine;
 use super::control::Questions;
+use super::deps::EngineDeps;
 use super::engine::Engine;
 use super::maintainer::Maintainer;
 use super::parts::Agent;
-use super::quick_ops::EngineDeps;
 use super::sampling::sampler::Sampler;
 use super::session::conversation::Conversation;
+use super::session::prompts::Prompts;
 use super::session::recall::LogOriginals;
 use super::session::reopen;
+use super::session::review::Reviewer;
 use super::sub_agents::runner::SubAgentRunner;
 use super::sub_agents::template::AgentTemplate;
 use super::turn::input::TurnInput;
@@ -42,6 +44,7 @@ use crate::tool::api::TypedTool as _;
 use crate::tool::cx::{SubAgents as _, ToolCx};
 use crate::tool::output::Spill;
 use crate::tool::own_agents;
+use crate::tool::own_commands;
 use crate::tool::plan::task::Task;
 use crate::tool::registry;
 use crate::tool::sub_agent::ParentTurn;
@@ -138,6 +141,10 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
     notices.extend(dispatcher.policy.damage());
     let (own_agents, unusable) = own_agents::read(&loaded.agents);
     notices.extend(unusable);
+    let (own_commands, unusable) = own_commands::read(&loaded.commands);
+    notices.extend(unusable);
+    let rows = own_commands.iter().map(|command| command.row.clone());
+    backlog.push(Event::Commands(rows.collect()));
     dispatcher.describe(Task::NAME, &own_agents::described(&own_agents));
     backlog.extend(notices.into_iter().map(|text| Event::Notice { level: Level::Warning, text }));
     let rules = ProjectRules::new(HeldBack::new(&project_state));
@@ -164,13 +171,29 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
         input: TurnInput {
             inject_notes: loaded.work.inject_notes,
             task_context: loaded.work.task_context,
+            commands: own_commands.into(),
             ..TurnInput::default()
         },
         max_steps: loaded.work.max_steps,
         max_tokens: None,
     };
     let model_from_flag = loaded.model_flag;
-    let deps = EngineDeps { loaded, workspace, project_state, interactive, originals, model_from_flag, jobs };
+    let cx = &agent.dispatcher.cx;
+    let redactor = || Arc::clone(&cx.redactor);
+    let reviewer = cx.journal.clone().map(|journal| Reviewer { journal, redactor: redactor() });
+    let prompts = Prompts::new(loaded.prompts.clone(), &project_state, &workspace, redactor());
+    let deps = EngineDeps {
+        loaded,
+        workspace,
+        project_state,
+        interactive,
+        originals,
+        model_from_flag,
+        reviewer,
+        jobs,
+        prompts,
+        questions: Arc::clone(&questions),
+    };
     Ok(Engine {
         agent,
         deps,

@@ -87,18 +87,29 @@ impl Asker for UserPrompter {
 pub struct TurnControl {
     pub cancel: CancellationToken,
     pub questions: Arc<Questions>,
+    /// The sub-agent whose turn it is, for the user.
+    pub agent: Option<String>,
     steering: Mutex<VecDeque<String>>,
+    /// Commands of the user's own, for the next step.
+    commands: Mutex<Vec<String>>,
     edits: Mutex<Vec<(ContextEdit, ItemId)>>,
 }
 
 impl TurnControl {
     pub fn new(questions: Arc<Questions>) -> Self {
-        Self::within(questions, CancellationToken::new())
+        Self::within(questions, CancellationToken::new(), None)
     }
 
     /// The turn of a sub-agent: it ends with the call that it belongs to.
-    pub fn within(questions: Arc<Questions>, cancel: CancellationToken) -> Self {
-        Self { cancel, questions, steering: Mutex::new(VecDeque::new()), edits: Mutex::new(Vec::new()) }
+    pub fn within(questions: Arc<Questions>, cancel: CancellationToken, agent: Option<String>) -> Self {
+        Self {
+            cancel,
+            questions,
+            agent,
+            steering: Mutex::default(),
+            commands: Mutex::default(),
+            edits: Mutex::default(),
+        }
     }
 
     /// Queues a message for the next step.
@@ -109,6 +120,22 @@ impl TurnControl {
     /// The queued messages.
     pub fn take_steering(&self) -> Vec<String> {
         self.steering.lock().unwrap_or_else(PoisonError::into_inner).drain(..).collect()
+    }
+
+    /// Queues a command of the user's own for the next step.
+    pub fn command(&self, command: String) {
+        self.commands.lock().unwrap_or_else(PoisonError::into_inner).push(command);
+    }
+
+    /// The queued commands.
+    pub fn take_commands(&self) -> Vec<String> {
+        std::mem::take(&mut *self.commands.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Everything that is queued, as it was typed.
+    pub fn take_typed(&self) -> Vec<String> {
+        let commands = self.take_commands().into_iter().map(|command| format!("!{command}"));
+        commands.chain(self.take_steering()).collect()
     }
 
     /// Queues an edit of the context for the next request.

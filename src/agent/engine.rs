@@ -6,19 +6,20 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::control::{Events, Questions, TurnControl, notice};
+use super::deps::EngineDeps;
 use super::listener::{Listener, Ops};
+use super::lists::sessions;
 use super::maintainer::{self, Maintainer};
 use super::parts::Agent;
-use super::quick_ops::{EngineDeps, quick_op, report_missing_layers};
+use super::quick_ops::{quick_op, report_missing_layers};
 use super::session::conversation::Conversation;
-use super::session::{reopen, rewind};
+use super::session::reopen;
 use super::turn::run::Turn;
+use super::undo_ops;
 use super::window::compactor::CompactionOutcome;
 use crate::protocol::event::{EndReason, Event, Level, SessionInfo, TurnEnd};
 use crate::protocol::notice as texts;
 use crate::protocol::op::Op;
-use crate::protocol::rewind::{PointId, RewindScope};
-use crate::session::list;
 
 /// The engine of one front end.
 pub struct Engine {
@@ -40,6 +41,9 @@ impl Engine {
         for event in std::mem::take(&mut self.backlog) {
             let _ = self.events.send(event);
         }
+        if self.deps.interactive {
+            self.deps.prompts.restore_draft(&self.events);
+        }
         self.agent.window.mind_truncation(&mut self.agent.conversation, &self.events);
         let events = self.events.clone();
         self.deps.jobs.watch(Box::new(move |rows| {
@@ -58,6 +62,7 @@ impl Engine {
             let running = match op {
                 Op::Shutdown => false,
                 Op::Submit { text } => self.turn(text, &mut ops).await.is_some(),
+                Op::RunCommand { command } => self.run_command(&command, &mut ops).await,
                 Op::Maintain(_) => self.maintain(op, &mut ops).await,
                 Op::Init => {
                     let policy = Arc::clone(&self.agent.dispatcher.policy);
@@ -77,6 +82,7 @@ impl Engine {
             }
         }
         self.deps.jobs.stop_all().await;
+        self.deps.prompts.settle().await;
     }
 
     /// Runs one turn while listening; `None` when the program is to end.
@@ -102,6 +108,31 @@ impl Engine {
         Some(end)
     }
 
+    /// Runs a command of the user's own while listening; `false` when the program is to end.
+    async fn run_command(&mut self, command: &str, ops: &mut Ops) -> bool {
+        let control = Arc::new(TurnControl::new(Arc::clone(&self.questions)));
+        let policy = Arc::clone(&self.agent.dispatcher.policy);
+        let settings = self.agent.window.settings().clone();
+        let _ = self.events.send(Event::CommandStarted);
+        control.command(command.to_owned());
+        let mut outcome = Ok(());
+        let running = {
+            let (turn, outcome) = (Turn::new(&mut self.agent, &control, &self.events), &mut outcome);
+            let work = async { *outcome = turn.run_commands().await };
+            let listener =
+                Listener { policy: &policy, deps: &self.deps, events: &self.events, settings: &settings };
+            listener.drive(work, ops, &mut self.deferred, &control).await
+        };
+        if let Err(message) = outcome {
+            self.notice(Level::Error, message);
+        }
+        self.deps.originals.follow(self.agent.conversation.log_path());
+        self.send_window();
+        let _ = self.events.send(Event::CommandEnded);
+        self.after(&control);
+        running
+    }
+
     /// Runs one phase of maintenance. The next one waits until what the user has decided or typed meanwhile is done.
     async fn maintain(&mut self, op: Op, ops: &mut Ops) -> bool {
         let Op::Maintain(work) = op else { return true };
@@ -121,12 +152,17 @@ impl Engine {
     /// What came too late for the work that has just ended is not lost: a message begins the next turn, before what was
     /// asked for after it. Whoever interrupts wants no further turn: then it is given back.
     fn after(&mut self, control: &TurnControl) {
-        let late = control.take_steering();
-        if control.cancel.is_cancelled() && !late.is_empty() {
-            let _ = self.events.send(Event::TakenBack { texts: late });
+        if control.cancel.is_cancelled() {
+            let late = control.take_typed();
+            if !late.is_empty() {
+                let _ = self.events.send(Event::TakenBack { texts: late });
+            }
         } else {
-            for text in late.into_iter().rev() {
+            for text in control.take_steering().into_iter().rev() {
                 self.deferred.push_front(Op::Submit { text });
+            }
+            for command in control.take_commands().into_iter().rev() {
+                self.deferred.push_front(Op::RunCommand { command });
             }
         }
         self.apply_edits(control);
@@ -188,8 +224,8 @@ impl Engine {
         match op {
             Op::SetModel { model } => {
                 let now = self.agent.sampler.params.model.to_string();
-                if !self.deps.knows_model(&model, &now).await {
-                    self.notice(Level::Warning, texts::model_unknown(&model, &now));
+                if let Err(why) = self.deps.check_model(&model, &now).await {
+                    self.notice(Level::Warning, why);
                 } else if self.switch_model(&model).await {
                     let Agent { conversation, window, sampler, .. } = &mut self.agent;
                     // What was learned of one model's tokenizer says nothing of another's.
@@ -216,20 +252,24 @@ impl Engine {
                 self.open(new).await;
                 self.announce();
             }
-            Op::Resume { session } => match list::find(&self.deps.project_state, &session) {
+            Op::Resume { session } => match sessions::find(&self.deps.project_state, &session) {
                 Ok(path) => self.resume(&path).await,
                 Err(message) => self.notice(Level::Error, format!("{message}.")),
             },
+            Op::ForkSession { session } => self.fork(&session).await,
             Op::Uncompact => self.uncompact(),
             Op::AutoCompact { on } => {
                 self.agent.window.compactor.set_auto(on);
                 self.notice(Level::Info, texts::auto_compact(on));
             }
             Op::ShowContext => self.send_ledger(),
-            Op::ListPoints => self.list_points().await,
-            Op::PreviewRewind { point } => self.preview_rewind(point).await,
-            Op::Rewind { point, part, force } => self.rewind(point, part, force).await,
+            Op::ListPoints | Op::PreviewRewind { .. } | Op::Rewind { .. } | Op::RevertHunk { .. } => {
+                if undo_ops::undo_op(op, &mut self.agent, &self.deps, &self.events).await {
+                    self.announce();
+                }
+            }
             Op::Submit { .. }
+            | Op::RunCommand { .. }
             | Op::Init
             | Op::Maintain(_)
             | Op::TakeBack
@@ -263,6 +303,14 @@ impl Engine {
         self.agent.window.mind_truncation(&mut self.agent.conversation, &self.events);
     }
 
+    /// Continues a copy of another session, which may be open elsewhere.
+    async fn fork(&mut self, session: &str) {
+        match sessions::fork(&self.deps.project_state, &self.deps.workspace, session).await {
+            Ok(path) => self.resume(&path).await,
+            Err(why) => self.notice(Level::Error, texts::session_not_opened(why)),
+        }
+    }
+
     async fn open(&mut self, conversation: Conversation) {
         self.agent.open(conversation).await;
         self.deps.originals.follow(self.agent.conversation.log_path());
@@ -292,42 +340,6 @@ impl Engine {
             self.notice(Level::Warning, texts::session_model_unavailable(&model, &provider, &now));
         } else if model != now && !self.deps.model_from_flag && self.switch_model(&model).await {
             self.notice(Level::Info, texts::session_model(&model, &now));
-        }
-    }
-
-    /// Answers `Op::ListPoints`.
-    async fn list_points(&self) {
-        let Some(journal) = &self.agent.dispatcher.cx.journal else { return };
-        let lines = rewind::journal_lines(journal).await;
-        let _ = self.events.send(Event::RewindPoints(rewind::points(&self.agent.conversation, &lines)));
-    }
-
-    /// Answers `Op::PreviewRewind`.
-    async fn preview_rewind(&self, id: PointId) {
-        let Some(journal) = &self.agent.dispatcher.cx.journal else { return };
-        match rewind::preview_of(&self.agent.conversation, journal, id).await {
-            Ok(preview) => drop(self.events.send(Event::RewindPreview(preview))),
-            Err(error) => self.notice(Level::Error, texts::rewind_failed(error)),
-        }
-    }
-
-    /// Answers `Op::Rewind`.
-    async fn rewind(&mut self, id: PointId, scope: RewindScope, force: bool) {
-        let Agent { conversation, dispatcher, .. } = &mut self.agent;
-        let Some(journal) = &dispatcher.cx.journal else { return };
-        match rewind::carry_out(conversation, journal, id, scope, force).await {
-            Ok(done) => {
-                self.agent.input.reminder = rewind::reminder(&done).or(self.agent.input.reminder.take());
-                if done.part.conversation() {
-                    self.agent.restore_tools().await;
-                }
-                self.agent.measure();
-                self.announce();
-                let level = if done.left.is_empty() { Level::Info } else { Level::Warning };
-                self.notice(level, texts::rewound(&done));
-                let _ = self.events.send(Event::Rewound(done));
-            }
-            Err(error) => self.notice(Level::Error, texts::rewind_failed(error)),
         }
     }
 

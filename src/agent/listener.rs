@@ -5,7 +5,8 @@ use std::collections::VecDeque;
 use tokio::sync::mpsc;
 
 use super::control::{Events, TurnControl};
-use super::quick_ops::{EngineDeps, quick_op};
+use super::deps::EngineDeps;
+use super::quick_ops::quick_op;
 use super::session::inspect;
 use crate::agent::calls::policy_engine::PolicyEngine;
 use crate::config::settings::ContextSettings;
@@ -46,15 +47,22 @@ impl Listener<'_> {
                     running = false;
                 }
                 // What is typed behind `/clear` is meant for the new session.
-                Some(op @ Op::Submit { .. }) if deferred.iter().any(changes_session) => {
+                Some(op @ (Op::Submit { .. } | Op::RunCommand { .. }))
+                    if deferred.iter().any(changes_session) =>
+                {
                     deferred.push_back(op)
                 }
                 Some(Op::Submit { text }) => control.steer(text),
+                Some(Op::RunCommand { command }) => control.command(command),
                 Some(Op::TakeBack) => {
-                    let mut texts = control.take_steering();
+                    let mut texts = control.take_typed();
                     deferred.retain(|op| match op {
                         Op::Submit { text } => {
                             texts.push(text.clone());
+                            false
+                        }
+                        Op::RunCommand { command } => {
+                            texts.push(format!("!{command}"));
                             false
                         }
                         _ => true,
@@ -74,9 +82,11 @@ impl Listener<'_> {
                     | Op::SetModel { .. }
                     | Op::Clear
                     | Op::Resume { .. }
+                    | Op::ForkSession { .. }
                     | Op::ListPoints
                     | Op::PreviewRewind { .. }
                     | Op::Rewind { .. }
+                    | Op::RevertHunk { .. }
                     | Op::Init
                     | Op::Maintain(_)),
                 ) => deferred.push_back(later),
@@ -88,5 +98,5 @@ impl Listener<'_> {
 
 /// Whether what is typed after this operation belongs to another conversation than what was typed before.
 fn changes_session(op: &Op) -> bool {
-    matches!(op, Op::Clear | Op::Resume { .. } | Op::Rewind { .. })
+    matches!(op, Op::Clear | Op::Resume { .. } | Op::ForkSession { .. } | Op::Rewind { .. })
 }

@@ -4,8 +4,11 @@
 pub mod build;
 pub mod calls;
 pub mod control;
+pub mod deps;
 pub mod engine;
+pub mod keep;
 pub mod listener;
+pub mod lists;
 pub mod maintainer;
 pub mod parts;
 pub mod quick_ops;
@@ -13,4 +16,5 @@ pub mod sampling;
 pub mod session;
 pub mod sub_agents;
 pub mod turn;
+pub mod undo_ops;
 pub mod window;

@@ -1,60 +1,18 @@
-//! What the engine keeps beside the agent, and the operations that need nothing else: they are done at once, also while a
-//! turn runs.
+//! Operations that need nothing of the conversation: they are done at once, also while a turn runs.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::control::{Events, notice};
+use super::deps::EngineDeps;
 use crate::agent::calls::policy_engine::PolicyEngine;
+use crate::agent::lists::status::{self, StatusParts};
+use crate::agent::lists::{models, sessions};
 use crate::agent::session::inspect;
-use crate::agent::session::recall::LogOriginals;
-use crate::config::load::{ConfigError, Loaded};
-use crate::config::models::facts;
-use crate::config::settings::{ContextSettings, Origin, Permission};
+use crate::config::settings::Permission;
 use crate::protocol::event::{Event, Level};
 use crate::protocol::notice as texts;
 use crate::protocol::op::Op;
-use crate::provider::window::finder::WindowFinder;
 use crate::sandbox::probe;
-use crate::session::list;
-use crate::tool::run::jobs::Jobs;
-
-/// What the engine keeps beside the agent.
-pub struct EngineDeps {
-    pub loaded: Loaded,
-    pub workspace: PathBuf,
-    pub project_state: PathBuf,
-    pub interactive: bool,
-    pub originals: Arc<LogOriginals>,
-    /// The model was named by a flag: it wins over what a resumed session had.
-    pub model_from_flag: bool,
-    /// Background jobs, which can be ended in the middle of a turn.
-    pub jobs: Arc<Jobs>,
-}
-
-impl EngineDeps {
-    /// The context settings for another model, with the window that its server has.
-    ///
-    /// # Errors
-    /// When the settings contradict that window.
-    pub async fn settings_for(&self, model: &str) -> Result<ContextSettings, ConfigError> {
-        let mut learned = None;
-        let asks = self.loaded.context.window_origin != Origin::User;
-        if let Some(mut settings) = self.loaded.provider.clone().filter(|_| asks) {
-            settings.model = model.into();
-            learned = WindowFinder::new(&self.loaded.servers).find(&settings).await.learned();
-        }
-        self.loaded.context_for(model, learned)
-    }
-
-    /// Whether the model can be chosen after `now`: a name that neither the table nor the server knows is a mistake where
-    /// the present model is one of the table.
-    pub async fn knows_model(&self, model: &str, now: &str) -> bool {
-        facts(model).is_some()
-            || facts(now).is_none()
-            || self.settings_for(model).await.map_or(true, |found| found.window_origin != Origin::Default)
-    }
-}
 
 /// Tells the front end which layers of the sandbox this machine lacks, off the loop: trying takes some milliseconds.
 pub fn report_missing_layers(permission: Permission, policy: &PolicyEngine, events: &Events) {
@@ -93,12 +51,36 @@ pub fn quick_op(op: Op, policy: &PolicyEngine, deps: &EngineDeps, events: &Event
                 notice(events, Level::Warning, texts::init_choice_not_saved(error));
             }
         }
-        Op::ListSessions => {
-            let (events, state) = (events.clone(), deps.project_state.clone());
-            tokio::task::spawn_blocking(move || {
-                let _ = events.send(Event::Sessions(list::list(&state)));
-            });
+        Op::ListSessions => sessions::send(deps.project_state.clone(), events.clone()),
+        Op::PreviewSession { session } => {
+            sessions::preview(deps.project_state.clone(), session, events.clone());
         }
+        Op::RenameSession { .. } | Op::DeleteSession { .. } | Op::RestoreSession { .. } => {
+            sessions::change(deps.project_state.clone(), op, events.clone());
+        }
+        Op::ListModels => drop(tokio::spawn(models::send(deps.loaded.clone(), events.clone()))),
+        Op::ListRules => drop(events.send(Event::Rules(policy.rules()))),
+        Op::RemoveRule { rule } => {
+            if let Err(error) = policy.remove_rule(&rule) {
+                notice(events, Level::Warning, texts::rule_not_removed(error));
+            }
+            let _ = events.send(Event::Rules(policy.rules()));
+        }
+        Op::ShowJob { id } => match deps.jobs.peek(id) {
+            Some(text) => drop(events.send(Event::JobOutput { id, text })),
+            None => notice(events, Level::Warning, texts::no_such_job(id)),
+        },
+        Op::ShowStatus => {
+            let parts = StatusParts {
+                workspace: deps.workspace.clone(),
+                project_state: deps.project_state.clone(),
+                log: deps.originals.path(),
+                confined: policy.confines(policy.permission()),
+                jobs: deps.jobs.list(),
+            };
+            status::send_status(parts, events.clone());
+        }
+        Op::ShowCost => status::send_cost(deps.originals.path(), events.clone()),
         Op::ListFiles => inspect::files(deps.workspace.clone(), events.clone()),
         Op::Recall { what } => {
             let (events, originals) = (events.clone(), Arc::clone(&deps.originals));
@@ -109,6 +91,24 @@ pub fn quick_op(op: Op, policy: &PolicyEngine, deps: &EngineDeps, events: &Event
                 };
                 notice(&events, level, text);
             });
+        }
+        Op::Remember { text } => deps.prompts.remember(&text),
+        // Of a question that no turn has asked.
+        Op::Answer { id, answer } => deps.questions.answer(id, answer),
+        Op::Keep { text } => deps.prompts.keep(&text, &deps.questions, events),
+        Op::ListPrompts => deps.prompts.list(events),
+        Op::SaveDraft { text } => deps.prompts.save_draft(&text),
+        Op::Export { file, force } => {
+            let log = deps.originals.path();
+            let name = || format!("mycode-{}.md", log.file_stem().unwrap_or_default().to_string_lossy());
+            let file = deps.workspace.join(file.unwrap_or_else(name));
+            inspect::export(log, &file, force, events.clone());
+        }
+        Op::ShowTranscript => inspect::transcript(deps.originals.path(), events.clone()),
+        Op::ShowChanges { turn } => {
+            if let Some(reviewer) = &deps.reviewer {
+                inspect::changes(reviewer.clone(), turn, events.clone());
+            }
         }
         Op::ShowStats => inspect::stats(deps.originals.path(), events.clone()),
         Op::Explain { id } => inspect::item_history(deps.originals.path(), id, events.clone()),

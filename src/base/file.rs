@@ -2,7 +2,7 @@
 //! fills the memory.
 
 use std::fs::{DirBuilder, File, Metadata, OpenOptions, Permissions};
-use std::io::{self, Read};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
@@ -140,6 +140,18 @@ pub fn small_text(path: &Path, limit: u64) -> Option<String> {
 pub fn read_own(path: &Path) -> Result<Vec<u8>, FileError> {
     let mut bytes = Vec::new();
     open(path)?.0.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// The last bytes of a file.
+///
+/// # Errors
+/// When it cannot be read, or is no file.
+pub fn tail(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let (mut file, meta) = open(path).map_err(io::Error::other)?;
+    let mut bytes = Vec::new();
+    file.seek(SeekFrom::Start(meta.len().saturating_sub(most)))?;
+    file.take(most).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 

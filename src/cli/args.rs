@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
+use crate::cli::commands::export_args::ExportArgs;
 use crate::cli::commands::notes_args::NotesArgs;
 use crate::cli::each::args::{self as each, EachArgs};
 use crate::config::mode::Mode;
@@ -23,6 +24,14 @@ pub struct Cli {
     /// Continue the last session of this project
     #[arg(short = 'c', long = "continue", global = true)]
     pub continue_last: bool,
+
+    /// Continue in a copy of the session, which stays as it is
+    #[arg(long, global = true)]
+    pub fork: bool,
+
+    /// Chat line by line, for screen readers and simple terminals (also MYCODE_PLAIN=1)
+    #[arg(long, global = true)]
+    pub plain: bool,
 
     /// Run PROMPT without the chat and print the answer, as `mycode exec` does
     #[arg(short = 'p', long)]
@@ -60,11 +69,12 @@ fn acts(subcommand: &str, option: &str) -> bool {
     match subcommand {
         "demo" | "completions" => false,
         _ if option == "folder" => true,
+        _ if option == "plain" => subcommand == "resume",
         "exec" => true,
         "maintain" => option != "mode",
-        "build" => !matches!(option, "continue_last" | "mode"),
+        "build" => !matches!(option, "continue_last" | "mode" | "fork"),
         "resume" => option != "continue_last",
-        "doctor" => !matches!(option, "continue_last" | "max_steps"),
+        "doctor" => !matches!(option, "continue_last" | "max_steps" | "fork"),
         "tool" | "policy" | "sandbox" => permission,
         "context" => option == "context_window",
         _ => false,
@@ -136,6 +146,8 @@ pub enum Command {
     Rewind(RewindArgs),
     /// Report what a session, or all since some day, did and cost
     Report(ReportArgs),
+    /// Write a session as Markdown, HTML, JSON or a picture of the terminal (SVG)
+    Export(ExportArgs),
     /// Show what fills a session's context window, item by item
     Context(ContextArgs),
     /// List, search, write and archive the project's notes

@@ -77,7 +77,9 @@ impl From<ProviderError> for Failure {
 impl From<LogError> for Failure {
     fn from(error: LogError) -> Self {
         let hint = match &error {
-            LogError::Busy { .. } => "close the other mycode, or start a new session",
+            LogError::Busy { .. } => {
+                "continue in a copy with --fork, close the other mycode, or start a new session"
+            }
             LogError::Io { .. } => {
                 "check the disk space and the permissions of the state folder, or set MYCODE_HOME"
             }

@@ -4,7 +4,6 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::trust::Trust;
 use crate::base::file;
 use crate::base::path;
 
@@ -21,23 +20,9 @@ pub struct AgentFile {
     pub text: String,
 }
 
-/// The files that count: the user's, and the project's if they are trusted; with what the user should know.
-pub fn load(config: &Path, workspace: &Path, state: &Path, trust: bool) -> (Vec<AgentFile>, Option<String>) {
-    let mut files = in_folder(&config.join("agents"));
-    let project = of_project(workspace);
-    if project.is_empty() {
-        return (files, None);
-    }
-    if trust || Trust::of_agents(state).holds(&contents(&project, workspace)) {
-        files.extend(project);
-        return (files, None);
-    }
-    let notice = format!(
-        "This project defines sub-agents ({}). Ignored, because they are not trusted as they are now; `mycode trust` trusts \
-         them.",
-        names(&project, workspace)
-    );
-    (files, Some(notice))
+/// The user's own.
+pub fn of_user(config: &Path) -> Vec<AgentFile> {
+    in_folder(&config.join("agents"))
 }
 
 /// The files of a project, sorted. None that a link brings in from outside.

@@ -9,9 +9,11 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
-use super::agent_files::{self, AgentFile};
+use super::agent_files::AgentFile;
+use super::command_files::CommandFile;
 use super::keys;
 use super::models;
+use super::own_files;
 use super::paths::{self, Paths};
 use super::raw::Raw;
 use super::settings::{
@@ -51,6 +53,8 @@ pub struct Loaded {
     pub screen: ScreenSettings,
     /// Sub-agents that the user has defined; the project's only if they are trusted.
     pub agents: Vec<AgentFile>,
+    /// Slash commands, likewise.
+    pub commands: Vec<CommandFile>,
     /// Things the user should know, such as refused keys of a project's file.
     pub notices: Vec<String>,
     /// A model was named for this run alone, with a flag.
@@ -59,6 +63,8 @@ pub struct Loaded {
     pub model_by_default: bool,
     /// Where what servers have said of themselves is kept.
     pub servers: PathBuf,
+    /// Where the history of prompts is kept.
+    pub prompts: PathBuf,
     raw: Raw,
 }
 
@@ -153,13 +159,21 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
         light_model: raw.light_model.as_deref().map(Arc::from),
         inject_notes: raw.inject_notes.unwrap_or(true),
     };
-    let screen = ScreenSettings { keys, vim: raw.vim.unwrap_or(false) };
+    let screen = ScreenSettings {
+        keys,
+        vim: raw.vim.unwrap_or(false),
+        notify: raw.notify.unwrap_or_default(),
+        theme: raw.theme.unwrap_or_default(),
+        folder: sources.paths.composer(),
+        config: sources.paths.user_config(),
+    };
     let named = |name: &str| (sources.vars)(name).is_some_and(|model| !model.trim().is_empty());
     let model_by_default =
         raw.model.is_none() && !named("OPENAI_MODEL") && !named("ANTHROPIC_MODEL") && provider.is_some();
-    let servers = sources.paths.servers();
+    let (servers, prompts) = (sources.paths.servers(), sources.paths.prompts());
     let Sources { paths, workspace, trust, .. } = sources;
-    let (agents, ignored) = agent_files::load(&paths.config, workspace, &paths.project(workspace), trust);
+    let (agents, commands, ignored) =
+        own_files::load(&paths.config, workspace, &paths.project(workspace), trust);
     notices.extend(ignored);
     Ok(Loaded {
         provider,
@@ -168,10 +182,12 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
         work,
         screen,
         agents,
+        commands,
         notices,
         model_flag,
         model_by_default,
         servers,
+        prompts,
         raw,
     })
 }

@@ -282,6 +282,12 @@ pub fn facts(model: &str) -> Option<&'static ModelFacts> {
     exact.or_else(family).map(|row| &row.facts)
 }
 
+/// The names in the table.
+pub fn known_names() -> impl Iterator<Item = &'static str> {
+    let table = OWN.get().into_iter().flatten().chain(TABLE.iter());
+    table.filter(|row| !row.family).flat_map(|row| row.names.iter().map(String::as_str))
+}
+
 /// The model that is used when only a key of `vendor` is set: the present one of its middle size.
 pub fn default_of(vendor: &str) -> Option<&'static str> {
     let mut table = OWN.get().into_iter().flatten().chain(TABLE.iter());

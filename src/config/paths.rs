@@ -65,6 +65,16 @@ impl Paths {
         self.state.join("servers.json")
     }
 
+    /// What was typed, in all projects.
+    pub fn prompts(&self) -> PathBuf {
+        self.state.join("prompts.jsonl")
+    }
+
+    /// Pictures that were pasted, and the text that is in the user's editor.
+    pub fn composer(&self) -> PathBuf {
+        self.state.join("composer")
+    }
+
     /// The user's rows of the model table.
     pub fn user_models(&self) -> PathBuf {
         self.config.join("models.toml")

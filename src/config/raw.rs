@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::mode::Mode;
-use super::settings::{Permission, Profile, ProviderKind};
+use super::settings::{Notify, Permission, Profile, ProviderKind};
+use super::theme::ThemeName;
 use crate::base::sanitize;
 use crate::base::text::one_line;
 
@@ -44,7 +45,9 @@ pub struct Raw {
     pub inject_notes: Option<bool>,
     pub task_context: Option<bool>,
     pub task_context_wait_ms: Option<u64>,
+    pub theme: Option<ThemeName>,
     pub vim: Option<bool>,
+    pub notify: Option<Notify>,
     /// Read by `keys.rs`, from the user's own file alone.
     pub keys: Option<toml::Table>,
 }

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::keys::KeyBinding;
 use super::mode::Mode;
+use super::theme::ThemeName;
 use crate::base::secret::Secret;
 
 /// Which dialect a model server speaks.
@@ -258,13 +259,31 @@ pub const MIN_WINDOW_TOKENS: u64 = 4_096;
 /// No model has more; a larger figure is a slip, or a server's word for "unlimited".
 pub const MAX_WINDOW_TOKENS: u64 = 100_000_000;
 
-/// How the screen takes keys.
+/// How a user who looks elsewhere is called.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Notify {
+    /// The bell, and a notification where the terminal has them.
+    #[default]
+    Auto,
+    Bell,
+    Off,
+}
+
+/// How the screen looks, takes keys, and calls.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ScreenSettings {
     /// The user's own keys, in the order of the file.
     pub keys: Vec<KeyBinding>,
     /// The composer edits as vi does.
     pub vim: bool,
+    pub notify: Notify,
+    /// Which colors the chat is drawn in.
+    pub theme: ThemeName,
+    /// Where pasted pictures are put, and the text that is in the editor.
+    pub folder: PathBuf,
+    /// The user's configuration file, which keeps what is chosen on the screen.
+    pub config: PathBuf,
 }
 
 /// How the agent works.

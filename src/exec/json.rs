@@ -189,6 +189,7 @@ mod tests {
             reason: "a command".to_owned(),
             always_prefix: None,
             session_scope: Some("this exact command".to_owned()),
+            agent: None,
         });
         assert!(json.denied(&question).is_ok());
         let end = TurnEnd {

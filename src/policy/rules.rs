@@ -13,6 +13,7 @@ use super::session_grant::SessionGrant;
 use crate::base::atomic_write::{self, Expect};
 use crate::base::file::{self, FileError};
 use crate::policy::programs::assessment::Risk;
+use crate::protocol::lists::RuleRow;
 
 /// The largest rules file.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
@@ -83,6 +84,28 @@ impl Rules {
         }
     }
 
+    /// What is allowed, for the user: in this project first.
+    pub fn rows(&self) -> Vec<RuleRow> {
+        let prefix = |command: &String| SessionGrant::Prefix(command.clone());
+        let kept: Vec<SessionGrant> = self.stored.commands.iter().map(prefix).collect();
+        let session = self.session.iter().filter(|grant| !kept.contains(grant));
+        let row = |kept| move |grant: &SessionGrant| RuleRow { text: grant.listed(), kept };
+        kept.iter().map(row(true)).chain(session.map(row(false))).collect()
+    }
+
+    /// Allows it no longer, neither for the session nor in the project.
+    ///
+    /// # Errors
+    /// When the rules file cannot be written; the rule is gone from this session anyway.
+    pub fn remove(&mut self, rule: &RuleRow) -> io::Result<()> {
+        self.session.retain(|grant| grant.listed() != rule.text);
+        let gone = |command: &String| SessionGrant::Prefix(command.clone()).listed() == rule.text;
+        let removed: Vec<String> =
+            self.stored.commands.iter().filter(|command| gone(command)).cloned().collect();
+        self.stored.commands.retain(|command| !gone(command));
+        if removed.is_empty() { Ok(()) } else { self.save_without(&removed) }
+    }
+
     /// Forgets what was allowed for the session only.
     pub fn forget_session(&mut self) {
         self.session.clear();
@@ -134,6 +157,10 @@ impl Rules {
 
     /// Adds ours to what the file has now: another process may have added to it since we read it.
     fn save(&mut self) -> io::Result<()> {
+        self.save_without(&[])
+    }
+
+    fn save_without(&mut self, removed: &[String]) -> io::Result<()> {
         for _ in 0..SAVE_ATTEMPTS {
             let old = match file::read(&self.path, MAX_BYTES) {
                 Ok((bytes, _)) => Some(bytes),
@@ -156,6 +183,7 @@ impl Rules {
             let new = self.stored.commands.iter().filter(|command| !merged.commands.contains(command));
             let new: Vec<String> = new.cloned().collect();
             merged.commands.extend(new);
+            merged.commands.retain(|command| !removed.contains(command));
             let text = serde_json::to_string_pretty(&merged)?;
             let expect = old.as_deref().map_or(Expect::Missing, Expect::Bytes);
             match atomic_write::write_private(&self.path, text.as_bytes(), expect) {
@@ -192,6 +220,27 @@ mod tests {
         let all = Rules::load(dir.path());
         assert_eq!(all.stored.commands, ["cargo test", "pytest"]);
         assert!(!all.offers_init());
+    }
+
+    #[test]
+    fn a_rule_that_is_removed_stays_removed() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut rules = Rules::load(dir.path());
+        rules.always("cargo test".to_owned()).unwrap();
+        rules.grant(SessionGrant::Writes);
+        rules.grant(SessionGrant::Command("a; b".to_owned()));
+        let texts: Vec<(String, bool)> = rules.rows().into_iter().map(|row| (row.text, row.kept)).collect();
+        let expected = [
+            ("commands that begin with `cargo test`", true),
+            ("changes to files in the workspace", false),
+            ("the command `a; b`", false),
+        ];
+        assert_eq!(texts, expected.map(|(text, kept)| (text.to_owned(), kept)));
+        let first = rules.rows().remove(0);
+        rules.remove(&first).unwrap();
+        assert_eq!(rules.rows().len(), 2, "the session's own grant of it is gone, too");
+        rules.always("pytest".to_owned()).unwrap();
+        assert_eq!(Rules::load(dir.path()).stored.commands, ["pytest"]);
     }
 
     #[test]

@@ -71,6 +71,14 @@ impl SessionGrant {
         }
     }
 
+    /// What is opened, in a list where it stands by itself.
+    pub fn listed(&self) -> String {
+        match self {
+            Self::Command(command) => format!("the command `{command}`"),
+            other => other.text(),
+        }
+    }
+
     /// What is opened, for the user: completes "yes, for this session: …".
     pub fn text(&self) -> String {
         match self {

@@ -47,6 +47,9 @@ pub struct ApprovalRequest {
     /// What "for this session" would open, such as `reading /etc/hosts`; `None` when a yes holds for this call only.
     #[serde(default)]
     pub session_scope: Option<String>,
+    /// The sub-agent that wants it; `None` when it is the agent itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
 }
 
 /// One question of the AskUser tool.

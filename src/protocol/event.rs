@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::approval::{Question, QuestionId};
 use super::ledger::{ItemHistory, LedgerView};
+use super::lists::{ModelRow, PreviewMessage, RuleRow};
+use super::review::Changes;
 use super::rewind::{RewindDone, RewindPoint, RewindPreview};
 use crate::config::mode::Mode;
 use crate::config::settings::Permission;
@@ -31,6 +33,9 @@ pub enum Event {
     TakenBack {
         texts: Vec<String>,
     },
+    /// A command of the user's own begins while no turn runs; it ends with `CommandEnded`.
+    CommandStarted,
+    CommandEnded,
     TextDelta(String),
     ReasoningDelta(String),
     /// A call is being written by the model; `bytes` of its arguments have arrived.
@@ -55,6 +60,11 @@ pub enum Event {
     Item {
         id: ItemId,
         item: Arc<Item>,
+    },
+    /// A call waits for those before it.
+    ToolWaiting {
+        call_id: Arc<str>,
+        title: String,
     },
     ToolStarted {
         call_id: Arc<str>,
@@ -91,7 +101,36 @@ pub enum Event {
     Ledger(LedgerView),
     /// What became of one item, on `Explain`.
     ItemHistory(ItemHistory),
+    /// The slash commands that the user has defined.
+    Commands(Arc<[CommandRow]>),
+    /// What was typed before, in all projects, newest first.
+    Prompts(Arc<[PastPrompt]>),
+    /// What stood in the composer of a program that ended.
+    Draft {
+        text: String,
+    },
     Sessions(Vec<SessionRow>),
+    /// The last messages of a stored session.
+    SessionPreview {
+        session: String,
+        messages: Vec<PreviewMessage>,
+    },
+    /// The models to choose from, on `ListModels`.
+    Models(Vec<ModelRow>),
+    /// What is allowed beyond the permission level, on `ListRules` and after each change.
+    Rules(Vec<RuleRow>),
+    /// What holds here beyond what was told already, as names and values.
+    Status(Vec<(String, String)>),
+    /// What the session cost, as names and values; empty when nothing was sent yet.
+    Cost(Vec<(String, String)>),
+    /// What a background job has written last.
+    JobOutput {
+        id: u32,
+        text: String,
+    },
+    /// All items of the session that stand, oldest first, those before a summary too.
+    Transcript(Arc<[(ItemId, Arc<Item>)]>),
+    Changes(Changes),
     /// The points to go back to, newest first.
     RewindPoints(Vec<RewindPoint>),
     RewindPreview(RewindPreview),
@@ -163,6 +202,27 @@ pub struct JobRow {
     pub command: String,
     /// How it ended; `None` while it runs.
     pub ended: Option<String>,
+}
+
+/// A slash command of the user's own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommandRow {
+    /// Without the slash.
+    pub name: String,
+    /// As its file says.
+    pub args: String,
+    pub help: String,
+}
+
+/// A prompt that was typed before.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PastPrompt {
+    /// Milliseconds since the Unix epoch.
+    #[serde(rename = "at")]
+    pub at_ms: u64,
+    /// The workspace in which it was typed.
+    pub folder: String,
+    pub text: String,
 }
 
 /// A stored session, for the resume list.

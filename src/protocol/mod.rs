@@ -3,7 +3,9 @@
 pub mod approval;
 pub mod event;
 pub mod ledger;
+pub mod lists;
 pub mod maintain;
 pub mod notice;
 pub mod op;
+pub mod review;
 pub mod rewind;

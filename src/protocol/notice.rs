@@ -80,7 +80,8 @@ pub fn pin_too_large(id: ItemId, pinned: u64) -> String {
 
 pub fn restore_too_large(id: ItemId, needed: u64, free: u64) -> String {
     format!(
-        "Can't restore {id}: it needs {} more tokens, and {} are free. Drop something else first.",
+        "Can't restore {id}: it needs {} more tokens, and {} are free beside the room for the reply. Drop something else \
+         first.",
         human_tokens(needed),
         human_tokens(free)
     )
@@ -175,7 +176,9 @@ pub fn session_not_opened(error: impl Display) -> String {
 }
 
 pub fn session_busy(error: impl Display) -> String {
-    format!("Can't open the session: {error}. Close the other mycode, or use /clear to start a new session.")
+    format!(
+        "Can't open the session: {error}. Close the other mycode, or continue in a copy: Ctrl-F in /resume."
+    )
 }
 
 pub fn session_lines_skipped(lines: usize) -> String {
@@ -212,10 +215,20 @@ pub fn model_failed(error: impl Display, hint: impl Display) -> String {
     format!("Can't switch the model: {error}; {hint}.")
 }
 
-pub fn model_unknown(wanted: &str, used: &str) -> String {
+pub fn model_unknown(wanted: &str, used: &str, nearest: Option<&str>) -> String {
+    let meant = nearest.map(|name| format!(" Did you mean {name}?")).unwrap_or_default();
     format!(
-        "No model '{wanted}' is known, so its window and price are not either; still using {used}. Check the name, or add it to your models file."
+        "No model '{wanted}' is known here; still using {used}.{meant} /model lists those that are; for another one, add it to \
+         your models file."
     )
+}
+
+pub fn session_unchanged(why: impl Display) -> String {
+    format!("The session was left as it is: {why}.")
+}
+
+pub fn rule_not_removed(error: impl Display) -> String {
+    format!("The rule is gone from this session only: the rules file can't be written ({error}).")
 }
 
 pub fn session_model_unavailable(wanted: &str, provider: &str, used: &str) -> String {
@@ -368,7 +381,36 @@ pub fn window_filled() -> Problem {
     problem("the reply filled the context window", "run /compact, then say \"continue\"")
 }
 
+pub fn exported(file: impl Display) -> String {
+    format!("Wrote {}.", on_one_line(&file.to_string()))
+}
+
+pub fn not_exported(error: impl Display) -> String {
+    format!(
+        "Nothing was exported: {}. Name another file, or add --force to replace it.",
+        on_one_line(&error.to_string())
+    )
+}
+
+pub fn hunk_reverted(path: &str) -> String {
+    format!("Reverted a change in {}. /rewind can undo it.", on_one_line(path))
+}
+
+pub fn hunk_not_reverted(path: &str, why: &str) -> String {
+    format!("{} was left as it is: {why}.", on_one_line(path))
+}
+
 /// A tool could not go on; the message says why.
 pub fn tool_failed(message: impl Into<String>) -> Problem {
     problem(message, "fix the cause, then send the message again")
+}
+
+/// Where what the user wanted kept was written.
+pub fn kept_in(place: &str) -> String {
+    format!("Kept in {place}.")
+}
+
+/// Why it was not.
+pub fn not_kept(why: &str) -> String {
+    format!("Not kept: {why}. The text is back in the input; try again, or write the file yourself.")
 }

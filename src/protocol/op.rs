@@ -2,7 +2,9 @@
 
 use super::approval::{Answer, QuestionId};
 use super::ledger::ContextEdit;
+use super::lists::RuleRow;
 use super::maintain::Maintain;
+use super::review::HunkId;
 use super::rewind::{PointId, RewindScope};
 use crate::config::mode::Mode;
 use crate::config::settings::Permission;
@@ -13,6 +15,15 @@ use crate::model::item::ItemId;
 pub enum Op {
     /// A new user message. While a turn runs it is steering: taken up at the next step.
     Submit {
+        text: String,
+    },
+    /// Run a command of the user's own (`!command`) and keep what it prints in the context: at once, or at the next step
+    /// of the running turn.
+    RunCommand {
+        command: String,
+    },
+    /// Ask whether this is a rule or a note, and keep it; it comes back with `Event::TakenBack` when it is neither.
+    Keep {
         text: String,
     },
     /// Give back what was typed for the running turn and not taken up yet; answered by `Event::TakenBack`.
@@ -64,6 +75,22 @@ pub enum Op {
         part: RewindScope,
         force: bool,
     },
+    /// Write the session to a file, relative to the workspace; `None`: one with its name.
+    Export {
+        file: Option<String>,
+        force: bool,
+    },
+    /// Ask for `Event::Transcript`.
+    ShowTranscript,
+    /// Ask for `Event::Changes`: of the last turn, or of the session.
+    ShowChanges {
+        turn: bool,
+    },
+    /// Bring one place of a file back to what it was before the session, or the last turn; answered by `Event::Changes`.
+    RevertHunk {
+        turn: bool,
+        hunk: HunkId,
+    },
     /// Ask for a fresh `Event::Ledger`.
     ShowContext,
     /// Pin, drop or restore an item: at once, or before the next request of the running turn.
@@ -75,10 +102,57 @@ pub enum Op {
     Explain {
         id: String,
     },
+    /// Keep a prompt for the history search.
+    Remember {
+        text: String,
+    },
+    /// Ask for `Event::Prompts`.
+    ListPrompts,
+    /// Keep what stands in the composer; empty when nothing does.
+    SaveDraft {
+        text: String,
+    },
     /// Ask for a notice with what this session did and cost.
     ShowStats,
     /// Ask for `Event::Sessions`.
     ListSessions,
+    /// Ask for `Event::SessionPreview`.
+    PreviewSession {
+        session: String,
+    },
+    /// Leave this session and continue in a copy of another.
+    ForkSession {
+        session: String,
+    },
+    /// Give a stored session another title; answered by `Event::Sessions`, as are the next two.
+    RenameSession {
+        session: String,
+        title: String,
+    },
+    /// Move a stored session to the trash.
+    DeleteSession {
+        session: String,
+    },
+    /// Take it back out.
+    RestoreSession {
+        session: String,
+    },
+    /// Ask for `Event::Models`.
+    ListModels,
+    /// Ask for `Event::Rules`.
+    ListRules,
+    /// Allow it no longer; answered by `Event::Rules`.
+    RemoveRule {
+        rule: RuleRow,
+    },
+    /// Ask for `Event::JobOutput`.
+    ShowJob {
+        id: u32,
+    },
+    /// Ask for a notice with what holds here: model, window, permission, sandbox, session, rules files.
+    ShowStatus,
+    /// Ask for a notice with what this session cost, by model and turn.
+    ShowCost,
     /// End a background job.
     StopJob {
         id: u32,

@@ -7,11 +7,14 @@ use super::gather::Report;
 use crate::base::clock;
 use crate::base::path::on_one_line;
 use crate::base::text::{human_tokens, plural};
+use crate::model::usage::Usage;
 
 /// Most changed files that are named.
 const NAMED_FILES: usize = 8;
 /// Most sessions that are listed.
 const LISTED_SESSIONS: usize = 30;
+/// Turns whose cost is listed.
+const LISTED_TURNS: usize = 20;
 /// Width of the longest bar, in characters.
 const BAR: usize = 30;
 const LAYERS: [(&str, &str); 6] = [
@@ -169,6 +172,33 @@ fn cost(total: &Figures) -> String {
         format!("{name} {}", model.cost_usd.map_or_else(|| "price unknown".to_owned(), dollars))
     });
     format!("{} ({})", dollars(sum), models.collect::<Vec<_>>().join(", "))
+}
+
+/// What a session cost, by model and then by turn, as names and values.
+pub fn costs(report: &Report) -> Vec<(String, String)> {
+    let total = &report.total;
+    let mut rows = Vec::new();
+    let row = |tokens: &Usage, cost: Option<f64>| {
+        let cached = tokens.cached as f64 * 100.0 / tokens.input.max(1) as f64;
+        let cost = cost.map_or_else(|| "price unknown".to_owned(), dollars);
+        let (read, written) = (human_tokens(tokens.input), human_tokens(tokens.output));
+        format!("{cost} · {read} in ({cached:.0}% cached) · {written} out")
+    };
+    for (name, model) in &total.models {
+        let asked = count(model.requests, "request");
+        rows.push((name.clone(), format!("{} · {asked}", row(&model.tokens, model.cost_usd))));
+    }
+    for turns in report.sessions.iter().map(|session| &session.turns_cost) {
+        let hidden = turns.len().saturating_sub(LISTED_TURNS);
+        rows.extend((hidden > 0).then(|| (String::new(), format!("{} before", plural(hidden, "turn")))));
+        for (number, turn) in turns.iter().enumerate().skip(hidden) {
+            rows.push((format!("turn {}", number + 1), row(&turn.tokens, turn.cost_usd)));
+        }
+    }
+    if !rows.is_empty() {
+        rows.push(("total".to_owned(), row(&total.tokens, total.cost_usd())));
+    }
+    rows
 }
 
 /// A bar for each day's tokens.

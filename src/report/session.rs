@@ -14,6 +14,7 @@ use crate::base::file;
 use crate::base::text;
 use crate::context::parts::FixedParts;
 use crate::model::item::Item;
+use crate::model::usage::Usage;
 use crate::protocol::event::{EndReason, TurnEnd};
 use crate::session::journal::path_state::PathState;
 use crate::session::journal::record::{self as journal, JournalRecord};
@@ -31,8 +32,19 @@ pub struct SessionReport {
     /// The first and the last moment that counts, in milliseconds since the Unix epoch.
     pub began_ms: u64,
     pub ended_ms: u64,
+    /// Of each turn that has ended, in order.
+    #[serde(skip)]
+    pub turns_cost: Vec<TurnCost>,
     #[serde(flatten)]
     pub figures: Figures,
+}
+
+/// What a turn took, with its sub-agents and summaries.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct TurnCost {
+    pub tokens: Usage,
+    /// In dollars; `None` without a known price.
+    pub cost_usd: Option<f64>,
 }
 
 /// Reads the session of `log`, which lies in the `sessions` folder of its project; only what was done at `since` or later
@@ -70,6 +82,8 @@ struct Reading {
     report: SessionReport,
     days: Days,
     parts: FixedParts,
+    /// Tokens and cost of the turns that have ended.
+    before_turn: (Usage, Option<f64>),
     /// Calls that write a note and have no result yet.
     noting: HashSet<String>,
 }
@@ -132,6 +146,10 @@ impl Reading {
 
     fn turn_end(&mut self, ms: u64, end: &TurnEnd) {
         let figures = &mut self.report.figures;
+        let (tokens, cost) = (figures.tokens, figures.cost_usd());
+        let (tokens_before, cost_before) = std::mem::replace(&mut self.before_turn, (tokens, cost));
+        let cost_usd = cost.map(|cost| cost - cost_before.unwrap_or(0.0));
+        self.report.turns_cost.push(TurnCost { tokens: tokens.since(tokens_before), cost_usd });
         figures.turns += 1;
         figures.active_ms += end.elapsed_ms;
         figures.days.entry(self.days.of(ms).to_owned()).or_default().turns += 1;

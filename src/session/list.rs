@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use crate::base::clock;
 use crate::base::file;
 use crate::base::text;
+use crate::model::item::Item;
 use crate::protocol::event::SessionRow;
+use crate::protocol::lists::PreviewMessage;
 use crate::session::log;
 use crate::session::record::Record;
 
@@ -18,6 +20,8 @@ const HEAD_BYTES: [u64; 2] = [8 * 1024, 64 * 1024];
 const TAIL_BYTES: [u64; 3] = [4 * 1024, 64 * 1024, 1024 * 1024];
 /// Of the first message, the part of which a title is made, in bytes.
 const TITLE_BYTES: usize = 2 * 1024;
+/// Of a message in the preview of a session, in characters.
+const PREVIEW_CHARS: usize = 300;
 /// An item's line names what follows within so many bytes.
 const ITEM_START_BYTES: usize = 128;
 
@@ -77,6 +81,43 @@ pub fn changed_since(project_state: &Path, since: u64) -> Vec<PathBuf> {
     files(project_state).into_iter().filter(|(_, ms)| *ms >= since).map(|(path, _)| path).collect()
 }
 
+/// The file with the title that the user gave the session of this log.
+pub fn title_path(log: &Path) -> PathBuf {
+    log.with_extension("title")
+}
+
+/// The last messages of a session, oldest first, from the end of its log.
+///
+/// # Errors
+/// When the log cannot be read.
+pub fn last_messages(path: &Path, most: usize) -> io::Result<Vec<PreviewMessage>> {
+    let (mut log, meta) = file::open(path).map_err(io::Error::other)?;
+    let mut messages = Vec::new();
+    for bytes in TAIL_BYTES {
+        let tail = part(&mut log, meta.len().saturating_sub(bytes), bytes)?;
+        messages = tail.split(|byte| *byte == b'\n').filter_map(message).collect();
+        if messages.len() >= most || meta.len() <= bytes {
+            break;
+        }
+    }
+    messages.drain(..messages.len().saturating_sub(most));
+    Ok(messages)
+}
+
+fn message(line: &[u8]) -> Option<PreviewMessage> {
+    let is = |who: &[u8]| memchr::memmem::find(&line[..line.len().min(ITEM_START_BYTES)], who).is_some();
+    if !(is(br#""item":{"user":"#) || is(br#""item":{"assistant":"#)) {
+        return None;
+    }
+    let Ok(Record::Item(record)) = serde_json::from_slice(line) else { return None };
+    let of = |by_user, text: &str| PreviewMessage { by_user, text: text::one_line(text, PREVIEW_CHARS) };
+    match &*record.item {
+        Item::User(message) => Some(of(true, &message.text)),
+        Item::Assistant { text, .. } if !text.trim().is_empty() => Some(of(false, text)),
+        _ => None,
+    }
+}
+
 fn files(project_state: &Path) -> Vec<(PathBuf, u64)> {
     let Ok(entries) = fs::read_dir(project_state.join("sessions")) else { return Vec::new() };
     entries
@@ -96,6 +137,7 @@ fn row(path: &Path, updated_ms: u64) -> Option<SessionRow> {
     let (workspace, title) = beginning(&mut log, meta.len()).ok()?;
     let turns = turns(&mut log, meta.len()).ok()?;
     let id = path.file_stem()?.to_string_lossy().into_owned();
+    let title = file::small_text(&title_path(path), TITLE_BYTES as u64).unwrap_or(title);
     Some(SessionRow { id, title, turns, updated_ms, workspace })
 }
 
@@ -171,7 +213,7 @@ fn part(log: &mut (impl Read + Seek), from: u64, most: u64) -> io::Result<Vec<u8
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::model::item::{Item, ItemId, UserMessage};
+    use crate::model::item::{ItemId, UserMessage};
     use crate::model::usage::Usage;
     use crate::protocol::event::{EndReason, TurnEnd};
     use crate::session::log::SessionLog;

@@ -9,6 +9,7 @@ pub mod find;
 pub mod image_tray;
 pub mod output;
 pub mod own_agents;
+pub mod own_commands;
 pub mod paths;
 pub mod plan;
 pub mod registry;

@@ -5,16 +5,15 @@ use std::time::Duration;
 
 use super::msg::Cmd;
 use crate::config::mode::Mode;
-use crate::model::item::ItemId;
-use crate::protocol::event::{JobRow, Level, SessionInfo, WindowState};
-use crate::protocol::ledger::ContextEdit;
+use crate::protocol::event::{CommandRow, JobRow, Level, SessionInfo, WindowState};
 use crate::protocol::op::Op;
 use crate::tui::composer::editor::Composer;
-use crate::tui::popup::commands::CommandsPopup;
-use crate::tui::popup::files::FilesPopup;
+use crate::tui::popup::completion::state::{Completion, Files};
+use crate::tui::popup::history::HistorySearch;
 use crate::tui::popup::open::Popup;
+use crate::tui::popup::pickers::todos::Todo;
 use crate::tui::popup::question::OpenQuestion;
-use crate::tui::render::theme::Theme;
+use crate::tui::render::theme::{Look, Theme};
 use crate::tui::transcript::entry::{TranscriptEntry, TranscriptKind};
 use crate::tui::transcript::live::Live;
 
@@ -24,6 +23,10 @@ pub struct TurnStatus {
     /// [`App::now`] when it began.
     pub started: Duration,
     pub interrupting: bool,
+    /// Of the session before it.
+    pub tokens_before: u64,
+    /// Bytes of the answer since the last figures came.
+    pub streamed: usize,
     /// The call that the model is writing, and how many bytes of it have arrived.
     pub arriving: Option<(String, usize)>,
     pub retry: Option<RetryStatus>,
@@ -49,30 +52,20 @@ pub struct Silent {
     pub until: Duration,
 }
 
-/// An open completion.
-#[derive(Clone, Debug)]
-pub enum Completion {
-    Files(FilesPopup),
-    Commands(CommandsPopup),
-}
-
-/// The paths for the `@` popup: asked for each time it opens, and shown as they were until the new list has come.
-#[derive(Clone, Debug, Default)]
-pub struct Files {
-    pub requested: bool,
-    /// A whole list has come.
-    pub whole: bool,
-    pub paths: Option<Arc<[String]>>,
-}
-
 /// Everything that the screen shows.
 #[derive(Clone, Debug, Default)]
 pub struct App {
     pub theme: Theme,
+    /// What the theme is made of.
+    pub look: Look,
     /// Columns and rows of the terminal.
     pub size: (u16, u16),
     /// Time since the start, set by the loop before each update.
     pub now: Duration,
+    /// Whether the terminal has the focus; `None` where it has not said so.
+    pub focused: Option<bool>,
+    /// [`App::now`] at the last key.
+    pub typed_at: Duration,
     /// Counts spinner beats.
     pub beat: usize,
     pub session: Option<SessionInfo>,
@@ -81,13 +74,23 @@ pub struct App {
     pub completion: Option<Completion>,
     /// The token whose popup was closed with Esc, by its start.
     pub dismissed: Option<usize>,
+    /// The search through earlier prompts, while it is open.
+    pub search: Option<HistorySearch>,
     pub questions: Vec<OpenQuestion>,
     pub popup: Option<Popup>,
     pub files: Files,
+    /// The user's own slash commands.
+    pub own_commands: Arc<[CommandRow]>,
     pub live: Live,
     pub turn: Option<TurnStatus>,
     /// Background jobs, oldest first.
     pub jobs: Vec<JobRow>,
+    /// The model's todo list, as it wrote it last.
+    pub todos: Vec<Todo>,
+    /// The todo panel is folded to one line.
+    pub todos_folded: bool,
+    /// Calls that wait for those before them, by id and title.
+    pub waiting: Vec<(Arc<str>, String)>,
     /// Layers that the sandbox lacks.
     pub sandbox_lacks: Option<String>,
     /// Since when a compaction runs.
@@ -106,14 +109,19 @@ pub struct App {
     pub hint: Option<String>,
     /// The kind of the last printed piece.
     pub last_printed: Option<TranscriptKind>,
-    /// The last finished thinking, of which the transcript shows the first lines.
-    pub last_reasoning: Option<Arc<str>>,
+    /// The last answer of the model.
+    pub last_answer: Option<Arc<str>>,
     outbox: Vec<Cmd>,
 }
 
 impl App {
     pub fn new(theme: Theme, size: (u16, u16)) -> Self {
         Self { theme, size, ..Self::default() }
+    }
+
+    /// Draws in other colors from here on.
+    pub fn set_look(&mut self, look: Look) {
+        (self.look, self.theme) = (look, look.theme());
     }
 
     /// Width of the composer's text; one cell stays free for the caret behind a full row.
@@ -149,16 +157,15 @@ impl App {
     /// A finished piece goes to the scrollback.
     pub fn print(&mut self, entry: TranscriptEntry) {
         self.last_printed = Some(entry.kind());
-        if let TranscriptEntry::Reasoning(text) = &entry {
-            self.last_reasoning = Some(text.as_str().into());
-        }
         self.outbox.push(Cmd::Print(entry));
     }
 
     pub fn notice(&mut self, level: Level, text: impl Into<String>) {
         let text = text.into();
-        if let Some(Popup::Context(popup)) = &mut self.popup {
-            popup.say(&text);
+        match &mut self.popup {
+            Some(Popup::Context(popup)) => popup.say(&text),
+            Some(Popup::Pager(pager)) => pager.say(&text),
+            _ => {}
         }
         self.print(TranscriptEntry::Notice { level, text });
     }
@@ -177,7 +184,10 @@ impl App {
         } else {
             self.begin_turn();
         }
-        self.send(Op::Submit { text });
+        self.send(match text.strip_prefix('!').map(str::trim).filter(|command| !command.is_empty()) {
+            Some(command) => Op::RunCommand { command: command.to_owned() },
+            None => Op::Submit { text },
+        });
     }
 
     /// The open popup, unless it is the context while the user answers a question.
@@ -186,16 +196,24 @@ impl App {
         self.popup.as_ref().filter(|popup| !(answering && matches!(popup, Popup::Context(_))))
     }
 
-    /// Asks for an edit of the context, and says so where it must wait.
-    pub fn edit_context(&mut self, edit: ContextEdit, id: ItemId) {
-        self.send(Op::EditContext { edit, id });
-        if self.turn.is_some() {
-            self.notice(Level::Info, format!("{} {id} takes effect before the next request.", edit.as_str()));
+    /// The model's todo list, here and where it is shown in full.
+    pub fn set_todos(&mut self, todos: Vec<Todo>) {
+        if let Some(Popup::Todos(list)) = &mut self.popup {
+            list.fill(todos.clone());
+        }
+        self.todos = todos;
+    }
+
+    /// So many bytes of the answer came in; `None`: figures came, which have them all.
+    pub fn streams(&mut self, bytes: Option<usize>) {
+        if let Some(turn) = &mut self.turn {
+            turn.streamed = bytes.map_or(0, |bytes| turn.streamed + bytes);
         }
     }
 
     pub fn begin_turn(&mut self) {
-        self.turn = Some(TurnStatus { started: self.now, ..TurnStatus::default() });
+        let tokens_before = self.window.map_or(0, |window| window.total.total());
+        self.turn = Some(TurnStatus { started: self.now, tokens_before, ..TurnStatus::default() });
     }
 
     /// The commands that have collected.

@@ -4,7 +4,10 @@
 pub mod app;
 pub mod command;
 pub mod composer;
+pub mod effects;
 pub mod msg;
+pub mod pager;
+pub mod plain;
 pub mod popup;
 pub mod render;
 pub mod run;

@@ -1,8 +1,8 @@
 //! The loop that joins keys, the agent's events and the clock to the reducer, and draws. All waiting of the front end
 //! is here. Idle means that nothing wakes: timers run only while something moves.
 
-use std::io;
-use std::path::Path;
+use std::io::{self, Write as _};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use crossterm::event::{Event as TerminalEvent, EventStream};
@@ -10,16 +10,19 @@ use futures_util::StreamExt as _;
 use ratatui::layout::Size;
 use rustix::process::{Signal, getpid, kill_current_process_group, kill_process};
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::time::Instant;
 
 use super::app::App;
 use super::msg::{Cmd, Msg};
-use crate::base::process::{descriptor, editor};
+use crate::config::settings::ScreenSettings;
 use crate::protocol::event::{Event, Level};
 use crate::protocol::op::Op;
-use crate::tui::render::theme::Theme;
+use crate::tui::effects;
 use crate::tui::render::view;
+use crate::tui::terminal::attention::Attention;
+use crate::tui::terminal::background::{self, LateAnswer};
+use crate::tui::terminal::external;
 use crate::tui::terminal::paste_detector::PasteDetector;
 use crate::tui::terminal::screen::Screen;
 use crate::tui::terminal::setup::{self, Output};
@@ -36,6 +39,8 @@ const PROGRESS_FRAME: Duration = Duration::from_millis(33);
 const LONGEST_FRAME: Duration = Duration::from_millis(250);
 /// The spinner's beat.
 const BEAT: Duration = Duration::from_millis(100);
+/// How long after a key the draft is kept.
+const DRAFT: Duration = Duration::from_millis(700);
 /// Events that are taken in before keys get their turn again.
 const BATCH: usize = 64;
 
@@ -50,7 +55,8 @@ pub enum TuiOutcome {
     Signal(i32),
 }
 
-/// Runs the interface until it ends. `Op::Shutdown` has been sent when this returns, and the terminal is restored.
+/// Runs the interface until it ends; why, and which session was open. `Op::Shutdown` has been sent when this returns, and the
+/// terminal is restored.
 /// Call [`setup::usable`] before.
 ///
 /// # Errors
@@ -59,17 +65,20 @@ pub async fn run(
     ops: UnboundedSender<Op>,
     events: UnboundedReceiver<Event>,
     initial_prompt: Option<String>,
-) -> io::Result<TuiOutcome> {
+    settings: ScreenSettings,
+) -> io::Result<(TuiOutcome, Option<String>)> {
     // Before the size is asked for: the key reader would hear only of changes after its first key wait.
     let resized = signal(SignalKind::window_change())?;
     let greeting = setup::enter()?;
     let _restore = Restore;
     let (columns, rows) = crossterm::terminal::size()?;
-    let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let mut app = App::new(Theme::new(!no_color), (columns, rows));
+    let mut app = App::new(Default::default(), (columns, rows));
+    app.set_look(background::look(settings.theme, greeting.background));
     if !greeting.typed.is_empty() {
         app.composer.paste(&greeting.typed);
     }
+    let (done, results) = mpsc::unbounded_channel();
+    app.composer.set_vim(settings.vim);
     let output = Output::default();
     let size = Size::new(columns, rows);
     let screen = Screen::new(output.clone(), size, setup::breaks_lines_anew());
@@ -83,6 +92,12 @@ pub async fn run(
         pace: FRAME,
         typed: false,
         edited: None,
+        attention: Attention::new(settings.notify, |name| std::env::var(name).ok()),
+        settings,
+        done,
+        draft: String::new(),
+        draft_due: None,
+        late_answer: LateAnswer::new(greeting.asked),
     };
     front.draw()?;
     if let Some(text) = initial_prompt.filter(|text| !text.trim().is_empty()) {
@@ -90,14 +105,15 @@ pub async fn run(
         let commands = front.app.take_commands();
         front.execute(commands)?;
     }
-    let outcome = front.run(events, resized).await;
+    let outcome = front.run(events, resized, results).await;
+    front.keep_draft();
     // The engine may be gone already.
     let _ = front.ops.send(Op::Shutdown);
     // A terminal that is gone must not hide why the interface ended.
     let _ = front.screen.leave();
     let _ = front.output.send();
     setup::set_alternate(false);
-    outcome
+    Ok((outcome?, front.app.session.map(|session| session.id)))
 }
 
 /// Gives the terminal back however `run` is left.
@@ -127,8 +143,25 @@ struct FrontEnd {
     pace: Duration,
     /// A key was pressed since.
     typed: bool,
-    /// The file to open in the user's editor.
-    edited: Option<String>,
+    /// What to open in the user's editor.
+    edited: Option<Edited>,
+    attention: Attention,
+    settings: ScreenSettings,
+    /// Where what was asked of other programs comes in.
+    done: UnboundedSender<Msg>,
+    /// What the composer held when it was kept last.
+    draft: String,
+    /// When it is to be kept again.
+    draft_due: Option<Instant>,
+    late_answer: LateAnswer,
+}
+
+/// What is written in the user's editor.
+enum Edited {
+    /// Relative to the workspace.
+    File(String),
+    /// The composer's text.
+    Text(String),
 }
 
 /// What the loop must do after a message; the later wins.
@@ -145,6 +178,7 @@ impl FrontEnd {
         &mut self,
         mut events: UnboundedReceiver<Event>,
         mut resized: tokio::signal::unix::Signal,
+        mut results: UnboundedReceiver<Msg>,
     ) -> io::Result<TuiOutcome> {
         let mut keys = EventStream::new();
         let mut terminate = signal(SignalKind::terminate())?;
@@ -152,7 +186,7 @@ impl FrontEnd {
         let mut interrupt = signal(SignalKind::interrupt())?;
         let mut stop = signal(SignalKind::from_raw(Signal::TSTP.as_raw()))?;
         let mut continued = signal(SignalKind::from_raw(Signal::CONT.as_raw()))?;
-        let gone = hung_up();
+        let gone = setup::hung_up();
         tokio::pin!(gone);
         let mut paste_detector = PasteDetector::default();
         let mut batch = Vec::with_capacity(BATCH);
@@ -171,6 +205,7 @@ impl FrontEnd {
                 last_frame = Instant::now();
                 dirty = false;
             }
+            self.note_draft();
             let mut next = Next::Continue;
             // In this order: keys before frames before events, so that no flood of text makes typing wait.
             tokio::select! {
@@ -179,7 +214,11 @@ impl FrontEnd {
                     Some(Ok(event)) => {
                         let burst = paste_detector.gather(event, &mut keys).await;
                         self.typed = true;
-                        for msg in burst.events.into_iter().filter_map(message) {
+                        let (events, background) = self.late_answer.filter(burst.events);
+                        if let Some(background) = background {
+                            self.handle(Msg::Background(background))?;
+                        }
+                        for msg in events.into_iter().filter_map(message) {
                             next = next.max(self.handle(msg)?);
                         }
                         setup::rearm_waiting_input();
@@ -199,6 +238,11 @@ impl FrontEnd {
                     next_beat = Instant::now() + BEAT;
                     next = self.handle(Msg::Tick)?;
                 }
+                () = tokio::time::sleep_until(self.draft_due.unwrap_or(last_frame)), if self.draft_due.is_some() => {
+                    self.keep_draft();
+                    continue;
+                }
+                Some(msg) = results.recv() => next = self.handle(msg)?,
                 _ = terminate.recv() => return Ok(TuiOutcome::Signal(Signal::TERM.as_raw())),
                 _ = hangup.recv() => return Ok(TuiOutcome::Signal(Signal::HUP.as_raw())),
                 _ = interrupt.recv() => return Ok(TuiOutcome::Signal(Signal::INT.as_raw())),
@@ -212,6 +256,7 @@ impl FrontEnd {
                 _ = continued.recv() => {
                     if !std::mem::take(&mut own_continue) {
                         setup::enter_again()?;
+                        self.attention.forget_title();
                         self.screen.enter()?;
                     }
                 }
@@ -259,10 +304,27 @@ impl FrontEnd {
                 Cmd::Send(op) => drop(self.ops.send(op)),
                 Cmd::Print(entry) => self.printed.waiting.push(entry),
                 Cmd::ClearScreen => self.clear_screen()?,
+                Cmd::Copy(text) => {
+                    let bytes = effects::copying(&text, |name| std::env::var_os(name).is_some());
+                    self.output.write_all(&bytes)?;
+                }
+                Cmd::KeepTheme(name) => {
+                    effects::keep_theme(self.settings.config.clone(), name, self.done.clone());
+                }
                 Cmd::Suspend => next = next.max(Next::Suspend),
                 Cmd::Edit(file) => {
-                    self.edited = Some(file);
+                    self.edited = Some(Edited::File(file));
                     next = next.max(Next::Edit);
+                }
+                Cmd::Compose(text) => {
+                    self.edited = Some(Edited::Text(text));
+                    next = next.max(Next::Edit);
+                }
+                Cmd::PastePicture => {
+                    effects::paste_picture(self.settings.folder.clone(), self.done.clone());
+                }
+                Cmd::CompleteShell(before) => {
+                    effects::complete_shell(before, self.workspace(), self.done.clone());
                 }
                 Cmd::Quit => next = Next::Quit,
             }
@@ -273,6 +335,7 @@ impl FrontEnd {
     /// Takes the terminal again after a panic elsewhere; its message has been printed and stays in the scrollback.
     fn recover(&mut self) -> io::Result<()> {
         setup::enter_again()?;
+        self.attention.forget_title();
         self.screen.enter()?;
         let text = "Internal error; its message is in the scrollback above. Please report it.";
         self.app.notice(Level::Error, text);
@@ -296,6 +359,7 @@ impl FrontEnd {
         }
         let picture = view::picture(&self.app, width, usize::from(self.screen.room()));
         self.screen.show(lines, &picture)?;
+        self.output.write_all(self.attention.news(&self.app).as_bytes())?;
         let bytes = self.output.send()?;
         setup::set_alternate(picture.popup);
         let pace = Duration::from_millis((bytes / BYTES_PER_MS) as u64);
@@ -311,20 +375,52 @@ impl FrontEnd {
 
     /// Gives the terminal to the user's editor until it is closed.
     async fn edit(&mut self) -> io::Result<()> {
-        let Some(file) = self.edited.take() else { return Ok(()) };
-        let folder = self.app.session.as_ref().map(|info| info.workspace.clone()).unwrap_or_default();
+        let Some(edited) = self.edited.take() else { return Ok(()) };
         self.screen.leave()?;
         self.output.send()?;
         setup::set_alternate(false);
         setup::leave();
-        let outcome = open_in_editor(&Path::new(&folder).join(&file)).await;
+        let outcome = match edited {
+            Edited::File(file) => external::edit(&self.workspace().join(&file)).await,
+            Edited::Text(text) => external::compose(&self.settings.folder, &text).await.and_then(|text| {
+                self.done.send(Msg::Edited(text)).map_err(|_| "The interface ended.".to_owned())
+            }),
+        };
         setup::enter_again()?;
+        self.attention.forget_title();
         self.screen.enter()?;
         if let Err(message) = outcome {
-            self.app.notice(Level::Warning, message);
-            let commands = self.app.take_commands();
-            self.execute(commands)?;
+            self.warn(message)?;
         }
+        Ok(())
+    }
+
+    fn workspace(&self) -> PathBuf {
+        self.app.session.as_ref().map(|info| PathBuf::from(&info.workspace)).unwrap_or_default()
+    }
+
+    /// A draft is kept a moment after it has changed; that it was sent, at once.
+    fn note_draft(&mut self) {
+        let text = self.app.composer.text();
+        if text.is_empty() && !self.draft.is_empty() {
+            self.keep_draft();
+        } else if text != self.draft && self.draft_due.is_none() {
+            self.draft_due = Some(Instant::now() + DRAFT);
+        }
+    }
+
+    fn keep_draft(&mut self) {
+        self.draft_due = None;
+        if self.app.composer.text() != self.draft {
+            self.app.composer.text().clone_into(&mut self.draft);
+            let _ = self.ops.send(Op::SaveDraft { text: self.app.composer.full_text() });
+        }
+    }
+
+    fn warn(&mut self, text: String) -> io::Result<()> {
+        self.app.notice(Level::Warning, text);
+        let commands = self.app.take_commands();
+        self.execute(commands)?;
         Ok(())
     }
 
@@ -338,6 +434,7 @@ impl FrontEnd {
         let _ = kill_current_process_group(Signal::TSTP);
         let _ = kill_process(getpid(), Signal::STOP);
         setup::enter_again()?;
+        self.attention.forget_title();
         self.screen.enter()
     }
 }
@@ -346,27 +443,9 @@ fn message(event: TerminalEvent) -> Option<Msg> {
     match event {
         TerminalEvent::Key(key) => Some(Msg::Key(key)),
         TerminalEvent::Paste(text) => Some(Msg::Paste(text)),
+        TerminalEvent::FocusGained => Some(Msg::Focus(true)),
+        TerminalEvent::FocusLost => Some(Msg::Focus(false)),
         // A resize is heard as a signal of our own.
         _ => None,
-    }
-}
-
-/// Waits until the user has closed the file; what happened and what to do where that failed.
-async fn open_in_editor(file: &Path) -> Result<(), String> {
-    let Some((name, command)) = editor::command(file) else {
-        return Err(format!("No editor is set. Set EDITOR, or edit {} yourself.", file.display()));
-    };
-    match tokio::process::Command::from(command).status().await {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(format!("The editor `{name}` ended with {status}. Try again, or correct EDITOR.")),
-        Err(error) => Err(format!("The editor `{name}` can't be started ({error}). Correct EDITOR.")),
-    }
-}
-
-/// Ends when the terminal is gone. The key reader alone would spin on a closed terminal when no SIGHUP comes.
-async fn hung_up() {
-    match rustix::io::dup(io::stdin()) {
-        Ok(terminal) => descriptor::hung_up(terminal).await,
-        Err(_) => std::future::pending().await,
     }
 }

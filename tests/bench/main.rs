@@ -8,6 +8,7 @@ mod support;
 mod hot;
 mod locate;
 mod processes;
+mod screen;
 
 fn main() {
     // `cargo test` runs benches with --test to see that they work; the processes are only worth it for real.

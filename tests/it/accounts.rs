@@ -213,3 +213,50 @@ async fn ledger_and_edits_during_a_turn() {
     let last = &server.requests()[2];
     assert!(last.raw.contains("result left out") && last.raw.contains("work"), "{}", last.raw);
 }
+
+/// What compaction keeps free is free for what the user wants back: only the window itself is a limit.
+#[tokio::test]
+async fn a_dropped_item_comes_back_while_the_window_has_room() {
+    let place = Workplace::new();
+    for (number, name) in ["a.txt", "b.txt", "c.txt"].into_iter().enumerate() {
+        place.file(name, passage(number, 400));
+    }
+    let read = |name: &str| answer().call("Read", json!({ "path": name }));
+    let server = FakeServer::start(vec![
+        read("a.txt").into(),
+        answer().text("Read a.").into(),
+        read("b.txt").into(),
+        read("c.txt").into(),
+        answer().text("Read b and c.").into(),
+        // A summary may be got ready beforehand.
+        answer().text("A summary.").into(),
+        answer().text("A summary.").into(),
+    ]);
+    let config = format!(
+        "provider = \"openai\"\nbase_url = \"{}\"\nmodel = \"m\"\ncontext_window = 40000\nprofile = \"high\"\n\
+         compression_threshold = 0.36\nlow_water = 0.2",
+        server.base_url()
+    );
+    let mut agent = TestAgent::start(&place, &config, false);
+    let told = |wanted: &'static str| {
+        move |event: &Event| match event {
+            Event::Notice { text, .. } if text.contains(wanted) => Some(text.clone()),
+            _ => None,
+        }
+    };
+    agent.turn("read a").await;
+    agent.send(Op::EditContext { edit: ContextEdit::Drop, id: ItemId(3) });
+    agent.until(told("#3")).await;
+    agent.turn("read b and c").await;
+    agent.send(Op::EditContext { edit: ContextEdit::Restore, id: ItemId(3) });
+    let answer = agent.until(told("#3")).await;
+    assert!(answer.starts_with("Restored and pinned #3"), "{answer}");
+    let ledger = agent
+        .until(|event| match event {
+            Event::Ledger(ledger) => Some(ledger.clone()),
+            _ => None,
+        })
+        .await;
+    let limit = 40_000 * 36 / 100 - 4_096;
+    assert!(ledger.total_tokens > limit && ledger.total_tokens < 40_000 - 4_096, "{}", ledger.total_tokens);
+}

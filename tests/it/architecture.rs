@@ -28,6 +28,7 @@ const FLOORS: &[(&str, u32)] = &[
     ("mcp", 5),
     ("trace", 5),
     ("report", 5),
+    ("export", 5),
     ("agent", 6),
     ("build", 7),
     ("cli", 8),

@@ -89,7 +89,7 @@ fn another_session_is_found() {
     let list = screen.wait_for("the list", |screen| screen.contains("alpha task"));
     assert!(!list.contains("beta task"), "the open session is no choice\n{list}");
     screen.keys("zz");
-    screen.wait("No matching session");
+    screen.wait("No match");
     screen.keys("\u{7f}\u{7f}alp");
     screen.wait_for("the session", |screen| screen.contains("alpha task") && screen.contains("search: alp"));
     screen.keys("\r");
@@ -106,9 +106,11 @@ fn thinking_can_be_opened() {
     screen.wait("ask");
     screen.keys("think\r");
     let cut = screen.wait("Done");
-    assert!(cut.contains("Ctrl-T") && !cut.contains("thought number 39"), "{cut}");
-    screen.keys("\u{14}");
+    assert!(cut.contains("Ctrl-O") && !cut.contains("thought number 39"), "{cut}");
+    screen.keys("\u{f}");
     screen.wait("thought number 39");
+    screen.keys("q");
+    screen.wait("Ctrl-O");
 }
 
 #[test]

@@ -12,6 +12,7 @@ use mycode::model::item::{Item, ItemId};
 use mycode::protocol::approval::{ApprovalRequest, AskedQuestion, Question};
 use mycode::protocol::event::{EndReason, Event, JobRow, Level, SessionInfo, SessionRow};
 use mycode::protocol::ledger::{LedgerRow, LedgerView};
+use mycode::protocol::lists::{ModelRow, PreviewMessage, RuleRow};
 use mycode::protocol::rewind::{PointId, RewindPoint};
 use mycode::tui::app::App;
 use mycode::tui::msg::{Cmd, Msg};
@@ -89,7 +90,7 @@ struct Stage {
 
 impl Stage {
     fn new() -> Self {
-        let own = r"\r|\n|\x1b\[(\d+[ABCGH]|2?K|J|H|[\d;]*m|\?(25|7|1049)[hl])";
+        let own = r"\r|\n|\x1b\[(\d+[ABCGHL]|2?K|J|H|[\d;]*m|\?(25|7|1049)[hl])";
         let own = regex::Regex::new(own).unwrap();
         let screen = Screen::new(Vec::new(), Size::new(90, 40), true);
         Self { app: App::new(Theme::new(true), (90, 40)), screen, seen: String::new(), own, first_bad: None }
@@ -138,6 +139,7 @@ fn events(text: &str) -> Vec<Event> {
         Event::TextDelta(own()),
         Event::TextDelta("\n".to_owned()),
         Event::Item { id: ItemId(1), item: Arc::new(Item::assistant(text)) },
+        Event::ToolWaiting { call_id: "z".into(), title: own() },
         fake::started("a", text, text),
         Event::ToolProgress { call_id: "a".into(), tail: own() },
         fake::result("a", "Bash", envelope),
@@ -168,6 +170,7 @@ fn approval(text: &str, is_diff: bool) -> Question {
         reason: text.to_owned(),
         always_prefix: Some(text.to_owned()),
         session_scope: Some("this exact command".to_owned()),
+        agent: None,
     })
 }
 
@@ -196,7 +199,23 @@ proptest! {
         stage.event(Event::Ask { id: 2, question: Question::Ask { questions: vec![asked] } });
         stage.event(Event::AskClosed { id: 2 });
         let row = SessionRow { id: text.clone(), title: text.clone(), turns: 1, updated_ms: 0, workspace: text.clone() };
+        stage.event(Event::JobOutput { id: 1, text: text.clone() });
+        stage.press(KeyCode::Esc);
+        stage.press(KeyCode::Esc);
         stage.event(Event::Sessions(vec![row]));
+        let said = PreviewMessage { by_user: true, text: text.clone() };
+        stage.event(Event::SessionPreview { session: text.clone(), messages: vec![said] });
+        stage.press(KeyCode::Esc);
+        stage.type_text("/model");
+        stage.press(KeyCode::Enter);
+        let model = ModelRow { name: text.clone(), ..ModelRow::default() };
+        stage.event(Event::Models(vec![model]));
+        stage.press(KeyCode::Esc);
+        stage.type_text("/permission");
+        stage.press(KeyCode::Enter);
+        stage.event(Event::Rules(vec![RuleRow { text: text.clone(), kept: true }]));
+        stage.press(KeyCode::Esc);
+        stage.event(Event::Status(vec![(text.clone(), text.clone())]));
         stage.press(KeyCode::Esc);
         let point = RewindPoint {
             id: PointId::Turn(ItemId(1)),

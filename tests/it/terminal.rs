@@ -99,7 +99,7 @@ fn tiny_terminal_and_resize() {
 fn chat_without_model() {
     let place = place();
     let mut screen = Screen::start(&place, &[], 80, 24);
-    screen.wait("OPENAI_API_KEY");
+    screen.wait_for("the advice", |screen| screen.contains("or pass") && screen.contains("Type a task"));
     screen.keys("hello\r");
     // The text comes back into the composer.
     screen.wait_for("the text is back", |screen| {

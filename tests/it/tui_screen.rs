@@ -12,64 +12,13 @@ use mycode::protocol::op::Op;
 use mycode::protocol::rewind::{
     FileAction, PointId, RewindDone, RewindPoint, RewindPreview, RewindRow, RewindScope,
 };
-use mycode::tui::app::App;
 use mycode::tui::msg::{Cmd, Msg};
-use mycode::tui::render::theme::Theme;
 use mycode::tui::render::view;
-use mycode::tui::terminal::screen::Screen;
-use mycode::tui::transcript::entry::TranscriptKind;
 use mycode::tui::update::on_message::update;
-use ratatui::layout::Size;
 use ratatui::text::Line;
 
-use crate::support::emulator::Emulator;
 use crate::support::fake_engine as fake;
-
-/// A screen without a loop: messages in, picture out.
-struct Stage {
-    app: App,
-    screen: Screen<Emulator>,
-    last: Option<TranscriptKind>,
-    lines: Vec<Line<'static>>,
-}
-
-impl Stage {
-    fn new(columns: u16, rows: u16) -> Self {
-        let screen = Screen::new(Emulator::new(columns, rows), Size::new(columns, rows), true);
-        Self { app: App::new(Theme::new(true), (columns, rows)), screen, last: None, lines: Vec::new() }
-    }
-
-    fn take_in(&mut self, msg: Msg) {
-        for cmd in update(&mut self.app, msg) {
-            if let Cmd::Print(entry) = cmd {
-                let width = usize::from(self.app.size.0);
-                self.lines.extend(entry.lines(self.last, width, self.app.theme));
-                self.last = Some(entry.kind());
-            }
-        }
-    }
-
-    fn event(&mut self, event: Event) {
-        self.take_in(Msg::Event(event));
-    }
-
-    fn type_text(&mut self, text: &str) {
-        for c in text.chars() {
-            self.take_in(Msg::Key(KeyEvent::new(KeyCode::Char(c), KeyModifiers::NONE)));
-        }
-    }
-
-    fn press(&mut self, code: KeyCode) {
-        self.take_in(Msg::Key(KeyEvent::new(code, KeyModifiers::NONE)));
-    }
-
-    /// The visible rows, with `▏` where the cursor stands.
-    fn shown(&mut self) -> String {
-        let picture = view::picture(&self.app, usize::from(self.app.size.0), usize::from(self.screen.room()));
-        self.screen.show(std::mem::take(&mut self.lines), &picture).unwrap();
-        self.screen.output().shown()
-    }
-}
+use crate::support::stage::Stage;
 
 #[test]
 fn composer_before_first_event() {
@@ -194,12 +143,12 @@ fn context() {
     insta::assert_snapshot!(stage.shown(), @r#"
     ────────────────────────────────────────────────────────────────────────────────
     Context 15.3k of 128.0k tokens (12%, ±4%) · window size from table
-    L1 System & tools    2.8k  ████████░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░   2.2%
+    L1 System & tools    2.8k  █░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░   2.2%
     L2 Project rules      640  █░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░   0.5%
-    L3 History           5.5k  ███████████████░░░░░░░░░░░░░░░░░░░░░░░░░░░░░   4.3%
+    L3 History           5.5k  █░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░   4.3%
     L4 Question            42  █░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░   0.0%
     L5 Todo recap          60  █░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░   0.0%
-    L6 Scratchpad        6.2k  █████████████████░░░░░░░░░░░░░░░░░░░░░░░░░░░   4.9%
+    L6 Scratchpad        6.2k  ██░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░   4.9%
        free            112.7k  88%
        epochs  3 (re-read, saved): 2× turn-end compression (8.4k, 3.1k)
 
@@ -212,7 +161,7 @@ fn context() {
          123  L3 #23    pointer    Grep pattern23
          122  L3 #22    pointer    Grep pattern22
          121  L3 #21    pointer    Grep pattern21
-         120  L3 #20    pointer    Grep pattern20
+      ↓ 10 more
       ↑↓ select · Enter why · p pin · d drop · r restore · Esc close
       Starting…                                                                /help
     "#);
@@ -271,7 +220,9 @@ fn command_popup() {
     ────────────────────────────────────────────────────────────────────────────────
     › /c▏
       /context [verb id]   show what fills the window; why, pin, drop, restore
-    ▸ /compact [focus]     summarize older turns now; `auto on|off`
+    ▸ /cost                show what this session cost, by model and turn
+      /compact [focus]     summarize older turns now; `auto on|off`
+      /copy [code]         copy the last answer, or its last code block
       /clear               start a new session
       Starting…                                                                /help
     "#);
@@ -289,6 +240,7 @@ fn approval_escapes_control_characters() {
         reason: "commands ask first".to_owned(),
         always_prefix: Some("echo".to_owned()),
         session_scope: Some("this exact command".to_owned()),
+        agent: None,
     };
     stage.event(Event::Ask { id: 1, question: Question::Approval(request) });
     insta::assert_snapshot!(stage.shown(), @r#"
@@ -428,7 +380,7 @@ fn rewind_popup() {
     stage.event(Event::Session(fake::session()));
     stage.type_text("/rewind");
     let sent = update(&mut stage.app, Msg::Key(KeyEvent::new(KeyCode::Enter, KeyModifiers::NONE)));
-    assert!(matches!(&sent[..], [Cmd::Send(Op::ListPoints)]), "{sent:?}");
+    assert!(matches!(sent.last(), Some(Cmd::Send(Op::ListPoints))), "{sent:?}");
     stage.event(Event::RewindPoints(points.clone()));
     let list = stage.shown();
     assert!(list.contains("2 files +4 -2") && list.contains("no files") && list.contains("▸ "), "{list}");

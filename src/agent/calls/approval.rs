@@ -66,6 +66,7 @@ impl Approver<'_> {
             reason,
             always_prefix: always_prefix.clone(),
             session_scope: policy.session_scope(assessed),
+            agent: control.agent.clone(),
         });
         match control.questions.ask(question, &control.cancel).await {
             Some(Answer::Once) => Ok(()),

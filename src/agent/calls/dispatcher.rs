@@ -18,6 +18,7 @@ use crate::model::item::ToolResult;
 use crate::policy::verdict::Verdict;
 use crate::protocol::event::{Event, Level};
 use crate::redact::detector::TextSource;
+use crate::sandbox::spec::Confinement;
 use crate::tool::api::{Prepared, Tool, ToolError};
 use crate::tool::cx::ToolCx;
 use crate::tool::file::watch::{self, ChangedBy};
@@ -42,8 +43,18 @@ struct AdmittedCall {
     /// The title of what runs a program that may change any file.
     command: Option<String>,
     assessed: AssessedToolCall,
-    /// Whether the user was asked.
-    approved: bool,
+    consent: Consent,
+}
+
+/// Why a call may run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Consent {
+    /// The level and the rules allow it.
+    Rules,
+    /// The user was asked.
+    Asked,
+    /// It is the user's own.
+    Own,
 }
 
 impl Dispatcher {
@@ -85,13 +96,55 @@ impl Dispatcher {
         self.denied.swap(0, Ordering::Relaxed)
     }
 
-    /// The calls in runs that may go together: neighboring read-only calls in one, every other call alone.
-    pub fn groups<'c>(&self, calls: &'c [Arc<ToolCall>]) -> Vec<&'c [Arc<ToolCall>]> {
-        let parallel = |call: &Arc<ToolCall>| {
-            let args = call.parsed_args().unwrap_or_default();
-            self.find(&call.name).is_ok_and(|tool| tool.parallel(&args))
-        };
-        calls.chunk_by(|a, b| parallel(a) && parallel(b)).collect()
+    /// The calls in runs that may go together: neighboring calls that only read in one, every other call alone.
+    pub async fn groups<'c>(&self, calls: &'c [Arc<ToolCall>]) -> Vec<&'c [Arc<ToolCall>]> {
+        let mut groups = Vec::new();
+        let (mut start, mut joins) = (0, false);
+        for (at, call) in calls.iter().enumerate() {
+            let parallel = calls.len() > 1 && self.runs_beside_others(call).await;
+            if at > 0 && !(parallel && joins) {
+                groups.push(&calls[start..at]);
+                start = at;
+            }
+            joins = parallel;
+        }
+        groups.push(&calls[start..]);
+        groups
+    }
+
+    /// Whether the call only reads: by its tool, or by what the policy knows of its command. One that is asked about waits
+    /// for its answer alone, and one that changes the folder decides where the next one runs.
+    async fn runs_beside_others(&self, call: &ToolCall) -> bool {
+        let args = call.parsed_args().unwrap_or_default();
+        let Ok(tool) = self.find(&call.name) else { return false };
+        if tool.parallel(&args) || tool.name() != "Bash" {
+            return tool.parallel(&args);
+        }
+        let background = args["background"] == true;
+        let Some(prepared) = tool.prepare(args).ok().filter(|_| !background) else { return false };
+        let Ok(assessed) = self.assess(&*prepared, &self.cx).await else { return false };
+        let moves = assessed.calls().iter().any(|call| ["cd", "pushd", "popd"].contains(&call.name()));
+        !moves && !self.policy.may_change(&assessed) && self.policy.decide(&assessed) == Verdict::Allow
+    }
+
+    /// What a call would do. Its command is parsed here: what is found goes to all that ask about it.
+    async fn assess(&self, prepared: &dyn Prepared, cx: &ToolCx) -> Result<AssessedToolCall, Box<Envelope>> {
+        let accesses = prepared.access(cx).await.map_err(|error| envelope_of(&error))?;
+        let policy = Arc::clone(&self.policy);
+        // It looks at files, and asks git what a command would change.
+        let assessed = tokio::task::spawn_blocking(move || policy.assess(&accesses)).await;
+        assessed.map_err(|error| denied(&format!("the call could not be judged: {error}")))
+    }
+
+    /// Shows the calls that wait for those before them.
+    pub fn announce_waiting(&self, calls: &[Arc<ToolCall>], events: &Events) {
+        for call in calls.iter().skip(1) {
+            let prepared =
+                self.find(&call.name).and_then(|tool| tool.prepare(call.parsed_args().unwrap_or_default()));
+            let title = prepared.map_or_else(|_| call.name.to_string(), |prepared| prepared.title());
+            let title = self.shown_title(&title);
+            let _ = events.send(Event::ToolWaiting { call_id: Arc::clone(&call.id), title });
+        }
     }
 
     /// Whether one of the calls runs a command.
@@ -118,9 +171,10 @@ impl Dispatcher {
         let limits = Limits::for_window(window_tokens);
         let mut admitted = Vec::with_capacity(group.len());
         for call in group {
-            admitted.push(self.gate(call, control, events).await);
+            admitted.push(self.gate(call, Consent::Rules, control, events).await);
         }
-        // A command is alone in its group. What changed before it ran is not its doing, nor is anything if it only looks.
+        // A command that may change something is alone in its group. What changed before it ran is not its doing, nor is
+        // anything if it only looks.
         let is_command = self.has_command(group);
         let changes = admitted.iter().flatten().any(|admitted| admitted.command.is_some());
         let mut news = Vec::new();
@@ -154,6 +208,27 @@ impl Dispatcher {
         Ok(results)
     }
 
+    /// Runs a command of the user's own, as they would in their shell.
+    pub async fn run_for_user(
+        &self,
+        call: ToolCall,
+        window_tokens: u64,
+        control: &Arc<TurnControl>,
+        events: &Events,
+    ) -> ToolResult {
+        let limits = Limits::for_window(window_tokens);
+        let mut envelope = match self.gate(&call, Consent::Own, control, events).await {
+            Ok(admitted) => match self.run(&call, admitted, limits, control, events).await {
+                Ok(envelope) => envelope,
+                Err(message) => *denied(&message),
+            },
+            Err(envelope) => *envelope,
+        };
+        self.clean(&mut envelope, "Bash", limits);
+        envelope.data.insert("by_user".to_owned(), true.into());
+        ToolResult { call_id: call.id, tool: call.name, envelope }
+    }
+
     /// The result of a call in the middle of which the reply was cut: the same once more would be cut again.
     pub fn answer_cut(&self, call: &ToolCall, events: &Events) -> ToolResult {
         self.started(call, call.name.to_string(), events);
@@ -173,9 +248,13 @@ impl Dispatcher {
         let _ = events.send(Event::ToolStarted {
             call_id: Arc::clone(&call.id),
             tool: Arc::clone(&call.name),
-            title: self.cx.redactor.redact(&title, TextSource::of_command(&title)).into_owned(),
+            title: self.shown_title(&title),
             args: self.cx.redactor.redact_args(&call.args).into(),
         });
+    }
+
+    fn shown_title(&self, title: &str) -> String {
+        self.cx.redactor.redact(title, TextSource::of_command(title)).into_owned()
     }
 
     fn find(&self, name: &str) -> Result<&dyn Tool, ToolError> {
@@ -187,10 +266,11 @@ impl Dispatcher {
         self.find(&call.name).map_or_else(|_| Arc::clone(&call.name), |tool| tool.name().into())
     }
 
-    /// Parse, access, decide, ask. `Err` is the envelope for the model.
+    /// Parse, access, decide, ask. `Err` is the envelope for the model. The user's own call is not judged.
     async fn gate(
         &self,
         call: &ToolCall,
+        mut consent: Consent,
         control: &TurnControl,
         events: &Events,
     ) -> Result<AdmittedCall, Box<Envelope>> {
@@ -216,14 +296,9 @@ impl Dispatcher {
             }
         };
         started(prepared.title());
-        let accesses = prepared.access(&self.cx_until(control)).await.map_err(|error| envelope_of(&error))?;
-        // Commands are parsed once: what is found goes to all that ask about them.
-        let policy = Arc::clone(&self.policy);
-        // It looks at files, and asks git what a command would change.
-        let assessed = tokio::task::spawn_blocking(move || policy.assess(&accesses)).await;
-        let assessed = assessed.map_err(|error| denied(&format!("the call could not be judged: {error}")))?;
-        let mut approved = false;
+        let assessed = self.assess(&*prepared, &self.cx_until(control)).await?;
         match self.policy.decide(&assessed) {
+            _ if consent == Consent::Own => {}
             Verdict::Allow => {}
             Verdict::Deny { reason } => {
                 self.denied.fetch_add(1, Ordering::Relaxed);
@@ -233,12 +308,12 @@ impl Dispatcher {
             }
             Verdict::Ask { reason } => {
                 self.approver(control, events).ask(call, &*prepared, &assessed, reason).await?;
-                approved = true;
+                consent = Consent::Asked;
             }
         }
         // Looking at every file before and after costs time in a large tree: not for what only looks.
         let command = self.policy.may_change(&assessed);
-        Ok(AdmittedCall { command: command.then(|| prepared.title()), prepared, assessed, approved })
+        Ok(AdmittedCall { command: command.then(|| prepared.title()), prepared, assessed, consent })
     }
 
     fn approver<'a>(&'a self, control: &'a TurnControl, events: &'a Events) -> Approver<'a> {
@@ -258,8 +333,11 @@ impl Dispatcher {
             return Ok(*never_run());
         }
         let mut cx = self.cx_for(call, control, events);
-        let AdmittedCall { prepared, command, assessed, approved } = admitted;
-        cx.confinement = self.policy.confinement(&assessed, approved);
+        let AdmittedCall { prepared, command, assessed, consent } = admitted;
+        cx.confinement = match consent {
+            Consent::Own => Confinement::Free,
+            _ => self.policy.confinement(&assessed, consent == Consent::Asked),
+        };
         (cx.observation, cx.calls) = (limits, assessed.calls());
         if let Some(command) = &command
             && !self.before_command(command, control, events).await

@@ -15,6 +15,7 @@ use crate::policy::programs::assessment::{Assessment, Risk};
 use crate::policy::rules::Rules;
 use crate::policy::session_grant::SessionGrant;
 use crate::policy::verdict::{CommandVerdict, Verdict, VerdictInputs};
+use crate::protocol::lists::RuleRow;
 use crate::sandbox::probe;
 use crate::sandbox::spec::{Confinement, SandboxLevel};
 use crate::shell::interpret::call::Call;
@@ -339,6 +340,19 @@ impl PolicyEngine {
     /// When the rule cannot be stored; it holds for the session anyway.
     pub fn allow_always(&self, prefix: String) -> std::io::Result<()> {
         self.state().rules.always(prefix)
+    }
+
+    /// What is allowed beyond the level.
+    pub fn rules(&self) -> Vec<RuleRow> {
+        self.state().rules.rows()
+    }
+
+    /// Allows it no longer.
+    ///
+    /// # Errors
+    /// When that cannot be stored; it holds for the session anyway.
+    pub fn remove_rule(&self, rule: &RuleRow) -> std::io::Result<()> {
+        self.state().rules.remove(rule)
     }
 
     /// What the user should know about rules that could not be read.

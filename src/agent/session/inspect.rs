@@ -2,17 +2,21 @@
 //! log), the paths for the `@` popup. All of it runs on the blocking pool.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use super::review::Reviewer;
 use crate::agent::control::{Events, notice};
 use crate::config::settings::ContextSettings;
 use crate::context::replay::item_history;
 use crate::context::replay::session_replay::SessionReplay;
+use crate::export::write::{self, ExportOptions};
 use crate::protocol::event::{Event, Level};
 use crate::protocol::notice as texts;
 use crate::report::gather::Report;
 use crate::report::render;
 use crate::search::walk::{self, Walk};
 use crate::session::reader;
+use crate::session::standing::StandingSession;
 
 /// Most paths offered to the `@` popup.
 const MAX_FILES: usize = 50_000;
@@ -52,6 +56,38 @@ pub fn stats(log: PathBuf, events: Events) {
         }
         Err(_) if !log.exists() => notice(&events, Level::Info, texts::session_empty()),
         Err(error) => unreadable(&error, &events),
+    });
+}
+
+/// Sends the items that stand, with those that a summary replaced.
+pub fn transcript(log: PathBuf, events: Events) {
+    tokio::task::spawn_blocking(move || match StandingSession::read(&log) {
+        Ok(session) => {
+            let items = session.items().map(|(id, item)| (id, Arc::clone(item)));
+            let _ = events.send(Event::Transcript(items.collect()));
+        }
+        Err(error) => unreadable(&error, &events),
+    });
+}
+
+/// Writes the session to a file; its ending says in which form.
+pub fn export(log: PathBuf, file: &Path, force: bool, events: Events) {
+    let file = file.to_owned();
+    tokio::task::spawn_blocking(move || {
+        let format = write::format_of(&file).unwrap_or_default();
+        let options = ExportOptions { format, ..ExportOptions::default() };
+        let (level, text) = match write::write(&log, &file, options, force) {
+            Ok(()) => (Level::Info, texts::exported(file.display())),
+            Err(error) => (Level::Warning, texts::not_exported(error)),
+        };
+        notice(&events, level, text);
+    });
+}
+
+/// Sends what the session, or its last turn, changed.
+pub fn changes(reviewer: Reviewer, turn: bool, events: Events) {
+    tokio::task::spawn_blocking(move || {
+        let _ = events.send(Event::Changes(reviewer.changes(turn)));
     });
 }
 

@@ -3,8 +3,9 @@
 pub mod conversation;
 pub mod inspect;
 pub mod item_facts;
+pub mod prompts;
 pub mod recall;
 pub mod reopen;
+pub mod review;
 pub mod rewind;
-pub mod undo_stack;
 pub mod usage;

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::undo_stack::UndoStack;
 use crate::base::text;
 use crate::model::item::{Item, ItemId};
 use crate::protocol::notice as texts;
@@ -12,7 +11,7 @@ use crate::search::words::{self, Term};
 use crate::session::list;
 use crate::session::log;
 use crate::session::reader;
-use crate::session::record::Record;
+use crate::session::standing::StandingSession;
 use crate::tool::cx::{Originals, RecallMatch};
 
 /// Characters shown of a hit.
@@ -66,23 +65,10 @@ impl Originals for LogOriginals {
     }
 
     fn search(&self, query: &str, most: usize) -> Vec<RecallMatch> {
-        let Ok(log) = reader::read(&self.path()) else { return Vec::new() };
-        let mut standing: UndoStack<Arc<Item>> = UndoStack::default();
-        for record in log.records {
-            match record {
-                Record::Item(record) => standing.push(record.id, record.item),
-                Record::Archive { id: Some(id), summary, .. } => {
-                    standing.push(id, Arc::new(Item::Summary(summary)));
-                }
-                // What was taken back is void until it is revived.
-                Record::Rewind { to } => standing.rewind(to),
-                Record::Revive { rewind } => standing.revive(rewind),
-                _ => {}
-            }
-        }
+        let Ok(session) = StandingSession::read(&self.path()) else { return Vec::new() };
         // What Recall itself brought or was asked for is no news.
-        let mut items = standing.all().to_vec();
-        items.retain(|(_, item)| match &**item {
+        let mut items: Vec<(ItemId, &Arc<Item>)> = session.items().collect();
+        items.retain(|(_, item)| match &***item {
             Item::ToolResult(result) => &*result.tool != "Recall",
             Item::ToolCall(call) => &*call.name != "Recall",
             _ => true,

@@ -9,11 +9,13 @@ use std::sync::Arc;
 use thiserror::Error;
 
 use super::conversation::Conversation;
+use super::review;
 use crate::base::clock;
 use crate::base::path::on_one_line;
 use crate::base::text::{one_line, plural};
 use crate::context::history::entry::Entry;
 use crate::model::item::{Item, ItemId};
+use crate::protocol::review::HunkId;
 use crate::protocol::rewind::{PointId, RewindDone, RewindPoint, RewindPreview, RewindRow, RewindScope};
 use crate::session::journal::record::JournalRecord;
 use crate::session::journal::recorder::Journal;
@@ -295,6 +297,26 @@ pub async fn carry_out(
     let work = tokio::task::spawn_blocking(move || task.restore_files(&journal).map(|files| (task, files)));
     let (task, files) = work.await.map_err(|error| RewindError::Stopped(error.to_string()))??;
     task.finish(conversation, files)
+}
+
+/// Puts one place of a file back, off the loop; what the model is told of it.
+///
+/// # Errors
+/// Why not, as the end of a sentence; nothing was changed then.
+pub async fn revert_hunk(
+    conversation: &Conversation,
+    journal: &Arc<Journal>,
+    turn: bool,
+    hunk: HunkId,
+) -> Result<String, String> {
+    let (journal, last) = (Arc::clone(journal), conversation.last_item());
+    let path = hunk.path.clone();
+    let work = tokio::task::spawn_blocking(move || review::revert(&journal, turn, &hunk, last)).await;
+    let outcome = work.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
+    match outcome.left.into_iter().next() {
+        Some((_, why)) => Err(why),
+        None => Ok(files_reminder(&[path]).unwrap_or_default()),
+    }
 }
 
 /// Paths that are named one by one.

@@ -56,7 +56,11 @@ impl SubAgentRunner {
         let mut agent = self.template.agent(kind, task.light, parent, conversation, cx)?;
         let root = Arc::clone(&cx.root);
         agent.window.open(&mut agent.conversation, &agent.sampler.params, &root).await;
-        let control = Arc::new(TurnControl::within(Arc::clone(&self.questions), cx.cancel.clone()));
+        let control = Arc::new(TurnControl::within(
+            Arc::clone(&self.questions),
+            cx.cancel.clone(),
+            Some(kind.name.to_string()),
+        ));
         let before = agent.conversation.usage.total();
         let (sender, mut events) = mpsc::unbounded_channel();
         let (sink, kind_name) = (Arc::clone(&cx.progress), kind.name.clone());

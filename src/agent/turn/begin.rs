@@ -1,22 +1,21 @@
 //! The beginning of a turn: what the user typed goes into the session, with what the program knows that belongs to it.
 
-use std::path::Path;
+use std::sync::Arc;
 
 use super::error::TurnError;
 use super::images;
 use super::input;
 use super::news;
 use super::survey;
-use crate::agent::control::{Events, notice};
+use super::user_command;
+use crate::agent::control::{Events, TurnControl, notice};
 use crate::agent::parts::Agent;
-use crate::agent::window::context_window::ContextWindow;
-use crate::base::path;
 use crate::base::text::one_line;
-use crate::context::rules::rules_file::RulesNotice;
 use crate::model::item::{Item, ItemId};
-use crate::protocol::event::Level;
+use crate::protocol::event::{Event, Level};
 use crate::protocol::notice as texts;
 use crate::redact::detector::TextSource;
+use crate::session::log::LogError;
 
 /// Writes the user's message with what belongs behind it: news of files and rules, the files of a new task.
 ///
@@ -42,7 +41,7 @@ pub async fn record_prompt(agent: &mut Agent, text: &str, events: &Events) -> Re
     window.prompt.after_command(dispatcher.root(), dispatcher.has_background()).await;
     window.prompt.refresh_rules(dispatcher.root()).await;
     window.fix_rules(conversation, &sampler.params);
-    tell_of_rules(window, dispatcher.root(), events);
+    news::tell_of_rules(window, dispatcher.root(), events);
     let mut message = match input::take_waiting(text, conversation, &cx.redactor)? {
         Some((message, images)) => {
             cx.images.put_back(images);
@@ -71,17 +70,34 @@ pub async fn record_prompt(agent: &mut Agent, text: &str, events: &Events) -> Re
     Ok(id)
 }
 
-/// Tells the user what they should know of the rules files.
-pub fn tell_of_rules(window: &mut ContextWindow, root: &Path, events: &Events) {
-    let window_tokens = window.settings().window_tokens;
-    for about in window.prompt.rules.take_notices() {
-        let shown = |path: &Path| path::display(root, path);
-        let text = match &about {
-            RulesNotice::Cut => texts::rules_truncated(window_tokens),
-            RulesNotice::LeftOut { path, why } => texts::rules_left_out(&shown(path), why),
-            RulesNotice::Hidden { path, count } => texts::rules_hide_characters(&shown(path), *count),
-            RulesNotice::HeldBack { path } => texts::rules_held_back(&shown(path)),
-        };
-        notice(events, Level::Warning, text);
+/// Records what was typed meanwhile, commands of the user's own first; returns whether there was anything.
+///
+/// # Errors
+/// When the log cannot be written.
+pub async fn record_steering(
+    agent: &mut Agent,
+    control: &Arc<TurnControl>,
+    events: &Events,
+) -> Result<bool, LogError> {
+    let mut any = false;
+    for command in control.take_commands() {
+        let text = agent.dispatcher.cx.redactor.redact_typed(&format!("!{command}")).into_owned();
+        let _ = events.send(Event::Steered { text });
+        user_command::run(agent, &command, control, events).await?;
+        any = true;
     }
+    let Agent { conversation, window, dispatcher, input, .. } = agent;
+    for text in control.take_steering() {
+        input.typed.push(text.clone());
+        let tokens = window.settings().window_tokens;
+        let message = input.message(&text, true, None, conversation, &dispatcher.cx, tokens).await;
+        let text = message.text.to_string();
+        conversation.record(Item::User(message))?;
+        for image in images::record(conversation, &dispatcher.cx)? {
+            notice(events, Level::Info, texts::image_attached(&image));
+        }
+        let _ = events.send(Event::Steered { text });
+        any = true;
+    }
+    Ok(any)
 }

@@ -20,6 +20,7 @@ use crate::redact::redactor::Redactor;
 use crate::search::fuzzy;
 use crate::session::log::LogError;
 use crate::tool::cx::ToolCx;
+use crate::tool::own_commands::{self, OwnCommand};
 
 /// Characters of task context per token of the window: three in a hundred tokens, at about four characters each.
 const CHARS_PER_WINDOW_TOKEN: f64 = 0.03 * 4.0;
@@ -37,6 +38,8 @@ pub struct TurnInput {
     pub reminder: Option<String>,
     /// Whether notes that belong to a new task are put behind its text.
     pub inject_notes: bool,
+    /// The user's own slash commands.
+    pub commands: Arc<[OwnCommand]>,
     /// How long the files of a new task may be looked for; `None` when that is switched off.
     pub task_context: Option<Duration>,
 }
@@ -59,7 +62,14 @@ impl TurnInput {
         let budget = (self.inject_notes && !steering).then(|| notes::budget(window_tokens));
         let mut shown = budget.map(|_| notes::shown(conversation)).unwrap_or_default();
         shown.extend(context.into_iter().flat_map(notes::hint_marks).map(str::to_owned));
-        let (typed, root, redactor) = (text.to_owned(), Arc::clone(&cx.root), Arc::clone(&cx.redactor));
+        // What a command stands for is what was asked.
+        let prompt = own_commands::expand(&self.commands, text);
+        if let Some(prompt) = &prompt {
+            let block = format!("<command>\n{prompt}\n</command>");
+            message.injected.push(cx.redactor.redact_typed(&block).into());
+        }
+        let asked = prompt.as_deref().unwrap_or(text);
+        let (typed, root, redactor) = (asked.to_owned(), Arc::clone(&cx.root), Arc::clone(&cx.redactor));
         let tray = Arc::clone(&cx.images);
         let looked_up = tokio::task::spawn_blocking(move || {
             let nearest =
@@ -131,7 +141,7 @@ impl TurnInput {
             return None;
         }
         conversation.rewind(first).ok()?;
-        self.typed.extend(control.take_steering());
+        self.typed.extend(control.take_typed());
         Some(self.typed.join("\n"))
     }
 }
@@ -186,7 +196,7 @@ pub fn take_waiting(
 }
 
 /// What a first message says of the machine: dynamic, therefore not in L1.
-fn environment(root: &Path) -> String {
+pub fn environment(root: &Path) -> String {
     format!(
         "<system-reminder>Workspace: {}. {} {}. Today: {}.</system-reminder>",
         root.display(),

@@ -10,3 +10,4 @@ pub mod plan_file;
 pub mod reply;
 pub mod run;
 pub mod survey;
+pub mod user_command;

@@ -2,14 +2,21 @@
 //! of the step limit. Each is said once, behind what is there already, and stays: nothing that was sent changes (SPEC §5a).
 //! What was said last is found in the history, so that a resumed, compacted or rewound session is told again what it lost.
 
+use std::path::Path;
 use std::sync::Arc;
 
+use crate::agent::control::{Events, notice};
 use crate::agent::session::conversation::Conversation;
+use crate::agent::window::context_window::ContextWindow;
 use crate::agent::window::fixed_prompt::FixedPrompt;
+use crate::base::path;
 use crate::config::mode::Mode;
 use crate::config::prompts;
 use crate::config::settings::Permission;
+use crate::context::rules::rules_file::RulesNotice;
 use crate::model::item::{Item, ItemId, Reminder, ReminderTopic};
+use crate::protocol::event::Level;
+use crate::protocol::notice as texts;
 use crate::session::log::LogError;
 use crate::tool::plan::todo_board::{self, TodoBoard};
 
@@ -107,6 +114,21 @@ pub fn steps(conversation: &mut Conversation, limit: u32, done: u32) -> Result<(
     }
     let text = format!("{LAST_STEPS} steps are left in this turn: finish, or say what remains to be done.");
     tell(conversation, ReminderTopic::Steps, text)
+}
+
+/// Tells the user what they should know of the rules files.
+pub fn tell_of_rules(window: &mut ContextWindow, root: &Path, events: &Events) {
+    let window_tokens = window.settings().window_tokens;
+    for about in window.prompt.rules.take_notices() {
+        let shown = |path: &Path| path::display(root, path);
+        let text = match &about {
+            RulesNotice::Cut => texts::rules_truncated(window_tokens),
+            RulesNotice::LeftOut { path, why } => texts::rules_left_out(&shown(path), why),
+            RulesNotice::Hidden { path, count } => texts::rules_hide_characters(&shown(path), *count),
+            RulesNotice::HeldBack { path } => texts::rules_held_back(&shown(path)),
+        };
+        notice(events, Level::Warning, text);
+    }
 }
 
 /// Records a reminder, unless the last one of its topic says the same.

@@ -153,23 +153,18 @@ impl<'a> Turn<'a> {
         ReplyRequest { conversation, window, sampler, redactor, control, events }.ask().await
     }
 
+    /// Runs the commands of the user's own that are queued, and nothing else.
+    ///
+    /// # Errors
+    /// What is wrong with the log.
+    pub async fn run_commands(self) -> Result<(), String> {
+        let done = begin::record_steering(self.agent, self.control, self.events).await;
+        done.map(drop).map_err(|error| error.to_string())
+    }
+
     /// Records what was typed meanwhile; returns whether there was anything.
     async fn take_steering(&mut self) -> Result<bool, TurnError> {
-        let mut any = false;
-        let Agent { conversation, window, dispatcher, input, .. } = &mut *self.agent;
-        for text in self.control.take_steering() {
-            input.typed.push(text.clone());
-            let tokens = window.settings().window_tokens;
-            let message = input.message(&text, true, None, conversation, &dispatcher.cx, tokens).await;
-            let text = message.text.to_string();
-            conversation.record(Item::User(message))?;
-            for image in images::record(conversation, &dispatcher.cx)? {
-                notice(self.events, Level::Info, texts::image_attached(&image));
-            }
-            let _ = self.events.send(Event::Steered { text });
-            any = true;
-        }
-        Ok(any)
+        Ok(begin::record_steering(self.agent, self.control, self.events).await?)
     }
 
     /// Runs the calls of a reply and records their results in call order.
@@ -177,7 +172,8 @@ impl<'a> Turn<'a> {
         let Agent { conversation, window, sampler, dispatcher, .. } = &mut *self.agent;
         let window_tokens = window.settings().window_tokens;
         let (calls, cut) = reply.split_at_cut();
-        for group in dispatcher.groups(calls) {
+        dispatcher.announce_waiting(calls, self.events);
+        for group in dispatcher.groups(calls).await {
             let watched = dispatcher.has_command(group) || dispatcher.has_background();
             if watched {
                 window.prompt.before_command(dispatcher.root()).await;
@@ -185,7 +181,7 @@ impl<'a> Turn<'a> {
             let results = dispatcher.run_group(group, window_tokens, self.control, self.events).await;
             if watched {
                 window.prompt.after_command(dispatcher.root(), dispatcher.has_background()).await;
-                begin::tell_of_rules(window, dispatcher.root(), self.events);
+                news::tell_of_rules(window, dispatcher.root(), self.events);
             }
             for result in results.map_err(|message| TurnError::Failed(texts::tool_failed(message)))? {
                 let spent = task::spent(&result);

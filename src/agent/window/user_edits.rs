@@ -12,12 +12,14 @@ use crate::session::log::LogError;
 /// A planned edit, or why it is refused.
 pub fn plan(sizes: RequestSizes<'_>, edit: ContextEdit, id: ItemId) -> Result<UserEditPlan, String> {
     let plan = user_edits::plan(&sizes.conversation.history, edit, id)?;
-    let (size, limit) = (sizes.estimated(), sizes.limit());
-    if plan.grows_by > 0 && size + sizes.calibrated(plan.grows_by) >= limit {
-        return Err(texts::restore_too_large(id, plan.grows_by, limit.saturating_sub(size)));
+    let (size, grows_by) = (sizes.estimated(), sizes.calibrated(plan.grows_by));
+    // What compaction would keep free is no reason to refuse: it makes room again for what the user asked for.
+    let most = sizes.settings.window_tokens.saturating_sub(sizes.settings.output_reserve_tokens);
+    if grows_by > 0 && size + grows_by >= most {
+        return Err(texts::restore_too_large(id, grows_by, most.saturating_sub(size)));
     }
     let pinned = pinned_with(sizes, &plan);
-    if pinned > limit / 2 {
+    if pinned > sizes.limit() / 2 {
         return Err(texts::pin_too_large(id, pinned));
     }
     Ok(plan)

@@ -1,12 +1,16 @@
 //! The chat in the terminal: joins agent and screen.
 
+use std::io::IsTerminal as _;
+
 use crate::agent::build;
 use crate::cli::args::{Cli, ResumeArgs};
-use crate::cli::report::{Failure, FailureKind};
-use crate::cli::setup::ask_trust;
+use crate::cli::report::{self, Failure, FailureKind};
 use crate::cli::setup::open::{self, Which};
+use crate::cli::setup::{ask_busy, ask_trust, first_run};
 use crate::config::paths::Paths;
 use crate::protocol::op::Op;
+use crate::session::log;
+use crate::tui::plain;
 use crate::tui::run::{self as tui, TuiOutcome};
 use crate::tui::terminal::keymap;
 use crate::tui::terminal::setup;
@@ -32,29 +36,57 @@ pub async fn resume(cli: &Cli, args: &ResumeArgs) -> Result<u8, Failure> {
 /// # Errors
 /// No terminal, or what keeps the agent from starting.
 pub async fn chat(cli: &Cli, prompt: Option<String>, which: Which, first: Option<Op>) -> Result<u8, Failure> {
-    setup::usable().map_err(|message| {
-        Failure::usage(
-            message,
-            "use `mycode exec \"task\"` in scripts and pipes (`-` reads the task from standard input)",
-        )
-    })?;
-    if !cli.model.trust {
+    let plain = is_plain(cli);
+    if !plain {
+        setup::usable().map_err(|message| {
+            Failure::usage(
+                message,
+                "use `mycode exec \"task\"` in scripts and pipes (`-` reads the task from standard input), or --plain",
+            )
+        })?;
+    }
+    // Lines of a script are no answers.
+    let asks = std::io::stdin().is_terminal();
+    if asks && !cli.model.trust {
         ask_trust::ask(&open::workspace(cli.model.folder.as_deref())?)?;
     }
     let mut setup = open::setup(cli, true, &which).await?;
+    if asks && let Some(log) = setup.resume.take() {
+        let Some(log) = ask_busy::ask(&setup.project_state, &setup.workspace, log)? else { return Ok(0) };
+        setup.resume = Some(log);
+    }
+    if asks {
+        first_run::welcome(&cli.model, &setup.loaded)?;
+    }
     let config = Paths::from_env().user_config();
     let problems = keymap::configure(&setup.loaded.screen.keys);
     let named = problems.iter().map(|problem| format!("{}, {problem}", config.display()));
     setup.loaded.notices.extend(named);
+    let (project_state, screen) = (setup.project_state.clone(), setup.loaded.screen.clone());
     let handle = build::start(setup)?;
     if let Some(op) = first {
         let _ = handle.ops.send(op);
     }
-    let outcome = tui::run(handle.ops, handle.events, prompt).await?;
+    let (outcome, session) = if plain {
+        plain::run(handle.ops, handle.events, prompt).await?
+    } else {
+        tui::run(handle.ops, handle.events, prompt, screen).await?
+    };
     let _ = tokio::time::timeout(std::time::Duration::from_secs(2), handle.task).await;
+    // An empty session leaves nothing behind to go on with.
+    if let Some(id) = session.filter(|id| log::path_of(&project_state, id).exists()) {
+        let folder = cli.model.folder.as_ref().map(|folder| format!(" --cd {}", folder.display()));
+        let _ = report::say(&format!("Continue with: mycode resume {id}{}\n", folder.unwrap_or_default()));
+    }
     Ok(match outcome {
         TuiOutcome::Quit => 0,
         TuiOutcome::AgentGone => FailureKind::Task as u8,
         TuiOutcome::Signal(_) => FailureKind::Interrupted as u8,
     })
+}
+
+/// Line by line: by flag, by `MYCODE_PLAIN=1`, or because the terminal can't do more.
+fn is_plain(cli: &Cli) -> bool {
+    let is = |name: &str, value: &str| std::env::var_os(name).is_some_and(|set| set == value);
+    cli.plain || is("MYCODE_PLAIN", "1") || is("TERM", "dumb")
 }

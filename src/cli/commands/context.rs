@@ -4,6 +4,7 @@
 use crate::base::text;
 use crate::cli::args::{Cli, ContextArgs};
 use crate::cli::report::{self, Failure, FailureKind};
+use crate::cli::setup::log_of;
 use crate::cli::setup::open;
 use crate::config::settings::Permission;
 use crate::context::replay::item_history;
@@ -17,7 +18,7 @@ use crate::tui::popup::ledger as popup;
 /// # Errors
 /// When there is no such session or item.
 pub fn run(cli: &Cli, args: &ContextArgs) -> Result<(), Failure> {
-    let log = open::log_of(cli.model.folder.as_deref(), args.session.as_deref())?;
+    let log = log_of::log_of(cli.model.folder.as_deref(), args.session.as_deref())?;
     let read = reader::read(&log)?;
     if let Some(wanted) = &args.why {
         let item = item_history::explain(&read.records, wanted)

@@ -18,7 +18,7 @@ use crate::config::raw::Raw;
 use crate::config::settings::{Permission, ProviderKind};
 use crate::exec::run::{self as exec, ExecOptions};
 use crate::provider::scripted::Scripted;
-use crate::tui::run as tui;
+use crate::tui::run::{self as tui};
 use crate::tui::terminal::setup;
 
 const TASK: &str = "The test suite fails. Find the cause, fix it and show that all tests pass.";
@@ -82,9 +82,11 @@ pub async fn run(story: Story) -> Result<u8, Failure> {
 /// A session: in the terminal's screen, or as plain text where there is none.
 async fn fix(folder: &Path) -> Result<u8, Failure> {
     let screen = setup::usable().is_ok();
-    let handle = build::start(setup(folder, FIX, screen)?)?;
+    let setup = setup(folder, FIX, screen)?;
+    let settings = setup.loaded.screen.clone();
+    let handle = build::start(setup)?;
     if screen {
-        tui::run(handle.ops, handle.events, Some(TASK.to_owned())).await?;
+        tui::run(handle.ops, handle.events, Some(TASK.to_owned()), settings).await?;
         let _ = handle.task.await;
         return Ok(0);
     }

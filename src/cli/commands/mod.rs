@@ -6,6 +6,8 @@ pub mod context;
 pub mod demo;
 pub mod doctor;
 pub mod exec;
+pub mod export;
+pub mod export_args;
 pub mod locate;
 pub mod maintain;
 pub mod notes;

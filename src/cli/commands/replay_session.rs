@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::base::text;
 use crate::cli::args::ReplayArgs;
 use crate::cli::report::{self, Failure, FailureKind};
-use crate::cli::setup::open;
+use crate::cli::setup::log_of;
 use crate::context::replay::run::{self, ReplayCheck, Replayed};
 use crate::provider::chat::body::{self, Flavor};
 use crate::session::reader;
@@ -20,7 +20,7 @@ use crate::session::record::Record;
 /// # Errors
 /// No such session, a mismatch, a file that cannot be written.
 pub fn run(folder: Option<&std::path::Path>, args: &ReplayArgs) -> Result<(), Failure> {
-    let log = open::log_of(folder, args.session.as_deref())?;
+    let log = log_of::log_of(folder, args.session.as_deref())?;
     let read = reader::read(&log)?;
     if read.skipped > 0 {
         eprintln!("warning: skipped {} that could not be read", text::plural(read.skipped, "line"));

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::replay_session;
 use crate::cli::args::{Cli, ReplayArgs};
 use crate::cli::report::{self, Failure, FailureKind};
-use crate::cli::setup::open;
+use crate::cli::setup::log_of;
 use crate::config::settings::{ContextSettings, MIN_WINDOW_TOKENS, Origin};
 use crate::trace::compare::{Comparison, PolicySums, RecordedSession};
 use crate::trace::measure::InputPrices;
@@ -35,7 +35,7 @@ pub fn run(cli: &Cli, args: &ReplayArgs) -> Result<(), Failure> {
         files.extend(reader::files(path).map_err(|error| unreadable(path, &error))?);
     }
     if args.trace.is_empty() {
-        files.push(open::log_of(folder, args.session.as_deref())?);
+        files.push(log_of::log_of(folder, args.session.as_deref())?);
     }
     if files.is_empty() {
         return Err(Failure::new(

@@ -4,6 +4,7 @@
 use crate::base::clock;
 use crate::cli::args::{Cli, ReportArgs};
 use crate::cli::report::{self, Failure};
+use crate::cli::setup::log_of;
 use crate::cli::setup::open;
 use crate::config::settings::Permission;
 use crate::report::gather::Report;
@@ -28,7 +29,7 @@ pub fn run(cli: &Cli, args: &ReportArgs) -> Result<(), Failure> {
             )
         }
         None => {
-            let log = open::log_of(cli.model.folder.as_deref(), args.session.as_deref())?;
+            let log = log_of::log_of(cli.model.folder.as_deref(), args.session.as_deref())?;
             let found = Report::of_log(&log)?;
             let title =
                 found.sessions.first().map(|session| format!("Session {}: {}", session.id, session.title));

@@ -6,6 +6,7 @@ use super::context;
 use super::demo;
 use super::doctor;
 use super::exec;
+use super::export;
 use super::locate;
 use super::maintain;
 use super::notes;
@@ -39,6 +40,7 @@ pub fn run_at_once(cli: &Cli) -> Option<Result<u8, Failure>> {
         Command::Policy(args) => done(policy::run(cli, args)),
         Command::Trust(args) => done(trust::run(cli, args)),
         Command::Replay(args) => done(replay_traces::run(cli, args)),
+        Command::Export(args) => done(export::run(cli, args)),
         Command::Report(args) => done(report_command::run(cli, args)),
         Command::Rewind(args) => Some(rewind::run(cli, args).map(|all| u8::from(!all))),
         Command::Sandbox(args) => Some(sandbox::run(cli, args)),

@@ -8,6 +8,7 @@ use crate::cli::setup::open;
 use crate::config::agent_files;
 use crate::config::held_back::HeldBack;
 use crate::config::load;
+use crate::config::own_files;
 use crate::config::settings::Permission;
 use crate::config::trust::Trust;
 
@@ -24,7 +25,9 @@ pub fn run(cli: &Cli, args: &TrustArgs) -> Result<(), Failure> {
     if args.revoke {
         trust.revoke()?;
         Trust::of_agents(&opened.project_state).revoke()?;
-        return report::print(&format!("{path} and the project's sub-agents are no longer trusted.\n"));
+        return report::print(&format!(
+            "{path} and what the project defines for the model are no longer trusted.\n"
+        ));
     }
     let held_back = HeldBack::new(&opened.project_state);
     let held = held_back.list();
@@ -32,13 +35,14 @@ pub fn run(cli: &Cli, args: &TrustArgs) -> Result<(), Failure> {
     for rules in held.keys().map(|path| sanitize::reveal(&path.display().to_string()).into_owned()) {
         report::print(&format!("{rules} is used as project rules from the next message on.\n"))?;
     }
-    let agents = agent_files::of_project(&opened.workspace);
+    let agents = own_files::of_project(&opened.workspace);
     if !agents.is_empty() {
         Trust::of_agents(&opened.project_state).give(&agent_files::contents(&agents, &opened.workspace))?;
         let names = agent_files::names(&agents, &opened.workspace);
         report::print(&format!(
-            "Trusted the project's sub-agents as they are now: {}. If one changes, all are ignored until you trust them \
+            "Trusted the project's {} as they are now: {}. If one changes, all are ignored until you trust them \
              again.\n",
+            own_files::kinds(&agents),
             sanitize::reveal(&names)
         ))?;
     }

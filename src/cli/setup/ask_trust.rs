@@ -1,9 +1,9 @@
 //! The questions whether a folder's own configuration is trusted, and rules files that were held back, asked before the screen
 //! opens: the answers decide which model is talked to and what it is told. Shows exactly what a yes would enable.
 
-use std::io::{self, BufRead, Write};
 use std::path::Path;
 
+use super::answer::answer;
 use crate::base::file;
 use crate::base::sanitize;
 use crate::base::text::{elide, plural};
@@ -11,11 +11,10 @@ use crate::cli::report::{self, Failure};
 use crate::config::agent_files;
 use crate::config::held_back::HeldBack;
 use crate::config::load;
+use crate::config::own_files;
 use crate::config::paths::{self, Paths};
 use crate::config::trust::Trust;
 
-/// An answer that is longer is none.
-const MAX_ANSWER_BYTES: u64 = 1024;
 /// A larger rules file is not used anyway.
 const MAX_RULES_BYTES: u64 = 1024 * 1024;
 
@@ -52,16 +51,17 @@ pub fn ask(workspace: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Asks about sub-agents that the project defines, when they were neither trusted nor refused as they are now.
+/// Asks about sub-agents and commands that the project defines, when they were neither trusted nor refused as they are now.
 fn ask_agents(workspace: &Path, project_state: &Path) -> Result<(), Failure> {
-    let (files, trust) = (agent_files::of_project(workspace), Trust::of_agents(project_state));
+    let (files, trust) = (own_files::of_project(workspace), Trust::of_agents(project_state));
     let contents = agent_files::contents(&files, workspace);
     if files.is_empty() || trust.holds(&contents) || trust.refused(&contents) {
         return Ok(());
     }
     report::print(&format!(
-        "This project defines sub-agents: {}. Their prompts decide what the model does here. Do you trust them?\n\
+        "This project defines {}: {}. Their prompts decide what the model does here. Do you trust them?\n\
          [y] yes, as they are now   [n] no, and don't ask again   [l] later (default): ",
+        own_files::kinds(&files),
         sanitize::reveal(&agent_files::names(&files, workspace))
     ))?;
     match answer()?.as_str() {
@@ -101,11 +101,4 @@ fn ask_rules(held_back: &HeldBack) -> Result<(), Failure> {
         held_back.release()?;
     }
     Ok(())
-}
-
-fn answer() -> Result<String, Failure> {
-    io::stdout().flush()?;
-    let mut answer = Vec::new();
-    io::Read::take(io::stdin().lock(), MAX_ANSWER_BYTES).read_until(b'\n', &mut answer)?;
-    Ok(String::from_utf8_lossy(&answer).trim().to_lowercase())
 }

@@ -18,7 +18,7 @@ use crate::provider::unconfigured::{self, Unconfigured};
 use crate::provider::window::finder::{LearningProvider, WindowFinder};
 use crate::provider::window::probe;
 use crate::session::list;
-use crate::session::log;
+use crate::session::stored;
 
 /// Where the program works and what it was told.
 pub struct Opened {
@@ -103,30 +103,18 @@ pub fn session(project_state: &Path, which: &Which) -> Result<Option<PathBuf>, F
     }
 }
 
-fn no_session(message: String) -> Failure {
+/// That there is no such session.
+pub fn no_session(message: String) -> Failure {
     Failure::usage(message, "`mycode sessions` lists all sessions")
 }
 
-fn last(project_state: &Path) -> Result<PathBuf, Failure> {
-    list::last(project_state)
-        .ok_or_else(|| Failure::usage("this project has no sessions yet", "start one with `mycode`"))
-}
-
-/// The log that `wanted` names: a file, or a session of the project in `folder` (its id or the beginning of it).
+/// The log of the last session.
 ///
 /// # Errors
-/// When there is no such session.
-pub fn log_of(folder: Option<&Path>, wanted: Option<&str>) -> Result<PathBuf, Failure> {
-    if let Some(file) = wanted.map(Path::new).filter(|path| path.is_file()) {
-        return Ok(file.to_owned());
-    }
-    let project_state = Paths::from_env().project(&workspace(folder)?);
-    let Some(id) = wanted else { return last(&project_state) };
-    match list::find(&project_state, id) {
-        Ok(log) => Ok(log),
-        // A sub-agent's session can be looked at like any other.
-        Err(message) => list::find(&log::agents_of(&project_state), id).map_err(|_| no_session(message)),
-    }
+/// When there is none.
+pub fn last(project_state: &Path) -> Result<PathBuf, Failure> {
+    list::last(project_state)
+        .ok_or_else(|| Failure::usage("this project has no sessions yet", "start one with `mycode`"))
 }
 
 /// Everything an agent needs. Where nothing is configured, local servers are asked; with none of them an interactive
@@ -142,7 +130,10 @@ pub async fn setup(cli: &Cli, interactive: bool, which: &Which) -> Result<Setup,
     if let Some(error) = loaded.provider_error.take() {
         return Err(error.into());
     }
-    let resume = session(&project_state, which)?;
+    let mut resume = session(&project_state, which)?;
+    if let Some(log) = resume.as_mut().filter(|_| cli.fork) {
+        *log = stored::fork(&project_state, &workspace, log)?;
+    }
     let provider: Arc<dyn Provider> = match &loaded.provider {
         Some(settings) => registry::build(settings)?,
         None => match probe::find_local().await {

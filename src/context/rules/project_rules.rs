@@ -54,6 +54,11 @@ impl ProjectRules {
         !self.files.is_empty()
     }
 
+    /// The files, from the root down.
+    pub fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.files.iter().map(|file| &*file.path)
+    }
+
     /// Reads the files that changed; returns whether the rendered text changed.
     pub fn refresh(&mut self, workspace: &Path) -> bool {
         if let Some(before) = self.held_back.as_ref().and_then(HeldBack::take_before) {

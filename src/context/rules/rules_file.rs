@@ -4,7 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use crate::base::file;
+use crate::base::atomic_write::{self, Expect};
+use crate::base::file::{self, FileError};
 use crate::base::path::leads_out;
 use crate::base::sanitize;
 use crate::base::text;
@@ -98,6 +99,33 @@ pub fn candidates(folder: &Path) -> Vec<PathBuf> {
     };
     let others = NAMES[1..].iter().map(|name| folder.join(name)).filter(|path| path.is_file());
     own.into_iter().chain(others).collect()
+}
+
+/// The rules file of a folder that is in use, or the one that would be.
+pub fn in_use(folder: &Path) -> PathBuf {
+    candidates(folder).into_iter().next().unwrap_or_else(|| folder.join(OWN_NAME))
+}
+
+/// Adds a rule of the user's as a line of its own; `root` bounds where a link may lead.
+///
+/// # Errors
+/// Why the file can't be written.
+pub fn add_rule(path: &Path, root: &Path, rule: &str) -> Result<(), String> {
+    if leads_astray(path, root) {
+        return Err(format!("{} is a link that leads elsewhere", path.display()));
+    }
+    let before = match file::read(path, MAX_BYTES) {
+        Ok((bytes, _)) => Some(bytes),
+        Err(FileError::NotFound) => None,
+        Err(error) => return Err(error.to_string()),
+    };
+    let mut bytes = before.clone().unwrap_or_default();
+    if bytes.last().is_some_and(|last| *last != b'\n') {
+        bytes.push(b'\n');
+    }
+    bytes.extend(format!("- {rule}\n").bytes());
+    let expect = before.as_deref().map_or(Expect::Missing, Expect::Bytes);
+    atomic_write::write(path, &bytes, expect).map_err(|error| error.to_string())
 }
 
 /// Time and size of the file at `path`; `None` when there is none.

@@ -10,7 +10,7 @@ use crate::provider::wire::exchange::{Dialect, HttpProvider};
 use crate::provider::wire::http::{self, Endpoint};
 
 /// See platform.claude.com/docs/en/api/versioning; what it forbids is never sent.
-const VERSION: &str = "2026-10-21";
+pub const VERSION: &str = "2026-10-21";
 
 /// A server that speaks Messages.
 pub type Anthropic = HttpProvider<AnthropicDialect>;

@@ -11,7 +11,8 @@ use futures_util::future::{join, join_all, join4};
 use reqwest::{Client, Url};
 use serde_json::{Value, json};
 
-use crate::config::settings::ProviderSettings;
+use crate::config::settings::{ProviderKind, ProviderSettings};
+use crate::provider::anthropic::provider as anthropic;
 use crate::provider::wire::address;
 use crate::provider::wire::http;
 
@@ -98,6 +99,30 @@ pub async fn context_window(settings: &ProviderSettings) -> Option<ServerWindow>
         in_list(client.get("models").await)
     };
     found.filter(|window| window.tokens > 0)
+}
+
+/// The models that the server lists, each with its window where the list tells; empty where it lists none. Anthropic has
+/// its list at `/v1/models` and wants its own headers (docs.anthropic.com, API, List Models; November 2026).
+pub async fn models(settings: &ProviderSettings) -> Vec<(String, Option<u64>)> {
+    if settings.kind == ProviderKind::Scripted {
+        return Vec::new();
+    }
+    let anthropic = settings.kind == ProviderKind::Anthropic;
+    let Some(mut client) = ProbeClient::new(&settings.base_url, QUESTION_TIMEOUT) else { return Vec::new() };
+    let key = settings.api_key.as_ref().map(|key| key.expose().to_owned());
+    let list = if anthropic {
+        let request = client.base.join("models?limit=1000").ok().map(|url| client.client.get(url));
+        let request = request.map(|request| request.header("anthropic-version", anthropic::VERSION));
+        match request.zip(key) {
+            Some((request, key)) => client.answer(request.header("x-api-key", key)).await,
+            None => None,
+        }
+    } else {
+        client.bearer = key;
+        client.get("models").await
+    };
+    let list = list.unwrap_or_default();
+    model_names(&list).into_iter().map(|name| (name.clone(), listed_window(&list, &name))).collect()
 }
 
 /// With how much LM Studio has loaded the model; for one that is not loaded, what it could have.

@@ -3,6 +3,7 @@
 
 pub mod blobs;
 pub mod git;
+pub mod hunks;
 pub mod inspect;
 pub mod path_state;
 pub mod record;

@@ -14,6 +14,7 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::decode::readable;
+use crate::base::file;
 use crate::base::process::run::{self, CommandOutcome, CommandSpec, Exit};
 use crate::base::text::one_line;
 use crate::model::envelope::Envelope;
@@ -25,6 +26,9 @@ const UNREAD_BYTES: usize = 64 * 1024;
 const MAX_RUNNING: usize = 16;
 /// A job that has ended is remembered until this many more have.
 const MAX_ENDED: usize = 32;
+
+/// Of a job's output, shown to the user.
+const PEEKED_BYTES: u64 = 16 * 1024;
 
 /// How long to wait for the end of all jobs.
 const STOP_TIMEOUT: Duration = Duration::from_millis(1_500);
@@ -215,6 +219,14 @@ impl Jobs {
     /// What the job wrote since it was last read; `None` for an unknown number.
     pub fn read(&self, id: u32) -> Option<JobOutput> {
         self.find(id).map(|job| job.read())
+    }
+
+    /// The end of what the job has written, for the user: what the model reads is not touched.
+    pub fn peek(&self, id: u32) -> Option<String> {
+        let job = self.find(id)?;
+        let file = job.path.as_deref().and_then(|path| file::tail(path, PEEKED_BYTES).ok());
+        let unread = || job.state().unread.iter().copied().collect();
+        Some(readable(&file.unwrap_or_else(unread)))
     }
 
     /// Stops a job; whether there is such a job.

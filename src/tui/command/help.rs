@@ -1,9 +1,17 @@
-//! `/help`: the commands and the keys.
+//! `/help`: the commands, the signs that a text may begin with, and the keys.
 
 use super::table::COMMANDS;
 use crate::tui::app::App;
 use crate::tui::terminal::keymap;
 use crate::tui::transcript::entry::TranscriptEntry;
+
+/// What begins with a sign.
+const SIGNS: [(&str, &str); 4] = [
+    ("/command", "run a command; your own: .mycode/commands/*.md, .claude/commands"),
+    ("!command", "run it in your shell; what it prints goes into the context"),
+    ("#text", "keep it as a rule or a note"),
+    ("@file", "name a file"),
+];
 
 /// Prints both; `keys` prints the names that keys have in `config.toml`.
 pub fn show(app: &mut App, args: &str) {
@@ -13,6 +21,12 @@ pub fn show(app: &mut App, args: &str) {
     let commands = COMMANDS.map(|command| {
         (format!("/{} {}", command.name, command.args).trim_end().to_owned(), command.help.to_owned())
     });
-    app.print(TranscriptEntry::Table { heading: "Commands".to_owned(), rows: commands.into() });
+    let own = app.own_commands.iter().map(|command| {
+        (format!("/{} {}", command.name, command.args).trim_end().to_owned(), command.help.clone())
+    });
+    let rows = commands.into_iter().chain(own).collect();
+    app.print(TranscriptEntry::Table { heading: "Commands".to_owned(), rows });
+    let signs = SIGNS.map(|(sign, text)| (sign.to_owned(), text.to_owned()));
+    app.print(TranscriptEntry::Table { heading: "Input".to_owned(), rows: signs.into() });
     app.print(TranscriptEntry::Table { heading: "Keys".to_owned(), rows: keymap::help() });
 }

@@ -1,24 +1,28 @@
-//! Which text is a slash command, and what each command does.
+//! Which text is a slash command, or is to be kept (`#text`), and what each command does.
 
-use super::help;
 use super::table::{ALIASES, COMMANDS};
-use crate::base::sanitize;
+use super::{help, pickers, show};
 use crate::config::mode::Mode;
 use crate::config::settings::Permission;
 use crate::protocol::event::Level;
-use crate::protocol::ledger::{self, ContextEdit};
 use crate::protocol::maintain::Maintain;
 use crate::protocol::notice;
 use crate::protocol::op::Op;
 use crate::search::fuzzy;
 use crate::tui::app::App;
 use crate::tui::msg::Cmd;
-use crate::tui::popup::context::ContextPopup;
-use crate::tui::popup::open::Popup;
 
 /// Runs `text` if it is a command. A text such as `/etc/hosts is wrong` is none: only a first word of letters counts, and
 /// with a space before it not even that.
 pub fn run(app: &mut App, text: &str) -> bool {
+    if let Some(kept) = kept(text) {
+        if refuses_during_turn(app, "#…") {
+            app.composer.restore(text);
+        } else {
+            app.send(Op::Keep { text: kept.to_owned() });
+        }
+        return true;
+    }
     let Some(rest) = text.trim_end().strip_prefix('/') else { return false };
     let (name, args) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
     let name = ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, name)| *name);
@@ -28,8 +32,11 @@ pub fn run(app: &mut App, text: &str) -> bool {
         "model" => model(app, args),
         "permission" => permission(app, args),
         "mode" => mode(app, args),
-        "context" => context(app, args),
+        "context" => show::context(app, args),
+        "status" => app.send(Op::ShowStatus),
         "stats" => app.send(Op::ShowStats),
+        "cost" => app.send(Op::ShowCost),
+        "todos" => pickers::todos(app),
         "jobs" => jobs(app, args),
         "compact" => compact(app, args),
         "uncompact" => app.send(Op::Uncompact),
@@ -48,8 +55,15 @@ pub fn run(app: &mut App, text: &str) -> bool {
         "resume" if args.is_empty() => between_turns(app, name, Op::ListSessions),
         "resume" => between_turns(app, name, Op::Resume { session: args.to_owned() }),
         "rewind" => between_turns(app, name, Op::ListPoints),
+        "vim" => vim(app),
         "clear" => between_turns(app, name, Op::Clear),
+        "diff" => show::diff(app, args),
+        "copy" => show::copy(app, args),
+        "export" => show::export(app, args),
+        "theme" => show::theme(app, args),
         "quit" => app.command(Cmd::Quit),
+        // The agent knows what it stands for.
+        _ if app.own_commands.iter().any(|command| command.name == name) => return false,
         _ => return unknown(app, name, text),
     }
     true
@@ -57,9 +71,10 @@ pub fn run(app: &mut App, text: &str) -> bool {
 
 /// Whether the text was meant as a command; says that there is none of this name, and gives the text back.
 fn unknown(app: &mut App, name: &str, text: &str) -> bool {
-    let is_word = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_'));
+    let is_word =
+        !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | ':'));
     if is_word {
-        let meant = match nearest(name) {
+        let meant = match nearest(app, name) {
             Some(nearest) => format!(" Did you mean /{nearest}?"),
             None => String::new(),
         };
@@ -77,53 +92,46 @@ fn unknown(app: &mut App, name: &str, text: &str) -> bool {
     is_word
 }
 
-fn nearest(name: &str) -> Option<&'static str> {
-    fuzzy::nearest_name(name, COMMANDS.iter().map(|command| command.name))
+fn nearest<'a>(app: &'a App, name: &str) -> Option<&'a str> {
+    let own = app.own_commands.iter().map(|command| command.name.as_str());
+    fuzzy::nearest_name(name, COMMANDS.iter().map(|command| command.name).chain(own))
 }
 
 /// Sends what would pull the session from under a running turn only when none runs; whether it did.
 fn between_turns(app: &mut App, name: &str, op: Op) {
-    if !refuses_during_turn(app, name) {
+    if !refuses_during_turn(app, &format!("/{name}")) {
         app.send(op);
     }
+}
+
+/// What `#text` wants kept: one line, which is no heading of a pasted text.
+fn kept(text: &str) -> Option<&str> {
+    let kept = text.strip_prefix('#')?.trim();
+    (!kept.is_empty() && !kept.contains('\n') && !kept.starts_with('#')).then_some(kept)
 }
 
 fn refuses_during_turn(app: &mut App, name: &str) -> bool {
     if app.turn.is_some() {
         app.notice(
             Level::Warning,
-            format!("A turn is running. Press Esc to stop it, then try /{name} again."),
+            format!("A turn is running. Press Esc to stop it, then try {name} again."),
         );
     }
     app.turn.is_some()
 }
 
 fn model(app: &mut App, args: &str) {
-    if !args.is_empty() {
-        return app.send(Op::SetModel { model: args.to_owned() });
-    }
-    let text = match &app.session {
-        Some(info) => format!("Model: {} ({}). /model NAME switches.", info.model, info.provider),
-        None => STARTING.to_owned(),
-    };
-    app.notice(Level::Info, text);
+    if args.is_empty() { pickers::models(app) } else { app.send(Op::SetModel { model: args.to_owned() }) }
 }
 
 fn permission(app: &mut App, args: &str) {
-    if !args.is_empty() {
-        return match args.parse::<Permission>() {
-            Ok(permission) => app.send(Op::SetPermission { permission }),
-            Err(message) => app.notice(Level::Warning, format!("{message}.")),
-        };
+    if args.is_empty() {
+        return pickers::permissions(app);
     }
-    let text = match &app.session {
-        Some(info) => format!(
-            "Permission level: {}. /permission read-only, ask, auto or full changes it.",
-            info.permission.as_str()
-        ),
-        None => STARTING.to_owned(),
-    };
-    app.notice(Level::Info, text);
+    match args.parse::<Permission>() {
+        Ok(permission) => app.send(Op::SetPermission { permission }),
+        Err(message) => app.notice(Level::Warning, format!("{message}.")),
+    }
 }
 
 fn mode(app: &mut App, args: &str) {
@@ -148,43 +156,23 @@ fn mode(app: &mut App, args: &str) {
 
 const STARTING: &str = "The session is still starting. Try again in a moment.";
 
-fn context(app: &mut App, args: &str) {
-    if args.is_empty() {
-        app.popup = Some(Popup::Context(ContextPopup::default()));
-        return app.send(Op::ShowContext);
-    }
-    let (verb, id) = args.split_once(char::is_whitespace).unwrap_or((args, ""));
-    let id = id.trim();
-    if verb == "why" && !id.is_empty() {
-        return app.send(Op::Explain { id: id.to_owned() });
-    }
-    let edit = [ContextEdit::Pin, ContextEdit::Unpin, ContextEdit::Drop, ContextEdit::Restore]
-        .into_iter()
-        .find(|edit| edit.as_str() == verb);
-    match (edit, ledger::item_id(id)) {
-        (Some(edit), Some(id)) => app.edit_context(edit, id),
-        _ => app.notice(
-            Level::Warning,
-            "Usage: /context, or /context why|pin|unpin|drop|restore ID, such as /context why 12.",
-        ),
-    }
-}
-
 fn jobs(app: &mut App, args: &str) {
     let id = args.strip_prefix("stop").map(str::trim).map(str::parse::<u32>);
     match id {
         Some(Ok(id)) => app.send(Op::StopJob { id }),
         Some(Err(_)) => app.notice(Level::Warning, "Usage: /jobs stop N, such as /jobs stop 1."),
-        None if app.jobs.is_empty() => app.notice(Level::Info, "No background jobs."),
-        None => {
-            let lines = app.jobs.iter().map(|job| {
-                let state = job.ended.as_deref().unwrap_or("running");
-                format!("{} {state}: {}", job.id, sanitize::clean(&job.command))
-            });
-            let list = lines.collect::<Vec<_>>().join("\n");
-            app.notice(Level::Info, format!("{list}\n/jobs stop N stops one."));
-        }
+        None => pickers::jobs(app),
     }
+}
+
+fn vim(app: &mut App) {
+    let on = app.composer.vim().is_none();
+    app.composer.set_vim(on);
+    let text = match on {
+        true => "Vim mode: Esc for normal mode. `vim = true` in config.toml keeps it on.",
+        false => "Vim mode is off.",
+    };
+    app.notice(Level::Info, text);
 }
 
 fn compact(app: &mut App, args: &str) {
@@ -199,7 +187,7 @@ fn compact(app: &mut App, args: &str) {
 fn init(app: &mut App, args: &str) {
     match args {
         "" => {
-            if !refuses_during_turn(app, "init") {
+            if !refuses_during_turn(app, "/init") {
                 app.turn_label = Some("/init");
                 app.begin_turn();
                 app.send(Op::Init);
@@ -232,9 +220,9 @@ mod tests {
         assert!(run(&mut app, "/foo bar"));
         assert_eq!(app.composer.text(), "/foo bar");
         assert!(!run(&mut app, " /foo bar"));
-        assert_eq!(nearest("hlep"), Some("help"));
-        assert_eq!(nearest("contxt"), Some("context"));
-        assert_eq!(nearest("foo"), None);
+        assert_eq!(nearest(&app, "hlep"), Some("help"));
+        assert_eq!(nearest(&app, "contxt"), Some("context"));
+        assert_eq!(nearest(&app, "foo"), None);
     }
 
     #[test]

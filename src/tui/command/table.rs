@@ -16,31 +16,40 @@ const fn row(name: &'static str, args: &'static str, help: &'static str) -> Slas
 }
 
 /// All commands, in the order in which they are shown.
-pub const COMMANDS: [SlashCommand; 16] = [
+pub const COMMANDS: [SlashCommand; 24] = [
     row("help", "[keys]", "list commands and keys; `keys`: with their names in config.toml"),
-    row("model", "[name]", "show or switch the model"),
-    row("permission", "[level]", "show or set the level: read-only, ask, auto, full"),
+    row("model", "[name]", "choose a model"),
+    row("permission", "[level]", "what may run: read-only, ask, auto, full, and rules"),
     row("mode", "[name]", "show or set the mode: auto, explore, analyze, plan"),
     row("context", "[verb id]", "show what fills the window; why, pin, drop, restore"),
+    row("status", "", "show what holds here: model, permission, sandbox, …"),
     row("stats", "", "show what this session did and cost"),
-    row("jobs", "[stop N]", "list or stop background jobs"),
+    row("cost", "", "show what this session cost, by model and turn"),
+    row("todos", "", "show the todo list"),
+    row("jobs", "[stop N]", "list, look at or stop background jobs"),
     row("compact", "[focus]", "summarize older turns now; `auto on|off`"),
     row("uncompact", "", "undo the last compaction"),
     row("recall", "ID|WORDS", "show an item in full, or search this session"),
     row("maintain", "[task]", "explore, analyze, plan, do; what is learned becomes notes"),
     row("init", "[no]", "write CODE_LAW.md; `no` stops the offer"),
+    row("vim", "", "edit the input as vi does, or not"),
     row("resume", "[id]", "continue another session"),
     row("rewind", "", "undo turns: files, conversation, or both"),
+    row("diff", "[turn]", "show what this session, or its last turn, changed; revert parts"),
+    row("copy", "[code]", "copy the last answer, or its last code block"),
+    row("export", "[file] [--force]", "write this session to a .md, .html, .json or .svg file"),
+    row("theme", "[name]", "choose the colors: auto, dark, light, high-contrast, ansi"),
     row("clear", "", "start a new session"),
     row("quit", "", "quit (also Ctrl-D)"),
 ];
 
 /// What other agents call the same commands.
-pub const ALIASES: [(&str, &str); 6] = [
+pub const ALIASES: [(&str, &str); 7] = [
     ("exit", "quit"),
     ("new", "clear"),
     ("undo", "rewind"),
     ("sessions", "resume"),
     ("models", "model"),
     ("permissions", "permission"),
+    ("todo", "todos"),
 ];

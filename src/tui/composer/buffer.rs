@@ -1,8 +1,12 @@
-//! Editable text with a cursor that always stands between grapheme clusters, and undo. Own code because the
+//! Editable text with a cursor that always stands between grapheme clusters, undo and redo, and what was cut. Own code because the
 //! ready-made text areas move by `char`, which tears emoji and combining marks apart.
 
-use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation};
+use std::ops::Range;
 
+use unicode_segmentation::UnicodeSegmentation;
+
+use super::grapheme;
+use super::kill_ring::{KillRing, Side};
 use super::paste;
 use crate::tui::terminal::key_table::EditCommand;
 
@@ -14,6 +18,10 @@ const UNDO_STEPS: usize = 200;
 enum BufferChange {
     Typing,
     Deleting,
+    /// What is cut next belongs to the same piece.
+    Cutting,
+    /// A piece was put back; it begins here.
+    Yanking(usize),
     Other,
 }
 
@@ -24,6 +32,9 @@ pub struct Buffer {
     /// Byte index, on a grapheme boundary.
     cursor: usize,
     undo: Vec<(String, usize)>,
+    /// What was undone, the next to come back last.
+    redo: Vec<(String, usize)>,
+    cut: KillRing,
     last: Option<BufferChange>,
 }
 
@@ -47,15 +58,15 @@ impl Buffer {
         self.cursor = self.text.len();
     }
 
-    /// Empties the buffer and forgets its past.
+    /// Empties the buffer and forgets its past; what was cut stays.
     pub fn reset(&mut self) {
-        *self = Self::default();
+        *self = Self { cut: std::mem::take(&mut self.cut), ..Self::default() };
     }
 
     /// Moves the cursor to the boundary at or after `index`.
     pub fn move_to(&mut self, index: usize) {
         self.last = None;
-        self.cursor = self.snap(index);
+        self.cursor = grapheme::snap(&self.text, index);
     }
 
     pub fn insert(&mut self, text: &str) {
@@ -63,55 +74,114 @@ impl Buffer {
         let word_part = matches!((chars.next(), chars.next()), (Some(c), None) if !c.is_whitespace());
         self.remember(if word_part { BufferChange::Typing } else { BufferChange::Other });
         self.text.insert_str(self.cursor, text);
-        self.cursor = self.snap(self.cursor + text.len());
+        self.cursor = grapheme::snap(&self.text, self.cursor + text.len());
     }
 
     /// Replaces `from..cursor` by `text`.
     pub fn replace_before(&mut self, from: usize, text: &str) {
-        let from = self.snap(from).min(self.cursor);
+        let from = grapheme::snap(&self.text, from).min(self.cursor);
         self.remember(BufferChange::Other);
         self.text.replace_range(from..self.cursor, text);
-        self.cursor = self.snap(from + text.len());
+        self.cursor = grapheme::snap(&self.text, from + text.len());
     }
 
-    /// One editing key. Up and Down depend on the rows on screen: they do nothing here.
+    /// Replaces a range and puts the cursor at `cursor` in the new text.
+    pub fn replace_range(&mut self, range: Range<usize>, text: &str, cursor: usize) {
+        self.remember(BufferChange::Other);
+        self.text.replace_range(range, text);
+        self.cursor = grapheme::snap(&self.text, cursor);
+    }
+
+    /// How many changes can be undone.
+    pub fn undo_depth(&self) -> usize {
+        self.undo.len()
+    }
+
+    /// Makes all changes since `depth` one.
+    pub fn merge_undo(&mut self, depth: usize) {
+        self.undo.truncate(depth + 1);
+        self.last = None;
+    }
+
+    /// One editing key. Up and Down depend on the rows on screen, and folds are the composer's: they do nothing here.
     pub fn edit(&mut self, command: EditCommand) {
         let cursor = self.cursor;
         match command {
             EditCommand::Insert(c) => self.insert(&paste::printable(c.encode_utf8(&mut [0; 4]))),
             EditCommand::Newline => self.insert("\n"),
-            EditCommand::Left => self.move_to(self.previous(cursor)),
-            EditCommand::Right => self.move_to(self.next(cursor)),
+            EditCommand::Left => self.move_to(grapheme::previous(&self.text, cursor)),
+            EditCommand::Right => self.move_to(grapheme::next(&self.text, cursor)),
             EditCommand::WordLeft => self.move_to(self.word_start()),
             EditCommand::WordRight => self.move_to(self.word_end()),
             // Of the line, not of the soft-wrapped row.
-            EditCommand::Home => self.move_to(self.line_start()),
-            EditCommand::End => self.move_to(self.line_end()),
-            EditCommand::Backspace => self.delete(self.previous(cursor), cursor),
-            EditCommand::Delete => self.delete(cursor, self.next(cursor)),
-            EditCommand::DeleteWordBack => self.delete(self.word_start(), cursor),
-            EditCommand::DeleteWordForward => self.delete(cursor, self.word_end()),
+            EditCommand::Home => self.move_to(grapheme::line_start(&self.text, cursor)),
+            EditCommand::End => self.move_to(grapheme::line_end(&self.text, cursor)),
+            EditCommand::Backspace => self.delete(grapheme::previous(&self.text, cursor), cursor),
+            EditCommand::Delete => self.delete(cursor, grapheme::next(&self.text, cursor)),
+            EditCommand::DeleteWordBack => self.cut(self.word_start(), cursor),
+            EditCommand::DeleteSpacedWordBack => self.cut(self.spaced_word_start(), cursor),
+            EditCommand::DeleteWordForward => self.cut(cursor, self.word_end()),
             EditCommand::KillToEnd => {
                 // At the end of the line, the line break.
-                let end = self.line_end();
-                self.delete(cursor, if end == cursor { self.next(end) } else { end });
+                let end = grapheme::line_end(&self.text, cursor);
+                self.cut(cursor, if end == cursor { grapheme::next(&self.text, end) } else { end });
             }
             EditCommand::KillToStart => {
-                let start = self.line_start();
-                self.delete(if start == cursor { self.previous(start) } else { start }, cursor);
+                let start = grapheme::line_start(&self.text, cursor);
+                self.cut(if start == cursor { grapheme::previous(&self.text, start) } else { start }, cursor);
             }
+            EditCommand::Yank => self.yank(),
+            EditCommand::YankPop => self.yank_pop(),
             EditCommand::Undo => self.undo(),
-            EditCommand::Up | EditCommand::Down => {}
+            EditCommand::Redo => self.redo(),
+            EditCommand::Up | EditCommand::Down | EditCommand::OpenPaste => {}
         }
     }
 
     /// Takes back the last change.
-    fn undo(&mut self) {
+    pub fn undo(&mut self) {
         if let Some((text, cursor)) = self.undo.pop() {
-            self.text = text;
-            self.cursor = self.snap(cursor);
+            self.redo.push((std::mem::replace(&mut self.text, text), self.cursor));
+            self.cursor = grapheme::snap(&self.text, cursor);
         }
         self.last = None;
+    }
+
+    /// Makes the change again that was undone last.
+    pub fn redo(&mut self) {
+        if let Some((text, cursor)) = self.redo.pop() {
+            self.undo.push((std::mem::replace(&mut self.text, text), self.cursor));
+            self.cursor = grapheme::snap(&self.text, cursor);
+        }
+        self.last = None;
+    }
+
+    /// Puts the piece that was cut last before the cursor.
+    fn yank(&mut self) {
+        let Some(piece) = self.cut.last().map(str::to_owned) else { return };
+        let start = self.cursor;
+        self.insert(&piece);
+        self.last = Some(BufferChange::Yanking(start));
+    }
+
+    /// Replaces the piece that has just been put back by the one cut before it.
+    fn yank_pop(&mut self) {
+        let Some(BufferChange::Yanking(start)) = self.last else { return };
+        let Some(piece) = self.cut.older().map(str::to_owned) else { return };
+        self.replace_before(start, &piece);
+        self.last = Some(BufferChange::Yanking(start));
+    }
+
+    /// Removes what stands from `from` to `to` and keeps it to be put back.
+    pub fn cut(&mut self, from: usize, to: usize) {
+        if from >= to {
+            return;
+        }
+        let side = if to <= self.cursor { Side::Before } else { Side::Behind };
+        self.cut.keep(&self.text[from..to], side, self.last == Some(BufferChange::Cutting));
+        self.last = None;
+        self.delete(from, to);
+        self.last = Some(BufferChange::Cutting);
     }
 
     fn delete(&mut self, from: usize, to: usize) {
@@ -121,14 +191,16 @@ impl Buffer {
         self.remember(BufferChange::Deleting);
         self.text.replace_range(from..to, "");
         // What now meets may have become one cluster.
-        self.cursor = self.snap(from);
+        self.cursor = grapheme::snap(&self.text, from);
     }
 
     fn remember(&mut self, change: BufferChange) {
-        if self.last == Some(change) && change != BufferChange::Other {
+        let goes_on = self.last == Some(change) && change != BufferChange::Other;
+        self.last = Some(change);
+        self.redo.clear();
+        if goes_on {
             return;
         }
-        self.last = Some(change);
         if self.undo.last().is_some_and(|(text, _)| *text == self.text) {
             return;
         }
@@ -138,47 +210,31 @@ impl Buffer {
         self.undo.push((self.text.clone(), self.cursor));
     }
 
-    /// The grapheme boundary at or after `index`.
-    fn snap(&self, index: usize) -> usize {
-        let index = crate::base::text::ceil_boundary(&self.text, index);
-        let mut cursor = GraphemeCursor::new(index, self.text.len(), true);
-        match cursor.is_boundary(&self.text, 0) {
-            Ok(false) => self.next(index),
-            _ => index,
-        }
-    }
-
-    fn previous(&self, index: usize) -> usize {
-        let mut cursor = GraphemeCursor::new(index, self.text.len(), true);
-        cursor.prev_boundary(&self.text, 0).ok().flatten().unwrap_or(0)
-    }
-
-    fn next(&self, index: usize) -> usize {
-        let mut cursor = GraphemeCursor::new(index, self.text.len(), true);
-        cursor.next_boundary(&self.text, 0).ok().flatten().unwrap_or(self.text.len())
-    }
-
-    fn line_start(&self) -> usize {
-        self.text[..self.cursor].rfind('\n').map_or(0, |at| at + 1)
-    }
-
-    fn line_end(&self) -> usize {
-        self.text[self.cursor..].find('\n').map_or(self.text.len(), |at| self.cursor + at)
-    }
-
     /// Start of the word before the cursor.
     fn word_start(&self) -> usize {
         let words = self.text[..self.cursor].split_word_bound_indices();
-        words.rev().find(|(_, word)| !word.trim().is_empty()).map_or(0, |(at, _)| at)
+        words.rev().find(|(_, word)| is_word(word)).map_or(0, |(at, _)| at)
+    }
+
+    /// Start of the run without spaces before the cursor.
+    fn spaced_word_start(&self) -> usize {
+        let before = self.text[..self.cursor].trim_end();
+        let space = before.char_indices().rev().find(|(_, c)| c.is_whitespace());
+        space.map_or(0, |(at, c)| at + c.len_utf8())
     }
 
     /// End of the word after the cursor.
     fn word_end(&self) -> usize {
         let mut words = self.text[self.cursor..].split_word_bound_indices();
         words
-            .find(|(_, word)| !word.trim().is_empty())
+            .find(|(_, word)| is_word(word))
             .map_or(self.text.len(), |(at, word)| self.cursor + at + word.len())
     }
+}
+
+/// Words are what stands between spaces and punctuation.
+fn is_word(piece: &str) -> bool {
+    piece.chars().any(|c| !c.is_whitespace() && !c.is_ascii_punctuation())
 }
 
 #[cfg(test)]
@@ -213,6 +269,32 @@ mod tests {
     }
 
     #[test]
+    fn cut_and_put_back() {
+        let mut buffer = Buffer::default();
+        buffer.insert("see src/a-b.rs now");
+        buffer.edit(EditCommand::DeleteSpacedWordBack);
+        buffer.edit(EditCommand::DeleteSpacedWordBack);
+        assert_eq!(buffer.text(), "see ");
+        buffer.edit(EditCommand::Home);
+        buffer.edit(EditCommand::DeleteWordForward);
+        buffer.edit(EditCommand::Yank);
+        buffer.edit(EditCommand::YankPop);
+        assert_eq!(buffer.text(), "src/a-b.rs now ");
+        buffer.edit(EditCommand::YankPop);
+        assert_eq!(buffer.text(), "see ");
+        buffer.edit(EditCommand::DeleteWordBack);
+        assert_eq!(buffer.text(), " ");
+        buffer.edit(EditCommand::Undo);
+        buffer.edit(EditCommand::Undo);
+        assert_eq!(buffer.text(), "src/a-b.rs now ");
+        buffer.edit(EditCommand::Redo);
+        assert_eq!(buffer.text(), "see ");
+        buffer.insert("x");
+        buffer.edit(EditCommand::Redo);
+        assert_eq!(buffer.text(), "seex ", "what was typed since leads elsewhere");
+    }
+
+    #[test]
     fn undo_by_word() {
         let mut buffer = Buffer::default();
         for c in ["a", "b", " ", "c", "d"] {
@@ -229,7 +311,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_edits_keep_the_cursor_on_a_boundary(
-            edits in proptest::collection::vec((0u8..15, "(\\PC|[\u{300}-\u{304}]|\u{200d}|👩|🇩|\n| ){0,4}"), 0..40)
+            edits in proptest::collection::vec((0u8..20, "(\\PC|[\u{300}-\u{304}]|\u{200d}|👩|🇩|\n| ){0,4}"), 0..40)
         ) {
             let mut buffer = Buffer::default();
             for (kind, text) in edits {
@@ -245,12 +327,50 @@ mod tests {
                     11 => buffer.edit(EditCommand::KillToEnd),
                     12 => buffer.edit(EditCommand::KillToStart),
                     13 => buffer.edit(EditCommand::Undo),
+                    14 => buffer.edit(EditCommand::Redo),
+                    15 => buffer.edit(EditCommand::Yank),
+                    16 => buffer.edit(EditCommand::YankPop),
+                    17 => buffer.edit(EditCommand::DeleteSpacedWordBack),
+                    18 => buffer.set(&text),
                     _ => buffer.edit(EditCommand::DeleteWordForward),
                 }
                 let at_boundary = buffer.cursor() == buffer.text().len()
                     || buffer.text().grapheme_indices(true).any(|(index, _)| index == buffer.cursor());
                 prop_assert!(at_boundary);
             }
+            while !buffer.redo.is_empty() {
+                buffer.edit(EditCommand::Redo);
+            }
+            let last = buffer.text().to_owned();
+            while !buffer.undo.is_empty() {
+                buffer.edit(EditCommand::Undo);
+            }
+            prop_assert_eq!(buffer.text(), "");
+            while !buffer.redo.is_empty() {
+                buffer.edit(EditCommand::Redo);
+            }
+            prop_assert_eq!(buffer.text(), last);
+        }
+
+        #[test]
+        fn a_cut_piece_comes_back(text in "[a-c é-]{0,20}", back in 0usize..20, kind in 0u8..5) {
+            let mut buffer = Buffer::default();
+            buffer.insert(&text);
+            (0..back).for_each(|_| buffer.edit(EditCommand::Left));
+            let cuts = [
+                EditCommand::KillToEnd,
+                EditCommand::KillToStart,
+                EditCommand::DeleteWordBack,
+                EditCommand::DeleteWordForward,
+                EditCommand::DeleteSpacedWordBack,
+            ];
+            let cut = cuts[usize::from(kind)];
+            buffer.edit(cut);
+            buffer.edit(cut);
+            if buffer.text() != text {
+                buffer.edit(EditCommand::Yank);
+            }
+            prop_assert_eq!(buffer.text(), text);
         }
     }
 }

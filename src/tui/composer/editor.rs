@@ -3,9 +3,10 @@
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::buffer::Buffer;
-use super::history::{Draft, PromptHistory};
+use super::history::PromptHistory;
 use super::layout::{self, Layout};
 use super::paste::{self, Pastes};
+use super::vim::state::Vim;
 use crate::tui::terminal::key_table::EditCommand;
 
 /// Text set by the program is folded only beyond this, in bytes: a user's own prompt stays readable.
@@ -15,8 +16,11 @@ const KEEP_OPEN_BYTES: usize = 20_000;
 #[derive(Clone, Debug, Default)]
 pub struct Composer {
     buffer: Buffer,
+    /// Of all drafts.
     pastes: Pastes,
     history: PromptHistory,
+    /// While it edits as vi does.
+    vim: Option<Vim>,
     /// The cell that Up and Down aim for.
     goal: Option<usize>,
 }
@@ -56,8 +60,36 @@ impl Composer {
         match edit {
             EditCommand::Up => self.vertical(-1, width),
             EditCommand::Down => self.vertical(1, width),
+            EditCommand::OpenPaste => self.open_paste(),
             edit => self.buffer.edit(edit),
         }
+        if let Some(vim) = &mut self.vim {
+            vim.typed(edit);
+            vim.settle(&mut self.buffer);
+        }
+    }
+
+    pub fn set_vim(&mut self, on: bool) {
+        self.vim = on.then(Vim::default);
+    }
+
+    pub fn vim(&self) -> Option<&Vim> {
+        self.vim.as_ref()
+    }
+
+    /// Esc as vi has it; whether it meant something.
+    pub fn vim_escape(&mut self) -> bool {
+        self.vim.as_mut().is_some_and(|vim| vim.escape(&mut self.buffer))
+    }
+
+    /// A key of vi's normal mode; whether it is on.
+    pub fn vim_key(&mut self, key: char, width: usize) -> bool {
+        let Some(vim) = self.vim.as_mut().filter(|vim| vim.is_normal()) else { return false };
+        self.goal = None;
+        if let Some(edit) = vim.key(&mut self.buffer, key) {
+            self.edit(edit, width);
+        }
+        true
     }
 
     pub fn paste(&mut self, text: &str) {
@@ -90,22 +122,53 @@ impl Composer {
 
     /// Empties the composer; the draft stays in the history.
     pub fn stash(&mut self) {
-        let draft = self.draft();
-        self.history.push(draft);
+        self.history.push(self.buffer.text().to_owned());
         self.buffer.reset();
-        self.pastes = Pastes::default();
         self.goal = None;
+        self.vim.iter_mut().for_each(Vim::reset);
+    }
+
+    /// Adds a text to what Up goes through.
+    pub fn remember(&mut self, text: &str) {
+        let draft = self.pastes.fold(text);
+        self.history.push(draft);
     }
 
     /// Puts a text back that was sent in vain.
     pub fn restore(&mut self, text: &str) {
         match self.history.last() {
-            Some(draft) if draft.pastes.unfold(&draft.text) == text => {
-                let draft = draft.clone();
-                self.show(draft);
+            Some(draft) if self.pastes.unfold(draft) == text => {
+                let draft = draft.to_owned();
+                self.show(&draft);
             }
             _ if text.len() > KEEP_OPEN_BYTES => self.paste(text),
             _ => self.buffer.set(&paste::printable(text)),
+        }
+    }
+
+    /// Replaces the text, such as by what an editor made of it; undo brings it back.
+    pub fn replace(&mut self, text: &str) {
+        if text == self.full_text() {
+            return;
+        }
+        self.goal = None;
+        let text = match text.len() > KEEP_OPEN_BYTES {
+            true => self.pastes.fold(text),
+            false => paste::printable(text),
+        };
+        self.buffer.set(&text);
+    }
+
+    /// Opens the fold at the cursor, or before it.
+    fn open_paste(&mut self) {
+        let cursor = self.buffer.cursor();
+        let behind = self.buffer.text()[cursor..].chars().next();
+        let before = self.buffer.text()[..cursor].chars().next_back();
+        if let Some((c, text)) = behind.and_then(|c| Some((c, self.pastes.get(c)?.to_string()))) {
+            self.buffer.move_to(cursor + c.len_utf8());
+            self.buffer.replace_before(cursor, &text);
+        } else if let Some((c, text)) = before.and_then(|c| Some((c, self.pastes.get(c)?.to_string()))) {
+            self.buffer.replace_before(cursor - c.len_utf8(), &text);
         }
     }
 
@@ -131,14 +194,9 @@ impl Composer {
         Drawn { rows, caret: layout.position(text, &self.pastes, self.buffer.cursor()) }
     }
 
-    fn draft(&self) -> Draft {
-        Draft { text: self.buffer.text().to_owned(), pastes: self.pastes.clone() }
-    }
-
-    fn show(&mut self, draft: Draft) {
-        self.pastes = draft.pastes;
+    fn show(&mut self, draft: &str) {
         self.buffer.reset();
-        self.buffer.set(&draft.text);
+        self.buffer.set(draft);
     }
 
     /// Up and Down go through rows first, then through history.
@@ -154,9 +212,9 @@ impl Composer {
                 self.goal = Some(goal);
             }
             None => {
-                let draft = if step < 0 { self.history.older(self.draft()) } else { self.history.newer() };
+                let draft = if step < 0 { self.history.older(text.to_owned()) } else { self.history.newer() };
                 if let Some(draft) = draft {
-                    self.show(draft);
+                    self.show(&draft);
                     self.goal = None;
                 }
             }
@@ -202,6 +260,23 @@ mod tests {
         assert_eq!(sent.len(), 6 + 10_000);
         composer.restore(&sent);
         assert_eq!(composer.draw(60), drawn);
+    }
+
+    #[test]
+    fn pastes_outlive_their_draft_and_open() {
+        let mut composer = typed("a ");
+        composer.paste(&"x\n".repeat(20));
+        composer.edit(EditCommand::KillToStart, 60);
+        composer.edit(EditCommand::Insert('b'), 60);
+        composer.take();
+        composer.edit(EditCommand::Yank, 60);
+        assert_eq!(composer.draw(60).rows, ["a [Pasted 20 lines]"]);
+        composer.edit(EditCommand::OpenPaste, 60);
+        assert_eq!(composer.text(), format!("a {}", "x\n".repeat(20)));
+        composer.edit(EditCommand::Undo, 60);
+        composer.edit(EditCommand::Left, 60);
+        composer.edit(EditCommand::OpenPaste, 60);
+        assert_eq!(composer.draw(60).rows.len(), 21);
     }
 
     #[test]

@@ -1,30 +1,21 @@
-//! Drafts that were sent or cleared, for Up and Down.
-
-use super::paste::Pastes;
+//! Drafts that were sent or cleared, for Up and Down, with their pastes folded.
 
 /// Drafts that are kept.
 const LIMIT: usize = 200;
 
-/// A text with its folded pastes.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Draft {
-    pub text: String,
-    pub pastes: Pastes,
-}
-
 /// Past drafts, oldest first, and the place while browsing.
 #[derive(Clone, Debug, Default)]
 pub struct PromptHistory {
-    drafts: Vec<Draft>,
+    drafts: Vec<String>,
     /// Index of the shown draft, and what was being written before.
-    browsing: Option<(usize, Draft)>,
+    browsing: Option<(usize, String)>,
 }
 
 impl PromptHistory {
     /// Adds a draft and ends browsing.
-    pub fn push(&mut self, draft: Draft) {
+    pub fn push(&mut self, draft: String) {
         self.browsing = None;
-        if draft.text.trim().is_empty() || self.drafts.last() == Some(&draft) {
+        if draft.trim().is_empty() || self.drafts.last() == Some(&draft) {
             return;
         }
         if self.drafts.len() == LIMIT {
@@ -34,7 +25,7 @@ impl PromptHistory {
     }
 
     /// The draft before the shown one; `current` is kept for the way back.
-    pub fn older(&mut self, current: Draft) -> Option<Draft> {
+    pub fn older(&mut self, current: String) -> Option<String> {
         let (index, kept) = match self.browsing.take() {
             Some((index, kept)) => (index, kept),
             None => (self.drafts.len(), current),
@@ -46,7 +37,7 @@ impl PromptHistory {
     }
 
     /// The draft after the shown one, and at the end what was being written.
-    pub fn newer(&mut self) -> Option<Draft> {
+    pub fn newer(&mut self) -> Option<String> {
         let (index, kept) = self.browsing.take()?;
         match self.drafts.get(index + 1) {
             Some(draft) => {
@@ -59,8 +50,8 @@ impl PromptHistory {
     }
 
     /// The draft that was pushed last.
-    pub fn last(&self) -> Option<&Draft> {
-        self.drafts.last()
+    pub fn last(&self) -> Option<&str> {
+        self.drafts.last().map(String::as_str)
     }
 }
 
@@ -68,20 +59,20 @@ impl PromptHistory {
 mod tests {
     use super::*;
 
-    fn draft(text: &str) -> Draft {
-        Draft { text: text.to_owned(), pastes: Pastes::default() }
+    fn text(text: &str) -> String {
+        text.to_owned()
     }
 
     #[test]
     fn history_round_trip() {
         let mut history = PromptHistory::default();
-        history.push(draft("one"));
-        history.push(draft("two"));
-        assert_eq!(history.older(draft("new")), Some(draft("two")));
-        assert_eq!(history.older(draft("two")), Some(draft("one")));
-        assert_eq!(history.older(draft("one")), None);
-        assert_eq!(history.newer(), Some(draft("two")));
-        assert_eq!(history.newer(), Some(draft("new")));
+        history.push(text("one"));
+        history.push(text("two"));
+        assert_eq!(history.older(text("new")), Some(text("two")));
+        assert_eq!(history.older(text("two")), Some(text("one")));
+        assert_eq!(history.older(text("one")), None);
+        assert_eq!(history.newer(), Some(text("two")));
+        assert_eq!(history.newer(), Some(text("new")));
         assert_eq!(history.newer(), None);
     }
 }

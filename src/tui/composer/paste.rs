@@ -13,7 +13,7 @@ const LAST: u32 = 0x10_fffd;
 const FOLD_CHARS: usize = 1_500;
 const FOLD_LINES: usize = 12;
 
-/// The folded texts of one draft.
+/// The folded texts. None is ever taken out: what was cut, sent or undone may come back.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pastes(Vec<Arc<str>>);
 
@@ -22,10 +22,14 @@ impl Pastes {
     pub fn fold(&mut self, text: &str) -> String {
         let text = printable(text);
         let large = text.len() > FOLD_CHARS || text.bytes().filter(|b| *b == b'\n').count() >= FOLD_LINES;
-        let stand_in = u32::try_from(self.0.len()).ok().and_then(|count| char::from_u32(FIRST + count));
+        let known = self.0.iter().position(|folded| **folded == *text);
+        let stand_in =
+            u32::try_from(known.unwrap_or(self.0.len())).ok().and_then(|count| char::from_u32(FIRST + count));
         match stand_in {
             Some(c) if large && u32::from(c) <= LAST => {
-                self.0.push(text.into());
+                if known.is_none() {
+                    self.0.push(text.into());
+                }
                 c.to_string()
             }
             _ => text,
@@ -56,7 +60,8 @@ impl Pastes {
         })
     }
 
-    fn get(&self, c: char) -> Option<&Arc<str>> {
+    /// The text that `c` stands for.
+    pub fn get(&self, c: char) -> Option<&Arc<str>> {
         let index = u32::from(c).checked_sub(FIRST)?;
         self.0.get(usize::try_from(index).ok()?)
     }

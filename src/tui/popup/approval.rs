@@ -80,7 +80,11 @@ impl Approval {
         }
         let no = "No (Esc) · Tab: no, and tell the model why".to_owned();
         choices.push(choice('n', "no", no, Answer::No { note: String::new() }));
-        let ApprovalRequest { title, reason, detail, is_diff, .. } = request;
+        let ApprovalRequest { title, reason, detail, is_diff, agent, .. } = request;
+        let reason = match agent {
+            Some(agent) => format!("asked by the sub-agent {agent}; {reason}"),
+            None => reason,
+        };
         Self { verb: "Allow", title, reason, detail, is_diff, choices, ..Self::empty() }
     }
 
@@ -116,6 +120,11 @@ impl Approval {
             search: Buffer::default(),
             searching: false,
         }
+    }
+
+    /// What can be chosen, in order.
+    pub fn choice_texts(&self) -> Vec<String> {
+        self.choices.iter().map(|choice| choice.text.clone()).collect()
     }
 
     /// Whether a letter means something here besides a word that somebody types for the composer.
@@ -387,6 +396,7 @@ mod tests {
             reason: "commands ask first".to_owned(),
             always_prefix: always.map(str::to_owned),
             session_scope: Some("this exact command".to_owned()),
+            agent: None,
         })
     }
 

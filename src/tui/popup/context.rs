@@ -108,9 +108,9 @@ impl ContextPopup {
         let left = room.saturating_sub(head.len() + foot.len());
         let mut lines = head;
         if left > 0 {
-            for index in self.selection.window(left) {
-                lines.push(ledger::item_line(&self.rows[index], index == self.selection.index, width, theme));
-            }
+            lines.extend(self.selection.lines(left, width, theme, |index| {
+                ledger::item_line(&self.rows[index], index == self.selection.index, width, theme)
+            }));
         }
         lines.extend(foot);
         match &self.history {

@@ -80,8 +80,8 @@ fn layer_line(
     bar: usize,
     theme: Theme,
 ) -> Line<'static> {
-    let total = ledger.total_tokens.max(1);
-    let filled = usize::try_from(tokens.saturating_mul(bar as u64) / total).unwrap_or(bar).clamp(1, bar);
+    let window = ledger.window_tokens.max(1);
+    let filled = usize::try_from(tokens.saturating_mul(bar as u64) / window).unwrap_or(bar).clamp(1, bar);
     Line::from(vec![
         Span::styled(format!("{id:<3}"), theme.accent()),
         Span::raw(format!("{name:<15}{:>7}  ", text::human_tokens(tokens))),

@@ -5,8 +5,14 @@ use ratatui::text::Line;
 
 use super::context::ContextPopup;
 use super::list::PopupAction;
+use super::pickers::jobs::JobPicker;
+use super::pickers::models::ModelPicker;
+use super::pickers::permissions::PermissionPicker;
+use super::pickers::sessions::SessionPicker;
+use super::pickers::todos::TodoList;
 use super::rewind::RewindPicker;
-use super::sessions::SessionPicker;
+use super::theme::ThemePicker;
+use crate::tui::pager::state::Pager;
 use crate::tui::render::theme::Theme;
 
 /// Rows of the pages of a rewind.
@@ -17,6 +23,12 @@ pub enum Popup {
     Sessions(SessionPicker),
     Context(ContextPopup),
     Rewind(RewindPicker),
+    Models(ModelPicker),
+    Permissions(PermissionPicker),
+    Todos(TodoList),
+    Jobs(JobPicker),
+    Theme(ThemePicker),
+    Pager(Box<Pager>),
 }
 
 impl Popup {
@@ -25,6 +37,12 @@ impl Popup {
             Self::Sessions(popup) => popup.key(key),
             Self::Context(popup) => popup.key(key),
             Self::Rewind(popup) => popup.key(key),
+            Self::Models(popup) => popup.key(key),
+            Self::Permissions(popup) => popup.key(key),
+            Self::Todos(popup) => popup.key(key),
+            Self::Jobs(popup) => popup.key(key),
+            Self::Theme(popup) => popup.key(key),
+            Self::Pager(popup) => popup.key(key),
         }
     }
 
@@ -33,6 +51,12 @@ impl Popup {
             Self::Sessions(popup) => popup.lines(width, room, theme),
             Self::Context(popup) => popup.lines(width, room, theme),
             Self::Rewind(popup) => popup.lines(width, room.min(REWIND_ROWS), theme),
+            Self::Models(popup) => popup.lines(width, room, theme),
+            Self::Permissions(popup) => popup.lines(width, room, theme),
+            Self::Todos(popup) => popup.lines(width, room, theme),
+            Self::Jobs(popup) => popup.lines(width, room, theme),
+            Self::Theme(popup) => popup.lines(width, room, theme),
+            Self::Pager(popup) => popup.lines(width, room, theme),
         };
         lines.truncate(room);
         lines

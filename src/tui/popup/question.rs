@@ -37,15 +37,15 @@ pub struct OpenQuestion {
 
 #[derive(Clone, Debug)]
 enum QuestionForm {
-    Approval(Approval),
+    Approval(Box<Approval>),
     Ask(Ask),
 }
 
 impl OpenQuestion {
     pub fn new(id: QuestionId, question: Question, armed: bool) -> Self {
         let form = match question {
-            Question::Approval(request) => QuestionForm::Approval(Approval::of_call(request)),
-            Question::Plan(plan) => QuestionForm::Approval(Approval::of_plan(plan)),
+            Question::Approval(request) => QuestionForm::Approval(Box::new(Approval::of_call(request))),
+            Question::Plan(plan) => QuestionForm::Approval(Box::new(Approval::of_plan(plan))),
             Question::Ask { questions } => QuestionForm::Ask(Ask::new(questions)),
         };
         Self { id, armed, form, waiting: None }
@@ -69,6 +69,21 @@ impl OpenQuestion {
             // Enter behind a letter says that it is one.
             (Some((first, _)), None) if key.code == KeyCode::Enter => self.pass(first, size),
             _ => self.pass(key, size),
+        }
+    }
+
+    /// The choices in order, as numbers take them; none where words answer.
+    pub fn choices(&self) -> Vec<String> {
+        match &self.form {
+            QuestionForm::Approval(form) => form.choice_texts(),
+            QuestionForm::Ask(_) => Vec::new(),
+        }
+    }
+
+    /// Shows all of what is asked about, from its beginning.
+    pub fn unfold(&mut self, size: (u16, u16)) {
+        if let QuestionForm::Approval(form) = &mut self.form {
+            form.key(KeyEvent::new(KeyCode::Home, crossterm::event::KeyModifiers::NONE), size);
         }
     }
 

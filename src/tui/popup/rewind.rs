@@ -5,12 +5,12 @@ use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::text::{Line, Span};
 
 use super::list::{self, PopupAction, Selection};
-use super::sessions::age;
 use crate::base::clock;
 use crate::base::sanitize;
 use crate::base::text;
 use crate::protocol::op::Op;
 use crate::protocol::rewind::{RewindPoint, RewindPreview, RewindRow, RewindScope};
+use crate::tui::popup::pickers::sessions::age;
 use crate::tui::render::theme::Theme;
 use crate::tui::render::wrap;
 
@@ -79,7 +79,7 @@ impl RewindPicker {
             ),
         ])];
         let now = clock::now_ms();
-        for index in self.selection.window(room.saturating_sub(1)) {
+        lines.extend(self.selection.lines(room.saturating_sub(1), width, theme, |index| {
             let point = &self.points[index];
             let (mark, style) = theme.row(index == self.selection.index);
             let when = if point.ms == 0 { String::new() } else { age(now, point.ms) };
@@ -89,12 +89,12 @@ impl RewindPicker {
             };
             let facts = format!("{when:<8} {changed:<20} ");
             let title = text::one_line(&sanitize::clean(&point.title), 300);
-            lines.push(Line::from(vec![
+            Line::from(vec![
                 Span::styled(mark, style),
                 Span::styled(facts.clone(), theme.dim()),
                 Span::styled(wrap::clip(&title, width.saturating_sub(2 + wrap::width(&facts))), style),
-            ]));
-        }
+            ])
+        }));
         lines
     }
 }

@@ -4,12 +4,22 @@ use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, T
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 
+use super::highlight::languages::{self, Language};
+use super::highlight::scanner::{self, State};
+use super::links;
+use super::table::Table;
 use super::theme::Theme;
 use super::wrap;
 use crate::base::sanitize;
 
 /// `markdown` as lines at most `width` cells wide. The text may be unfinished (still streaming).
 pub fn render(markdown: &str, width: usize, theme: Theme) -> Vec<Line<'static>> {
+    render_from(markdown, width, theme, None)
+}
+
+/// The same for a text that begins within a block of code, whose fence was written before it again; `open` is what was
+/// open where the part before ended.
+pub fn render_from(markdown: &str, width: usize, theme: Theme, open: Option<State>) -> Vec<Line<'static>> {
     let text = sanitize::clean(markdown);
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
     let mut writer = Writer {
@@ -22,6 +32,8 @@ pub fn render(markdown: &str, width: usize, theme: Theme) -> Vec<Line<'static>> 
         marker: None,
         quotes: 0,
         code: None,
+        language: None,
+        goes_on: open,
         link: None,
         table: None,
         gap: false,
@@ -31,12 +43,6 @@ pub fn render(markdown: &str, width: usize, theme: Theme) -> Vec<Line<'static>> 
     }
     writer.end_block();
     writer.lines
-}
-
-/// A table while its cells arrive.
-#[derive(Default)]
-struct Table {
-    rows: Vec<Vec<String>>,
 }
 
 struct Writer {
@@ -52,6 +58,9 @@ struct Writer {
     marker: Option<String>,
     quotes: usize,
     code: Option<String>,
+    language: Option<&'static Language>,
+    /// The first block of code goes on from here.
+    goes_on: Option<State>,
     link: Option<(String, usize)>,
     table: Option<Table>,
     /// Whether a blank line is due before the next block.
@@ -75,12 +84,14 @@ impl Writer {
     }
 
     fn text(&mut self, text: &str, style: Style) {
-        if let Some(cell) =
-            self.table.as_mut().and_then(|table| table.rows.last_mut()).and_then(|row| row.last_mut())
-        {
-            cell.push_str(text);
+        let spans = match self.table.as_mut().and_then(Table::cell) {
+            Some(cell) => cell,
+            None => &mut self.spans,
+        };
+        if self.link.is_some() {
+            spans.push(Span::styled(text.to_owned(), style));
         } else {
-            self.spans.push(Span::styled(text.to_owned(), style));
+            links::push(spans, text, style, style.patch(self.theme.link()));
         }
     }
 
@@ -130,11 +141,15 @@ impl Writer {
             Tag::CodeBlock(kind) => {
                 self.end_block();
                 self.open_block();
+                self.language = None;
                 if let CodeBlockKind::Fenced(language) = &kind
                     && !language.is_empty()
                 {
+                    self.language = languages::find(language);
                     let label = sanitize::clean(language).into_owned();
-                    self.emit(vec![Span::styled(format!("  {label}"), self.theme.dim())]);
+                    if self.goes_on.is_none() {
+                        self.emit(vec![Span::styled(format!("  {label}"), self.theme.dim())]);
+                    }
                 }
                 self.code = Some(String::new());
             }
@@ -158,27 +173,25 @@ impl Writer {
                 };
                 self.marker = Some(marker);
             }
-            Tag::Table(_) => {
+            Tag::Table(alignments) => {
                 self.end_block();
                 self.open_block();
-                self.table = Some(Table::default());
+                self.table = Some(Table::new(alignments));
             }
-            Tag::TableHead | Tag::TableRow => {
-                if let Some(table) = &mut self.table {
-                    table.rows.push(Vec::new());
-                }
+            Tag::TableHead => {
+                self.push_style(|style| style.add_modifier(Modifier::BOLD));
+                self.table.iter_mut().for_each(Table::begin_row);
             }
-            Tag::TableCell => {
-                if let Some(row) = self.table.as_mut().and_then(|table| table.rows.last_mut()) {
-                    row.push(String::new());
-                }
-            }
+            Tag::TableRow => self.table.iter_mut().for_each(Table::begin_row),
+            Tag::TableCell => self.table.iter_mut().for_each(Table::begin_cell),
             Tag::Emphasis => self.push_style(|style| style.add_modifier(Modifier::ITALIC)),
             Tag::Strong => self.push_style(|style| style.add_modifier(Modifier::BOLD)),
             Tag::Strikethrough => self.push_style(|style| style.add_modifier(Modifier::CROSSED_OUT)),
             Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. } => {
-                self.link = Some((dest_url.to_string(), self.spans.len()));
-                let link = self.theme.link();
+                let from =
+                    self.table.as_mut().and_then(Table::cell).map_or(self.spans.len(), |cell| cell.len());
+                self.link = Some((dest_url.to_string(), from));
+                let link = links::style(self.theme.link(), &dest_url);
                 self.push_style(|style| style.patch(link));
             }
             _ => {}
@@ -210,17 +223,24 @@ impl Writer {
                 self.flush();
                 self.gap = false;
             }
-            TagEnd::Table => self.end_table(),
+            TagEnd::TableHead => self.pop_style(),
+            TagEnd::Table => {
+                if let Some(table) = self.table.take() {
+                    self.lines.extend(table.lines(self.width, self.theme));
+                    self.gap = true;
+                }
+            }
             TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough => self.pop_style(),
             TagEnd::Link | TagEnd::Image => {
                 self.pop_style();
-                if let Some((url, from)) = self.link.take() {
+                if let Some((url, from)) = self.link.take().filter(|_| self.table.is_none()) {
                     let shown: String =
                         self.spans.iter().skip(from).map(|span| span.content.as_ref()).collect();
                     let bare = url.strip_prefix("mailto:").unwrap_or(&url);
-                    if !url.is_empty() && shown != bare && self.table.is_none() {
+                    if !url.is_empty() && shown != bare {
+                        let style = links::style(self.theme.dim(), &url);
                         let url = sanitize::clean(&url).into_owned();
-                        self.text(&format!(" ({url})"), self.theme.dim());
+                        self.spans.push(Span::styled(format!(" ({url})"), style));
                     }
                 }
             }
@@ -278,93 +298,56 @@ impl Writer {
 
     fn end_code(&mut self) {
         let Some(code) = self.code.take() else { return };
-        let style = self.theme.code();
+        let mut state = self.goes_on.take().unwrap_or_default();
+        // Code keeps its own indent, so it is cut at the edge of the screen, not at words.
+        let max = self.width.saturating_sub(2 + self.quotes * 2 + self.lists.len() * 2).max(1);
+        let mut first: Vec<Span<'static>> =
+            (0..self.quotes).map(|_| Span::styled("▌ ", self.theme.dim())).collect();
+        first.push(Span::raw(" ".repeat(2 + self.lists.len() * 2)));
         for line in code.strip_suffix('\n').unwrap_or(&code).split('\n') {
-            // Code keeps its own indent, so it is cut at the edge of the screen, not at words.
-            let line = wrap::detab(line).into_owned();
-            let max = self.width.saturating_sub(2 + self.quotes * 2 + self.lists.len() * 2).max(1);
-            for row in hard_rows(&line, max) {
-                let mut spans: Vec<Span<'static>> =
-                    (0..self.quotes).map(|_| Span::styled("▌ ", self.theme.dim())).collect();
-                spans.push(Span::raw(" ".repeat(2 + self.lists.len() * 2)));
-                spans.push(Span::styled(row, style));
-                self.lines.push(Line::from(spans));
-            }
-        }
-        self.gap = true;
-    }
-
-    fn end_table(&mut self) {
-        let Some(table) = self.table.take() else { return };
-        let columns = table.rows.iter().map(Vec::len).max().unwrap_or(0);
-        if columns == 0 {
-            return;
-        }
-        let mut widths = vec![1usize; columns];
-        for row in &table.rows {
-            for (column, cell) in row.iter().enumerate() {
-                widths[column] = widths[column].max(wrap::width(cell));
-            }
-        }
-        // Take from the widest column until the table fits.
-        let room = self.width.saturating_sub(3 * (columns - 1)).max(columns);
-        while widths.iter().sum::<usize>() > room {
-            let Some(widest) = widths.iter_mut().max() else { break };
-            if *widest <= 1 {
-                break;
-            }
-            *widest -= 1;
-        }
-        for (number, row) in table.rows.iter().enumerate() {
-            let cells: Vec<Vec<String>> = (0..columns)
-                .map(|column| {
-                    let cell = row.get(column).map_or("", String::as_str);
-                    wrap::rows(cell, widths[column])
-                        .into_iter()
-                        .map(|range| cell[range].trim().to_owned())
-                        .collect()
-                })
-                .collect();
-            let height = cells.iter().map(Vec::len).max().unwrap_or(1);
-            for line in 0..height {
-                let mut spans = Vec::new();
-                for (column, cell) in cells.iter().enumerate() {
-                    let text = cell.get(line).map_or("", String::as_str);
-                    let pad = widths[column].saturating_sub(wrap::width(text));
-                    let style = if number == 0 { self.theme.strong() } else { self.theme.plain() };
-                    spans.push(Span::styled(format!("{text}{}", " ".repeat(pad)), style));
-                    if column + 1 < columns {
-                        spans.push(Span::styled(" │ ", self.theme.dim()));
-                    }
-                }
-                self.lines.push(Line::from(spans));
-            }
-            if number == 0 {
-                let rule: Vec<String> = widths.iter().map(|width| "─".repeat(*width)).collect();
-                self.lines.push(Line::styled(rule.join("─┼─"), self.theme.dim()));
+            let spans = code_spans(self.language, line, &mut state, self.theme);
+            for row in wrap::hard_rows(&spans, max) {
+                self.lines.push(Line::from([first.clone(), row].concat()));
             }
         }
         self.gap = true;
     }
 }
 
-/// `line` cut into pieces of at most `max` cells, without regard to words.
-fn hard_rows(line: &str, max: usize) -> Vec<String> {
-    use unicode_segmentation::UnicodeSegmentation as _;
-    let mut rows = vec![String::new()];
-    let mut column = 0;
-    for grapheme in line.graphemes(true) {
-        let cells = wrap::width(grapheme);
-        if column + cells > max && column > 0 {
-            rows.push(String::new());
-            column = 0;
-        }
-        column += cells;
-        if let Some(row) = rows.last_mut() {
-            row.push_str(grapheme);
+/// The texts of the blocks of code.
+pub fn code_blocks(markdown: &str) -> Vec<String> {
+    let mut blocks = Vec::new();
+    let mut open = false;
+    for event in Parser::new_ext(markdown, Options::ENABLE_TABLES) {
+        match event {
+            Event::Start(Tag::CodeBlock(_)) => {
+                blocks.push(String::new());
+                open = true;
+            }
+            Event::End(TagEnd::CodeBlock) => open = false,
+            Event::Text(text) if open => {
+                blocks.iter_mut().next_back().into_iter().for_each(|block| block.push_str(&text))
+            }
+            _ => {}
         }
     }
-    rows
+    blocks
+}
+
+/// A line of code in its colors.
+pub fn code_spans(
+    language: Option<&Language>,
+    line: &str,
+    state: &mut State,
+    theme: Theme,
+) -> Vec<Span<'static>> {
+    let Some(language) = language else {
+        return vec![Span::styled(wrap::detab(line).into_owned(), theme.code())];
+    };
+    scanner::scan(language, line, state)
+        .into_iter()
+        .map(|(range, role)| Span::styled(wrap::detab(&line[range]).into_owned(), theme.syntax(role)))
+        .collect()
 }
 
 #[cfg(test)]
@@ -409,10 +392,10 @@ mod tests {
     #[test]
     fn tables_shrink_to_the_width() {
         insta::assert_snapshot!(shown("| name | what it does |\n|---|---|\n| a | a rather long explanation |\n| b | short |\n", 24), @r#"
-        name │ what it does     
+        name │ what it does
         ─────┼──────────────────
-        a    │ a rather long    
-             │ explanation      
+        a    │ a rather long
+             │ explanation
         b    │ short
         "#);
     }

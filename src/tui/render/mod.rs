@@ -1,7 +1,12 @@
 //! From state to styled lines.
 
+pub mod highlight;
+pub mod links;
 pub mod markdown;
+pub mod palette;
+pub mod panel;
 pub mod status;
+pub mod table;
 pub mod theme;
 pub mod view;
 pub mod wrap;

@@ -8,7 +8,7 @@ use crate::base::text;
 use crate::config::mode::Mode;
 use crate::config::settings::Permission;
 use crate::protocol::event::WindowState;
-use crate::tui::app::App;
+use crate::tui::app::{App, TurnStatus};
 use crate::tui::transcript::entry::duration;
 use crate::tui::transcript::live::Piece;
 
@@ -61,7 +61,8 @@ pub fn activity(app: &App, width: usize) -> Option<Line<'static>> {
         (None, Some(since)) => ("Summarizing older turns".to_owned(), since),
         (None, None) => return None,
     };
-    let elapsed = duration(app.now.saturating_sub(since).as_secs());
+    let mut elapsed = duration(app.now.saturating_sub(since).as_secs());
+    elapsed.push_str(&app.turn.as_ref().and_then(|turn| tokens(app, turn)).unwrap_or_default());
     let stop = if width < 40 { "Esc" } else { "Esc to interrupt" };
     let tail = format!(" · {elapsed} · {stop}");
     Some(Line::from(vec![
@@ -71,11 +72,20 @@ pub fn activity(app: &App, width: usize) -> Option<Line<'static>> {
     ]))
 }
 
+/// What the turn has taken so far: as reported, and about what is coming in.
+fn tokens(app: &App, turn: &TurnStatus) -> Option<String> {
+    let reported = app.window.map_or(0, |window| window.total.total()).saturating_sub(turn.tokens_before);
+    let coming = turn.streamed as u64 / 4;
+    let about = if coming > 0 { "~" } else { "" };
+    // A few words are not worth a figure.
+    (reported + coming >= 100).then(|| format!(" · {about}{} tokens", text::human_tokens(reported + coming)))
+}
+
 /// Model, window, cost, permission; a hint at the right end.
 pub fn status(app: &App, width: usize) -> Line<'static> {
     let theme = app.theme;
-    let facts = facts(app, width.saturating_sub(8));
-    let left = format!("  {facts}");
+    let facts = facts(app, width.saturating_sub(8 + wrap::width(&vim(app))));
+    let left = format!("  {}{facts}", vim(app));
     let hint = match &app.hint {
         Some(hint) => hint.clone(),
         None if !app.questions.is_empty() => String::new(),
@@ -93,6 +103,16 @@ pub fn status(app: &App, width: usize) -> Line<'static> {
         spans.push(Span::styled(hint, style));
     }
     Line::from(spans)
+}
+
+/// The mode of vi's editor.
+fn vim(app: &App) -> String {
+    match app.composer.vim() {
+        None => String::new(),
+        Some(vim) if !vim.is_normal() => "INSERT · ".to_owned(),
+        Some(vim) if vim.pending().is_empty() => "NORMAL · ".to_owned(),
+        Some(vim) => format!("NORMAL {} · ", sanitize::clean(vim.pending())),
+    }
 }
 
 /// The facts that fit into `room` cells: cost, then token counts, then the model give way.

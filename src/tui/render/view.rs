@@ -2,11 +2,11 @@
 
 use ratatui::text::{Line, Span};
 
-use super::status;
 use super::wrap;
+use super::{panel, status};
 use crate::base::sanitize;
 use crate::base::text;
-use crate::tui::app::{App, Completion};
+use crate::tui::app::App;
 use crate::tui::transcript::entry::TranscriptEntry;
 use crate::tui::transcript::live::Piece;
 use crate::tui::transcript::tool;
@@ -15,6 +15,8 @@ use crate::tui::transcript::tool;
 const COMPOSER_ROWS: usize = 6;
 /// Rows of a completion.
 const COMPLETION_ROWS: usize = 8;
+/// Rows of the history search.
+const SEARCH_ROWS: usize = 12;
 
 /// The lines of the viewport, and the caret in them.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -47,7 +49,14 @@ pub fn picture(app: &App, width: usize, room: usize) -> Drawing {
     }
     let mut left = room - picture.lines.len().min(room);
     // The rest goes above, the nearest first.
-    for mut part in [queued(app, width), activity(app, width), live(app, width, left)] {
+    let parts = [
+        queued(app, width),
+        panel::lines(app, width, room),
+        activity(app, width),
+        panel::waiting(app, width, room),
+        live(app, width, left),
+    ];
+    for mut part in parts {
         let cut = part.len().saturating_sub(left);
         part.drain(..cut);
         left -= part.len();
@@ -83,6 +92,14 @@ fn foot(app: &App, width: usize, room: usize) -> Drawing {
             lines.drain(..excess.min(lines.len()));
             picture.lines.extend(lines);
         }
+        if let Some(search) = &app.search {
+            let here = app.session.as_ref().map_or("", |session| &session.workspace);
+            let search_room = body_room.saturating_sub(picture.lines.len() - rule_rows).min(SEARCH_ROWS);
+            let (lines, column) = search.lines(width, search_room, here, theme);
+            caret = Some((picture.lines.len(), column));
+            picture.lines.extend(lines.into_iter().take(search_room));
+            return finish(app, picture, caret, status_rows, width);
+        }
         let composer_room = body_room.saturating_sub(picture.lines.len() - rule_rows).max(1);
         let (lines, at) = composer(app, width, composer_room, room);
         caret = Some((picture.lines.len() + at.0, at.1));
@@ -90,6 +107,16 @@ fn foot(app: &App, width: usize, room: usize) -> Drawing {
         picture.lines.extend(lines);
         picture.lines.extend(completion(app, width, left.min(COMPLETION_ROWS)));
     }
+    finish(app, picture, caret, status_rows, width)
+}
+
+fn finish(
+    app: &App,
+    mut picture: Drawing,
+    caret: Option<(usize, usize)>,
+    status_rows: usize,
+    width: usize,
+) -> Drawing {
     if status_rows > 0 {
         picture.lines.push(status::status(app, width));
     }
@@ -123,11 +150,8 @@ fn completion(app: &App, width: usize, room: usize) -> Vec<Line<'static>> {
     if room == 0 {
         return Vec::new();
     }
-    let mut lines = match &app.completion {
-        None => return Vec::new(),
-        Some(Completion::Files(popup)) => popup.lines(width, room, app.theme),
-        Some(Completion::Commands(popup)) => popup.lines(width, room, app.theme),
-    };
+    let lines = app.completion.as_ref().map(|completion| completion.lines(width, room, app.theme));
+    let mut lines = lines.unwrap_or_default();
     lines.truncate(room);
     lines
 }
@@ -164,7 +188,14 @@ fn live(app: &App, width: usize, room: usize) -> Vec<Line<'static>> {
                 if !tight {
                     lines.push(Line::default());
                 }
-                lines.extend(tool::render(view, width, status::frame(app), app.theme));
+                match tool::agent_line(view) {
+                    Some(agent) => {
+                        let agent = wrap::clip(&agent, width.saturating_sub(2));
+                        let mark = Span::styled(format!("{} ", status::frame(app)), app.theme.accent());
+                        lines.push(Line::from(vec![mark, Span::raw(agent)]));
+                    }
+                    None => lines.extend(tool::render(view, width, status::frame(app), app.theme)),
+                }
             }
             _ => lines.extend(entry.lines(before, width, app.theme)),
         }

@@ -115,6 +115,33 @@ pub fn wrap_spans(
     lines
 }
 
+/// Styled text cut into rows of at most `max` cells, without regard to words; at least one row.
+pub fn hard_rows(spans: &[Span<'static>], max: usize) -> Vec<Vec<Span<'static>>> {
+    let mut rows = vec![Vec::new()];
+    let mut column = 0;
+    for span in spans {
+        let mut part = String::new();
+        for grapheme in span.content.graphemes(true) {
+            let cells = UnicodeWidthStr::width(grapheme);
+            if column + cells > max && column > 0 {
+                push(&mut rows, &mut part, span.style);
+                rows.push(Vec::new());
+                column = 0;
+            }
+            column += cells;
+            part.push_str(grapheme);
+        }
+        push(&mut rows, &mut part, span.style);
+    }
+    rows
+}
+
+fn push(rows: &mut [Vec<Span<'static>>], part: &mut String, style: Style) {
+    if let Some(row) = rows.last_mut().filter(|_| !part.is_empty()) {
+        row.push(Span::styled(std::mem::take(part), style));
+    }
+}
+
 /// [`wrap_spans`] for text of one style that may have several lines.
 pub fn wrap_text(text: &str, style: Style, first: &str, rest: &str, max: usize) -> Vec<Line<'static>> {
     let prefix = |text: &str| vec![Span::styled(text.to_owned(), style)];
@@ -161,7 +188,8 @@ pub fn tail(text: &str, max: usize) -> &str {
     &text[from..]
 }
 
-fn spans_width(spans: &[Span<'_>]) -> usize {
+/// Cells that the spans take.
+pub fn spans_width(spans: &[Span<'_>]) -> usize {
     spans.iter().map(|span| width(&span.content)).sum()
 }
 

@@ -8,22 +8,32 @@ pub enum Place {
     Composer,
     /// Lists to choose from.
     List,
+    /// The transcript, an output or the changes, on the whole screen.
+    Pager,
 }
+
+pub const PLACES: [Place; 4] = [Place::Everywhere, Place::Composer, Place::List, Place::Pager];
 
 /// What a key does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     Suspend,
     Redraw,
-    Thinking,
+    Transcript,
+    Expand,
+    FoldTodos,
     Send,
     Cancel,
     Escape,
     Quit,
     NextMode,
     Complete,
+    HistorySearch,
+    Editor,
+    PasteImage,
     Edit(EditCommand),
     List(ListMove),
+    Pager(PagerMove),
 }
 
 /// One editing step of a text field.
@@ -35,6 +45,8 @@ pub enum EditCommand {
     Backspace,
     Delete,
     DeleteWordBack,
+    /// Back to a space.
+    DeleteSpacedWordBack,
     DeleteWordForward,
     KillToEnd,
     KillToStart,
@@ -46,7 +58,12 @@ pub enum EditCommand {
     WordRight,
     Home,
     End,
+    Yank,
+    YankPop,
     Undo,
+    Redo,
+    /// The folded paste at the cursor.
+    OpenPaste,
 }
 
 /// What a key does in a list.
@@ -58,6 +75,43 @@ pub enum ListMove {
     PageDown,
     First,
     Last,
+    Close,
+    /// Takes the chosen row away: deletes, stops, allows no longer.
+    Remove,
+    /// Takes the last removal back.
+    Undo,
+    Rename,
+    /// Goes on in a copy.
+    Fork,
+}
+
+/// What a key does in the pager.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PagerMove {
+    Up,
+    Down,
+    PageUp,
+    PageDown,
+    Top,
+    Bottom,
+    NextCell,
+    PreviousCell,
+    NextTurn,
+    PreviousTurn,
+    /// The output after this one.
+    After,
+    Before,
+    /// The next place that the search finds; without a search as `After`.
+    Next,
+    Previous,
+    Search,
+    Wrap,
+    ShiftLeft,
+    ShiftRight,
+    Toggle,
+    Copy,
+    CopyCode,
+    Revert,
     Close,
 }
 
@@ -84,7 +138,7 @@ const fn row(
     KeyRow { place, action, name, keys, help }
 }
 
-use Action::{Edit, List};
+use Action::{Edit, List, Pager};
 use Place::{Composer, Everywhere};
 
 /// All actions, in the order in which they are shown.
@@ -107,15 +161,39 @@ pub const ROWS: &[KeyRow] = &[
     ),
     row(Composer, "cancel", &["ctrl-c"], Action::Cancel, "interrupt, or clear the input; twice: quit"),
     row(Composer, "quit", &["ctrl-d"], Action::Quit, "with empty input: quit"),
-    row(Everywhere, "thinking", &["ctrl-t"], Action::Thinking, "show the last thinking in full"),
+    row(Everywhere, "expand", &["ctrl-o"], Action::Expand, "show the last output, thinking or diff in full"),
+    row(
+        Everywhere,
+        "transcript",
+        &["ctrl-t"],
+        Action::Transcript,
+        "show the whole session, to search and copy",
+    ),
+    row(Everywhere, "fold-todos", &["alt-t"], Action::FoldTodos, "fold the todo list, or show it again"),
     row(Everywhere, "redraw", &["ctrl-l"], Action::Redraw, "clear the screen"),
     row(Everywhere, "suspend", &["ctrl-z"], Action::Suspend, "back to the shell; `fg` returns"),
+    row(Composer, "complete", &["tab"], Action::Complete, "take the chosen completion; complete a !command"),
     row(
         Composer,
-        "complete",
-        &["tab"],
-        Action::Complete,
-        "take the chosen completion (@ completes a file name)",
+        "history-search",
+        &["ctrl-r"],
+        Action::HistorySearch,
+        "search what you typed before, in all projects",
+    ),
+    row(Composer, "editor", &["ctrl-g"], Action::Editor, "write the text in your editor ($VISUAL, $EDITOR)"),
+    row(
+        Composer,
+        "paste-image",
+        &["ctrl-v", "alt-v"],
+        Action::PasteImage,
+        "attach the picture in the clipboard",
+    ),
+    row(
+        Composer,
+        "open-paste",
+        &["alt-e"],
+        Edit(EditCommand::OpenPaste),
+        "open the folded paste at the cursor",
     ),
     row(
         Composer,
@@ -142,7 +220,7 @@ pub const ROWS: &[KeyRow] = &[
     row(
         Composer,
         "cut-word-left",
-        &["ctrl-w", "alt-backspace", "ctrl-backspace"],
+        &["alt-backspace", "ctrl-backspace"],
         Edit(EditCommand::DeleteWordBack),
         "cut the word before the cursor",
     ),
@@ -155,12 +233,49 @@ pub const ROWS: &[KeyRow] = &[
     ),
     row(Composer, "cut-to-end", &["ctrl-k"], Edit(EditCommand::KillToEnd), "cut to the end of the line"),
     row(Composer, "cut-to-start", &["ctrl-u"], Edit(EditCommand::KillToStart), "cut to its start"),
+    row(
+        Composer,
+        "cut-spaced-word-left",
+        &["ctrl-w"],
+        Edit(EditCommand::DeleteSpacedWordBack),
+        "cut back to a space",
+    ),
+    row(Composer, "yank", &["ctrl-y"], Edit(EditCommand::Yank), "put back what was cut"),
+    row(Composer, "yank-older", &["alt-y"], Edit(EditCommand::YankPop), "then: what was cut before that"),
     row(Composer, "undo", &["ctrl-_"], Edit(EditCommand::Undo), "undo typing"),
+    row(Composer, "redo", &["alt-r", "ctrl-shift-z"], Edit(EditCommand::Redo), "redo it"),
     row(Place::List, "list-up", &["up", "ctrl-p"], List(ListMove::Up), ""),
     row(Place::List, "list-down", &["down", "ctrl-n"], List(ListMove::Down), ""),
     row(Place::List, "list-page-up", &["pgup"], List(ListMove::PageUp), ""),
     row(Place::List, "list-page-down", &["pgdn"], List(ListMove::PageDown), ""),
     row(Place::List, "list-first", &["home"], List(ListMove::First), ""),
     row(Place::List, "list-last", &["end"], List(ListMove::Last), ""),
+    row(Place::List, "list-remove", &["delete", "ctrl-x"], List(ListMove::Remove), ""),
+    row(Place::List, "list-undo", &["ctrl-u"], List(ListMove::Undo), ""),
+    row(Place::List, "list-rename", &["ctrl-r"], List(ListMove::Rename), ""),
+    row(Place::List, "list-fork", &["ctrl-f"], List(ListMove::Fork), ""),
     row(Place::List, "list-close", &["esc", "ctrl-c", "ctrl-d"], List(ListMove::Close), ""),
+    row(Place::Pager, "pager-up", &["up", "k", "ctrl-p"], Pager(PagerMove::Up), ""),
+    row(Place::Pager, "pager-down", &["down", "j", "ctrl-n"], Pager(PagerMove::Down), ""),
+    row(Place::Pager, "pager-page-up", &["pgup", "b", "ctrl-b"], Pager(PagerMove::PageUp), ""),
+    row(Place::Pager, "pager-page-down", &["pgdn", "space", "ctrl-f"], Pager(PagerMove::PageDown), ""),
+    row(Place::Pager, "pager-top", &["home", "g"], Pager(PagerMove::Top), ""),
+    row(Place::Pager, "pager-bottom", &["end", "G"], Pager(PagerMove::Bottom), ""),
+    row(Place::Pager, "pager-next-cell", &["tab"], Pager(PagerMove::NextCell), ""),
+    row(Place::Pager, "pager-previous-cell", &["shift-tab"], Pager(PagerMove::PreviousCell), ""),
+    row(Place::Pager, "pager-next-turn", &["]"], Pager(PagerMove::NextTurn), ""),
+    row(Place::Pager, "pager-previous-turn", &["["], Pager(PagerMove::PreviousTurn), ""),
+    row(Place::Pager, "pager-after", &["right"], Pager(PagerMove::After), ""),
+    row(Place::Pager, "pager-before", &["left"], Pager(PagerMove::Before), ""),
+    row(Place::Pager, "pager-next", &["n"], Pager(PagerMove::Next), ""),
+    row(Place::Pager, "pager-previous", &["p", "N"], Pager(PagerMove::Previous), ""),
+    row(Place::Pager, "pager-search", &["/"], Pager(PagerMove::Search), ""),
+    row(Place::Pager, "pager-wrap", &["w"], Pager(PagerMove::Wrap), ""),
+    row(Place::Pager, "pager-shift-left", &["<"], Pager(PagerMove::ShiftLeft), ""),
+    row(Place::Pager, "pager-shift-right", &[">"], Pager(PagerMove::ShiftRight), ""),
+    row(Place::Pager, "pager-toggle", &["enter"], Pager(PagerMove::Toggle), ""),
+    row(Place::Pager, "pager-copy", &["y"], Pager(PagerMove::Copy), ""),
+    row(Place::Pager, "pager-copy-code", &["c"], Pager(PagerMove::CopyCode), ""),
+    row(Place::Pager, "pager-revert", &["r"], Pager(PagerMove::Revert), ""),
+    row(Place::Pager, "pager-close", &["q", "esc", "ctrl-c", "ctrl-d"], Pager(PagerMove::Close), ""),
 ];

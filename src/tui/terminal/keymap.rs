@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::key_name;
-use super::key_table::{Action, EditCommand, KeyRow, Place, ROWS};
+use super::key_table::{Action, EditCommand, KeyRow, PLACES, Place, ROWS};
 use crate::base::sanitize;
 use crate::config::keys::KeyBinding;
 use crate::search::fuzzy;
@@ -144,7 +144,7 @@ impl Keymap {
         let key = key_name::parse(name).ok_or_else(|| {
             format!("'{shown}' is not a key. Keys are written like ctrl-r, alt-left, shift-tab or f5.")
         })?;
-        if row.place != Place::List && plain_char(key).is_some() {
+        if !matches!(row.place, Place::List | Place::Pager) && plain_char(key).is_some() {
             return Err(format!("'{shown}' is typed as text; `{}` needs a key with Ctrl or Alt.", row.name));
         }
         if let Some(other) = self.holder(row, key) {
@@ -162,8 +162,7 @@ impl Keymap {
     fn holder(&self, row: &KeyRow, key: KeyEvent) -> Option<usize> {
         let meets =
             |place: Place| place == row.place || place == Place::Everywhere || row.place == Place::Everywhere;
-        let places =
-            [Place::Everywhere, Place::Composer, Place::List].into_iter().filter(|place| meets(*place));
+        let places = PLACES.into_iter().filter(|place| meets(*place));
         let mut found = places.filter_map(|place| self.rows.get(&(place, key.code, key.modifiers)));
         found.next().copied()
     }
@@ -210,10 +209,10 @@ mod tests {
 
     #[test]
     fn own_keys_win() {
-        let own = [binding("undo", &["ctrl-w", "f2"], 4), binding("redraw", &[], 5)];
+        let own = [binding("undo", &["ctrl-h", "f2"], 4), binding("redraw", &[], 5)];
         let (map, problems) = Keymap::new(&own);
-        assert_eq!(problems, Vec::<String>::new(), "another key cuts the word still");
-        assert_eq!(does(&map, Place::Composer, "ctrl-w"), Some(Action::Edit(EditCommand::Undo)));
+        assert_eq!(problems, Vec::<String>::new(), "another key does the same still");
+        assert_eq!(does(&map, Place::Composer, "ctrl-h"), Some(Action::Edit(EditCommand::Undo)));
         assert_eq!(does(&map, Place::Composer, "ctrl-_"), None);
         assert_eq!(does(&map, Place::Everywhere, "ctrl-l"), None);
     }
@@ -234,7 +233,7 @@ mod tests {
             "line 3: 'ctrl-wow' is not a key.",
             "line 4: 'ctrl-t' is the key of `cancel` already",
             "line 6: 'x' is typed as text",
-            "line 5: ctrl-t was the key of `thinking`",
+            "line 5: ctrl-t was the key of `transcript`",
         ] {
             assert!(all.contains(part), "{part}: {all}");
         }

@@ -1,5 +1,8 @@
 //! The terminal itself: taken over and given back, its keys, its viewport.
 
+pub mod attention;
+pub mod background;
+pub mod external;
 pub mod key_name;
 pub mod key_table;
 pub mod keymap;
@@ -7,3 +10,4 @@ pub mod paint;
 pub mod paste_detector;
 pub mod screen;
 pub mod setup;
+pub mod shell_words;

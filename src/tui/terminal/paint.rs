@@ -1,6 +1,7 @@
-//! Cells as bytes: the text of a row and its colors, from some column on.
+//! Cells as bytes: the text of a row, its colors and its links, from some column on.
 
 use std::io::{self, Write};
+use std::ops::Range;
 
 use crossterm::queue;
 use crossterm::style::{Attribute, SetAttribute, SetBackgroundColor, SetForegroundColor};
@@ -8,6 +9,8 @@ use ratatui::backend::IntoCrossterm;
 use ratatui::buffer::Cell;
 use ratatui::style::{Color, Modifier};
 use unicode_width::UnicodeWidthStr as _;
+
+use crate::tui::render::links;
 
 /// What a modifier is called on the wire; those that the theme and the caret use.
 const ATTRIBUTES: [(Modifier, Attribute); 6] = [
@@ -26,29 +29,46 @@ pub fn used(row: &[Cell]) -> u16 {
     u16::try_from(used.min(row.len())).unwrap_or(u16::MAX)
 }
 
-/// The first column to write when `before` becomes `after`: never the second half of a wide character.
-pub fn first_difference(before: &[Cell], after: &[Cell]) -> usize {
+/// Rows at the end that both have in common.
+pub fn common_end(before: &[Vec<Cell>], after: &[Vec<Cell>]) -> usize {
+    before.iter().rev().zip(after.iter().rev()).take_while(|(before, after)| before == after).count()
+}
+
+/// The columns to write when `before` becomes `after`. From the second half of a wide character on nothing is written,
+/// and behind one, or a composed character, the row is written to its end: terminals disagree about the width of some.
+pub fn difference(before: &[Cell], after: &[Cell]) -> Range<usize> {
     let same = before.iter().zip(after).take_while(|(before, after)| before == after).count();
+    let plain = |cell: &Cell| cell.symbol().width() == 1 && cell.symbol().chars().nth(1).is_none();
     let wide = |at: usize| {
         [before, after].iter().any(|row| row.get(at).is_some_and(|cell| cell.symbol().width() > 1))
     };
-    same.saturating_sub(usize::from(same > 0 && wide(same - 1)))
+    let start = same.saturating_sub(usize::from(same > 0 && wide(same - 1)));
+    let tail = before.iter().zip(after).rev().take_while(|(before, after)| before == after).count();
+    let end = after.len().saturating_sub(tail).max(start);
+    let all_plain = before.len() == after.len()
+        && [before, after].iter().all(|row| row.iter().skip(start).take(end - start).all(plain));
+    start..if all_plain { end } else { after.len() }
 }
 
-/// Writes the row from column `from` on, where the cursor stands; the column behind it.
+/// Writes these columns of the row, as far as they show something; the cursor stands at the first. The column behind.
 ///
 /// # Errors
 /// Those of the output.
-pub fn cells(out: &mut impl Write, row: &[Cell], from: usize) -> io::Result<u16> {
-    let end = usize::from(used(row));
+pub fn cells(out: &mut impl Write, row: &[Cell], part: Range<usize>) -> io::Result<u16> {
+    let end = usize::from(used(row)).min(part.end);
     let plain = (Color::Reset, Color::Reset, Modifier::empty());
     let mut style = plain;
-    let mut at = from;
+    let mut link = Color::Reset;
+    let mut at = part.start;
     while let Some(cell) = row.get(at).filter(|_| at < end) {
         let wanted = (cell.fg, cell.bg, cell.modifier);
         if wanted != style {
             set_style(out, wanted)?;
             style = wanted;
+        }
+        if cell.underline_color != link {
+            link = cell.underline_color;
+            set_link(out, link)?;
         }
         out.write_all(cell.symbol().as_bytes())?;
         at += cell.symbol().width().max(1);
@@ -60,7 +80,18 @@ pub fn cells(out: &mut impl Write, row: &[Cell], from: usize) -> io::Result<u16>
     if style != plain {
         queue!(out, SetAttribute(Attribute::Reset))?;
     }
+    if link != Color::Reset {
+        set_link(out, Color::Reset)?;
+    }
     Ok(u16::try_from(at).unwrap_or(u16::MAX))
+}
+
+/// The address was judged when the link was made. Its number joins the parts of a link on several rows.
+fn set_link(out: &mut impl Write, link: Color) -> io::Result<()> {
+    match links::of(link) {
+        Some((number, address)) => write!(out, "\x1b]8;id={number};{address}\x1b\\"),
+        None => out.write_all(b"\x1b]8;;\x1b\\"),
+    }
 }
 
 fn set_style(out: &mut impl Write, (fg, bg, modifier): (Color, Color, Modifier)) -> io::Result<()> {

@@ -113,10 +113,18 @@ impl<W: Write> Screen<W> {
         {
             cell.modifier.toggle(Modifier::REVERSED);
         }
-        if !printed.is_empty() || self.drawn.is_empty() {
-            self.print(&printed)?;
+        // From a caret further down, a screen that has just become lower may put the first row out of reach: then nothing
+        // of what stands there is kept.
+        if self.at.1 > 0 && (!printed.is_empty() || rows.len() > self.drawn.len()) {
+            self.drawn.clear();
         }
-        self.draw(rows)?;
+        let kept = paint::common_end(&self.drawn, &rows);
+        if self.drawn.is_empty() {
+            self.print(&printed)?;
+        } else {
+            self.print_above(&printed, kept)?;
+        }
+        self.draw(rows, kept)?;
         self.place(caret.filter(|_| picture.still))
     }
 
@@ -159,15 +167,51 @@ impl<W: Write> Screen<W> {
         self.erase()?;
         for line in lines {
             let row = self.row(line);
-            paint::cells(&mut self.out, &row, 0)?;
+            paint::cells(&mut self.out, &row, 0..row.len())?;
             self.out.write_all(b"\r\n")?;
         }
         Ok(())
     }
 
-    /// Makes the rows what is drawn; those that are drawn already are passed over. Only line feeds lead down: they
-    /// scroll where a move would stop, so that the way back up is always as long as the way down.
-    fn draw(&mut self, rows: Vec<Row>) -> io::Result<()> {
+    /// Writes lines where the viewport began, over rows that show what is not wanted any more, and moves its last `kept`
+    /// rows down where there are no more of those.
+    fn print_above(&mut self, lines: &[Line<'static>], kept: usize) -> io::Result<()> {
+        for line in lines {
+            if self.drawn.len() <= kept {
+                self.insert(0, 1)?;
+            }
+            self.go(0, 0)?;
+            let row = self.row(line);
+            paint::cells(&mut self.out, &row, 0..row.len())?;
+            // Behind a full row terminals disagree about where the cursor is, and nothing of the old one is left.
+            if usize::from(paint::used(&row)) < row.len() {
+                self.out.write_all(b"\x1b[K")?;
+            }
+            self.out.write_all(b"\r\n")?;
+            self.drawn.remove(0);
+        }
+        Ok(())
+    }
+
+    /// Inserts empty rows before row `at` of the viewport. One line feed too many first makes room below; it never leads
+    /// further than the viewport is high.
+    fn insert(&mut self, at: usize, count: usize) -> io::Result<()> {
+        let row = |row: usize| u16::try_from(row).unwrap_or(u16::MAX);
+        self.go(0, row(self.drawn.len() + count - 1))?;
+        self.go(0, row(at))?;
+        write!(self.out, "\x1b[{count}L")?;
+        let blank = self.row(&Line::default());
+        self.drawn.splice(at..at, std::iter::repeat_n(blank, count));
+        Ok(())
+    }
+
+    /// Makes the rows what is drawn; those that are drawn already are passed over, the last `kept` ones moved. Only line
+    /// feeds lead down: they scroll where a move would stop, so that the way back up is always as long as the way down.
+    fn draw(&mut self, rows: Vec<Row>, kept: usize) -> io::Result<()> {
+        let more = rows.len().saturating_sub(self.drawn.len());
+        if more > 0 && kept > 0 {
+            self.insert(self.drawn.len() - kept, more)?;
+        }
         // What follows may be wider than a terminal that has just become narrow: no row may become two.
         let changed = |at: usize, drawn: &[Row]| drawn.get(at) != rows.get(at);
         if (0..rows.len()).any(|at| changed(at, &self.drawn)) {
@@ -176,13 +220,12 @@ impl<W: Write> Screen<W> {
                 if !changed(at, &self.drawn) {
                     continue;
                 }
-                let from = match self.drawn.get(at) {
-                    Some(before) => paint::first_difference(before, row),
-                    None => 0,
-                };
+                let before = self.drawn.get(at).map_or(&[][..], Vec::as_slice);
+                let part = paint::difference(before, row);
+                let (from, shorter) = (part.start, paint::used(before) > paint::used(row));
                 self.go(u16::try_from(from).unwrap_or(u16::MAX), u16::try_from(at).unwrap_or(u16::MAX))?;
-                self.at.0 = paint::cells(&mut self.out, row, from)?;
-                if self.drawn.get(at).is_some_and(|before| paint::used(before) > paint::used(row)) {
+                self.at.0 = paint::cells(&mut self.out, row, part)?;
+                if shorter {
                     self.out.write_all(b"\x1b[K")?;
                 }
                 // Behind a full row terminals disagree about the column.
@@ -256,7 +299,7 @@ impl<W: Write> Screen<W> {
             let row = rows.get(at).unwrap_or(&blank);
             if drawn.get(at) != Some(row) {
                 write!(self.out, "\x1b[{}H\x1b[2K", at + 1)?;
-                paint::cells(&mut self.out, row, 0)?;
+                paint::cells(&mut self.out, row, 0..row.len())?;
             }
         }
         self.popup = Some(rows);

@@ -6,18 +6,23 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, Once, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::background;
+use crate::base::process::descriptor;
+use crate::tui::render::theme::Background;
 use crossterm::terminal;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::sync::Notify;
+
+use super::attention;
 
 /// How long the terminal may take to say whether it knows the newer key protocol. The report of the cursor, which all
 /// give, ends its answer.
 const ANSWER_TIME: Duration = Duration::from_millis(40);
 
-/// Bracketed paste on.
-const ENTER: &str = "\x1b[?2004h";
-/// Bracketed paste off, line wrap on, synchronized update off, colors off, cursor on.
-const LEAVE: &str = "\x1b[?2004l\x1b[?7h\x1b[?2026l\x1b[0m\x1b[?25h";
+/// Bracketed paste and reports of the focus on.
+const ENTER: &str = "\x1b[?2004h\x1b[?1004h";
+/// Both off, line wrap on, synchronized update off, colors off, cursor on.
+const LEAVE: &str = "\x1b[?2004l\x1b[?1004l\x1b[?7h\x1b[?2026l\x1b[0m\x1b[?25h";
 /// Key protocol of kitty: only "disambiguate escape codes", so that Shift+Enter arrives as such.
 const KEYS_ON: &str = "\x1b[>1u";
 const KEYS_OFF: &str = "\x1b[<1u";
@@ -57,6 +62,9 @@ pub fn breaks_lines_anew() -> bool {
 pub struct TerminalReply {
     /// It knows the newer key protocol.
     pub keys: bool,
+    pub background: Option<Background>,
+    /// It was asked for its background and has not answered yet.
+    pub asked: bool,
     /// What the user typed meanwhile.
     pub typed: String,
 }
@@ -69,8 +77,11 @@ pub fn enter() -> io::Result<TerminalReply> {
     terminal::enable_raw_mode()?;
     TAKEN.store(true, Ordering::SeqCst);
     restore_on_panic();
-    write_now(&format!("{ENTER}\x1b[?u\x1b[6n"))?;
-    let greeting = parse_greeting(&read_answer());
+    let asks = background::may_ask(|name| std::env::var(name).ok());
+    let question = if asks { background::QUESTION } else { "" };
+    write_now(&format!("{ENTER}{}{question}\x1b[?u\x1b[6n", title(attention::KEEP_TITLE)))?;
+    let mut greeting = parse_greeting(&read_answer());
+    greeting.asked = asks && greeting.background.is_none();
     if greeting.keys {
         KEYS.store(true, Ordering::SeqCst);
         write_now(KEYS_ON)?;
@@ -85,7 +96,8 @@ pub fn enter() -> io::Result<TerminalReply> {
 pub fn enter_again() -> io::Result<()> {
     terminal::enable_raw_mode()?;
     TAKEN.store(true, Ordering::SeqCst);
-    write_now(if KEYS.load(Ordering::SeqCst) { "\x1b[?2004h\x1b[>1u" } else { ENTER })
+    let keys = if KEYS.load(Ordering::SeqCst) { KEYS_ON } else { "" };
+    write_now(&format!("{ENTER}{}{keys}", title(attention::KEEP_TITLE)))
 }
 
 /// Makes the system report pending input once more. crossterm's reader waits for input and for resizes together, hears
@@ -115,9 +127,14 @@ pub fn leave() {
         let keys = if KEYS.load(Ordering::SeqCst) { KEYS_OFF } else { "" };
         let screen = if ALTERNATE.swap(false, Ordering::SeqCst) { "\x1b[?1049l" } else { "" };
         // Nothing can be done about a terminal that is gone.
-        let _ = write_now(&format!("{screen}{keys}{LEAVE}"));
+        let _ = write_now(&format!("{screen}{keys}{}{LEAVE}", title(attention::RESTORE_TITLE)));
         let _ = terminal::disable_raw_mode();
     }
+}
+
+/// The sequence where the terminal has titles.
+fn title(sequence: &'static str) -> &'static str {
+    if attention::has_titles(|name| std::env::var(name).ok()) { sequence } else { "" }
 }
 
 /// Remembers whether the alternate screen is on, to leave it on a panic.
@@ -197,7 +214,12 @@ fn parse_greeting(bytes: &[u8]) -> TerminalReply {
         .skip(1)
         .any(|rest| rest.trim_start_matches(|c: char| c.is_ascii_digit()).starts_with('u'));
     let typed = text.replace('\r', "\n");
-    TerminalReply { keys, typed: crate::base::sanitize::clean(&typed).into_owned() }
+    TerminalReply {
+        keys,
+        background: background::parse(&text),
+        asked: false,
+        typed: crate::base::sanitize::clean(&typed).into_owned(),
+    }
 }
 
 /// Collects a frame's bytes; cloned into the backend, sent by [`Output::send`].
@@ -235,14 +257,23 @@ impl Write for Output {
     }
 }
 
+/// Ends when the terminal is gone. The key reader alone would spin on a closed terminal when no SIGHUP comes.
+pub async fn hung_up() {
+    match rustix::io::dup(io::stdin()) {
+        Ok(terminal) => descriptor::hung_up(terminal).await,
+        Err(_) => std::future::pending().await,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn greeting_and_typed_keys() {
-        let greeting = parse_greeting(b"fi\x1b[?0u\x1b[12;1Rx");
-        assert_eq!(greeting, TerminalReply { keys: true, typed: "fix".to_owned() });
+        let greeting = parse_greeting(b"fi\x1b]11;rgb:0000/0000/0000\x1b\\\x1b[?0u\x1b[12;1Rx");
+        let background = Some(Background::Dark);
+        assert_eq!(greeting, TerminalReply { keys: true, background, asked: false, typed: "fix".to_owned() });
         assert_eq!(parse_greeting(b""), TerminalReply::default());
         assert_eq!(find_report(b"\x1b[3;4"), None);
     }

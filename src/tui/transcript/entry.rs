@@ -9,9 +9,12 @@ use crate::base::sanitize;
 use crate::base::text;
 use crate::model::usage::Usage;
 use crate::protocol::event::{EndReason, Level, SessionInfo, TurnEnd};
+use crate::tui::render::highlight::scanner::State;
 use crate::tui::render::markdown;
 use crate::tui::render::theme::Theme;
 use crate::tui::render::wrap;
+use crate::tui::terminal::key_table::Action;
+use crate::tui::terminal::keymap;
 
 /// Lines that are shown of one message of the user.
 const USER_LINES: usize = 30;
@@ -27,6 +30,8 @@ pub enum TranscriptEntry {
     Answer {
         markdown: String,
         tight: bool,
+        /// It begins within a block of code, in this state.
+        code: Option<State>,
     },
     Reasoning(String),
     /// Thinking in full, as the user asked for it.
@@ -78,7 +83,7 @@ impl TranscriptEntry {
         match self {
             Self::Welcome(info) => welcome(info, width, theme),
             Self::User(text) => user(text, width, theme),
-            Self::Answer { markdown, .. } => markdown::render(markdown, width, theme),
+            Self::Answer { markdown, code, .. } => markdown::render_from(markdown, width, theme, *code),
             Self::Reasoning(text) => reasoning(text, width, theme),
             Self::WholeReasoning(text) => {
                 wrap::wrap_text(sanitize::clean(text).trim(), theme.dim(), "∴ ", "  ", width)
@@ -130,8 +135,9 @@ fn reasoning(text: &str, width: usize, theme: Theme) -> Vec<Line<'static>> {
     if lines.len() > REASONING_LINES {
         lines.truncate(REASONING_LINES);
         if let Some(last) = lines.last_mut() {
-            let cut = wrap::clip(&format!("{last}…"), width.saturating_sub(9));
-            *last = Line::styled(format!("{cut} · Ctrl-T"), theme.dim());
+            let key = format!(" · {}", keymap::name(Action::Expand));
+            let cut = wrap::clip(&format!("{last}…"), width.saturating_sub(wrap::width(&key)));
+            *last = Line::styled(format!("{cut}{key}"), theme.dim());
         }
     }
     lines

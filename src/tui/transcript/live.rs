@@ -7,6 +7,8 @@ use super::entry::TranscriptEntry;
 use super::tool::{self, ToolView};
 use crate::base::text;
 use crate::model::item::ToolResult;
+use crate::tui::render::highlight::languages;
+use crate::tui::render::highlight::scanner::{self, State};
 
 /// An open code block or paragraph longer than this is handed over in parts, so that redrawing stays cheap.
 const PART_BYTES: usize = 4 * 1024;
@@ -19,6 +21,16 @@ pub enum Piece {
     Tool(ToolView),
 }
 
+/// A block of code that is handed over in parts.
+#[derive(Clone, Debug, PartialEq)]
+struct Fence {
+    mark: String,
+    /// What stands behind the mark.
+    info: String,
+    /// What is open where the next part begins.
+    state: State,
+}
+
 /// The open end of an answer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StreamingReply {
@@ -26,18 +38,19 @@ pub struct StreamingReply {
     /// Bytes that went to the scrollback.
     passed: usize,
     /// The fence in which the open text begins.
-    fence: Option<String>,
+    fence: Option<Fence>,
     tight: bool,
     done: bool,
 }
 
 impl StreamingReply {
     fn entry(&self, markdown: &str) -> TranscriptEntry {
+        let code = self.fence.as_ref().map(|fence| fence.state);
         let markdown = match &self.fence {
-            Some(fence) => format!("{fence}\n{markdown}"),
+            Some(fence) => format!("{}{}\n{markdown}", fence.mark, fence.info),
             None => markdown.to_owned(),
         };
-        TranscriptEntry::Answer { markdown, tight: self.tight }
+        TranscriptEntry::Answer { markdown, tight: self.tight, code }
     }
 
     /// What can be drawn for ever.
@@ -52,8 +65,10 @@ impl StreamingReply {
     }
 
     /// Where the finished part ends, and the fence that is open there.
-    fn cut(&self) -> Option<(usize, Option<String>)> {
+    fn cut(&self) -> Option<(usize, Option<Fence>)> {
         let mut fence = self.fence.clone();
+        // Where the code in the open fence begins.
+        let mut code = 0;
         let mut best = None;
         let mut at = 0;
         let mut blank_before = false;
@@ -64,15 +79,21 @@ impl StreamingReply {
             }
             let trimmed = line.trim_start();
             match &fence {
-                Some(open) if trimmed.starts_with(open.as_str()) && line.ends_with('\n') => fence = None,
+                Some(open) if trimmed.starts_with(&open.mark) && line.ends_with('\n') => fence = None,
                 Some(_) => {}
-                None => fence = fence_of(trimmed),
+                None => {
+                    fence = fence_of(trimmed);
+                    code = at + line.len();
+                }
             }
             at += line.len();
             blank_before = line.ends_with('\n') && trimmed.is_empty();
             if at > PART_BYTES && line.ends_with('\n') && fence.is_some() {
                 best = Some((at, fence.clone()));
             }
+        }
+        if let Some((cut, Some(fence))) = &mut best {
+            fence.advance(&self.open[code.min(*cut)..*cut]);
         }
         if best.is_none() && self.open.len() > 4 * PART_BYTES {
             // One endless paragraph or line: cut at the last white space.
@@ -88,11 +109,28 @@ impl StreamingReply {
     }
 }
 
+impl Fence {
+    /// The block goes on behind this code.
+    fn advance(&mut self, code: &str) {
+        if let Some(language) = languages::find(&self.info) {
+            for line in code.lines() {
+                scanner::scan(language, line, &mut self.state);
+            }
+        }
+    }
+}
+
 /// The fence that a line opens: three or more backticks or tildes.
-fn fence_of(line: &str) -> Option<String> {
+fn fence_of(line: &str) -> Option<Fence> {
     let mark = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
     let count = line.chars().take_while(|c| *c == mark).count();
-    (count >= 3 && !line[count..].contains('`')).then(|| mark.to_string().repeat(count))
+    let info = line[count..].trim();
+    let opens = count >= 3 && !info.contains('`');
+    opens.then(|| Fence {
+        mark: mark.to_string().repeat(count),
+        info: info.to_owned(),
+        state: State::default(),
+    })
 }
 
 /// The live pieces, oldest first.
@@ -294,6 +332,7 @@ impl Piece {
 mod tests {
     use super::*;
     use crate::model::envelope::Envelope;
+    use crate::tui::render::theme::Theme;
 
     fn answers(entries: &[TranscriptEntry]) -> Vec<String> {
         entries
@@ -334,16 +373,25 @@ mod tests {
     #[test]
     fn long_code_block_in_parts() {
         let mut live = Live::default();
-        live.text_delta("```rust\n");
+        live.text_delta("```rust\n/*\n");
         for _ in 0..400 {
             live.text_delta("let x = 1; // a line\n");
         }
         let parts = answers(&live.take_finished());
         assert!(!parts.is_empty());
-        live.text_delta("let last = 2;\n```\n");
+        live.text_delta("*/ let last = 2;\n```\n");
         live.finish_answer("");
-        let rest = answers(&live.take_finished());
-        assert!(rest.last().is_some_and(|part| part.starts_with("```\n")), "{rest:?}");
+        let rest = live.take_finished();
+        let goes_on = rest.last().is_some_and(|entry| match entry {
+            TranscriptEntry::Answer { markdown, code, .. } => {
+                markdown.starts_with("```rust\n") && *code == Some(State::Comment(1))
+            }
+            _ => false,
+        });
+        assert!(goes_on, "within the comment that the first part opened: {rest:?}");
+        // Only the first part says what the language is.
+        let shown = rest.last().map(|entry| entry.lines(None, 60, Theme::new(false))).unwrap_or_default();
+        assert!(shown.first().is_some_and(|line| line.to_string() != "  rust"), "{shown:?}");
     }
 
     #[test]

@@ -21,30 +21,35 @@ pub fn entries(items: &[Arc<Item>]) -> Vec<TranscriptEntry> {
         entries.push(note(format!("… {}", text::plural(from, "earlier item"))));
     }
     let mut titles: HashMap<&str, String> = HashMap::new();
-    for (index, item) in items.iter().enumerate() {
-        match item.as_ref() {
-            // A call may stand before the cut and its result behind it.
-            Item::ToolCall(call) if index + SHOWN >= from => {
-                titles.insert(&call.id, tool::title(&call.name, &call.args));
-            }
-            _ if index < from => {}
-            Item::User(message) => entries.push(TranscriptEntry::User(Arc::clone(&message.text))),
-            Item::Assistant { text, .. } => {
-                entries.push(TranscriptEntry::Answer { markdown: text.to_string(), tight: false });
-            }
-            Item::ToolResult(result) => entries.push(TranscriptEntry::Tool(ToolView {
-                call_id: Arc::clone(&result.call_id),
-                tool: Arc::clone(&result.tool),
-                title: titles.remove(result.call_id.as_ref()).unwrap_or_else(|| result.tool.to_string()),
-                tail: String::new(),
-                outcome: Some(tool::outcome(&result.tool, &result.envelope)),
-            })),
-            Item::Image(image) => entries.push(note(image.placeholder(""))),
-            Item::Summary(_) => entries.push(note("Earlier turns were summarized here.".to_owned())),
-            Item::Reasoning(_) | Item::ToolCall(_) | Item::Reminder(_) => {}
-        }
+    // A call may stand before the cut and its result behind it.
+    for (index, item) in items.iter().enumerate().skip(from.saturating_sub(SHOWN)) {
+        entries.extend(entry(item, &mut titles).filter(|_| index >= from));
     }
     entries
+}
+
+/// One item as it is shown; `titles` has those of the calls before it.
+pub fn entry<'a>(item: &'a Item, titles: &mut HashMap<&'a str, String>) -> Option<TranscriptEntry> {
+    Some(match item {
+        Item::ToolCall(call) => {
+            titles.insert(&call.id, tool::title(&call.name, &call.args));
+            return None;
+        }
+        Item::User(message) => TranscriptEntry::User(Arc::clone(&message.text)),
+        Item::Assistant { text, .. } => {
+            TranscriptEntry::Answer { markdown: text.to_string(), tight: false, code: None }
+        }
+        Item::ToolResult(result) => TranscriptEntry::Tool(ToolView {
+            call_id: Arc::clone(&result.call_id),
+            tool: Arc::clone(&result.tool),
+            title: titles.remove(result.call_id.as_ref()).unwrap_or_else(|| result.tool.to_string()),
+            tail: String::new(),
+            outcome: Some(tool::outcome(&result.tool, &result.envelope)),
+        }),
+        Item::Image(image) => note(image.placeholder("")),
+        Item::Summary(_) => note("Earlier turns were summarized here.".to_owned()),
+        Item::Reasoning(_) | Item::Reminder(_) => return None,
+    })
 }
 
 fn note(text: String) -> TranscriptEntry {

@@ -10,6 +10,8 @@ use super::diff;
 use crate::base::sanitize;
 use crate::base::text;
 use crate::model::envelope::{Envelope, Status};
+use crate::model::item::ToolResult;
+use crate::tui::popup::pickers::todos::Todo;
 use crate::tui::render::theme::Theme;
 use crate::tui::render::wrap;
 
@@ -17,6 +19,8 @@ use crate::tui::render::wrap;
 const DIFF_LINES: usize = 20;
 /// Output lines that are shown of a command.
 const TAIL_LINES: usize = 3;
+/// The same of one that the user ran.
+const USER_LINES: usize = 60;
 /// A diff is kept up to here, in bytes; the count of changed lines is taken before.
 const KEEP_DIFF_BYTES: usize = 64 * 1024;
 
@@ -40,6 +44,8 @@ pub struct OutcomeLine {
     pub diff: Option<String>,
     /// Last lines of a command's output.
     pub tail: String,
+    /// The command was the user's own.
+    pub by_user: bool,
     /// Status and content.
     pub todos: Vec<(String, String)>,
 }
@@ -69,7 +75,9 @@ pub fn outcome(tool: &str, envelope: &Envelope) -> OutcomeLine {
         "Glob" => counted(data, &["total", "total_files", "total_paths"], "file"),
         "Grep" => grep_summary(data),
         "Bash" => {
-            outcome.tail = last_lines(&envelope.body);
+            // Who runs a command wants to see what it prints.
+            outcome.by_user = data.contains_key("by_user");
+            outcome.tail = last_lines(&envelope.body, if outcome.by_user { USER_LINES } else { TAIL_LINES });
             bash_summary(data, &envelope.body)
         }
         "TodoWrite" => {
@@ -103,6 +111,15 @@ pub fn title(tool: &str, args: &str) -> String {
     }
 }
 
+/// A running sub-agent on one line: its task and what it does; `None` for other calls.
+pub fn agent_line(view: &ToolView) -> Option<String> {
+    let task =
+        view.title.strip_prefix("Task ").filter(|_| &*view.tool == "Task" && view.outcome.is_none())?;
+    let doing = view.tail.split_once(": ").map_or("", |(_, doing)| doing);
+    let gap = if doing.is_empty() { "" } else { " · " };
+    Some(text::one_line(&sanitize::clean(&format!("{task}{gap}{doing}")), 400))
+}
+
 /// The call as lines. `frame` is the spinner's picture while it runs.
 pub fn render(view: &ToolView, width: usize, frame: &str, theme: Theme) -> Vec<Line<'static>> {
     let (mark, style) = match &view.outcome {
@@ -128,7 +145,7 @@ pub fn render(view: &ToolView, width: usize, frame: &str, theme: Theme) -> Vec<L
         lines.push(Line::styled("  …", theme.dim()));
     }
     match &view.outcome {
-        None => lines.extend(dim_tail(&view.tail, width, theme)),
+        None => lines.extend(dim_tail(&view.tail, TAIL_LINES, width, theme)),
         Some(outcome) => lines.extend(render_outcome(outcome, width, theme)),
     }
     lines
@@ -145,7 +162,8 @@ fn render_outcome(outcome: &OutcomeLine, width: usize, theme: Theme) -> Vec<Line
         let summary = wrap::clip(&sanitize::clean(&outcome.summary), width.saturating_sub(4));
         lines.push(Line::from(vec![Span::styled("  └ ", theme.dim()), Span::styled(summary, style)]));
     }
-    lines.extend(dim_tail(&outcome.tail, width, theme));
+    let most = if outcome.by_user { USER_LINES } else { TAIL_LINES };
+    lines.extend(dim_tail(&outcome.tail, most, width, theme));
     if let Some(diff) = &outcome.diff {
         lines.extend(diff::render(diff, width, DIFF_LINES, theme));
     }
@@ -162,10 +180,9 @@ fn render_outcome(outcome: &OutcomeLine, width: usize, theme: Theme) -> Vec<Line
     lines
 }
 
-fn dim_tail(tail: &str, width: usize, theme: Theme) -> Vec<Line<'static>> {
+fn dim_tail(tail: &str, most: usize, width: usize, theme: Theme) -> Vec<Line<'static>> {
     let tail = sanitize::clean(tail);
-    let kept: Vec<&str> =
-        tail.lines().rev().filter(|line| !line.trim().is_empty()).take(TAIL_LINES).collect();
+    let kept: Vec<&str> = tail.lines().rev().filter(|line| !line.trim().is_empty()).take(most).collect();
     kept.iter()
         .rev()
         .map(|line| {
@@ -213,6 +230,13 @@ fn replies(data: &Map<String, Value>) -> Option<String> {
     Some(first_line(&text::one_line(&given.join(" · "), 400)))
 }
 
+/// The list that a TodoWrite has written.
+pub fn todo_list(result: &ToolResult) -> Option<Vec<Todo>> {
+    let written = &*result.tool == "TodoWrite" && result.envelope.error.is_none();
+    let todo = |(status, content)| Todo { status, content };
+    written.then(|| todos(&result.envelope.data).into_iter().map(todo).collect())
+}
+
 fn todos(data: &Map<String, Value>) -> Vec<(String, String)> {
     let field =
         |todo: &Value, key: &str| todo.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -233,9 +257,8 @@ fn number(data: &Map<String, Value>, keys: &[&str]) -> Option<u64> {
     })
 }
 
-fn last_lines(body: &str) -> String {
-    let lines: Vec<&str> =
-        body.lines().rev().filter(|line| !line.trim().is_empty()).take(TAIL_LINES).collect();
+fn last_lines(body: &str, most: usize) -> String {
+    let lines: Vec<&str> = body.lines().rev().filter(|line| !line.trim().is_empty()).take(most).collect();
     lines.iter().rev().map(|line| text::elide(line, 500)).collect::<Vec<_>>().join("\n")
 }
 

@@ -3,25 +3,35 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::on_lists;
 use crate::base::sanitize;
 use crate::base::text;
 use crate::model::item::Item;
-use crate::protocol::event::{Event, JobRow, Level, SessionInfo, SessionRow, TurnEnd};
-use crate::tui::app::{App, Completion, RetryStatus, Silent};
+use crate::protocol::event::{Event, JobRow, Level, SessionInfo, TurnEnd};
+use crate::tui::app::{App, RetryStatus, Silent};
 use crate::tui::msg::Cmd;
+use crate::tui::popup::completion::state::{Completion, Files};
 use crate::tui::popup::ledger;
 use crate::tui::popup::open::Popup;
 use crate::tui::popup::question::OpenQuestion;
 use crate::tui::popup::rewind::RewindPicker;
-use crate::tui::popup::sessions::SessionPicker;
 use crate::tui::transcript::entry::TranscriptEntry;
-use crate::tui::transcript::replay;
+use crate::tui::transcript::{replay, tool};
 
 /// Takes in one event.
 pub fn apply(app: &mut App, event: Event) {
     match event {
         Event::Session(info) => session(app, info),
         Event::History(items) => {
+            let todos = items.iter().rev().find_map(|item| match &**item {
+                Item::ToolResult(result) => tool::todo_list(result),
+                _ => None,
+            });
+            app.set_todos(todos.unwrap_or_default());
+            app.last_answer = items.iter().rev().find_map(|item| match item.as_ref() {
+                Item::Assistant { text, .. } => Some(Arc::clone(text)),
+                _ => None,
+            });
             for entry in replay::entries(&items) {
                 app.print(entry);
             }
@@ -38,8 +48,16 @@ pub fn apply(app: &mut App, event: Event) {
                 app.composer.prepend(&texts.join("\n"));
             }
         }
+        Event::CommandStarted => app.begin_turn(),
+        Event::CommandEnded => {
+            for entry in app.live.take_all() {
+                app.print(entry);
+            }
+            app.turn = None;
+        }
         Event::TextDelta(delta) => {
             going_on(app);
+            app.streams(Some(delta.len()));
             let line_ended = delta.contains('\n');
             app.live.text_delta(&delta);
             if line_ended {
@@ -48,6 +66,7 @@ pub fn apply(app: &mut App, event: Event) {
         }
         Event::ReasoningDelta(delta) => {
             going_on(app);
+            app.streams(Some(delta.len()));
             app.live.reasoning_delta(&delta);
         }
         Event::CallArriving { name, bytes } => {
@@ -72,22 +91,33 @@ pub fn apply(app: &mut App, event: Event) {
         Event::Item { item, .. } => finished_item(app, &item),
         Event::ToolStarted { call_id, tool, title, .. } => {
             going_on(app);
+            app.waiting.retain(|(waiting, _)| *waiting != call_id);
             app.live.tool_started(call_id, tool, title);
         }
         Event::ToolProgress { call_id, tail } => app.live.tool_progress(&call_id, tail),
         Event::ToolDone { result, .. } => {
             going_on(app);
+            app.waiting.retain(|(waiting, _)| *waiting != result.call_id);
+            if let Some(todos) = tool::todo_list(&result) {
+                app.set_todos(todos);
+            }
             app.live.tool_done(&result);
             app.print_finished();
         }
         Event::Ask { id, question } => {
             let armed = app.composer.is_empty() && app.popup.is_none();
+            if let Some(Popup::Pager(pager)) = &mut app.popup {
+                pager.say("a question waits for you: q closes this");
+            }
             app.completion = None;
             app.questions.push(OpenQuestion::new(id, question, armed));
         }
         Event::Permission(permission) => {
             if let Some(session) = &mut app.session {
                 session.permission = permission;
+            }
+            if let Some(Popup::Permissions(picker)) = &mut app.popup {
+                picker.set_level(permission);
             }
         }
         Event::Mode(mode) => {
@@ -99,7 +129,10 @@ pub fn apply(app: &mut App, event: Event) {
             }
         }
         Event::AskClosed { id } => app.questions.retain(|question| question.id != id),
-        Event::Window(window) => app.window = Some(window),
+        Event::Window(window) => {
+            app.window = Some(window);
+            app.streams(None);
+        }
         // Nobody looks at a ledger that comes late.
         Event::Ledger(ledger) => {
             if let Some(Popup::Context(popup)) = &mut app.popup {
@@ -113,7 +146,18 @@ pub fn apply(app: &mut App, event: Event) {
                 rows: ledger::history_rows(&history),
             }),
         },
-        Event::Sessions(rows) => sessions(app, rows),
+        Event::Commands(rows) => app.own_commands = rows,
+        Event::Prompts(prompts) => {
+            if let Some(search) = &mut app.search {
+                search.fill(prompts);
+            }
+        }
+        Event::Draft { text } if app.composer.is_empty() => {
+            app.composer.restore(&text);
+            app.hint = Some("draft restored".to_owned());
+        }
+        // Whoever has begun to type finds it with Up.
+        Event::Draft { text } => app.composer.remember(&text),
         Event::RewindPoints(points) if points.is_empty() => {
             app.notice(Level::Info, "Nothing to rewind yet.");
         }
@@ -124,6 +168,10 @@ pub fn apply(app: &mut App, event: Event) {
             }
         }
         Event::Rewound(done) => {
+            // The list may be an older one now; the next one that is written shows.
+            if done.part.conversation() {
+                app.set_todos(Vec::new());
+            }
             if let Some(text) = done.text.filter(|_| app.composer.is_empty()) {
                 app.composer.restore(&text);
             }
@@ -139,6 +187,16 @@ pub fn apply(app: &mut App, event: Event) {
         Event::SandboxLacks(missing) => app.sandbox_lacks = Some(missing),
         Event::Compacting { running } => app.compacting = running.then_some(app.now),
         Event::TurnEnded(end) => turn_ended(app, end),
+        Event::ToolWaiting { call_id, title } => app.waiting.push((call_id, title)),
+        list @ (Event::Sessions(_)
+        | Event::SessionPreview { .. }
+        | Event::Models(_)
+        | Event::Rules(_)
+        | Event::JobOutput { .. }
+        | Event::Status(_)
+        | Event::Cost(_)
+        | Event::Transcript(_)
+        | Event::Changes(_)) => on_lists::apply(app, list),
     }
 }
 
@@ -147,16 +205,6 @@ fn files(app: &mut App, paths: Arc<[String]>) {
         popup.set_paths(Arc::clone(&paths));
     }
     app.files.paths = Some(paths);
-}
-
-/// The list of sessions to go to: all but the one that is open.
-fn sessions(app: &mut App, mut rows: Vec<SessionRow>) {
-    rows.retain(|row| app.session.as_ref().is_none_or(|session| session.id != row.id));
-    if rows.is_empty() {
-        app.notice(Level::Info, "No other session to resume in this project.");
-    } else {
-        app.popup = Some(Popup::Sessions(SessionPicker::new(rows)));
-    }
 }
 
 /// A job that ended is announced once: the user may be waiting for it.
@@ -168,7 +216,7 @@ fn jobs(app: &mut App, rows: Vec<JobRow>) {
             app.notice(Level::Info, format!("Job {} {ended}: {command}", row.id));
         }
     }
-    app.jobs = rows;
+    on_lists::jobs(app, rows);
 }
 
 fn session(app: &mut App, info: SessionInfo) {
@@ -180,13 +228,15 @@ fn session(app: &mut App, info: SessionInfo) {
                 app.print(entry);
             }
             app.turn = None;
+            app.waiting.clear();
+            app.todos.clear();
             app.compacting = None;
             app.window = None;
             app.questions.clear();
             app.popup = None;
             app.queued.clear();
             if before.workspace != info.workspace {
-                app.files = crate::tui::app::Files::default();
+                app.files = Files::default();
             }
             app.command(Cmd::ClearScreen);
             app.notice(Level::Info, format!("──── session {} ────", info.id));
@@ -250,7 +300,10 @@ fn retrying(app: &mut App, [attempt, of]: [u32; 2], wait_ms: u64, reason: String
 fn finished_item(app: &mut App, item: &Item) {
     going_on(app);
     match item {
-        Item::Assistant { text, .. } => app.live.finish_answer(text),
+        Item::Assistant { text, .. } => {
+            app.last_answer = Some(Arc::clone(text));
+            app.live.finish_answer(text);
+        }
         Item::Reasoning(reasoning) => app.live.finish_reasoning(&reasoning.text),
         _ => return,
     }
@@ -262,6 +315,7 @@ fn turn_ended(app: &mut App, end: TurnEnd) {
         app.print(entry);
     }
     app.turn = None;
+    app.waiting.clear();
     app.turn_label = None;
     app.questions.clear();
     if let Some(text) = end.reason.returned()

@@ -2,31 +2,43 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
 
+use super::composer_keys::{self, Taken};
 use super::on_event;
+use super::on_popup::{popup_key, question_key, take_reply};
+use super::viewing;
 use crate::protocol::op::Op;
-use crate::tui::app::{App, Completion};
+use crate::tui::app::App;
 use crate::tui::command::run;
 use crate::tui::msg::{Cmd, Msg};
-use crate::tui::popup::approval::Reply;
-use crate::tui::popup::complete;
-use crate::tui::popup::list::PopupAction;
+use crate::tui::popup::completion::complete;
 use crate::tui::popup::open::Popup;
-use crate::tui::popup::question::Taken;
 use crate::tui::terminal::key_name;
-use crate::tui::terminal::key_table::{Action, EditCommand, ListMove, Place};
+use crate::tui::terminal::key_table::{Action, EditCommand, Place};
 use crate::tui::terminal::keymap;
-use crate::tui::transcript::entry::TranscriptEntry;
 
 /// Takes in one message.
 pub fn update(app: &mut App, msg: Msg) -> Vec<Cmd> {
+    if matches!(msg, Msg::Key(_) | Msg::Paste(_)) {
+        app.typed_at = app.now;
+    }
     match msg {
         Msg::Key(key) if key.kind != KeyEventKind::Release => on_key(app, key_name::canonical(key)),
         Msg::Key(_) => {}
         Msg::Paste(text) => paste(app, &text),
+        Msg::Edited(text) => {
+            app.composer.replace(&text);
+            complete::refresh(app);
+        }
+        Msg::ShellWords { before, words } => complete::shell_words(app, &before, words),
+        Msg::Picture(Ok(path)) => paste(app, &format!("{} ", complete::mention(&path))),
+        Msg::Picture(Err(why)) => app.hint = Some(why),
+        Msg::Focus(focused) => app.focused = Some(focused),
         Msg::Resize(columns, rows) => app.size = (columns, rows),
         Msg::Event(event) => on_event::apply(app, event),
+        Msg::Background(background) => viewing::set_background(app, background),
         Msg::Tick => tick(app),
     }
+    viewing::arrange(app);
     app.take_commands()
 }
 
@@ -44,6 +56,7 @@ fn paste(app: &mut App, text: &str) {
     match app.questions.first_mut().filter(|question| question.armed) {
         Some(question) => question.paste(text),
         None if app.popup.is_some() => {}
+        None if app.search.is_some() => app.search.iter_mut().for_each(|search| search.paste(text)),
         None => {
             app.composer.paste(text);
             complete::refresh(app);
@@ -58,12 +71,12 @@ fn on_key(app: &mut App, key: KeyEvent) {
     match keymap::action(Place::Everywhere, key) {
         Some(Action::Suspend) => return app.command(Cmd::Suspend),
         Some(Action::Redraw) => return app.command(Cmd::ClearScreen),
-        Some(Action::Thinking) => {
-            return match app.last_reasoning.clone() {
-                Some(text) => app.print(TranscriptEntry::WholeReasoning(text)),
-                None => app.hint = Some("no thinking yet".to_owned()),
-            };
+        Some(Action::FoldTodos) => {
+            app.todos_folded = !app.todos_folded;
+            return;
         }
+        Some(Action::Transcript) => return viewing::open_transcript(app),
+        Some(Action::Expand) => return viewing::open_outputs(app),
         _ => {}
     }
     // Tab turns from the context to an open question.
@@ -71,11 +84,22 @@ fn on_key(app: &mut App, key: KeyEvent) {
     if app.shown_popup().is_some() && !turns {
         return popup_key(app, key);
     }
+    if app.search.is_some() && !app.questions.first().is_some_and(|question| question.armed) {
+        return composer_keys::search(app, key);
+    }
     let action = keymap::action(Place::Composer, key);
     if action == Some(Action::Cancel) {
         return cancel(app, quit_armed);
     }
-    if question_key(app, key) || completion_key(app, key) {
+    if question_key(app, key) {
+        return;
+    }
+    match composer_keys::completion(app, key) {
+        Taken::No => {}
+        Taken::Yes => return,
+        Taken::Send => return enter(app),
+    }
+    if composer_keys::vim(app, key, action) {
         return;
     }
     match action {
@@ -87,13 +111,7 @@ fn on_key(app: &mut App, key: KeyEvent) {
         Some(Action::Edit(EditCommand::Up)) if app.composer.is_empty() && !app.queued.is_empty() => {
             app.send(Op::TakeBack);
         }
-        _ => {
-            if let Some(edit) = keymap::edit(key) {
-                let width = app.composer_width();
-                app.composer.edit(edit, width);
-                complete::refresh(app);
-            }
-        }
+        _ => composer_keys::edit(app, key, action),
     }
 }
 
@@ -153,81 +171,13 @@ fn enter(app: &mut App) {
     app.completion = None;
     app.dismissed = None;
     let text = app.composer.take();
+    // A bare command is quicker typed than found.
+    if !text.starts_with('/') || text.trim().contains(char::is_whitespace) {
+        app.send(Op::Remember { text: text.clone() });
+    }
     if !run::run(app, &text) {
         app.submit(text);
     }
-}
-
-fn popup_key(app: &mut App, key: KeyEvent) {
-    let Some(popup) = &mut app.popup else { return };
-    match popup.key(key) {
-        PopupAction::Nothing => {}
-        PopupAction::Close => app.popup = None,
-        PopupAction::Send(Op::EditContext { edit, id }) => app.edit_context(edit, id),
-        PopupAction::Send(op) => app.send(op),
-        PopupAction::CloseAndSend(op) => {
-            app.popup = None;
-            app.send(op);
-        }
-    }
-}
-
-/// Whether the key was for the open question.
-fn question_key(app: &mut App, key: KeyEvent) -> bool {
-    let Some(question) = app.questions.first_mut() else { return false };
-    if !question.armed {
-        let turns_to_it = key.code == KeyCode::Tab;
-        question.armed = turns_to_it;
-        // Esc would interrupt the turn; with a question open it belongs to the question.
-        question.armed |= key.code == KeyCode::Esc;
-        return question.armed;
-    }
-    match question.key(key, app.now, app.size) {
-        Taken::Reply(reply) => take_reply(app, reply),
-        // What was meant for the composer goes there, with all that follows.
-        Taken::Typed(text) => {
-            question.armed = false;
-            app.composer.paste(&text);
-            complete::refresh(app);
-        }
-        Taken::Nothing => {}
-    }
-    true
-}
-
-fn take_reply(app: &mut App, reply: Reply) {
-    match reply {
-        Reply::Answer(answer) if !app.questions.is_empty() => {
-            let id = app.questions.remove(0).id;
-            app.send(Op::Answer { id, answer });
-        }
-        Reply::Answer(_) => {}
-        Reply::Edit(path) => app.command(Cmd::Edit(path)),
-    }
-}
-
-/// Whether the key was for the open completion.
-fn completion_key(app: &mut App, key: KeyEvent) -> bool {
-    let Some(completion) = &mut app.completion else { return false };
-    let selection = match completion {
-        Completion::Files(popup) => &mut popup.selection,
-        Completion::Commands(popup) => &mut popup.selection,
-    };
-    if let Some(Action::List(ListMove::Up | ListMove::Down)) = keymap::action(Place::List, key) {
-        return selection.key(key);
-    }
-    match (keymap::action(Place::Composer, key), completion) {
-        (Some(Action::Escape), _) => complete::dismiss(app),
-        (Some(Action::Complete), _) | (Some(Action::Send), Completion::Files(_)) => {
-            return complete::accept(app);
-        }
-        (Some(Action::Send), Completion::Commands(_)) => {
-            complete::accept(app);
-            enter(app);
-        }
-        _ => return false,
-    }
-    true
 }
 
 #[cfg(test)]

@@ -26,7 +26,10 @@ fn app() -> App {
 }
 
 fn press(app: &mut App, code: KeyCode, modifiers: KeyModifiers) -> Vec<Cmd> {
-    update(app, Msg::Key(KeyEvent::new(code, modifiers)))
+    let mut commands = update(app, Msg::Key(KeyEvent::new(code, modifiers)));
+    // For the history search, with each prompt.
+    commands.retain(|command| !matches!(command, Cmd::Send(Op::Remember { .. })));
+    commands
 }
 
 fn key(app: &mut App, code: KeyCode) -> Vec<Cmd> {
@@ -83,6 +86,7 @@ fn approval() -> Question {
         reason: "commands ask".to_owned(),
         always_prefix: Some("rm".to_owned()),
         session_scope: Some("this exact command".to_owned()),
+        agent: None,
     })
 }
 
@@ -326,7 +330,10 @@ fn retry_discards_open_answer() {
     event(&mut app, Event::TextDelta("again".to_owned()));
     let item = Arc::new(Item::assistant("again"));
     let printed = event(&mut app, Event::Item { id: ItemId(1), item });
-    assert_eq!(printed, [Cmd::Print(TranscriptEntry::Answer { markdown: "again".to_owned(), tight: false })]);
+    assert_eq!(
+        printed,
+        [Cmd::Print(TranscriptEntry::Answer { markdown: "again".to_owned(), tight: false, code: None })]
+    );
 }
 
 #[test]

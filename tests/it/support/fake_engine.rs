@@ -54,6 +54,7 @@ pub fn approval() -> Question {
         reason: "writes ask first at permission level 'ask'".to_owned(),
         always_prefix: None,
         session_scope: Some("changes to files in the workspace".to_owned()),
+        agent: None,
     })
 }
 
@@ -105,6 +106,26 @@ pub fn ledger() -> LedgerView {
     }
 }
 
+pub fn sessions() -> Vec<SessionRow> {
+    let row = |n: usize| SessionRow {
+        id: format!("s{n}"),
+        title: format!("task number {n}: 日本語 and more words that are long enough to be cut somewhere"),
+        turns: n,
+        updated_ms: u64::MAX,
+        workspace: "/home/me/project".to_owned(),
+    };
+    (0..14).map(row).collect()
+}
+
+/// A list of so many todos: the first is done, the second is being done.
+pub fn todos(count: usize) -> Event {
+    let status = |n| ["completed", "in_progress"].get(n).copied().unwrap_or("pending");
+    let todos: Vec<_> = (0..count)
+        .map(|n| json!({"content": format!("step {n} of the work"), "status": status(n)}))
+        .collect();
+    result("todo", "TodoWrite", Envelope::success("ok").with("todos", todos))
+}
+
 pub fn window() -> WindowState {
     WindowState {
         used_tokens: 15_300,
@@ -152,19 +173,7 @@ pub async fn serve(mut ops: UnboundedReceiver<Op>, events: UnboundedSender<Event
                 paths.extend((0..50_000).map(|n| format!("src/deep/module_{n}/file_{n}.rs")));
                 send(Event::Files(paths.into()));
             }
-            Op::ListSessions => send(Event::Sessions(
-                (0..14)
-                    .map(|n| SessionRow {
-                        id: format!("s{n}"),
-                        title: format!(
-                            "task number {n}: 日本語 and more words that are long enough to be cut somewhere"
-                        ),
-                        turns: n,
-                        updated_ms: 1_790_000_000_000 + n as u64,
-                        workspace: "/home/me/project".to_owned(),
-                    })
-                    .collect(),
-            )),
+            Op::ListSessions => send(Event::Sessions(sessions())),
             Op::Resume { session: id } => {
                 send(Event::Session(SessionInfo { id, offer_init: false, ..session() }));
             }

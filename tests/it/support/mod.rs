@@ -11,6 +11,7 @@ pub mod responses;
 pub mod sandbox_world;
 pub mod screen;
 pub mod server;
+pub mod stage;
 pub mod tokens;
 pub mod tools;
 pub mod workplace;

@@ -93,7 +93,7 @@ impl Workplace {
 
     /// The log of the only (or last) session.
     pub fn log(&self) -> PathBuf {
-        let mut logs: Vec<PathBuf> = walkdir::WalkDir::new(self.home())
+        let mut logs: Vec<PathBuf> = walkdir::WalkDir::new(self.home().join("state/projects"))
             .into_iter()
             .flatten()
             .map(|entry| entry.path().to_owned())

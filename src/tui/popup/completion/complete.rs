@@ -2,8 +2,10 @@
 
 use super::commands::CommandsPopup;
 use super::files::{self, FilesPopup};
+use super::shell_words::{self, ShellWords};
+use super::state::Completion;
 use crate::protocol::op::Op;
-use crate::tui::app::{App, Completion};
+use crate::tui::app::App;
 
 /// Fits the open completion to the composer's text, opens or closes it.
 pub fn refresh(app: &mut App) {
@@ -42,7 +44,7 @@ pub fn dismiss(app: &mut App) {
     app.dismissed = match app.completion.take() {
         Some(Completion::Files(popup)) => Some(popup.token.at),
         Some(Completion::Commands(_)) => Some(0),
-        None => None,
+        Some(Completion::Shell(_)) | None => None,
     };
 }
 
@@ -63,8 +65,45 @@ pub fn accept(app: &mut App) -> bool {
             refresh(app);
             true
         }
+        Some(Completion::Shell(popup)) => {
+            let Some(word) = popup.chosen() else { return false };
+            let at = popup.at;
+            app.composer.complete(at, &word);
+            refresh(app);
+            true
+        }
         None => false,
     }
+}
+
+/// The text of a `!command` up to the cursor, whose last word Tab completes.
+pub fn shell_command(app: &App) -> Option<String> {
+    let before = &app.composer.text()[..app.composer.cursor()];
+    before.starts_with('!').then(|| before.to_owned())
+}
+
+/// Takes the only word or what all have in common, else shows them.
+pub fn shell_words(app: &mut App, before: &str, words: Vec<String>) {
+    if shell_command(app).as_deref() != Some(before) {
+        return;
+    }
+    let (at, _) = shell_words::last_word(before);
+    match words.as_slice() {
+        [] => app.hint = Some("nothing to complete".to_owned()),
+        [word] => app.composer.complete(at, &shell_words::insertion(word)),
+        words => {
+            let common = shell_words::insertion(shell_words::common(words));
+            if common.trim_end().len() > before.len() - at {
+                app.composer.complete(at, common.trim_end());
+            }
+            app.completion = Some(Completion::Shell(ShellWords::new(at, words.to_vec())));
+        }
+    }
+}
+
+/// A file's path as the composer takes it.
+pub fn mention(path: &str) -> String {
+    FilesPopup::insertion(path).trim_end().to_owned()
 }
 
 /// The commands for a composer that holds one word beginning with `/`.
@@ -74,5 +113,5 @@ fn command_popup(app: &App) -> Option<CommandsPopup> {
     if app.composer.cursor() != text.len() || typed.contains(char::is_whitespace) {
         return None;
     }
-    CommandsPopup::new(typed)
+    CommandsPopup::new(typed, &app.own_commands)
 }

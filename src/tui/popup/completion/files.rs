@@ -7,8 +7,8 @@ use nucleo_matcher::pattern::{AtomKind, CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 use ratatui::text::{Line, Span};
 
-use super::list::Selection;
 use crate::base::sanitize;
+use crate::tui::popup::list::Selection;
 use crate::tui::render::theme::Theme;
 use crate::tui::render::wrap;
 

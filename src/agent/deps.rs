@@ -1,0 +1,64 @@
+//! What the engine keeps beside the agent.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::control::Questions;
+use super::lists::models;
+use super::session::prompts::Prompts;
+use super::session::recall::LogOriginals;
+use super::session::review::Reviewer;
+use crate::config::load::{ConfigError, Loaded};
+use crate::config::settings::{ContextSettings, Origin};
+use crate::protocol::notice as texts;
+use crate::provider::window::finder::WindowFinder;
+use crate::tool::run::jobs::Jobs;
+
+/// What the engine keeps beside the agent.
+pub struct EngineDeps {
+    pub loaded: Loaded,
+    pub workspace: PathBuf,
+    pub project_state: PathBuf,
+    pub interactive: bool,
+    pub originals: Arc<LogOriginals>,
+    /// The model was named by a flag: it wins over what a resumed session had.
+    pub model_from_flag: bool,
+    /// Tells what the session changed.
+    pub reviewer: Option<Reviewer>,
+    /// Background jobs, which can be ended in the middle of a turn.
+    pub jobs: Arc<Jobs>,
+    pub prompts: Prompts,
+    pub questions: Arc<Questions>,
+}
+
+impl EngineDeps {
+    /// The context settings for another model, with the window that its server has.
+    ///
+    /// # Errors
+    /// When the settings contradict that window.
+    pub async fn settings_for(&self, model: &str) -> Result<ContextSettings, ConfigError> {
+        let mut learned = None;
+        let asks = self.loaded.context.window_origin != Origin::User;
+        if let Some(mut settings) = self.loaded.provider.clone().filter(|_| asks) {
+            settings.model = model.into();
+            learned = WindowFinder::new(&self.loaded.servers).find(&settings).await.learned();
+        }
+        self.loaded.context_for(model, learned)
+    }
+
+    /// Whether the model can be chosen after `now`: a name that neither the table nor the server knows is a mistake where
+    /// the present model is one of the table.
+    ///
+    /// # Errors
+    /// A sentence for the user.
+    pub async fn check_model(&self, model: &str, now: &str) -> Result<(), String> {
+        if models::is_in_table(model)
+            || !models::is_in_table(now)
+            || self.settings_for(model).await.map_or(true, |found| found.window_origin != Origin::Default)
+        {
+            return Ok(());
+        }
+        let nearest = models::nearest(&self.loaded, model).await;
+        Err(texts::model_unknown(model, now, nearest.as_deref()))
+    }
+}

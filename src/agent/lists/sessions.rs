@@ -1,0 +1,65 @@
+//! The stored sessions of the project, and what is done to one of them as a whole.
+
+use std::path::{Path, PathBuf};
+
+use crate::agent::control::{Events, notice};
+use crate::protocol::event::{Event, Level};
+use crate::protocol::notice as texts;
+use crate::protocol::op::Op;
+use crate::session::{list, stored};
+
+/// Messages in a preview.
+const PREVIEWED: usize = 8;
+
+/// Sends the list.
+pub fn send(state: PathBuf, events: Events) {
+    tokio::task::spawn_blocking(move || drop(events.send(Event::Sessions(list::list(&state)))));
+}
+
+/// The log of one.
+///
+/// # Errors
+/// A sentence for the user.
+pub fn find(state: &Path, session: &str) -> Result<PathBuf, String> {
+    list::find(state, session)
+}
+
+/// Copies one; the log of the copy.
+///
+/// # Errors
+/// A sentence for the user.
+pub async fn fork(state: &Path, workspace: &Path, session: &str) -> Result<PathBuf, String> {
+    let (state, workspace, session) = (state.to_owned(), workspace.to_owned(), session.to_owned());
+    let copied = tokio::task::spawn_blocking(move || {
+        let path = list::find(&state, &session)?;
+        stored::fork(&state, &workspace, &path).map_err(|error| error.to_string())
+    });
+    copied.await.unwrap_or_else(|error| Err(error.to_string()))
+}
+
+/// Sends the last messages of one.
+pub fn preview(state: PathBuf, session: String, events: Events) {
+    tokio::task::spawn_blocking(move || {
+        let path = list::find(&state, &session);
+        let messages =
+            path.and_then(|path| list::last_messages(&path, PREVIEWED).map_err(|error| error.to_string()));
+        let messages = messages.unwrap_or_default();
+        let _ = events.send(Event::SessionPreview { session, messages });
+    });
+}
+
+/// Renames, deletes or restores one, and sends the list as it is then.
+pub fn change(state: PathBuf, op: Op, events: Events) {
+    tokio::task::spawn_blocking(move || {
+        let done = match &op {
+            Op::RenameSession { session, title } => stored::rename(&state, session, title),
+            Op::DeleteSession { session } => stored::delete(&state, session),
+            Op::RestoreSession { session } => stored::restore(&state, session),
+            _ => Ok(()),
+        };
+        if let Err(why) = done {
+            notice(&events, Level::Warning, texts::session_unchanged(why));
+        }
+        let _ = events.send(Event::Sessions(list::list(&state)));
+    });
+}

@@ -1,0 +1,78 @@
+//! What the user types, beside the sessions: the history of prompts over all projects, and the draft in the composer. Secrets
+//! are taken out; the disk is left to the blocking pool.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::agent::control::{Events, Questions};
+use crate::agent::keep;
+use crate::base::clock;
+use crate::protocol::event::{Event, PastPrompt};
+use crate::redact::redactor::Redactor;
+use crate::session::draft::Drafts;
+use crate::session::prompt_history;
+
+/// The prompts of one front end.
+pub struct Prompts {
+    history: PathBuf,
+    drafts: Arc<Drafts>,
+    /// Where they are typed.
+    folder: PathBuf,
+    redactor: Arc<Redactor>,
+}
+
+impl Prompts {
+    pub fn new(history: PathBuf, project_state: &Path, workspace: &Path, redactor: Arc<Redactor>) -> Self {
+        let folder = workspace.to_owned();
+        Self { history, drafts: Arc::new(Drafts::new(project_state)), folder, redactor }
+    }
+
+    /// Adds a prompt to the history. That it can't be written is no reason to disturb anybody.
+    pub fn remember(&self, text: &str) {
+        let text = self.redacted(text);
+        let prompt =
+            PastPrompt { at_ms: clock::now_ms(), folder: self.folder.to_string_lossy().into_owned(), text };
+        let path = self.history.clone();
+        tokio::task::spawn_blocking(move || prompt_history::append(&path, &prompt));
+    }
+
+    /// What was typed, without secrets.
+    fn redacted(&self, text: &str) -> String {
+        self.redactor.redact_typed(text).into_owned()
+    }
+
+    /// Asks what the text is, and keeps it.
+    pub fn keep(&self, text: &str, questions: &Arc<Questions>, events: &Events) {
+        keep::keep(self.redacted(text), self.folder.clone(), Arc::clone(questions), events.clone());
+    }
+
+    /// Answers `Op::ListPrompts`.
+    pub fn list(&self, events: &Events) {
+        let (path, events) = (self.history.clone(), events.clone());
+        tokio::task::spawn_blocking(move || {
+            let _ = events.send(Event::Prompts(prompt_history::read(&path).into()));
+        });
+    }
+
+    pub fn save_draft(&self, text: &str) {
+        self.drafts.set(self.redacted(text));
+        let drafts = Arc::clone(&self.drafts);
+        tokio::task::spawn_blocking(move || drafts.write());
+    }
+
+    /// Sends the draft that a program which has ended left behind.
+    pub fn restore_draft(&self, events: &Events) {
+        let (drafts, events) = (Arc::clone(&self.drafts), events.clone());
+        tokio::task::spawn_blocking(move || {
+            if let Some(text) = drafts.take() {
+                let _ = events.send(Event::Draft { text });
+            }
+        });
+    }
+
+    /// Waits until the last draft is on disk.
+    pub async fn settle(&self) {
+        let drafts = Arc::clone(&self.drafts);
+        let _ = tokio::task::spawn_blocking(move || drafts.write()).await;
+    }
+}

@@ -1,0 +1,142 @@
+//! What the session changed, place by place, and putting one of them back: through the same plan and journal as a rewind, so
+//! that a rewind knows of it. Blocks on the disk.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use thiserror::Error;
+
+use crate::base::clock;
+use crate::base::file;
+use crate::model::item::ItemId;
+use crate::protocol::review::{ChangedFile, Changes, Hunk, HunkId};
+use crate::redact::detector::TextSource;
+use crate::redact::redactor::Redactor;
+use crate::session::journal::hunks;
+use crate::session::journal::inspect;
+use crate::session::journal::path_state::PathState;
+use crate::session::journal::record::JournalRecord;
+use crate::session::journal::recorder::Journal;
+use crate::session::journal::restore::{self, RestoreOutcome};
+use crate::session::journal::restore_plan::{self, RestorePlan, RestoreStep};
+
+/// Why nothing was put back.
+#[derive(Debug, Error)]
+pub enum RevertError {
+    #[error("the file has changed since it was shown; /diff shows it as it is")]
+    Changed,
+    #[error("{0}")]
+    Refused(String),
+    #[error("the undo journal can't be written ({0}), so nothing was changed")]
+    Journal(#[from] io::Error),
+}
+
+/// Looks at the changes of the open session.
+#[derive(Clone)]
+pub struct Reviewer {
+    pub journal: Arc<Journal>,
+    pub redactor: Arc<Redactor>,
+}
+
+impl Reviewer {
+    /// All changes of the session, or of the last turn that made some.
+    pub fn changes(&self, turn: bool) -> Changes {
+        changes(&self.journal, &self.redactor, turn)
+    }
+}
+
+fn changes(journal: &Journal, redactor: &Redactor, turn: bool) -> Changes {
+    let plan = plan(journal, turn);
+    // A folder shows in the files within it.
+    let is_folder = |step: &&RestoreStep| [&step.now, &step.target].contains(&&PathState::Folder);
+    let steps = plan.steps.iter().filter(|step| !is_folder(step));
+    let files = steps.map(|step| changed_file(journal, redactor, step)).collect();
+    let outside = plan.outside.iter().map(|path| path.to_string_lossy().into_owned()).collect();
+    Changes { turn, files, outside }
+}
+
+fn plan(journal: &Journal, turn: bool) -> RestorePlan {
+    let lines = journal.lines();
+    let is_turn = |line: &JournalRecord| matches!(line, JournalRecord::Turn { .. });
+    let from = if turn { lines.iter().rposition(is_turn).unwrap_or(0) } else { 0 };
+    restore_plan::plan(journal.root(), journal.blobs(), &lines[from..])
+}
+
+fn changed_file(journal: &Journal, redactor: &Redactor, step: &RestoreStep) -> ChangedFile {
+    let path = step.path.to_string_lossy().into_owned();
+    let source = TextSource::of_file(&step.path);
+    let mut refused = step.impossible.clone().or_else(|| step.conflict.clone());
+    let compared = contents(journal, step).and_then(|(before, now)| {
+        let content = file::hash(&now);
+        let hunks = hunks::of(&path, &before, &now)?.into_iter().map(|diff| Hunk {
+            id: HunkId { path: path.clone(), content: content.clone(), place: file::hash(diff.as_bytes()) },
+            diff: redactor.redact(&diff, source).into_owned(),
+        });
+        Some(hunks.collect())
+    });
+    if compared.is_none() {
+        refused.get_or_insert_with(|| "it is not a text, or too large to compare".to_owned());
+    }
+    ChangedFile {
+        action: step.action,
+        // The plan counts what going back would do.
+        plus: step.minus,
+        minus: step.plus,
+        differs: step.differs.clone(),
+        hunks: compared.unwrap_or_default(),
+        refused,
+        path,
+    }
+}
+
+/// The bytes from before and those of now; what does not exist is empty.
+fn contents(journal: &Journal, step: &RestoreStep) -> Option<(Vec<u8>, Vec<u8>)> {
+    let before = match &step.target {
+        PathState::File { hash, .. } => journal.blobs().get(hash)?,
+        PathState::Absent => Vec::new(),
+        _ => return None,
+    };
+    let (state, bytes) = inspect::look_in(journal.root(), &step.path, inspect::FILE_LIMIT_BYTES).ok()?;
+    match state {
+        PathState::Absent => Some((before, Vec::new())),
+        PathState::File { .. } if state == step.now => Some((before, bytes?)),
+        _ => None,
+    }
+}
+
+/// Puts one place back. A file that was created goes, and one that was deleted returns, with its only place.
+///
+/// # Errors
+/// [`RevertError`]; nothing was changed then.
+pub fn revert(
+    journal: &Journal,
+    turn: bool,
+    wanted: &HunkId,
+    last_item: ItemId,
+) -> Result<RestoreOutcome, RevertError> {
+    let plan = plan(journal, turn);
+    let step = plan.steps.iter().find(|step| step.path == Path::new(&wanted.path));
+    let mut step = step.cloned().ok_or(RevertError::Changed)?;
+    if let Some(why) = step.impossible.clone().or_else(|| step.conflict.clone()) {
+        return Err(RevertError::Refused(why));
+    }
+    let (before, now) = contents(journal, &step).ok_or(RevertError::Changed)?;
+    let places = hunks::of(&wanted.path, &before, &now).ok_or(RevertError::Changed)?;
+    let place = places.iter().position(|place| file::hash(place.as_bytes()) == wanted.place);
+    let place = place.filter(|_| file::hash(&now) == wanted.content).ok_or(RevertError::Changed)?;
+    if let (PathState::File { .. }, PathState::File { mode, .. }) = (&step.target, &step.now) {
+        let bytes = hunks::reverted(&before, &now, place).ok_or(RevertError::Changed)?;
+        let hash = journal.blobs().put(&bytes)?;
+        (step.plus, step.minus) = inspect::counts(Some(&now), Some(&bytes));
+        step.target = PathState::File { hash, size: bytes.len() as u64, mode: *mode };
+    }
+    let head = JournalRecord::Rewind {
+        ms: clock::now_ms(),
+        last_item: last_item.0,
+        title: format!("before reverting a change in {}", wanted.path),
+        voided: None,
+    };
+    let plan = RestorePlan { steps: vec![step], outside: Vec::new() };
+    Ok(restore::carry_out(journal, head, &plan, false)?)
+}

@@ -1,0 +1,74 @@
+//! Operations that take changes back: rewinds to a point, and single hunks.
+
+use std::sync::Arc;
+
+use super::control::{Events, notice};
+use super::deps::EngineDeps;
+use super::parts::Agent;
+use super::quick_ops::quick_op;
+use crate::agent::session::rewind::{self, RewindError};
+use crate::protocol::event::{Event, Level};
+use crate::protocol::notice as texts;
+use crate::protocol::op::Op;
+use crate::protocol::review::HunkId;
+use crate::protocol::rewind::RewindDone;
+use crate::session::journal::recorder::Journal;
+
+/// Carries one out; whether the session is another one now.
+pub async fn undo_op(op: Op, agent: &mut Agent, deps: &EngineDeps, events: &Events) -> bool {
+    let Some(journal) = agent.dispatcher.cx.journal.clone() else { return false };
+    let journal = &journal;
+    match op {
+        Op::ListPoints => {
+            let lines = rewind::journal_lines(journal).await;
+            let _ = events.send(Event::RewindPoints(rewind::points(&agent.conversation, &lines)));
+        }
+        Op::PreviewRewind { point } => match rewind::preview_of(&agent.conversation, journal, point).await {
+            Ok(preview) => drop(events.send(Event::RewindPreview(preview))),
+            Err(error) => notice(events, Level::Error, texts::rewind_failed(error)),
+        },
+        Op::Rewind { point, part, force } => {
+            let done = rewind::carry_out(&mut agent.conversation, journal, point, part, force).await;
+            return went_back(done, agent, events).await;
+        }
+        Op::RevertHunk { turn, hunk } => {
+            revert(turn, hunk, journal, agent, events).await;
+            quick_op(Op::ShowChanges { turn }, &agent.dispatcher.policy, deps, events);
+        }
+        _ => {}
+    }
+    false
+}
+
+async fn went_back(done: Result<RewindDone, RewindError>, agent: &mut Agent, events: &Events) -> bool {
+    match done {
+        Ok(done) => {
+            agent.input.reminder = rewind::reminder(&done).or(agent.input.reminder.take());
+            if done.part.conversation() {
+                agent.restore_tools().await;
+            }
+            agent.measure();
+            let level = if done.left.is_empty() { Level::Info } else { Level::Warning };
+            notice(events, level, texts::rewound(&done));
+            let _ = events.send(Event::Rewound(done));
+            true
+        }
+        Err(error) => {
+            notice(events, Level::Error, texts::rewind_failed(error));
+            false
+        }
+    }
+}
+
+async fn revert(turn: bool, hunk: HunkId, journal: &Arc<Journal>, agent: &mut Agent, events: &Events) {
+    let path = hunk.path.clone();
+    match rewind::revert_hunk(&agent.conversation, journal, turn, hunk).await {
+        Ok(told) => {
+            let before = agent.input.reminder.take().filter(|before| *before != told);
+            let before = before.map(|before| format!("{before}\n")).unwrap_or_default();
+            agent.input.reminder = Some(format!("{before}{told}"));
+            notice(events, Level::Info, texts::hunk_reverted(&path));
+        }
+        Err(why) => notice(events, Level::Warning, texts::hunk_not_reverted(&path, &why)),
+    }
+}

@@ -1,0 +1,19 @@
+//! The answer to a question that is asked before the screen opens.
+
+use std::io::{self, BufRead, Write};
+
+use crate::cli::report::Failure;
+
+/// An answer that is longer is none.
+const MAX_BYTES: u64 = 1024;
+
+/// One line of the user's, in lower case.
+///
+/// # Errors
+/// Those of the terminal.
+pub fn answer() -> Result<String, Failure> {
+    io::stdout().flush()?;
+    let mut answer = Vec::new();
+    io::Read::take(io::stdin().lock(), MAX_BYTES).read_until(b'\n', &mut answer)?;
+    Ok(String::from_utf8_lossy(&answer).trim().to_lowercase())
+}

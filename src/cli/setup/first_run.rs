@@ -1,0 +1,54 @@
+//! The welcome of the very first start where nothing was configured by hand: what was found, what the permission levels mean,
+//! where to go from here. Shown once, above the screen.
+
+use std::fs;
+
+use crate::cli::args::ModelArgs;
+use crate::cli::report::{self, Failure};
+use crate::config::load::Loaded;
+use crate::config::paths::Paths;
+use crate::provider::window::probe::LOCAL_SERVERS;
+
+/// The variables that hold keys.
+const KEYS: [&str; 2] = ["OPENAI_API_KEY", "ANTHROPIC_API_KEY"];
+
+/// Shows it, if this is the first start and neither a file nor a flag says which model to use.
+///
+/// # Errors
+/// When it cannot be printed.
+pub fn welcome(args: &ModelArgs, loaded: &Loaded) -> Result<(), Failure> {
+    let paths = Paths::from_env();
+    let shown = paths.state.join("welcomed");
+    let chosen = args.provider.is_some() || args.base_url.is_some() || args.model.is_some();
+    if chosen || shown.exists() || paths.user_config().exists() {
+        return Ok(());
+    }
+    // Where it can't be remembered, it comes again.
+    let _ = fs::create_dir_all(&paths.state).and_then(|()| fs::write(&shown, ""));
+    report::say(&text(loaded, |name| std::env::var_os(name).is_some_and(|value| !value.is_empty())))
+}
+
+fn text(loaded: &Loaded, is_set: impl Fn(&str) -> bool) -> String {
+    let keys = KEYS.map(|name| format!("{name} {}", if is_set(name) { "is set" } else { "is not set" }));
+    let mut servers = LOCAL_SERVERS.map(|(name, _)| name).to_vec();
+    servers.dedup();
+    let model = match &loaded.provider {
+        Some(settings) => format!("{} at {}", settings.model, settings.base_url),
+        None => "none yet".to_owned(),
+    };
+    let local = match &loaded.provider {
+        Some(settings) if settings.api_key.is_none() => format!("found at {}", settings.base_url),
+        Some(_) => "not looked for, as a key is set".to_owned(),
+        None => format!("none answers ({})", servers.join(", ")),
+    };
+    format!(
+        "Welcome to mycode.\n  Keys           {}\n  Local servers  {local}\n  Model          {model}\n\n\
+         What may run without asking is the permission level (now {}; /permissions):\n\
+         \x20 read-only  looks, and changes nothing\n\
+         \x20 ask        asks before each change and command\n\
+         \x20 auto       works here by itself in a sandbox, asks beyond; full never asks\n\n\
+         New project? /init writes a rules file. No key? `mycode demo` shows a session.\n\n",
+        keys.join(", "),
+        loaded.work.permission.as_str()
+    )
+}

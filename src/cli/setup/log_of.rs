@@ -1,0 +1,28 @@
+//! Which log an argument names.
+
+use std::path::{Path, PathBuf};
+
+use super::open;
+use crate::cli::report::Failure;
+use crate::config::paths::Paths;
+use crate::session::list;
+use crate::session::log;
+
+/// The log that `wanted` names: a file, or a session of the project in `folder` (its id or the beginning of it).
+///
+/// # Errors
+/// When there is no such session.
+pub fn log_of(folder: Option<&Path>, wanted: Option<&str>) -> Result<PathBuf, Failure> {
+    if let Some(file) = wanted.map(Path::new).filter(|path| path.is_file()) {
+        return Ok(file.to_owned());
+    }
+    let project_state = Paths::from_env().project(&open::workspace(folder)?);
+    let Some(id) = wanted else { return open::last(&project_state) };
+    match list::find(&project_state, id) {
+        Ok(log) => Ok(log),
+        // A sub-agent's session can be looked at like any other.
+        Err(message) => {
+            list::find(&log::agents_of(&project_state), id).map_err(|_| open::no_session(message))
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! Where vi's motions and text objects lead: pure functions of a text and a cursor. What they mean is that of Vim's
+//! `motion.txt`, without marks, paragraphs and searches.
+
+use std::ops::Range;
+
+use crate::tui::composer::grapheme::{line_end, line_start, next, previous};
+
+/// How an operator takes what a motion passes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Span {
+    Exclusive,
+    Inclusive,
+    Lines,
+}
+
+/// A search for a character in the line: `f`, `F`, `t` or `T`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Find {
+    pub kind: char,
+    pub wanted: char,
+}
+
+impl Find {
+    /// The same the other way.
+    pub fn reversed(self) -> Self {
+        let kind = if self.kind.is_lowercase() {
+            self.kind.to_ascii_uppercase()
+        } else {
+            self.kind.to_ascii_lowercase()
+        };
+        Self { kind, ..self }
+    }
+}
+
+/// Where the motion `key` leads from `at`, `count` times; `None` when it leads nowhere or is none.
+pub fn motion(text: &str, at: usize, key: char, count: Option<usize>) -> Option<(usize, Span)> {
+    let times = count.unwrap_or(1);
+    let repeat = |step: &dyn Fn(usize) -> usize| {
+        let mut to = at;
+        for _ in 0..times {
+            let reached = step(to);
+            if reached == to {
+                break;
+            }
+            to = reached;
+        }
+        to
+    };
+    let (start, end) = (line_start(text, at), line_end(text, at));
+    Some(match key {
+        'h' => (repeat(&|to| if to > start { previous(text, to) } else { to }), Span::Exclusive),
+        'l' | ' ' => (repeat(&|to| if to < end { next(text, to) } else { to }), Span::Exclusive),
+        'j' | 'k' => (vertical(text, at, key == 'j', times)?, Span::Lines),
+        'w' | 'W' => (repeat(&|to| word_forward(text, to, key == 'W')), Span::Exclusive),
+        'b' | 'B' => (repeat(&|to| word_back(text, to, key == 'B')), Span::Exclusive),
+        'e' | 'E' => (repeat(&|to| word_end(text, to, key == 'E')), Span::Inclusive),
+        '0' => (start, Span::Exclusive),
+        '^' => (first_word(text, at), Span::Exclusive),
+        '$' => {
+            let mut end = end;
+            for _ in 1..times {
+                end = line_end(text, (end + 1).min(text.len()));
+            }
+            (end, Span::Exclusive)
+        }
+        'G' => (line(text, count.unwrap_or(usize::MAX)), Span::Lines),
+        'g' => (line(text, times), Span::Lines),
+        _ => return None,
+    })
+}
+
+/// Where a search leads.
+pub fn find(text: &str, at: usize, find: Find, count: usize) -> Option<(usize, Span)> {
+    let (start, end) = (line_start(text, at), line_end(text, at));
+    let is_it = |index: usize| text[index..].starts_with(find.wanted);
+    let mut found = at;
+    for _ in 0..count {
+        found = match find.kind {
+            'f' | 't' => steps(text, next(text, found), end).find(|index| is_it(*index))?,
+            _ => {
+                let before: Vec<usize> = steps(text, start, found).collect();
+                before.into_iter().rev().find(|index| is_it(*index))?
+            }
+        };
+    }
+    Some(match find.kind {
+        'f' => (found, Span::Inclusive),
+        't' => (previous(text, found), Span::Inclusive),
+        'T' => (next(text, found), Span::Exclusive),
+        _ => (found, Span::Exclusive),
+    })
+}
+
+/// The text object `key`, with what is around it or without.
+pub fn object(text: &str, at: usize, around: bool, key: char) -> Option<Range<usize>> {
+    match key {
+        'w' | 'W' => Some(word_object(text, at, around, key == 'W')),
+        '"' | '\'' | '`' => quoted(text, at, around, key),
+        '(' | ')' | 'b' => bracketed(text, at, around, ('(', ')')),
+        '[' | ']' => bracketed(text, at, around, ('[', ']')),
+        '{' | '}' | 'B' => bracketed(text, at, around, ('{', '}')),
+        '<' | '>' => bracketed(text, at, around, ('<', '>')),
+        _ => None,
+    }
+}
+
+/// The last character of the word that `at` is in.
+pub fn end_of_word(text: &str, at: usize, big: bool) -> usize {
+    let kind = class(text, at, big);
+    let same = |index: &usize| class(text, *index, big) == kind;
+    steps(text, at, text.len()).take_while(same).last().unwrap_or(at)
+}
+
+/// The first character of the line that is no space.
+pub fn first_word(text: &str, at: usize) -> usize {
+    let (start, end) = (line_start(text, at), line_end(text, at));
+    steps(text, start, end).find(|index| class(text, *index, false) != Class::Space).unwrap_or(end)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Class {
+    Space,
+    Word,
+    Punctuation,
+}
+
+fn class(text: &str, index: usize, big: bool) -> Class {
+    match text[index..].chars().next() {
+        None => Class::Space,
+        Some(c) if c.is_whitespace() => Class::Space,
+        Some(c) if !big && c.is_ascii_punctuation() && c != '_' => Class::Punctuation,
+        Some(_) => Class::Word,
+    }
+}
+
+/// The boundaries from `start` up to `end`, which is not among them.
+fn steps(text: &str, start: usize, end: usize) -> impl Iterator<Item = usize> {
+    std::iter::successors(Some(start), |index| Some(next(text, *index))).take_while(move |index| *index < end)
+}
+
+fn is_empty_line(text: &str, index: usize) -> bool {
+    line_start(text, index) == index && line_end(text, index) == index
+}
+
+fn word_forward(text: &str, at: usize, big: bool) -> usize {
+    let begun = class(text, at, big);
+    let mut to = at;
+    while to < text.len() && begun != Class::Space && class(text, to, big) == begun {
+        to = next(text, to);
+    }
+    if to == at {
+        to = next(text, to);
+    }
+    while to < text.len() && class(text, to, big) == Class::Space && !is_empty_line(text, to) {
+        to = next(text, to);
+    }
+    to
+}
+
+fn word_back(text: &str, at: usize, big: bool) -> usize {
+    let mut to = previous(text, at);
+    while to > 0 && class(text, to, big) == Class::Space && !is_empty_line(text, to) {
+        to = previous(text, to);
+    }
+    let kind = class(text, to, big);
+    while to > 0 && kind != Class::Space && class(text, previous(text, to), big) == kind {
+        to = previous(text, to);
+    }
+    to
+}
+
+fn word_end(text: &str, at: usize, big: bool) -> usize {
+    let mut to = next(text, at);
+    while to < text.len() && class(text, to, big) == Class::Space {
+        to = next(text, to);
+    }
+    if to >= text.len() {
+        return at.max(previous(text, text.len()));
+    }
+    let kind = class(text, to, big);
+    while next(text, to) < text.len() && class(text, next(text, to), big) == kind {
+        to = next(text, to);
+    }
+    to
+}
+
+/// The same column in a line further down or up.
+fn vertical(text: &str, at: usize, down: bool, times: usize) -> Option<usize> {
+    let column = steps(text, line_start(text, at), at).count();
+    let mut start = line_start(text, at);
+    for _ in 0..times {
+        start = match down {
+            true => Some(line_end(text, start)).filter(|end| *end < text.len()).map(|end| end + 1)?,
+            false => start.checked_sub(1).map(|end| line_start(text, end))?,
+        };
+    }
+    let end = line_end(text, start);
+    Some(steps(text, start, end).nth(column).unwrap_or(end))
+}
+
+/// The first word of a line, by its number from 1.
+fn line(text: &str, number: usize) -> usize {
+    let starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1));
+    first_word(text, starts.take(number.max(1)).last().unwrap_or(0))
+}
+
+fn word_object(text: &str, at: usize, around: bool, big: bool) -> Range<usize> {
+    let (start, end) = (line_start(text, at), line_end(text, at));
+    let run = |at: usize| {
+        let kind = class(text, at, big);
+        let mut from = at;
+        while from > start && class(text, previous(text, from), big) == kind {
+            from = previous(text, from);
+        }
+        let to = steps(text, at, end).find(|index| class(text, *index, big) != kind).unwrap_or(end);
+        from..to
+    };
+    let mut found = run(at);
+    if around && found.end < end {
+        found.end = run(found.end).end;
+    } else if around && found.start > start && class(text, previous(text, found.start), big) == Class::Space {
+        found.start = run(previous(text, found.start)).start;
+    }
+    found
+}
+
+fn quoted(text: &str, at: usize, around: bool, mark: char) -> Option<Range<usize>> {
+    let (start, end) = (line_start(text, at), line_end(text, at));
+    let marks: Vec<usize> = text[start..end].match_indices(mark).map(|(index, _)| start + index).collect();
+    let mut pairs = marks.chunks_exact(2);
+    let pair = pairs.find(|pair| pair[1] >= at)?;
+    let inner = pair[0] + mark.len_utf8()..pair[1];
+    Some(if around { pair[0]..pair[1] + mark.len_utf8() } else { inner })
+}
+
+fn bracketed(text: &str, at: usize, around: bool, (open, close): (char, char)) -> Option<Range<usize>> {
+    let mut depth = 0usize;
+    let mut from = None;
+    // A bracket under the cursor belongs to its pair.
+    let upto = at + text[at..].chars().next().filter(|c| *c == open).map_or(0, char::len_utf8);
+    for (index, c) in text[..upto].char_indices().rev() {
+        if c == close {
+            depth += 1;
+        } else if c == open {
+            match depth.checked_sub(1) {
+                Some(less) => depth = less,
+                None => {
+                    from = Some(index);
+                    break;
+                }
+            }
+        }
+    }
+    let from = from?;
+    let mut depth = 0usize;
+    let inner = from + open.len_utf8();
+    let to = text[inner..].char_indices().find_map(|(index, c)| {
+        if c == open {
+            depth += 1;
+        } else if c == close {
+            match depth.checked_sub(1) {
+                Some(less) => depth = less,
+                None => return Some(inner + index),
+            }
+        }
+        None
+    })?;
+    Some(if around { from..to + close.len_utf8() } else { inner..to })
+}

@@ -1,0 +1,79 @@
+//! What the loop does for the reducer beside drawing and sending. What needs the disk or other programs is done off the loop,
+//! and its answer comes as a message.
+
+use std::path::PathBuf;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use tokio::sync::mpsc::UnboundedSender;
+
+use super::msg::Msg;
+use crate::config::remember;
+use crate::config::theme::ThemeName;
+use crate::protocol::event::{Event, Level};
+use crate::tui::popup::completion::shell_words::last_word;
+use crate::tui::terminal::external;
+use crate::tui::terminal::shell_words;
+
+/// More does not go through: xterm and several others drop longer sequences (100,000 characters of Base64).
+pub const MOST_COPIED: usize = 74_994;
+/// GNU screen passes on no more at once (MAXSTR, 768, less what stands around it).
+const SCREEN_PART: usize = 760;
+
+/// Keeps the theme in the user's configuration; says where it could not.
+pub fn keep_theme(config: PathBuf, name: ThemeName, done: UnboundedSender<Msg>) {
+    tokio::task::spawn_blocking(move || {
+        if let Err(why) = remember::choose(&config, "theme", name.as_str()) {
+            let text = format!("The theme holds for this session only: {why}.");
+            let _ = done.send(Msg::Event(Event::Notice { level: Level::Warning, text }));
+        }
+    });
+}
+
+/// Answered by `Msg::Picture`; `folder` is where it is put.
+pub fn paste_picture(folder: PathBuf, done: UnboundedSender<Msg>) {
+    tokio::task::spawn_blocking(move || {
+        let picture = external::paste_picture(&folder);
+        let _ = done.send(Msg::Picture(picture.map(|path| path.to_string_lossy().into_owned())));
+    });
+}
+
+/// Answered by `Msg::ShellWords`; `folder` is the workspace.
+pub fn complete_shell(before: String, folder: PathBuf, done: UnboundedSender<Msg>) {
+    tokio::task::spawn_blocking(move || {
+        let (at, program) = last_word(&before);
+        let words = shell_words::candidates(&before[at..], program, &folder);
+        let _ = done.send(Msg::ShellWords { before, words });
+    });
+}
+
+/// The bytes that put `text` into the clipboard (OSC 52, xterm's control sequences, patch 400). tmux takes it itself
+/// with `set-clipboard on`, and passes it on with `allow-passthrough on` (its FAQ and manual of 3.5, read 2026-11-22):
+/// it gets both. GNU screen passes it on in parts.
+pub fn copying(text: &str, var: impl Fn(&str) -> bool) -> Vec<u8> {
+    let plain = format!("\x1b]52;c;{}\x07", STANDARD.encode(text));
+    if var("TMUX") {
+        format!("{plain}\x1bPtmux;{}\x1b\\", plain.replace('\x1b', "\x1b\x1b")).into_bytes()
+    } else if var("STY") {
+        let parts = plain.as_bytes().chunks(SCREEN_PART);
+        parts.flat_map(|part| [b"\x1bP", part, b"\x1b\\"].concat()).collect()
+    } else {
+        plain.into_bytes()
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clipboard() {
+        let of = |text: &str, set: &str| String::from_utf8(copying(text, |name| name == set)).unwrap();
+        assert_eq!(of("hi", ""), "\x1b]52;c;aGk=\x07");
+        assert_eq!(of("hi", "TMUX"), "\x1b]52;c;aGk=\x07\x1bPtmux;\x1b\x1b]52;c;aGk=\x07\x1b\\");
+        assert_eq!(of("hi", "STY"), "\x1bP\x1b]52;c;aGk=\x07\x1b\\");
+        assert_eq!(of(&"x".repeat(3_000), "STY").matches("\x1bP").count(), 6);
+    }
+}

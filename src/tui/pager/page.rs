@@ -1,0 +1,124 @@
+//! The part of a list of cells that is on the screen: only these are laid out, and a few around them stay so.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use ratatui::text::Line;
+
+use super::cell::{PageLayout, PagerCell};
+use crate::tui::transcript::entry::TranscriptKind;
+
+/// Cells whose lines are kept.
+const KEPT: usize = 300;
+
+/// A row: its cell and its number in it.
+pub type Place = (usize, usize);
+
+/// What is on the screen.
+#[derive(Clone, Debug, Default)]
+pub struct Page {
+    pub layout: PageLayout,
+    pub top: Place,
+    drawn: HashMap<usize, Vec<Line<'static>>>,
+}
+
+impl Page {
+    /// Takes over another layout.
+    pub fn arrange(&mut self, layout: PageLayout) {
+        let same = PageLayout { rows: layout.rows, ..self.layout };
+        if same != layout {
+            self.drawn.clear();
+            self.top.1 = 0;
+        }
+        self.layout = layout;
+    }
+
+    /// There are other cells now.
+    pub fn forget_all(&mut self) {
+        self.drawn.clear();
+    }
+
+    /// The cell looks different now.
+    pub fn forget(&mut self, cell: usize) {
+        self.drawn.remove(&cell);
+    }
+
+    /// The lines of a cell, with the blank one that separates it from the one before.
+    pub fn lines(&mut self, cells: &[PagerCell], at: usize) -> &[Line<'static>] {
+        if self.drawn.len() > KEPT {
+            let top = self.top.0;
+            self.drawn.retain(|cell, _| cell.abs_diff(top) < KEPT / 4);
+        }
+        let layout = self.layout;
+        self.drawn.entry(at).or_insert_with(|| {
+            let mut lines = cells.get(at).map(|cell| cell.lines(layout)).unwrap_or_default();
+            let kind = |at: usize| cells.get(at).map(PagerCell::kind);
+            let tools = kind(at) == Some(TranscriptKind::Tool);
+            let tight = at == 0 || layout.full || (tools && kind(at - 1) == Some(TranscriptKind::Tool));
+            if !tight && !lines.is_empty() {
+                lines.insert(0, Line::default());
+            }
+            lines
+        })
+    }
+
+    /// Moves by so many rows within the cells of `span`.
+    pub fn scroll(&mut self, cells: &[PagerCell], span: &Range<usize>, rows: isize) {
+        let (mut cell, mut row) = self.top;
+        let mut left = rows.unsigned_abs();
+        while left > 0 {
+            if rows < 0 {
+                let step = left.min(row);
+                (row, left) = (row - step, left - step);
+                if left > 0 {
+                    if cell <= span.start {
+                        break;
+                    }
+                    cell -= 1;
+                    row = self.lines(cells, cell).len();
+                }
+            } else {
+                let below = self.lines(cells, cell).len().saturating_sub(row);
+                if left < below || cell + 1 >= span.end {
+                    (row, left) = (row + left, 0);
+                } else {
+                    (cell, row, left) = (cell + 1, 0, left - below);
+                }
+            }
+        }
+        self.go(cells, span, (cell, row));
+    }
+
+    /// Shows this row at the top, or as near to it as the end allows.
+    pub fn go(&mut self, cells: &[PagerCell], span: &Range<usize>, place: Place) {
+        self.top = place;
+        self.top = place.max((span.start, 0)).min(self.bottom(cells, span));
+    }
+
+    /// The lowest place from which the screen is still full.
+    pub fn bottom(&mut self, cells: &[PagerCell], span: &Range<usize>) -> Place {
+        let mut left = self.layout.rows;
+        for cell in span.clone().rev() {
+            let rows = self.lines(cells, cell).len();
+            if rows >= left {
+                return (cell, rows - left);
+            }
+            left -= rows;
+        }
+        (span.start, 0)
+    }
+
+    /// The rows on the screen, each with its place.
+    pub fn shown(&mut self, cells: &[PagerCell], span: &Range<usize>) -> Vec<(Place, Line<'static>)> {
+        let mut shown = Vec::with_capacity(self.layout.rows);
+        let (mut cell, mut row) = self.top;
+        while shown.len() < self.layout.rows && cell < span.end {
+            let left = self.layout.rows - shown.len();
+            let lines = self.lines(cells, cell);
+            let rows = lines.iter().enumerate().skip(row).take(left);
+            shown.extend(rows.map(|(at, line)| ((cell, at), line.clone())));
+            (cell, row) = (cell + 1, 0);
+        }
+        shown
+    }
+}

@@ -1,0 +1,215 @@
+//! The palettes. Each is readable on every usual background of its kind: at least 4.5:1 for text, 7:1 in the ones of high
+//! contrast (WCAG 2.2, 1.4.3 and 1.4.6); the test computes it, for 256 colors too.
+
+use ratatui::style::Color;
+
+/// Colors by meaning.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Palette {
+    /// `None`: the terminal's own "dim".
+    pub dim: Option<Color>,
+    pub accent: Color,
+    pub good: Color,
+    pub bad: Color,
+    pub warning: Color,
+    pub code: Color,
+    pub heading: Color,
+    pub link: Color,
+    pub number: Color,
+    /// Backgrounds of a diff; `None` where no background can be relied on.
+    pub diff: Option<DiffColors>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DiffColors {
+    pub added: Color,
+    pub removed: Color,
+    pub added_words: Color,
+    pub removed_words: Color,
+    /// The text on the last two.
+    pub words: Color,
+}
+
+const fn rgb(hex: u32) -> Color {
+    let [_, red, green, blue] = hex.to_be_bytes();
+    Color::Rgb(red, green, blue)
+}
+
+/// The terminal's own.
+pub static ANSI: Palette = Palette {
+    dim: None,
+    accent: Color::Cyan,
+    good: Color::Green,
+    bad: Color::Red,
+    warning: Color::Yellow,
+    code: Color::Cyan,
+    heading: Color::Magenta,
+    link: Color::Blue,
+    number: Color::Yellow,
+    diff: None,
+};
+
+pub static DARK: Palette = Palette {
+    dim: Some(rgb(0xa9_b1_bd)),
+    accent: rgb(0x6c_cf_e6),
+    good: rgb(0x95_d5_8f),
+    bad: rgb(0xff_a0_9a),
+    warning: rgb(0xe6_c0_7b),
+    code: rgb(0x8e_c9_ff),
+    heading: rgb(0xdc_b0_f5),
+    link: rgb(0x8a_bc_ff),
+    number: rgb(0xf2_b8_8a),
+    diff: Some(DiffColors {
+        added: rgb(0x12_2b_1c),
+        removed: rgb(0x3a_16_1c),
+        added_words: rgb(0x1f_5a_35),
+        removed_words: rgb(0x7a_23_30),
+        words: rgb(0xff_ff_ff),
+    }),
+};
+
+pub static LIGHT: Palette = Palette {
+    dim: Some(rgb(0x58_5f_6b)),
+    accent: rgb(0x00_5f_76),
+    good: rgb(0x16_63_27),
+    bad: rgb(0xa8_1c_1a),
+    warning: rgb(0x74_4c_00),
+    code: rgb(0x0b_4f_8c),
+    heading: rgb(0x76_2a_97),
+    link: rgb(0x0b_51_c0),
+    number: rgb(0x8c_43_00),
+    diff: Some(DiffColors {
+        added: rgb(0xdf_f5_e3),
+        removed: rgb(0xfd_e7_e7),
+        added_words: rgb(0xa6_e0_b4),
+        removed_words: rgb(0xf7_b9_b9),
+        words: rgb(0x00_00_00),
+    }),
+};
+
+pub static HIGH_CONTRAST_DARK: Palette = Palette {
+    dim: Some(rgb(0xd7_d7_d7)),
+    accent: rgb(0x87_ee_ff),
+    good: rgb(0xa4_ff_a4),
+    bad: rgb(0xff_c8_c4),
+    warning: rgb(0xff_e5_70),
+    code: rgb(0xb4_e2_ff),
+    heading: rgb(0xf4_cf_ff),
+    link: rgb(0xc0_dc_ff),
+    number: rgb(0xff_d8_ac),
+    diff: Some(DiffColors {
+        added: rgb(0x00_28_0e),
+        removed: rgb(0x38_00_0a),
+        added_words: rgb(0x00_55_20),
+        removed_words: rgb(0x85_00_18),
+        words: rgb(0xff_ff_ff),
+    }),
+};
+
+pub static HIGH_CONTRAST_LIGHT: Palette = Palette {
+    dim: Some(rgb(0x35_35_35)),
+    accent: rgb(0x00_2a_5c),
+    good: rgb(0x00_40_10),
+    bad: rgb(0x78_00_08),
+    warning: rgb(0x50_26_00),
+    code: rgb(0x00_22_70),
+    heading: rgb(0x48_10_66),
+    link: rgb(0x00_2c_86),
+    number: rgb(0x5a_28_00),
+    diff: Some(DiffColors {
+        added: rgb(0xd9_ff_dd),
+        removed: rgb(0xff_f6_f2),
+        added_words: rgb(0x9c_ec_ae),
+        removed_words: rgb(0xff_bf_bf),
+        words: rgb(0x00_00_00),
+    }),
+};
+
+/// The levels of red, green and blue in the cube of the 256 colors (16 to 231).
+const LEVELS: [u8; 6] = [0, 95, 135, 175, 215, 255];
+
+/// The nearest of the 256 colors; not one of the first sixteen, which every terminal draws differently.
+pub fn indexed(color: Color) -> Color {
+    let Color::Rgb(red, green, blue) = color else { return color };
+    let distance = |index: u8| {
+        let (r, g, b) = rgb_of(index);
+        let part = |a: u8, b: u8| u32::from(a.abs_diff(b)).pow(2);
+        part(r, red) + part(g, green) + part(b, blue)
+    };
+    Color::Indexed((16..=255).min_by_key(|index| distance(*index)).unwrap_or(16))
+}
+
+/// Red, green and blue of one of the 256 colors, from 16 on.
+pub fn rgb_of(index: u8) -> (u8, u8, u8) {
+    if index >= 232 {
+        let gray = 8 + (index - 232) * 10;
+        return (gray, gray, gray);
+    }
+    let at = usize::from(index.saturating_sub(16));
+    (LEVELS[at / 36 % 6], LEVELS[at / 6 % 6], LEVELS[at % 6])
+}
+
+#[cfg(test)]
+#[allow(clippy::panic, clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    /// Black, and what VS Code, One Dark, Solarized and Ubuntu draw on.
+    const DARKS: [u32; 5] = [0x00_00_00, 0x1e_1e_1e, 0x28_2c_34, 0x00_2b_36, 0x30_0a_24];
+    /// White, and what Solarized, GitHub and Catppuccin Latte draw on.
+    const LIGHTS: [u32; 4] = [0xff_ff_ff, 0xfd_f6_e3, 0xf6_f8_fa, 0xef_f1_f5];
+
+    fn luminance(color: Color) -> f64 {
+        let (r, g, b) = match color {
+            Color::Rgb(r, g, b) => (r, g, b),
+            Color::Indexed(index) => rgb_of(index),
+            other => panic!("{other:?} has no certain luminance"),
+        };
+        let part = |value: u8| {
+            let value = f64::from(value) / 255.0;
+            if value <= 0.04045 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
+        };
+        0.2126 * part(r) + 0.7152 * part(g) + 0.0722 * part(b)
+    }
+
+    fn contrast(a: Color, b: Color) -> f64 {
+        let (a, b) = (luminance(a), luminance(b));
+        (a.max(b) + 0.05) / (a.min(b) + 0.05)
+    }
+
+    #[test]
+    fn everything_can_be_read() {
+        let mut wrong = Vec::new();
+        for (name, palette, backgrounds, least) in [
+            ("dark", &DARK, &DARKS[..], 4.5),
+            ("light", &LIGHT, &LIGHTS[..], 4.5),
+            ("high contrast, dark", &HIGH_CONTRAST_DARK, &DARKS[..], 7.0),
+            ("high contrast, light", &HIGH_CONTRAST_LIGHT, &LIGHTS[..], 7.0),
+        ] {
+            let Palette { dim, accent, good, bad, warning, code, heading, link, number, diff } = palette;
+            let texts = [dim.unwrap(), *accent, *good, *bad, *warning, *code, *heading, *link, *number];
+            let diff = diff.unwrap();
+            for narrow in [|color| color, indexed as fn(Color) -> Color] {
+                let mut check = |text: Color, on: Color| {
+                    let ratio = contrast(narrow(text), narrow(on));
+                    if ratio < least {
+                        wrong.push(format!("{name}: {text:?} on {on:?} has {ratio:.2}"));
+                    }
+                };
+                for text in texts {
+                    [diff.added, diff.removed].iter().for_each(|on| check(text, *on));
+                }
+                [diff.added_words, diff.removed_words].iter().for_each(|on| check(diff.words, *on));
+                for on in backgrounds {
+                    for text in texts {
+                        let ratio = contrast(narrow(text), rgb(*on));
+                        if ratio < least {
+                            wrong.push(format!("{name}: {text:?} on {on:06x} has {ratio:.2}"));
+                        }
+                    }
+                }
+            }
+        }
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    }
+}

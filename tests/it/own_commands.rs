@@ -1,0 +1,56 @@
+//! Slash commands of the user's own.
+
+use crate::support::answer::answer;
+use crate::support::screen::Screen;
+use crate::support::server::FakeServer;
+use crate::support::workplace::{Workplace, stderr};
+
+fn place() -> Workplace {
+    let place = Workplace::new();
+    place
+        .file("CODE_LAW.md", "Be kind.\n")
+        .file("src/a.txt", "alpha\n")
+        .file(
+            ".claude/commands/git/review.md",
+            "---\ndescription: Look at it\n---\nReview @src/a.txt for $1.\n",
+        )
+        .file(".mycode/commands/help.md", "Not this one.\n");
+    std::fs::create_dir_all(place.home().join("commands")).unwrap();
+    std::fs::write(place.home().join("commands/mine.md"), "All of: $ARGUMENTS!\n").unwrap();
+    place
+}
+
+#[test]
+fn commands_complete_and_fill_in_their_prompt() {
+    let server = FakeServer::start(vec![answer().text("Reviewed.").into()]);
+    let place = place();
+    let url = server.base_url();
+    let mut screen = Screen::start(&place, &["--trust", "--base-url", &url, "--model", "test-model"], 80, 24);
+    screen.wait("test-model");
+    screen.keys("/git");
+    screen.wait("Look at it");
+    screen.keys("\t");
+    screen.wait("› /git:review");
+    screen.keys("speed\r");
+    screen.wait("Reviewed.");
+    let sent = server.requests()[0].raw.clone();
+    assert!(sent.contains("Review @src/a.txt for speed.") && sent.contains("/git:review speed"), "{sent}");
+    assert!(sent.contains("The user mentioned"), "@file works as in the composer: {sent}");
+    screen.keys("/help\r");
+    screen.wait("/git:review");
+    screen.keys("/git:reviw\r");
+    screen.wait("Did you mean /git:review?");
+    assert_eq!(server.requests().len(), 1, "a name of ours wins: /help went nowhere");
+}
+
+#[test]
+fn headless_and_untrusted() {
+    let server = FakeServer::start(vec![answer().text("Done.").into(), answer().text("Done.").into()]);
+    let place = place();
+    let out = place.exec(&server.base_url(), &["/mine one two"]);
+    assert!(server.requests()[0].raw.contains("All of: one two!"), "{}", server.requests()[0].raw);
+    let said = stderr(&out);
+    assert!(said.contains("This project defines commands (.mycode/commands/help.md"), "{said}");
+    place.exec(&server.base_url(), &["/git:review x"]);
+    assert!(!server.requests()[1].raw.contains("Review @src"), "an untrusted project commands nothing");
+}
