@@ -80,8 +80,10 @@ pub enum Op {
         file: Option<String>,
         force: bool,
     },
-    /// Ask for `Event::Transcript`.
-    ShowTranscript,
+    /// The items of the session, or of one of its sub-agents, answered by `Event::Transcript`.
+    ShowTranscript {
+        agent: Option<String>,
+    },
     /// Ask for `Event::Changes`: of the last turn, or of the session.
     ShowChanges {
         turn: bool,

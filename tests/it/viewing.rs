@@ -301,3 +301,29 @@ fn sessions_are_exported() {
     assert_eq!(export(&["--out", "picture.svg", "--force", "-f", "md"]).0, Some(0));
     assert!(place.text("picture.svg").starts_with("# what is it?"));
 }
+
+#[test]
+fn a_sub_agents_work_is_opened_from_its_call() {
+    let server = FakeServer::start(vec![
+        answer()
+            .call("Task", json!({"description": "count", "prompt": "count them", "type": "explore"}))
+            .into(),
+        answer().call("Bash", json!({"command": "echo seven swans"})).into(),
+        answer().text("There are seven.").into(),
+        answer().text("Seven, it says.").into(),
+    ]);
+    let place = place();
+    let mut screen = chat(&place, &server, (80, 24), &[]);
+    screen.wait("ask");
+    screen.keys("how many?\r");
+    screen.wait("Done");
+    screen.keys(EXPAND);
+    screen.wait("o what the sub-agent did");
+    screen.keys("o");
+    let work = screen.wait("seven swans");
+    assert!(work.contains("Sub-agent") && work.contains("count them"), "{work}");
+    screen.keys("q");
+    screen.wait_for("the call again", |screen| screen.contains("o what") && !screen.contains("seven swans"));
+    screen.keys("q");
+    screen.wait("Type a task");
+}

@@ -59,12 +59,12 @@ pub fn stats(log: PathBuf, events: Events) {
     });
 }
 
-/// Sends the items that stand, with those that a summary replaced.
-pub fn transcript(log: PathBuf, events: Events) {
+/// Sends the items that stand, with those that a summary replaced; `agent` is the sub-agent whose log it is.
+pub fn transcript(log: PathBuf, agent: Option<String>, events: Events) {
     tokio::task::spawn_blocking(move || match StandingSession::read(&log) {
         Ok(session) => {
-            let items = session.items().map(|(id, item)| (id, Arc::clone(item)));
-            let _ = events.send(Event::Transcript(items.collect()));
+            let items = session.items().map(|(id, item)| (id, Arc::clone(item))).collect();
+            let _ = events.send(Event::Transcript { agent, items });
         }
         Err(error) => unreadable(&error, &events),
     });

@@ -124,6 +124,17 @@ impl PagerCell {
         }
     }
 
+    /// The sub-agent that did what its call asked for.
+    pub fn agent(&self) -> Option<&str> {
+        match &self.content {
+            CellContent::Item(item, _) => match item.as_ref() {
+                Item::ToolResult(result) => result.envelope.data.get("agent").and_then(|id| id.as_str()),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
     /// The blocks of code in it.
     pub fn code_blocks(&self) -> Vec<String> {
         match &self.content {

@@ -2,5 +2,6 @@
 //! is read when it opens; only what is seen is laid out.
 
 pub mod cell;
+pub mod marks;
 pub mod page;
 pub mod state;

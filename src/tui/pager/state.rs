@@ -7,6 +7,7 @@ use ratatui::text::{Line, Span};
 use regex::{Regex, RegexBuilder};
 
 use super::cell::{CellContent, PageLayout, PagerCell};
+use super::marks::{marked, shifted};
 use super::page::{Page, Place};
 use crate::base::text;
 use crate::protocol::op::Op;
@@ -29,16 +30,31 @@ pub enum PagerKind {
     Transcript,
     /// One output after the other.
     Outputs,
+    /// What a sub-agent did.
+    Agent,
     /// The changes of the session, or of its last turn.
     Changes {
         turn: bool,
     },
 }
 
+impl PagerKind {
+    /// Whether it shows items, of a sub-agent or of the session.
+    pub fn shows_items(self, of_agent: bool) -> bool {
+        match self {
+            Self::Agent => of_agent,
+            Self::Transcript | Self::Outputs => !of_agent,
+            Self::Changes { .. } => false,
+        }
+    }
+}
+
 /// The open pager.
 #[derive(Clone, Debug)]
 pub struct Pager {
     pub kind: PagerKind,
+    /// What was open below it.
+    pub before: Option<Box<Pager>>,
     cells: Vec<PagerCell>,
     loaded: bool,
     page: Page,
@@ -63,6 +79,7 @@ impl Pager {
     pub fn new(kind: PagerKind) -> Self {
         Self {
             kind,
+            before: None,
             cells: Vec::new(),
             loaded: false,
             page: Page::default(),
@@ -99,7 +116,7 @@ impl Pager {
         }
         let span = self.span();
         let top = match self.kind {
-            PagerKind::Transcript => self.page.bottom(&self.cells, &span),
+            PagerKind::Transcript | PagerKind::Agent => self.page.bottom(&self.cells, &span),
             PagerKind::Outputs => (self.chosen, 0),
             PagerKind::Changes { .. } => self.page.top,
         };
@@ -207,6 +224,12 @@ impl Pager {
             }
             PagerMove::CopyCode => return self.copy_code(),
             PagerMove::Revert => self.ask_to_revert(),
+            PagerMove::Agent => {
+                if let Some(id) = self.agent() {
+                    return PopupAction::Agent(id);
+                }
+                self.say("no sub-agent did this");
+            }
         }
         PopupAction::Nothing
     }
@@ -268,6 +291,10 @@ impl Pager {
             let top = if top.0 == self.chosen { (top.0, 0) } else { top };
             self.page.go(&self.cells, &span, top);
         }
+    }
+
+    fn agent(&self) -> Option<String> {
+        self.cells.get(self.chosen)?.agent().map(str::to_owned)
     }
 
     fn copy_code(&mut self) -> PopupAction {
@@ -396,9 +423,12 @@ impl Pager {
     fn heading(&self, width: usize, position: usize, theme: Theme) -> Line<'static> {
         let count = self.cells.len();
         let (name, facts) = match self.kind {
-            PagerKind::Transcript => {
+            PagerKind::Transcript | PagerKind::Agent => {
                 let turns = self.cells.iter().filter(|cell| cell.begins).count();
-                ("Transcript", format!("{} · {position}%", text::plural(turns, "turn")))
+                (
+                    if self.kind == PagerKind::Agent { "Sub-agent" } else { "Transcript" },
+                    format!("{} · {position}%", text::plural(turns, "turn")),
+                )
             }
             PagerKind::Outputs => ("Output", format!("{} of {count}", (self.chosen + 1).min(count))),
             PagerKind::Changes { turn } => {
@@ -430,7 +460,10 @@ impl Pager {
         }
         let find = if self.search.is_some() { "n/N next" } else { "/ search" };
         let keys = match self.kind {
-            PagerKind::Transcript => {
+            PagerKind::Transcript | PagerKind::Outputs if self.agent().is_some() => {
+                format!("q close · o what the sub-agent did · {find} · Tab cell · Enter expand · y copy")
+            }
+            PagerKind::Transcript | PagerKind::Agent => {
                 format!("q close · {find} · Tab cell · [ ] turn · Enter expand · y copy · c copy code")
             }
             PagerKind::Outputs => format!("q close · ←→ other outputs · {find} · w wrap · y copy"),
@@ -440,34 +473,4 @@ impl Pager {
         };
         Line::styled(line(&keys), theme.dim())
     }
-}
-
-/// The line with what the search finds in it.
-fn marked(line: Line<'static>, search: &Regex, theme: Theme) -> Line<'static> {
-    let whole = line.to_string();
-    let found: Vec<Range<usize>> = search.find_iter(&whole).map(|found| found.range()).collect();
-    if found.is_empty() {
-        return line;
-    }
-    let (mut spans, mut at) = (Vec::new(), 0);
-    for span in line.spans {
-        let end = at + span.content.len();
-        let mut cuts: Vec<usize> = found.iter().flat_map(|range| [range.start, range.end]).collect();
-        cuts.retain(|cut| (at + 1..end).contains(cut));
-        cuts.push(end);
-        let mut from = at;
-        for cut in cuts {
-            let inside = found.iter().any(|range| range.start <= from && from < range.end);
-            let style = if inside { theme.found(span.style) } else { span.style };
-            spans.push(Span::styled(span.content[from - at..cut - at].to_owned(), style));
-            from = cut;
-        }
-        at = end;
-    }
-    Line::from(spans)
-}
-
-/// The line without its first cells.
-fn shifted(spans: &[Span<'static>], cells: usize) -> Vec<Span<'static>> {
-    wrap::hard_rows(spans, cells).into_iter().skip(1).flatten().collect()
 }

@@ -195,7 +195,7 @@ pub fn apply(app: &mut App, event: Event) {
         | Event::JobOutput { .. }
         | Event::Status(_)
         | Event::Cost(_)
-        | Event::Transcript(_)
+        | Event::Transcript { .. }
         | Event::Changes(_)) => on_lists::apply(app, list),
     }
 }

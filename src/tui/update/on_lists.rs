@@ -19,8 +19,8 @@ pub fn apply(app: &mut App, event: Event) {
         (Event::Models(rows), Some(Popup::Models(picker))) => picker.fill(rows),
         (Event::Rules(rows), Some(Popup::Permissions(picker))) => picker.set_rules(rows),
         (Event::JobOutput { id, text }, Some(Popup::Jobs(picker))) => picker.show(id, text),
-        (Event::Transcript(items), Some(Popup::Pager(pager)))
-            if !matches!(pager.kind, PagerKind::Changes { .. }) =>
+        (Event::Transcript { agent, items }, Some(Popup::Pager(pager)))
+            if pager.kind.shows_items(agent.is_some()) =>
         {
             pager.fill(cell::of_items(&items));
         }

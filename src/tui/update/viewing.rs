@@ -36,9 +36,28 @@ fn open_pager(app: &mut App, kind: PagerKind) {
     }
     app.popup = Some(Popup::Pager(Box::new(Pager::new(kind))));
     app.send(match kind {
-        PagerKind::Transcript | PagerKind::Outputs => Op::ShowTranscript,
+        PagerKind::Transcript | PagerKind::Outputs | PagerKind::Agent => Op::ShowTranscript { agent: None },
         PagerKind::Changes { turn } => Op::ShowChanges { turn },
     });
+}
+
+/// The transcript of a sub-agent, over that of the session.
+pub fn open_agent(app: &mut App, agent: String) {
+    let mut pager = Pager::new(PagerKind::Agent);
+    if let Some(Popup::Pager(before)) = app.popup.take() {
+        pager.before = Some(before);
+    }
+    app.popup = Some(Popup::Pager(Box::new(pager)));
+    app.send(Op::ShowTranscript { agent: Some(agent) });
+}
+
+/// Closes the popup; below a sub-agent's transcript is that of the session.
+pub fn close(app: &mut App) {
+    let before = match &mut app.popup {
+        Some(Popup::Pager(pager)) => pager.before.take(),
+        _ => None,
+    };
+    app.popup = before.map(Popup::Pager);
 }
 
 /// Lays the pager out, after whatever has changed it.
