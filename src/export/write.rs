@@ -7,8 +7,8 @@ use std::str::FromStr;
 use thiserror::Error;
 
 use super::{html, json, markdown, svg};
-use crate::base::atomic_write::{self, Expect};
 use crate::base::file::FileError;
+use crate::base::folder::atomic_write::{self, Expect};
 use crate::config::theme::ThemeName;
 use crate::session::standing::StandingSession;
 

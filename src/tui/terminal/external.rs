@@ -13,7 +13,7 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::base::atomic_write::{self, Expect};
+use crate::base::folder::atomic_write::{self, Expect};
 use crate::base::process::{editor, timeout};
 use crate::base::{clock, file};
 

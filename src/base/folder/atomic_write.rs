@@ -10,9 +10,9 @@ use std::path::Path;
 use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
 
-use super::file::{self, FileError};
-use super::folder::handle::Folder;
-use super::path;
+use super::handle::Folder;
+use crate::base::file::{self, FileError};
+use crate::base::path;
 
 /// What a file is called until it takes the place of another.
 const TEMP_PREFIX: &str = ".mycode-write-";
