@@ -9,18 +9,18 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
-use super::agent_files::AgentFile;
-use super::command_files::CommandFile;
 use super::keys;
 use super::models;
-use super::own_files;
 use super::paths::{self, Paths};
 use super::raw::Raw;
 use super::settings::{
     ContextSettings, MAX_WINDOW_TOKENS, MIN_WINDOW_TOKENS, Origin, Permission, ProviderKind,
     ProviderSettings, ScreenSettings, WorkSettings,
 };
-use super::trust::Trust;
+use super::trusted::agent_files::AgentFile;
+use super::trusted::command_files::CommandFile;
+use super::trusted::own_files;
+use super::trusted::trust::Trust;
 use crate::base::file::{self, FileError};
 use crate::base::path::leads_out;
 use crate::base::secret::{self, Secret};

@@ -4,7 +4,7 @@
 //! is said in the description.
 
 use crate::base::text::one_line;
-use crate::config::command_files::CommandFile;
+use crate::config::trusted::command_files::CommandFile;
 use crate::note::frontmatter;
 use crate::protocol::event::CommandRow;
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::agent::control::Events;
 use crate::base::text::plural;
-use crate::config::held_back::HeldBack;
+use crate::config::trusted::held_back::HeldBack;
 use crate::context::rules::project_rules::ProjectRules;
 use crate::protocol::event::{Event, JobRow};
 use crate::report::gather::Report;
