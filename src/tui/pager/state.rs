@@ -41,6 +41,10 @@ pub struct Pager {
     pub kind: PagerKind,
     cells: Vec<PagerCell>,
     loaded: bool,
+    /// What it shows is being read.
+    reading: bool,
+    /// More has come since that was asked for.
+    outdated: bool,
     page: Page,
     chosen: usize,
     shift: usize,
@@ -65,6 +69,8 @@ impl Pager {
             kind,
             cells: Vec::new(),
             loaded: false,
+            reading: false,
+            outdated: false,
             page: Page::default(),
             chosen: 0,
             shift: 0,
@@ -79,12 +85,28 @@ impl Pager {
         }
     }
 
-    /// Takes up what was read. A pager that shows these changes already stays where it is.
-    pub fn fill(&mut self, mut cells: Vec<PagerCell>) {
+    /// What it shows is to be read: how, unless it is being read already.
+    pub fn ask(&mut self) -> Option<Op> {
+        self.outdated = std::mem::replace(&mut self.reading, true);
+        (!self.outdated).then_some(match self.kind {
+            PagerKind::Transcript | PagerKind::Outputs => Op::ShowTranscript,
+            PagerKind::Changes { turn } => Op::ShowChanges { turn },
+        })
+    }
+
+    /// Takes up what was read; whether it must be read once more. Whoever looks at something stays there; at the end of a
+    /// transcript that means its new end.
+    pub fn fill(&mut self, mut cells: Vec<PagerCell>) -> Option<Op> {
         if self.kind == PagerKind::Outputs {
             cells.retain(PagerCell::expands);
         }
         let again = std::mem::replace(&mut self.loaded, true);
+        let bottom = self.bottom();
+        let at_end = !again || self.page.top == bottom;
+        let at_last = !again || self.chosen + 1 >= self.cells.len();
+        if again && !matches!(self.kind, PagerKind::Changes { .. }) {
+            cells.iter_mut().zip(&self.cells).for_each(|(cell, before)| cell.open = before.open);
+        }
         self.cells = cells;
         self.page.forget_all();
         let last = self.cells.len().saturating_sub(1);
@@ -94,16 +116,19 @@ impl Pager {
                 let hunk = (from..self.cells.len()).chain(0..from).find(|at| self.stops_at(*at));
                 self.chosen = hunk.unwrap_or(from);
             }
+            PagerKind::Transcript if at_end && at_last => self.chosen = last,
             _ if !again => self.chosen = last,
-            _ => {}
+            _ => self.chosen = self.chosen.min(last),
         }
         let span = self.span();
         let top = match self.kind {
-            PagerKind::Transcript => self.page.bottom(&self.cells, &span),
-            PagerKind::Outputs => (self.chosen, 0),
-            PagerKind::Changes { .. } => self.page.top,
+            PagerKind::Transcript if at_end => self.page.bottom(&self.cells, &span),
+            PagerKind::Outputs if !again => (self.chosen, 0),
+            _ => self.page.top,
         };
         self.page.go(&self.cells, &span, top);
+        self.reading = false;
+        if self.outdated { self.ask() } else { None }
     }
 
     /// Shows a sentence in place of the keys.

@@ -22,12 +22,14 @@ pub fn apply(app: &mut App, event: Event) {
         (Event::Transcript(items), Some(Popup::Pager(pager)))
             if !matches!(pager.kind, PagerKind::Changes { .. }) =>
         {
-            pager.fill(cell::of_items(&items));
+            let more = pager.fill(cell::of_items(&items));
+            more.into_iter().for_each(|op| app.send(op));
         }
         (Event::Changes(changes), Some(Popup::Pager(pager)))
             if pager.kind == (PagerKind::Changes { turn: changes.turn }) =>
         {
-            pager.fill(cell::of_changes(&changes.files));
+            let more = pager.fill(cell::of_changes(&changes.files));
+            more.into_iter().for_each(|op| app.send(op));
         }
         (Event::Status(rows), _) => {
             let rows = own_facts(app).into_iter().chain(rows).collect();

@@ -35,10 +35,16 @@ fn open_pager(app: &mut App, kind: PagerKind) {
         return;
     }
     app.popup = Some(Popup::Pager(Box::new(Pager::new(kind))));
-    app.send(match kind {
-        PagerKind::Transcript | PagerKind::Outputs => Op::ShowTranscript,
-        PagerKind::Changes { turn } => Op::ShowChanges { turn },
-    });
+    refresh(app);
+}
+
+/// The session has gone on: what is read in the pager does too.
+pub fn refresh(app: &mut App) {
+    if let Some(Popup::Pager(pager)) = &mut app.popup
+        && let Some(op) = pager.ask()
+    {
+        app.send(op);
+    }
 }
 
 /// Lays the pager out, after whatever has changed it.
