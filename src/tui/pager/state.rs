@@ -7,6 +7,7 @@ use ratatui::text::{Line, Span};
 use regex::{Regex, RegexBuilder};
 
 use super::cell::{CellContent, PageLayout, PagerCell};
+use super::kind::PagerKind;
 use super::marks::{marked, shifted};
 use super::page::{Page, Place};
 use crate::base::text;
@@ -24,39 +25,20 @@ const AROUND: usize = 5;
 /// Cells by which an unwrapped page moves sideways.
 const SHIFT: usize = 8;
 
-/// What the pager shows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PagerKind {
-    Transcript,
-    /// One output after the other.
-    Outputs,
-    /// What a sub-agent did.
-    Agent,
-    /// The changes of the session, or of its last turn.
-    Changes {
-        turn: bool,
-    },
-}
-
-impl PagerKind {
-    /// Whether it shows items, of a sub-agent or of the session.
-    pub fn shows_items(self, of_agent: bool) -> bool {
-        match self {
-            Self::Agent => of_agent,
-            Self::Transcript | Self::Outputs => !of_agent,
-            Self::Changes { .. } => false,
-        }
-    }
-}
-
 /// The open pager.
 #[derive(Clone, Debug)]
 pub struct Pager {
     pub kind: PagerKind,
+    /// The sub-agent whose work it shows.
+    agent: Option<String>,
     /// What was open below it.
     pub before: Option<Box<Pager>>,
     cells: Vec<PagerCell>,
     loaded: bool,
+    /// What it shows is being read.
+    reading: bool,
+    /// More has come since that was asked for.
+    outdated: bool,
     page: Page,
     chosen: usize,
     shift: usize,
@@ -79,9 +61,12 @@ impl Pager {
     pub fn new(kind: PagerKind) -> Self {
         Self {
             kind,
+            agent: None,
             before: None,
             cells: Vec::new(),
             loaded: false,
+            reading: false,
+            outdated: false,
             page: Page::default(),
             chosen: 0,
             shift: 0,
@@ -96,12 +81,34 @@ impl Pager {
         }
     }
 
-    /// Takes up what was read. A pager that shows these changes already stays where it is.
-    pub fn fill(&mut self, mut cells: Vec<PagerCell>) {
+    /// What this sub-agent did, over another pager.
+    pub fn of_agent(agent: String, before: Option<Box<Self>>) -> Self {
+        Self { agent: Some(agent), before, ..Self::new(PagerKind::Agent) }
+    }
+
+    /// What it shows is to be read: how, unless it is being read already.
+    pub fn ask(&mut self) -> Option<Op> {
+        self.outdated = std::mem::replace(&mut self.reading, true);
+        (!self.outdated).then_some(match self.kind {
+            PagerKind::Transcript | PagerKind::Outputs => Op::ShowTranscript { agent: None },
+            PagerKind::Agent => Op::ShowTranscript { agent: self.agent.clone() },
+            PagerKind::Changes { turn } => Op::ShowChanges { turn },
+        })
+    }
+
+    /// Takes up what was read; whether it must be read once more. Whoever looks at something stays there; at the end of a
+    /// transcript that means its new end.
+    pub fn fill(&mut self, mut cells: Vec<PagerCell>) -> Option<Op> {
         if self.kind == PagerKind::Outputs {
             cells.retain(PagerCell::expands);
         }
         let again = std::mem::replace(&mut self.loaded, true);
+        let bottom = self.bottom();
+        let at_end = !again || self.page.top == bottom;
+        let at_last = !again || self.chosen + 1 >= self.cells.len();
+        if again && !matches!(self.kind, PagerKind::Changes { .. }) {
+            cells.iter_mut().zip(&self.cells).for_each(|(cell, before)| cell.open = before.open);
+        }
         self.cells = cells;
         self.page.forget_all();
         let last = self.cells.len().saturating_sub(1);
@@ -111,16 +118,19 @@ impl Pager {
                 let hunk = (from..self.cells.len()).chain(0..from).find(|at| self.stops_at(*at));
                 self.chosen = hunk.unwrap_or(from);
             }
+            PagerKind::Transcript | PagerKind::Agent if at_end && at_last => self.chosen = last,
             _ if !again => self.chosen = last,
-            _ => {}
+            _ => self.chosen = self.chosen.min(last),
         }
         let span = self.span();
         let top = match self.kind {
-            PagerKind::Transcript | PagerKind::Agent => self.page.bottom(&self.cells, &span),
-            PagerKind::Outputs => (self.chosen, 0),
-            PagerKind::Changes { .. } => self.page.top,
+            PagerKind::Transcript | PagerKind::Agent if at_end => self.page.bottom(&self.cells, &span),
+            PagerKind::Outputs if !again => (self.chosen, 0),
+            _ => self.page.top,
         };
         self.page.go(&self.cells, &span, top);
+        self.reading = false;
+        if self.outdated { self.ask() } else { None }
     }
 
     /// Shows a sentence in place of the keys.
@@ -225,7 +235,7 @@ impl Pager {
             PagerMove::CopyCode => return self.copy_code(),
             PagerMove::Revert => self.ask_to_revert(),
             PagerMove::Agent => {
-                if let Some(id) = self.agent() {
+                if let Some(id) = self.agent_of_chosen() {
                     return PopupAction::Agent(id);
                 }
                 self.say("no sub-agent did this");
@@ -293,7 +303,7 @@ impl Pager {
         }
     }
 
-    fn agent(&self) -> Option<String> {
+    fn agent_of_chosen(&self) -> Option<String> {
         self.cells.get(self.chosen)?.agent().map(str::to_owned)
     }
 
@@ -460,7 +470,7 @@ impl Pager {
         }
         let find = if self.search.is_some() { "n/N next" } else { "/ search" };
         let keys = match self.kind {
-            PagerKind::Transcript | PagerKind::Outputs if self.agent().is_some() => {
+            PagerKind::Transcript | PagerKind::Outputs if self.agent_of_chosen().is_some() => {
                 format!("q close · o what the sub-agent did · {find} · Tab cell · Enter expand · y copy")
             }
             PagerKind::Transcript | PagerKind::Agent => {
