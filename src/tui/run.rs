@@ -366,9 +366,12 @@ impl FrontEnd {
         let bytes = self.output.send()?;
         setup::set_alternate(picture.popup);
         let pace = Duration::from_millis((bytes / BYTES_PER_MS) as u64);
-        // The prompt, which comes with the session, waits for no frame.
-        let least = if self.app.session.is_some() { PROGRESS_FRAME } else { Duration::ZERO };
-        (self.pace, self.typed) = (pace.clamp(least, LONGEST_FRAME), false);
+        self.pace = match self.app.session {
+            Some(_) => pace.clamp(PROGRESS_FRAME, LONGEST_FRAME),
+            // The prompt, which comes with the session, waits for no frame.
+            None => Duration::ZERO,
+        };
+        self.typed = false;
         Ok(())
     }
 
