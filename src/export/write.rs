@@ -85,7 +85,6 @@ pub fn text(log: &Path, options: ExportOptions) -> io::Result<String> {
 /// [`ExportError`]; nothing was written then.
 pub fn write(log: &Path, file: &Path, options: ExportOptions, force: bool) -> Result<(), ExportError> {
     let text = text(log, options)?;
-    let file = &std::path::absolute(file)?;
     let expect = if force { Expect::Anything } else { Expect::Missing };
     if !force && file.symlink_metadata().is_ok() {
         return Err(ExportError::Exists(file.display().to_string()));
