@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 use regex::{Regex, RegexBuilder};
 
 use super::cell::{CellContent, PageLayout, PagerCell};
-use super::page::{Page, Place};
+use super::page::{Page, Place, marked, shifted};
 use crate::base::text;
 use crate::protocol::op::Op;
 use crate::tui::composer::buffer::Buffer;
@@ -371,6 +371,10 @@ impl Pager {
                 self.page.forget(cell);
                 rows = self.rows_of(cell, &search);
             }
+            // Words that a row's end parts: the cell is what can be shown.
+            if rows.is_empty() {
+                rows.push(0);
+            }
             // The first cell is visited twice: before the start, and at the end what lies on its other side.
             let beyond = |row: &usize| match (step, self.found) {
                 (0, Some((_, at))) if forward => *row > at,
@@ -465,34 +469,4 @@ impl Pager {
         };
         Line::styled(line(&keys), theme.dim())
     }
-}
-
-/// The line with what the search finds in it.
-fn marked(line: Line<'static>, search: &Regex, theme: Theme) -> Line<'static> {
-    let whole = line.to_string();
-    let found: Vec<Range<usize>> = search.find_iter(&whole).map(|found| found.range()).collect();
-    if found.is_empty() {
-        return line;
-    }
-    let (mut spans, mut at) = (Vec::new(), 0);
-    for span in line.spans {
-        let end = at + span.content.len();
-        let mut cuts: Vec<usize> = found.iter().flat_map(|range| [range.start, range.end]).collect();
-        cuts.retain(|cut| (at + 1..end).contains(cut));
-        cuts.push(end);
-        let mut from = at;
-        for cut in cuts {
-            let inside = found.iter().any(|range| range.start <= from && from < range.end);
-            let style = if inside { theme.found(span.style) } else { span.style };
-            spans.push(Span::styled(span.content[from - at..cut - at].to_owned(), style));
-            from = cut;
-        }
-        at = end;
-    }
-    Line::from(spans)
-}
-
-/// The line without its first cells.
-fn shifted(spans: &[Span<'static>], cells: usize) -> Vec<Span<'static>> {
-    wrap::hard_rows(spans, cells).into_iter().skip(1).flatten().collect()
 }
