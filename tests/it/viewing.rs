@@ -133,6 +133,40 @@ fn the_last_output_in_full() {
 }
 
 #[test]
+fn an_open_transcript_follows_the_turn() {
+    let server = FakeServer::start(vec![answer().text("The answer is forty-two.").gated().into()]);
+    let place = place();
+    let mut screen = chat(&place, &server, (80, 24), &[]);
+    screen.wait("full");
+    screen.keys(TRANSCRIPT);
+    screen.wait("Nothing to show yet");
+    screen.keys("qthe question\r");
+    screen.wait("Working");
+    screen.keys(TRANSCRIPT);
+    screen.wait_for("the question", |screen| screen.contains("1 turn") && !screen.contains("forty-two"));
+    server.release(10_000);
+    screen.wait_for("the answer", |screen| screen.contains("Transcript") && screen.contains("forty-two"));
+}
+
+#[test]
+fn what_the_user_ran_is_shown_again() {
+    let server = FakeServer::start(vec![]);
+    let place = place();
+    let mut screen = chat(&place, &server, (80, 24), &[]);
+    screen.wait("full");
+    screen.keys("!echo $((6 * 7)); echo over\r");
+    screen.wait("    over");
+    screen.keys("\u{4}");
+    screen.end();
+    let url = server.base_url();
+    let mut screen = Screen::start_with(&place, &["-c", "--base-url", &url, "--model", "m"], (80, 24), &[]);
+    let shown = screen.wait("    over");
+    assert!(shown.contains("● Bash echo $((6 * 7)); echo over\n  └ 2 lines\n    42\n    over"), "{shown}");
+    screen.keys(EXPAND);
+    screen.wait("1 of 1");
+}
+
+#[test]
 fn the_transcript_is_searched_and_copied() {
     let code = "Here:\n\n```rust\nfn main() {}\n```\n\nand\n\n```sh\nls\n```\n";
     let server = FakeServer::start(vec![

@@ -383,6 +383,10 @@ impl Pager {
                 self.page.forget(cell);
                 rows = self.rows_of(cell, &search);
             }
+            // Words that a row's end parts: the cell is what can be shown.
+            if rows.is_empty() {
+                rows.push(0);
+            }
             // The first cell is visited twice: before the start, and at the end what lies on its other side.
             let beyond = |row: &usize| match (step, self.found) {
                 (0, Some((_, at))) if forward => *row > at,

@@ -101,9 +101,7 @@ impl SessionPicker {
             return PopupAction::CloseAndSend(Op::ForkSession { session });
         }
         if list::does(key, ListMove::Rename) {
-            let mut title = Buffer::default();
-            title.set(self.list.chosen().map_or("", |row| &row.title));
-            self.title = Some(title);
+            self.title = Some(Buffer::default());
             return PopupAction::Nothing;
         }
         if list::removes(key) {
