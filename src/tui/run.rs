@@ -35,7 +35,7 @@ const FRAME: Duration = Duration::from_millis(16);
 /// never waits behind a queue of them.
 const BYTES_PER_MS: usize = 10;
 /// And at least and at most so long.
-const PROGRESS_FRAME: Duration = Duration::from_millis(33);
+const PROGRESS_FRAME: Duration = Duration::from_millis(40);
 const LONGEST_FRAME: Duration = Duration::from_millis(250);
 /// The spinner's beat.
 const BEAT: Duration = Duration::from_millis(100);
