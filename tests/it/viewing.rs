@@ -141,7 +141,7 @@ fn an_open_transcript_follows_the_turn() {
     screen.keys(TRANSCRIPT);
     screen.wait("Nothing to show yet");
     screen.keys("qthe question\r");
-    screen.wait("Working");
+    server.wait_for_requests(1);
     screen.keys(TRANSCRIPT);
     screen.wait_for("the question", |screen| screen.contains("1 turn") && !screen.contains("forty-two"));
     server.release(10_000);
