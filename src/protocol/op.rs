@@ -88,6 +88,11 @@ pub enum Op {
     ShowChanges {
         turn: bool,
     },
+    /// Put one place of the changes into git's index.
+    StageHunk {
+        turn: bool,
+        hunk: HunkId,
+    },
     /// Bring one place of a file back to what it was before the session, or the last turn; answered by `Event::Changes`.
     RevertHunk {
         turn: bool,

@@ -232,6 +232,7 @@ fn hunks_are_reverted_and_the_revert_undone() {
     ]);
     let place = place();
     place.file("a.txt", lines(30));
+    let place = place.repository();
     let mut screen = chat(&place, &server, (100, 40), &[]);
     screen.wait("ask");
     screen.keys("change it\r");
@@ -247,6 +248,15 @@ fn hunks_are_reverted_and_the_revert_undone() {
     screen.wait("a.txt  +1 -1");
     let text = place.text("a.txt");
     assert!(text.contains("line number 3\n") && text.contains("changed 25"), "{text}");
+    screen.keys("s");
+    screen.wait("Staged a change in a.txt.");
+    let staged = place.git(&["diff", "--cached"]);
+    assert!(staged.contains("+changed 25") && !staged.contains("changed three"), "{staged}");
+    screen.keys("\t");
+    screen.keys("s");
+    screen.wait("Staged a change in new.txt.");
+    assert_eq!(place.git(&["show", ":new.txt"]), "new\n");
+    screen.keys("\u{1b}[Z");
     // Somebody else changes the file: what was shown is not what stands there.
     place.file("a.txt", format!("{text}and more\n"));
     screen.keys("ry");

@@ -12,6 +12,7 @@ use super::marks::{marked, shifted};
 use super::page::{Page, Place};
 use crate::base::text;
 use crate::protocol::op::Op;
+use crate::protocol::review::HunkId;
 use crate::tui::composer::buffer::Buffer;
 use crate::tui::popup::list::PopupAction;
 use crate::tui::render::theme::Theme;
@@ -180,7 +181,7 @@ impl Pager {
         }
         if let Some(cell) = self.asks.take() {
             return match keymap::plain_char(key).map(|c| c.to_ascii_lowercase()) {
-                Some('y') => self.revert(cell),
+                Some('y') => self.send_hunk(cell, |turn, hunk| Op::RevertHunk { turn, hunk }),
                 _ => PopupAction::Nothing,
             };
         }
@@ -234,6 +235,9 @@ impl Pager {
             }
             PagerMove::CopyCode => return self.copy_code(),
             PagerMove::Revert => self.ask_to_revert(),
+            PagerMove::Stage => {
+                return self.send_hunk(self.chosen, |turn, hunk| Op::StageHunk { turn, hunk });
+            }
             PagerMove::Agent => {
                 if let Some(id) = self.agent_of_chosen() {
                     return PopupAction::Agent(id);
@@ -335,10 +339,10 @@ impl Pager {
         }
     }
 
-    fn revert(&mut self, cell: usize) -> PopupAction {
+    fn send_hunk(&self, cell: usize, op: impl Fn(bool, HunkId) -> Op) -> PopupAction {
         match (self.kind, self.cells.get(cell).map(|cell| &cell.content)) {
             (PagerKind::Changes { turn }, Some(CellContent::Hunk { id, .. })) => {
-                PopupAction::Send(Op::RevertHunk { turn, hunk: id.clone() })
+                PopupAction::Send(op(turn, id.clone()))
             }
             _ => PopupAction::Nothing,
         }
@@ -482,7 +486,7 @@ impl Pager {
             }
             PagerKind::Outputs => format!("q close · ←→ other outputs · {find} · w wrap · y copy"),
             PagerKind::Changes { .. } => {
-                format!("q close · Tab change · [ ] file · r revert · {find} · y copy")
+                format!("q close · Tab change · [ ] file · s stage · r revert · {find} · y copy")
             }
         };
         Line::styled(line(&keys), theme.dim())
