@@ -263,7 +263,11 @@ impl Engine {
                 self.notice(Level::Info, texts::auto_compact(on));
             }
             Op::ShowContext => self.send_ledger(),
-            Op::ListPoints | Op::PreviewRewind { .. } | Op::Rewind { .. } | Op::RevertHunk { .. } => {
+            Op::ListPoints
+            | Op::PreviewRewind { .. }
+            | Op::Rewind { .. }
+            | Op::RevertHunk { .. }
+            | Op::StageHunk { .. } => {
                 if undo_ops::undo_op(op, &mut self.agent, &self.deps, &self.events).await {
                     self.announce();
                 }

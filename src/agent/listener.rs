@@ -87,6 +87,7 @@ impl Listener<'_> {
                     | Op::PreviewRewind { .. }
                     | Op::Rewind { .. }
                     | Op::RevertHunk { .. }
+                    | Op::StageHunk { .. }
                     | Op::Init
                     | Op::Maintain(_)),
                 ) => deferred.push_back(later),

@@ -13,6 +13,7 @@ use crate::protocol::event::{Event, Level};
 use crate::protocol::notice as texts;
 use crate::protocol::op::Op;
 use crate::sandbox::probe;
+use crate::session::log;
 
 /// Tells the front end which layers of the sandbox this machine lacks, off the loop: trying takes some milliseconds.
 pub fn report_missing_layers(permission: Permission, policy: &PolicyEngine, events: &Events) {
@@ -104,7 +105,13 @@ pub fn quick_op(op: Op, policy: &PolicyEngine, deps: &EngineDeps, events: &Event
             let file = deps.workspace.join(file.unwrap_or_else(name));
             inspect::export(log, &file, force, events.clone());
         }
-        Op::ShowTranscript => inspect::transcript(deps.originals.path(), events.clone()),
+        Op::ShowTranscript { agent: None } => {
+            inspect::transcript(deps.originals.path(), None, events.clone());
+        }
+        Op::ShowTranscript { agent: Some(agent) } => {
+            let log = log::path_of(&log::agents_of(&deps.project_state), &agent);
+            inspect::transcript(log, Some(agent), events.clone());
+        }
         Op::ShowChanges { turn } => {
             if let Some(reviewer) = &deps.reviewer {
                 inspect::changes(reviewer.clone(), turn, events.clone());

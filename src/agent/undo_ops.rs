@@ -1,4 +1,4 @@
-//! Operations that take changes back: rewinds to a point, and single hunks.
+//! Operations on what was changed: rewinds to a point, and single hunks, which are taken back or staged.
 
 use std::sync::Arc;
 
@@ -6,6 +6,7 @@ use super::control::{Events, notice};
 use super::deps::EngineDeps;
 use super::parts::Agent;
 use super::quick_ops::quick_op;
+use crate::agent::session::review;
 use crate::agent::session::rewind::{self, RewindError};
 use crate::protocol::event::{Event, Level};
 use crate::protocol::notice as texts;
@@ -30,6 +31,17 @@ pub async fn undo_op(op: Op, agent: &mut Agent, deps: &EngineDeps, events: &Even
         Op::Rewind { point, part, force } => {
             let done = rewind::carry_out(&mut agent.conversation, journal, point, part, force).await;
             return went_back(done, agent, events).await;
+        }
+        Op::StageHunk { turn, hunk } => {
+            let (journal, path) = (Arc::clone(journal), hunk.path.clone());
+            let staged = tokio::task::spawn_blocking(move || review::stage(&journal, turn, &hunk)).await;
+            match staged
+                .map_err(|error| error.to_string())
+                .and_then(|done| done.map_err(|why| why.to_string()))
+            {
+                Ok(()) => notice(events, Level::Info, texts::hunk_staged(&path)),
+                Err(why) => notice(events, Level::Warning, texts::hunk_not_staged(&path, &why)),
+            }
         }
         Op::RevertHunk { turn, hunk } => {
             revert(turn, hunk, journal, agent, events).await;

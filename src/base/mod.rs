@@ -1,6 +1,5 @@
 //! Ground floor: text, time, secrets, files and processes.
 
-pub mod atomic_write;
 pub mod clock;
 pub mod diff_cut;
 pub mod encoding;
@@ -15,5 +14,4 @@ pub mod quota;
 pub mod repository;
 pub mod sanitize;
 pub mod secret;
-pub mod temporary;
 pub mod text;

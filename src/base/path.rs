@@ -51,10 +51,12 @@ pub fn normalize(path: &Path) -> PathBuf {
 }
 
 /// Follows links component by component; what does not exist is kept as it is written. In a loop of links the
-/// rest is kept unresolved (opening it fails with the system's own error).
+/// rest is kept unresolved (opening it fails with the system's own error). A relative path starts in the current folder; it
+/// stays as it is where that is gone.
 pub fn follow(path: &Path) -> PathBuf {
+    let start = if path.is_absolute() { Ok(PathBuf::from("/")) } else { std::env::current_dir() };
+    let Ok(mut real) = start else { return path.to_owned() };
     let mut todo: VecDeque<OsString> = parts(path);
-    let mut real = PathBuf::from("/");
     let mut links = 0;
     while let Some(part) = todo.pop_front() {
         if part == ".." {

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::base::atomic_write::{self, Expect};
 use crate::base::file::{self, FileError};
+use crate::base::folder::atomic_write::{self, Expect};
 use crate::base::folder::handle::Folder;
 
 /// Where builds are, relative to the project.

@@ -1,19 +1,15 @@
 //! Settings: the file's shape (`raw`), where each value came from (`load`), and the validated sections that the rest
 //! of the program uses (`settings`). Nobody above receives the whole configuration; each part gets its own section.
 
-pub mod agent_files;
-pub mod command_files;
-pub mod held_back;
 pub mod image_tokens;
 pub mod keys;
 pub mod load;
 pub mod mode;
 pub mod models;
-pub mod own_files;
 pub mod paths;
 pub mod prompts;
 pub mod raw;
 pub mod remember;
 pub mod settings;
 pub mod theme;
-pub mod trust;
+pub mod trusted;

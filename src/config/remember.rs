@@ -4,8 +4,8 @@
 use std::path::Path;
 
 use super::raw::Raw;
-use crate::base::atomic_write::{self, Expect};
 use crate::base::file::{self, FileError};
+use crate::base::folder::atomic_write::{self, Expect};
 
 /// Sets `key` to the text `value`; the file is made where there is none.
 ///

@@ -7,8 +7,8 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::keywords::Keyword;
-use crate::base::atomic_write::{self, Expect};
 use crate::base::file;
+use crate::base::folder::atomic_write::{self, Expect};
 use crate::evidence::index::store::Index;
 use crate::evidence::rank::names::{folder_of, stem_of};
 use crate::evidence::text::kind::FilePurpose;

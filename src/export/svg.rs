@@ -32,11 +32,11 @@ pub fn render(session: &StandingSession, columns: u16, theme: ThemeName) -> Stri
     let mut before = None;
     let mut titles = HashMap::new();
     for (_, standing) in &session.all {
-        let entry = match standing {
-            Standing::Item(_, item) => replay::entry(item, &mut titles),
-            Standing::TurnEnd(end) => Some(TranscriptEntry::TurnEnd(end.clone())),
+        let entries = match standing {
+            Standing::Item(_, item) => replay::of_item(item, &mut titles),
+            Standing::TurnEnd(end) => vec![TranscriptEntry::TurnEnd(end.clone())],
         };
-        if let Some(entry) = entry {
+        for entry in entries {
             lines.extend(entry.lines(before, usize::from(columns.max(20)), theme));
             before = Some(entry.kind());
         }

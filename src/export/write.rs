@@ -7,8 +7,8 @@ use std::str::FromStr;
 use thiserror::Error;
 
 use super::{html, json, markdown, svg};
-use crate::base::atomic_write::{self, Expect};
 use crate::base::file::FileError;
+use crate::base::folder::atomic_write::{self, Expect};
 use crate::config::theme::ThemeName;
 use crate::session::standing::StandingSession;
 
@@ -85,7 +85,6 @@ pub fn text(log: &Path, options: ExportOptions) -> io::Result<String> {
 /// [`ExportError`]; nothing was written then.
 pub fn write(log: &Path, file: &Path, options: ExportOptions, force: bool) -> Result<(), ExportError> {
     let text = text(log, options)?;
-    let file = &std::path::absolute(file)?;
     let expect = if force { Expect::Anything } else { Expect::Missing };
     if !force && file.symlink_metadata().is_ok() {
         return Err(ExportError::Exists(file.display().to_string()));

@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use super::error::NoteError;
 use super::record::FOLDER;
-use crate::base::atomic_write::{self, Expect};
 use crate::base::file::FileError;
+use crate::base::folder::atomic_write::{self, Expect};
 use crate::base::folder::{exact, handle};
 use crate::base::path;
 

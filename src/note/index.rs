@@ -11,10 +11,10 @@ use super::folder::{ARCHIVE, Folder, FolderEntry, INDEX_FILE, Lock};
 use super::frontmatter;
 use super::name;
 use super::record::{Facts, Note, NoteKind, USUAL_IMPORTANCE};
-use crate::base::atomic_write::Expect;
 use crate::base::clock;
 use crate::base::encoding;
 use crate::base::file;
+use crate::base::folder::atomic_write::Expect;
 use crate::base::pattern::Pattern;
 use crate::base::text;
 

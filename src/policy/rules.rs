@@ -10,8 +10,8 @@ use super::command::{AssessedCall, AssessedCommand};
 use super::command_prefix;
 use super::path_scope::PathScope;
 use super::session_grant::SessionGrant;
-use crate::base::atomic_write::{self, Expect};
 use crate::base::file::{self, FileError};
+use crate::base::folder::atomic_write::{self, Expect};
 use crate::policy::programs::assessment::Risk;
 use crate::protocol::lists::RuleRow;
 

@@ -129,7 +129,11 @@ pub enum Event {
         text: String,
     },
     /// All items of the session that stand, oldest first, those before a summary too.
-    Transcript(Arc<[(ItemId, Arc<Item>)]>),
+    Transcript {
+        /// The sub-agent whose they are.
+        agent: Option<String>,
+        items: Arc<[(ItemId, Arc<Item>)]>,
+    },
     Changes(Changes),
     /// The points to go back to, newest first.
     RewindPoints(Vec<RewindPoint>),

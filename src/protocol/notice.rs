@@ -396,6 +396,14 @@ pub fn hunk_reverted(path: &str) -> String {
     format!("Reverted a change in {}. /rewind can undo it.", on_one_line(path))
 }
 
+pub fn hunk_staged(path: &str) -> String {
+    format!("Staged a change in {}.", on_one_line(path))
+}
+
+pub fn hunk_not_staged(path: &str, why: &str) -> String {
+    format!("Nothing of {} was staged: {why}.", on_one_line(path))
+}
+
 pub fn hunk_not_reverted(path: &str, why: &str) -> String {
     format!("{} was left as it is: {why}.", on_one_line(path))
 }

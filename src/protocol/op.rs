@@ -80,11 +80,18 @@ pub enum Op {
         file: Option<String>,
         force: bool,
     },
-    /// Ask for `Event::Transcript`.
-    ShowTranscript,
+    /// The items of the session, or of one of its sub-agents, answered by `Event::Transcript`.
+    ShowTranscript {
+        agent: Option<String>,
+    },
     /// Ask for `Event::Changes`: of the last turn, or of the session.
     ShowChanges {
         turn: bool,
+    },
+    /// Put one place of the changes into git's index.
+    StageHunk {
+        turn: bool,
+        hunk: HunkId,
     },
     /// Bring one place of a file back to what it was before the session, or the last turn; answered by `Event::Changes`.
     RevertHunk {

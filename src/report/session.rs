@@ -84,6 +84,8 @@ struct Reading {
     parts: FixedParts,
     /// Tokens and cost of the turns that have ended.
     before_turn: (Usage, Option<f64>),
+    /// Steps before the turn.
+    steps_before: u64,
     /// Calls that write a note and have no result yet.
     noting: HashSet<String>,
 }
@@ -150,9 +152,15 @@ impl Reading {
         let (tokens_before, cost_before) = std::mem::replace(&mut self.before_turn, (tokens, cost));
         let cost_usd = cost.map(|cost| cost - cost_before.unwrap_or(0.0));
         self.report.turns_cost.push(TurnCost { tokens: tokens.since(tokens_before), cost_usd });
+        // What a build's roles do in sessions of their own is said at the end of the turn only.
+        let elsewhere = u64::from(end.steps).saturating_sub(figures.steps - self.steps_before);
+        figures.steps += elsewhere;
+        self.steps_before = figures.steps;
         figures.turns += 1;
         figures.active_ms += end.elapsed_ms;
-        figures.days.entry(self.days.of(ms).to_owned()).or_default().turns += 1;
+        let day = figures.days.entry(self.days.of(ms).to_owned()).or_default();
+        day.turns += 1;
+        day.steps += elsewhere;
         let failure = match &end.reason {
             EndReason::Done if end.denied > 0 => "a call was denied",
             EndReason::Done => return,

@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use crate::base::temporary;
+use crate::base::folder::temporary;
 
 /// Locked while the session lives.
 const LOCK: &str = "lock";

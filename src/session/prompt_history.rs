@@ -6,8 +6,8 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use crate::base::atomic_write::{self, Expect};
 use crate::base::file;
+use crate::base::folder::atomic_write::{self, Expect};
 use crate::protocol::event::PastPrompt;
 
 /// The file is shortened beyond this.

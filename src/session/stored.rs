@@ -7,8 +7,8 @@ use std::time::{Duration, SystemTime};
 
 use super::list;
 use super::log::{self, LogError, SessionLog};
-use crate::base::atomic_write::{self, Expect};
 use crate::base::file;
+use crate::base::folder::atomic_write::{self, Expect};
 use crate::base::text;
 
 /// How long a deleted session can be taken back.

@@ -4,7 +4,7 @@
 use super::agent_types::{self, AgentType, PARENT_TOOLS};
 use super::registry;
 use crate::base::text::{elide, one_line};
-use crate::config::agent_files::AgentFile;
+use crate::config::trusted::agent_files::AgentFile;
 use crate::note::frontmatter;
 
 /// Replies of the model.

@@ -1,15 +1,17 @@
 //! Slash commands that the user has defined: a Markdown file with front matter (description, argument-hint) and the prompt
-//! behind it, as Claude Code has them (command-development in anthropics/claude-plugins-official, 2026-11-22): `$ARGUMENTS` stands for
-//! all arguments, `$1` to `$9` for one, and a folder is a namespace. What is not done here (model, allowed-tools, `` !`…` ``)
-//! is said in the description.
+//! behind it, as Claude Code has them (code.claude.com/docs/en/skills, "Available string substitutions", by
+//! anthropics/claude-plugins-official#6246, looked up 2026-11-22): `$ARGUMENTS` stands for all arguments, `$ARGUMENTS[0]` for the
+//! first, and a folder is a namespace (`git/fix.md` is `/git:fix`). A single digit stood for one argument from `$1` on until
+//! 2026; today `$0` is the first in Claude Code. Files of both kinds are about: one that has a `$0` counts from zero. What is
+//! not done here (model, allowed-tools, named arguments, `` !`…` ``) is said in the description.
 
 use crate::base::text::one_line;
-use crate::config::command_files::CommandFile;
+use crate::config::trusted::command_files::CommandFile;
 use crate::note::frontmatter;
 use crate::protocol::event::CommandRow;
 
 const DESCRIPTION_CHARS: usize = 120;
-const NOT_USED: [&str; 2] = ["model", "allowed-tools"];
+const NOT_USED: [&str; 3] = ["model", "allowed-tools", "arguments"];
 
 /// One command.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,18 +79,23 @@ pub fn expand(commands: &[OwnCommand], text: &str) -> Option<String> {
 
 fn fill(prompt: &str, args: &str) -> String {
     let each = words(args);
+    let first = usize::from(!prompt.contains("$0"));
+    let word = |place: Option<usize>| place.and_then(|place| each.get(place)).map_or("", String::as_str);
     let mut out = String::with_capacity(prompt.len() + args.len());
     let mut used = false;
     let mut rest = prompt;
     while let Some(at) = rest.find('$') {
         out.push_str(&rest[..at]);
         rest = &rest[at + 1..];
-        let number = rest.chars().next().and_then(|c| c.to_digit(10)).filter(|number| *number > 0);
-        if let Some(behind) = rest.strip_prefix("ARGUMENTS") {
+        let digit = rest.chars().next().and_then(|c| c.to_digit(10));
+        if let Some((place, behind)) = indexed(rest) {
+            out.push_str(word(Some(place)));
+            (rest, used) = (behind, true);
+        } else if let Some(behind) = rest.strip_prefix("ARGUMENTS") {
             out.push_str(args);
             (rest, used) = (behind, true);
-        } else if let Some(number) = number {
-            out.push_str(each.get(number as usize - 1).map_or("", String::as_str));
+        } else if let Some(digit) = digit {
+            out.push_str(word((digit as usize).checked_sub(first)));
             (rest, used) = (&rest[1..], true);
         } else {
             out.push('$');
@@ -100,6 +107,12 @@ fn fill(prompt: &str, args: &str) -> String {
         out.push_str(&format!("\n\n{args}"));
     }
     out
+}
+
+/// The place in `ARGUMENTS[place]`, and what follows it.
+fn indexed(text: &str) -> Option<(usize, &str)> {
+    let (place, behind) = text.strip_prefix("ARGUMENTS[")?.split_once(']')?;
+    Some((place.parse().ok()?, behind))
 }
 
 /// Arguments apart: words, or what stands between quotation marks.
@@ -137,6 +150,8 @@ mod tests {
         assert_eq!(fill("Review.", "the parser"), "Review.\n\nthe parser");
         assert_eq!(fill("say $1", "$2 $1"), "say $2", "an argument is no template");
         assert_eq!(fill("Review.", ""), "Review.");
+        assert_eq!(fill("a $0 b $1 c $2.", "x \"y z\""), "a x b y z c .", "from zero where there is a `$0`");
+        assert_eq!(fill("$ARGUMENTS[1], $ARGUMENTS[x], $1", "a b"), "b, a b[x], a");
     }
 
     #[test]

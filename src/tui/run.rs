@@ -35,7 +35,7 @@ const FRAME: Duration = Duration::from_millis(16);
 /// never waits behind a queue of them.
 const BYTES_PER_MS: usize = 10;
 /// And at least and at most so long.
-const PROGRESS_FRAME: Duration = Duration::from_millis(33);
+const PROGRESS_FRAME: Duration = Duration::from_millis(40);
 const LONGEST_FRAME: Duration = Duration::from_millis(250);
 /// The spinner's beat.
 const BEAT: Duration = Duration::from_millis(100);
@@ -305,8 +305,11 @@ impl FrontEnd {
                 Cmd::Print(entry) => self.printed.waiting.push(entry),
                 Cmd::ClearScreen => self.clear_screen()?,
                 Cmd::Copy(text) => {
-                    let bytes = effects::copying(&text, |name| std::env::var_os(name).is_some());
-                    self.output.write_all(&bytes)?;
+                    let is_set = |name: &str| std::env::var_os(name).is_some();
+                    self.output.write_all(&effects::copying(&text, is_set))?;
+                    if is_set("TMUX") {
+                        effects::copy_to_tmux(text);
+                    }
                 }
                 Cmd::KeepTheme(name) => {
                     effects::keep_theme(self.settings.config.clone(), name, self.done.clone());
@@ -363,7 +366,12 @@ impl FrontEnd {
         let bytes = self.output.send()?;
         setup::set_alternate(picture.popup);
         let pace = Duration::from_millis((bytes / BYTES_PER_MS) as u64);
-        (self.pace, self.typed) = (pace.clamp(PROGRESS_FRAME, LONGEST_FRAME), false);
+        self.pace = match self.app.session {
+            Some(_) => pace.clamp(PROGRESS_FRAME, LONGEST_FRAME),
+            // The prompt, which comes with the session, waits for no frame.
+            None => Duration::ZERO,
+        };
+        self.typed = false;
         Ok(())
     }
 

@@ -37,7 +37,7 @@ pub fn print() {
     line("resume of 10,000 items", format!("{:.0} ms", long_resume()), "< 200 ms");
     line("report of 200 sessions of 1 MB", format!("{:.0} ms", median(3, big_report)), "< 1,000 ms");
     let binary = std::fs::metadata(env!("CARGO_BIN_EXE_mycode")).map_or(0, |meta| meta.len());
-    line("binary", format!("{:.1} MB", binary as f64 / 1e6), "< 25 MB");
+    line("binary", format!("{:.1} MB", binary as f64 / 1e6), "<= 30 MB");
     println!();
 }
 

@@ -96,6 +96,8 @@ fn a_build_from_task_to_report() {
     let output = place.command(&["rewind", &id, "--to", &point, "--files", "--yes"]).output().unwrap();
     assert!(output.status.success(), "{}", stderr(&output));
     assert!(place.project().join("hello.txt").exists() && !place.project().join("bye.txt").exists());
+    let report = stdout(&place.command(&["report", &id]).output().unwrap());
+    assert!(report.contains("7 steps"), "{report}");
     let listed = stdout(&place.command(&["build", "--list"]).output().unwrap());
     assert!(
         listed.contains(&id) && listed.contains("passed") && listed.contains("greet the user"),

@@ -163,7 +163,7 @@ fn job_and_todo_lists() {
     insta::assert_snapshot!(stage.shown(), @r#"
     ────────────────────────────────────────────────────────────────────────────────
     Background jobs  type to search
-      Enter output · Del stop · Esc close
+      Enter output · Delete stop · Esc close
       1   exit code 0    npm run watch-1
     ▸ 2   running        npm run watch-2
       Starting…                                                                /help
@@ -344,7 +344,8 @@ fn a_model_that_nobody_knows() {
     screen.keys("/cost\r");
     screen.wait_for("the cost by model", |screen| screen.contains("turn 1") && screen.contains("0% cached"));
     screen.keys("/status\r");
-    screen.wait_for("the status", |screen| screen.contains("rules files") && screen.contains("permission"));
+    screen
+        .wait_for("the status", |screen| screen.contains("rules files") && screen.contains("turns        1"));
 }
 
 #[test]

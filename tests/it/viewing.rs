@@ -133,6 +133,40 @@ fn the_last_output_in_full() {
 }
 
 #[test]
+fn an_open_transcript_follows_the_turn() {
+    let server = FakeServer::start(vec![answer().text("The answer is forty-two.").gated().into()]);
+    let place = place();
+    let mut screen = chat(&place, &server, (80, 24), &[]);
+    screen.wait("full");
+    screen.keys(TRANSCRIPT);
+    screen.wait("Nothing to show yet");
+    screen.keys("qthe question\r");
+    server.wait_for_requests(1);
+    screen.keys(TRANSCRIPT);
+    screen.wait_for("the question", |screen| screen.contains("1 turn") && !screen.contains("forty-two"));
+    server.release(10_000);
+    screen.wait_for("the answer", |screen| screen.contains("Transcript") && screen.contains("forty-two"));
+}
+
+#[test]
+fn what_the_user_ran_is_shown_again() {
+    let server = FakeServer::start(vec![]);
+    let place = place();
+    let mut screen = chat(&place, &server, (80, 24), &[]);
+    screen.wait("full");
+    screen.keys("!echo $((6 * 7)); echo over\r");
+    screen.wait("    over");
+    screen.keys("\u{4}");
+    screen.end();
+    let url = server.base_url();
+    let mut screen = Screen::start_with(&place, &["-c", "--base-url", &url, "--model", "m"], (80, 24), &[]);
+    let shown = screen.wait("    over");
+    assert!(shown.contains("● Bash echo $((6 * 7)); echo over\n  └ 2 lines\n    42\n    over"), "{shown}");
+    screen.keys(EXPAND);
+    screen.wait("1 of 1");
+}
+
+#[test]
 fn the_transcript_is_searched_and_copied() {
     let code = "Here:\n\n```rust\nfn main() {}\n```\n\nand\n\n```sh\nls\n```\n";
     let server = FakeServer::start(vec![
@@ -198,6 +232,7 @@ fn hunks_are_reverted_and_the_revert_undone() {
     ]);
     let place = place();
     place.file("a.txt", lines(30));
+    let place = place.repository();
     let mut screen = chat(&place, &server, (100, 40), &[]);
     screen.wait("ask");
     screen.keys("change it\r");
@@ -213,6 +248,15 @@ fn hunks_are_reverted_and_the_revert_undone() {
     screen.wait("a.txt  +1 -1");
     let text = place.text("a.txt");
     assert!(text.contains("line number 3\n") && text.contains("changed 25"), "{text}");
+    screen.keys("s");
+    screen.wait("Staged a change in a.txt.");
+    let staged = place.git(&["diff", "--cached"]);
+    assert!(staged.contains("+changed 25") && !staged.contains("changed three"), "{staged}");
+    screen.keys("\t");
+    screen.keys("s");
+    screen.wait("Staged a change in new.txt.");
+    assert_eq!(place.git(&["show", ":new.txt"]), "new\n");
+    screen.keys("\u{1b}[Z");
     // Somebody else changes the file: what was shown is not what stands there.
     place.file("a.txt", format!("{text}and more\n"));
     screen.keys("ry");
@@ -300,4 +344,30 @@ fn sessions_are_exported() {
     assert_eq!(place.text("picture.svg"), svg);
     assert_eq!(export(&["--out", "picture.svg", "--force", "-f", "md"]).0, Some(0));
     assert!(place.text("picture.svg").starts_with("# what is it?"));
+}
+
+#[test]
+fn a_sub_agents_work_is_opened_from_its_call() {
+    let server = FakeServer::start(vec![
+        answer()
+            .call("Task", json!({"description": "count", "prompt": "count them", "type": "explore"}))
+            .into(),
+        answer().call("Bash", json!({"command": "echo seven swans"})).into(),
+        answer().text("There are seven.").into(),
+        answer().text("Seven, it says.").into(),
+    ]);
+    let place = place();
+    let mut screen = chat(&place, &server, (80, 24), &[]);
+    screen.wait("ask");
+    screen.keys("how many?\r");
+    screen.wait("Done");
+    screen.keys(EXPAND);
+    screen.wait("o what the sub-agent did");
+    screen.keys("o");
+    let work = screen.wait("seven swans");
+    assert!(work.contains("Sub-agent") && work.contains("count them"), "{work}");
+    screen.keys("q");
+    screen.wait_for("the call again", |screen| screen.contains("o what") && !screen.contains("seven swans"));
+    screen.keys("q");
+    screen.wait("Type a task");
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::agent::control::Events;
 use crate::base::text::plural;
-use crate::config::held_back::HeldBack;
+use crate::config::trusted::held_back::HeldBack;
 use crate::context::rules::project_rules::ProjectRules;
 use crate::protocol::event::{Event, JobRow};
 use crate::report::gather::Report;
@@ -30,7 +30,9 @@ pub fn send_status(parts: StatusParts, events: Events) {
 }
 
 fn status(parts: &StatusParts) -> Vec<(String, String)> {
-    let mut rows = vec![("sandbox".to_owned(), sandbox(parts.confined))];
+    let turns = Report::of_log(&parts.log).map_or(0, |report| report.total.turns);
+    let mut rows =
+        vec![("turns".to_owned(), turns.to_string()), ("sandbox".to_owned(), sandbox(parts.confined))];
     let stored = if parts.log.exists() { "" } else { " (empty, not stored yet)" };
     rows.push(("log".to_owned(), format!("{}{stored}", parts.log.display())));
     rows.push(("rules files".to_owned(), rules(&parts.workspace, &parts.project_state)));

@@ -1,6 +1,7 @@
 //! What front ends ask to see and only files tell: the ledger while a turn runs and the history of an item (both from the
 //! log), the paths for the `@` popup. All of it runs on the blocking pool.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -59,12 +60,16 @@ pub fn stats(log: PathBuf, events: Events) {
     });
 }
 
-/// Sends the items that stand, with those that a summary replaced.
-pub fn transcript(log: PathBuf, events: Events) {
+/// Sends the items that stand, with those that a summary replaced; `agent` is the sub-agent whose log it is.
+pub fn transcript(log: PathBuf, agent: Option<String>, events: Events) {
     tokio::task::spawn_blocking(move || match StandingSession::read(&log) {
         Ok(session) => {
-            let items = session.items().map(|(id, item)| (id, Arc::clone(item)));
-            let _ = events.send(Event::Transcript(items.collect()));
+            let items = session.items().map(|(id, item)| (id, Arc::clone(item))).collect();
+            let _ = events.send(Event::Transcript { agent, items });
+        }
+        // Nothing was said yet; the front end asks again when something is.
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            let _ = events.send(Event::Transcript { agent, items: [].into() });
         }
         Err(error) => unreadable(&error, &events),
     });
@@ -92,7 +97,7 @@ pub fn changes(reviewer: Reviewer, turn: bool, events: Events) {
 }
 
 fn unreadable(error: &std::io::Error, events: &Events) {
-    let missing = error.kind() == std::io::ErrorKind::NotFound;
+    let missing = error.kind() == ErrorKind::NotFound;
     notice(
         events,
         Level::Warning,

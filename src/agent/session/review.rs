@@ -9,6 +9,7 @@ use thiserror::Error;
 
 use crate::base::clock;
 use crate::base::file;
+use crate::evidence::commits::git;
 use crate::model::item::ItemId;
 use crate::protocol::review::{ChangedFile, Changes, Hunk, HunkId};
 use crate::redact::detector::TextSource;
@@ -105,6 +106,33 @@ fn contents(journal: &Journal, step: &RestoreStep) -> Option<(Vec<u8>, Vec<u8>)>
     }
 }
 
+/// Puts one place into git's index.
+///
+/// # Errors
+/// [`RevertError`]; nothing was changed then.
+pub fn stage(journal: &Journal, turn: bool, wanted: &HunkId) -> Result<(), RevertError> {
+    let plan = plan(journal, turn);
+    let step = plan.steps.iter().find(|step| step.path == Path::new(&wanted.path));
+    let step = step.ok_or(RevertError::Changed)?;
+    let (before, now) = contents(journal, step).ok_or(RevertError::Changed)?;
+    let place = find(&before, &now, wanted)?;
+    let places = hunks::of(&wanted.path, &before, &now).ok_or(RevertError::Changed)?;
+    let (is_new, is_gone) = (step.target == PathState::Absent, step.now == PathState::Absent);
+    let patch = hunks::patch(&places[place], &wanted.path, is_new, is_gone);
+    if git::stage(journal.root(), &patch) {
+        return Ok(());
+    }
+    let why = "git's index has other text there, or this is no git repository; use git add -p";
+    Err(RevertError::Refused(why.to_owned()))
+}
+
+/// The number of the place that was shown.
+fn find(before: &[u8], now: &[u8], wanted: &HunkId) -> Result<usize, RevertError> {
+    let places = hunks::of(&wanted.path, before, now).ok_or(RevertError::Changed)?;
+    let place = places.iter().position(|place| file::hash(place.as_bytes()) == wanted.place);
+    place.filter(|_| file::hash(now) == wanted.content).ok_or(RevertError::Changed)
+}
+
 /// Puts one place back. A file that was created goes, and one that was deleted returns, with its only place.
 ///
 /// # Errors
@@ -122,9 +150,7 @@ pub fn revert(
         return Err(RevertError::Refused(why));
     }
     let (before, now) = contents(journal, &step).ok_or(RevertError::Changed)?;
-    let places = hunks::of(&wanted.path, &before, &now).ok_or(RevertError::Changed)?;
-    let place = places.iter().position(|place| file::hash(place.as_bytes()) == wanted.place);
-    let place = place.filter(|_| file::hash(&now) == wanted.content).ok_or(RevertError::Changed)?;
+    let place = find(&before, &now, wanted)?;
     if let (PathState::File { .. }, PathState::File { mode, .. }) = (&step.target, &step.now) {
         let bytes = hunks::reverted(&before, &now, place).ok_or(RevertError::Changed)?;
         let hash = journal.blobs().put(&bytes)?;

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::token_counter::TokenCounter;
-use crate::config::held_back::RulesHashes;
 use crate::config::prompts;
+use crate::config::trusted::held_back::RulesHashes;
 use crate::context::parts::{FixedPart, FixedParts, Schemas};
 use crate::context::rules::project_rules::ProjectRules;
 use crate::context::tokens::request_size::Countable as _;

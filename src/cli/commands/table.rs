@@ -1,23 +1,8 @@
 //! The list of subcommands: what runs each, and whether it needs a runtime. A new one is one file and one line here.
 
-use super::build;
-use super::chat;
-use super::context;
-use super::demo;
-use super::doctor;
-use super::exec;
-use super::export;
-use super::locate;
-use super::maintain;
-use super::notes;
-use super::policy;
-use super::replay_traces;
-use super::report as report_command;
-use super::rewind;
-use super::sandbox;
-use super::sessions;
-use super::tool;
-use super::trust;
+use super::project::{doctor, locate, notes, policy, sandbox, trust};
+use super::sessions::{context, export, list, replay_traces, report as report_command, rewind};
+use super::work::{build, chat, demo, exec, maintain, tool};
 use crate::cli::args::{self, Cli, Command, ExecArgs};
 use crate::cli::report::{self, Failure, FailureKind};
 use crate::cli::setup::open::Which;
@@ -34,7 +19,7 @@ pub fn run_at_once(cli: &Cli) -> Option<Result<u8, Failure>> {
             done(report::print(&String::from_utf8_lossy(&script)))
         }
         Command::Context(args) => done(context::run(cli, args)),
-        Command::Sessions(args) => done(sessions::run(cli, args)),
+        Command::Sessions(args) => done(list::run(cli, args)),
         Command::Locate(args) => done(locate::run(cli, args)),
         Command::Notes(args) => done(notes::run(cli, args)),
         Command::Policy(args) => done(policy::run(cli, args)),

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::base::repository;
 use crate::build::git::Worktree;
 use crate::config::paths::Paths;
-use crate::config::trust;
+use crate::config::trusted::trust;
 
 /// The folders of batches, relative to where a batch works.
 pub const FOLDER: &str = ".mycode/each";

@@ -8,12 +8,12 @@ use crate::base::file;
 use crate::base::sanitize;
 use crate::base::text::{elide, plural};
 use crate::cli::report::{self, Failure};
-use crate::config::agent_files;
-use crate::config::held_back::HeldBack;
 use crate::config::load;
-use crate::config::own_files;
 use crate::config::paths::{self, Paths};
-use crate::config::trust::Trust;
+use crate::config::trusted::agent_files;
+use crate::config::trusted::held_back::HeldBack;
+use crate::config::trusted::own_files;
+use crate::config::trusted::trust::Trust;
 
 /// A larger rules file is not used anyway.
 const MAX_RULES_BYTES: u64 = 1024 * 1024;

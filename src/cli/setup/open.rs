@@ -149,9 +149,7 @@ pub async fn setup(cli: &Cli, interactive: bool, which: &Which) -> Result<Setup,
                 provider
             }
             None if interactive => {
-                loaded
-                    .notices
-                    .push(format!("Welcome. No model is configured yet: {}.", unconfigured::ADVICE));
+                loaded.notices.push(format!("No model is configured yet: {}.", unconfigured::ADVICE));
                 Arc::new(Unconfigured)
             }
             None => {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::rules_file::{self, RulesFile, RulesNotice};
 use crate::base::repository;
 use crate::base::text;
-use crate::config::held_back::{HeldBack, RulesHashes};
+use crate::config::trusted::held_back::{HeldBack, RulesHashes};
 use crate::context::parts::FixedPart;
 use crate::context::tokens::upper_bound::upper_bound;
 

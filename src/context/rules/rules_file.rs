@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use crate::base::atomic_write::{self, Expect};
 use crate::base::file::{self, FileError};
+use crate::base::folder::atomic_write::{self, Expect};
 use crate::base::path::leads_out;
 use crate::base::sanitize;
 use crate::base::text;

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use super::git::{self, LogRange, LogRead, MAX_COMMITS};
 use super::history::{Commit, CommitHistory};
-use crate::base::atomic_write::{self, Expect};
 use crate::base::file;
+use crate::base::folder::atomic_write::{self, Expect};
 use crate::evidence::index::format::{Cursor, Damaged, put_bytes, put_number, seal, unseal};
 
 const FILE: &str = "history.bin";

@@ -61,6 +61,13 @@ fn git(root: &Path) -> Command {
     command
 }
 
+/// Puts a change into the index, as `git add -p` does; whether the index takes it. Paths are relative to `root`.
+pub fn stage(root: &Path, patch: &str) -> bool {
+    let mut command = git(root);
+    command.args(["apply", "--cached", "--whitespace=nowarn", "-"]);
+    timeout::ask(&mut command, patch.as_bytes(), ANSWER).is_some()
+}
+
 /// The commit that is checked out; `None` without git or without commits.
 pub fn head(root: &Path) -> Option<String> {
     let output = timeout::ask(git(root).args(["rev-parse", "--verify", "--quiet", "HEAD"]), b"", ANSWER)?;

@@ -9,7 +9,7 @@ use super::gather;
 use super::query::Query;
 use super::signals::best;
 use super::verbatim;
-use crate::base::temporary;
+use crate::base::folder::temporary;
 use crate::evidence::categorize::{self, Role};
 use crate::evidence::commits::cache;
 use crate::evidence::commits::history::CommitHistory;

@@ -9,9 +9,9 @@ use std::sync::{Mutex, PoisonError};
 use serde::{Deserialize, Serialize};
 
 use super::probe::ServerWindow;
-use crate::base::atomic_write::{self, Expect};
 use crate::base::clock;
 use crate::base::file;
+use crate::base::folder::atomic_write::{self, Expect};
 use crate::config::settings::{MAX_WINDOW_TOKENS, MIN_WINDOW_TOKENS, Origin};
 
 const VERSION: u32 = 1;

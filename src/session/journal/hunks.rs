@@ -16,6 +16,22 @@ pub fn of(path: &str, before: &[u8], now: &[u8]) -> Option<Vec<String>> {
     Some(hunks.map(|hunk| format!("--- a/{path}\n+++ b/{path}\n{hunk}")).collect())
 }
 
+/// A diff of [`of`] as git takes it: a file that is new or gone has no other side.
+pub fn patch(diff: &str, path: &str, is_new: bool, is_gone: bool) -> String {
+    let head = format!("--- a/{path}\n+++ b/{path}\n");
+    let body = diff.strip_prefix(&head).unwrap_or(diff);
+    let head = match (is_new, is_gone) {
+        (true, _) => {
+            format!("diff --git a/{path} b/{path}\nnew file mode 100644\n--- /dev/null\n+++ b/{path}\n")
+        }
+        (_, true) => {
+            format!("diff --git a/{path} b/{path}\ndeleted file mode 100644\n--- a/{path}\n+++ /dev/null\n")
+        }
+        _ => head,
+    };
+    format!("{head}{body}")
+}
+
 /// `now` with the place number `hunk` as it was before.
 pub fn reverted(before: &[u8], now: &[u8], hunk: usize) -> Option<Vec<u8>> {
     let (before, now) = texts(before, now)?;

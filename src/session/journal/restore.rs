@@ -13,7 +13,7 @@ use super::path_state::PathState;
 use super::record::{Change, JournalRecord};
 use super::recorder::Journal;
 use super::restore_plan::{RestorePlan, RestoreStep};
-use crate::base::atomic_write::{self, Expect};
+use crate::base::folder::atomic_write::{self, Expect};
 use crate::base::folder::handle::Folder;
 
 /// What became of a plan.

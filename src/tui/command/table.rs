@@ -35,7 +35,7 @@ pub const COMMANDS: [SlashCommand; 24] = [
     row("vim", "", "edit the input as vi does, or not"),
     row("resume", "[id]", "continue another session"),
     row("rewind", "", "undo turns: files, conversation, or both"),
-    row("diff", "[turn]", "show what this session, or its last turn, changed; revert parts"),
+    row("diff", "[turn]", "show what this session, or its last turn, changed; stage or revert parts"),
     row("copy", "[code]", "copy the last answer, or its last code block"),
     row("export", "[file] [--force]", "write this session to a .md, .html, .json or .svg file"),
     row("theme", "[name]", "choose the colors: auto, dark, light, high-contrast, ansi"),

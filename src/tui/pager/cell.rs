@@ -72,6 +72,12 @@ pub fn of_items(items: &[(ItemId, Arc<Item>)]) -> Vec<PagerCell> {
         }
         let content = CellContent::Item(Arc::clone(item), title);
         cells.push(PagerCell { content, begins: item.begins_round(), open: false });
+        if let Item::User(message) = item.as_ref()
+            && let Some((title, result)) = tool::run_by_user(message)
+        {
+            let content = CellContent::Item(Arc::new(Item::ToolResult(result)), title);
+            cells.push(PagerCell { content, begins: false, open: false });
+        }
     }
     cells
 }
@@ -121,6 +127,17 @@ impl PagerCell {
                 _ => self.text(),
             },
             _ => self.text(),
+        }
+    }
+
+    /// The sub-agent that did what its call asked for.
+    pub fn agent(&self) -> Option<&str> {
+        match &self.content {
+            CellContent::Item(item, _) => match item.as_ref() {
+                Item::ToolResult(result) => result.envelope.data.get("agent").and_then(|id| id.as_str()),
+                _ => None,
+            },
+            _ => None,
         }
     }
 

@@ -7,9 +7,12 @@ use ratatui::text::{Line, Span};
 use regex::{Regex, RegexBuilder};
 
 use super::cell::{CellContent, PageLayout, PagerCell};
+use super::kind::PagerKind;
+use super::marks::{marked, shifted};
 use super::page::{Page, Place};
 use crate::base::text;
 use crate::protocol::op::Op;
+use crate::protocol::review::HunkId;
 use crate::tui::composer::buffer::Buffer;
 use crate::tui::popup::list::PopupAction;
 use crate::tui::render::theme::Theme;
@@ -23,24 +26,20 @@ const AROUND: usize = 5;
 /// Cells by which an unwrapped page moves sideways.
 const SHIFT: usize = 8;
 
-/// What the pager shows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PagerKind {
-    Transcript,
-    /// One output after the other.
-    Outputs,
-    /// The changes of the session, or of its last turn.
-    Changes {
-        turn: bool,
-    },
-}
-
 /// The open pager.
 #[derive(Clone, Debug)]
 pub struct Pager {
     pub kind: PagerKind,
+    /// The sub-agent whose work it shows.
+    agent: Option<String>,
+    /// What was open below it.
+    pub before: Option<Box<Pager>>,
     cells: Vec<PagerCell>,
     loaded: bool,
+    /// What it shows is being read.
+    reading: bool,
+    /// More has come since that was asked for.
+    outdated: bool,
     page: Page,
     chosen: usize,
     shift: usize,
@@ -63,8 +62,12 @@ impl Pager {
     pub fn new(kind: PagerKind) -> Self {
         Self {
             kind,
+            agent: None,
+            before: None,
             cells: Vec::new(),
             loaded: false,
+            reading: false,
+            outdated: false,
             page: Page::default(),
             chosen: 0,
             shift: 0,
@@ -79,12 +82,34 @@ impl Pager {
         }
     }
 
-    /// Takes up what was read. A pager that shows these changes already stays where it is.
-    pub fn fill(&mut self, mut cells: Vec<PagerCell>) {
+    /// What this sub-agent did, over another pager.
+    pub fn of_agent(agent: String, before: Option<Box<Self>>) -> Self {
+        Self { agent: Some(agent), before, ..Self::new(PagerKind::Agent) }
+    }
+
+    /// What it shows is to be read: how, unless it is being read already.
+    pub fn ask(&mut self) -> Option<Op> {
+        self.outdated = std::mem::replace(&mut self.reading, true);
+        (!self.outdated).then_some(match self.kind {
+            PagerKind::Transcript | PagerKind::Outputs => Op::ShowTranscript { agent: None },
+            PagerKind::Agent => Op::ShowTranscript { agent: self.agent.clone() },
+            PagerKind::Changes { turn } => Op::ShowChanges { turn },
+        })
+    }
+
+    /// Takes up what was read; whether it must be read once more. Whoever looks at something stays there; at the end of a
+    /// transcript that means its new end.
+    pub fn fill(&mut self, mut cells: Vec<PagerCell>) -> Option<Op> {
         if self.kind == PagerKind::Outputs {
             cells.retain(PagerCell::expands);
         }
         let again = std::mem::replace(&mut self.loaded, true);
+        let bottom = self.bottom();
+        let at_end = !again || self.page.top == bottom;
+        let at_last = !again || self.chosen + 1 >= self.cells.len();
+        if again && !matches!(self.kind, PagerKind::Changes { .. }) {
+            cells.iter_mut().zip(&self.cells).for_each(|(cell, before)| cell.open = before.open);
+        }
         self.cells = cells;
         self.page.forget_all();
         let last = self.cells.len().saturating_sub(1);
@@ -94,16 +119,19 @@ impl Pager {
                 let hunk = (from..self.cells.len()).chain(0..from).find(|at| self.stops_at(*at));
                 self.chosen = hunk.unwrap_or(from);
             }
+            PagerKind::Transcript | PagerKind::Agent if at_end && at_last => self.chosen = last,
             _ if !again => self.chosen = last,
-            _ => {}
+            _ => self.chosen = self.chosen.min(last),
         }
         let span = self.span();
         let top = match self.kind {
-            PagerKind::Transcript => self.page.bottom(&self.cells, &span),
-            PagerKind::Outputs => (self.chosen, 0),
-            PagerKind::Changes { .. } => self.page.top,
+            PagerKind::Transcript | PagerKind::Agent if at_end => self.page.bottom(&self.cells, &span),
+            PagerKind::Outputs if !again => (self.chosen, 0),
+            _ => self.page.top,
         };
         self.page.go(&self.cells, &span, top);
+        self.reading = false;
+        if self.outdated { self.ask() } else { None }
     }
 
     /// Shows a sentence in place of the keys.
@@ -153,7 +181,7 @@ impl Pager {
         }
         if let Some(cell) = self.asks.take() {
             return match keymap::plain_char(key).map(|c| c.to_ascii_lowercase()) {
-                Some('y') => self.revert(cell),
+                Some('y') => self.send_hunk(cell, |turn, hunk| Op::RevertHunk { turn, hunk }),
                 _ => PopupAction::Nothing,
             };
         }
@@ -207,6 +235,15 @@ impl Pager {
             }
             PagerMove::CopyCode => return self.copy_code(),
             PagerMove::Revert => self.ask_to_revert(),
+            PagerMove::Stage => {
+                return self.send_hunk(self.chosen, |turn, hunk| Op::StageHunk { turn, hunk });
+            }
+            PagerMove::Agent => {
+                if let Some(id) = self.agent_of_chosen() {
+                    return PopupAction::Agent(id);
+                }
+                self.say("no sub-agent did this");
+            }
         }
         PopupAction::Nothing
     }
@@ -270,6 +307,10 @@ impl Pager {
         }
     }
 
+    fn agent_of_chosen(&self) -> Option<String> {
+        self.cells.get(self.chosen)?.agent().map(str::to_owned)
+    }
+
     fn copy_code(&mut self) -> PopupAction {
         let blocks = self.cells.get(self.chosen).map(PagerCell::code_blocks).unwrap_or_default();
         let Some(block) = blocks.get(self.code % blocks.len().max(1)) else {
@@ -298,10 +339,10 @@ impl Pager {
         }
     }
 
-    fn revert(&mut self, cell: usize) -> PopupAction {
+    fn send_hunk(&self, cell: usize, op: impl Fn(bool, HunkId) -> Op) -> PopupAction {
         match (self.kind, self.cells.get(cell).map(|cell| &cell.content)) {
             (PagerKind::Changes { turn }, Some(CellContent::Hunk { id, .. })) => {
-                PopupAction::Send(Op::RevertHunk { turn, hunk: id.clone() })
+                PopupAction::Send(op(turn, id.clone()))
             }
             _ => PopupAction::Nothing,
         }
@@ -345,6 +386,10 @@ impl Pager {
                 self.cells[cell].open = true;
                 self.page.forget(cell);
                 rows = self.rows_of(cell, &search);
+            }
+            // Words that a row's end parts: the cell is what can be shown.
+            if rows.is_empty() {
+                rows.push(0);
             }
             // The first cell is visited twice: before the start, and at the end what lies on its other side.
             let beyond = |row: &usize| match (step, self.found) {
@@ -396,9 +441,12 @@ impl Pager {
     fn heading(&self, width: usize, position: usize, theme: Theme) -> Line<'static> {
         let count = self.cells.len();
         let (name, facts) = match self.kind {
-            PagerKind::Transcript => {
+            PagerKind::Transcript | PagerKind::Agent => {
                 let turns = self.cells.iter().filter(|cell| cell.begins).count();
-                ("Transcript", format!("{} · {position}%", text::plural(turns, "turn")))
+                (
+                    if self.kind == PagerKind::Agent { "Sub-agent" } else { "Transcript" },
+                    format!("{} · {position}%", text::plural(turns, "turn")),
+                )
             }
             PagerKind::Outputs => ("Output", format!("{} of {count}", (self.chosen + 1).min(count))),
             PagerKind::Changes { turn } => {
@@ -430,44 +478,17 @@ impl Pager {
         }
         let find = if self.search.is_some() { "n/N next" } else { "/ search" };
         let keys = match self.kind {
-            PagerKind::Transcript => {
+            PagerKind::Transcript | PagerKind::Outputs if self.agent_of_chosen().is_some() => {
+                format!("q close · o what the sub-agent did · {find} · Tab cell · Enter expand · y copy")
+            }
+            PagerKind::Transcript | PagerKind::Agent => {
                 format!("q close · {find} · Tab cell · [ ] turn · Enter expand · y copy · c copy code")
             }
             PagerKind::Outputs => format!("q close · ←→ other outputs · {find} · w wrap · y copy"),
             PagerKind::Changes { .. } => {
-                format!("q close · Tab change · [ ] file · r revert · {find} · y copy")
+                format!("q close · Tab change · [ ] file · s stage · r revert · {find} · y copy")
             }
         };
         Line::styled(line(&keys), theme.dim())
     }
-}
-
-/// The line with what the search finds in it.
-fn marked(line: Line<'static>, search: &Regex, theme: Theme) -> Line<'static> {
-    let whole = line.to_string();
-    let found: Vec<Range<usize>> = search.find_iter(&whole).map(|found| found.range()).collect();
-    if found.is_empty() {
-        return line;
-    }
-    let (mut spans, mut at) = (Vec::new(), 0);
-    for span in line.spans {
-        let end = at + span.content.len();
-        let mut cuts: Vec<usize> = found.iter().flat_map(|range| [range.start, range.end]).collect();
-        cuts.retain(|cut| (at + 1..end).contains(cut));
-        cuts.push(end);
-        let mut from = at;
-        for cut in cuts {
-            let inside = found.iter().any(|range| range.start <= from && from < range.end);
-            let style = if inside { theme.found(span.style) } else { span.style };
-            spans.push(Span::styled(span.content[from - at..cut - at].to_owned(), style));
-            from = cut;
-        }
-        at = end;
-    }
-    Line::from(spans)
-}
-
-/// The line without its first cells.
-fn shifted(spans: &[Span<'static>], cells: usize) -> Vec<Span<'static>> {
-    wrap::hard_rows(spans, cells).into_iter().skip(1).flatten().collect()
 }

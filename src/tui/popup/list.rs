@@ -211,6 +211,8 @@ pub enum PopupAction {
     Close,
     Send(Op),
     CloseAndSend(Op),
+    /// Show what this sub-agent did.
+    Agent(String),
     /// Put this into the clipboard.
     Copy(String),
     /// Draw in these colors, to try them.

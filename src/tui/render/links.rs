@@ -2,9 +2,11 @@
 //! color of an underline, which nothing here uses otherwise: so it survives wrapping and stands in each cell. Only `paint`
 //! turns it into the sequence.
 //!
-//! Who takes it: <https://github.com/Alhadis/OSC8-Adoption> and the list of the npm package `supports-hyperlinks` 4.3
-//! (both read 2026-11-22). tmux passes it on since 3.4 and sets TERM_PROGRAM and TERM_PROGRAM_VERSION; GNU screen, the Linux
-//! console and Emacs print parts of it.
+//! Who takes it (looked up 2026-11-22): <https://github.com/Alhadis/OSC8-Adoption>; index.js of the npm package
+//! `supports-hyperlinks`; Contour's docs/vt-extensions; Warp by warpdotdev/warp#9850, up to 2,083 bytes; Rio by
+//! can1357/oh-my-pi#12263. Konsole shows it once the user allows it. tmux keeps it since 3.4 (tmux/tmux#3660) and passes it on
+//! where its `terminal-features` say `hyperlinks`; it names itself in TERM_PROGRAM. The Linux console (vt.c) swallows it, as
+//! does GNU screen (ansi.c), which prints what goes beyond 767 bytes.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,7 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use ratatui::style::{Color, Style};
 use ratatui::text::Span;
 
-/// Longer addresses are not made links: terminals cut or drop them.
+/// Longer addresses are not made links: some terminals drop them.
 const MOST_BYTES: usize = 2_000;
 /// Addresses that are remembered; a session that shows more gets no further links.
 const MOST_LINKS: usize = 10_000;

@@ -12,6 +12,8 @@ use super::theme::Theme;
 use super::wrap;
 use crate::base::sanitize;
 
+const BULLET: &str = "• ";
+
 /// `markdown` as lines at most `width` cells wide. The text may be unfinished (still streaming).
 pub fn render(markdown: &str, width: usize, theme: Theme) -> Vec<Line<'static>> {
     render_from(markdown, width, theme, None)
@@ -118,7 +120,13 @@ impl Writer {
                 self.lines.push(Line::styled(rule, self.theme.dim()));
                 self.gap = true;
             }
-            Event::TaskListMarker(done) => self.text(if done { "[x] " } else { "[ ] " }, self.style()),
+            Event::TaskListMarker(done) => {
+                let mark = if done { "☑ " } else { "☐ " };
+                match &mut self.marker {
+                    Some(bullet) if bullet == BULLET => mark.clone_into(bullet),
+                    _ => self.text(mark, self.style()),
+                }
+            }
         }
     }
 
@@ -169,7 +177,7 @@ impl Writer {
                         *number += 1;
                         marker
                     }
-                    _ => "• ".to_owned(),
+                    _ => BULLET.to_owned(),
                 };
                 self.marker = Some(marker);
             }

@@ -31,6 +31,10 @@ pub fn lines(app: &App, width: usize, room: usize) -> Vec<Line<'static>> {
         .map(|job| format!("job {}: {}", job.id, job.command))
         .collect();
     lines.extend(each(app, "◦", &running, width, "/jobs"));
+    // Apart from the transcript, where no line of the turn stands between.
+    if app.turn.is_none() && !lines.is_empty() {
+        lines.insert(0, Line::default());
+    }
     lines
 }
 

@@ -76,9 +76,10 @@ pub fn activity(app: &App, width: usize) -> Option<Line<'static>> {
 fn tokens(app: &App, turn: &TurnStatus) -> Option<String> {
     let reported = app.window.map_or(0, |window| window.total.total()).saturating_sub(turn.tokens_before);
     let coming = turn.streamed as u64 / 4;
-    let about = if coming > 0 { "~" } else { "" };
+    // Rounded, so that an estimate is not written anew with each frame.
+    let (about, sum) = if coming > 0 { ("~", (reported + coming) / 10 * 10) } else { ("", reported) };
     // A few words are not worth a figure.
-    (reported + coming >= 100).then(|| format!(" · {about}{} tokens", text::human_tokens(reported + coming)))
+    (sum >= 100).then(|| format!(" · {about}{} tokens", text::human_tokens(sum)))
 }
 
 /// Model, window, cost, permission; a hint at the right end.

@@ -1,11 +1,13 @@
 //! Calls a user who looks elsewhere: the terminal's title says what goes on, and when the agent asks or is done, the bell
 //! rings and the terminal shows a notification where it can.
 //!
-//! Sequences (November 2026): OSC 9 `ESC ] 9 ; text BEL` is iTerm2's, and WezTerm, Warp and Windows Terminal take it; OSC 777
-//! `ESC ] 777 ; notify ; title ; text BEL` is urxvt's, which foot, Ghostty, VTE and Konsole know; kitty has OSC 99
-//! (sw.kovidgoyal.net/kitty/desktop-notifications). Each terminal gets one of them, or it would show two. tmux passes on what
-//! stands in `ESC P tmux; … ESC \` with each escape doubled, where its `allow-passthrough` is on, and drops it elsewhere
-//! (tmux(1), since 3.3); the bell it reports itself. Titles are kept and given back with `CSI 22 ; 2 t` and `CSI 23 ; 2 t`
+//! Sequences (looked up 2026-11-22): OSC 9 `ESC ] 9 ; text BEL` is iTerm2's, and WezTerm (its notification_handling), Warp
+//! (openai/codex#17174) and Zed (zed#58014) take it; OSC 777 `ESC ] 777 ; notify ; title ; text BEL` is urxvt's, which foot,
+//! Ghostty, Konsole and Fedora's VTE know (VTE itself ignores it), and Windows Terminal where the user allows it
+//! (microsoft/terminal#20012); kitty has OSC 99 (sw.kovidgoyal.net/kitty/desktop-notifications). Each terminal gets one of
+//! them, or it would show two. tmux passes on what stands in `ESC P tmux; … ESC \` with each escape doubled: with
+//! `allow-passthrough on` (3.3) from panes that are seen, with `all` (3.4) from each; else it drops it, as GNU screen does. The
+//! bell it reports itself. Titles are kept and given back with `CSI 22 ; 2 t` and `CSI 23 ; 2 t`
 //! (xterm ctlseqs, XTWINOPS), which unknowing terminals ignore.
 
 use std::time::Duration;
@@ -125,14 +127,14 @@ fn channel(var: impl Fn(&str) -> Option<String>) -> Channel {
     } else if is("ghostty")
         || is("foot")
         || is("rxvt")
-        || var("VTE_VERSION").is_some()
-        || var("KONSOLE_VERSION").is_some()
+        || ["VTE_VERSION", "KONSOLE_VERSION", "WT_SESSION"].iter().any(|name| var(name).is_some())
     {
         Channel::Osc777
     } else if is("iterm")
         || is("wezterm")
         || is("warp")
-        || ["ITERM_SESSION_ID", "WEZTERM_PANE", "WT_SESSION"].iter().any(|name| var(name).is_some())
+        || is("zed")
+        || ["ITERM_SESSION_ID", "WEZTERM_PANE"].iter().any(|name| var(name).is_some())
     {
         Channel::Osc9
     } else {
@@ -209,6 +211,7 @@ mod tests {
             (&[("TERM_PROGRAM", "iTerm.app")][..], "\x07\x1b]9;mycode: "),
             (&[("TERM", "xterm-kitty")], "\x07\x1b]99;;mycode: "),
             (&[("TERM", "foot")], "\x07\x1b]777;notify;mycode;"),
+            (&[("WT_SESSION", "x")], "\x07\x1b]777;notify;mycode;"),
             (&[("TERM", "xterm-ghostty")], "\x07\x1b]777;notify;mycode;"),
             (&[("TMUX", "x"), ("WEZTERM_PANE", "0")], "\x07\x1bPtmux;\x1b\x1b]9;mycode: "),
         ] {

@@ -1,6 +1,6 @@
 //! What the terminal can show: how many colors it has, and whether its background is dark or light. The question for the
-//! background (OSC 11, xterm's control sequences, patch 400, read 2026-11-22) goes out with the others at the start; on a
-//! slow line its answer comes when keys are read already, and would be typed into the composer: [`LateAnswer`] takes it out.
+//! background (OSC 11 of xterm's control sequences) goes out with the others at the start; on a slow line its answer comes when
+//! keys are read already, and would be typed into the composer: [`LateAnswer`] takes it out.
 
 use crossterm::event::{Event, KeyCode, KeyModifiers};
 
@@ -13,8 +13,8 @@ pub const QUESTION: &str = "\x1b]11;?\x1b\\";
 /// An answer is no longer than this.
 const MOST_CHARS: usize = 40;
 
-/// Whether the terminal may be asked. The Linux console prints a part of the question, GNU screen passes it on but not the
-/// way back.
+/// Whether the terminal may be asked. The Linux console swallows the question (vt.c, 2026-11-22), and so does GNU screen 4;
+/// screen 5 takes it for a color to set, to be undone at its end (`SetXtermOSC` in its display.c).
 pub fn may_ask(var: impl Fn(&str) -> Option<String>) -> bool {
     let term = var("TERM").unwrap_or_default();
     let screen = term.starts_with("screen") && var("TMUX").is_none();

@@ -1,9 +1,8 @@
 //! Programs of the user's beside the screen: the editor, and the one that reads the clipboard. They are asked with a limit in
 //! time, off the loop.
 //!
-//! Clipboards: `xclip -selection clipboard -t image/png -o` (as in habamax/vim-asciidoctor#11, looked up 2026-11-22),
-//! `wl-paste --type image/png`, `pngpaste -`, and under WSL `System.Windows.Forms.Clipboard.GetImage` through powershell.exe,
-//! which needs a single-threaded apartment (`-STA`). Only the first was tried; whatever gives no PNG counts as no picture.
+//! Clipboards: xclip, wl-paste, pngpaste, and under WSL `System.Windows.Forms.Clipboard.GetImage` through powershell.exe, in a
+//! single-threaded apartment (`-STA`). Only the first was tried; whatever gives no PNG counts as no picture.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +12,7 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::base::atomic_write::{self, Expect};
+use crate::base::folder::atomic_write::{self, Expect};
 use crate::base::process::{editor, timeout};
 use crate::base::{clock, file};
 

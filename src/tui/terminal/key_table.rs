@@ -112,6 +112,9 @@ pub enum PagerMove {
     Copy,
     CopyCode,
     Revert,
+    Stage,
+    /// What the sub-agent of this call did.
+    Agent,
     Close,
 }
 
@@ -277,5 +280,7 @@ pub const ROWS: &[KeyRow] = &[
     row(Place::Pager, "pager-copy", &["y"], Pager(PagerMove::Copy), ""),
     row(Place::Pager, "pager-copy-code", &["c"], Pager(PagerMove::CopyCode), ""),
     row(Place::Pager, "pager-revert", &["r"], Pager(PagerMove::Revert), ""),
+    row(Place::Pager, "pager-stage", &["s"], Pager(PagerMove::Stage), ""),
+    row(Place::Pager, "pager-agent", &["o"], Pager(PagerMove::Agent), ""),
     row(Place::Pager, "pager-close", &["q", "esc", "ctrl-c", "ctrl-d"], Pager(PagerMove::Close), ""),
 ];

@@ -306,9 +306,10 @@ impl<W: Write> Screen<W> {
         Ok(())
     }
 
+    /// Erased first: where the size has changed meanwhile, tmux (3.3a) leaves rows of it in its history.
     fn leave_popup(&mut self) -> io::Result<()> {
         if self.popup.take().is_some() {
-            self.out.write_all(b"\x1b[?1049l")?;
+            self.out.write_all(b"\x1b[H \x1b[J\x1b[H\x1b[?1049l")?;
         }
         Ok(())
     }

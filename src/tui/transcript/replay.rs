@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::entry::TranscriptEntry;
 use super::tool::{self, ToolView};
 use crate::base::text;
-use crate::model::item::Item;
+use crate::model::item::{Item, ToolResult};
 use crate::protocol::event::Level;
 
 /// Items that are shown again.
@@ -23,33 +23,48 @@ pub fn entries(items: &[Arc<Item>]) -> Vec<TranscriptEntry> {
     let mut titles: HashMap<&str, String> = HashMap::new();
     // A call may stand before the cut and its result behind it.
     for (index, item) in items.iter().enumerate().skip(from.saturating_sub(SHOWN)) {
-        entries.extend(entry(item, &mut titles).filter(|_| index >= from));
+        let shown = of_item(item, &mut titles);
+        entries.extend(shown.into_iter().filter(|_| index >= from));
     }
     entries
 }
 
 /// One item as it is shown; `titles` has those of the calls before it.
-pub fn entry<'a>(item: &'a Item, titles: &mut HashMap<&'a str, String>) -> Option<TranscriptEntry> {
-    Some(match item {
+pub fn of_item<'a>(item: &'a Item, titles: &mut HashMap<&'a str, String>) -> Vec<TranscriptEntry> {
+    vec![match item {
         Item::ToolCall(call) => {
             titles.insert(&call.id, tool::title(&call.name, &call.args));
-            return None;
+            return Vec::new();
         }
-        Item::User(message) => TranscriptEntry::User(Arc::clone(&message.text)),
+        Item::User(message) => {
+            let ran = tool::run_by_user(message);
+            let result = ran.map(|(title, result)| TranscriptEntry::Tool(of_result(&result, title)));
+            return [Some(TranscriptEntry::User(Arc::clone(&message.text))), result]
+                .into_iter()
+                .flatten()
+                .collect();
+        }
         Item::Assistant { text, .. } => {
             TranscriptEntry::Answer { markdown: text.to_string(), tight: false, code: None }
         }
-        Item::ToolResult(result) => TranscriptEntry::Tool(ToolView {
-            call_id: Arc::clone(&result.call_id),
-            tool: Arc::clone(&result.tool),
-            title: titles.remove(result.call_id.as_ref()).unwrap_or_else(|| result.tool.to_string()),
-            tail: String::new(),
-            outcome: Some(tool::outcome(&result.tool, &result.envelope)),
-        }),
+        Item::ToolResult(result) => {
+            let title = titles.remove(result.call_id.as_ref()).unwrap_or_else(|| result.tool.to_string());
+            TranscriptEntry::Tool(of_result(result, title))
+        }
         Item::Image(image) => note(image.placeholder("")),
         Item::Summary(_) => note("Earlier turns were summarized here.".to_owned()),
-        Item::Reasoning(_) | Item::Reminder(_) => return None,
-    })
+        Item::Reasoning(_) | Item::Reminder(_) => return Vec::new(),
+    }]
+}
+
+fn of_result(result: &ToolResult, title: String) -> ToolView {
+    ToolView {
+        call_id: Arc::clone(&result.call_id),
+        tool: Arc::clone(&result.tool),
+        title,
+        tail: String::new(),
+        outcome: Some(tool::outcome(&result.tool, &result.envelope)),
+    }
 }
 
 fn note(text: String) -> TranscriptEntry {
@@ -60,6 +75,7 @@ fn note(text: String) -> TranscriptEntry {
 mod tests {
     use super::*;
     use crate::model::item::UserMessage;
+    use crate::tui::render::theme::Theme;
 
     #[test]
     fn long_session_replay() {
@@ -69,5 +85,21 @@ mod tests {
         assert_eq!(entries.len(), 51);
         assert_eq!(entries[0], note("… 10 earlier items".to_owned()));
         assert_eq!(entries[1], TranscriptEntry::User("10".into()));
+    }
+
+    #[test]
+    fn commands_of_the_user_with_their_output() {
+        let mut message = UserMessage::new("!echo one; echo two");
+        message.add_printed("one\ntwo\n");
+        let entries = entries(&[Arc::new(Item::User(message))]);
+        let lines: Vec<String> = entries
+            .iter()
+            .flat_map(|entry| entry.lines(None, 40, Theme::new(false)))
+            .map(|line| line.to_string())
+            .collect();
+        assert!(
+            lines.join("\n").contains("● Bash echo one; echo two\n  └ 2 lines\n    one\n    two"),
+            "{lines:?}"
+        );
     }
 }

@@ -10,7 +10,7 @@ use super::diff;
 use crate::base::sanitize;
 use crate::base::text;
 use crate::model::envelope::{Envelope, Status};
-use crate::model::item::ToolResult;
+use crate::model::item::{ToolResult, UserMessage};
 use crate::tui::popup::pickers::todos::Todo;
 use crate::tui::render::theme::Theme;
 use crate::tui::render::wrap;
@@ -109,6 +109,13 @@ pub fn title(tool: &str, args: &str) -> String {
         Some(value) => format!("{tool} {}", text::one_line(value, 200)),
         None => tool.to_owned(),
     }
+}
+
+/// The command that the user ran with this message: its title and its result.
+pub fn run_by_user(message: &UserMessage) -> Option<(String, ToolResult)> {
+    let (command, output) = message.command()?;
+    let envelope = Envelope::success("").with_body("output", output).with("by_user", true);
+    Some((format!("Bash {command}"), ToolResult { call_id: "".into(), tool: "Bash".into(), envelope }))
 }
 
 /// A running sub-agent on one line: its task and what it does; `None` for other calls.
@@ -220,8 +227,11 @@ fn bash_summary(data: &Map<String, Value>, body: &str) -> Option<String> {
     if data.get("timed_out").and_then(Value::as_bool) == Some(true) {
         return Some(format!("timed out · {output}"));
     }
-    let code = data.get("exit_code").and_then(Value::as_i64)?;
-    Some(format!("exit {code} · {output}"))
+    match data.get("exit_code").and_then(Value::as_i64) {
+        Some(code) => Some(format!("exit {code} · {output}")),
+        // Of a session that is shown again.
+        None => data.contains_key("by_user").then_some(output),
+    }
 }
 
 /// The user's answers; the question stands in the title.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::on_lists;
+use super::{on_lists, viewing};
 use crate::base::sanitize;
 use crate::base::text;
 use crate::model::item::Item;
@@ -20,6 +20,17 @@ use crate::tui::transcript::{replay, tool};
 
 /// Takes in one event.
 pub fn apply(app: &mut App, event: Event) {
+    let went_on = matches!(
+        event,
+        Event::TurnStarted { .. }
+            | Event::Steered { .. }
+            | Event::Item { .. }
+            | Event::ToolDone { .. }
+            | Event::TurnEnded(_)
+    );
+    if went_on {
+        viewing::refresh(app);
+    }
     match event {
         Event::Session(info) => session(app, info),
         Event::History(items) => {
@@ -195,7 +206,7 @@ pub fn apply(app: &mut App, event: Event) {
         | Event::JobOutput { .. }
         | Event::Status(_)
         | Event::Cost(_)
-        | Event::Transcript(_)
+        | Event::Transcript { .. }
         | Event::Changes(_)) => on_lists::apply(app, list),
     }
 }

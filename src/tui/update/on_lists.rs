@@ -4,7 +4,7 @@ use crate::base::text;
 use crate::protocol::event::{Event, JobRow, Level, SessionRow};
 use crate::tui::app::App;
 use crate::tui::pager::cell;
-use crate::tui::pager::state::PagerKind;
+use crate::tui::pager::kind::PagerKind;
 use crate::tui::popup::open::Popup;
 use crate::tui::popup::pickers::sessions::SessionPicker;
 use crate::tui::transcript::entry::TranscriptEntry;
@@ -19,15 +19,17 @@ pub fn apply(app: &mut App, event: Event) {
         (Event::Models(rows), Some(Popup::Models(picker))) => picker.fill(rows),
         (Event::Rules(rows), Some(Popup::Permissions(picker))) => picker.set_rules(rows),
         (Event::JobOutput { id, text }, Some(Popup::Jobs(picker))) => picker.show(id, text),
-        (Event::Transcript(items), Some(Popup::Pager(pager)))
-            if !matches!(pager.kind, PagerKind::Changes { .. }) =>
+        (Event::Transcript { agent, items }, Some(Popup::Pager(pager)))
+            if pager.kind.shows_items(agent.is_some()) =>
         {
-            pager.fill(cell::of_items(&items));
+            let more = pager.fill(cell::of_items(&items));
+            more.into_iter().for_each(|op| app.send(op));
         }
         (Event::Changes(changes), Some(Popup::Pager(pager)))
             if pager.kind == (PagerKind::Changes { turn: changes.turn }) =>
         {
-            pager.fill(cell::of_changes(&changes.files));
+            let more = pager.fill(cell::of_changes(&changes.files));
+            more.into_iter().for_each(|op| app.send(op));
         }
         (Event::Status(rows), _) => {
             let rows = own_facts(app).into_iter().chain(rows).collect();

@@ -16,13 +16,14 @@ pub fn popup_key(app: &mut App, key: KeyEvent) {
     let Some(popup) = &mut app.popup else { return };
     match popup.key(key) {
         PopupAction::Nothing => {}
-        PopupAction::Close => app.popup = None,
+        PopupAction::Close => viewing::close(app),
         PopupAction::Send(Op::EditContext { edit, id }) => viewing::edit_context(app, edit, id),
         PopupAction::Send(op) => app.send(op),
         PopupAction::CloseAndSend(op) => {
             app.popup = None;
             app.send(op);
         }
+        PopupAction::Agent(id) => viewing::open_agent(app, id),
         PopupAction::Copy(text) => viewing::copy(app, text),
         PopupAction::Theme(name) => viewing::choose_theme(app, name, false),
         PopupAction::CloseAndTheme { name, keep } => {

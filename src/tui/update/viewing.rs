@@ -9,7 +9,8 @@ use crate::protocol::op::Op;
 use crate::tui::app::App;
 use crate::tui::effects::MOST_COPIED;
 use crate::tui::msg::Cmd;
-use crate::tui::pager::state::{Pager, PagerKind};
+use crate::tui::pager::kind::PagerKind;
+use crate::tui::pager::state::Pager;
 use crate::tui::popup::open::Popup;
 use crate::tui::render::theme::{Background, Look};
 
@@ -35,10 +36,35 @@ fn open_pager(app: &mut App, kind: PagerKind) {
         return;
     }
     app.popup = Some(Popup::Pager(Box::new(Pager::new(kind))));
-    app.send(match kind {
-        PagerKind::Transcript | PagerKind::Outputs => Op::ShowTranscript,
-        PagerKind::Changes { turn } => Op::ShowChanges { turn },
-    });
+    refresh(app);
+}
+
+/// The session has gone on: what is read in the pager does too.
+pub fn refresh(app: &mut App) {
+    if let Some(Popup::Pager(pager)) = &mut app.popup
+        && let Some(op) = pager.ask()
+    {
+        app.send(op);
+    }
+}
+
+/// The transcript of a sub-agent, over that of the session.
+pub fn open_agent(app: &mut App, agent: String) {
+    let before = match app.popup.take() {
+        Some(Popup::Pager(before)) => Some(before),
+        _ => None,
+    };
+    app.popup = Some(Popup::Pager(Box::new(Pager::of_agent(agent, before))));
+    refresh(app);
+}
+
+/// Closes the popup; below a sub-agent's transcript is that of the session.
+pub fn close(app: &mut App) {
+    let before = match &mut app.popup {
+        Some(Popup::Pager(pager)) => pager.before.take(),
+        _ => None,
+    };
+    app.popup = before.map(Popup::Pager);
 }
 
 /// Lays the pager out, after whatever has changed it.

@@ -10,6 +10,8 @@ use crate::protocol::op::Op;
 use crate::tui::popup::list::{self, PickList, PickRow, PopupAction};
 use crate::tui::render::theme::Theme;
 use crate::tui::render::wrap;
+use crate::tui::terminal::key_table::{Action, ListMove};
+use crate::tui::terminal::keymap;
 
 impl PickRow for JobRow {
     fn searched(&self) -> String {
@@ -71,16 +73,12 @@ impl JobPicker {
     }
 
     pub fn lines(&self, width: usize, room: usize, theme: Theme) -> Vec<Line<'static>> {
+        let remove = keymap::name(Action::List(ListMove::Remove));
         let Some((id, output)) = &self.output else {
-            return self.list.lines(
-                "Background jobs",
-                "Enter output · Del stop · Esc close",
-                width,
-                room,
-                theme,
-            );
+            let keys = format!("Enter output · {remove} stop · Esc close");
+            return self.list.lines("Background jobs", &keys, width, room, theme);
         };
-        let head = format!("Job {id}  Enter again · Del stop · Esc back");
+        let head = format!("Job {id}  Enter again · {remove} stop · Esc back");
         let mut lines = vec![Line::styled(wrap::clip(&head, width), theme.strong())];
         let shown = sanitize::clean(output);
         let shown = if shown.trim().is_empty() { "No output yet." } else { shown.trim_end() };

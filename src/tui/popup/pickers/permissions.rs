@@ -11,6 +11,8 @@ use crate::protocol::op::Op;
 use crate::tui::popup::list::{self, PickList, PickRow, PopupAction};
 use crate::tui::render::theme::Theme;
 use crate::tui::render::wrap;
+use crate::tui::terminal::key_table::{Action, ListMove};
+use crate::tui::terminal::keymap;
 
 /// The levels, each in a few words.
 pub const LEVELS: [(Permission, &str); 4] = [
@@ -107,9 +109,11 @@ impl PermissionPicker {
 
     pub fn lines(&self, width: usize, room: usize, theme: Theme) -> Vec<Line<'static>> {
         let keys = match self.list.chosen() {
-            Some(PermissionRow::Rule(_)) => "Del takes it back · Esc close",
-            _ => "Enter sets the level · Esc close",
+            Some(PermissionRow::Rule(_)) => {
+                format!("{} takes it back · Esc close", keymap::name(Action::List(ListMove::Remove)))
+            }
+            _ => "Enter sets the level · Esc close".to_owned(),
         };
-        self.list.lines("Permissions", keys, width, room, theme)
+        self.list.lines("Permissions", &keys, width, room, theme)
     }
 }

@@ -164,7 +164,9 @@ impl SessionPicker {
 
     fn preview_lines(&self, width: usize, room: usize, theme: Theme) -> Vec<Line<'static>> {
         let mut lines = Vec::new();
-        let messages = self.preview.as_ref().and_then(|(_, messages)| messages.as_ref());
+        let chosen = self.list.chosen().map(|row| &row.id);
+        let preview = self.preview.as_ref().filter(|(session, _)| Some(session) == chosen);
+        let messages = preview.and_then(|(_, messages)| messages.as_ref());
         for message in messages.into_iter().flatten() {
             let (mark, style) = if message.by_user { ("› ", theme.user()) } else { ("  ", theme.plain()) };
             lines.extend(wrap::wrap_text(&sanitize::clean(&message.text), style, mark, "  ", width));

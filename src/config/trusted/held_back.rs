@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::atomic_write::{self, Expect};
 use crate::base::file;
+use crate::base::folder::atomic_write::{self, Expect};
 use crate::base::path_text;
 
 /// The largest of our files that is read, in bytes.

@@ -10,7 +10,7 @@ use crate::agent::build::{self, Setup};
 use crate::build::progress::Show;
 use crate::build::state::BuildOptions;
 use crate::cli::args::Story;
-use crate::cli::commands::build as build_command;
+use crate::cli::commands::work::build as build_command;
 use crate::cli::report::{self, Failure};
 use crate::config::load::{self, Sources};
 use crate::config::paths::Paths;

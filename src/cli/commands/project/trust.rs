@@ -5,12 +5,12 @@ use crate::base::sanitize;
 use crate::cli::args::{Cli, TrustArgs};
 use crate::cli::report::{self, Failure};
 use crate::cli::setup::open;
-use crate::config::agent_files;
-use crate::config::held_back::HeldBack;
 use crate::config::load;
-use crate::config::own_files;
 use crate::config::settings::Permission;
-use crate::config::trust::Trust;
+use crate::config::trusted::agent_files;
+use crate::config::trusted::held_back::HeldBack;
+use crate::config::trusted::own_files;
+use crate::config::trusted::trust::Trust;
 
 /// Gives or takes the trust, and says what it means.
 ///

@@ -18,7 +18,7 @@ use crate::sandbox::probe as sandbox;
 /// Settings that cannot be used.
 pub async fn run(cli: &Cli, args: &DoctorArgs) -> Result<bool, Failure> {
     if args.config {
-        report::print(include_str!("../../../config.toml"))?;
+        report::print(include_str!("../../../../config.toml"))?;
         return Ok(true);
     }
     let opened = open::open(&cli.model, Permission::Ask)?;

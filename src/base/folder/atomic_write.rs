@@ -10,9 +10,9 @@ use std::path::Path;
 use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
 
-use super::file::{self, FileError};
-use super::folder::handle::Folder;
-use super::path;
+use super::handle::Folder;
+use crate::base::file::{self, FileError};
+use crate::base::path;
 
 /// What a file is called until it takes the place of another.
 const TEMP_PREFIX: &str = ".mycode-write-";
@@ -29,7 +29,7 @@ pub enum Expect<'a> {
     Anything,
 }
 
-/// Replaces or creates `path` (links are followed; the folder must exist).
+/// Replaces or creates `path` (links are followed; the folder must exist). A relative one starts in the current folder.
 ///
 /// A file with several hard links, foreign ownership, attributes of its own, or in a folder that cannot be written
 /// is rewritten in place, and put back when that fails half way; every other file is replaced by a rename.
@@ -66,10 +66,10 @@ pub fn write_in(folder: &Folder, name: &OsStr, bytes: &[u8], expect: Expect) -> 
 /// # Errors
 /// As [`write()`].
 pub fn write_private(path: &Path, bytes: &[u8], expect: Expect) -> Result<(), FileError> {
+    let path = path::follow(path);
     if let Some(folder) = path.parent() {
         file::create_private_folder(folder)?;
     }
-    let path = path::follow(path);
     let (folder, name) = Folder::of(&path)?;
     write_as(&folder, name, bytes, expect, 0o600)
 }
@@ -327,6 +327,19 @@ mod tests {
         drop(writer);
         write(&dir.path().join("f"), b"y", Expect::Anything).unwrap();
         assert!(!held.exists());
+    }
+
+    #[test]
+    fn a_bare_name_lies_in_the_current_folder() {
+        // The current folder of a test is the crate's; other tests run in this process, so it stays.
+        let name = format!("target/atomic-write-{}", std::process::id());
+        for write in [write, write_private] {
+            write(Path::new(&name), b"1", Expect::Missing).unwrap();
+            assert_eq!(fs::read(std::env::current_dir().unwrap().join(&name)).unwrap(), b"1");
+            fs::remove_file(&name).unwrap();
+        }
+        assert_eq!(path::follow(Path::new("a.svg")), std::env::current_dir().unwrap().join("a.svg"));
+        assert!(write_exactly(Path::new("a.svg"), b"", Expect::Missing).is_err());
     }
 
     #[test]

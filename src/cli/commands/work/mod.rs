@@ -1,0 +1,8 @@
+//! Commands that let the agent work: chats, single tasks, builds, the demo, a tool by hand.
+
+pub mod build;
+pub mod chat;
+pub mod demo;
+pub mod exec;
+pub mod maintain;
+pub mod tool;

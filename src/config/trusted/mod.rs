@@ -1,0 +1,7 @@
+//! What lies in a project and counts only once the user trusts it as it is: configuration, rules, sub-agents, commands.
+
+pub mod agent_files;
+pub mod command_files;
+pub mod held_back;
+pub mod own_files;
+pub mod trust;
