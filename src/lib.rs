@@ -56,6 +56,7 @@ pub mod sandbox;
 pub mod search;
 pub mod session;
 pub mod shell;
+pub mod skill;
 pub mod tool;
 pub mod trace;
 pub mod tui;

@@ -5,6 +5,7 @@ pub mod diff_cut;
 pub mod encoding;
 pub mod file;
 pub mod folder;
+pub mod frontmatter;
 pub mod path;
 pub mod path_text;
 pub mod pattern;

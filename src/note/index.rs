@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::error::NoteError;
 use super::folder::{ARCHIVE, Folder, FolderEntry, INDEX_FILE, Lock};
-use super::frontmatter;
+use crate::base::frontmatter;
 use super::name;
 use super::record::{Facts, Note, NoteKind, USUAL_IMPORTANCE};
 use crate::base::clock;

@@ -5,7 +5,6 @@ pub mod digest;
 pub mod error;
 pub mod folder;
 pub mod forget;
-pub mod frontmatter;
 pub mod index;
 pub mod name;
 pub mod progress;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::error::NoteError;
 use super::folder::{ARCHIVE, Folder, Lock};
-use super::frontmatter;
+use crate::base::frontmatter;
 use super::index::{self, Listing, MAX_NOTE_BYTES};
 use super::name;
 use super::record::{FOLDER, Note, NoteKind, USUAL_IMPORTANCE};

@@ -4,4 +4,5 @@ pub mod agent_files;
 pub mod command_files;
 pub mod held_back;
 pub mod own_files;
+pub mod skill_files;
 pub mod trust;

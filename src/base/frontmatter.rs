@@ -1,4 +1,5 @@
-//! The block between `---` lines at the head of a note. A library reads it; changes are made line by line, so that what
+//! The block between `---` lines at the head of a note, or of what users write for agents (sub-agents, commands, skills, rules).
+//! A library reads it; changes are made line by line, so that what
 //! the program does not know, comments and a user's own formatting stay byte for byte. Every change is read again
 //! before it counts.
 
@@ -63,6 +64,18 @@ pub fn read(head: &str) -> Result<Map<String, Value>, String> {
     }
 }
 
+/// As [`read`], for heads that were written for other programs: what is no YAML, as `a: b: c` or `**/*.rs`, is taken for text.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_lenient(head: &str) -> Result<Map<String, Value>, String> {
+    let quoted = |line: &str| match line.split_once(':').filter(|_| key_of(line).is_some() && read(line).is_err()) {
+        Some((key, value)) => format!("{key}: {}\n", Value::from(value.trim())),
+        None => format!("{line}\n"),
+    };
+    read(head).or_else(|why| read(&head.lines().map(quoted).collect::<String>()).map_err(|_| why))
+}
+
 /// A value as text: numbers and dates as they are written, not as they are understood.
 pub fn text_of(head: &str, map: &Map<String, Value>, key: &str) -> Option<String> {
     match map.get(key)? {
@@ -94,7 +107,7 @@ pub fn list_of(map: &Map<String, Value>, key: &str) -> Vec<String> {
 }
 
 /// The plain scalar behind a key, as it is written in its line.
-fn written(head: &str, key: &str) -> Option<String> {
+pub fn written(head: &str, key: &str) -> Option<String> {
     let line = head.lines().find(|line| key_of(line) == Some(key))?;
     let value = line.split_once(':')?.1;
     let value = value.split_once(" #").map_or(value, |(value, _)| value).trim();
@@ -283,6 +296,17 @@ mod tests {
         }
         assert!(read(&head).is_err());
         assert!(read(&"[".repeat(50_000)).is_err());
+    }
+
+    #[test]
+    fn what_is_no_yaml_is_text() {
+        let head = "name: x\ndescription: Use when: asked\nglobs: **/*.rs, *.toml\nalwaysApply: false\n";
+        assert!(read(head).is_err());
+        let map = read_lenient(head).unwrap();
+        assert_eq!(map["description"], "Use when: asked");
+        assert_eq!(list_of(&map, "globs"), ["**/*.rs", "*.toml"]);
+        assert_eq!(map["alwaysApply"], false);
+        assert!(read_lenient("a: [\nb\n").is_err());
     }
 
     #[test]
