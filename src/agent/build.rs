@@ -40,12 +40,14 @@ use crate::session::journal::blobs;
 use crate::session::journal::recorder::Journal;
 use crate::session::list;
 use crate::session::log::LogError;
+use crate::skill::set::SkillSet;
 use crate::tool::api::TypedTool as _;
 use crate::tool::cx::{SubAgents as _, ToolCx};
 use crate::tool::on_demand::toolbox;
 use crate::tool::output::Spill;
 use crate::tool::own_agents;
 use crate::tool::own_commands;
+use crate::tool::plan::skill::SkillTool;
 use crate::tool::plan::task::Task;
 use crate::tool::sub_agent::ParentTurn;
 
@@ -131,19 +133,23 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
     if loaded.work.inject_notes {
         retriever = retriever.with_hints(Arc::new(NoteHints { root: workspace.clone() }));
     }
-    let mut cx = tool_context(&workspace, &project_state, own_folders.clone(), retriever, &originals);
+    let (skills, unusable) = SkillSet::read(&loaded.own.skills);
+    notices.extend(unusable);
+    let skills = Arc::new(skills);
+    let mut cx = tool_context(&workspace, &project_state, own_folders.clone(), retriever, &originals, &skills);
     cx.journal = Some(Arc::new(Journal::new(&project_state, &workspace)));
     // Our own key is a secret wherever it turns up.
     if let Some(key) = loaded.provider.as_ref().and_then(|settings| settings.api_key.as_ref()) {
         cx.redactor.know(key.expose());
     }
-    let mut dispatcher = dispatcher(cx, &loaded, &project_state, &own_folders, interactive, small_window);
+    let mut dispatcher = dispatcher(cx, &loaded, &project_state, &own_folders, &skills, (interactive, small_window));
     notices.extend(dispatcher.policy.damage());
     let (own_agents, unusable) = own_agents::read(&loaded.own.agents);
     notices.extend(unusable);
     let (own_commands, unusable) = own_commands::read(&loaded.own.commands);
     notices.extend(unusable);
     let rows = own_commands.iter().map(|command| command.row.clone());
+    let rows = rows.chain(own_commands::rows_of(&skills, &own_commands));
     backlog.push(Event::Commands(rows.collect()));
     dispatcher.describe(Task::NAME, &own_agents::described(&own_agents));
     backlog.extend(notices.into_iter().map(|text| Event::Notice { level: Level::Warning, text }));
@@ -159,6 +165,7 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
         own_folders,
         interactive,
         own_agents,
+        skills: Arc::clone(&skills),
     };
     let sub_agents = SubAgentRunner::new(template, &questions, &params);
     dispatcher.cx.sub_agents = Some(Arc::new(sub_agents));
@@ -172,6 +179,7 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
             inject_notes: loaded.work.inject_notes,
             task_context: loaded.work.task_context,
             commands: own_commands.into(),
+            skills: Arc::clone(&skills),
             ..TurnInput::default()
         },
         max_steps: loaded.work.max_steps,
@@ -192,6 +200,7 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
         reviewer,
         jobs,
         prompts,
+        skills,
         questions: Arc::clone(&questions),
     };
     Ok(Engine {
@@ -224,9 +233,10 @@ fn tool_context(
     own_folders: Vec<PathBuf>,
     retriever: ContextRetriever,
     originals: &Arc<LogOriginals>,
+    skills: &SkillSet,
 ) -> ToolCx {
     let spill = Arc::new(Spill::new(project_state.join("tool-output")));
-    let readable = vec![spill.folder().to_owned()];
+    let readable = skills.readable_with(spill.folder());
     let mut cx = ToolCx::new(workspace.to_owned(), spill);
     cx.sandbox = Arc::new(Sandbox::new(workspace.to_owned(), own_folders, readable));
     cx.originals = Some(Arc::clone(originals) as _);
@@ -239,13 +249,15 @@ fn dispatcher(
     loaded: &Loaded,
     project_state: &Path,
     own_folders: &[PathBuf],
-    interactive: bool,
-    small_window: bool,
+    skills: &Arc<SkillSet>,
+    (interactive, small_window): (bool, bool),
 ) -> Dispatcher {
-    let readable = vec![cx.spill.folder().to_owned()];
+    let readable = skills.readable_with(cx.spill.folder());
     let rules = Rules::load(project_state);
     let policy = PolicyEngine::new(&loaded.work, rules, &cx.root, readable, own_folders);
-    Dispatcher::new(cx, Arc::new(policy), toolbox::tools(&[]), interactive, small_window)
+    let mut tools = toolbox::tools(&[]);
+    tools.extend(SkillTool::boxed(skills));
+    Dispatcher::new(cx, Arc::new(policy), tools, interactive, small_window)
 }
 
 /// The tools without a session, for `mycode tool`: originals come from the project's last session.
@@ -260,8 +272,9 @@ pub fn tools_alone(
         originals.follow(path);
     }
     let retriever = ContextRetriever::new(workspace, project_state);
-    let cx = tool_context(workspace, project_state, own_folders.clone(), retriever, &originals);
-    dispatcher(cx, loaded, project_state, &own_folders, false, false)
+    let skills = Arc::new(SkillSet::read(&loaded.own.skills).0);
+    let cx = tool_context(workspace, project_state, own_folders.clone(), retriever, &originals, &skills);
+    dispatcher(cx, loaded, project_state, &own_folders, &skills, (false, false))
 }
 
 /// What sub-agents without a parent are made from: once for the project, and once for each worktree.
@@ -302,11 +315,12 @@ impl RoleParts {
         let small_window = loaded.context.window_tokens < TINY_WINDOW_TOKENS;
         let originals = Arc::new(LogOriginals::default());
         let retriever = ContextRetriever::new(folder, project_state);
-        let cx = tool_context(folder, project_state, own_folders.clone(), retriever, &originals);
+        let skills = Arc::new(SkillSet::read(&loaded.own.skills).0);
+        let cx = tool_context(folder, project_state, own_folders.clone(), retriever, &originals, &skills);
         if let Some(key) = loaded.provider.as_ref().and_then(|settings| settings.api_key.as_ref()) {
             cx.redactor.know(key.expose());
         }
-        let dispatcher = dispatcher(cx, loaded, project_state, own_folders, false, small_window);
+        let dispatcher = dispatcher(cx, loaded, project_state, own_folders, &skills, (false, small_window));
         let (silent, _) = mpsc::unbounded_channel();
         let params = params(loaded, Arc::clone(model));
         let template = AgentTemplate {
@@ -317,6 +331,7 @@ impl RoleParts {
             own_folders: own_folders.clone(),
             interactive: false,
             own_agents: Vec::new(),
+            skills,
         };
         let questions = Arc::new(Questions::new(silent));
         let runner = SubAgentRunner::new(template, &questions, &params);

@@ -12,6 +12,7 @@ use crate::config::load::{ConfigError, Loaded};
 use crate::config::settings::{ContextSettings, Origin};
 use crate::protocol::notice as texts;
 use crate::provider::window::finder::WindowFinder;
+use crate::skill::set::SkillSet;
 use crate::tool::run::jobs::Jobs;
 
 /// What the engine keeps beside the agent.
@@ -28,6 +29,7 @@ pub struct EngineDeps {
     /// Background jobs, which can be ended in the middle of a turn.
     pub jobs: Arc<Jobs>,
     pub prompts: Prompts,
+    pub skills: Arc<SkillSet>,
     pub questions: Arc<Questions>,
 }
 

@@ -10,6 +10,7 @@ use super::command::{AssessedCall, AssessedCommand};
 use super::command_prefix;
 use super::path_scope::PathScope;
 use super::session_grant::SessionGrant;
+use super::tool_list;
 use crate::base::file::{self, FileError};
 use crate::base::folder::atomic_write::{self, Expect};
 use crate::policy::programs::assessment::Risk;
@@ -83,6 +84,8 @@ pub struct Rules {
     path: PathBuf,
     stored: Stored,
     session: Vec<SessionGrant>,
+    /// For the running turn.
+    turn: Vec<SessionGrant>,
     damage: Option<String>,
 }
 
@@ -129,6 +132,24 @@ impl Rules {
         }
     }
 
+    /// Allows for the running turn what these tools of a skill need; with what that opens, in words, and what opens nothing.
+    pub fn allow_tools(&mut self, tools: &[String], scope: &PathScope) -> (Vec<String>, Vec<String>) {
+        let (grants, unused) = tool_list::grants(tools, scope);
+        let said = grants.iter().map(SessionGrant::listed).collect();
+        self.turn.extend(grants);
+        (said, unused)
+    }
+
+    /// Forgets what was allowed for a turn only.
+    pub fn forget_turn(&mut self) {
+        self.turn.clear();
+    }
+
+    /// What is allowed for a time.
+    fn granted(&self) -> impl Iterator<Item = &SessionGrant> {
+        self.session.iter().chain(&self.turn)
+    }
+
     /// What is allowed, for the user: in this project first.
     pub fn rows(&self) -> Vec<RuleRow> {
         let kept: Vec<SessionGrant> = self.stored.grants().collect();
@@ -152,26 +173,27 @@ impl Rules {
     /// Forgets what was allowed for the session only.
     pub fn forget_session(&mut self) {
         self.session.clear();
+        self.turn.clear();
     }
 
     pub fn writes_allowed(&self) -> bool {
-        self.session.contains(&SessionGrant::Writes)
+        self.granted().any(|grant| *grant == SessionGrant::Writes)
     }
 
     pub fn read_allowed(&self, path: &Path, scope: &PathScope) -> bool {
-        self.session.iter().any(|grant| grant.reads(path, scope))
+        self.granted().any(|grant| grant.reads(path, scope))
     }
 
     /// Whether this very command was allowed for the session. What could destroy everything never is.
     pub fn command_allowed(&self, command: &AssessedCommand) -> bool {
         let is_it =
             |grant: &SessionGrant| matches!(grant, SessionGrant::Command(text) if *text == command.text);
-        command.risk() != Some(Risk::Destroys) && self.session.iter().any(is_it)
+        command.risk() != Some(Risk::Destroys) && self.granted().any(is_it)
     }
 
     /// Whether a call runs without a question by rule.
     pub fn call_allowed(&self, call: &AssessedCall) -> bool {
-        let session = self.session.iter().filter_map(|grant| match grant {
+        let session = self.granted().filter_map(|grant| match grant {
             SessionGrant::Prefix(prefix) => Some(prefix.as_str()),
             _ => None,
         });
@@ -190,7 +212,7 @@ impl Rules {
     }
 
     fn allowed(&self, grant: &SessionGrant) -> bool {
-        self.session.contains(grant) || self.stored.has(grant)
+        self.granted().any(|one| one == grant) || self.stored.has(grant)
     }
 
     /// Whether all that the command does beyond reading was allowed by a rule, or the very command.

@@ -165,6 +165,17 @@ pub fn rules_held_back(file: &str) -> String {
     )
 }
 
+pub fn skill_allows(name: &str, allowed: &[String], unused: &[String]) -> String {
+    let mut told = match allowed {
+        [] => format!("The skill {name} is at work."),
+        allowed => format!("The skill {name} runs in this turn without a question: {}.", allowed.join(", ")),
+    };
+    if !unused.is_empty() {
+        told.push_str(&format!(" Not used of its allowed-tools, being too wide or unknown here: {}.", unused.join(", ")));
+    }
+    told
+}
+
 pub fn init_choice_not_saved(error: impl Display) -> String {
     format!("Your choice could not be saved ({error}); mycode will ask again.")
 }

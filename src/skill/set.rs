@@ -1,7 +1,10 @@
 //! The skills of a session, and how they are listed.
 
+use std::path::{Path, PathBuf};
+
 use super::definition::Skill;
 use super::suggest;
+use crate::base::path;
 use crate::base::text::elide;
 use crate::config::trusted::skill_files::SkillFile;
 
@@ -45,6 +48,25 @@ impl SkillSet {
     /// The skill of this name; upper and lower case don't matter.
     pub fn find(&self, name: &str) -> Option<&Skill> {
         self.skills.iter().find(|skill| skill.name.eq_ignore_ascii_case(name))
+    }
+
+    /// The skill that the user calls with this text, and what stands behind its name.
+    pub fn called<'a>(&self, text: &'a str) -> Option<(&Skill, &'a str)> {
+        let rest = text.strip_prefix('/')?;
+        let (name, args) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+        let skill = self.skills.iter().find(|skill| skill.for_user && skill.name == name)?;
+        Some((skill, args.trim()))
+    }
+
+    /// Folders outside the workspace that may be read: theirs, and `also`.
+    pub fn readable_with(&self, also: &Path) -> Vec<PathBuf> {
+        let home = std::env::home_dir().unwrap_or_default();
+        let real = |skill: &Skill| path::follow(skill.folder());
+        let mut folders: Vec<PathBuf> = self.skills.iter().map(real).collect();
+        // A link must not open what lies above the user's files.
+        folders.retain(|folder| !home.starts_with(folder));
+        folders.push(also.to_owned());
+        folders
     }
 
     /// What the model is told from the start, the same on every run: names, and the beginnings of descriptions where there is room.

@@ -6,7 +6,9 @@ use crate::base::text::one_line;
 use crate::config::trusted::command_files::CommandFile;
 use crate::base::frontmatter;
 use crate::protocol::event::CommandRow;
+use crate::skill::definition::Skill;
 use crate::skill::fill;
+use crate::skill::set::SkillSet;
 
 const DESCRIPTION_CHARS: usize = 120;
 const NOT_USED: [&str; 3] = ["model", "allowed-tools", "arguments"];
@@ -58,6 +60,18 @@ fn parse(file: &CommandFile) -> Result<OwnCommand, String> {
         help: one_line(&help, DESCRIPTION_CHARS),
     };
     Ok(OwnCommand { row, prompt: prompt.to_owned() })
+}
+
+/// The skills that users call like commands; a command of the same name wins.
+pub fn rows_of(skills: &SkillSet, commands: &[OwnCommand]) -> Vec<CommandRow> {
+    let called = skills.iter().filter(|skill| skill.for_user);
+    let free = called.filter(|skill| commands.iter().all(|command| command.row.name != skill.name));
+    let row = |skill: &Skill| CommandRow {
+        name: skill.name.clone(),
+        args: skill.hint.clone(),
+        help: one_line(&skill.description, DESCRIPTION_CHARS),
+    };
+    free.map(row).collect()
 }
 
 /// The prompt that `text` stands for, when it is one of the commands with its arguments.

@@ -333,6 +333,16 @@ impl PolicyEngine {
         SessionGrant::all(&call.0, &self.scope)
     }
 
+    /// See [`Rules::allow_tools`].
+    pub fn allow_for_turn(&self, tools: &[String]) -> (Vec<String>, Vec<String>) {
+        self.state().rules.allow_tools(tools, &self.scope)
+    }
+
+    /// Drops what was allowed for a turn: the next one begins.
+    pub fn end_turn(&self) {
+        self.state().rules.forget_turn();
+    }
+
     /// Drops what was allowed for the session: another one begins.
     pub fn forget_session(&self) {
         self.state().rules.forget_session();

@@ -20,10 +20,12 @@ use crate::context::rules::project_rules::ProjectRules;
 use crate::model::request::Params;
 use crate::policy::rules::Rules;
 use crate::provider::api::Provider;
+use crate::skill::set::SkillSet;
 use crate::tool::agent_types::AgentType;
 use crate::tool::api::Tool;
 use crate::tool::cx::ToolCx;
 use crate::tool::on_demand::toolbox;
+use crate::tool::plan::skill::SkillTool;
 use crate::tool::run::shell::Shell;
 
 /// What sub-agents take over from their parent.
@@ -38,6 +40,7 @@ pub struct AgentTemplate {
     pub interactive: bool,
     /// The types of sub-agents that the user has defined.
     pub own_agents: Vec<AgentType>,
+    pub skills: Arc<SkillSet>,
 }
 
 impl AgentTemplate {
@@ -75,10 +78,10 @@ impl AgentTemplate {
             ..cx.clone()
         };
         let policy = if kind.only_reads { self.reading_policy(cx) } else { Arc::clone(&self.policy) };
-        let dispatcher = Dispatcher::new(own, policy, tools(kind), self.interactive, small_window);
+        let dispatcher = Dispatcher::new(own, policy, self.tools(kind), self.interactive, small_window);
         let rules = ProjectRules::new(HeldBack::new(&self.project_state));
         let prompt = FixedPrompt::new(&kind.prompt, dispatcher.specs(), rules);
-        let input = TurnInput { sub_agent: true, ..TurnInput::default() };
+        let input = TurnInput { sub_agent: true, skills: Arc::clone(&self.skills), ..TurnInput::default() };
         Ok(Agent {
             conversation,
             window: ContextWindow::new(settings, prompt),
@@ -94,13 +97,15 @@ impl AgentTemplate {
     fn reading_policy(&self, cx: &ToolCx) -> Arc<PolicyEngine> {
         let permission = self.policy.permission();
         let work = WorkSettings { mode: Mode::Explore, permission, ..self.loaded.work.clone() };
-        let readable = vec![cx.spill.folder().to_owned()];
+        let readable = self.skills.readable_with(cx.spill.folder());
         Arc::new(PolicyEngine::new(&work, Rules::default(), &cx.root, readable, &self.own_folders))
     }
-}
 
-fn tools(kind: &AgentType) -> Vec<Box<dyn Tool>> {
-    let mut tools = toolbox::tools(&[]);
-    tools.retain(|tool| kind.has(tool.name()));
-    tools
+    fn tools(&self, kind: &AgentType) -> Vec<Box<dyn Tool>> {
+        let mut tools = toolbox::tools(&[]);
+        tools.retain(|tool| kind.has(tool.name()));
+        // What a type may do is a matter of its other tools.
+        tools.extend(SkillTool::boxed(&self.skills));
+        tools
+    }
 }

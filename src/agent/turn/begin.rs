@@ -6,6 +6,7 @@ use super::error::TurnError;
 use super::images;
 use super::input;
 use super::news;
+use super::skills;
 use super::survey;
 use super::user_command;
 use crate::agent::control::{Events, TurnControl, notice};
@@ -25,6 +26,12 @@ pub async fn record_prompt(agent: &mut Agent, text: &str, events: &Events) -> Re
     let Agent { conversation, window, sampler, dispatcher, input, .. } = agent;
     let cx = &dispatcher.cx;
     cx.images.begin(&sampler.params.model);
+    if !input.sub_agent {
+        dispatcher.policy.end_turn();
+    }
+    if let Some((skill, _)) = input.skills.called(text) {
+        skills::allow(&skill.name, skill.allowed_tools.clone(), &dispatcher.policy, events);
+    }
     if let Some(sub_agents) = &cx.sub_agents {
         sub_agents.begin(sampler.parent_turn(window.settings(), &conversation.id));
     }
@@ -56,8 +63,11 @@ pub async fn record_prompt(agent: &mut Agent, text: &str, events: &Events) -> Re
             message.injected.push(block.into());
         }
     }
-    let title = one_line(&message.text, 200);
+    let (title, is_skill) = (one_line(&message.text, 200), skills::is_call(&message));
     let id = conversation.record(Item::User(message))?.0;
+    if is_skill {
+        skills::keep(id, conversation, window_tokens)?;
+    }
     for image in images::record(conversation, cx)? {
         notice(events, Level::Info, texts::image_attached(&image));
     }

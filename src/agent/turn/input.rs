@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use super::images;
 use super::notes;
+use super::skills;
 use crate::agent::control::TurnControl;
 use crate::agent::session::conversation::Conversation;
 use crate::base::sanitize;
@@ -19,6 +20,7 @@ use crate::model::item::{Image, Item, ItemId, UserMessage};
 use crate::redact::redactor::Redactor;
 use crate::search::fuzzy;
 use crate::session::log::LogError;
+use crate::skill::set::SkillSet;
 use crate::tool::cx::ToolCx;
 use crate::tool::own_commands::{self, OwnCommand};
 
@@ -40,6 +42,7 @@ pub struct TurnInput {
     pub inject_notes: bool,
     /// The user's own slash commands.
     pub commands: Arc<[OwnCommand]>,
+    pub skills: Arc<SkillSet>,
     /// How long the files of a new task may be looked for; `None` when that is switched off.
     pub task_context: Option<Duration>,
 }
@@ -69,6 +72,9 @@ impl TurnInput {
             message.injected.push(cx.redactor.redact_typed(&block).into());
         }
         let asked = prompt.as_deref().unwrap_or(text);
+        let skill = self.skills.called(text).filter(|_| prompt.is_none());
+        let skill = skill.map(|(skill, args)| (skill.clone(), args.to_owned()));
+        let (all_skills, told) = (Arc::clone(&self.skills), skills::told(conversation));
         let (typed, root, redactor) = (asked.to_owned(), Arc::clone(&cx.root), Arc::clone(&cx.redactor));
         let tray = Arc::clone(&cx.images);
         let looked_up = tokio::task::spawn_blocking(move || {
@@ -77,10 +83,16 @@ impl TurnInput {
             let mentioned = mention::reminder(&typed, &root, nearest);
             let images = images::attach(&typed, &root, &tray);
             let notes = budget.and_then(|budget| notes::block(&typed, &root, &redactor, &shown, budget));
-            (mentioned, images, notes)
+            let skill = match skill {
+                Some((skill, args)) => Some(skills::called(&skill, &args, &root)),
+                None if steering => None,
+                None => skills::may_fit(&typed, &all_skills, &told),
+            };
+            let skill = skill.map(|block| redactor.redact_typed(&block).into_owned());
+            (mentioned, images, notes, skill)
         });
-        let (mentioned, images, notes) = looked_up.await.unwrap_or_default();
-        message.injected.extend(mentioned.into_iter().chain(images).map(Arc::from));
+        let (mentioned, images, notes, skill) = looked_up.await.unwrap_or_default();
+        message.injected.extend(skill.into_iter().chain(mentioned).chain(images).map(Arc::from));
         let ended = cx.shell.jobs.take_ended();
         if !ended.is_empty() {
             let text = format!("<system-reminder>Meanwhile {}.</system-reminder>", ended.join("; "));

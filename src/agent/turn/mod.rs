@@ -9,5 +9,6 @@ pub mod notes;
 pub mod plan_file;
 pub mod reply;
 pub mod run;
+pub mod skills;
 pub mod survey;
 pub mod user_command;

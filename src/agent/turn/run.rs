@@ -10,6 +10,7 @@ use super::images;
 use super::news;
 use super::plan_file;
 use super::reply::{Reply, ReplyRequest};
+use super::skills;
 use crate::agent::control::{Events, TurnControl, notice};
 use crate::agent::parts::Agent;
 use crate::base::clock;
@@ -197,6 +198,7 @@ impl<'a> Turn<'a> {
                     conversation.adopt(&batch)?;
                 }
                 if let Item::ToolResult(result) = &*item {
+                    skills::loaded((id, result), conversation, window_tokens, &dispatcher.policy, self.events)?;
                     let _ = self.events.send(Event::ToolDone { id, result: Arc::new(result.clone()) });
                 }
             }

@@ -30,13 +30,6 @@ pub struct SkillFile {
     pub by_user: bool,
 }
 
-impl SkillFile {
-    /// As trust is given to it.
-    pub fn definition(&self) -> AgentFile {
-        AgentFile { path: self.path.clone(), text: self.text.clone() }
-    }
-}
-
 /// The user's own.
 pub fn of_user(config: &Path) -> Vec<SkillFile> {
     let mut found = Found::new(true);
@@ -62,6 +55,11 @@ pub fn of_project(workspace: &Path) -> Vec<SkillFile> {
     }
     found.files.retain(|file| path::follow(&file.path).starts_with(root));
     found.files
+}
+
+/// Those of a project, as trust is given to them.
+pub fn definitions(workspace: &Path) -> Vec<AgentFile> {
+    of_project(workspace).into_iter().map(|file| AgentFile { path: file.path, text: file.text }).collect()
 }
 
 fn at_home() -> impl Iterator<Item = PathBuf> {

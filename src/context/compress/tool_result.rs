@@ -40,6 +40,7 @@ const TABLE: &[(&str, Compress)] = &[
     ("Bash", bash),
     ("TodoWrite", |_| None),
     ("AskUser", |_| None),
+    ("Skill", |_| None),
     ("Recall", |e| Some(first_lines(&e.body, NAMES, ""))),
 ];
 

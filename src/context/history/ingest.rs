@@ -37,6 +37,10 @@ pub fn on_arrival(history: &HistoryManager, profile: Profile, window: u64) -> Op
         return None;
     }
     let text = repeated(history, entry, result).or_else(|| {
+        // Instructions are followed to the letter.
+        if &*result.tool == "Skill" {
+            return None;
+        }
         let limits = Thresholds::of(profile, window);
         let (command, max_tokens) = match &*result.tool {
             "Read" => (false, limits.view_tokens),

@@ -3,6 +3,7 @@
 pub mod ask_user;
 pub mod note;
 pub mod recall;
+pub mod skill;
 pub mod task;
 pub mod todo;
 pub mod todo_board;

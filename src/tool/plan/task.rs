@@ -20,6 +20,8 @@ use crate::tool::sub_agent::{SubReport, SubTask};
 
 /// The answer comes back up to here, in bytes: about two thousand tokens.
 const ANSWER_BYTES: usize = 8_000;
+/// A sub-agent interrupts a call of its own, and writes its log.
+pub const CLEAN_UP: Duration = Duration::from_secs(2);
 /// Files that are named with the item that holds them.
 const NAMED_FILES: usize = 12;
 
@@ -40,8 +42,7 @@ impl TypedTool for Task {
     const NAME: &'static str = "Task";
     const DESCRIPTION: &'static str = prompts::TOOL_TASK;
     const WORK: Work<Args> = Work::Async(work);
-    /// It interrupts a call of its own, and writes its log.
-    const CLEAN_UP: Duration = Duration::from_secs(2);
+    const CLEAN_UP: Duration = CLEAN_UP;
 
     fn schema() -> Value {
         let names: Vec<&str> = TYPES.iter().map(|kind| &*kind.name).collect();
@@ -104,7 +105,8 @@ fn work(args: Arc<Args>, cx: &ToolCx) -> BoxFuture<'_, ToolOutcome> {
 /// What a sub-agent has cost, by the result of its call: its model and its tokens.
 pub fn spent(result: &ToolResult) -> Option<(String, Usage)> {
     let data = &result.envelope.data;
-    if &*result.tool != Task::NAME {
+    // A skill may have been done by one.
+    if !matches!(&*result.tool, Task::NAME | "Skill") {
         return None;
     }
     let usage = serde_json::from_value(data.get("usage")?.clone()).ok()?;
@@ -112,7 +114,7 @@ pub fn spent(result: &ToolResult) -> Option<(String, Usage)> {
 }
 
 /// What the parent sees, and what the ledger counts.
-fn envelope(kind: &str, report: &SubReport) -> Envelope {
+pub fn envelope(kind: &str, report: &SubReport) -> Envelope {
     let spent = report.usage.total();
     let mut said = format!("{kind} agent {}: {}", report.id, plural(report.steps as usize, "step"));
     if spent > 0 {

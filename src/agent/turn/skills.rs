@@ -1,0 +1,139 @@
+//! Skills in a turn: those that its text is clearly about are named behind it, once a session; one that the user calls stands
+//! there whole; and what is loaded stays in the window and may do what it needs.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use crate::agent::calls::policy_engine::PolicyEngine;
+use crate::agent::control::{Events, notice};
+use crate::agent::session::conversation::Conversation;
+use crate::base::sanitize;
+use crate::base::text::elide;
+use crate::context::history::entry::Entry;
+use crate::model::envelope::Status;
+use crate::model::item::{Item, ItemId, ToolResult, UserMessage};
+use crate::protocol::event::Level;
+use crate::protocol::notice as texts;
+use crate::session::log::LogError;
+use crate::skill::definition::Skill;
+use crate::skill::set::SkillSet;
+use crate::tool::plan::skill;
+
+/// Skills that are named behind a text, and characters of each description.
+const NAMED: usize = 2;
+const NAMED_CHARS: usize = 240;
+/// The part of the window that loaded skills keep through compaction: the newest of them.
+const PART_OF_WINDOW: u64 = 8;
+/// How the block of a skill begins that the user called, and that of those which may fit.
+const CALLED: &str = "<skill>";
+const MAY_FIT: &str = "<skills>";
+
+/// The block of a skill that the user called with these arguments. Reads the disk.
+pub fn called(skill: &Skill, args: &str, root: &Path) -> String {
+    // It is done by a sub-agent, which only the tool can start.
+    let body = match skill.fork.is_some() && skill.for_model {
+        true => format!("Call Skill with name \"{}\" and args \"{args}\" now.", skill.name),
+        false => format!("{}\n\n[{}]", skill.instructions(args, root), skill.surroundings()),
+    };
+    format!("{CALLED}\n{body}\n</skill>")
+}
+
+/// The block that names the skills which the text is clearly about.
+pub fn may_fit(text: &str, skills: &SkillSet, told: &HashSet<String>) -> Option<String> {
+    let found = skills.clearly_about(text, NAMED);
+    let new = found.into_iter().filter(|skill| !told.contains(&skill.name));
+    let line = |skill: &Skill| format!("- {}: {}\n", skill.name, elide(&skill.description, NAMED_CHARS));
+    let lines: String = new.map(line).collect();
+    (!lines.is_empty()).then(|| {
+        format!("{MAY_FIT}\nSkills that may fit this task; Skill loads one:\n{}</skills>", sanitize::as_data(&lines))
+    })
+}
+
+/// The skills that the history names or holds.
+pub fn told(conversation: &Conversation) -> HashSet<String> {
+    let mut told = HashSet::new();
+    for entry in conversation.history.entries() {
+        match &*entry.item {
+            Item::User(message) => {
+                let blocks = message.injected.iter().filter(|block| block.starts_with(MAY_FIT));
+                let lines = blocks.flat_map(|block| block.lines().filter_map(|line| line.strip_prefix("- ")));
+                told.extend(lines.filter_map(|line| Some(line.split_once(": ")?.0.to_owned())));
+            }
+            Item::ToolResult(result) if &*result.tool == skill::NAME => {
+                told.extend(result.subject().map(str::to_owned));
+            }
+            _ => {}
+        }
+    }
+    told
+}
+
+/// The model has loaded a skill: it stays, and what it needs is allowed for this turn.
+///
+/// # Errors
+/// When the log cannot be written.
+pub fn loaded(
+    (id, result): (ItemId, &ToolResult),
+    conversation: &mut Conversation,
+    window_tokens: u64,
+    policy: &PolicyEngine,
+    events: &Events,
+) -> Result<(), LogError> {
+    if &*result.tool != skill::NAME || result.envelope.status != Status::Success {
+        return Ok(());
+    }
+    let tools = result.envelope.data.get("allowed_tools").and_then(|tools| tools.as_array());
+    let tools = tools.into_iter().flatten().filter_map(|tool| tool.as_str().map(str::to_owned)).collect();
+    allow(result.subject().unwrap_or_default(), tools, policy, events);
+    keep(id, conversation, window_tokens)
+}
+
+/// Allows for this turn what a skill needs.
+pub fn allow(name: &str, tools: Vec<String>, policy: &PolicyEngine, events: &Events) {
+    let (allowed, unused) = policy.allow_for_turn(&tools);
+    if !allowed.is_empty() || !unused.is_empty() {
+        notice(events, Level::Info, texts::skill_allows(name, &allowed, &unused));
+    }
+}
+
+/// Pins the item that holds a skill; older ones are let go when all take more than their part of the window.
+///
+/// # Errors
+/// When the log cannot be written.
+pub fn keep(id: ItemId, conversation: &mut Conversation, window_tokens: u64) -> Result<(), LogError> {
+    let entries = conversation.history.entries().iter().rev();
+    let holding: Vec<(ItemId, u64, bool)> = entries
+        .filter(|entry| holds_skill(entry))
+        .map(|entry| (entry.id, u64::from(entry.tokens()), entry.pinned))
+        .collect();
+    let mut taken = 0;
+    let (mut pin, mut unpin) = (Vec::new(), Vec::new());
+    for (held, tokens, pinned) in holding {
+        taken += tokens;
+        let stays = taken <= window_tokens / PART_OF_WINDOW;
+        match (stays, pinned) {
+            (true, false) if held == id => pin.push(held),
+            (false, true) => unpin.push(held),
+            _ => {}
+        }
+    }
+    for (items, pinned) in [(pin, true), (unpin, false)] {
+        if !items.is_empty() {
+            conversation.pin(&items, pinned)?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether the message holds a skill that the user called.
+pub fn is_call(message: &UserMessage) -> bool {
+    message.injected.iter().any(|block| block.starts_with(CALLED))
+}
+
+fn holds_skill(entry: &Entry) -> bool {
+    match &*entry.item {
+        Item::User(message) => is_call(message),
+        Item::ToolResult(result) => &*result.tool == skill::NAME && result.envelope.body_key == "instructions",
+        _ => false,
+    }
+}

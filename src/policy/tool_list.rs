@@ -1,0 +1,83 @@
+//! What a skill's `allowed-tools` opens for the turn in which it is at work: no more than what the user could have answered with
+//! "for this session". What is too wide for that, such as `Bash` or `Bash(python:*)`, opens nothing, and users are told.
+
+use super::command;
+use super::command_prefix::general_prefix;
+use super::path_scope::PathScope;
+use super::session_grant::SessionGrant;
+
+/// What needs no question, or asks its own.
+const FREE: [&str; 14] = [
+    "Read", "Grep", "Glob", "LS", "Locate", "Recall", "TodoWrite", "Task", "Agent", "Skill", "Note", "NotebookRead",
+    "AskUser", "AskUserQuestion",
+];
+
+/// The grants, and what opens nothing.
+pub fn grants(tools: &[String], scope: &PathScope) -> (Vec<SessionGrant>, Vec<String>) {
+    let (mut grants, mut unused) = (Vec::new(), Vec::new());
+    for tool in tools.iter().filter(|tool| !FREE.contains(&tool.as_str())) {
+        match grant(tool, scope) {
+            Some(grant) => grants.push(grant),
+            None => unused.push(tool.clone()),
+        }
+    }
+    (grants, unused)
+}
+
+fn grant(tool: &str, scope: &PathScope) -> Option<SessionGrant> {
+    if let Some(remote) = tool.strip_prefix("mcp__") {
+        let (server, tool) = remote.split_once("__").unwrap_or((remote, "*"));
+        return Some(SessionGrant::Tool(format!("{server}.{tool}")));
+    }
+    let (name, inside) = match tool.split_once('(') {
+        Some((name, inside)) => (name, inside.strip_suffix(')')?.trim()),
+        None => (tool, ""),
+    };
+    match (name, inside) {
+        ("Edit" | "Write" | "MultiEdit", "") => Some(SessionGrant::Writes),
+        ("WebFetch", host) => host.strip_prefix("domain:").map(|host| SessionGrant::Host(host.to_owned())),
+        ("Bash", "") => None,
+        ("Bash", command) => match command.strip_suffix(":*").or_else(|| command.strip_suffix(" *")) {
+            Some(prefix) => safe_prefix(prefix.trim(), scope).map(SessionGrant::Prefix),
+            None if command.contains('*') => None,
+            None => Some(SessionGrant::Command(command.to_owned())),
+        },
+        _ => None,
+    }
+}
+
+/// The prefix, if it says as much as one that is offered to users.
+fn safe_prefix(prefix: &str, scope: &PathScope) -> Option<String> {
+    let general = general_prefix(&command::assess(prefix, &scope.workspace, scope))?;
+    let rest = prefix.strip_prefix(&general)?;
+    (rest.is_empty() || rest.starts_with(' ')).then(|| prefix.to_owned())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_a_user_could_have_answered() {
+        let dir = tempfile::tempdir().unwrap();
+        let scope = PathScope::new(&dir.path().canonicalize().unwrap(), &[], &[]);
+        let tools = "Read|Bash|Bash(git commit:*)|Bash(git:*)|Bash(python:*)|Bash(npm run lint *)|Bash(rm -rf:*)|Bash(make check)|\
+                     Write|mcp__github__list_issues|mcp__db|WebFetch(domain:docs.rs)|WebFetch|Bash(echo *|Frob";
+        let tools: Vec<String> = tools.split('|').map(str::to_owned).collect();
+        let (grants, unused) = grants(&tools, &scope);
+        assert_eq!(
+            grants,
+            [
+                SessionGrant::Prefix("git commit".to_owned()),
+                SessionGrant::Prefix("npm run lint".to_owned()),
+                SessionGrant::Command("make check".to_owned()),
+                SessionGrant::Writes,
+                SessionGrant::Tool("github.list_issues".to_owned()),
+                SessionGrant::Tool("db.*".to_owned()),
+                SessionGrant::Host("docs.rs".to_owned()),
+            ]
+        );
+        assert_eq!(unused, ["Bash", "Bash(git:*)", "Bash(python:*)", "Bash(rm -rf:*)", "WebFetch", "Bash(echo *", "Frob"]);
+    }
+}
