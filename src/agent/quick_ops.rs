@@ -85,6 +85,10 @@ pub fn quick_op(op: Op, policy: &PolicyEngine, deps: &EngineDeps, events: &Event
             };
             status::send_status(parts, events.clone());
         }
+        Op::ShowSkills => {
+            let rows = deps.skills.iter().map(|skill| (skill.name.clone(), skill.for_users()));
+            let _ = events.send(Event::Skills(rows.collect()));
+        }
         Op::ShowCost => status::send_cost(deps.originals.path(), events.clone()),
         Op::ListFiles => inspect::files(deps.workspace.clone(), events.clone()),
         Op::Recall { what } => {

@@ -156,6 +156,8 @@ pub enum Command {
     Demo(DemoArgs),
     /// Run one tool and print its result as JSON
     Tool(ToolArgs),
+    /// List the skills that are at hand here, or show one
+    Skills(SkillsArgs),
     /// Find the files that matter for a task
     Locate(LocateArgs),
     /// Run a command in the sandbox that the agent uses
@@ -350,6 +352,16 @@ pub struct ToolArgs {
     /// The arguments as a JSON object
     #[arg(long, default_value = "{}")]
     pub args: String,
+}
+
+#[derive(Args, Debug)]
+pub struct SkillsArgs {
+    /// Show this one as the model gets it
+    pub name: Option<String>,
+
+    /// Print one JSON array
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Args, Debug)]

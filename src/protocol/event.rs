@@ -121,6 +121,8 @@ pub enum Event {
     Rules(Vec<RuleRow>),
     /// What holds here beyond what was told already, as names and values.
     Status(Vec<(String, String)>),
+    /// The skills, and what they are.
+    Skills(Vec<(String, String)>),
     /// What the session cost, as names and values; empty when nothing was sent yet.
     Cost(Vec<(String, String)>),
     /// What a background job has written last.

@@ -10,13 +10,15 @@ use std::path::{Path, PathBuf};
 
 use super::fill;
 use crate::base::frontmatter;
-use crate::base::text::one_line;
+use crate::base::text::{elide, one_line};
 use crate::config::trusted::skill_files::SkillFile;
 
 const MAX_NAME_BYTES: usize = 64;
 /// What Claude Code keeps of a description.
 const DESCRIPTION_CHARS: usize = 1_536;
 const HINT_CHARS: usize = 120;
+/// What users see of it in a list.
+const USERS_CHARS: usize = 200;
 const NOT_USED: [&str; 6] = ["model", "effort", "hooks", "disallowed-tools", "paths", "shell"];
 /// Files of the folder that are named, and folders that are looked into.
 const NAMED_FILES: usize = 40;
@@ -97,6 +99,21 @@ impl Skill {
             arguments: words_of(&map, "arguments"),
             body: body.to_owned(),
         })
+    }
+
+    /// What users are told of it: what it does, whose it is, and what is special.
+    pub fn for_users(&self) -> String {
+        let whose = if self.by_user { "yours" } else { "the project's" };
+        let mut special = vec![whose.to_owned()];
+        match (self.for_user, self.for_model) {
+            (true, true) => special.push(format!("/{}", self.name)),
+            (true, false) => special.push(format!("/{} only", self.name)),
+            (false, _) => special.push("for the model only".to_owned()),
+        }
+        if !self.not_used.is_empty() {
+            special.push(format!("not used: {}", self.not_used.join(", ")));
+        }
+        format!("{} ({})", elide(&self.description, USERS_CHARS), special.join("; "))
     }
 
     /// Its folder.
@@ -215,7 +232,7 @@ mod tests {
     #[test]
     fn what_is_no_skill() {
         assert_eq!(parse("---\nallowed-tools: [Read]\n---\n# Title\nx").unwrap().description, "Title");
-        for (text, why) in [("", "empty"), ("# Title", "no front matter"), ("---\na: [\n---\nx", ""), ("---\na: b\n---\n", "no instructions")] {
+        for (text, why) in [("", "empty"), ("# Title", "no front matter"), ("---\n- a\n---\nx", "key: value"), ("---\na: b\n---\n", "no instructions")] {
             let error = parse(text).unwrap_err();
             assert!(error.contains(why), "{error}");
         }

@@ -1,6 +1,6 @@
 //! The list of subcommands: what runs each, and whether it needs a runtime. A new one is one file and one line here.
 
-use super::project::{doctor, locate, notes, policy, sandbox, trust};
+use super::project::{doctor, locate, notes, policy, sandbox, skills, trust};
 use super::sessions::{context, export, list, replay_traces, report as report_command, rewind};
 use super::work::{build, chat, demo, exec, maintain, tool};
 use crate::cli::args::{self, Cli, Command, ExecArgs};
@@ -21,6 +21,7 @@ pub fn run_at_once(cli: &Cli) -> Option<Result<u8, Failure>> {
         Command::Context(args) => done(context::run(cli, args)),
         Command::Sessions(args) => done(list::run(cli, args)),
         Command::Locate(args) => done(locate::run(cli, args)),
+        Command::Skills(args) => done(skills::run(cli, args)),
         Command::Notes(args) => done(notes::run(cli, args)),
         Command::Policy(args) => done(policy::run(cli, args)),
         Command::Trust(args) => done(trust::run(cli, args)),

@@ -205,6 +205,7 @@ pub fn apply(app: &mut App, event: Event) {
         | Event::Rules(_)
         | Event::JobOutput { .. }
         | Event::Status(_)
+        | Event::Skills(_)
         | Event::Cost(_)
         | Event::Transcript { .. }
         | Event::Changes(_)) => on_lists::apply(app, list),

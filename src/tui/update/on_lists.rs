@@ -35,6 +35,12 @@ pub fn apply(app: &mut App, event: Event) {
             let rows = own_facts(app).into_iter().chain(rows).collect();
             app.print(TranscriptEntry::Table { heading: "Status".to_owned(), rows });
         }
+        (Event::Skills(rows), _) if rows.is_empty() => {
+            app.notice(Level::Info, "No skills. `mycode skills` says where to put them.");
+        }
+        (Event::Skills(rows), _) => {
+            app.print(TranscriptEntry::Table { heading: "Skills".to_owned(), rows });
+        }
         (Event::Cost(rows), _) => {
             let nothing = || vec![("session".to_owned(), "nothing was sent yet".to_owned())];
             let rows = if rows.is_empty() { nothing() } else { rows };

@@ -7,4 +7,5 @@ pub mod notes_args;
 pub mod policy;
 pub mod sandbox;
 pub mod sandbox_restore;
+pub mod skills;
 pub mod trust;
