@@ -153,7 +153,7 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
     backlog.push(Event::Commands(rows.collect()));
     dispatcher.describe(Task::NAME, &own_agents::described(&own_agents));
     backlog.extend(notices.into_iter().map(|text| Event::Notice { level: Level::Warning, text }));
-    let rules = ProjectRules::new(HeldBack::new(&project_state));
+    let rules = ProjectRules::new(HeldBack::new(&project_state), &loaded.config);
     let prompt = FixedPrompt::new("", dispatcher.specs(), rules);
     let params = params(&loaded, model);
     let questions = Arc::new(Questions::new(events.clone()));

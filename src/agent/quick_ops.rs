@@ -79,6 +79,7 @@ pub fn quick_op(op: Op, policy: &PolicyEngine, deps: &EngineDeps, events: &Event
             let parts = StatusParts {
                 workspace: deps.workspace.clone(),
                 project_state: deps.project_state.clone(),
+                config: deps.loaded.config.clone(),
                 log: deps.originals.path(),
                 confined: policy.confines(policy.permission()),
                 jobs: deps.jobs.list(),

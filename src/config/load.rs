@@ -61,6 +61,8 @@ pub struct Loaded {
     pub servers: PathBuf,
     /// Where the history of prompts is kept.
     pub prompts: PathBuf,
+    /// The folder of the user's configuration.
+    pub config: PathBuf,
     raw: Raw,
 }
 
@@ -182,6 +184,7 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
         model_by_default,
         servers,
         prompts,
+        config: paths.config.clone(),
         raw,
     })
 }

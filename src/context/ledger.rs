@@ -7,6 +7,7 @@ use crate::config::models;
 use crate::config::settings::ContextSettings;
 use crate::context::history::entry::Entry;
 use crate::context::history::manager::HistoryManager;
+use crate::context::rules::project_rules;
 use crate::context::tokens::calibration::Calibration;
 use crate::model::item::{Item, ItemId};
 use crate::model::usage::Usage;
@@ -111,6 +112,7 @@ impl Ledger {
         settings: &ContextSettings,
         scale: &Calibration,
         epochs: &Epochs,
+        rules: Option<&FixedPart>,
     ) -> LedgerView {
         let mut scale = *scale;
         scale.weigh(self.counted(), self.total());
@@ -125,7 +127,10 @@ impl Ledger {
                     id: row.subject.label(),
                     layer: row.layer.label().to_owned(),
                     origin: match row.subject {
-                        Subject::Part(name) => name.to_owned(),
+                        Subject::Part(name) => match rules.filter(|_| row.layer == LayerId::Rules) {
+                            Some(rules) => format!("rules: {}", project_rules::named_in(&rules.content).join(", ")),
+                            None => name.to_owned(),
+                        },
                         Subject::Item(id) => {
                             history.entry(id).map(|entry| origin(&entry.item)).unwrap_or_default()
                         }

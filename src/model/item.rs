@@ -167,6 +167,8 @@ pub enum ReminderTopic {
     Todos,
     /// The project's rules files have changed.
     Rules,
+    /// Rules that count for files which were touched.
+    ScopedRules,
     /// What may be done without a question has changed.
     Permission,
     /// The mode of work has changed.
@@ -180,6 +182,7 @@ impl ReminderTopic {
         match self {
             Self::Todos => "todos",
             Self::Rules => "rules",
+            Self::ScopedRules => "rules of a folder",
             Self::Permission => "permission",
             Self::Mode => "mode",
             Self::Steps => "steps",
@@ -188,7 +191,7 @@ impl ReminderTopic {
 
     /// Whether all of its words are the program's own: what stands in files others can write.
     pub fn is_ours(self) -> bool {
-        self != Self::Rules
+        !matches!(self, Self::Rules | Self::ScopedRules)
     }
 }
 

@@ -158,6 +158,13 @@ pub fn rules_hide_characters(file: &str, count: usize) -> String {
     )
 }
 
+pub fn rules_not_imported(file: &str, by: &str) -> String {
+    format!(
+        "{by} imports {file}, which lies outside of the project or holds secrets, so it is left out. Only your own rules \
+         files may import it."
+    )
+}
+
 pub fn rules_held_back(file: &str) -> String {
     format!(
         "{file} appeared or changed while a command ran, so it is not used as project rules. If you want it, read it and \

@@ -169,6 +169,10 @@ pub fn is_rules_file(name: &std::ffi::OsStr) -> bool {
 /// Whether a path, relative to the workspace, is protected.
 pub fn steers(inside: &Path) -> bool {
     let first = inside.components().next();
+    // Rules files count wherever they lie.
+    let is_rules = inside.file_name().is_some_and(|name| {
+        RULES.contains(&&*name.to_string_lossy().to_lowercase())
+    }) || inside.iter().any(|name| name == ".cursor");
     // Also that of a repository, a worktree or a submodule in a folder below.
     let mut parts = inside.components();
     if parts.by_ref().any(|name| name.as_os_str() == ".git") {
@@ -178,7 +182,8 @@ pub fn steers(inside: &Path) -> bool {
             || rest.starts_with("modules")
             || IN_GIT.iter().any(|name| rest.starts_with(name));
     }
-    first.is_some_and(|name| is_rules_file(name.as_os_str()))
+    is_rules
+        || first.is_some_and(|name| is_rules_file(name.as_os_str()))
         || in_workspace().any(|name| inside.starts_with(name))
 }
 

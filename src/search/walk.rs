@@ -166,6 +166,14 @@ fn has_bad_worktree(git: &Path, bad: impl Fn(PathBuf) -> bool) -> bool {
     bad(common.clone()) || line(&common).is_some_and(|common| bad(folder.join(common).join("info/exclude")))
 }
 
+/// Whether git ignores this very path: what is below it, too, is not asked. Looks at the folder that has it.
+pub fn is_ignored(path: &Path) -> bool {
+    let Some(folder) = path.parent() else { return false };
+    let mut walk = Walk::new(folder);
+    (walk.hidden, walk.max_depth) = (true, Some(1));
+    !walk.sorted().any(|entry| entry.path() == path)
+}
+
 /// Whether the entry is a regular file (not a link, FIFO or device).
 pub fn is_file(entry: &ignore::DirEntry) -> bool {
     entry.file_type().is_some_and(|kind| kind.is_file())

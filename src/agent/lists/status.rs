@@ -4,8 +4,10 @@
 use std::path::{Path, PathBuf};
 
 use crate::agent::control::Events;
+use crate::base::path;
 use crate::base::text::plural;
 use crate::config::trusted::held_back::HeldBack;
+use crate::context::rules::cursor;
 use crate::context::rules::project_rules::ProjectRules;
 use crate::protocol::event::{Event, JobRow};
 use crate::report::gather::Report;
@@ -16,6 +18,8 @@ use crate::sandbox::probe;
 pub struct StatusParts {
     pub workspace: PathBuf,
     pub project_state: PathBuf,
+    /// The folder of the user's configuration.
+    pub config: PathBuf,
     pub log: PathBuf,
     /// Whether commands are confined at the present level.
     pub confined: bool,
@@ -35,7 +39,7 @@ fn status(parts: &StatusParts) -> Vec<(String, String)> {
         vec![("turns".to_owned(), turns.to_string()), ("sandbox".to_owned(), sandbox(parts.confined))];
     let stored = if parts.log.exists() { "" } else { " (empty, not stored yet)" };
     rows.push(("log".to_owned(), format!("{}{stored}", parts.log.display())));
-    rows.push(("rules files".to_owned(), rules(&parts.workspace, &parts.project_state)));
+    rows.push(("rules files".to_owned(), rules_files(&parts.workspace, &parts.project_state, &parts.config)));
     let running = parts.jobs.iter().filter(|job| job.ended.is_none()).count();
     rows.push((
         "jobs".to_owned(),
@@ -53,13 +57,16 @@ fn sandbox(confined: bool) -> String {
     rows.map(|layer| format!("{}{}", layer.name, state(layer.available))).collect::<Vec<_>>().join(", ")
 }
 
-fn rules(workspace: &Path, project_state: &Path) -> String {
-    let mut rules = ProjectRules::new(HeldBack::new(project_state));
+/// The rules files that are always sent, and how many count where they match.
+pub fn rules_files(workspace: &Path, project_state: &Path, config: &Path) -> String {
+    let mut rules = ProjectRules::new(HeldBack::new(project_state), config);
     rules.refresh(workspace);
-    let files: Vec<String> = rules
-        .paths()
-        .map(|path| path.strip_prefix(workspace).unwrap_or(path).display().to_string())
-        .collect();
+    let mut files: Vec<String> = rules.paths().map(|path| path::display(workspace, path)).collect();
+    let scoped = cursor::of_folder(workspace).into_iter().filter(|rule| !rule.always);
+    files.extend(scoped.map(|rule| {
+        let when = if rule.on_demand() { "on demand" } else { "where it matches" };
+        format!("{} ({when})", path::display(workspace, &rule.path))
+    }));
     if files.is_empty() { "none".to_owned() } else { files.join(", ") }
 }
 

@@ -79,7 +79,7 @@ impl AgentTemplate {
         };
         let policy = if kind.only_reads { self.reading_policy(cx) } else { Arc::clone(&self.policy) };
         let dispatcher = Dispatcher::new(own, policy, self.tools(kind), self.interactive, small_window);
-        let rules = ProjectRules::new(HeldBack::new(&self.project_state));
+        let rules = ProjectRules::new(HeldBack::new(&self.project_state), &self.loaded.config);
         let prompt = FixedPrompt::new(&kind.prompt, dispatcher.specs(), rules);
         let input = TurnInput { sub_agent: true, skills: Arc::clone(&self.skills), ..TurnInput::default() };
         Ok(Agent {

@@ -47,6 +47,7 @@ pub async fn record_prompt(agent: &mut Agent, text: &str, events: &Events) -> Re
     // Since the last turn background jobs may have run.
     window.prompt.after_command(dispatcher.root(), dispatcher.has_background()).await;
     window.prompt.refresh_rules(dispatcher.root()).await;
+    input.rules_on_demand = window.prompt.rules_on_demand(dispatcher.root()).await.into();
     window.fix_rules(conversation, &sampler.params);
     news::tell_of_rules(window, dispatcher.root(), events);
     let mut message = match input::take_waiting(text, conversation, &cx.redactor)? {

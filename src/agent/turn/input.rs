@@ -43,6 +43,8 @@ pub struct TurnInput {
     /// The user's own slash commands.
     pub commands: Arc<[OwnCommand]>,
     pub skills: Arc<SkillSet>,
+    /// Paths and descriptions of rules that the model may want to read.
+    pub rules_on_demand: Arc<[(String, String)]>,
     /// How long the files of a new task may be looked for; `None` when that is switched off.
     pub task_context: Option<Duration>,
 }
@@ -75,6 +77,8 @@ impl TurnInput {
         let skill = self.skills.called(text).filter(|_| prompt.is_none());
         let skill = skill.map(|(skill, args)| (skill.clone(), args.to_owned()));
         let (all_skills, told) = (Arc::clone(&self.skills), skills::told(conversation));
+        let rules = Arc::clone(&self.rules_on_demand);
+
         let (typed, root, redactor) = (asked.to_owned(), Arc::clone(&cx.root), Arc::clone(&cx.redactor));
         let tray = Arc::clone(&cx.images);
         let looked_up = tokio::task::spawn_blocking(move || {
@@ -86,7 +90,7 @@ impl TurnInput {
             let skill = match skill {
                 Some((skill, args)) => Some(skills::called(&skill, &args, &root)),
                 None if steering => None,
-                None => skills::may_fit(&typed, &all_skills, &told),
+                None => skills::may_fit(&typed, &all_skills, &rules, &told),
             };
             let skill = skill.map(|block| redactor.redact_typed(&block).into_owned());
             (mentioned, images, notes, skill)

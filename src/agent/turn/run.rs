@@ -184,8 +184,10 @@ impl<'a> Turn<'a> {
                 window.prompt.after_command(dispatcher.root(), dispatcher.has_background()).await;
                 news::tell_of_rules(window, dispatcher.root(), self.events);
             }
+            let mut touched = Vec::new();
             for result in results.map_err(|message| TurnError::Failed(texts::tool_failed(message)))? {
                 let spent = task::spent(&result);
+                touched.extend(news::touched(&result, dispatcher.root()));
                 let (id, item) = conversation.record(Item::ToolResult(result))?;
                 if let Some((model, usage)) = spent {
                     conversation.add_side_usage(&model, &usage)?;
@@ -202,6 +204,9 @@ impl<'a> Turn<'a> {
                     let _ = self.events.send(Event::ToolDone { id, result: Arc::new(result.clone()) });
                 }
             }
+            let sections = window.prompt.rules_of_touched(dispatcher.root(), touched).await;
+            news::rules_of_touched(conversation, sections)?;
+            news::tell_of_rules(window, dispatcher.root(), self.events);
         }
         if let Some(call) = cut {
             let result = dispatcher.answer_cut(call, self.events);

@@ -17,6 +17,7 @@ use crate::protocol::notice as texts;
 use crate::session::log::LogError;
 use crate::skill::definition::Skill;
 use crate::skill::set::SkillSet;
+use crate::skill::suggest;
 use crate::tool::plan::skill;
 
 /// Skills that are named behind a text, and characters of each description.
@@ -38,15 +39,25 @@ pub fn called(skill: &Skill, args: &str, root: &Path) -> String {
     format!("{CALLED}\n{body}\n</skill>")
 }
 
-/// The block that names the skills which the text is clearly about.
-pub fn may_fit(text: &str, skills: &SkillSet, told: &HashSet<String>) -> Option<String> {
-    let found = skills.clearly_about(text, NAMED);
-    let new = found.into_iter().filter(|skill| !told.contains(&skill.name));
-    let line = |skill: &Skill| format!("- {}: {}\n", skill.name, elide(&skill.description, NAMED_CHARS));
-    let lines: String = new.map(line).collect();
-    (!lines.is_empty()).then(|| {
-        format!("{MAY_FIT}\nSkills that may fit this task; Skill loads one:\n{}</skills>", sanitize::as_data(&lines))
-    })
+/// The block that names the skills which the text is clearly about, and the rules that are there to be read for it.
+pub fn may_fit(
+    text: &str,
+    skills: &SkillSet,
+    rules: &[(String, String)],
+    told: &HashSet<String>,
+) -> Option<String> {
+    let described: Vec<(&str, &str)> = rules.iter().map(|(path, about)| (&**path, &**about)).collect();
+    let rules = suggest::clear(text, &described, NAMED).into_iter().map(|place| described[place]);
+    let found = skills.clearly_about(text, NAMED).into_iter();
+    let found: Vec<(&str, &str)> = found.map(|skill| (&*skill.name, &*skill.description)).collect();
+    let block = |heading: &str, named: &[(&str, &str)]| {
+        let new = named.iter().filter(|(name, _)| !told.contains(*name));
+        let lines: String = new.map(|(name, about)| format!("- {name}: {}\n", elide(about, NAMED_CHARS))).collect();
+        if lines.is_empty() { lines } else { format!("{heading}:\n{}", sanitize::as_data(&lines)) }
+    };
+    let told = block("Skills that may fit this task; Skill loads one", &found)
+        + &block("Rules of the project that may count for it; Read gives one", &rules.collect::<Vec<_>>());
+    (!told.is_empty()).then(|| format!("{MAY_FIT}\n{told}</skills>"))
 }
 
 /// The skills that the history names or holds.

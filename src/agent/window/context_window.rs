@@ -268,6 +268,12 @@ impl ContextWindow {
         self.take_counts(conversation, params);
         let ledger = self.build(conversation, params).built.ledger;
         let epochs = conversation.prefix.epochs();
-        ledger.view(&conversation.history, &self.settings, &conversation.usage.calibration, epochs)
+        ledger.view(
+            &conversation.history,
+            &self.settings,
+            &conversation.usage.calibration,
+            epochs,
+            self.prompt.sent_rules(),
+        )
     }
 }

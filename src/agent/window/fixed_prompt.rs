@@ -1,7 +1,7 @@
 //! What is sent beside the history: system prompt, tool schemas, project rules; and how large that is. None of it changes in
 //! a session: rules whose files change are told of where that is noticed.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::token_counter::TokenCounter;
@@ -108,6 +108,17 @@ impl FixedPrompt {
     /// Looks at the rules files again; returns whether their text changed.
     pub async fn refresh_rules(&mut self, workspace: &Path) -> bool {
         self.look(workspace, ProjectRules::refresh).await.unwrap_or(false)
+    }
+
+    /// The rules that count for these files and are not always sent.
+    pub async fn rules_of_touched(&mut self, workspace: &Path, touched: Vec<PathBuf>) -> Vec<String> {
+        let look = move |rules: &mut ProjectRules, workspace: &Path| rules.of_touched(workspace, &touched);
+        self.look(workspace, look).await.unwrap_or_default()
+    }
+
+    /// Rules that the model may want to read: paths and descriptions.
+    pub async fn rules_on_demand(&mut self, workspace: &Path) -> Vec<(String, String)> {
+        self.look(workspace, ProjectRules::on_demand).await.unwrap_or_default()
     }
 
     /// Remembers how the rules files are before a command runs that may plant some.

@@ -1,21 +1,34 @@
-//! The project's rules files, from the repository's root down to the workspace, nearest last (SPEC §1, L2). Read before
-//! a request is built and again only when a file's time or size changed, so that the layer itself stays pure.
+//! The rules files in use: what is always sent, from the user's own and the repository's root down to the workspace, nearest last
+//! (SPEC §1, L2), and what is told where a file is touched. Read before a request is built and again only when a file's time or
+//! size changed, so that the layer itself stays pure.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
-use super::rules_file::{self, RulesFile, RulesNotice};
+use super::cursor::{self, CursorRule};
+use super::folder_rules::{self, FolderRules};
+use super::rules_file::{self, Reach, RulesFile, RulesNotice};
+use crate::base::path;
 use crate::base::repository;
 use crate::base::text;
 use crate::config::trusted::held_back::{HeldBack, RulesHashes};
 use crate::context::parts::FixedPart;
 use crate::context::tokens::upper_bound::upper_bound;
 
+/// How the text of a file begins.
+const HEADING: &str = "# Project rules (";
+const OWN_HEADING: &str = "# The user's own rules (";
+
 /// The rules as they are sent, and what they were made from.
 #[derive(Clone, Debug, Default)]
 pub struct ProjectRules {
-    /// From the root down.
+    /// The user's own, for all projects.
+    own: Option<RulesFile>,
+    /// Of the project, from the root down.
     files: Vec<RulesFile>,
+    /// Told where a file was touched.
+    scoped: Vec<RulesFile>,
     /// Files that were there earlier in this session.
     removed: Vec<PathBuf>,
     rendered: Option<FixedPart>,
@@ -23,15 +36,19 @@ pub struct ProjectRules {
     limit: Option<u32>,
     /// What is held back; `None` where nothing can be remembered.
     held_back: Option<HeldBack>,
+    /// Where the user's own are; `None` where there are none.
+    config: Option<PathBuf>,
+    /// Since when commands are running.
+    running_since: Option<SystemTime>,
     /// What the user does not know yet, and all that was ever said.
     notices: Vec<RulesNotice>,
     told: BTreeSet<RulesNotice>,
 }
 
 impl ProjectRules {
-    /// In a project whose rules files may be held back.
-    pub fn new(held_back: HeldBack) -> Self {
-        Self { held_back: Some(held_back), ..Self::default() }
+    /// In a project whose rules files may be held back, for a user whose configuration is in `config`.
+    pub fn new(held_back: HeldBack, config: &Path) -> Self {
+        Self { held_back: Some(held_back), config: Some(config.to_owned()), ..Self::default() }
     }
 
     /// The rules as they are sent, `None` when there are none.
@@ -54,27 +71,37 @@ impl ProjectRules {
         !self.files.is_empty()
     }
 
-    /// The files, from the root down.
+    /// The files that are always sent with what they import, the user's own first.
     pub fn paths(&self) -> impl Iterator<Item = &Path> {
-        self.files.iter().map(|file| &*file.path)
+        self.all().flat_map(|file| file.parts.iter().map(|part| &*part.path))
+    }
+
+    fn all(&self) -> impl Iterator<Item = &RulesFile> {
+        self.own.iter().chain(&self.files)
     }
 
     /// Reads the files that changed; returns whether the rendered text changed.
     pub fn refresh(&mut self, workspace: &Path) -> bool {
-        if let Some(before) = self.held_back.as_ref().and_then(HeldBack::take_before) {
+        if let Some((before, since)) = self.held_back.as_ref().and_then(HeldBack::take_before) {
             // A command was running when a session was killed.
+            self.running_since = Some(since);
             self.after_command(workspace, &before);
         }
         let folders = folders_to(workspace);
-        let held = self.held_back.as_ref().map(HeldBack::list).unwrap_or_default();
-        let now: Vec<RulesFile> =
-            folders.iter().filter_map(|folder| self.file_of(folder, &folders[0], &held)).collect();
-        let removed = std::mem::take(&mut self.removed).into_iter();
-        let mut removed: Vec<PathBuf> = removed.chain(self.files.drain(..).map(|file| file.path)).collect();
-        removed.retain(|old| now.iter().all(|file| file.path != *old));
+        let held = self.held();
+        let mut chosen = FolderRules { reach: project(&folders), held: &held, known: &self.files, notices: Vec::new() };
+        let now: Vec<RulesFile> = folders.iter().flat_map(|folder| chosen.of_folder(folder)).collect();
+        let known = self.own.as_slice();
+        let mut chosen = FolderRules { reach: own(&folders), known, ..chosen };
+        let own = self.config.as_deref().and_then(|config| chosen.first_of(rules_file::of_user(config)));
+        let notices = chosen.notices;
+        self.tell(notices);
+        let gone = self.all().map(|file| file.path.clone());
+        let mut removed: Vec<PathBuf> = self.removed.iter().cloned().chain(gone).collect();
+        removed.retain(|old| now.iter().chain(&own).all(|file| file.path != *old));
         removed.sort();
         removed.dedup();
-        (self.files, self.removed) = (now, removed);
+        (self.own, self.files, self.removed) = (own, now, removed);
         let mut rendered = self.render(workspace);
         let short = rendered.as_deref().zip(self.limit).and_then(|(text, limit)| beginning(text, limit));
         let cut = short.is_some();
@@ -89,34 +116,105 @@ impl ProjectRules {
         true
     }
 
-    /// The file that a folder's rules are read from. Of one that is held back what was known before stays.
-    fn file_of(&mut self, folder: &Path, root: &Path, held: &RulesHashes) -> Option<RulesFile> {
-        for path in rules_file::candidates(folder) {
-            let Some(stamp) = rules_file::stamp(&path) else { continue };
-            let known = self.files.iter().find(|file| file.path == path).cloned();
-            let file = known.clone().filter(|file| file.stamp == stamp);
-            let file = file.unwrap_or_else(|| RulesFile::read(&path, stamp, root));
-            if held.get(&path).is_none_or(|hash| *hash != file.hash) {
-                let notice = file.notice.clone();
-                self.tell(notice);
-                return Some(file);
+    /// The rules that count for these files and are not always sent, each as the model is told of it.
+    pub fn of_touched(&mut self, workspace: &Path, touched: &[PathBuf]) -> Vec<String> {
+        let folders = folders_to(workspace);
+        let mut paths: Vec<(PathBuf, bool)> = Vec::new();
+        for touched in touched.iter().filter(|touched| touched.starts_with(workspace)) {
+            let below = folder_rules::folders_below(workspace, touched);
+            for (depth, folder) in below.iter().enumerate() {
+                if folder_rules::has_any(folder) && !folder_rules::any_ignored(&below[..=depth]) {
+                    paths.push((folder.clone(), true));
+                }
             }
-            let before = known.filter(|known| known.hash != file.hash);
-            self.tell(Some(RulesNotice::HeldBack { path }));
-            if before.is_some() {
-                return before;
+            for folder in folders.iter().chain(&below) {
+                let inside = touched.strip_prefix(folder).unwrap_or(touched);
+                let rules = cursor::of_folder(folder).into_iter().filter(|rule| rule.matches(inside));
+                paths.extend(rules.map(|rule| (rule.path, false)));
             }
         }
-        None
+        if paths.is_empty() {
+            return Vec::new();
+        }
+        self.hold_planted(&paths, project(&folders));
+        let held = self.held();
+        let mut chosen = FolderRules { reach: project(&folders), held: &held, known: &self.scoped, notices: Vec::new() };
+        let mut now: Vec<RulesFile> = Vec::new();
+        for (path, is_folder) in &paths {
+            let files = if *is_folder { chosen.of_folder(path) } else { chosen.file(path).into_iter().collect() };
+            now.extend(files.into_iter().filter(|file| !file.text.trim().is_empty()));
+        }
+        let notices = chosen.notices;
+        self.tell(notices);
+        let mut told: Vec<String> = Vec::new();
+        for file in now {
+            let section = section(&file, workspace, HEADING);
+            let short = self.limit.and_then(|limit| beginning(&section, limit));
+            let section = short.unwrap_or(section);
+            if !told.contains(&section) {
+                told.push(section);
+            }
+            self.scoped.retain(|known| known.path != file.path);
+            self.scoped.push(file);
+        }
+        told
     }
 
-    fn tell(&mut self, notice: Option<RulesNotice>) {
-        self.notices.extend(notice.filter(|notice| self.told.insert(notice.clone())));
+    /// Rules with nothing but a description to say when they count: their paths, for the model to Read, and descriptions.
+    pub fn on_demand(&mut self, workspace: &Path) -> Vec<(String, String)> {
+        let folders = folders_to(workspace);
+        let mut rules: Vec<CursorRule> = folders.iter().flat_map(|folder| cursor::of_folder(folder)).collect();
+        rules.retain(CursorRule::on_demand);
+        let paths: Vec<(PathBuf, bool)> = rules.iter().map(|rule| (rule.path.clone(), false)).collect();
+        self.hold_planted(&paths, project(&folders));
+        let held = self.held();
+        let reach = project(&folders);
+        let mut chosen = FolderRules { reach, held: &held, known: &[], notices: Vec::new() };
+        rules.retain(|rule| chosen.file(&rule.path).is_some());
+        let notices = chosen.notices;
+        self.tell(notices);
+        rules.into_iter().map(|rule| (path::display(workspace, &rule.path), rule.description)).collect()
+    }
+
+    /// Holds back what changed while a command ran of files that nobody watches: of those below the workspace there may be many.
+    fn hold_planted(&self, paths: &[(PathBuf, bool)], reach: Reach<'_>) {
+        let Some(held_back) = &self.held_back else { return };
+        let of_folder = |folder: &Path| {
+            let always = cursor::of_folder(folder).into_iter().map(|rule| rule.path);
+            rules_file::candidates(folder).into_iter().chain(always).collect()
+        };
+        let mut planted = RulesHashes::new();
+        for (path, is_folder) in paths {
+            let files: Vec<PathBuf> = if *is_folder { of_folder(path) } else { vec![path.clone()] };
+            let unknown = files.iter().filter(|path| {
+                !self.scoped.iter().any(|known| known.path == **path && known.is_current())
+            });
+            for part in unknown.flat_map(|path| RulesFile::read(path, reach, &RulesHashes::new()).parts) {
+                if held_back.is_planted(&part.path, &part.hash) {
+                    planted.insert(part.path, part.hash);
+                }
+            }
+        }
+        // What could not be kept would be used, so it is told below either way.
+        let _ = if planted.is_empty() { Ok(()) } else { held_back.add(planted) };
+    }
+
+    fn held(&self) -> RulesHashes {
+        self.held_back.as_ref().map(HeldBack::list).unwrap_or_default()
+    }
+
+    fn tell(&mut self, notices: impl IntoIterator<Item = RulesNotice>) {
+        for notice in notices {
+            if self.told.insert(notice.clone()) {
+                self.notices.push(notice);
+            }
+        }
     }
 
     /// How the rules files are before a command runs that may plant some.
-    pub fn before_command(&self, workspace: &Path) -> RulesHashes {
-        let now = hashes(workspace);
+    pub fn before_command(&mut self, workspace: &Path) -> RulesHashes {
+        let now = self.hashes(workspace);
+        self.running_since = Some(SystemTime::now());
         if let Some(held_back) = &self.held_back {
             // Without it a kill in the middle goes unnoticed, and nothing else.
             let _ = held_back.begin_command(now.clone());
@@ -126,31 +224,71 @@ impl ProjectRules {
 
     /// Holds back what appeared or changed while the command ran; how the files are now.
     pub fn after_command(&mut self, workspace: &Path, before: &RulesHashes) -> RulesHashes {
-        let now = hashes(workspace);
+        let now = self.hashes(workspace);
         let Some(held_back) = &self.held_back else { return now };
         held_back.take_before();
         let mut planted = now.clone();
         planted.retain(|path, hash| before.get(path) != Some(hash));
         // What could not be kept would be used by the next session, so the user is told either way.
         let _ = if planted.is_empty() { Ok(()) } else { held_back.add(planted.clone()) };
-        for path in planted.into_keys() {
-            self.tell(Some(RulesNotice::HeldBack { path }));
+        if let Some(since) = self.running_since.replace(SystemTime::now()) {
+            let _ = held_back.end_command(since);
         }
+        self.tell(planted.into_keys().map(|path| RulesNotice::HeldBack { path }));
         now
     }
 
+    /// The contents of all files that can be always-sent rules, with what they import.
+    fn hashes(&self, workspace: &Path) -> RulesHashes {
+        let folders = folders_to(workspace);
+        let of_folder = |folder: &PathBuf| {
+            let always = cursor::of_folder(folder).into_iter().filter(|rule| rule.always).map(|rule| rule.path);
+            rules_file::candidates(folder).into_iter().chain(always).collect::<Vec<_>>()
+        };
+        let files = folders.iter().flat_map(of_folder).map(|path| (path, project(&folders)));
+        let of_user = self.config.as_deref().map(rules_file::of_user).unwrap_or_default();
+        let of_user = of_user.into_iter().map(|path| (path, own(&folders)));
+        let parts = files.chain(of_user).flat_map(|(path, reach)| RulesFile::read(&path, reach, &RulesHashes::new()).parts);
+        parts.map(|part| (part.path, part.hash)).collect()
+    }
+
     fn render(&self, workspace: &Path) -> Option<String> {
-        let shown = |path: &Path| path.strip_prefix(workspace).unwrap_or(path).display().to_string();
         let mut out = String::new();
-        for file in self.files.iter().filter(|file| !file.text.trim().is_empty()) {
-            out.push_str(&format!("# Project rules ({})\n{}\n\n", shown(&file.path), file.text.trim()));
+        let own = self.own.iter().map(|file| (file, OWN_HEADING));
+        for (file, heading) in own.chain(self.files.iter().map(|file| (file, HEADING))) {
+            if !file.text.trim().is_empty() {
+                out.push_str(&format!("{}\n\n", section(file, workspace, heading)));
+            }
         }
         for path in &self.removed {
-            out.push_str(&format!("The rules file {} was removed; its rules no longer hold.\n", shown(path)));
+            let path = path.strip_prefix(workspace).unwrap_or(path).display();
+            out.push_str(&format!("The rules file {path} was removed; its rules no longer hold.\n"));
         }
         let out = out.trim_end();
         (!out.is_empty()).then(|| out.to_owned())
     }
+}
+
+/// A file's text under its heading.
+fn section(file: &RulesFile, workspace: &Path, heading: &str) -> String {
+    format!("{heading}{})\n{}", path::display(workspace, &file.path), file.text.trim())
+}
+
+/// The files whose rules stand in a text that was made here.
+pub fn named_in(text: &str) -> Vec<&str> {
+    let name = |line: &'_ str| -> Option<(usize, usize)> {
+        let rest = line.strip_prefix(HEADING).or_else(|| line.strip_prefix(OWN_HEADING))?;
+        Some((line.len() - rest.len(), rest.strip_suffix(')')?.len()))
+    };
+    text.lines().filter_map(|line| name(line).map(|(start, length)| &line[start..start + length])).collect()
+}
+
+fn project(folders: &[PathBuf]) -> Reach<'_> {
+    Reach { root: &folders[0], own: false }
+}
+
+fn own(folders: &[PathBuf]) -> Reach<'_> {
+    Reach { root: &folders[0], own: true }
 }
 
 /// The beginning of `text` that takes at most `limit` tokens, with a mark; `None` when all of it does.
@@ -179,17 +317,6 @@ fn folders_to(workspace: &Path) -> Vec<PathBuf> {
         workspace.ancestors().take_while(|folder| folder.starts_with(root)).map(Path::to_owned).collect();
     folders.reverse();
     folders
-}
-
-/// The contents of all files in the workspace's folders that can be rules.
-fn hashes(workspace: &Path) -> RulesHashes {
-    let folders = folders_to(workspace);
-    let files = folders.iter().flat_map(|folder| rules_file::candidates(folder));
-    let read = |path: PathBuf| {
-        let hash = RulesFile::read(&path, rules_file::stamp(&path)?, &folders[0]).hash;
-        Some((path, hash))
-    };
-    files.filter_map(read).collect()
 }
 
 #[cfg(test)]
@@ -254,7 +381,7 @@ mod tests {
         fs::create_dir_all(project.join(".git")).unwrap();
         fs::write(project.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
         fs::write(project.join("AGENTS.md"), "indent by two").unwrap();
-        let new = || ProjectRules::new(HeldBack::new(&state));
+        let new = || ProjectRules::new(HeldBack::new(&state), &dir.path().join("config"));
         let sent = |rules: &mut ProjectRules| {
             rules.refresh(&project);
             rules.part().map_or(String::new(), |part| part.content.to_string())

@@ -1,20 +1,36 @@
-//! One rules file: where it may lie, and what of it is sent. Names what the user should know of it.
+//! One rules file: where it may lie, and what of it and its imports is sent. Names what the user should know of it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use super::cursor;
+use super::imports;
 use crate::base::file::{self, FileError};
 use crate::base::folder::atomic_write::{self, Expect};
+use crate::base::frontmatter;
 use crate::base::path::leads_out;
 use crate::base::sanitize;
 use crate::base::text;
+use crate::config::trusted::held_back::RulesHashes;
 use crate::redact::detector;
 
 /// What `/init` writes.
 pub const OWN_NAME: &str = "CODE_LAW.md";
 /// File names in order of preference; one file a folder. The first is matched in any case.
-const NAMES: [&str; 3] = [OWN_NAME, "AGENTS.md", "CLAUDE.md"];
+const NAMES: [&str; 7] = [
+    OWN_NAME,
+    "AGENTS.override.md",
+    "AGENTS.md",
+    "CLAUDE.md",
+    ".claude/CLAUDE.md",
+    "GEMINI.md",
+    ".cursorrules",
+];
+/// In the user's home, what other agents read in every project.
+const AT_HOME: [&str; 3] = [".claude/CLAUDE.md", ".codex/AGENTS.md", ".gemini/GEMINI.md"];
+/// Those in which `@path` imports a file.
+const IMPORTING: [&str; 2] = ["CLAUDE.md", "GEMINI.md"];
 
 /// The largest rules file that is read, in bytes; for a larger one a line says that it is left out.
 const MAX_BYTES: u64 = 1024 * 1024;
@@ -37,52 +53,141 @@ pub enum RulesNotice {
     HeldBack {
         path: PathBuf,
     },
+    /// A project's file imports what lies outside of it, or is secret.
+    NotImported {
+        path: PathBuf,
+        by: PathBuf,
+    },
 }
+
+/// How far a rules file may reach.
+#[derive(Clone, Copy, Debug)]
+pub struct Reach<'a> {
+    /// Bounds where links and imports may lead.
+    pub root: &'a Path,
+    /// The user's own: their links and imports lead anywhere.
+    pub own: bool,
+}
+
+/// A file that was read, and how it was then.
+#[derive(Clone, Debug)]
+pub struct RulesPart {
+    pub path: PathBuf,
+    stamp: FileStamp,
+    /// Of its content; empty when it was not read.
+    pub hash: String,
+}
+
+/// Time and size.
+type FileStamp = Option<(Option<SystemTime>, u64)>;
 
 /// One file as it was last read.
 #[derive(Clone, Debug)]
 pub struct RulesFile {
     pub path: PathBuf,
-    /// Time and size then.
-    pub stamp: (Option<SystemTime>, u64),
-    /// Of its content; empty when it was not read.
-    pub hash: String,
-    /// What is sent of it.
+    /// Itself first, then what it imports.
+    pub parts: Vec<RulesPart>,
+    /// What is sent of them.
     pub text: String,
-    pub notice: Option<RulesNotice>,
+    pub notices: Vec<RulesNotice>,
+    /// An import was left out because it is held back.
+    pub incomplete: bool,
 }
 
 impl RulesFile {
-    /// Reads the file at `path`; `root` bounds where a link may lead.
-    pub fn read(path: &Path, stamp: (Option<SystemTime>, u64), root: &Path) -> Self {
-        let made = |hash: String, text: String, notice: Option<RulesNotice>| Self {
+    /// Reads the file at `path`, with its imports but for those that are `held` back.
+    pub fn read(path: &Path, reach: Reach<'_>, held: &RulesHashes) -> Self {
+        let before = stamp(path);
+        let main = match content(path, reach) {
+            Ok(content) => content,
+            Err(why) => {
+                return Self {
+                    path: path.to_owned(),
+                    parts: vec![RulesPart { path: path.to_owned(), stamp: before, hash: String::new() }],
+                    text: format!("This rules file {why}, so it is left out. The user was told."),
+                    notices: vec![RulesNotice::LeftOut { path: path.to_owned(), why }],
+                    incomplete: false,
+                };
+            }
+        };
+        let mut read = Self {
             path: path.to_owned(),
-            stamp,
-            hash,
-            text,
-            notice,
+            parts: vec![RulesPart { path: path.to_owned(), stamp: before, hash: main.hash }],
+            text: main.text,
+            notices: main.notice.into_iter().collect(),
+            incomplete: false,
         };
-        let left_out = |why: String| {
-            let text = format!("This rules file {why}, so it is left out. The user was told.");
-            made(String::new(), text, Some(RulesNotice::LeftOut { path: path.to_owned(), why }))
-        };
-        if leads_astray(path, root) {
-            return left_out("is a link to something that is not a rules file of this project".to_owned());
+        if path.file_name().is_some_and(|name| IMPORTING.iter().any(|importing| name == *importing)) {
+            let text = read.text.clone();
+            imports::walk(path, &text, &mut |import| read.import(import, reach, held));
         }
-        if stamp.1 > MAX_BYTES {
-            let (size, most) = (text::human_bytes(stamp.1), text::human_bytes(MAX_BYTES));
-            return left_out(format!("has {size}, more than the limit of {most}"));
-        }
-        let bytes = match file::read(path, MAX_BYTES) {
-            Ok((bytes, _)) => bytes,
-            Err(error) => return left_out(format!("cannot be read ({error})")),
-        };
-        let text = String::from_utf8_lossy(&bytes);
-        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-        let count = sanitize::deceptive(text);
-        let notice = (count > 0).then(|| RulesNotice::Hidden { path: path.to_owned(), count });
-        made(file::hash(&bytes), detector::redact(&sanitize::as_data(text)).into_owned(), notice)
+        read
     }
+
+    /// Puts an import behind the text, if it may be used.
+    fn import(&mut self, import: &Path, reach: Reach<'_>, held: &RulesHashes) -> Option<String> {
+        if !reach.own && !imports::may_import(import, reach.root) {
+            self.notices.push(RulesNotice::NotImported { path: import.to_owned(), by: self.path.clone() });
+            return None;
+        }
+        let before = stamp(import);
+        let content = match content(import, reach) {
+            Ok(content) => content,
+            Err(why) => {
+                self.notices.push(RulesNotice::LeftOut { path: import.to_owned(), why });
+                return None;
+            }
+        };
+        let is_held = held.get(import) == Some(&content.hash);
+        self.parts.push(RulesPart { path: import.to_owned(), stamp: before, hash: content.hash });
+        if is_held {
+            self.incomplete = true;
+            self.notices.push(RulesNotice::HeldBack { path: import.to_owned() });
+            return None;
+        }
+        self.notices.extend(content.notice);
+        let shown = import.strip_prefix(reach.root).unwrap_or(import).display();
+        self.text.push_str(&format!("\n\n## Imported from {shown}\n{}", content.text.trim()));
+        Some(content.text)
+    }
+
+    /// Whether it reads as it did.
+    pub fn is_current(&self) -> bool {
+        !self.incomplete && self.parts.iter().all(|part| part.stamp == stamp(&part.path))
+    }
+}
+
+/// One file's text as it is sent.
+struct Content {
+    hash: String,
+    text: String,
+    notice: Option<RulesNotice>,
+}
+
+/// Reads one file.
+///
+/// # Errors
+/// Why it is left out.
+fn content(path: &Path, reach: Reach<'_>) -> Result<Content, String> {
+    if !reach.own && leads_astray(path, reach.root) {
+        return Err("is a link to something that is not a rules file of this project".to_owned());
+    }
+    let bytes = match file::read(path, MAX_BYTES) {
+        Ok((bytes, _)) => bytes,
+        Err(FileError::TooLarge { .. }) => {
+            let (size, most) = (fs::metadata(path).map_or(0, |meta| meta.len()), text::human_bytes(MAX_BYTES));
+            return Err(format!("has {}, more than the limit of {most}", text::human_bytes(size)));
+        }
+        Err(error) => return Err(format!("cannot be read ({error})")),
+    };
+    let text = String::from_utf8_lossy(&bytes);
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    // What a front matter says is for us.
+    let text = if cursor::is_rule(path) { frontmatter::split(text).body } else { text };
+    let count = sanitize::deceptive(text);
+    let notice = (count > 0).then(|| RulesNotice::Hidden { path: path.to_owned(), count });
+    let text = detector::redact(&sanitize::as_data(text)).into_owned();
+    Ok(Content { hash: file::hash(&bytes), text, notice })
 }
 
 /// The rules files that a folder has, the one to use first.
@@ -99,6 +204,14 @@ pub fn candidates(folder: &Path) -> Vec<PathBuf> {
     };
     let others = NAMES[1..].iter().map(|name| folder.join(name)).filter(|path| path.is_file());
     own.into_iter().chain(others).collect()
+}
+
+/// The user's own, for all projects: the first of them counts.
+pub fn of_user(config: &Path) -> Vec<PathBuf> {
+    let own = [OWN_NAME, "AGENTS.md"].map(|name| config.join(name));
+    let home = std::env::home_dir().filter(|home| home.is_absolute());
+    let others = home.into_iter().flat_map(|home| AT_HOME.map(|name| home.join(name)));
+    own.into_iter().chain(others).filter(|path| path.is_file()).collect()
 }
 
 /// The rules file of a folder that is in use, or the one that would be.
@@ -129,7 +242,7 @@ pub fn add_rule(path: &Path, root: &Path, rule: &str) -> Result<(), String> {
 }
 
 /// Time and size of the file at `path`; `None` when there is none.
-pub fn stamp(path: &Path) -> Option<(Option<SystemTime>, u64)> {
+fn stamp(path: &Path) -> FileStamp {
     let meta = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
     Some((meta.modified().ok(), meta.len()))
 }

@@ -1,9 +1,12 @@
 //! `mycode doctor`: what is configured, where it came from, and whether the model answers.
 
+use crate::agent::lists::status;
+use crate::base::text::elide;
 use crate::cli::args::{Cli, DoctorArgs};
 use crate::cli::report::{self, Failure};
 use crate::cli::setup::open;
 use crate::cli::setup::test_request;
+use crate::config::load::Loaded;
 use crate::config::models;
 use crate::config::paths::{self, Paths};
 use crate::config::settings::{Permission, ProviderKind};
@@ -11,6 +14,10 @@ use crate::provider::unconfigured;
 use crate::provider::window::finder::{FoundWindow, WindowFinder};
 use crate::provider::window::probe;
 use crate::sandbox::probe as sandbox;
+use crate::skill::set::SkillSet;
+
+/// Names of skills that are shown.
+const SHOWN_NAMES_CHARS: usize = 200;
 
 /// Prints the report; whether a model is set up and answers.
 ///
@@ -32,6 +39,8 @@ pub async fn run(cli: &Cli, args: &DoctorArgs) -> Result<bool, Failure> {
     let project = paths::project_config(&opened.workspace);
     line("project config", format!("{}{}", project.display(), exists(&project)));
     line("state", opened.project_state.display().to_string());
+    line("rules files", status::rules_files(&opened.workspace, &opened.project_state, &opened.loaded.config));
+    line("skills", skills(&opened.loaded));
     line(
         "permission",
         format!("{} in the chat, auto in exec unless set", opened.loaded.work.permission.as_str()),
@@ -126,6 +135,18 @@ pub async fn run(cli: &Cli, args: &DoctorArgs) -> Result<bool, Failure> {
     }
     report::say(&out)?;
     Ok(works)
+}
+
+/// How many skills are at hand, and which files are none.
+fn skills(loaded: &Loaded) -> String {
+    let (skills, unusable) = SkillSet::read(&loaded.own.skills);
+    let names: Vec<&str> = skills.iter().map(|skill| skill.name.as_str()).collect();
+    let mut told = match names.len() {
+        0 => "none".to_owned(),
+        count => format!("{count} ({})", elide(&names.join(", "), SHOWN_NAMES_CHARS)),
+    };
+    unusable.iter().for_each(|why| told.push_str(&format!("\n{:16}{why}", "")));
+    told
 }
 
 /// What the model costs, as the table knows it.

@@ -1,0 +1,116 @@
+//! Cursor's rules: `.cursor/rules/**/*.mdc` with front matter that says when one counts (cursor.com/docs/rules, looked up
+//! 2026-11-22): always, with files that match, or when its description fits. One with none of these is for users to mention.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use globset::GlobMatcher;
+
+use crate::base::file;
+use crate::base::frontmatter;
+use crate::base::text::one_line;
+use crate::search::glob;
+
+const FOLDER: &str = ".cursor/rules";
+const MAX_BYTES: u64 = 256 * 1024;
+const MAX_FILES: usize = 100;
+const MAX_DEPTH: usize = 4;
+
+/// One rule, without its text.
+#[derive(Clone, Debug)]
+pub struct CursorRule {
+    pub path: PathBuf,
+    pub always: bool,
+    pub description: String,
+    globs: Vec<GlobMatcher>,
+}
+
+impl CursorRule {
+    fn parse(path: PathBuf) -> Option<Self> {
+        let text = file::small_text(&path, MAX_BYTES)?;
+        let head = frontmatter::split(text.trim_start_matches('\u{feff}')).head.unwrap_or_default();
+        let map = frontmatter::read_lenient(head).unwrap_or_default();
+        let patterns = match map.get("globs").and_then(serde_json::Value::as_str) {
+            Some(text) => patterns(text),
+            None => frontmatter::list_of(&map, "globs"),
+        };
+        Some(Self {
+            path,
+            always: map.get("alwaysApply").is_some_and(|always| *always == true),
+            description: one_line(&frontmatter::text_of(head, &map, "description").unwrap_or_default(), 1_000),
+            globs: patterns.iter().filter_map(|pattern| glob::matcher(pattern, true).ok()).collect(),
+        })
+    }
+
+    /// Whether it counts for a file, by its path in the folder that has the rule.
+    pub fn matches(&self, inside: &Path) -> bool {
+        !self.always && self.globs.iter().any(|glob| glob.is_match(inside))
+    }
+
+    /// Whether only its description says when it counts.
+    pub fn on_demand(&self) -> bool {
+        !self.always && self.globs.is_empty() && !self.description.is_empty()
+    }
+}
+
+/// The rules that a folder has, sorted.
+pub fn of_folder(folder: &Path) -> Vec<CursorRule> {
+    let mut paths = Vec::new();
+    walk(&folder.join(FOLDER), MAX_DEPTH, &mut paths);
+    paths.sort();
+    paths.into_iter().filter_map(CursorRule::parse).collect()
+}
+
+fn walk(folder: &Path, depth: usize, paths: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        if is_folder && depth > 0 {
+            walk(&path, depth - 1, paths);
+        } else if is_rule(&path) && paths.len() < MAX_FILES {
+            paths.push(path);
+        }
+    }
+}
+
+/// Whether a path names such a rule.
+pub fn is_rule(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "mdc")
+}
+
+/// Patterns apart by commas, but for those in braces.
+fn patterns(text: &str) -> Vec<String> {
+    let mut open = 0_i32;
+    let apart = |c: char| {
+        open += i32::from(c == '{') - i32::from(c == '}');
+        c == ',' && open <= 0
+    };
+    let clean = |part: &str| part.trim().trim_matches(['"', '\'']).to_owned();
+    text.split(apart).map(clean).filter(|part| !part.is_empty()).collect()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn when_a_rule_counts() {
+        let dir = tempfile::tempdir().unwrap();
+        let rules = dir.path().join(FOLDER);
+        fs::create_dir_all(rules.join("web")).unwrap();
+        let write = |name: &str, head: &str| fs::write(rules.join(name), format!("---\n{head}\n---\nBe kind.\n")).unwrap();
+        write("a.mdc", "description:\nglobs: **/*.{ts,tsx}, *.css\nalwaysApply: false");
+        write("b.mdc", "description: Rules: for everything\nglobs:\nalwaysApply: true");
+        write("web/c.mdc", "description: How we migrate databases\nglobs: []");
+        write("d.md", "alwaysApply: true");
+        let found = of_folder(dir.path());
+        let [a, b, c] = found.as_slice() else { panic!("{found:?}") };
+        for (path, matches) in [("src/x/a.tsx", true), ("b/c/site.css", true), ("a.js", false)] {
+            assert_eq!(a.matches(Path::new(path)), matches, "{path}");
+        }
+        assert!(b.always && !b.matches(Path::new("a.ts")) && !b.on_demand());
+        assert!(c.on_demand() && !a.on_demand());
+        assert_eq!(c.description, "How we migrate databases");
+    }
+}
