@@ -23,6 +23,7 @@ use super::sub_agents::runner::SubAgentRunner;
 use super::sub_agents::template::AgentTemplate;
 use super::turn::input::TurnInput;
 use super::turn::notes::NoteHints;
+use super::turn::skills::Offers;
 use super::window::context_window::ContextWindow;
 use super::window::fixed_prompt::FixedPrompt;
 use crate::config::load::Loaded;
@@ -136,13 +137,15 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
     let (skills, unusable) = SkillSet::read(&loaded.own.skills);
     notices.extend(unusable);
     let skills = Arc::new(skills);
-    let mut cx = tool_context(&workspace, &project_state, own_folders.clone(), retriever, &originals, &skills);
+    let mut cx =
+        tool_context(&workspace, &project_state, own_folders.clone(), retriever, &originals, &skills);
     cx.journal = Some(Arc::new(Journal::new(&project_state, &workspace)));
     // Our own key is a secret wherever it turns up.
     if let Some(key) = loaded.provider.as_ref().and_then(|settings| settings.api_key.as_ref()) {
         cx.redactor.know(key.expose());
     }
-    let mut dispatcher = dispatcher(cx, &loaded, &project_state, &own_folders, &skills, (interactive, small_window));
+    let mut dispatcher =
+        dispatcher(cx, &loaded, &project_state, &own_folders, &skills, (interactive, small_window));
     notices.extend(dispatcher.policy.damage());
     let (own_agents, unusable) = own_agents::read(&loaded.own.agents);
     notices.extend(unusable);
@@ -179,7 +182,7 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
             inject_notes: loaded.work.inject_notes,
             task_context: loaded.work.task_context,
             commands: own_commands.into(),
-            skills: Arc::clone(&skills),
+            offers: Offers::of(&skills),
             ..TurnInput::default()
         },
         max_steps: loaded.work.max_steps,

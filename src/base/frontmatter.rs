@@ -69,10 +69,11 @@ pub fn read(head: &str) -> Result<Map<String, Value>, String> {
 /// # Errors
 /// As [`read`].
 pub fn read_lenient(head: &str) -> Result<Map<String, Value>, String> {
-    let quoted = |line: &str| match line.split_once(':').filter(|_| key_of(line).is_some() && read(line).is_err()) {
-        Some((key, value)) => format!("{key}: {}\n", Value::from(value.trim())),
-        None => format!("{line}\n"),
-    };
+    let quoted =
+        |line: &str| match line.split_once(':').filter(|_| key_of(line).is_some() && read(line).is_err()) {
+            Some((key, value)) => format!("{key}: {}\n", Value::from(value.trim())),
+            None => format!("{line}\n"),
+        };
     read(head).or_else(|why| read(&head.lines().map(quoted).collect::<String>()).map_err(|_| why))
 }
 

@@ -128,7 +128,9 @@ impl Ledger {
                     layer: row.layer.label().to_owned(),
                     origin: match row.subject {
                         Subject::Part(name) => match rules.filter(|_| row.layer == LayerId::Rules) {
-                            Some(rules) => format!("rules: {}", project_rules::named_in(&rules.content).join(", ")),
+                            Some(rules) => {
+                                format!("rules: {}", project_rules::named_in(&rules.content).join(", "))
+                            }
                             None => name.to_owned(),
                         },
                         Subject::Item(id) => {

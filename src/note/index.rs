@@ -8,13 +8,13 @@ use serde::{Deserialize, Serialize};
 
 use super::error::NoteError;
 use super::folder::{ARCHIVE, Folder, FolderEntry, INDEX_FILE, Lock};
-use crate::base::frontmatter;
 use super::name;
 use super::record::{Facts, Note, NoteKind, USUAL_IMPORTANCE};
 use crate::base::clock;
 use crate::base::encoding;
 use crate::base::file;
 use crate::base::folder::atomic_write::Expect;
+use crate::base::frontmatter;
 use crate::base::pattern::Pattern;
 use crate::base::text;
 

@@ -5,11 +5,24 @@ use super::command;
 use super::command_prefix::general_prefix;
 use super::path_scope::PathScope;
 use super::session_grant::SessionGrant;
+use crate::policy::programs::assessment::Risk;
 
 /// What needs no question, or asks its own.
 const FREE: [&str; 14] = [
-    "Read", "Grep", "Glob", "LS", "Locate", "Recall", "TodoWrite", "Task", "Agent", "Skill", "Note", "NotebookRead",
-    "AskUser", "AskUserQuestion",
+    "Read",
+    "Grep",
+    "Glob",
+    "LS",
+    "Locate",
+    "Recall",
+    "TodoWrite",
+    "Task",
+    "Agent",
+    "Skill",
+    "Note",
+    "NotebookRead",
+    "AskUser",
+    "AskUserQuestion",
 ];
 
 /// The grants, and what opens nothing.
@@ -18,6 +31,7 @@ pub fn grants(tools: &[String], scope: &PathScope) -> (Vec<SessionGrant>, Vec<St
     for tool in tools.iter().filter(|tool| !FREE.contains(&tool.as_str())) {
         match grant(tool, scope) {
             Some(grant) => grants.push(grant),
+            None if only_reads(tool, scope) => {}
             None => unused.push(tool.clone()),
         }
     }
@@ -46,11 +60,23 @@ fn grant(tool: &str, scope: &PathScope) -> Option<SessionGrant> {
     }
 }
 
-/// The prefix, if it says as much as one that is offered to users.
+/// The prefix, if it says as much as one that is offered to users. What some do is only seen with an argument.
 fn safe_prefix(prefix: &str, scope: &PathScope) -> Option<String> {
-    let general = general_prefix(&command::assess(prefix, &scope.workspace, scope))?;
+    let general = |command: &str| general_prefix(&command::assess(command, &scope.workspace, scope));
+    let general = general(prefix).or_else(|| general(&format!("{prefix} x")))?;
     let rest = prefix.strip_prefix(&general)?;
     (rest.is_empty() || rest.starts_with(' ')).then(|| prefix.to_owned())
+}
+
+/// Whether a command needs no question anyway.
+fn only_reads(tool: &str, scope: &PathScope) -> bool {
+    let inside = tool.strip_prefix("Bash(").and_then(|rest| rest.strip_suffix(')'));
+    let command = inside.map(|inside| inside.trim_end_matches(":*").trim_end_matches(" *"));
+    command.is_some_and(|command| {
+        let reads =
+            |command: &str| command::assess(command, &scope.workspace, scope).risk() == Some(Risk::Reads);
+        reads(command) && reads(&format!("{command} x"))
+    })
 }
 
 #[cfg(test)]
@@ -62,7 +88,7 @@ mod tests {
     fn only_what_a_user_could_have_answered() {
         let dir = tempfile::tempdir().unwrap();
         let scope = PathScope::new(&dir.path().canonicalize().unwrap(), &[], &[]);
-        let tools = "Read|Bash|Bash(git commit:*)|Bash(git:*)|Bash(python:*)|Bash(npm run lint *)|Bash(rm -rf:*)|Bash(make check)|\
+        let tools = "Read|Bash|Bash(git commit:*)|Bash(git log:*)|Bash(git tag *)|Bash(git:*)|Bash(python:*)|Bash(npm run lint *)|Bash(rm -rf:*)|Bash(make check)|\
                      Write|mcp__github__list_issues|mcp__db|WebFetch(domain:docs.rs)|WebFetch|Bash(echo *|Frob";
         let tools: Vec<String> = tools.split('|').map(str::to_owned).collect();
         let (grants, unused) = grants(&tools, &scope);
@@ -70,6 +96,7 @@ mod tests {
             grants,
             [
                 SessionGrant::Prefix("git commit".to_owned()),
+                SessionGrant::Prefix("git tag".to_owned()),
                 SessionGrant::Prefix("npm run lint".to_owned()),
                 SessionGrant::Command("make check".to_owned()),
                 SessionGrant::Writes,
@@ -78,6 +105,9 @@ mod tests {
                 SessionGrant::Host("docs.rs".to_owned()),
             ]
         );
-        assert_eq!(unused, ["Bash", "Bash(git:*)", "Bash(python:*)", "Bash(rm -rf:*)", "WebFetch", "Bash(echo *", "Frob"]);
+        assert_eq!(
+            unused,
+            ["Bash", "Bash(git:*)", "Bash(python:*)", "Bash(rm -rf:*)", "WebFetch", "Bash(echo *", "Frob"]
+        );
     }
 }

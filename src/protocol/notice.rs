@@ -178,7 +178,10 @@ pub fn skill_allows(name: &str, allowed: &[String], unused: &[String]) -> String
         allowed => format!("The skill {name} runs in this turn without a question: {}.", allowed.join(", ")),
     };
     if !unused.is_empty() {
-        told.push_str(&format!(" Not used of its allowed-tools, being too wide or unknown here: {}.", unused.join(", ")));
+        told.push_str(&format!(
+            " Not used of its allowed-tools, being too wide or unknown here: {}.",
+            unused.join(", ")
+        ));
     }
     told
 }

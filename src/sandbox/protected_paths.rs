@@ -170,9 +170,9 @@ pub fn is_rules_file(name: &std::ffi::OsStr) -> bool {
 pub fn steers(inside: &Path) -> bool {
     let first = inside.components().next();
     // Rules files count wherever they lie.
-    let is_rules = inside.file_name().is_some_and(|name| {
-        RULES.contains(&&*name.to_string_lossy().to_lowercase())
-    }) || inside.iter().any(|name| name == ".cursor");
+    let is_rules =
+        inside.file_name().is_some_and(|name| RULES.contains(&&*name.to_string_lossy().to_lowercase()))
+            || inside.iter().any(|name| name == ".cursor");
     // Also that of a repository, a worktree or a submodule in a folder below.
     let mut parts = inside.components();
     if parts.by_ref().any(|name| name.as_os_str() == ".git") {

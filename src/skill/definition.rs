@@ -74,7 +74,9 @@ impl Skill {
             return Err("no instructions follow its front matter".to_owned());
         }
         let description = match text("description") {
-            said if said.is_empty() => body.trim_start_matches(['#', ' ']).lines().next().unwrap_or_default().to_owned(),
+            said if said.is_empty() => {
+                body.trim_start_matches(['#', ' ']).lines().next().unwrap_or_default().to_owned()
+            }
             said => said,
         };
         let fork = match (is("context", "fork"), text("agent")) {
@@ -132,16 +134,22 @@ impl Skill {
     /// What the model must know beside the instructions: where the folder is and what else lies in it. Reads the disk.
     pub fn surroundings(&self) -> String {
         let (files, more) = self.files();
-        let mut told = format!("Skill folder: {}; paths in the skill are relative to it.", self.folder().display());
+        let mut told =
+            format!("Skill folder: {}; paths in the skill are relative to it.", self.folder().display());
         if !files.is_empty() {
             let more = if more { ", and more" } else { "" };
-            told.push_str(&format!(" Also in it, to be read or run when needed: {}{more}.", files.join(", ")));
+            told.push_str(&format!(
+                " Also in it, to be read or run when needed: {}{more}.",
+                files.join(", ")
+            ));
         }
         if !self.compatibility.is_empty() {
             told.push_str(&format!(" Compatibility: {}.", self.compatibility.trim_end_matches('.')));
         }
         if self.body.contains("!`") || self.body.contains("```!") {
-            told.push_str(" Where it has !`command`, run the command with Bash first: what it prints belongs there.");
+            told.push_str(
+                " Where it has !`command`, run the command with Bash first: what it prints belongs there.",
+            );
         }
         told
     }
@@ -224,7 +232,10 @@ mod tests {
         assert_eq!(skill.allowed_tools, ["Bash(git add:*)", "Read", "Bash(npm run test)"]);
         assert_eq!((skill.for_model, skill.for_user), (true, false));
         assert_eq!((skill.fork.as_deref(), &*skill.not_used), (Some("explore"), &["model"][..]));
-        assert_eq!(skill.instructions("x.pdf 3", Path::new("/w")), "# Do\nRun /skills/pdf/a.py x.pdf !`date`");
+        assert_eq!(
+            skill.instructions("x.pdf 3", Path::new("/w")),
+            "# Do\nRun /skills/pdf/a.py x.pdf !`date`"
+        );
         let told = skill.surroundings();
         assert!(told.contains("Compatibility: Needs qpdf.") && told.contains("with Bash first"), "{told}");
     }
@@ -232,7 +243,12 @@ mod tests {
     #[test]
     fn what_is_no_skill() {
         assert_eq!(parse("---\nallowed-tools: [Read]\n---\n# Title\nx").unwrap().description, "Title");
-        for (text, why) in [("", "empty"), ("# Title", "no front matter"), ("---\n- a\n---\nx", "key: value"), ("---\na: b\n---\n", "no instructions")] {
+        for (text, why) in [
+            ("", "empty"),
+            ("# Title", "no front matter"),
+            ("---\n- a\n---\nx", "key: value"),
+            ("---\na: b\n---\n", "no instructions"),
+        ] {
             let error = parse(text).unwrap_err();
             assert!(error.contains(why), "{error}");
         }

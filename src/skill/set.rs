@@ -9,7 +9,7 @@ use crate::base::text::elide;
 use crate::config::trusted::skill_files::SkillFile;
 
 /// What the listing may take in the description of the tool, in characters: with the rest of it about 110 tokens.
-const LISTING_CHARS: usize = 220;
+const LISTING_CHARS: usize = 150;
 /// The shortest description that says something.
 const LEAST_CHARS: usize = 30;
 
@@ -119,10 +119,12 @@ mod tests {
     use super::*;
 
     fn set(count: usize) -> SkillSet {
-        let file = |n: usize| SkillFile {
+        let file = |n: usize| {
+            SkillFile {
             path: format!("/s/quarterly-report-{n}/SKILL.md").into(),
             text: "---\ndescription: Builds the quarterly report from the ledgers of all departments\n---\nDo it.".to_owned(),
             by_user: true,
+        }
         };
         SkillSet::read(&(0..count).map(file).collect::<Vec<_>>()).0
     }
@@ -132,8 +134,8 @@ mod tests {
         assert_eq!(set(0).listing(), "");
         assert_eq!(
             set(2).listing(),
-            "quarterly-report-0 (Builds the quarterly report from the ledgers of all departments), quarterly-report-1 \
-             (Builds the quarterly report from the ledgers of all departments)"
+            "quarterly-report-0 (Builds the quarterly report from the ledgers of all…), quarterly-report-1 (Builds the \
+             quarterly report from the ledgers of all…)"
         );
         let many = set(150).listing();
         assert!(many.chars().count() <= LISTING_CHARS && many.ends_with(" more"), "{many}");

@@ -50,15 +50,29 @@ mod tests {
     #[test]
     fn only_what_is_meant() {
         let things = [
-            ("pdf", "Extract text and tables from PDF files, fill forms, merge documents. Use when handling PDFs."),
-            ("mcp-builder", "Guide for creating MCP servers that let LLMs use external services and APIs through tools."),
-            ("webapp-testing", "Test local web applications with Playwright: verify frontend functionality, debug UI behavior."),
+            (
+                "pdf",
+                "Extract text and tables from PDF files, fill forms, merge documents. Use when handling PDFs.",
+            ),
+            (
+                "mcp-builder",
+                "Guide for creating MCP servers that let LLMs use external services and APIs through tools.",
+            ),
+            (
+                "webapp-testing",
+                "Test local web applications with Playwright: verify frontend functionality, debug UI behavior.",
+            ),
         ];
         let clear = |text: &str| clear(text, &things, 2);
         assert_eq!(clear("merge these two pdfs"), [0]);
         assert_eq!(clear("Build an MCP server for our API, with tools"), [1]);
         assert_eq!(clear("verify the frontend behavior with playwright"), [2]);
-        for other in ["fix the failing test", "run the tests", "why is the build slow?", "read the tables module and add a column"] {
+        for other in [
+            "fix the failing test",
+            "run the tests",
+            "why is the build slow?",
+            "read the tables module and add a column",
+        ] {
             assert_eq!(clear(other), Vec::<usize>::new(), "{other}");
         }
         assert_eq!(best("forms", &things, 3), [0]);

@@ -3,9 +3,9 @@
 
 use super::agent_types::{self, AgentType, PARENT_TOOLS};
 use super::registry;
+use crate::base::frontmatter;
 use crate::base::text::{elide, one_line};
 use crate::config::trusted::agent_files::AgentFile;
-use crate::base::frontmatter;
 
 /// Replies of the model.
 const MAX_STEPS: u32 = 80;

@@ -2,9 +2,9 @@
 //! behind it, as Claude Code has them; `skill/fill.rs` puts the arguments in. A folder is a namespace (`git/fix.md` is
 //! `/git:fix`). What is not done here (model, allowed-tools, named arguments, `` !`…` ``) is said in the description.
 
+use crate::base::frontmatter;
 use crate::base::text::one_line;
 use crate::config::trusted::command_files::CommandFile;
-use crate::base::frontmatter;
 use crate::protocol::event::CommandRow;
 use crate::skill::definition::Skill;
 use crate::skill::fill;

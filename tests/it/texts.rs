@@ -90,6 +90,13 @@ fn agent_notices() {
         notice::rules_left_out("AGENTS.md", "has 2.0 MiB, more than the limit of 1.0 MiB"),
         notice::rules_hide_characters("AGENTS.md", 3),
         notice::rules_held_back("AGENTS.md"),
+        notice::rules_not_imported("../private.md", "CLAUDE.md"),
+        notice::skill_allows(
+            "release",
+            &["commands that begin with `git tag`".to_owned()],
+            &["Bash(git:*)".to_owned()],
+        ),
+        notice::skill_allows("release", &[], &["Bash".to_owned()]),
         notice::init_choice_not_saved("disk full"),
         notice::session_not_opened("no session starts with 'abc'"),
         notice::session_busy("session 0198 is open in another mycode process"),

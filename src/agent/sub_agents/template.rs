@@ -10,6 +10,7 @@ use crate::agent::sampling::sampler::Sampler;
 use crate::agent::session::conversation::Conversation;
 use crate::agent::session::recall::LogOriginals;
 use crate::agent::turn::input::TurnInput;
+use crate::agent::turn::skills::Offers;
 use crate::agent::window::context_window::ContextWindow;
 use crate::agent::window::fixed_prompt::FixedPrompt;
 use crate::config::load::Loaded;
@@ -81,7 +82,7 @@ impl AgentTemplate {
         let dispatcher = Dispatcher::new(own, policy, self.tools(kind), self.interactive, small_window);
         let rules = ProjectRules::new(HeldBack::new(&self.project_state), &self.loaded.config);
         let prompt = FixedPrompt::new(&kind.prompt, dispatcher.specs(), rules);
-        let input = TurnInput { sub_agent: true, skills: Arc::clone(&self.skills), ..TurnInput::default() };
+        let input = TurnInput { sub_agent: true, offers: Offers::of(&self.skills), ..TurnInput::default() };
         Ok(Agent {
             conversation,
             window: ContextWindow::new(settings, prompt),

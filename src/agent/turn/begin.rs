@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use super::error::TurnError;
 use super::images;
-use super::input;
 use super::news;
 use super::skills;
 use super::survey;
 use super::user_command;
+use super::waiting;
 use crate::agent::control::{Events, TurnControl, notice};
 use crate::agent::parts::Agent;
 use crate::base::text::one_line;
@@ -29,7 +29,7 @@ pub async fn record_prompt(agent: &mut Agent, text: &str, events: &Events) -> Re
     if !input.sub_agent {
         dispatcher.policy.end_turn();
     }
-    if let Some((skill, _)) = input.skills.called(text) {
+    if let Some((skill, _)) = input.offers.skills.called(text) {
         skills::allow(&skill.name, skill.allowed_tools.clone(), &dispatcher.policy, events);
     }
     if let Some(sub_agents) = &cx.sub_agents {
@@ -39,7 +39,7 @@ pub async fn record_prompt(agent: &mut Agent, text: &str, events: &Events) -> Re
     let file_news = dispatcher.file_news().await;
     let file_news = file_news.map(|news| format!("<system-reminder>{news}</system-reminder>"));
     // A message that is sent again has its files with it already.
-    let context = match input::waiting(text, conversation, &cx.redactor) {
+    let context = match waiting::waiting(text, conversation, &cx.redactor) {
         Some(_) => None,
         None => input.task_context(text, conversation, cx, window_tokens).await,
     };
@@ -47,10 +47,10 @@ pub async fn record_prompt(agent: &mut Agent, text: &str, events: &Events) -> Re
     // Since the last turn background jobs may have run.
     window.prompt.after_command(dispatcher.root(), dispatcher.has_background()).await;
     window.prompt.refresh_rules(dispatcher.root()).await;
-    input.rules_on_demand = window.prompt.rules_on_demand(dispatcher.root()).await.into();
+    input.offers.rules = window.prompt.rules_on_demand(dispatcher.root()).await.into();
     window.fix_rules(conversation, &sampler.params);
     news::tell_of_rules(window, dispatcher.root(), events);
-    let mut message = match input::take_waiting(text, conversation, &cx.redactor)? {
+    let mut message = match waiting::take_waiting(text, conversation, &cx.redactor)? {
         Some((message, images)) => {
             cx.images.put_back(images);
             message

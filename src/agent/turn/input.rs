@@ -8,19 +8,15 @@ use std::time::Duration;
 
 use super::images;
 use super::notes;
-use super::skills;
+use super::skills::{self, Offers};
 use crate::agent::control::TurnControl;
 use crate::agent::session::conversation::Conversation;
 use crate::base::sanitize;
 use crate::config::settings::Permission;
-use crate::context::history::entry::Entry;
 use crate::context::mention;
 use crate::evidence::task_context::DEFAULT_MAX_CHARS;
-use crate::model::item::{Image, Item, ItemId, UserMessage};
-use crate::redact::redactor::Redactor;
+use crate::model::item::{Item, ItemId, UserMessage};
 use crate::search::fuzzy;
-use crate::session::log::LogError;
-use crate::skill::set::SkillSet;
 use crate::tool::cx::ToolCx;
 use crate::tool::own_commands::{self, OwnCommand};
 
@@ -42,9 +38,8 @@ pub struct TurnInput {
     pub inject_notes: bool,
     /// The user's own slash commands.
     pub commands: Arc<[OwnCommand]>,
-    pub skills: Arc<SkillSet>,
-    /// Paths and descriptions of rules that the model may want to read.
-    pub rules_on_demand: Arc<[(String, String)]>,
+    /// Skills, and rules that the model may want to read.
+    pub offers: Offers,
     /// How long the files of a new task may be looked for; `None` when that is switched off.
     pub task_context: Option<Duration>,
 }
@@ -74,11 +69,8 @@ impl TurnInput {
             message.injected.push(cx.redactor.redact_typed(&block).into());
         }
         let asked = prompt.as_deref().unwrap_or(text);
-        let skill = self.skills.called(text).filter(|_| prompt.is_none());
-        let skill = skill.map(|(skill, args)| (skill.clone(), args.to_owned()));
-        let (all_skills, told) = (Arc::clone(&self.skills), skills::told(conversation));
-        let rules = Arc::clone(&self.rules_on_demand);
-
+        let (offers, own) = (self.offers.clone(), prompt.is_some());
+        let (command, told) = (text.to_owned(), skills::told(conversation));
         let (typed, root, redactor) = (asked.to_owned(), Arc::clone(&cx.root), Arc::clone(&cx.redactor));
         let tray = Arc::clone(&cx.images);
         let looked_up = tokio::task::spawn_blocking(move || {
@@ -87,11 +79,8 @@ impl TurnInput {
             let mentioned = mention::reminder(&typed, &root, nearest);
             let images = images::attach(&typed, &root, &tray);
             let notes = budget.and_then(|budget| notes::block(&typed, &root, &redactor, &shown, budget));
-            let skill = match skill {
-                Some((skill, args)) => Some(skills::called(&skill, &args, &root)),
-                None if steering => None,
-                None => skills::may_fit(&typed, &all_skills, &rules, &told),
-            };
+            let called = offers.called(&command, &root).filter(|_| !own);
+            let skill = called.or_else(|| offers.may_fit(&typed, &told).filter(|_| !steering));
             let skill = skill.map(|block| redactor.redact_typed(&block).into_owned());
             (mentioned, images, notes, skill)
         });
@@ -170,45 +159,6 @@ fn is_unanswered(conversation: &Conversation, first: ItemId) -> bool {
         && turn.all(|entry| {
             matches!(&*entry.item, Item::User(_) | Item::Reasoning(_) | Item::Reminder(_) | Item::Image(_))
         })
-}
-
-/// The last message, when it is `text` and still waits for a reply: sent again word for word it is the same message.
-pub fn waiting(
-    text: &str,
-    conversation: &Conversation,
-    redactor: &Redactor,
-) -> Option<(ItemId, UserMessage)> {
-    let typed = redactor.redact_typed(text);
-    let entries = conversation.history.entries().iter().rev();
-    let aside =
-        |entry: &&Entry| matches!(&*entry.item, Item::Reasoning(_) | Item::Reminder(_) | Item::Image(_));
-    let last = entries.into_iter().find(|entry| !aside(entry))?;
-    match &*last.item {
-        Item::User(message) if !message.steering && *message.text == *typed => {
-            Some((last.id, message.clone()))
-        }
-        _ => None,
-    }
-}
-
-/// Takes the message that [`waiting`] finds out of the history, with its images.
-///
-/// # Errors
-/// When the log cannot be written.
-pub fn take_waiting(
-    text: &str,
-    conversation: &mut Conversation,
-    redactor: &Redactor,
-) -> Result<Option<(UserMessage, Vec<Image>)>, LogError> {
-    let Some((id, message)) = waiting(text, conversation, redactor) else { return Ok(None) };
-    let behind = conversation.history.entries().iter().filter(|entry| entry.id > id);
-    let images = behind.filter_map(|entry| match &*entry.item {
-        Item::Image(image) => Some(image.clone()),
-        _ => None,
-    });
-    let images = images.collect();
-    conversation.rewind(id)?;
-    Ok(Some((message, images)))
 }
 
 /// What a first message says of the machine: dynamic, therefore not in L1.

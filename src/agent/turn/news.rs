@@ -2,7 +2,7 @@
 //! of the step limit. Each is said once, behind what is there already, and stays: nothing that was sent changes (SPEC §5a).
 //! What was said last is found in the history, so that a resumed, compacted or rewound session is told again what it lost.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::agent::control::{Events, notice};
@@ -14,7 +14,7 @@ use crate::config::mode::Mode;
 use crate::config::prompts;
 use crate::config::settings::Permission;
 use crate::context::rules::rules_file::RulesNotice;
-use crate::model::item::{Item, ItemId, Reminder, ReminderTopic, ToolResult};
+use crate::model::item::{Item, ItemId, Reminder, ReminderTopic};
 use crate::protocol::event::Level;
 use crate::protocol::notice as texts;
 use crate::session::log::LogError;
@@ -87,13 +87,6 @@ pub fn permission(
     tell(conversation, ReminderTopic::Permission, format!("The permission is now {}: {means}.", now.as_str()))
 }
 
-/// The file or folder that a call has touched.
-pub fn touched(result: &ToolResult, root: &Path) -> Option<PathBuf> {
-    let data = &result.envelope.data;
-    let text = data.get("path").or_else(|| data.get("cwd"))?.as_str()?;
-    Some(path::resolve(root, text).canonical)
-}
-
 /// Says which rules count for what calls have touched, unless that is still sent; whether it did.
 ///
 /// # Errors
@@ -103,12 +96,11 @@ pub fn rules_of_touched(conversation: &mut Conversation, sections: Vec<String>) 
         let text = format!(
             "<system-reminder>These rules of the project count for files that a call has touched.\n\n{section}</system-reminder>"
         );
-        let is_it = |item: &Item| {
-            matches!(item, Item::Reminder(known) if known.about == ReminderTopic::ScopedRules && *known.text == *text)
-        };
+        let is_it = |item: &Item| matches!(item, Item::Reminder(known) if known.about == ReminderTopic::ScopedRules && *known.text == *text);
         let entries = conversation.history.entries();
         if !entries.iter().any(|entry| entry.message().is_some() && is_it(&entry.item)) {
-            conversation.record(Item::Reminder(Reminder { about: ReminderTopic::ScopedRules, text: text.into() }))?;
+            conversation
+                .record(Item::Reminder(Reminder { about: ReminderTopic::ScopedRules, text: text.into() }))?;
         }
     }
     Ok(())

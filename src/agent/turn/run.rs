@@ -10,16 +10,14 @@ use super::images;
 use super::news;
 use super::plan_file;
 use super::reply::{Reply, ReplyRequest};
-use super::skills;
+use super::results;
 use crate::agent::control::{Events, TurnControl, notice};
 use crate::agent::parts::Agent;
 use crate::base::clock;
-use crate::context::history::ingest;
 use crate::model::item::{Item, ItemId};
 use crate::model::usage::{FinishReason, Usage};
 use crate::protocol::event::{EndReason, Event, Level, TurnEnd};
 use crate::protocol::notice as texts;
-use crate::tool::plan::task;
 
 /// Empty replies in a row after which a turn ends.
 const EMPTY_TRIES: u32 = 2;
@@ -174,6 +172,7 @@ impl<'a> Turn<'a> {
         let window_tokens = window.settings().window_tokens;
         let (calls, cut) = reply.split_at_cut();
         dispatcher.announce_waiting(calls, self.events);
+        let mut touched = Vec::new();
         for group in dispatcher.groups(calls).await {
             let watched = dispatcher.has_command(group) || dispatcher.has_background();
             if watched {
@@ -184,35 +183,19 @@ impl<'a> Turn<'a> {
                 window.prompt.after_command(dispatcher.root(), dispatcher.has_background()).await;
                 news::tell_of_rules(window, dispatcher.root(), self.events);
             }
-            let mut touched = Vec::new();
             for result in results.map_err(|message| TurnError::Failed(texts::tool_failed(message)))? {
-                let spent = task::spent(&result);
-                touched.extend(news::touched(&result, dispatcher.root()));
-                let (id, item) = conversation.record(Item::ToolResult(result))?;
-                if let Some((model, usage)) = spent {
-                    conversation.add_side_usage(&model, &usage)?;
-                }
-                // The log keeps the whole result; what is sent first may be less of it.
-                let settings = window.settings();
-                let filtered =
-                    ingest::on_arrival(&conversation.history, settings.profile, settings.window_tokens);
-                if let Some(batch) = filtered {
-                    conversation.adopt(&batch)?;
-                }
-                if let Item::ToolResult(result) = &*item {
-                    skills::loaded((id, result), conversation, window_tokens, &dispatcher.policy, self.events)?;
-                    let _ = self.events.send(Event::ToolDone { id, result: Arc::new(result.clone()) });
-                }
+                touched.extend(results::touched(&result, dispatcher.root()));
+                results::record(result, conversation, window, &dispatcher.policy, self.events)?;
             }
-            let sections = window.prompt.rules_of_touched(dispatcher.root(), touched).await;
-            news::rules_of_touched(conversation, sections)?;
-            news::tell_of_rules(window, dispatcher.root(), self.events);
         }
         if let Some(call) = cut {
             let result = dispatcher.answer_cut(call, self.events);
             let (id, _) = conversation.record(Item::ToolResult(result.clone()))?;
             let _ = self.events.send(Event::ToolDone { id, result: Arc::new(result) });
         }
+        let sections = window.prompt.rules_of_touched(dispatcher.root(), touched).await;
+        news::rules_of_touched(conversation, sections)?;
+        news::tell_of_rules(window, dispatcher.root(), self.events);
         images::record(conversation, &dispatcher.cx)?;
         // Asked for now, the counts may be there when the next request is built.
         window.take_counts(conversation, &sampler.params);

@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::agent::calls::policy_engine::PolicyEngine;
 use crate::agent::control::{Events, notice};
@@ -15,7 +16,6 @@ use crate::model::item::{Item, ItemId, ToolResult, UserMessage};
 use crate::protocol::event::Level;
 use crate::protocol::notice as texts;
 use crate::session::log::LogError;
-use crate::skill::definition::Skill;
 use crate::skill::set::SkillSet;
 use crate::skill::suggest;
 use crate::tool::plan::skill;
@@ -29,35 +29,47 @@ const PART_OF_WINDOW: u64 = 8;
 const CALLED: &str = "<skill>";
 const MAY_FIT: &str = "<skills>";
 
-/// The block of a skill that the user called with these arguments. Reads the disk.
-pub fn called(skill: &Skill, args: &str, root: &Path) -> String {
-    // It is done by a sub-agent, which only the tool can start.
-    let body = match skill.fork.is_some() && skill.for_model {
-        true => format!("Call Skill with name \"{}\" and args \"{args}\" now.", skill.name),
-        false => format!("{}\n\n[{}]", skill.instructions(args, root), skill.surroundings()),
-    };
-    format!("{CALLED}\n{body}\n</skill>")
+/// What is offered beside a text.
+#[derive(Clone, Default)]
+pub struct Offers {
+    pub skills: Arc<SkillSet>,
+    /// Paths and descriptions of rules that the model may want to read.
+    pub rules: Arc<[(String, String)]>,
 }
 
-/// The block that names the skills which the text is clearly about, and the rules that are there to be read for it.
-pub fn may_fit(
-    text: &str,
-    skills: &SkillSet,
-    rules: &[(String, String)],
-    told: &HashSet<String>,
-) -> Option<String> {
-    let described: Vec<(&str, &str)> = rules.iter().map(|(path, about)| (&**path, &**about)).collect();
-    let rules = suggest::clear(text, &described, NAMED).into_iter().map(|place| described[place]);
-    let found = skills.clearly_about(text, NAMED).into_iter();
-    let found: Vec<(&str, &str)> = found.map(|skill| (&*skill.name, &*skill.description)).collect();
-    let block = |heading: &str, named: &[(&str, &str)]| {
-        let new = named.iter().filter(|(name, _)| !told.contains(*name));
-        let lines: String = new.map(|(name, about)| format!("- {name}: {}\n", elide(about, NAMED_CHARS))).collect();
-        if lines.is_empty() { lines } else { format!("{heading}:\n{}", sanitize::as_data(&lines)) }
-    };
-    let told = block("Skills that may fit this task; Skill loads one", &found)
-        + &block("Rules of the project that may count for it; Read gives one", &rules.collect::<Vec<_>>());
-    (!told.is_empty()).then(|| format!("{MAY_FIT}\n{told}</skills>"))
+impl Offers {
+    /// These skills, and no rules yet.
+    pub fn of(skills: &Arc<SkillSet>) -> Self {
+        Self { skills: Arc::clone(skills), ..Self::default() }
+    }
+
+    /// The block of the skill that the user calls with this text. Reads the disk.
+    pub fn called(&self, text: &str, root: &Path) -> Option<String> {
+        let (skill, args) = self.skills.called(text)?;
+        // It is done by a sub-agent, which only the tool can start.
+        let body = match skill.fork.is_some() && skill.for_model {
+            true => format!("Call Skill with name \"{}\" and args \"{args}\" now.", skill.name),
+            false => format!("{}\n\n[{}]", skill.instructions(args, root), skill.surroundings()),
+        };
+        Some(format!("{CALLED}\n{body}\n</skill>"))
+    }
+
+    /// The block that names the skills which the text is clearly about, and the rules that are there to be read for it.
+    pub fn may_fit(&self, text: &str, told: &HashSet<String>) -> Option<String> {
+        let rules: Vec<(&str, &str)> = self.rules.iter().map(|(path, about)| (&**path, &**about)).collect();
+        let rules: Vec<_> = suggest::clear(text, &rules, NAMED).into_iter().map(|at| rules[at]).collect();
+        let skills = self.skills.clearly_about(text, NAMED).into_iter();
+        let skills: Vec<(&str, &str)> = skills.map(|skill| (&*skill.name, &*skill.description)).collect();
+        let block = |heading: &str, named: &[(&str, &str)]| {
+            let new = named.iter().filter(|(name, _)| !told.contains(*name));
+            let lines: String =
+                new.map(|(name, about)| format!("- {name}: {}\n", elide(about, NAMED_CHARS))).collect();
+            if lines.is_empty() { lines } else { format!("{heading}:\n{}", sanitize::as_data(&lines)) }
+        };
+        let told = block("Skills that may fit this task; Skill loads one", &skills)
+            + &block("Rules of the project that may count for it; Read gives one", &rules);
+        (!told.is_empty()).then(|| format!("{MAY_FIT}\n{told}</skills>"))
+    }
 }
 
 /// The skills that the history names or holds.
@@ -144,7 +156,9 @@ pub fn is_call(message: &UserMessage) -> bool {
 fn holds_skill(entry: &Entry) -> bool {
     match &*entry.item {
         Item::User(message) => is_call(message),
-        Item::ToolResult(result) => &*result.tool == skill::NAME && result.envelope.body_key == "instructions",
+        Item::ToolResult(result) => {
+            &*result.tool == skill::NAME && result.envelope.body_key == "instructions"
+        }
         _ => false,
     }
 }

@@ -74,7 +74,8 @@ impl HeldBack {
     /// Whether the file with this content was last changed while a command ran, and the user has not released it since.
     pub fn is_planted(&self, path: &Path, hash: &str) -> bool {
         let Ok(meta) = fs::metadata(path) else { return false };
-        let changed = u64::try_from(meta.ctime()).unwrap_or(0) * 1_000 + meta.ctime_nsec().unsigned_abs() / 1_000_000;
+        let changed =
+            u64::try_from(meta.ctime()).unwrap_or(0) * 1_000 + meta.ctime_nsec().unsigned_abs() / 1_000_000;
         let times = file::tail(&self.times(), TIMES_BYTES).unwrap_or_default();
         let during = |line: &str| {
             let (from, until) = line.split_once(' ')?;

@@ -108,7 +108,13 @@ impl SessionReplay {
             texts.into_iter().flatten().for_each(|part| part.refine(|_, text| text.exact(encoding)));
         }
         let built = builder::build(&LayerInputs { parts: &parts, history: &history });
-        built.ledger.view(&history, settings, &self.calibration, self.prefix.epochs(), self.prefix.parts().rules.as_ref())
+        built.ledger.view(
+            &history,
+            settings,
+            &self.calibration,
+            self.prefix.epochs(),
+            self.prefix.parts().rules.as_ref(),
+        )
     }
 
     /// The tokenizer of the model that was asked last, if it is public.

@@ -37,7 +37,10 @@ impl CursorRule {
         Some(Self {
             path,
             always: map.get("alwaysApply").is_some_and(|always| *always == true),
-            description: one_line(&frontmatter::text_of(head, &map, "description").unwrap_or_default(), 1_000),
+            description: one_line(
+                &frontmatter::text_of(head, &map, "description").unwrap_or_default(),
+                1_000,
+            ),
             globs: patterns.iter().filter_map(|pattern| glob::matcher(pattern, true).ok()).collect(),
         })
     }
@@ -99,7 +102,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let rules = dir.path().join(FOLDER);
         fs::create_dir_all(rules.join("web")).unwrap();
-        let write = |name: &str, head: &str| fs::write(rules.join(name), format!("---\n{head}\n---\nBe kind.\n")).unwrap();
+        let write = |name: &str, head: &str| {
+            fs::write(rules.join(name), format!("---\n{head}\n---\nBe kind.\n")).unwrap()
+        };
         write("a.mdc", "description:\nglobs: **/*.{ts,tsx}, *.css\nalwaysApply: false");
         write("b.mdc", "description: Rules: for everything\nglobs:\nalwaysApply: true");
         write("web/c.mdc", "description: How we migrate databases\nglobs: []");

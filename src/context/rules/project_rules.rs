@@ -89,7 +89,8 @@ impl ProjectRules {
         }
         let folders = folders_to(workspace);
         let held = self.held();
-        let mut chosen = FolderRules { reach: project(&folders), held: &held, known: &self.files, notices: Vec::new() };
+        let mut chosen =
+            FolderRules { reach: project(&folders), held: &held, known: &self.files, notices: Vec::new() };
         let now: Vec<RulesFile> = folders.iter().flat_map(|folder| chosen.of_folder(folder)).collect();
         let known = self.own.as_slice();
         let mut chosen = FolderRules { reach: own(&folders), known, ..chosen };
@@ -138,10 +139,12 @@ impl ProjectRules {
         }
         self.hold_planted(&paths, project(&folders));
         let held = self.held();
-        let mut chosen = FolderRules { reach: project(&folders), held: &held, known: &self.scoped, notices: Vec::new() };
+        let mut chosen =
+            FolderRules { reach: project(&folders), held: &held, known: &self.scoped, notices: Vec::new() };
         let mut now: Vec<RulesFile> = Vec::new();
         for (path, is_folder) in &paths {
-            let files = if *is_folder { chosen.of_folder(path) } else { chosen.file(path).into_iter().collect() };
+            let files =
+                if *is_folder { chosen.of_folder(path) } else { chosen.file(path).into_iter().collect() };
             now.extend(files.into_iter().filter(|file| !file.text.trim().is_empty()));
         }
         let notices = chosen.notices;
@@ -163,7 +166,8 @@ impl ProjectRules {
     /// Rules with nothing but a description to say when they count: their paths, for the model to Read, and descriptions.
     pub fn on_demand(&mut self, workspace: &Path) -> Vec<(String, String)> {
         let folders = folders_to(workspace);
-        let mut rules: Vec<CursorRule> = folders.iter().flat_map(|folder| cursor::of_folder(folder)).collect();
+        let mut rules: Vec<CursorRule> =
+            folders.iter().flat_map(|folder| cursor::of_folder(folder)).collect();
         rules.retain(CursorRule::on_demand);
         let paths: Vec<(PathBuf, bool)> = rules.iter().map(|rule| (rule.path.clone(), false)).collect();
         self.hold_planted(&paths, project(&folders));
@@ -186,9 +190,9 @@ impl ProjectRules {
         let mut planted = RulesHashes::new();
         for (path, is_folder) in paths {
             let files: Vec<PathBuf> = if *is_folder { of_folder(path) } else { vec![path.clone()] };
-            let unknown = files.iter().filter(|path| {
-                !self.scoped.iter().any(|known| known.path == **path && known.is_current())
-            });
+            let unknown = files
+                .iter()
+                .filter(|path| !self.scoped.iter().any(|known| known.path == **path && known.is_current()));
             for part in unknown.flat_map(|path| RulesFile::read(path, reach, &RulesHashes::new()).parts) {
                 if held_back.is_planted(&part.path, &part.hash) {
                     planted.insert(part.path, part.hash);
@@ -242,13 +246,16 @@ impl ProjectRules {
     fn hashes(&self, workspace: &Path) -> RulesHashes {
         let folders = folders_to(workspace);
         let of_folder = |folder: &PathBuf| {
-            let always = cursor::of_folder(folder).into_iter().filter(|rule| rule.always).map(|rule| rule.path);
+            let always =
+                cursor::of_folder(folder).into_iter().filter(|rule| rule.always).map(|rule| rule.path);
             rules_file::candidates(folder).into_iter().chain(always).collect::<Vec<_>>()
         };
         let files = folders.iter().flat_map(of_folder).map(|path| (path, project(&folders)));
         let of_user = self.config.as_deref().map(rules_file::of_user).unwrap_or_default();
         let of_user = of_user.into_iter().map(|path| (path, own(&folders)));
-        let parts = files.chain(of_user).flat_map(|(path, reach)| RulesFile::read(&path, reach, &RulesHashes::new()).parts);
+        let parts = files
+            .chain(of_user)
+            .flat_map(|(path, reach)| RulesFile::read(&path, reach, &RulesHashes::new()).parts);
         parts.map(|part| (part.path, part.hash)).collect()
     }
 

@@ -175,7 +175,8 @@ fn content(path: &Path, reach: Reach<'_>) -> Result<Content, String> {
     let bytes = match file::read(path, MAX_BYTES) {
         Ok((bytes, _)) => bytes,
         Err(FileError::TooLarge { .. }) => {
-            let (size, most) = (fs::metadata(path).map_or(0, |meta| meta.len()), text::human_bytes(MAX_BYTES));
+            let (size, most) =
+                (fs::metadata(path).map_or(0, |meta| meta.len()), text::human_bytes(MAX_BYTES));
             return Err(format!("has {}, more than the limit of {most}", text::human_bytes(size)));
         }
         Err(error) => return Err(format!("cannot be read ({error})")),

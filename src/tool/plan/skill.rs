@@ -92,7 +92,8 @@ impl SkillCall {
     async fn work(&self, cx: &ToolCx) -> ToolOutcome {
         let Some(skill) = self.skills.find(&self.name) else { return Ok(self.search()) };
         if !skill.for_model {
-            let message = format!("only the user may start the skill {0} (/{0}); say so if it is needed", skill.name);
+            let message =
+                format!("only the user may start the skill {0} (/{0}); say so if it is needed", skill.name);
             return Err(ToolError::model(ErrorCode::PermissionDenied, message));
         }
         let (wanted, args, root) = (skill.clone(), self.args.clone(), Arc::clone(&cx.root));
@@ -123,8 +124,15 @@ impl SkillCall {
         let line = |skill: &Skill| format!("{}: {}", skill.name, elide(&skill.description, FOUND_CHARS));
         let found = self.skills.search(&self.name, FOUND);
         let lines: Vec<String> = found.into_iter().map(line).collect();
-        let said = format!("no skill is named \"{}\"; these are the nearest of {}", elide(&self.name, 60), self.skills.for_model().count());
-        Envelope::success(said).partial().with("query", one_line(&self.name, 200)).with_body("skills", lines.join("\n"))
+        let said = format!(
+            "no skill is named \"{}\"; these are the nearest of {}",
+            elide(&self.name, 60),
+            self.skills.for_model().count()
+        );
+        Envelope::success(said)
+            .partial()
+            .with("query", one_line(&self.name, 200))
+            .with_body("skills", lines.join("\n"))
     }
 }
 
@@ -157,10 +165,12 @@ mod tests {
     use crate::config::trusted::skill_files::SkillFile;
 
     fn skills(count: usize) -> Arc<SkillSet> {
-        let file = |n: usize| SkillFile {
+        let file = |n: usize| {
+            SkillFile {
             path: format!("/s/{}-{n}/SKILL.md", ["webapp-testing", "xlsx", "brand_guidelines"][n % 3]).into(),
             text: "---\ndescription: Toolkit for interacting with and testing local web applications\n---\nDo it.".to_owned(),
             by_user: true,
+        }
         };
         Arc::new(SkillSet::read(&(0..count).map(file).collect::<Vec<_>>()).0)
     }
@@ -171,7 +181,7 @@ mod tests {
         for count in [1, 3, 10, 40, 200] {
             let told = serde_json::to_string(&SkillTool::new(&skills(count)).unwrap().spec()).unwrap();
             let tokens = encoding.encode_ordinary(&told).len();
-            assert!(tokens <= 120, "{count} skills: {tokens} tokens in {told}");
+            assert!(tokens <= 110, "{count} skills: {tokens} tokens in {told}");
         }
         assert!(SkillTool::new(&skills(0)).is_none());
     }
@@ -179,7 +189,8 @@ mod tests {
     #[test]
     fn calls_as_models_make_them() {
         let tool = SkillTool::new(&skills(3)).unwrap();
-        let title = |args: Value| tool.prepare(args).map(|call| call.title()).map_err(|error| error.to_string());
+        let title =
+            |args: Value| tool.prepare(args).map(|call| call.title()).map_err(|error| error.to_string());
         assert_eq!(title(json!({"name": "xlsx-1", "args": "a b"})).unwrap(), "Skill xlsx-1 a b");
         assert_eq!(title(json!({"skill": "/xlsx-1"})).unwrap(), "Skill xlsx-1");
         assert!(title(json!({})).unwrap_err().contains("needs a name"));

@@ -1,0 +1,52 @@
+//! What a finished call leaves in the session: its result, in the form in which it is sent first, and what follows from it.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::skills;
+use crate::agent::calls::policy_engine::PolicyEngine;
+use crate::agent::control::Events;
+use crate::agent::session::conversation::Conversation;
+use crate::agent::window::context_window::ContextWindow;
+use crate::base::path;
+use crate::context::history::ingest;
+use crate::model::item::{Item, ToolResult};
+use crate::protocol::event::Event;
+use crate::session::log::LogError;
+use crate::tool::plan::task;
+
+/// Records the result and shows it.
+///
+/// # Errors
+/// When the log cannot be written.
+pub fn record(
+    result: ToolResult,
+    conversation: &mut Conversation,
+    window: &ContextWindow,
+    policy: &PolicyEngine,
+    events: &Events,
+) -> Result<(), LogError> {
+    let spent = task::spent(&result);
+    let (id, item) = conversation.record(Item::ToolResult(result))?;
+    if let Some((model, usage)) = spent {
+        conversation.add_side_usage(&model, &usage)?;
+    }
+    // The log keeps the whole result; what is sent first may be less of it.
+    let settings = window.settings();
+    let filtered = ingest::on_arrival(&conversation.history, settings.profile, settings.window_tokens);
+    if let Some(batch) = filtered {
+        conversation.adopt(&batch)?;
+    }
+    if let Item::ToolResult(result) = &*item {
+        skills::loaded((id, result), conversation, settings.window_tokens, policy, events)?;
+        let _ = events.send(Event::ToolDone { id, result: Arc::new(result.clone()) });
+    }
+    Ok(())
+}
+
+/// The file or folder that a call has touched.
+pub fn touched(result: &ToolResult, root: &Path) -> Option<PathBuf> {
+    let data = &result.envelope.data;
+    let text = data.get("path").or_else(|| data.get("cwd"))?.as_str()?;
+    Some(path::resolve(root, text).canonical)
+}

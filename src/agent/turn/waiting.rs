@@ -1,0 +1,46 @@
+//! A message that still waits for its reply: sent again word for word it is the same one.
+
+use crate::agent::session::conversation::Conversation;
+use crate::context::history::entry::Entry;
+use crate::model::item::{Image, Item, ItemId, UserMessage};
+use crate::redact::redactor::Redactor;
+use crate::session::log::LogError;
+
+/// The last message, when it is `text` and still waits for a reply: sent again word for word it is the same message.
+pub fn waiting(
+    text: &str,
+    conversation: &Conversation,
+    redactor: &Redactor,
+) -> Option<(ItemId, UserMessage)> {
+    let typed = redactor.redact_typed(text);
+    let entries = conversation.history.entries().iter().rev();
+    let aside =
+        |entry: &&Entry| matches!(&*entry.item, Item::Reasoning(_) | Item::Reminder(_) | Item::Image(_));
+    let last = entries.into_iter().find(|entry| !aside(entry))?;
+    match &*last.item {
+        Item::User(message) if !message.steering && *message.text == *typed => {
+            Some((last.id, message.clone()))
+        }
+        _ => None,
+    }
+}
+
+/// Takes the message that [`waiting`] finds out of the history, with its images.
+///
+/// # Errors
+/// When the log cannot be written.
+pub fn take_waiting(
+    text: &str,
+    conversation: &mut Conversation,
+    redactor: &Redactor,
+) -> Result<Option<(UserMessage, Vec<Image>)>, LogError> {
+    let Some((id, message)) = waiting(text, conversation, redactor) else { return Ok(None) };
+    let behind = conversation.history.entries().iter().filter(|entry| entry.id > id);
+    let images = behind.filter_map(|entry| match &*entry.item {
+        Item::Image(image) => Some(image.clone()),
+        _ => None,
+    });
+    let images = images.collect();
+    conversation.rewind(id)?;
+    Ok(Some((message, images)))
+}

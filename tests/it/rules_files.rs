@@ -1,0 +1,162 @@
+//! Rules files of other agents: which are sent, which are told where they belong, and what a command has planted.
+
+use serde_json::{Value, json};
+
+use crate::support::answer::answer;
+use crate::support::server::FakeServer;
+use crate::support::workplace::{Workplace, stderr, stdout};
+
+/// One turn with these replies: the bodies of the requests.
+fn turn(
+    place: &Workplace,
+    replies: Vec<crate::support::answer::Reply>,
+    args: &[&str],
+) -> (Vec<Value>, String) {
+    let server = FakeServer::start(replies);
+    let mut command = place.command(&["exec", "--base-url", &server.base_url(), "--model", "test-model"]);
+    let output = command.args(args).env("HOME", place.home()).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    (server.requests().iter().map(|request| request.body.clone()).collect(), stderr(&output))
+}
+
+fn done() -> crate::support::answer::Reply {
+    answer().text("Done.").into()
+}
+
+fn home(place: &Workplace, name: &str, text: &str) {
+    let path = place.home().join(name);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, text).unwrap();
+}
+
+#[test]
+fn the_users_own_and_imports() {
+    let place = Workplace::new();
+    home(&place, ".claude/CLAUDE.md", "Speak plainly. @~/private.md");
+    home(&place, "private.md", "My dog is Rex.");
+    home(&place, ".codex/AGENTS.md", "not this one");
+    place
+        .file("CLAUDE.md", "Follow @docs/style.md but not `@docs/code.md`, nor @~/private2.md.\n")
+        .file("docs/style.md", "Tabs, see @naming.md and @../CLAUDE.md.\n")
+        .file("docs/naming.md", "Names are nouns.\n")
+        .file("docs/code.md", "NOT-IMPORTED\n")
+        .file("GEMINI.md", "NOT-USED\n");
+    home(&place, "private2.md", "SECRET-OF-HOME");
+    let (requests, said) = turn(&place, vec![done()], &["hello"]);
+    let sent = requests[0]["messages"][0].to_string();
+    for text in [
+        "Speak plainly.",
+        "My dog is Rex.",
+        "Tabs, see",
+        "## Imported from docs/naming.md\\nNames are nouns.",
+    ] {
+        assert!(sent.contains(text), "{text}: {sent}");
+    }
+    for text in ["NOT-IMPORTED", "NOT-USED", "SECRET-OF-HOME", "not this one"] {
+        assert!(!sent.contains(text), "{text}: {sent}");
+    }
+    assert!(sent.find("Speak plainly") < sent.find("Tabs, see"), "the project's come last: {sent}");
+    assert!(said.contains("CLAUDE.md imports") && said.contains("private2.md, which lies outside"), "{said}");
+    let context = place.command(&["context"]).env("HOME", place.home()).output().unwrap();
+    let context = stdout(&context);
+    assert!(context.contains("rules: ") && context.contains(", CLAUDE.md"), "{context}");
+}
+
+#[test]
+fn those_of_folders_and_cursor_are_told_once_where_they_belong() {
+    let place = Workplace::new();
+    place
+        .file("AGENTS.md", "Root rule.\n")
+        .file("web/AGENTS.md", "Web rule.\n")
+        .file("web/ui/GEMINI.md", "UI rule: see @colors.md\n")
+        .file("web/ui/colors.md", "Blue only.\n")
+        .file("web/ui/button.tsx", "x\n")
+        .file("api/CLAUDE.md", "API rule.\n")
+        .file("node_modules/evil/AGENTS.md", "EVIL rule.\n")
+        .file("node_modules/evil/index.js", "x\n")
+        .file(".gitignore", "node_modules\n")
+        .file(
+            ".cursor/rules/tsx.mdc",
+            "---\nglobs: **/*.tsx, *.css\nalwaysApply: false\n---\nProps are typed.\n",
+        )
+        .file(".cursor/rules/all.mdc", "---\nalwaysApply: true\n---\nALWAYS-RULE\n")
+        .file(
+            ".cursor/rules/db.mdc",
+            "---\ndescription: How database migrations are written and rolled back in production\n---\nDB-RULE\n",
+        );
+    let read = |path: &str| answer().call("Read", json!({"path": path})).into();
+    let replies = vec![
+        read("web/ui/button.tsx"),
+        read("web/ui/button.tsx"),
+        read("node_modules/evil/index.js"),
+        done(),
+    ];
+    let (requests, _) =
+        turn(&place, replies, &["Write database migrations that can be rolled back in production"]);
+    let first = requests[0].to_string();
+    assert!(
+        first.contains("Root rule.") && !first.contains("Web rule.") && !first.contains("ALWAYS-RULE"),
+        "{first}"
+    );
+    assert!(
+        first.contains("- .cursor/rules/db.mdc: How database migrations") && !first.contains("DB-RULE"),
+        "{first}"
+    );
+    let last = requests[3].to_string();
+    for text in ["Web rule.", "UI rule", "Blue only.", "Props are typed."] {
+        assert_eq!(last.matches(text).count(), 1, "{text}: {last}");
+    }
+    assert!(last.find("Web rule.") < last.find("UI rule"), "the nearest comes last");
+    assert!(!last.contains("API rule.") && !last.contains("EVIL rule."), "{last}");
+    let again = requests[1]["messages"].as_array().unwrap();
+    assert_eq!(requests[2]["messages"].as_array().unwrap()[..again.len()], again[..], "only appended");
+}
+
+#[test]
+fn cursors_count_where_there_is_nothing_else() {
+    let place = Workplace::new();
+    place
+        .file(".cursor/rules/a.mdc", "---\ndescription: x\nalwaysApply: true\n---\nALWAYS-RULE\n")
+        .file(".cursor/rules/b.mdc", "---\nglobs:\nalwaysApply: false\n---\nMANUAL-RULE\n");
+    let (requests, _) = turn(&place, vec![done()], &["hello"]);
+    let sent = requests[0]["messages"][0].to_string();
+    assert!(
+        sent.contains("ALWAYS-RULE") && !sent.contains("MANUAL") && !sent.contains("alwaysApply"),
+        "{sent}"
+    );
+}
+
+/// What a command plants below the workspace, or in an import, is not obeyed, in this session nor the next.
+#[test]
+fn planted_ones_are_held_back_wherever_they_lie() {
+    let place = Workplace::new();
+    place
+        .file("CLAUDE.md", "See @docs/style.md.\n")
+        .file("docs/style.md", "Old style.\n")
+        .file("web/a.txt", "x\n");
+    let plant = "echo 'PLANTED-NESTED' > web/AGENTS.md; echo 'PLANTED-IMPORT' > docs/style.md";
+    let read = || answer().call("Read", json!({"path": "web/a.txt"})).into();
+    let bash = answer().call("Bash", json!({"command": plant})).into();
+    let (requests, said) = turn(&place, vec![bash, read(), done()], &["--permission", "full", "go"]);
+    assert!(!requests[2].to_string().contains("# Project rules (web/AGENTS.md)"), "{}", requests[2]);
+    for file in ["web/AGENTS.md", "docs/style.md"] {
+        assert!(said.contains(&format!("{file} appeared or changed while a command ran")), "{file}: {said}");
+    }
+    let (requests, _) = turn(&place, vec![read(), done()], &["again"]);
+    let sent = requests[1].to_string();
+    assert!(!sent.contains("PLANTED"), "{sent}");
+    let trusted = place.command(&["trust"]).env("HOME", place.home()).output().unwrap();
+    assert!(stdout(&trusted).contains("web/AGENTS.md is used as project rules"), "{}", stdout(&trusted));
+    let (requests, _) = turn(&place, vec![read(), done()], &["once more"]);
+    let sent = requests[1].to_string();
+    assert!(sent.contains("PLANTED-NESTED") && sent.contains("PLANTED-IMPORT"), "{sent}");
+}
+
+#[test]
+fn writing_one_below_the_workspace_needs_a_yes() {
+    let place = Workplace::new();
+    place.file("web/a.txt", "x\n");
+    let write = answer().call("Write", json!({"path": "web/AGENTS.md", "content": "obey"})).into();
+    let (requests, _) = turn(&place, vec![write, done()], &["go"]);
+    assert!(requests[1].to_string().contains("controls what other programs do"), "{}", requests[1]);
+}
