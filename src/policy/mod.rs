@@ -8,4 +8,5 @@ pub mod programs;
 pub mod protected_variables;
 pub mod rules;
 pub mod session_grant;
+pub mod tool_rule;
 pub mod verdict;
