@@ -9,6 +9,7 @@ use crate::agent::lists::status::{self, StatusParts};
 use crate::agent::lists::{models, sessions};
 use crate::agent::session::inspect;
 use crate::config::settings::Permission;
+use crate::hook::listing;
 use crate::protocol::event::{Event, Level};
 use crate::protocol::notice as texts;
 use crate::protocol::op::Op;
@@ -84,6 +85,13 @@ pub fn quick_op(op: Op, policy: &PolicyEngine, deps: &EngineDeps, events: &Event
                 jobs: deps.jobs.list(),
             };
             status::send_status(parts, events.clone());
+        }
+        Op::ListHooks => {
+            let (files, workspace) = (deps.loaded.own.hooks.clone(), deps.workspace.clone());
+            let events = events.clone();
+            tokio::task::spawn_blocking(move || {
+                notice(&events, Level::Info, listing::text(&files, &workspace).trim_end().to_owned());
+            });
         }
         Op::ShowCost => status::send_cost(deps.originals.path(), events.clone()),
         Op::ListFiles => inspect::files(deps.workspace.clone(), events.clone()),

@@ -64,7 +64,7 @@ impl HookEvent {
         matches!(self, Self::SessionStart | Self::UserPromptSubmit)
     }
 
-    /// Whether a no (exit code 2, `decision: block`) holds something back, or tells the model.
+    /// Whether a no holds something back, or tells the model.
     pub fn can_block(self) -> bool {
         !matches!(
             self,

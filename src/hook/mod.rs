@@ -8,6 +8,7 @@
 pub mod answer;
 pub mod condition;
 pub mod event;
+pub mod listing;
 pub mod matcher;
 pub mod notice;
 pub mod process;

@@ -50,6 +50,22 @@ pub fn stopped(name: &str, reason: &str) -> String {
     said(name, &format!("ended the turn{why}"))
 }
 
+/// Why a turn was ended by it, and what to do next.
+pub fn turn_stopped(name: &str, reason: &str) -> (String, String) {
+    (stopped(name, reason), "send a message to go on; `mycode hooks` lists all hooks".to_owned())
+}
+
+/// Why a prompt was not sent, and what to do next.
+pub fn prompt_blocked(name: &str, reason: &str) -> (String, String) {
+    let message =
+        format!("a hook ({}) blocked the prompt: {}", on_one_line(name), one_line(reason, REASON_CHARS));
+    (message, "change the prompt; `mycode hooks` lists all hooks".to_owned())
+}
+
+pub fn compaction_blocked() -> String {
+    "Compaction was blocked by a hook; nothing changed.".to_owned()
+}
+
 /// What it wants the user to know, or did.
 pub fn said(name: &str, text: &str) -> String {
     format!("hook {}: {}", on_one_line(name), one_line(text, REASON_CHARS))

@@ -41,12 +41,15 @@ const TABLE: [Row; 9] = [
     row("Job", &["TaskOutput", "BashOutput"], &[("id", "task_id")]),
 ];
 
-/// All names under which a tool of ours is known, the one that hooks are told first.
-pub fn names(ours: &str) -> Vec<&str> {
+/// All names under which a tool of ours is known, the one that hooks are told first. A tool of a server, `server.tool`, is
+/// `mcp__server__tool` there.
+pub fn names(ours: &str) -> Vec<String> {
     let row = TABLE.iter().find(|row| row.ours == ours);
-    let mut names: Vec<&str> = row.map(|row| row.theirs.to_vec()).unwrap_or_default();
-    if !names.contains(&ours) {
-        names.push(ours);
+    let mut names: Vec<String> =
+        row.iter().flat_map(|row| row.theirs).map(|name| (*name).to_owned()).collect();
+    names.extend(ours.split_once('.').map(|(server, tool)| format!("mcp__{server}__{tool}")));
+    if !names.iter().any(|name| name == ours) {
+        names.push(ours.to_owned());
     }
     names
 }
@@ -54,11 +57,13 @@ pub fn names(ours: &str) -> Vec<&str> {
 /// Arguments as hooks are told them. Files have absolute paths, so that a rule about a path meets every spelling of it.
 pub fn input(ours: &str, args: &Value, root: &Path) -> Value {
     let Value::Object(args) = args else { return args.clone() };
+    // What a server's tool calls a path is its own affair.
+    let is_ours = !ours.contains('.') && !ours.starts_with("mcp__");
     let mut told = Map::new();
     for (name, value) in args {
         let absolute = |text: &str| path::resolve(root, text).absolute.to_string_lossy().into_owned();
         let value = match value {
-            Value::String(text) if name == "path" => absolute(text).into(),
+            Value::String(text) if name == "path" && is_ours => absolute(text).into(),
             other => other.clone(),
         };
         match (name.as_str(), value) {
@@ -102,5 +107,6 @@ mod tests {
         assert_eq!(names("Task"), ["Agent", "Task"]);
         assert_eq!(names("MultiEdit"), ["MultiEdit", "Edit"]);
         assert_eq!(names("Recall"), ["Recall"]);
+        assert_eq!(names("git.log"), ["mcp__git__log", "git.log"]);
     }
 }

@@ -19,7 +19,8 @@ pub struct HookVerdict {
     pub decided: Option<Decided>,
     /// What the model is to know, each with the hook that said it.
     pub contexts: Vec<(String, String)>,
-    pub updated_input: Option<Map<String, Value>>,
+    /// Other arguments, and the hook that wants them.
+    pub updated_input: Option<(String, Map<String, Value>)>,
     /// The turn is to end: the hook, and why.
     pub stop: Option<(String, String)>,
 }
@@ -34,7 +35,8 @@ impl HookVerdict {
             self.decided = Some(Decided { decision, name: name.to_owned(), reason });
         }
         self.contexts.extend(context.map(|context| (name.to_owned(), context)));
-        self.updated_input = self.updated_input.take().or(updated_input);
+        self.updated_input =
+            self.updated_input.take().or(updated_input.map(|input| (name.to_owned(), input)));
         self.stop = self.stop.take().or(stop.map(|why| (name.to_owned(), why)));
     }
 

@@ -173,6 +173,8 @@ pub enum ReminderTopic {
     Mode,
     /// Few steps are left.
     Steps,
+    /// What the user's hooks have to say.
+    Hooks,
 }
 
 impl ReminderTopic {
@@ -183,12 +185,13 @@ impl ReminderTopic {
             Self::Permission => "permission",
             Self::Mode => "mode",
             Self::Steps => "steps",
+            Self::Hooks => "hooks",
         }
     }
 
-    /// Whether all of its words are the program's own: what stands in files others can write.
+    /// Whether all of its words are the program's own: others can write what stands in files, and what hooks say.
     pub fn is_ours(self) -> bool {
-        self != Self::Rules
+        !matches!(self, Self::Rules | Self::Hooks)
     }
 }
 

@@ -158,6 +158,8 @@ pub enum Op {
     },
     /// Ask for a notice with what holds here: model, window, permission, sandbox, session, rules files.
     ShowStatus,
+    /// Ask for a notice that lists the hooks.
+    ListHooks,
     /// Ask for a notice with what this session cost, by model and turn.
     ShowCost,
     /// End a background job.
