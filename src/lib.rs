@@ -45,6 +45,7 @@ pub mod context;
 pub mod evidence;
 pub mod exec;
 pub mod export;
+pub mod hook;
 pub mod model;
 pub mod note;
 pub mod policy;

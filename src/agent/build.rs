@@ -11,6 +11,8 @@ use super::calls::policy_engine::PolicyEngine;
 use super::control::Questions;
 use super::deps::EngineDeps;
 use super::engine::Engine;
+use super::hooks::agent_hooks::AgentHooks;
+use super::hooks::turn_hooks;
 use super::maintainer::Maintainer;
 use super::parts::Agent;
 use super::sampling::sampler::Sampler;
@@ -31,7 +33,10 @@ use crate::config::settings::TINY_WINDOW_TOKENS;
 use crate::config::trusted::held_back::HeldBack;
 use crate::context::rules::project_rules::ProjectRules;
 use crate::evidence::retriever::ContextRetriever;
+use crate::hook::event::HookEvent;
+use crate::hook::tool_names;
 use crate::model::request::Params;
+use crate::policy::flag_rules::FlagRules;
 use crate::policy::rules::Rules;
 use crate::protocol::event::{Event, Level};
 use crate::protocol::op::Op;
@@ -67,6 +72,10 @@ pub struct Setup {
     pub interactive: bool,
     /// The log of a session to continue.
     pub resume: Option<PathBuf>,
+    /// What the flags of this run allow and forbid.
+    pub rules: FlagRules,
+    /// What it may cost, in US dollars.
+    pub max_cost: Option<f64>,
 }
 
 /// The two queues of a running agent. They have no bound: operations come no faster than a user's keys, and the engine
@@ -88,6 +97,7 @@ pub struct Handle {
 pub fn start(setup: Setup) -> Result<Handle, LogError> {
     let (op_sender, op_receiver) = mpsc::unbounded_channel();
     let (event_sender, event_receiver) = mpsc::unbounded_channel();
+    let source = if setup.resume.is_some() { "resume" } else { "startup" };
     let mut engine = engine(setup, event_sender)?;
     let session = engine.agent.conversation.id.clone();
     let task = tokio::spawn(async move {
@@ -108,13 +118,24 @@ pub fn start(setup: Setup) -> Result<Handle, LogError> {
         if let Some(retriever) = engine.agent.dispatcher.cx.evidence.clone().filter(|_| wanted) {
             tokio::task::spawn_blocking(move || retriever.warm());
         }
-        engine.run(op_receiver).await;
+        engine.run(op_receiver, source).await;
     });
     Ok(Handle { ops: op_sender, events: event_receiver, session, task })
 }
 
 fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, LogError> {
-    let Setup { loaded, provider, model, workspace, project_state, own_folders, interactive, resume } = setup;
+    let Setup {
+        loaded,
+        provider,
+        model,
+        workspace,
+        project_state,
+        own_folders,
+        interactive,
+        resume,
+        rules,
+        max_cost,
+    } = setup;
     let mut notices = loaded.notices.clone();
     let mut backlog = Vec::new();
     let conversation = match &resume {
@@ -146,6 +167,8 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
     }
     let mut dispatcher =
         dispatcher(cx, &loaded, &project_state, &own_folders, &skills, (interactive, small_window));
+    dispatcher.remove(|tool| rules.removes(&tool_names::names(tool)));
+    dispatcher.policy.apply(rules);
     notices.extend(dispatcher.policy.damage());
     let (own_agents, unusable) = own_agents::read(&loaded.own.agents);
     notices.extend(unusable);
@@ -155,11 +178,22 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
     let rows = rows.chain(own_commands::rows_of(&skills, &own_commands));
     backlog.push(Event::Commands(rows.collect()));
     dispatcher.describe(Task::NAME, &own_agents::described(&own_agents));
+    let (hooks, unusable) = AgentHooks::new(&loaded.own.hooks, &dispatcher.cx, &dispatcher.policy, &events);
+    notices.extend(unusable);
+    dispatcher.hooks = hooks.clone();
     backlog.extend(notices.into_iter().map(|text| Event::Notice { level: Level::Warning, text }));
     let rules = ProjectRules::new(HeldBack::new(&project_state), &loaded.config);
     let prompt = FixedPrompt::new("", dispatcher.specs(), rules);
     let params = params(&loaded, model);
     let questions = Arc::new(Questions::new(events.clone()));
+    if let Some(hooks) = hooks.clone().filter(|hooks| hooks.wants(HookEvent::Notification)) {
+        questions.on_wait(Box::new(move |question| {
+            let hooks = Arc::clone(&hooks);
+            tokio::spawn(async move { turn_hooks::waits_for_user(&hooks, Some(&question)).await });
+        }));
+    }
+    let mut window = ContextWindow::new(loaded.context.clone(), prompt);
+    window.hooks = hooks.clone();
     let template = AgentTemplate {
         loaded: loaded.clone(),
         provider: Arc::clone(&provider),
@@ -169,13 +203,14 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
         interactive,
         own_agents,
         skills: Arc::clone(&skills),
+        hooks,
     };
     let sub_agents = SubAgentRunner::new(template, &questions, &params);
     dispatcher.cx.sub_agents = Some(Arc::new(sub_agents));
     let jobs = Arc::clone(&dispatcher.cx.shell.jobs);
     let agent = Agent {
         conversation,
-        window: ContextWindow::new(loaded.context.clone(), prompt),
+        window,
         sampler: Sampler { provider, params, light_model: loaded.work.light_model.clone() },
         dispatcher,
         input: TurnInput {
@@ -187,6 +222,7 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
         },
         max_steps: loaded.work.max_steps,
         max_tokens: None,
+        max_cost,
     };
     let model_from_flag = loaded.model_flag;
     let cx = &agent.dispatcher.cx;
@@ -214,6 +250,7 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
         backlog,
         deferred: VecDeque::new(),
         maintainer: Maintainer::default(),
+        turn_ended: false,
     })
 }
 
@@ -335,8 +372,9 @@ impl RoleParts {
             interactive: false,
             own_agents: Vec::new(),
             skills,
+            hooks: AgentHooks::new(&loaded.own.hooks, &dispatcher.cx, &dispatcher.policy, &silent).0,
         };
-        let questions = Arc::new(Questions::new(silent));
+        let questions = Arc::new(Questions::new(silent.clone()));
         let runner = SubAgentRunner::new(template, &questions, &params);
         let parent = ParentTurn { params, settings: loaded.context.clone(), session: String::new() };
         FolderAgents { runner: Arc::new(runner), cx: dispatcher.cx, parent }

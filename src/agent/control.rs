@@ -2,7 +2,8 @@
 //! The turn itself owns the conversation; this is all that is shared, behind short locks.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use tokio::sync::{mpsc, oneshot};
@@ -22,15 +23,28 @@ pub fn notice(events: &Events, level: Level, text: String) {
     let _ = events.send(Event::Notice { level, text });
 }
 
+/// After so long a question waits for its answer.
+const WAITS_LONG: Duration = Duration::from_secs(6);
+
+/// Is told of a question that waits; must not block.
+pub type OnWait = Box<dyn Fn(Question) + Send + Sync>;
+
 /// Open questions of a session.
 pub struct Questions {
     events: Events,
     open: Mutex<(QuestionId, HashMap<QuestionId, oneshot::Sender<Answer>>)>,
+    /// Told of a question that waits for its answer.
+    on_wait: OnceLock<OnWait>,
 }
 
 impl Questions {
     pub fn new(events: Events) -> Self {
-        Self { events, open: Mutex::new((0, HashMap::new())) }
+        Self { events, open: Mutex::new((0, HashMap::new())), on_wait: OnceLock::new() }
+    }
+
+    /// Has `told` know of questions to which no answer comes for some seconds.
+    pub fn on_wait(&self, told: OnWait) {
+        let _ = self.on_wait.set(told);
     }
 
     /// Asks and waits; `None` when the turn is interrupted or the front end is gone.
@@ -43,12 +57,20 @@ impl Questions {
             open.1.insert(id, sender);
             id
         };
-        let sent = self.events.send(Event::Ask { id, question });
+        let waited = async {
+            let Some(told) = self.on_wait.get() else { return std::future::pending().await };
+            let question = question.clone();
+            tokio::time::sleep(WAITS_LONG).await;
+            told(question);
+            std::future::pending::<Option<Answer>>().await
+        };
+        let sent = self.events.send(Event::Ask { id, question: question.clone() });
         let answer = match sent {
             Err(_) => None,
             Ok(()) => tokio::select! {
                 answer = receiver => answer.ok(),
                 () = cancel.cancelled() => None,
+                never = waited => never,
             },
         };
         self.open.lock().unwrap_or_else(PoisonError::into_inner).1.remove(&id);

@@ -4,9 +4,11 @@
 use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::control::{Events, Questions, TurnControl, notice};
 use super::deps::EngineDeps;
+use super::hooks::turn_hooks;
 use super::listener::{Listener, Ops};
 use super::lists::sessions;
 use super::maintainer::{self, Maintainer};
@@ -17,6 +19,8 @@ use super::session::reopen;
 use super::turn::run::Turn;
 use super::undo_ops;
 use super::window::compactor::CompactionOutcome;
+use crate::hook::event::HookEvent;
+use crate::hook::notice as hook_notice;
 use crate::protocol::event::{EndReason, Event, Level, SessionInfo, TurnEnd};
 use crate::protocol::notice as texts;
 use crate::protocol::op::Op;
@@ -32,12 +36,18 @@ pub struct Engine {
     /// Operations that came while a turn ran and wait for its end.
     pub deferred: VecDeque<Op>,
     pub maintainer: Maintainer,
+    /// A turn has just ended.
+    pub turn_ended: bool,
 }
 
+/// So long after a turn without an operation the user is waited for.
+const IDLE: Duration = Duration::from_secs(60);
+
 impl Engine {
-    /// Runs until `Shutdown` or until the front end is gone.
-    pub async fn run(mut self, mut ops: Ops) {
+    /// Runs until `Shutdown` or until the front end is gone; `source` says how the session began.
+    pub async fn run(mut self, mut ops: Ops, source: &'static str) {
         self.announce();
+        self.start_hooks(source);
         for event in std::mem::take(&mut self.backlog) {
             let _ = self.events.send(event);
         }
@@ -54,7 +64,7 @@ impl Engine {
         loop {
             let op = match self.deferred.pop_front() {
                 Some(op) => op,
-                None => match ops.recv().await {
+                None => match self.next_op(&mut ops).await {
                     Some(op) => op,
                     None => break,
                 },
@@ -83,6 +93,37 @@ impl Engine {
         }
         self.deps.jobs.stop_all().await;
         self.deps.prompts.settle().await;
+        self.end_hooks(if self.deps.interactive { "prompt_input_exit" } else { "other" }).await;
+    }
+
+    /// The next operation. Hooks are told when none comes for long after a turn.
+    async fn next_op(&mut self, ops: &mut Ops) -> Option<Op> {
+        let idle = std::mem::take(&mut self.turn_ended) && self.deps.interactive;
+        let hooks =
+            self.agent.dispatcher.hooks.as_ref().filter(|hooks| idle && hooks.wants(HookEvent::Notification));
+        let Some(hooks) = hooks else { return ops.recv().await };
+        match tokio::time::timeout(IDLE, ops.recv()).await {
+            Ok(op) => op,
+            Err(_) => {
+                let hooks = Arc::clone(hooks);
+                tokio::spawn(async move { turn_hooks::waits_for_user(&hooks, None).await });
+                ops.recv().await
+            }
+        }
+    }
+
+    /// Tells the hooks that the session at hand begins or goes on.
+    pub fn start_hooks(&self, source: &'static str) {
+        let Agent { conversation, dispatcher, sampler, .. } = &self.agent;
+        if let Some(hooks) = &dispatcher.hooks {
+            hooks.start(&conversation.id, conversation.log_path(), source, &sampler.params.model);
+        }
+    }
+
+    async fn end_hooks(&self, reason: &str) {
+        if let Some(hooks) = &self.agent.dispatcher.hooks {
+            hooks.end(reason).await;
+        }
     }
 
     /// Runs one turn while listening; `None` when the program is to end.
@@ -98,6 +139,7 @@ impl Engine {
                 Listener { policy: &policy, deps: &self.deps, events: &self.events, settings: &settings };
             listener.drive(work, ops, &mut self.deferred, &control).await
         };
+        self.turn_ended = true;
         self.deps.originals.follow(self.agent.conversation.log_path());
         self.after(&control);
         let end = end.filter(|_| running)?;
@@ -199,6 +241,7 @@ impl Engine {
             Ok(CompactionOutcome::Done) => (Level::Info, texts::compacted(before, after)),
             Ok(CompactionOutcome::Nothing) => (Level::Info, texts::nothing_to_compact()),
             Ok(CompactionOutcome::Interrupted) => (Level::Info, texts::compaction_stopped()),
+            Ok(CompactionOutcome::Blocked) => (Level::Info, hook_notice::compaction_blocked()),
             Ok(CompactionOutcome::NotSmaller) => (Level::Info, texts::summary_not_smaller()),
             Err(error) => (Level::Error, error.to_string()),
         };
@@ -249,7 +292,9 @@ impl Engine {
                 {
                     self.notice(Level::Error, error.to_string());
                 }
+                self.end_hooks("clear").await;
                 self.open(new).await;
+                self.start_hooks("clear");
                 self.announce();
             }
             Op::Resume { session } => match sessions::find(&self.deps.project_state, &session) {
@@ -295,8 +340,10 @@ impl Engine {
             Err(error) => return self.notice(Level::Error, texts::session_not_opened(error)),
         };
         let chosen = reopened.conversation.chosen_model().cloned();
+        self.end_hooks("resume").await;
         self.open(reopened.conversation).await;
         self.use_chosen_model(chosen).await;
+        self.start_hooks("resume");
         self.announce();
         let entries = self.agent.conversation.history.entries();
         let items = entries.iter().map(|entry| Arc::clone(&entry.item)).collect();

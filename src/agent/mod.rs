@@ -6,6 +6,7 @@ pub mod calls;
 pub mod control;
 pub mod deps;
 pub mod engine;
+pub mod hooks;
 pub mod keep;
 pub mod listener;
 pub mod lists;

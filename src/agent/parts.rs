@@ -25,6 +25,8 @@ pub struct Agent {
     pub max_steps: u32,
     /// Tokens read and written in one turn, as far as the server reports them.
     pub max_tokens: Option<u64>,
+    /// What one turn may cost, in US dollars, its sub-agents included.
+    pub max_cost: Option<f64>,
 }
 
 impl Agent {

@@ -9,6 +9,7 @@ use crate::agent::lists::status::{self, StatusParts};
 use crate::agent::lists::{models, sessions};
 use crate::agent::session::inspect;
 use crate::config::settings::Permission;
+use crate::hook::listing;
 use crate::protocol::event::{Event, Level};
 use crate::protocol::notice as texts;
 use crate::protocol::op::Op;
@@ -89,6 +90,13 @@ pub fn quick_op(op: Op, policy: &PolicyEngine, deps: &EngineDeps, events: &Event
         Op::ShowSkills => {
             let rows = deps.skills.iter().map(|skill| (skill.name.clone(), skill.for_users()));
             let _ = events.send(Event::Skills(rows.collect()));
+        }
+        Op::ListHooks => {
+            let (files, workspace) = (deps.loaded.own.hooks.clone(), deps.workspace.clone());
+            let events = events.clone();
+            tokio::task::spawn_blocking(move || {
+                notice(&events, Level::Info, listing::text(&files, &workspace).trim_end().to_owned());
+            });
         }
         Op::ShowCost => status::send_cost(deps.originals.path(), events.clone()),
         Op::ListFiles => inspect::files(deps.workspace.clone(), events.clone()),

@@ -127,16 +127,26 @@ fn is_credential_value(value: &str) -> bool {
         || with_password().is_some()
 }
 
+/// Whether a variable is one of our own settings and keys.
+fn is_own_name(name: &str) -> bool {
+    let configured =
+        || CONFIGURED.read().unwrap_or_else(PoisonError::into_inner).iter().any(|known| known == name);
+    ["MYCODE_", "OPENAI_", "ANTHROPIC_"].iter().any(|prefix| name.starts_with(prefix)) || configured()
+}
+
+/// The variables of this process that even the user's own programs must not inherit: our settings and keys.
+pub fn own_variables() -> Vec<std::ffi::OsString> {
+    std::env::vars_os().map(|(name, _)| name).filter(|name| is_own_name(&name.to_string_lossy())).collect()
+}
+
 /// The variables of this process that child processes must not inherit: our own settings and every credential. An address
 /// of a proxy stays, password and all: without it nothing would be reached.
 pub fn credential_variables() -> Vec<std::ffi::OsString> {
-    let ours =
-        |name: &str| ["MYCODE_", "OPENAI_", "ANTHROPIC_"].iter().any(|prefix| name.starts_with(prefix));
     std::env::vars_os()
         .filter(|(name, value)| {
             let (name, value) = (name.to_string_lossy(), value.to_string_lossy());
             let proxy = name.to_ascii_lowercase().ends_with("_proxy");
-            ours(&name) || is_credential_name(&name) || (!proxy && is_credential_value(&value))
+            is_own_name(&name) || is_credential_name(&name) || (!proxy && is_credential_value(&value))
         })
         .map(|(name, _)| name)
         .collect()

@@ -7,7 +7,8 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::cli::commands::project::notes_args::NotesArgs;
 use crate::cli::commands::sessions::export_args::ExportArgs;
-use crate::cli::each::args::{self as each, EachArgs};
+use crate::cli::commands::work::exec_args::ExecArgs;
+use crate::cli::each::args as each;
 use crate::config::mode::Mode;
 use crate::config::settings::{Binding, Permission, ProviderKind};
 use crate::protocol::maintain::Phase;
@@ -116,8 +117,8 @@ pub struct ModelArgs {
     #[arg(long, global = true, help_heading = "Session", value_name = "MODE")]
     pub mode: Option<Mode>,
 
-    /// Maximum number of model replies per turn
-    #[arg(long, global = true, help_heading = "Session", value_name = "N")]
+    /// Maximum number of model replies per task (a turn in Claude Code's count)
+    #[arg(long, visible_alias = "max-turns", global = true, help_heading = "Session", value_name = "N")]
     pub max_steps: Option<u32>,
 
     /// Trust this folder's own configuration for this run
@@ -168,6 +169,13 @@ pub enum Command {
     Policy(PolicyArgs),
     /// Trust this folder's own configuration (model, server, permission level), and new rules files
     Trust(TrustArgs),
+    /// List the hooks (commands that run on events), where they come from and whether they are trusted
+    Hooks,
+    /// Print a JSON Schema: events, what `exec --json` prints
+    Schema {
+        /// events
+        what: SchemaOf,
+    },
     /// Show the configuration and test the model, sandbox and server
     Doctor(DoctorArgs),
     /// Print a shell completion script
@@ -175,23 +183,6 @@ pub enum Command {
         /// bash, zsh, fish, elvish or powershell
         shell: clap_complete::Shell,
     },
-}
-
-#[derive(Args, Debug, Default)]
-pub struct ExecArgs {
-    /// The task; `-`, or no argument in a pipe, reads standard input
-    pub prompt: Option<String>,
-
-    /// Print one JSON event per line
-    #[arg(long)]
-    pub json: bool,
-
-    /// Continue this session (its id, or the beginning of it)
-    #[arg(long, value_name = "ID")]
-    pub resume: Option<String>,
-
-    #[command(flatten)]
-    pub each: EachArgs,
 }
 
 #[derive(Args, Debug)]
@@ -240,6 +231,12 @@ pub struct MaintainArgs {
     /// Print one JSON event per line
     #[arg(long)]
     pub json: bool,
+}
+
+/// What has a schema.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum SchemaOf {
+    Events,
 }
 
 /// What the demo plays.

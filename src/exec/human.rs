@@ -188,6 +188,10 @@ impl<O: Write, L: Write> Printer for Human<O, L> {
         Ok(())
     }
 
+    fn output(&mut self, output: &Value) {
+        self.held = Some(output.to_string().into());
+    }
+
     fn end(&mut self, end: &TurnEnd, _: u8) -> io::Result<()> {
         let written = if end.reason == EndReason::Done {
             match self.held.take() {

@@ -1,7 +1,7 @@
 //! Output for programs: one JSON object a line on standard output, nothing else.
 //!
 //! Fields are never renamed or removed; new ones and new types may come, so readers skip what they don't know. A field
-//! shown with `?` is left out when there is nothing to say. The first line is `session`, the last `turn_ended`.
+//! shown with `?` is left out when there is nothing to say. `events.schema.json` says the same as a JSON Schema. The first line is `session`, the last `turn_ended`.
 //!
 //! | `type` | meaning and example |
 //! |---|---|
@@ -17,7 +17,7 @@
 //! | `silent` | nothing has come for `since_ms`; the answer is given up after `left_ms` more: `{"type":"silent","since_ms":10000,"left_ms":290000}` |
 //! | `compacting` | `{"type":"compacting","running":true}` |
 //! | `usage` | the window after a request was built (`estimated`) or answered; `total` sums up the session: `{"type":"usage","used_tokens":900,"window_tokens":128000,"estimated":false,"total":{"input":900,"cached":800,"cache_write":0,"output":12,"reasoning":0},"cost_usd"?:0.01}` |
-//! | `turn_ended` | `reason` is done, interrupted, step_limit, provider_failed or failed; `usage` is that of this turn; `prompt_returned` is true when a filter of the server refused the message, which left the session: `{"type":"turn_ended","reason":"done","message"?:"…","hint"?:"…","prompt_returned"?:true,"steps":3,"plan"?:".mycode/plans/….md","denied":0,"usage":{…},"elapsed_ms":1200,"exit_code":0}` |
+//! | `turn_ended` | `reason` is done, interrupted, step_limit, provider_failed or failed; `usage` is that of this turn; `session`, `cost_usd` (of the session) and `result` (the last text) come once more, `output` is the valid answer that --output-schema asked for; `prompt_returned` is true when a filter of the server refused the message, which left the session: `{"type":"turn_ended","reason":"done","message"?:"…","hint"?:"…","prompt_returned"?:true,"steps":3,"plan"?:".mycode/plans/….md","denied":0,"usage":{…},"elapsed_ms":1200,"exit_code":0,"session"?:"0198…","cost_usd"?:0.01,"result"?:"Done.","output"?:{…}}` |
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -35,11 +35,16 @@ use crate::protocol::event::{Event, TurnEnd};
 pub struct Json<O> {
     out: O,
     titles: HashMap<Arc<str>, String>,
+    /// What the last line tells again.
+    session: Option<String>,
+    cost_usd: Option<f64>,
+    result: Option<Arc<str>>,
+    output: Option<Value>,
 }
 
 impl<O: Write> Json<O> {
     pub fn new(out: O) -> Self {
-        Self { out, titles: HashMap::new() }
+        Self { out, titles: HashMap::new(), session: None, cost_usd: None, result: None, output: None }
     }
 
     /// One write a line, so that a reader never sees half of one.
@@ -67,6 +72,16 @@ impl<O: Write> Json<O> {
 
 impl<O: Write> Printer for Json<O> {
     fn event(&mut self, event: &Event) -> io::Result<()> {
+        match event {
+            Event::Session(session) => self.session = Some(session.id.clone()),
+            Event::Window(window) => self.cost_usd = window.cost_usd,
+            Event::Item { item, .. } => {
+                if let Item::Assistant { text, .. } = &**item {
+                    self.result = Some(Arc::clone(text));
+                }
+            }
+            _ => {}
+        }
         match event {
             Event::Session(session) => self.line(json!({
                 "type": "session", "id": session.id, "model": session.model, "provider": session.provider,
@@ -121,12 +136,17 @@ impl<O: Write> Printer for Json<O> {
         self.line(json!({"type": "denied", "tool": tool, "title": title, "reason": reason}))
     }
 
+    fn output(&mut self, output: &Value) {
+        self.output = Some(output.clone());
+    }
+
     fn end(&mut self, end: &TurnEnd, exit_code: u8) -> io::Result<()> {
         let (reason, message, hint) = end_words(&end.reason);
         self.line(json!({
             "type": "turn_ended", "reason": reason, "message": message, "hint": hint, "steps": end.steps,
             "prompt_returned": end.reason.returned().map(|_| true),
             "plan": end.plan, "denied": end.denied, "usage": end.usage, "elapsed_ms": end.elapsed_ms, "exit_code": exit_code,
+            "session": self.session, "cost_usd": self.cost_usd, "result": self.result, "output": self.output,
         }))
     }
 }
@@ -214,7 +234,7 @@ mod tests {
         {"type":"usage","used_tokens":9,"window_tokens":100,"estimated":false,"total":{"input":0,"cached":0,"cache_write":0,"output":0,"reasoning":0}}
         {"type":"text","id":5,"text":"Done."}
         {"type":"denied","tool":"Bash","title":"rm -r x","reason":"a command"}
-        {"type":"turn_ended","reason":"step_limit","message":"stopped after 5 steps (max_steps); the task is not finished","hint":"continue with `mycode exec -c continue`, or raise max_steps in config.toml","steps":5,"denied":1,"usage":{"input":9,"cached":0,"cache_write":0,"output":0,"reasoning":0},"elapsed_ms":12,"exit_code":1}
+        {"type":"turn_ended","reason":"step_limit","message":"stopped after 5 steps (max_steps); the task is not finished","hint":"continue with `mycode exec -c continue`, or raise max_steps in config.toml","steps":5,"denied":1,"usage":{"input":9,"cached":0,"cache_write":0,"output":0,"reasoning":0},"elapsed_ms":12,"exit_code":1,"session":"s1","result":"Done."}
         "#);
     }
 }

@@ -2,6 +2,8 @@
 
 use std::io;
 
+use serde_json::Value;
+
 use crate::base::text;
 use crate::model::envelope::{Envelope, Status};
 use crate::protocol::approval::Question;
@@ -23,6 +25,9 @@ pub trait Printer {
     /// # Errors
     /// As [`Printer::event`].
     fn denied(&mut self, question: &Question) -> io::Result<()>;
+
+    /// The answer is this JSON value.
+    fn output(&mut self, _: &Value) {}
 
     /// The turn has ended; comes once, last.
     ///

@@ -10,10 +10,12 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
 use super::human::Human;
 use super::json::Json;
+use super::output_schema::{self, OutputSchema};
 use super::printer::Printer;
+use crate::model::item::Item;
 use crate::model::usage::Usage;
 use crate::protocol::approval::{Answer, Question};
-use crate::protocol::event::{EndReason, Event, TurnEnd};
+use crate::protocol::event::{EndReason, Event, Level, TurnEnd};
 use crate::protocol::op::Op;
 
 /// What the model is told when its call would need a user's consent.
@@ -31,7 +33,7 @@ pub const EXIT_INTERRUPTED: u8 = 130;
 const INTERRUPTED: EndReason = EndReason::Interrupted { prompt_returned: None };
 
 /// How to print.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct ExecOptions {
     /// One JSON event a line on standard output, instead of text.
     pub json: bool,
@@ -39,6 +41,8 @@ pub struct ExecOptions {
     pub color: bool,
     /// The progress goes to standard output too: the whole session as one text (the demo).
     pub one_stream: bool,
+    /// What the answer must be.
+    pub schema: Option<OutputSchema>,
 }
 
 impl ExecOptions {
@@ -46,7 +50,12 @@ impl ExecOptions {
     pub fn detect(json: bool) -> Self {
         let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-        Self { json, color: io::stderr().is_terminal() && !set("NO_COLOR") && !dumb, one_stream: false }
+        Self {
+            json,
+            color: io::stderr().is_terminal() && !set("NO_COLOR") && !dumb,
+            one_stream: false,
+            schema: None,
+        }
     }
 }
 
@@ -56,6 +65,8 @@ pub struct ExecOutcome {
     /// For the shell: 0 done, 1 task failed or a call was denied, 4 provider, 130 interrupted.
     pub exit_code: u8,
     pub end: TurnEnd,
+    /// The model's last text, or the JSON value that was asked for.
+    pub answer: Option<String>,
     /// Why the output is not complete, if it isn't. A reader that went away is no reason.
     pub lost: Option<String>,
 }
@@ -70,13 +81,13 @@ pub async fn run(
 ) -> ExecOutcome {
     let interrupts = interrupts();
     if options.json {
-        run_with(ops, events, prompt, &mut Json::new(io::stdout()), interrupts).await
+        run_with(ops, events, prompt, &mut Json::new(io::stdout()), interrupts, options.schema).await
     } else if options.one_stream {
         let mut human = Human::new(io::stdout(), io::stdout(), false);
-        run_with(ops, events, prompt, &mut human, interrupts).await
+        run_with(ops, events, prompt, &mut human, interrupts, options.schema).await
     } else {
         let mut human = Human::new(io::stdout(), io::stderr(), options.color);
-        run_with(ops, events, prompt, &mut human, interrupts).await
+        run_with(ops, events, prompt, &mut human, interrupts, options.schema).await
     }
 }
 
@@ -87,11 +98,19 @@ pub async fn run_with(
     prompt: String,
     printer: &mut impl Printer,
     interrupts: impl Stream<Item = ()>,
+    schema: Option<OutputSchema>,
 ) -> ExecOutcome {
     let mut interrupts = std::pin::pin!(interrupts.fuse());
     let mut denied = 0;
     let mut interrupted = false;
     let mut lost = None;
+    let mut answer: Option<String> = None;
+    // What was wrong with the answer, and the turn that ended with it.
+    let mut corrected: Option<TurnEnd> = None;
+    let prompt = match &schema {
+        Some(schema) => format!("{prompt}\n\n{}", schema.instruction()),
+        None => prompt,
+    };
     // A refused send means that the engine is gone; then the event queue ends, too.
     let _ = ops.send(Op::of_prompt(prompt));
     let end = loop {
@@ -108,13 +127,39 @@ pub async fn run_with(
         };
         let shown = match event {
             None => break ended(gone(interrupted), denied),
-            Some(Event::TurnEnded(end)) => break end,
+            Some(Event::TurnEnded(end)) => {
+                let end = joined(corrected.as_ref(), end);
+                let Some(schema) = schema.as_ref().filter(|_| end.reason == EndReason::Done) else {
+                    break end;
+                };
+                match schema.read(answer.as_deref().unwrap_or_default()) {
+                    Ok(output) => {
+                        printer.output(&output);
+                        answer = Some(output.to_string());
+                        break end;
+                    }
+                    Err(why) if corrected.is_some() => break TurnEnd { reason: invalid(&why), ..end },
+                    Err(why) => {
+                        corrected = Some(end);
+                        let _ = ops.send(Op::Submit { text: output_schema::correction(&why) });
+                        let text = format!("the answer is not valid ({why}); asking once for a correction");
+                        printer.event(&Event::Notice { level: Level::Info, text })
+                    }
+                }
+            }
             Some(Event::Ask { id, question }) => {
                 denied += 1;
                 let _ = ops.send(Op::Answer { id, answer: Answer::No { note: note(&question).to_owned() } });
                 printer.denied(&question)
             }
-            Some(event) => printer.event(&event),
+            Some(event) => {
+                if let Event::Item { item, .. } = &event
+                    && let Item::Assistant { text, .. } = &**item
+                {
+                    answer = Some(text.to_string());
+                }
+                printer.event(&event)
+            }
         };
         if let Err(error) = shown
             && !interrupted
@@ -126,7 +171,7 @@ pub async fn run_with(
         }
     };
     let end = TurnEnd { denied: end.denied.max(denied), ..end };
-    let outcome = leave(printer, end, lost);
+    let outcome = ExecOutcome { answer, ..leave(printer, end, lost) };
     let _ = ops.send(Op::Shutdown);
     drop(ops);
     let last_writes = async { while events.recv().await.is_some() {} };
@@ -145,7 +190,32 @@ fn leave(printer: &mut impl Printer, end: TurnEnd, lost: Option<io::Error>) -> E
     ExecOutcome {
         exit_code: if lost.is_some() { EXIT_FAILED } else { exit_code },
         end,
+        answer: None,
         lost: lost.map(|error| error.to_string()),
+    }
+}
+
+/// Both turns of an answer that had to be corrected, as one.
+fn joined(first: Option<&TurnEnd>, end: TurnEnd) -> TurnEnd {
+    let Some(first) = first else { return end };
+    let mut usage = first.usage;
+    usage.add(&end.usage);
+    TurnEnd {
+        steps: first.steps + end.steps,
+        denied: first.denied + end.denied,
+        elapsed_ms: first.elapsed_ms + end.elapsed_ms,
+        usage,
+        ..end
+    }
+}
+
+/// The answer is still not what was asked for.
+fn invalid(why: &str) -> EndReason {
+    EndReason::Failed {
+        message: format!("the answer is not valid against the schema: {why}"),
+        hint: "the session keeps the answer; say in the task what the fields mean, or use a simpler schema"
+            .to_owned(),
+        prompt_returned: None,
     }
 }
 
@@ -215,7 +285,6 @@ mod tests {
 
     use super::*;
     use crate::protocol::approval::AskedQuestion;
-    use crate::protocol::event::Level;
 
     fn end(reason: EndReason) -> Event {
         Event::TurnEnded(ended(reason, 0))
@@ -232,7 +301,8 @@ mod tests {
         let open = (interrupts > 0).then_some(tell);
         let mut printer = Human::new(Vec::new(), Vec::new(), false);
         let outcome =
-            run_with(ops, events, "task".to_owned(), &mut printer, stream::iter(vec![(); interrupts])).await;
+            run_with(ops, events, "task".to_owned(), &mut printer, stream::iter(vec![(); interrupts]), None)
+                .await;
         drop(open);
         let mut operations = Vec::new();
         while let Some(op) = sent.recv().await {
@@ -312,7 +382,7 @@ mod tests {
             tell.send(end(EndReason::Done)).unwrap_or_default();
             drop(tell);
             let outcome =
-                run_with(ops, events, "task".to_owned(), &mut Closed(kind), stream::pending()).await;
+                run_with(ops, events, "task".to_owned(), &mut Closed(kind), stream::pending(), None).await;
             assert_eq!((outcome.exit_code, outcome.lost.is_some()), (code, code == EXIT_FAILED));
         }
     }
@@ -327,7 +397,7 @@ mod tests {
         }
         drop(tell);
         let mut closed = Closed(io::ErrorKind::BrokenPipe);
-        let outcome = run_with(ops, events, "task".to_owned(), &mut closed, stream::pending()).await;
+        let outcome = run_with(ops, events, "task".to_owned(), &mut closed, stream::pending(), None).await;
         assert_eq!(outcome.exit_code, 130);
         let mut count = 0;
         while let Some(op) = sent.recv().await {

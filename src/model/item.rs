@@ -175,6 +175,8 @@ pub enum ReminderTopic {
     Mode,
     /// Few steps are left.
     Steps,
+    /// What the user's hooks have to say.
+    Hooks,
 }
 
 impl ReminderTopic {
@@ -186,12 +188,13 @@ impl ReminderTopic {
             Self::Permission => "permission",
             Self::Mode => "mode",
             Self::Steps => "steps",
+            Self::Hooks => "hooks",
         }
     }
 
-    /// Whether all of its words are the program's own: what stands in files others can write.
+    /// Whether all of its words are the program's own: others can write what stands in files, and what hooks say.
     pub fn is_ours(self) -> bool {
-        !matches!(self, Self::Rules | Self::ScopedRules)
+        !matches!(self, Self::Rules | Self::ScopedRules | Self::Hooks)
     }
 }
 

@@ -93,8 +93,17 @@ pub fn covers<'a>(assessed: &AssessedCall, mut prefixes: impl Iterator<Item = &'
     can_be_covered(assessed)
         && prefixes.any(|prefix| {
             let mut have = call.argv.iter().map(|arg| arg.certain());
-            let matches =
-                !prefix.is_empty() && prefix.split(' ').all(|word| have.next().flatten() == Some(word));
+            // Only a flag of the user's ends with a `*`: they want whatever follows.
+            let (front, any) = match prefix.strip_suffix('*') {
+                Some(front) => (front.trim_end(), true),
+                None => (prefix, false),
+            };
+            let words = front.split(' ').filter(|word| !word.is_empty());
+            let mut words = words;
+            let matches = !prefix.is_empty() && words.all(|word| have.next().flatten() == Some(word));
+            if any {
+                return matches;
+            }
             // Whole targets only: `make` is not `make deploy`, nor `make -f other`.
             matches && !(prefix == name && call.argv.len() > 1 && takes_sub())
         })

@@ -3,10 +3,12 @@
 pub mod access;
 pub mod command;
 pub mod command_prefix;
+pub mod flag_rules;
 pub mod path_scope;
 pub mod programs;
 pub mod protected_variables;
 pub mod rules;
 pub mod session_grant;
 pub mod tool_list;
+pub mod tool_rule;
 pub mod verdict;

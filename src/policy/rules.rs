@@ -6,11 +6,13 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::command::{AssessedCall, AssessedCommand};
+use super::command::{AssessedAccess, AssessedCall, AssessedCommand};
 use super::command_prefix;
+use super::flag_rules;
 use super::path_scope::PathScope;
 use super::session_grant::SessionGrant;
 use super::tool_list;
+use super::tool_rule::ToolRule;
 use crate::base::file::{self, FileError};
 use crate::base::folder::atomic_write::{self, Expect};
 use crate::policy::programs::assessment::Risk;
@@ -86,6 +88,8 @@ pub struct Rules {
     session: Vec<SessionGrant>,
     /// For the running turn.
     turn: Vec<SessionGrant>,
+    /// What flags forbid.
+    denied: Vec<ToolRule>,
     damage: Option<String>,
 }
 
@@ -148,6 +152,16 @@ impl Rules {
     /// What is allowed for a time.
     fn granted(&self) -> impl Iterator<Item = &SessionGrant> {
         self.session.iter().chain(&self.turn)
+    }
+
+    /// Forbids it for the rest of the run.
+    pub fn deny(&mut self, rules: Vec<ToolRule>) {
+        self.denied.extend(rules);
+    }
+
+    /// Which of the flags forbids one of the accesses, in words.
+    pub fn forbidden(&self, accesses: &[AssessedAccess], scope: &PathScope) -> Option<String> {
+        flag_rules::forbidden(&self.denied, accesses, scope)
     }
 
     /// What is allowed, for the user: in this project first.

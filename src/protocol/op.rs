@@ -160,6 +160,8 @@ pub enum Op {
     ShowStatus,
     /// Ask for `Event::Skills`.
     ShowSkills,
+    /// Ask for a notice that lists the hooks.
+    ListHooks,
     /// Ask for a notice with what this session cost, by model and turn.
     ShowCost,
     /// End a background job.

@@ -151,6 +151,10 @@ pub trait Tool: Send + Sync {
     /// See [`TypedTool::parallel`].
     fn parallel(&self, args: &Value) -> bool;
     fn spec(&self) -> ToolSpec;
+    /// The tool that a call runs in the end, and its arguments in that tool's own words; as given where they can't be read.
+    fn meant(&self, args: Value) -> (String, Value) {
+        (self.name().to_owned(), args)
+    }
     /// Whether it calls the tool of this name, which is loaded on demand.
     fn takes(&self, _name: &str) -> bool {
         false
@@ -169,6 +173,11 @@ impl<T: TypedTool> Tool for T {
 
     fn parallel(&self, args: &Value) -> bool {
         T::parallel(args)
+    }
+
+    fn meant(&self, args: Value) -> (String, Value) {
+        let normalized = normalize(T::NAME, &T::accepted(), args.clone());
+        (T::NAME.to_owned(), normalized.args.unwrap_or(args))
     }
 
     fn spec(&self) -> ToolSpec {

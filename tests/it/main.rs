@@ -26,6 +26,8 @@ mod first_hour;
 mod going_back;
 mod handles_props;
 mod handles_race;
+mod headless;
+mod hooks;
 mod hostile_repository;
 mod hostile_text;
 mod images;

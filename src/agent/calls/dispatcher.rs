@@ -12,9 +12,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::approval::{Approver, denied, envelope_of, never_run};
 use super::policy_engine::{AssessedToolCall, PolicyEngine};
+use super::result;
 use crate::agent::control::{Events, TurnControl, UserPrompter, notice};
+use crate::agent::hooks::agent_hooks::AgentHooks;
+use crate::agent::hooks::tool_hooks::{self, Hooked};
 use crate::model::call::{ToolCall, ToolSpec};
-use crate::model::envelope::{Envelope, ErrorCode, Status};
+use crate::model::envelope::{Envelope, ErrorCode};
 use crate::model::item::ToolResult;
 use crate::policy::verdict::Verdict;
 use crate::protocol::event::{Event, Level};
@@ -23,7 +26,7 @@ use crate::sandbox::spec::Confinement;
 use crate::tool::api::{Prepared, Tool, ToolError};
 use crate::tool::cx::ToolCx;
 use crate::tool::file::watch::{self, ChangedBy};
-use crate::tool::output::{self, Keep, Limits, Spill, Truncated};
+use crate::tool::output::Limits;
 use crate::tool::registry;
 
 /// The dispatcher of one session.
@@ -32,7 +35,8 @@ pub struct Dispatcher {
     specs: Arc<[ToolSpec]>,
     pub cx: ToolCx,
     pub policy: Arc<PolicyEngine>,
-    spill: Arc<Spill>,
+    /// The user's hooks, where there are any.
+    pub hooks: Option<Arc<AgentHooks>>,
     /// Whether somebody can answer questions.
     interactive: bool,
     denied: AtomicU32,
@@ -45,6 +49,13 @@ struct AdmittedCall {
     command: Option<String>,
     assessed: AssessedToolCall,
     consent: Consent,
+    hooked: Option<Hooked>,
+}
+
+/// A call that can be judged: what it would do is understood, and the user's hooks have had their say.
+struct OpenedCall {
+    prepared: Box<dyn Prepared>,
+    hooked: Option<Hooked>,
 }
 
 /// Why a call may run.
@@ -67,10 +78,15 @@ impl Dispatcher {
         interactive: bool,
         small_window: bool,
     ) -> Self {
-        let spill = Arc::clone(&cx.spill);
         let told = |tool: &dyn Tool| !small_window || !registry::DISPENSABLE.contains(&tool.name());
         let specs = tools.iter().filter(|tool| told(tool.as_ref())).map(|tool| tool.spec()).collect();
-        Self { tools, specs, cx, policy, spill, interactive, denied: AtomicU32::new(0) }
+        Self { tools, specs, cx, policy, hooks: None, interactive, denied: AtomicU32::new(0) }
+    }
+
+    /// Leaves out tools that are not wanted. Before the first request, as [`Dispatcher::describe`].
+    pub fn remove(&mut self, unwanted: impl Fn(&str) -> bool) {
+        self.tools.retain(|tool| !unwanted(tool.name()));
+        self.specs = self.specs.iter().filter(|spec| !unwanted(&spec.name)).cloned().collect();
     }
 
     /// Tells the model more of a tool. Before the first request: what it is told never changes within a session.
@@ -172,9 +188,14 @@ impl Dispatcher {
         events: &Events,
     ) -> Result<Vec<ToolResult>, String> {
         let limits = Limits::for_window(window_tokens);
+        let opened =
+            join_all(group.iter().map(|call| self.open(call, Consent::Rules, control, events))).await;
         let mut admitted = Vec::with_capacity(group.len());
-        for call in group {
-            admitted.push(self.gate(call, Consent::Rules, control, events).await);
+        for (call, opened) in group.iter().zip(opened) {
+            admitted.push(match opened {
+                Ok(opened) => self.judge(call, opened, Consent::Rules, control, events).await,
+                Err(envelope) => Err(envelope),
+            });
         }
         // A command that may change something is alone in its group. What changed before it ran is not its doing, nor is
         // anything if it only looks.
@@ -198,15 +219,14 @@ impl Dispatcher {
                 news.extend(self.changes(by).await);
             }
             for news in news.drain(..) {
-                let gap = if envelope.text.is_empty() { "" } else { "\n" };
-                envelope.text.push_str(&format!("{gap}<system-reminder>{news}</system-reminder>"));
+                result::add_block(&mut envelope, &format!("<system-reminder>{news}</system-reminder>"));
             }
             let (call_id, tool) = (Arc::clone(&call.id), self.name(call));
-            self.clean(&mut envelope, &tool, limits);
+            result::clean(&self.cx, &mut envelope, &tool, limits);
             results.push(ToolResult { call_id, tool, envelope });
         }
         if let Some(last) = results.last_mut() {
-            add_news(&mut last.envelope, &self.cx.shell.jobs.take_ended());
+            result::add_news(&mut last.envelope, &self.cx.shell.jobs.take_ended());
         }
         Ok(results)
     }
@@ -220,14 +240,18 @@ impl Dispatcher {
         events: &Events,
     ) -> ToolResult {
         let limits = Limits::for_window(window_tokens);
-        let mut envelope = match self.gate(&call, Consent::Own, control, events).await {
+        let admitted = match self.open(&call, Consent::Own, control, events).await {
+            Ok(opened) => self.judge(&call, opened, Consent::Own, control, events).await,
+            Err(envelope) => Err(envelope),
+        };
+        let mut envelope = match admitted {
             Ok(admitted) => match self.run(&call, admitted, limits, control, events).await {
                 Ok(envelope) => envelope,
                 Err(message) => *denied(&message),
             },
             Err(envelope) => *envelope,
         };
-        self.clean(&mut envelope, "Bash", limits);
+        result::clean(&self.cx, &mut envelope, "Bash", limits);
         envelope.data.insert("by_user".to_owned(), true.into());
         ToolResult { call_id: call.id, tool: call.name, envelope }
     }
@@ -281,40 +305,67 @@ impl Dispatcher {
             .map_or_else(|_| Arc::clone(&call.name), |(tool, _)| tool.name().into())
     }
 
-    /// Parse, access, decide, ask. `Err` is the envelope for the model. The user's own call is not judged.
-    async fn gate(
+    /// The call as its tool understands it; `Err` is the envelope for the model.
+    fn parse(&self, call: &ToolCall) -> Result<Box<dyn Prepared>, Box<Envelope>> {
+        self.resolve(call, Value::Null).map_err(|error| envelope_of(&error))?;
+        let args = call.parsed_args().map_err(|message| {
+            Box::new(Envelope::error(
+                ErrorCode::InvalidParam,
+                format!("{}: {message}. Send the call again with one valid JSON object", self.name(call)),
+            ))
+        })?;
+        let prepared = self.resolve(call, args).and_then(|(tool, args)| tool.prepare(args));
+        prepared.map_err(|error| envelope_of(&error))
+    }
+
+    /// Parses, and asks the user's hooks, which may want other arguments. Of the user's own call they are not asked.
+    async fn open(
         &self,
         call: &ToolCall,
+        consent: Consent,
+        control: &TurnControl,
+        events: &Events,
+    ) -> Result<OpenedCall, Box<Envelope>> {
+        if control.cancel.is_cancelled() {
+            self.started(call, call.name.to_string(), events);
+            return Err(result::interrupted());
+        }
+        let parsed = self.parse(call);
+        let title = parsed.as_ref().map_or_else(|_| call.name.to_string(), |prepared| prepared.title());
+        self.started(call, title, events);
+        let prepared = parsed?;
+        let Some(hooks) = self.hooks.as_ref().filter(|_| consent != Consent::Own) else {
+            return Ok(OpenedCall { prepared, hooked: None });
+        };
+        let args = call.parsed_args().unwrap_or_default();
+        let meant = self.resolve(call, args).map(|(tool, args)| tool.meant(args));
+        let meant = meant.map_err(|error| envelope_of(&error))?;
+        let mut hooked = Hooked::new(hooks, meant, call);
+        let changed = tool_hooks::before(hooks, &mut hooked, call, &control.cancel).await;
+        let prepared = changed.map_or(Ok(prepared), |call| self.parse(&call))?;
+        Ok(OpenedCall { prepared, hooked: Some(hooked) })
+    }
+
+    /// Access, decide, ask. `Err` is the envelope for the model. The user's own call is not judged.
+    async fn judge(
+        &self,
+        call: &ToolCall,
+        opened: OpenedCall,
         mut consent: Consent,
         control: &TurnControl,
         events: &Events,
     ) -> Result<AdmittedCall, Box<Envelope>> {
-        let started = |title: String| self.started(call, title, events);
-        if control.cancel.is_cancelled() {
-            started(call.name.to_string());
-            return Err(interrupted());
-        }
-        let parsed = self.resolve(call, Value::Null).map_err(|error| envelope_of(&error)).and_then(|_| {
-            let args = call.parsed_args().map_err(|message| {
-                Box::new(Envelope::error(
-                    ErrorCode::InvalidParam,
-                    format!("{}: {message}. Send the call again with one valid JSON object", self.name(call)),
-                ))
-            })?;
-            let prepared = self.resolve(call, args).and_then(|(tool, args)| tool.prepare(args));
-            prepared.map_err(|error| envelope_of(&error))
-        });
-        let prepared = match parsed {
-            Ok(prepared) => prepared,
-            Err(envelope) => {
-                started(call.name.to_string());
-                return Err(envelope);
-            }
-        };
-        started(prepared.title());
+        let OpenedCall { prepared, hooked } = opened;
         let assessed = self.assess(&*prepared, &self.cx_until(control)).await?;
-        match self.policy.decide(&assessed) {
-            _ if consent == Consent::Own => {}
+        let own = consent == Consent::Own;
+        let verdict = if own { Verdict::Allow } else { self.policy.decide(&assessed) };
+        let verdict = match (&self.hooks, &hooked) {
+            (Some(hooks), Some(hooked)) => {
+                tool_hooks::decided(hooks, hooked, verdict, &assessed, &control.cancel).await?
+            }
+            _ => verdict,
+        };
+        match verdict {
             Verdict::Allow => {}
             Verdict::Deny { reason } => {
                 self.denied.fetch_add(1, Ordering::Relaxed);
@@ -329,7 +380,7 @@ impl Dispatcher {
         }
         // Looking at every file before and after costs time in a large tree: not for what only looks.
         let command = self.policy.may_change(&assessed);
-        Ok(AdmittedCall { command: command.then(|| prepared.title()), prepared, assessed, consent })
+        Ok(AdmittedCall { command: command.then(|| prepared.title()), prepared, assessed, consent, hooked })
     }
 
     fn approver<'a>(&'a self, control: &'a TurnControl, events: &'a Events) -> Approver<'a> {
@@ -349,7 +400,7 @@ impl Dispatcher {
             return Ok(*never_run());
         }
         let mut cx = self.cx_for(call, control, events);
-        let AdmittedCall { prepared, command, assessed, consent } = admitted;
+        let AdmittedCall { prepared, command, assessed, consent, hooked } = admitted;
         cx.confinement = match consent {
             Consent::Own => Confinement::Free,
             _ => self.policy.confinement(&assessed, consent == Consent::Asked),
@@ -372,14 +423,43 @@ impl Dispatcher {
             let _ = tokio::task::spawn_blocking(move || journal.after_command()).await;
             self.journal_notices(events);
         }
-        let Some(outcome) = outcome else { return Ok(*interrupted()) };
+        let Some(outcome) = outcome else { return Ok(*result::interrupted()) };
         let mut envelope = match outcome {
             Ok(envelope) => envelope,
             Err(ToolError::Fatal(message)) => return Err(message),
             Err(error @ ToolError::Model { .. }) => *envelope_of(&error),
         };
         envelope.took(took);
+        if let (Some(hooks), Some(hooked)) = (&self.hooks, hooked) {
+            self.after_hooks(hooks, hooked, &mut envelope, control, events).await;
+        }
         Ok(envelope)
+    }
+
+    /// Tells the user's hooks of a call that ran. What they change in files can be undone, and the model is told.
+    async fn after_hooks(
+        &self,
+        hooks: &AgentHooks,
+        hooked: Hooked,
+        envelope: &mut Envelope,
+        control: &TurnControl,
+        events: &Events,
+    ) {
+        let changes = tool_hooks::may_change_files(hooks, envelope);
+        if changes && !self.before_command("hooks", control, events).await {
+            return;
+        }
+        tool_hooks::after(hooks, hooked, envelope, &control.cancel).await;
+        if !changes {
+            return;
+        }
+        if let Some(journal) = self.cx.journal.clone() {
+            let _ = tokio::task::spawn_blocking(move || journal.after_command()).await;
+            self.journal_notices(events);
+        }
+        if let Some(news) = self.changes(ChangedBy::Others).await {
+            result::add_block(envelope, &format!("<system-reminder>{news}</system-reminder>"));
+        }
     }
 
     /// Has the undo journal look at the files; false when the user interrupts that, and then the command must not run:
@@ -434,30 +514,6 @@ impl Dispatcher {
         cx
     }
 
-    /// Secrets out, size down.
-    fn clean(&self, envelope: &mut Envelope, tool: &str, limits: Limits) {
-        self.cx.redactor.redact_envelope(envelope);
-        let keep = if tool == "Bash" { Keep::HeadTail } else { Keep::Head };
-        let body = std::mem::take(&mut envelope.body);
-        let known =
-            envelope.data.get("full_output_path").and_then(serde_json::Value::as_str).map(PathBuf::from);
-        let cut = match known {
-            // The tool has stored the whole: what it shows of that is not worth a file.
-            Some(path) if !output::fits(&body, limits) => {
-                let body = output::cut(&body, None, keep, Some(&path), limits);
-                Truncated { body, cut: true, full_output_path: Some(path) }
-            }
-            _ => self.spill.truncate(body, keep, limits),
-        };
-        envelope.body = cut.body;
-        if cut.cut && envelope.status == Status::Success {
-            envelope.status = Status::Partial;
-        }
-        if let Some(path) = cut.full_output_path {
-            envelope.data.insert("full_output_path".to_owned(), path.to_string_lossy().into_owned().into());
-        }
-    }
-
     /// What others changed on disk of what the model has seen.
     pub async fn file_news(&self) -> Option<String> {
         self.changes(ChangedBy::Others).await
@@ -474,24 +530,7 @@ impl Dispatcher {
     }
 }
 
-/// Puts behind a result what happened meanwhile.
-fn add_news(envelope: &mut Envelope, news: &[String]) {
-    for sentence in news {
-        if !envelope.text.is_empty() {
-            envelope.text.push_str("; ");
-        }
-        envelope.text.push_str(sentence);
-    }
-}
-
 async fn after(cancel: &CancellationToken, grace: Duration) {
     cancel.cancelled().await;
     tokio::time::sleep(grace).await;
-}
-
-fn interrupted() -> Box<Envelope> {
-    Box::new(Envelope::error(
-        ErrorCode::Interrupted,
-        "the user interrupted this call; its effect may be partial",
-    ))
 }

@@ -10,6 +10,7 @@ use crate::context::rules::rules_file;
 use crate::policy::access::Access;
 use crate::policy::command::{self, AssessedAccess, AssessedCommand};
 use crate::policy::command_prefix;
+use crate::policy::flag_rules::FlagRules;
 use crate::policy::path_scope::PathScope;
 use crate::policy::programs::assessment::{Assessment, Risk};
 use crate::policy::rules::Rules;
@@ -17,6 +18,7 @@ use crate::policy::session_grant::SessionGrant;
 use crate::policy::verdict::{CommandVerdict, Verdict, VerdictInputs};
 use crate::protocol::lists::RuleRow;
 use crate::sandbox::probe;
+use crate::sandbox::protected_paths;
 use crate::sandbox::spec::{Confinement, SandboxLevel};
 use crate::shell::interpret::call::Call;
 
@@ -159,6 +161,9 @@ impl PolicyEngine {
     /// The verdict over a call.
     pub fn decide(&self, call: &AssessedToolCall) -> Verdict {
         let state = self.state();
+        if let Some(reason) = state.rules.forbidden(&call.0, &self.scope) {
+            return Verdict::Deny { reason };
+        }
         // `/init` is the user's own wish for this one file; in `ask` the diff is still shown first.
         if let [AssessedAccess { access: Access::Write(path), .. }] = call.0.as_slice()
             && state.permission == Permission::Auto
@@ -186,6 +191,20 @@ impl PolicyEngine {
             verdict => verdict,
         };
         explained(verdict, state.permission, support)
+    }
+
+    /// Whether a program of the user's may say yes in their place: not where files that control other programs, secrets or
+    /// places outside would be changed, nor to what is not understood.
+    pub fn may_be_waived(&self, call: &AssessedToolCall) -> bool {
+        let inside = |path: &Path| path.strip_prefix(&self.scope.workspace).ok().map(Path::to_owned);
+        call.0.iter().all(|one| match (&one.command, &one.access) {
+            (Some(command), _) => command.risk().is_some_and(|risk| risk < Risk::Protected),
+            (None, Access::Write(path) | Access::WriteOwn(path)) => {
+                inside(path).is_some_and(|path| !path.starts_with(".git") && !protected_paths::steers(&path))
+            }
+            (None, Access::Read(path)) => !self.scope.is_secret(path, false),
+            _ => true,
+        })
     }
 
     /// Whether all that a call would change could be read without a question.
@@ -341,6 +360,13 @@ impl PolicyEngine {
     /// Drops what was allowed for a turn: the next one begins.
     pub fn end_turn(&self) {
         self.state().rules.forget_turn();
+    }
+
+    /// Takes over what the flags of this run allow and forbid.
+    pub fn apply(&self, rules: FlagRules) {
+        let mut state = self.state();
+        rules.granted.into_iter().for_each(|grant| state.rules.grant(grant));
+        state.rules.deny(rules.denied);
     }
 
     /// Drops what was allowed for the session: another one begins.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::agent::calls::dispatcher::Dispatcher;
 use crate::agent::calls::policy_engine::PolicyEngine;
+use crate::agent::hooks::agent_hooks::AgentHooks;
 use crate::agent::parts::Agent;
 use crate::agent::sampling::sampler::Sampler;
 use crate::agent::session::conversation::Conversation;
@@ -42,6 +43,8 @@ pub struct AgentTemplate {
     /// The types of sub-agents that the user has defined.
     pub own_agents: Vec<AgentType>,
     pub skills: Arc<SkillSet>,
+    /// The user's hooks, where there are any.
+    pub hooks: Option<Arc<AgentHooks>>,
 }
 
 impl AgentTemplate {
@@ -79,18 +82,25 @@ impl AgentTemplate {
             ..cx.clone()
         };
         let policy = if kind.only_reads { self.reading_policy(cx) } else { Arc::clone(&self.policy) };
-        let dispatcher = Dispatcher::new(own, policy, self.tools(kind), self.interactive, small_window);
+        let mut dispatcher = Dispatcher::new(own, policy, self.tools(kind), self.interactive, small_window);
+        let for_agent = |hooks: &Arc<AgentHooks>| {
+            hooks.for_agent(&conversation.id, &kind.name, &dispatcher.cx, &dispatcher.policy)
+        };
+        dispatcher.hooks = self.hooks.as_ref().map(for_agent);
         let rules = ProjectRules::new(HeldBack::new(&self.project_state), &self.loaded.config);
         let prompt = FixedPrompt::new(&kind.prompt, dispatcher.specs(), rules);
         let input = TurnInput { sub_agent: true, offers: Offers::of(&self.skills), ..TurnInput::default() };
+        let mut window = ContextWindow::new(settings, prompt);
+        window.hooks = dispatcher.hooks.clone();
         Ok(Agent {
             conversation,
-            window: ContextWindow::new(settings, prompt),
+            window,
             sampler: Sampler { provider: Arc::clone(&self.provider), params, light_model: light.cloned() },
             dispatcher,
             input,
             max_steps: kind.max_steps.min(self.loaded.work.max_steps),
             max_tokens: Some(kind.max_tokens()),
+            max_cost: None,
         })
     }
 

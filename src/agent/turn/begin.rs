@@ -10,13 +10,28 @@ use super::survey;
 use super::user_command;
 use super::waiting;
 use crate::agent::control::{Events, TurnControl, notice};
+use crate::agent::hooks::turn_hooks;
 use crate::agent::parts::Agent;
 use crate::base::text::one_line;
+use crate::hook::notice as hook_notice;
+use crate::hook::verdict::Decided;
 use crate::model::item::{Item, ItemId};
 use crate::protocol::event::{Event, Level};
 use crate::protocol::notice as texts;
 use crate::redact::detector::TextSource;
 use crate::session::log::LogError;
+
+/// Asks the user's hooks whether the message may be sent. What they have to say goes behind it.
+///
+/// # Errors
+/// When one of them refuses it.
+pub async fn ask_hooks(agent: &mut Agent, text: &str, control: &TurnControl) -> Result<(), TurnError> {
+    let Some(hooks) = &agent.dispatcher.hooks else { return Ok(()) };
+    agent.input.told = turn_hooks::prompt(hooks, text, &control.cancel).await.map_err(
+        |Decided { name, reason, .. }| TurnError::Blocked(hook_notice::prompt_blocked(&name, &reason)),
+    )?;
+    Ok(())
+}
 
 /// Writes the user's message with what belongs behind it: news of files and rules, the files of a new task.
 ///
@@ -57,7 +72,8 @@ pub async fn record_prompt(agent: &mut Agent, text: &str, events: &Events) -> Re
         }
         None => input.message(text, false, context.as_deref(), conversation, cx, window_tokens).await,
     };
-    for block in [input.reminder.take(), survey, context, file_news].into_iter().flatten() {
+    for block in [input.reminder.take(), survey, context, file_news, input.told.take()].into_iter().flatten()
+    {
         let block = cx.redactor.redact(&block, TextSource::Text);
         // A message that is sent again may have it already.
         if !message.injected.iter().any(|known| **known == *block) {
@@ -99,9 +115,19 @@ pub async fn record_steering(
     }
     let Agent { conversation, window, dispatcher, input, .. } = agent;
     for text in control.take_steering() {
+        let told = match &dispatcher.hooks {
+            Some(hooks) => turn_hooks::prompt(hooks, &text, &control.cancel).await,
+            None => Ok(None),
+        };
+        // The hook has told the user why.
+        let Ok(told) = told else {
+            let _ = events.send(Event::TakenBack { texts: vec![text] });
+            continue;
+        };
         input.typed.push(text.clone());
         let tokens = window.settings().window_tokens;
-        let message = input.message(&text, true, None, conversation, &dispatcher.cx, tokens).await;
+        let mut message = input.message(&text, true, None, conversation, &dispatcher.cx, tokens).await;
+        message.injected.extend(told.map(Arc::from));
         let text = message.text.to_string();
         conversation.record(Item::User(message))?;
         for image in images::record(conversation, &dispatcher.cx)? {

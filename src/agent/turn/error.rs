@@ -23,6 +23,8 @@ pub enum TurnError {
         refused: bool,
     },
     Failed(Problem),
+    /// A hook of the user's did not let the message pass: it was never part of the session.
+    Blocked(Problem),
 }
 
 impl TurnError {

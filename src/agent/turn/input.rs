@@ -34,6 +34,8 @@ pub struct TurnInput {
     pub sub_agent: bool,
     /// What the model must be told with the next message: files that were rewound.
     pub reminder: Option<String>,
+    /// What the user's hooks have to say to the next message.
+    pub told: Option<String>,
     /// Whether notes that belong to a new task are put behind its text.
     pub inject_notes: bool,
     /// The user's own slash commands.

@@ -5,7 +5,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::agent::control::{Events, notice};
+use crate::agent::control::{Events, TurnControl, notice};
+use crate::agent::hooks::turn_hooks;
+use crate::agent::parts::Agent;
 use crate::agent::session::conversation::Conversation;
 use crate::agent::window::context_window::ContextWindow;
 use crate::agent::window::fixed_prompt::FixedPrompt;
@@ -149,6 +151,24 @@ pub fn tell_of_rules(window: &mut ContextWindow, root: &Path, events: &Events) {
         };
         notice(events, Level::Warning, text);
     }
+}
+
+/// Asks the hooks whether the turn, in which the model has nothing more to do, may end; whether it goes on. `before` says
+/// how often they wanted that.
+///
+/// # Errors
+/// When the log cannot be written.
+pub async fn end_of_turn(agent: &mut Agent, before: u32, control: &TurnControl) -> Result<bool, LogError> {
+    let Agent { conversation, dispatcher, .. } = agent;
+    let Some(hooks) = &dispatcher.hooks else { return Ok(false) };
+    let said = conversation.history.entries().iter().rev().find_map(|entry| match &*entry.item {
+        Item::Assistant { text, .. } => Some(Arc::clone(text)),
+        _ => None,
+    });
+    let said = said.unwrap_or_default();
+    let Some(text) = turn_hooks::stop(hooks, before, &said, &control.cancel).await else { return Ok(false) };
+    conversation.record(Item::Reminder(Reminder { about: ReminderTopic::Hooks, text: text.into() }))?;
+    Ok(true)
 }
 
 /// Records a reminder, unless the last one of its topic says the same.

@@ -14,6 +14,7 @@ use super::results;
 use crate::agent::control::{Events, TurnControl, notice};
 use crate::agent::parts::Agent;
 use crate::base::clock;
+use crate::hook::notice as hook_notice;
 use crate::model::item::{Item, ItemId};
 use crate::model::usage::{FinishReason, Usage};
 use crate::protocol::event::{EndReason, Event, Level, TurnEnd};
@@ -28,14 +29,19 @@ pub struct Turn<'a> {
     pub control: &'a Arc<TurnControl>,
     pub events: &'a Events,
     steps: u32,
+    /// How often hooks wanted it to go on.
+    continued: u32,
     /// Of the session, before it.
     usage_before: Usage,
+    /// Of the session, before it, in US dollars.
+    cost_before: f64,
 }
 
 impl<'a> Turn<'a> {
     pub fn new(agent: &'a mut Agent, control: &'a Arc<TurnControl>, events: &'a Events) -> Self {
         let usage_before = agent.conversation.usage.total();
-        Self { agent, control, events, steps: 0, usage_before }
+        let cost_before = agent.window.state(&agent.conversation).cost_usd.unwrap_or(0.0);
+        Self { agent, control, events, steps: 0, continued: 0, usage_before, cost_before }
     }
 
     /// Runs the turn to its end and reports it; the conversation is complete on disk afterwards.
@@ -44,7 +50,11 @@ impl<'a> Turn<'a> {
         self.agent.input.typed = vec![text.clone()];
         let shown = self.agent.dispatcher.cx.redactor.redact_typed(&text).into_owned();
         let _ = self.events.send(Event::TurnStarted { text: shown });
-        let (first, outcome) = match begin::record_prompt(self.agent, &text, self.events).await {
+        let recorded = match begin::ask_hooks(self.agent, &text, self.control).await {
+            Ok(()) => begin::record_prompt(self.agent, &text, self.events).await,
+            Err(error) => Err(error),
+        };
+        let (first, outcome) = match recorded {
             Ok(id) => (Some(id), self.steps().await),
             Err(error) => (None, Err(error)),
         };
@@ -97,6 +107,7 @@ impl<'a> Turn<'a> {
             if self.agent.max_tokens.is_some_and(|most| spent >= most) {
                 return Ok(EndReason::StepLimit { limit: self.steps });
             }
+            self.mind_cost()?;
             self.tell_news()?;
             let reply = self.ask().await?;
             self.steps += 1;
@@ -115,6 +126,9 @@ impl<'a> Turn<'a> {
                 }
                 empty = 0;
                 self.run_calls(&reply).await?;
+                if let Some(stop) = self.agent.dispatcher.hooks.as_ref().and_then(|hooks| hooks.take_stop()) {
+                    return Err(TurnError::Failed(hook_notice::turn_stopped(&stop.0, &stop.1)));
+                }
                 continue;
             }
             if self.take_steering().await? {
@@ -124,6 +138,10 @@ impl<'a> Turn<'a> {
                 return Err(TurnError::output_limit(reply.said_something));
             }
             if reply.said_something {
+                if news::end_of_turn(self.agent, self.continued, self.control).await? {
+                    self.continued += 1;
+                    continue;
+                }
                 return Ok(EndReason::Done);
             }
             // Small models reply with nothing now and then; the same request once more mostly helps.
@@ -132,6 +150,16 @@ impl<'a> Turn<'a> {
                 return Err(TurnError::empty());
             }
         }
+    }
+
+    /// Ends the turn when it has cost what it may.
+    fn mind_cost(&self) -> Result<(), TurnError> {
+        let Agent { conversation, window, max_cost, .. } = &*self.agent;
+        let Some(most) = *max_cost else { return Ok(()) };
+        // Before the first request nothing has a price yet.
+        let Some(cost) = window.state(conversation).cost_usd else { return Ok(()) };
+        let spent = cost - self.cost_before;
+        if spent < most { Ok(()) } else { Err(TurnError::Failed(texts::cost_limit(spent, most))) }
     }
 
     /// Says what the model must know beside the results: behind them, where it stays.
@@ -213,6 +241,11 @@ impl<'a> Turn<'a> {
         match error {
             TurnError::Interrupted => EndReason::Interrupted { prompt_returned: prompt_returned(false) },
             TurnError::Failed((message, hint)) => EndReason::Failed { message, hint, prompt_returned: None },
+            TurnError::Blocked((message, hint)) => {
+                let Agent { dispatcher, input, .. } = &*self.agent;
+                let prompt_returned = dispatcher.is_interactive().then(|| input.typed.join("\n"));
+                EndReason::Failed { message, hint, prompt_returned }
+            }
             TurnError::Unanswered { problem: (message, hint), refused } => {
                 EndReason::Failed { message, hint, prompt_returned: prompt_returned(refused) }
             }

@@ -4,17 +4,21 @@
 //! before it is needed, so that nobody waits for it; when it is needed and not there yet, it is waited for no longer than
 //! its own timeout, open to interrupts. Without a usable one the facts alone take the rounds' place.
 
+use std::sync::Arc;
+
 use super::fixed_prompt::FixedPrompt;
 use super::sizes::RequestSizes;
 use super::summary_task::{self, SummaryTask, covered};
 use crate::agent::control::{Events, TurnControl, notice};
+use crate::agent::hooks::agent_hooks::AgentHooks;
+use crate::agent::hooks::turn_hooks;
 use crate::agent::sampling::sampler::Sampler;
 use crate::agent::session::conversation::Conversation;
 use crate::config::settings::ContextSettings;
 use crate::context::compaction::policy::{self, Situation};
 use crate::context::compaction::stages::{CompactionStage, CompactionStages, SizeTarget};
 use crate::context::summary::compressor::{self, SummaryOutcome};
-use crate::model::item::{ItemId, Summary};
+use crate::model::item::{Item, ItemId, Reminder, ReminderTopic, Summary};
 use crate::protocol::event::Level;
 use crate::protocol::notice as texts;
 use crate::session::log::LogError;
@@ -33,6 +37,8 @@ pub enum CompactionOutcome {
     Interrupted,
     /// The summary would have been no smaller than the rounds.
     NotSmaller,
+    /// A hook did not want it.
+    Blocked,
 }
 
 /// Makes summaries of old rounds.
@@ -54,6 +60,8 @@ pub struct Surroundings<'a> {
     pub cold: bool,
     pub control: &'a TurnControl,
     pub events: &'a Events,
+    /// The user's hooks, where there are any.
+    pub hooks: Option<&'a AgentHooks>,
 }
 
 impl<'a> Surroundings<'a> {
@@ -146,10 +154,40 @@ impl Compactor {
     }
 
     /// Replaces old rounds by a summary; `focus` is what the user wants kept in detail, `None` when nobody asked for it.
+    /// Hooks may refuse that; what does not fit then is given up by the last guard alone.
     ///
     /// # Errors
     /// When the log cannot be written.
     pub async fn archive_rounds(
+        &mut self,
+        conversation: &mut Conversation,
+        with: Surroundings<'_>,
+        focus: Option<String>,
+    ) -> Result<CompactionOutcome, LogError> {
+        let Some(hooks) = with.hooks else { return self.archive(conversation, with, focus).await };
+        if summary_task::archive_cut(with.sizes(conversation), focus.is_some(), 0).is_none() {
+            return Ok(CompactionOutcome::Nothing);
+        }
+        let (cancel, manual) = (&with.control.cancel, focus.is_some());
+        if !turn_hooks::before_compaction(hooks, focus.as_deref(), cancel).await {
+            return Ok(CompactionOutcome::Blocked);
+        }
+        let outcome = self.archive(conversation, with, focus).await?;
+        if outcome == CompactionOutcome::Done {
+            let summary = conversation.history.entries().iter().find_map(|entry| match &*entry.item {
+                Item::Summary(summary) => Some(Arc::clone(&summary.text)),
+                _ => None,
+            });
+            let summary = summary.unwrap_or_default();
+            if let Some(text) = turn_hooks::after_compaction(hooks, manual, &summary, cancel).await {
+                let reminder = Reminder { about: ReminderTopic::Hooks, text: text.into() };
+                conversation.record(Item::Reminder(reminder))?;
+            }
+        }
+        Ok(outcome)
+    }
+
+    async fn archive(
         &mut self,
         conversation: &mut Conversation,
         with: Surroundings<'_>,

@@ -1,11 +1,13 @@
 //! The list of subcommands: what runs each, and whether it needs a runtime. A new one is one file and one line here.
 
-use super::project::{doctor, locate, notes, policy, sandbox, skills, trust};
+use super::project::{doctor, hooks, locate, notes, policy, sandbox, skills, trust};
 use super::sessions::{context, export, list, replay_traces, report as report_command, rewind};
+use super::work::exec_args::ExecArgs;
 use super::work::{build, chat, demo, exec, maintain, tool};
-use crate::cli::args::{self, Cli, Command, ExecArgs};
+use crate::cli::args::{self, Cli, Command, SchemaOf};
 use crate::cli::report::{self, Failure, FailureKind};
 use crate::cli::setup::open::Which;
+use crate::exec::events;
 use crate::search::fuzzy;
 
 /// Runs what needs no runtime, and therefore does not wait for one; `None` for the others.
@@ -25,6 +27,8 @@ pub fn run_at_once(cli: &Cli) -> Option<Result<u8, Failure>> {
         Command::Notes(args) => done(notes::run(cli, args)),
         Command::Policy(args) => done(policy::run(cli, args)),
         Command::Trust(args) => done(trust::run(cli, args)),
+        Command::Hooks => done(hooks::run(cli)),
+        Command::Schema { what: SchemaOf::Events } => done(report::print(events::SCHEMA)),
         Command::Replay(args) => done(replay_traces::run(cli, args)),
         Command::Export(args) => done(export::run(cli, args)),
         Command::Report(args) => done(report_command::run(cli, args)),

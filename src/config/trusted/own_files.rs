@@ -6,15 +6,17 @@ use std::path::Path;
 
 use super::agent_files::{self, AgentFile};
 use super::command_files::{self, CommandFile};
+use super::hook_files;
 use super::skill_files::{self, SkillFile};
 use super::trust::Trust;
 use crate::base::text::and_list;
 
 /// The kinds, as users call them, and where a project has its files.
-const KINDS: [(&str, fn(&Path) -> Vec<AgentFile>); 3] = [
+const KINDS: [(&str, fn(&Path) -> Vec<AgentFile>); 4] = [
     ("sub-agents", agent_files::of_project),
     ("commands", command_files::definitions),
     ("skills", skill_files::definitions),
+    ("hooks", hook_files::of_project),
 ];
 
 /// The files that count: the user's, and the project's if they are trusted.
@@ -23,6 +25,7 @@ pub struct OwnFiles {
     pub agents: Vec<AgentFile>,
     pub commands: Vec<CommandFile>,
     pub skills: Vec<SkillFile>,
+    pub hooks: Vec<AgentFile>,
 }
 
 /// Reads them, with what the user should know of files that are not trusted.
@@ -31,6 +34,7 @@ pub fn load(config: &Path, workspace: &Path, state: &Path, trust: bool) -> (OwnF
         agents: agent_files::of_user(config),
         commands: command_files::of_user(config),
         skills: skill_files::of_user(config),
+        hooks: hook_files::of_user(config),
     };
     let project = Definitions::of(workspace);
     if project.is_empty() {
@@ -41,6 +45,7 @@ pub fn load(config: &Path, workspace: &Path, state: &Path, trust: bool) -> (OwnF
         // Of two with a name the project's is meant.
         own.commands.splice(..0, command_files::of_project(workspace));
         own.skills.splice(..0, skill_files::of_project(workspace));
+        own.hooks.extend(hook_files::of_project(workspace));
         return (own, None);
     }
     let notice = format!(

@@ -78,6 +78,13 @@ impl Tool for MoreTools {
         self.source(name).is_some()
     }
 
+    fn meant(&self, args: Value) -> (String, Value) {
+        match Wish::of(args.clone()) {
+            Ok(Wish::Call { name, args }) => (name, args),
+            _ => (NAME.to_owned(), args),
+        }
+    }
+
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             name: NAME.into(),

@@ -35,6 +35,7 @@ pub fn run(app: &mut App, text: &str) -> bool {
         "context" => show::context(app, args),
         "status" => app.send(Op::ShowStatus),
         "skills" => app.send(Op::ShowSkills),
+        "hooks" => app.send(Op::ListHooks),
         "stats" => app.send(Op::ShowStats),
         "cost" => app.send(Op::ShowCost),
         "todos" => pickers::todos(app),

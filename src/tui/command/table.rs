@@ -16,7 +16,7 @@ const fn row(name: &'static str, args: &'static str, help: &'static str) -> Slas
 }
 
 /// All commands, in the order in which they are shown.
-pub const COMMANDS: [SlashCommand; 25] = [
+pub const COMMANDS: [SlashCommand; 26] = [
     row("help", "[keys]", "list commands and keys; `keys`: with their names in config.toml"),
     row("model", "[name]", "choose a model"),
     row("permission", "[level]", "what may run: read-only, ask, auto, full, and rules"),
@@ -24,6 +24,7 @@ pub const COMMANDS: [SlashCommand; 25] = [
     row("context", "[verb id]", "show what fills the window; why, pin, drop, restore"),
     row("status", "", "show what holds here: model, permission, sandbox, …"),
     row("skills", "", "list the skills; /NAME runs one"),
+    row("hooks", "", "list the hooks, where they come from, whether they are trusted"),
     row("stats", "", "show what this session did and cost"),
     row("cost", "", "show what this session cost, by model and turn"),
     row("todos", "", "show the todo list"),

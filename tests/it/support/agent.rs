@@ -75,6 +75,8 @@ impl TestAgent {
             own_folders: vec![place.home()],
             interactive,
             resume,
+            rules: Default::default(),
+            max_cost: None,
         };
         Self { handle: build::start(setup).unwrap(), seen: Vec::new() }
     }

@@ -1,6 +1,7 @@
 //! Commands about this project and this machine: what is set up, allowed, known and confined.
 
 pub mod doctor;
+pub mod hooks;
 pub mod locate;
 pub mod notes;
 pub mod notes_args;

@@ -93,7 +93,7 @@ async fn fix(folder: &Path) -> Result<u8, Failure> {
     report::print(&format!(
         "A real session on a sample project; only the model is scripted.\n\n› {TASK}\n\n"
     ))?;
-    let options = ExecOptions { json: false, color: false, one_stream: true };
+    let options = ExecOptions { json: false, color: false, one_stream: true, schema: None };
     let outcome = exec::run(handle.ops, handle.events, TASK.to_owned(), options).await;
     Ok(outcome.exit_code)
 }
@@ -164,6 +164,8 @@ fn setup(folder: &Path, script: &str, screen: bool) -> Result<Setup, Failure> {
         project_state,
         own_folders: vec![home],
         interactive: screen,
+        rules: Default::default(),
+        max_cost: None,
         resume: None,
     })
 }

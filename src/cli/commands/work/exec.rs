@@ -1,19 +1,27 @@
 //! `mycode exec`: one task without the screen.
 
-use std::io::{IsTerminal, Read};
+use std::io::IsTerminal;
+use std::path::Path;
 
+use super::exec_args::ExecArgs;
+use super::piped;
 use crate::agent::build;
-use crate::cli::args::{Cli, ExecArgs};
+use crate::base::file;
+use crate::cli::args::Cli;
 use crate::cli::each::child;
 use crate::cli::each::run as each;
 use crate::cli::report::Failure;
 use crate::cli::setup::open::{self, Which};
+use crate::config::models;
 use crate::config::settings::{Permission, WorkSettings};
+use crate::exec::output_schema::OutputSchema;
 use crate::exec::run::{self, ExecOptions};
+use crate::policy::flag_rules::FlagRules;
 use crate::sandbox::probe;
+use crate::tool::output::Spill;
 
-/// The most that is read from standard input as a prompt, in bytes.
-const MAX_STDIN: u64 = 10 * 1024 * 1024;
+/// The largest schema, in bytes.
+const MAX_SCHEMA: u64 = 1024 * 1024;
 
 /// Runs the task; gives the exit code.
 ///
@@ -32,12 +40,16 @@ pub async fn run(cli: &Cli, args: &ExecArgs) -> Result<u8, Failure> {
     if let Some(batch) = args.each.batch_process {
         child::end_with(batch)?;
     }
+    let mut beside = None;
     let prompt = match args.prompt.as_deref() {
-        Some("-") => from_stdin()?,
-        Some(prompt) => prompt.to_owned(),
+        Some("-") => piped::all()?,
+        Some(prompt) => {
+            beside = piped::beside_prompt()?;
+            prompt.to_owned()
+        }
         // At a terminal it would wait for words that nobody was asked for.
         None if std::io::stdin().is_terminal() => String::new(),
-        None => from_stdin()?,
+        None => piped::all()?,
     };
     if prompt.trim().is_empty() {
         return Err(Failure::usage(
@@ -50,11 +62,33 @@ pub async fn run(cli: &Cli, args: &ExecArgs) -> Result<u8, Failure> {
         (None, true) => Which::Last,
         (None, false) => Which::New,
     };
-    let setup = open::setup(cli, false, &which).await?;
+    let rules = FlagRules::parse(&args.allow, &args.deny).map_err(|why| {
+        Failure::usage(why, "rules look like 'Bash(cargo test)', Edit, 'WebFetch(docs.rs)', 'server.tool'")
+    })?;
+    let schema = args.output_schema.as_deref().map(schema).transpose()?;
+    let mut setup = open::setup(cli, false, &which).await?;
     refuse_unconfined(&setup.loaded.work)?;
+    if args.max_cost.is_some() && !has_price(&setup.model) {
+        return Err(Failure::usage(
+            format!("--max-cost can't be held: the price of {} is not known", setup.model),
+            "add the model with its price to models.toml beside config.toml, or use --max-turns",
+        ));
+    }
+    (setup.rules, setup.max_cost) = (rules, args.max_cost);
+    let spill = Spill::new(setup.project_state.join("tool-output"));
+    let prompt = piped::attached(prompt, beside, &spill);
     let handle = build::start(setup)?;
-    let outcome = run::run(handle.ops, handle.events, prompt, ExecOptions::detect(args.json)).await;
+    let options = ExecOptions { schema, ..ExecOptions::detect(args.json) };
+    let outcome = run::run(handle.ops, handle.events, prompt, options).await;
     written(outcome.lost.as_deref())?;
+    if let (Some(file), Some(answer)) = (&args.output, &outcome.answer) {
+        std::fs::write(file, format!("{}\n", answer.trim_end())).map_err(|error| {
+            Failure::task(
+                format!("the answer could not be written to {}: {error}", file.display()),
+                "`mycode resume --last` shows it",
+            )
+        })?;
+    }
     Ok(outcome.exit_code)
 }
 
@@ -87,14 +121,17 @@ pub fn written(lost: Option<&str>) -> Result<(), Failure> {
     }
 }
 
-fn from_stdin() -> Result<String, Failure> {
-    let mut bytes = Vec::new();
-    std::io::stdin().lock().take(MAX_STDIN + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > MAX_STDIN {
-        return Err(Failure::usage(
-            "standard input is larger than 10 MiB",
-            "put the text into a file and name the file in the task",
-        ));
-    }
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+fn schema(file: &Path) -> Result<OutputSchema, Failure> {
+    let text =
+        file::small_text(file, MAX_SCHEMA).ok_or("it can't be read as text of at most 1 MiB".to_owned());
+    text.and_then(|text| OutputSchema::parse(&text)).map_err(|why| {
+        Failure::usage(
+            format!("--output-schema {}: {why}", file.display()),
+            "`mycode help exec` says what it is for; a schema is an object such as {\"type\": \"object\", …}",
+        )
+    })
+}
+
+fn has_price(model: &str) -> bool {
+    models::facts(model).and_then(|facts| facts.cost(1, 0, 0, 0)).is_some()
 }

@@ -1,0 +1,54 @@
+//! What becomes of a result on its way to the model: secrets out, size down, news behind it.
+
+use std::path::PathBuf;
+
+use crate::model::envelope::{Envelope, ErrorCode, Status};
+use crate::tool::cx::ToolCx;
+use crate::tool::output::{self, Keep, Limits, Truncated};
+
+/// Secrets out, size down.
+pub fn clean(cx: &ToolCx, envelope: &mut Envelope, tool: &str, limits: Limits) {
+    cx.redactor.redact_envelope(envelope);
+    let keep = if tool == "Bash" { Keep::HeadTail } else { Keep::Head };
+    let body = std::mem::take(&mut envelope.body);
+    let known = envelope.data.get("full_output_path").and_then(serde_json::Value::as_str).map(PathBuf::from);
+    let cut = match known {
+        // The tool has stored the whole: what it shows of that is not worth a file.
+        Some(path) if !output::fits(&body, limits) => {
+            let body = output::cut(&body, None, keep, Some(&path), limits);
+            Truncated { body, cut: true, full_output_path: Some(path) }
+        }
+        _ => cx.spill.truncate(body, keep, limits),
+    };
+    envelope.body = cut.body;
+    if cut.cut && envelope.status == Status::Success {
+        envelope.status = Status::Partial;
+    }
+    if let Some(path) = cut.full_output_path {
+        envelope.data.insert("full_output_path".to_owned(), path.to_string_lossy().into_owned().into());
+    }
+}
+
+/// Puts behind a result what happened meanwhile.
+pub fn add_news(envelope: &mut Envelope, news: &[String]) {
+    for sentence in news {
+        if !envelope.text.is_empty() {
+            envelope.text.push_str("; ");
+        }
+        envelope.text.push_str(sentence);
+    }
+}
+
+/// Puts a block behind a result, on a line of its own.
+pub fn add_block(envelope: &mut Envelope, block: &str) {
+    let gap = if envelope.text.is_empty() { "" } else { "\n" };
+    envelope.text.push_str(&format!("{gap}{block}"));
+}
+
+/// What the model is told of a call in the middle of which the user interrupted.
+pub fn interrupted() -> Box<Envelope> {
+    Box::new(Envelope::error(
+        ErrorCode::Interrupted,
+        "the user interrupted this call; its effect may be partial",
+    ))
+}

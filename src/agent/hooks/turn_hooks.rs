@@ -1,0 +1,112 @@
+//! Hooks around a turn: the prompt, the end of the turn, compaction, and what the user is waited for.
+
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::agent_hooks::AgentHooks;
+use crate::hook::answer::Decision;
+use crate::hook::event::HookEvent;
+use crate::hook::notice as texts;
+use crate::hook::verdict::{Decided, HookVerdict};
+use crate::protocol::approval::Question;
+use crate::protocol::event::Level;
+
+/// How often in a row hooks may keep a turn from its end.
+pub const MOST_CONTINUATIONS: u32 = 8;
+
+/// A prompt is about to be sent: what belongs behind it, or who does not want it.
+///
+/// # Errors
+/// The hook that refused it.
+pub async fn prompt(
+    hooks: &AgentHooks,
+    text: &str,
+    cancel: &CancellationToken,
+) -> Result<Option<String>, Decided> {
+    let mut contexts = Vec::new();
+    if let Some(started) = hooks.started(cancel).await {
+        contexts.extend(started.contexts);
+    }
+    if hooks.is_agents() {
+        let kind = hooks.kind();
+        contexts.extend(hooks.run(HookEvent::SubagentStart, &[kind], json!({}), cancel).await.contexts);
+    } else {
+        let verdict = hooks.run(HookEvent::UserPromptSubmit, &[], json!({"prompt": text}), cancel).await;
+        if let Some(refused) = refusal(hooks, &verdict) {
+            return Err(refused);
+        }
+        contexts.extend(verdict.contexts);
+    }
+    contexts.extend(hooks.take_late());
+    Ok(hooks.told(&contexts))
+}
+
+fn refusal(hooks: &AgentHooks, verdict: &HookVerdict) -> Option<Decided> {
+    let stop = hooks.take_stop();
+    let stopped = stop.map(|(name, reason)| Decided { decision: Decision::Block, name, reason });
+    verdict.blocked().cloned().or(stopped)
+}
+
+/// The model has said its last word: what it is told when a hook wants it to go on. `before` says how often that came already.
+pub async fn stop(
+    hooks: &AgentHooks,
+    before: u32,
+    last_message: &str,
+    cancel: &CancellationToken,
+) -> Option<String> {
+    let event = if hooks.is_agents() { HookEvent::SubagentStop } else { HookEvent::Stop };
+    if !hooks.wants(event) || before >= MOST_CONTINUATIONS {
+        return None;
+    }
+    let more = json!({"stop_hook_active": before > 0, "last_assistant_message": last_message, "background_tasks": []});
+    let matched: &[&str] = if hooks.is_agents() { &[hooks.kind()] } else { &[] };
+    let verdict = hooks.run(event, matched, more, cancel).await;
+    if let Some((name, why)) = hooks.take_stop() {
+        hooks.say()(Level::Info, texts::stopped(&name, &why));
+        return None;
+    }
+    let mut contexts = verdict.contexts.clone();
+    contexts.extend(verdict.blocked().map(|decided| (decided.name.clone(), decided.reason.clone())));
+    hooks.told(&contexts).filter(|_| !cancel.is_cancelled())
+}
+
+/// Old rounds are about to leave the window; whether they may.
+pub async fn before_compaction(hooks: &AgentHooks, focus: Option<&str>, cancel: &CancellationToken) -> bool {
+    let trigger = if focus.is_some() { "manual" } else { "auto" };
+    let more = json!({"trigger": trigger, "custom_instructions": focus.unwrap_or_default()});
+    let verdict = hooks.run(HookEvent::PreCompact, &[trigger], more, cancel).await;
+    hooks.take_stop().is_none() && verdict.blocked().is_none()
+}
+
+/// They have left. What hooks say to a session that goes on after it is told with the next request.
+pub async fn after_compaction(
+    hooks: &AgentHooks,
+    manual: bool,
+    summary: &str,
+    cancel: &CancellationToken,
+) -> Option<String> {
+    let trigger = if manual { "manual" } else { "auto" };
+    let more = json!({"trigger": trigger, "compact_summary": summary});
+    hooks.run(HookEvent::PostCompact, &[trigger], more, cancel).await;
+    if hooks.is_agents() {
+        return None;
+    }
+    let more: Value = json!({"source": "compact"});
+    let verdict = hooks.run(HookEvent::SessionStart, &["compact"], more, cancel).await;
+    hooks.told(&verdict.contexts)
+}
+
+/// The user is waited for.
+pub async fn waits_for_user(hooks: &AgentHooks, question: Option<&Question>) {
+    let (kind, title, message) = match question {
+        None => ("idle_prompt", "Waiting for input", "mycode is waiting for your input".to_owned()),
+        Some(Question::Approval(request)) => (
+            "permission_prompt",
+            "Permission needed",
+            format!("mycode needs your permission: {}", request.title),
+        ),
+        Some(_) => ("permission_prompt", "Answer needed", "mycode has a question for you".to_owned()),
+    };
+    let more = json!({"message": message, "title": title, "notification_type": kind});
+    hooks.run(HookEvent::Notification, &[kind], more, &CancellationToken::new()).await;
+}

@@ -1,0 +1,18 @@
+//! `mycode hooks`: what runs on which event, from where, and what does not and why.
+
+use crate::base::sanitize;
+use crate::cli::args::Cli;
+use crate::cli::report::{self, Failure};
+use crate::cli::setup::open;
+use crate::config::settings::Permission;
+use crate::hook::listing;
+
+/// Prints the list.
+///
+/// # Errors
+/// A folder that cannot be used.
+pub fn run(cli: &Cli) -> Result<(), Failure> {
+    let opened = open::open(&cli.model, Permission::ReadOnly)?;
+    let text = listing::text(&opened.loaded.own.hooks, &opened.workspace);
+    report::print(&sanitize::reveal(&text))
+}

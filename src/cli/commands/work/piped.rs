@@ -1,0 +1,66 @@
+//! What is piped into `mycode exec`: the task itself, or text that is attached to it.
+
+use std::io::{IsTerminal, Read, Write};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::FileType;
+
+use crate::base::sanitize;
+use crate::cli::report::Failure;
+use crate::tool::output::{Keep, Limits, Spill};
+
+/// The most that is read, in bytes.
+const MAX_BYTES: u64 = 10 * 1024 * 1024;
+/// How long a pipe beside a task may take for its first byte: who starts us with a pipe that nobody writes to is not kept
+/// waiting. As in Claude Code.
+const FIRST_BYTE: Duration = Duration::from_secs(3);
+
+/// All of standard input.
+///
+/// # Errors
+/// When it can't be read, or is too large.
+pub fn all() -> Result<String, Failure> {
+    let mut bytes = Vec::new();
+    std::io::stdin().lock().take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(Failure::usage(
+            "standard input is larger than 10 MiB",
+            "put the text into a file and name the file in the task",
+        ));
+    }
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// What comes through a pipe or from a file beside a task; `None` when there is nothing.
+///
+/// # Errors
+/// As [`all`].
+pub fn beside_prompt() -> Result<Option<String>, Failure> {
+    let stdin = std::io::stdin();
+    let kind = rustix::fs::fstat(&stdin).map(|stat| FileType::from_raw_mode(stat.st_mode));
+    let carries = matches!(kind, Ok(FileType::Fifo | FileType::Socket | FileType::RegularFile));
+    if stdin.is_terminal() || !carries {
+        return Ok(None);
+    }
+    let mut waited = [PollFd::new(&stdin, PollFlags::IN)];
+    let limit = Timespec::try_from(FIRST_BYTE).ok();
+    if poll(&mut waited, limit.as_ref()).unwrap_or(0) == 0 {
+        let note =
+            "note: nothing came on standard input in 3 s; going on without it (< /dev/null saves the wait)\n";
+        // Whether anybody reads it does not matter.
+        let _ = std::io::stderr().write_all(note.as_bytes());
+        return Ok(None);
+    }
+    Ok(Some(all()?).filter(|text| !text.trim().is_empty()))
+}
+
+/// The task with what came beside it: the whole, or its ends with the whole in a file.
+pub fn attached(prompt: String, beside: Option<String>, spill: &Spill) -> String {
+    let Some(text) = beside else { return prompt };
+    let text = spill.truncate(text, Keep::HeadTail, Limits::default()).body;
+    format!(
+        "{prompt}\n\n<stdin>\n{}\n</stdin>",
+        sanitize::as_data(text.trim_end()).replace("</stdin", "‹/stdin")
+    )
+}

@@ -1,0 +1,366 @@
+//! The schema of an answer (`--output-schema`): what the model is told of it, and whether its answer is valid. A subset of JSON
+//! Schema 2020-12; a schema that says something else is refused, because a rule that is passed over is worse than none.
+//! `format` is an annotation, as the standard has it. The `jsonschema` crate (0.61.2) would add 5 MB to the program.
+
+use fancy_regex::Regex;
+use serde_json::{Map, Value};
+
+/// Schemas within schemas.
+const MAX_DEPTH: usize = 64;
+/// Keywords that say nothing about validity.
+const NOTES: [&str; 14] = [
+    "$schema",
+    "$id",
+    "$comment",
+    "$defs",
+    "definitions",
+    "title",
+    "description",
+    "default",
+    "examples",
+    "format",
+    "deprecated",
+    "readOnly",
+    "writeOnly",
+    "$anchor",
+];
+const KNOWN: [&str; 24] = [
+    "$ref",
+    "type",
+    "enum",
+    "const",
+    "properties",
+    "required",
+    "additionalProperties",
+    "minProperties",
+    "maxProperties",
+    "items",
+    "prefixItems",
+    "minItems",
+    "maxItems",
+    "uniqueItems",
+    "minLength",
+    "maxLength",
+    "pattern",
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "anyOf",
+    "oneOf",
+    "allOf",
+];
+const TYPES: [&str; 7] = ["null", "boolean", "object", "array", "number", "integer", "string"];
+
+/// A schema that can be held.
+#[derive(Clone, Debug)]
+pub struct OutputSchema(Value);
+
+impl OutputSchema {
+    /// Reads a schema.
+    ///
+    /// # Errors
+    /// What is wrong with it, or which keyword is not supported.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let schema: Value =
+            serde_json::from_str(text).map_err(|error| format!("it is no valid JSON: {error}"))?;
+        check(&schema, &schema, "#", 0)?;
+        Ok(Self(schema))
+    }
+
+    /// What the model is told, behind the task.
+    pub fn instruction(&self) -> String {
+        format!(
+            "<system-reminder>Your last message must be one JSON value and nothing else, valid against this JSON Schema: \
+             {}</system-reminder>",
+            self.0
+        )
+    }
+
+    /// The JSON value that an answer is.
+    ///
+    /// # Errors
+    /// Why it is none, or not valid; for the model and for users.
+    pub fn read(&self, answer: &str) -> Result<Value, String> {
+        let answer = answer.trim();
+        let fenced = answer.strip_prefix("```").and_then(|rest| rest.strip_suffix("```"));
+        let plain = fenced.map_or(answer, |inner| inner.strip_prefix("json").unwrap_or(inner).trim());
+        let value: Value =
+            serde_json::from_str(plain).map_err(|error| format!("it is not one JSON value: {error}"))?;
+        valid(&self.0, &self.0, &value, "$", 0)?;
+        Ok(value)
+    }
+}
+
+/// What the model is told once when its answer is not valid.
+pub fn correction(why: &str) -> String {
+    format!(
+        "Your last message is not valid against the JSON Schema: {why}. Send the corrected JSON value and nothing else."
+    )
+}
+
+fn check(root: &Value, schema: &Value, at: &str, depth: usize) -> Result<(), String> {
+    if depth > MAX_DEPTH {
+        return Err(format!("{at}: schemas are nested too deep"));
+    }
+    let object = match schema {
+        Value::Bool(_) => return Ok(()),
+        Value::Object(object) => object,
+        _ => return Err(format!("{at}: a schema is an object, or true or false")),
+    };
+    let below = |schema: &Value, name: &str| check(root, schema, &format!("{at}/{name}"), depth + 1);
+    for (keyword, value) in object {
+        let wrong = |should: &str| Err(format!("{at}/{keyword} must be {should}"));
+        match keyword.as_str() {
+            "$defs" | "definitions" | "properties" => match value.as_object() {
+                Some(all) => {
+                    all.iter().try_for_each(|(name, schema)| below(schema, &format!("{keyword}/{name}")))?;
+                }
+                None => return wrong("an object"),
+            },
+            known if NOTES.contains(&known) => {}
+            "additionalProperties" | "items" => below(value, keyword)?,
+            "anyOf" | "oneOf" | "allOf" | "prefixItems" => match value.as_array() {
+                Some(all) => all
+                    .iter()
+                    .enumerate()
+                    .try_for_each(|(n, schema)| below(schema, &format!("{keyword}/{n}")))?,
+                None => return wrong("a list of schemas"),
+            },
+            "$ref" => {
+                let target = value.as_str().and_then(|target| resolve(root, target));
+                if target.is_none() {
+                    return wrong("a place in the same schema, such as #/$defs/name");
+                }
+            }
+            "type" => {
+                let known = |value: &Value| value.as_str().is_some_and(|name| TYPES.contains(&name));
+                if !known(value) && !value.as_array().is_some_and(|all| all.iter().all(known)) {
+                    return wrong(
+                        "one of null, boolean, object, array, number, integer, string, or a list of them",
+                    );
+                }
+            }
+            "pattern" => {
+                let built = value.as_str().map(Regex::new);
+                if !matches!(built, Some(Ok(_))) {
+                    return wrong("a regular expression");
+                }
+            }
+            "required" => {
+                if !value.as_array().is_some_and(|all| all.iter().all(Value::is_string)) {
+                    return wrong("a list of names");
+                }
+            }
+            "enum" => {
+                if !value.is_array() {
+                    return wrong("a list");
+                }
+            }
+            "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" => {
+                if !value.is_number() {
+                    return wrong("a number");
+                }
+            }
+            counted if counted.starts_with("min") || counted.starts_with("max") => {
+                if !KNOWN.contains(&counted) {
+                    return Err(format!("{at}/{keyword}: this keyword is not supported"));
+                }
+                if value.as_u64().is_none() {
+                    return wrong("a whole number");
+                }
+            }
+            known if KNOWN.contains(&known) => {}
+            _ => return Err(format!("{at}/{keyword}: this keyword is not supported")),
+        }
+    }
+    Ok(())
+}
+
+fn resolve<'a>(root: &'a Value, target: &str) -> Option<&'a Value> {
+    root.pointer(target.strip_prefix('#')?)
+}
+
+fn is_type(name: &str, value: &Value) -> bool {
+    match name {
+        "null" => value.is_null(),
+        "boolean" => value.is_boolean(),
+        "object" => value.is_object(),
+        "array" => value.is_array(),
+        "string" => value.is_string(),
+        "integer" => value.as_f64().is_some_and(|number| number.fract() == 0.0),
+        _ => value.is_number(),
+    }
+}
+
+/// Whether `value`, which stands at `at`, is valid.
+fn valid(root: &Value, schema: &Value, value: &Value, at: &str, depth: usize) -> Result<(), String> {
+    if depth > MAX_DEPTH {
+        return Err(format!("{at}: nested too deep"));
+    }
+    let rules = match schema {
+        Value::Bool(false) => return Err(format!("{at} may not be there")),
+        Value::Object(rules) => rules,
+        _ => return Ok(()),
+    };
+    let inner = |schema: &Value| valid(root, schema, value, at, depth + 1);
+    if let Some(target) = rules.get("$ref").and_then(Value::as_str).and_then(|target| resolve(root, target)) {
+        inner(target)?;
+    }
+    let types = rules.get("type").map(|kind| kind.as_array().cloned().unwrap_or_else(|| vec![kind.clone()]));
+    if let Some(types) = types
+        && !types.iter().filter_map(Value::as_str).any(|name| is_type(name, value))
+    {
+        let names: Vec<&str> = types.iter().filter_map(Value::as_str).collect();
+        return Err(format!("{at} must be {}", names.join(" or ")));
+    }
+    if let Some(all) = rules.get("enum").and_then(Value::as_array)
+        && !all.contains(value)
+    {
+        return Err(format!("{at} must be one of {}", Value::from(all.clone())));
+    }
+    if let Some(only) = rules.get("const").filter(|only| *only != value) {
+        return Err(format!("{at} must be {only}"));
+    }
+    let of = |keyword: &str| rules.get(keyword).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    of("allOf").iter().try_for_each(inner)?;
+    if !of("anyOf").is_empty() && !of("anyOf").iter().any(|schema| inner(schema).is_ok()) {
+        return Err(format!("{at} is valid against none of anyOf"));
+    }
+    let fitting = of("oneOf").iter().filter(|schema| inner(schema).is_ok()).count();
+    if !of("oneOf").is_empty() && fitting != 1 {
+        return Err(format!("{at} is valid against {fitting} of oneOf, not one"));
+    }
+    match value {
+        Value::Object(members) => object(root, rules, members, at, depth),
+        Value::Array(items) => array(root, rules, items, at, depth),
+        Value::String(text) => {
+            within(rules, at, "characters", ("minLength", "maxLength"), text.chars().count())?;
+            let Some(pattern) = rules.get("pattern").and_then(Value::as_str) else { return Ok(()) };
+            let matches = Regex::new(pattern).and_then(|regex| regex.is_match(text)).unwrap_or(false);
+            if matches { Ok(()) } else { Err(format!("{at} does not match {pattern}")) }
+        }
+        Value::Number(number) => {
+            let number = number.as_f64().unwrap_or(f64::NAN);
+            let limit = |keyword: &str| rules.get(keyword).and_then(Value::as_f64);
+            let fits = limit("minimum").is_none_or(|least| number >= least)
+                && limit("maximum").is_none_or(|most| number <= most)
+                && limit("exclusiveMinimum").is_none_or(|least| number > least)
+                && limit("exclusiveMaximum").is_none_or(|most| number < most);
+            if fits { Ok(()) } else { Err(format!("{at} is out of its range")) }
+        }
+        _ => Ok(()),
+    }
+}
+
+fn object(
+    root: &Value,
+    rules: &Map<String, Value>,
+    members: &Map<String, Value>,
+    at: &str,
+    depth: usize,
+) -> Result<(), String> {
+    let required =
+        rules.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+    if let Some(missing) = required.into_iter().find(|name| !members.contains_key(*name)) {
+        return Err(format!("{at} has no {missing}"));
+    }
+    within(rules, at, "members", ("minProperties", "maxProperties"), members.len())?;
+    for (name, value) in members {
+        let at = format!("{at}.{name}");
+        match (rules.get("properties").and_then(|all| all.get(name)), rules.get("additionalProperties")) {
+            (Some(schema), _) | (None, Some(schema)) => valid(root, schema, value, &at, depth + 1)?,
+            (None, None) => {}
+        }
+    }
+    Ok(())
+}
+
+fn array(
+    root: &Value,
+    rules: &Map<String, Value>,
+    items: &[Value],
+    at: &str,
+    depth: usize,
+) -> Result<(), String> {
+    within(rules, at, "items", ("minItems", "maxItems"), items.len())?;
+    let first = rules.get("prefixItems").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    for (number, item) in items.iter().enumerate() {
+        if let Some(schema) = first.get(number).or(rules.get("items")) {
+            valid(root, schema, item, &format!("{at}[{number}]"), depth + 1)?;
+        }
+    }
+    let unique = rules.get("uniqueItems") == Some(&Value::Bool(true));
+    if unique && items.iter().enumerate().any(|(number, item)| items[..number].contains(item)) {
+        return Err(format!("{at} holds the same item twice"));
+    }
+    Ok(())
+}
+
+fn within(
+    rules: &Map<String, Value>,
+    at: &str,
+    of: &str,
+    (least, most): (&str, &str),
+    count: usize,
+) -> Result<(), String> {
+    let limit = |keyword: &str| rules.get(keyword).and_then(Value::as_u64);
+    let count = count as u64;
+    match (limit(least), limit(most)) {
+        (Some(least), _) if count < least => {
+            Err(format!("{at} has {count} {of}, at least {least} are needed"))
+        }
+        (_, Some(most)) if count > most => Err(format!("{at} has {count} {of}, at most {most} are allowed")),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn valid_and_not() {
+        let schema = OutputSchema::parse(
+            &json!({"type": "object", "required": ["files"], "additionalProperties": false,
+                "properties": {"files": {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/file"}},
+                    "level": {"enum": ["low", "high"]}, "n": {"type": "integer", "minimum": 0}},
+                "$defs": {"file": {"type": "string", "pattern": "^[a-z]+\\.rs$"}}})
+            .to_string(),
+        )
+        .unwrap();
+        assert!(schema.read("```json\n{\"files\": [\"a.rs\"], \"n\": 2}\n```").is_ok());
+        for (answer, why) in [
+            ("Here: {}", "not one JSON value"),
+            ("{}", "$ has no files"),
+            (r#"{"files": []}"#, "at least 1"),
+            (r#"{"files": ["A"]}"#, "$.files[0] does not match"),
+            (r#"{"files": ["a.rs"], "x": 1}"#, "$.x may not be there"),
+            (r#"{"files": ["a.rs"], "level": "mid"}"#, "$.level must be one of"),
+            (r#"{"files": ["a.rs"], "n": 1.5}"#, "$.n must be integer"),
+            (r#"{"files": ["a.rs"], "n": -1}"#, "out of its range"),
+        ] {
+            let said = schema.read(answer).unwrap_err();
+            assert!(said.contains(why), "{answer}: {said}");
+        }
+    }
+
+    #[test]
+    fn unknown_keywords_are_refused() {
+        for (schema, why) in [
+            (json!({"not": {}}), "#/not"),
+            (json!({"properties": {"a": {"multipleOf": 2}}}), "#/properties/a/multipleOf"),
+            (json!({"type": "text"}), "#/type must be"),
+            (json!({"$ref": "https://x"}), "#/$ref must be"),
+            (json!({"minContains": 2}), "not supported"),
+            (json!([]), "a schema is"),
+        ] {
+            let said = OutputSchema::parse(&schema.to_string()).unwrap_err();
+            assert!(said.contains(why), "{schema}: {said}");
+        }
+        let looping = OutputSchema::parse(r##"{"$ref": "#"}"##).unwrap();
+        assert!(looping.read("1").unwrap_err().contains("too deep"));
+    }
+}

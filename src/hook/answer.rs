@@ -1,0 +1,199 @@
+//! What a hook said: its exit code, and JSON or plain text on standard output. As Claude Code reads it: exit code 2 is a no
+//! whatever is printed; a JSON object counts on every exit code; any other code without one is a failure.
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::event::HookEvent;
+use super::process::Ran;
+
+/// What was decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Decision {
+    Allow,
+    Ask,
+    /// Also: the prompt is not sent, the turn goes on, nothing is compacted.
+    Block,
+}
+
+/// What one hook said.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Answer {
+    pub decision: Option<Decision>,
+    pub reason: String,
+    /// For the model.
+    pub context: Option<String>,
+    /// Arguments in place of those of the call.
+    pub updated_input: Option<Map<String, Value>>,
+    /// For the user.
+    pub message: Option<String>,
+    /// The whole turn is to end, and why.
+    pub stop: Option<String>,
+    /// It did not do its work.
+    pub failure: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Printed {
+    #[serde(rename = "continue")]
+    goes_on: Option<bool>,
+    stop_reason: Option<String>,
+    decision: Option<String>,
+    reason: Option<String>,
+    system_message: Option<String>,
+    hook_specific_output: Option<Specific>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Specific {
+    permission_decision: Option<String>,
+    permission_decision_reason: Option<String>,
+    updated_input: Option<Map<String, Value>>,
+    additional_context: Option<String>,
+    decision: Option<PermissionAnswer>,
+}
+
+/// Of `PermissionRequest`.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct PermissionAnswer {
+    behavior: String,
+    message: Option<String>,
+    updated_input: Option<Map<String, Value>>,
+    #[serde(default)]
+    interrupt: bool,
+}
+
+/// Reads what a hook said.
+pub fn read(event: HookEvent, ran: &Ran) -> Answer {
+    let said = ran.stdout.trim();
+    let blocks = ran.code == Some(2) && event.can_block();
+    let mut answer = Answer::default();
+    let is_json = said.starts_with('{') && said.ends_with('}');
+    let mut understood = false;
+    if is_json {
+        match serde_json::from_str::<Printed>(said)
+            .map_err(|error| error.to_string())
+            .and_then(|it| of_json(event, it))
+        {
+            Ok(read) => (answer, understood) = (read, true),
+            Err(error) => answer.failure = Some(format!("its JSON could not be used: {error}")),
+        }
+    } else if ran.code == Some(0) && event.takes_plain_text() && !said.is_empty() {
+        answer.context = Some(said.to_owned());
+    }
+    let stderr = ran.stderr.trim();
+    if blocks {
+        answer.failure = None;
+        if answer.decision != Some(Decision::Block) || answer.reason.is_empty() {
+            answer.reason = if stderr.is_empty() { "no reason given".to_owned() } else { stderr.to_owned() };
+        }
+        answer.decision = Some(Decision::Block);
+    } else if !understood && answer.failure.is_none() && ran.code != Some(0) {
+        let how = ran.code.map_or_else(|| "ended by a signal".to_owned(), |code| format!("exit code {code}"));
+        let why = stderr.lines().next().map_or(String::new(), |line| format!(": {line}"));
+        answer.failure = Some(format!("{how}{why}"));
+    }
+    answer
+}
+
+fn of_json(event: HookEvent, printed: Printed) -> Result<Answer, String> {
+    let specific = printed.hook_specific_output.unwrap_or_default();
+    let (mut decision, mut reason) = (None, printed.reason.unwrap_or_default());
+    match printed.decision.as_deref() {
+        // `approve` is how `PreToolUse` said allow before.
+        Some("approve") if event == HookEvent::PreToolUse => decision = Some(Decision::Allow),
+        Some("block") if event.can_block() => decision = Some(Decision::Block),
+        None | Some("approve" | "block") => {}
+        Some(other) => return Err(format!("decision '{other}' is not known (block)")),
+    }
+    let mut updated_input = specific.updated_input;
+    let mut interrupt = false;
+    if event == HookEvent::PreToolUse {
+        match specific.permission_decision.as_deref() {
+            Some("allow") => decision = Some(Decision::Allow),
+            Some("ask") => decision = Some(Decision::Ask),
+            Some("deny") => decision = Some(Decision::Block),
+            None => {}
+            Some(other) => {
+                return Err(format!("permissionDecision '{other}' is not known (allow, deny, ask)"));
+            }
+        }
+        reason = specific.permission_decision_reason.unwrap_or(reason);
+    } else if let Some(answer) = specific.decision.filter(|_| event == HookEvent::PermissionRequest) {
+        match answer.behavior.as_str() {
+            "allow" => decision = Some(Decision::Allow),
+            "deny" => decision = Some(Decision::Block),
+            other => return Err(format!("behavior '{other}' is not known (allow, deny)")),
+        }
+        (reason, interrupt) = (answer.message.unwrap_or_default(), answer.interrupt);
+        updated_input = answer.updated_input;
+    }
+    let stop = printed.goes_on == Some(false) || interrupt;
+    let stop = stop.then(|| printed.stop_reason.unwrap_or_else(|| reason.clone()));
+    let filled = |text: &String| !text.trim().is_empty();
+    Ok(Answer {
+        decision,
+        reason,
+        context: specific.additional_context.filter(filled),
+        updated_input,
+        message: printed.system_message.filter(filled),
+        stop,
+        failure: None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn read_of(event: HookEvent, code: i32, stdout: &str, stderr: &str) -> Answer {
+        read(event, &Ran { code: Some(code), stdout: stdout.into(), stderr: stderr.into(), ..Ran::default() })
+    }
+
+    #[test]
+    fn exit_codes() {
+        let event = HookEvent::PreToolUse;
+        assert_eq!(read_of(event, 0, "hello", ""), Answer::default());
+        let no = read_of(event, 2, "", "not here\n");
+        assert_eq!((no.decision, no.reason.as_str()), (Some(Decision::Block), "not here"));
+        let both = read_of(event, 2, r#"{"hookSpecificOutput":{"permissionDecision":"allow"}}"#, "no");
+        assert_eq!((both.decision, both.reason.as_str()), (Some(Decision::Block), "no"));
+        let failed = read_of(event, 127, "", "sh: x: not found\nmore");
+        assert_eq!(failed.failure.as_deref(), Some("exit code 127: sh: x: not found"));
+        assert_eq!(failed.decision, None);
+        assert!(read_of(event, 0, "{not json}", "").failure.is_some());
+        assert_eq!(
+            read_of(HookEvent::SessionStart, 0, "branch: main", "").context.as_deref(),
+            Some("branch: main")
+        );
+        assert!(read_of(HookEvent::Notification, 2, "", "x").failure.is_some());
+    }
+
+    #[test]
+    fn json_answers() {
+        let said = |event, json: Value| read_of(event, 1, &json.to_string(), "ignored");
+        let pre = said(
+            HookEvent::PreToolUse,
+            json!({"systemMessage": "careful", "hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "ask",
+                "permissionDecisionReason": "sure?", "updatedInput": {"command": "ls"}, "additionalContext": "more"}}),
+        );
+        assert_eq!((pre.decision, pre.reason.as_str()), (Some(Decision::Ask), "sure?"));
+        assert_eq!((pre.context.as_deref(), pre.message.as_deref()), (Some("more"), Some("careful")));
+        assert!(pre.updated_input.is_some() && pre.failure.is_none());
+        let post = said(HookEvent::PostToolUse, json!({"decision": "block", "reason": "lint"}));
+        assert_eq!((post.decision, post.reason.as_str()), (Some(Decision::Block), "lint"));
+        let stop = said(HookEvent::Stop, json!({"continue": false, "stopReason": "enough"}));
+        assert_eq!(stop.stop.as_deref(), Some("enough"));
+        let asked = said(
+            HookEvent::PermissionRequest,
+            json!({"hookSpecificOutput": {"decision": {"behavior": "deny", "message": "never"}}}),
+        );
+        assert_eq!((asked.decision, asked.reason.as_str()), (Some(Decision::Block), "never"));
+        let odd = said(HookEvent::PreToolUse, json!({"hookSpecificOutput": {"permissionDecision": "defer"}}));
+        assert!(odd.failure.is_some_and(|why| why.contains("defer")));
+    }
+}

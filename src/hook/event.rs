@@ -1,0 +1,101 @@
+//! The events on which hooks run.
+
+use std::time::Duration;
+
+/// An event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HookEvent {
+    SessionStart,
+    UserPromptSubmit,
+    PreToolUse,
+    PermissionRequest,
+    PostToolUse,
+    PostToolUseFailure,
+    Notification,
+    SubagentStart,
+    SubagentStop,
+    Stop,
+    PreCompact,
+    PostCompact,
+    SessionEnd,
+}
+
+/// All of them, with their names.
+const ALL: [(HookEvent, &str); 13] = [
+    (HookEvent::SessionStart, "SessionStart"),
+    (HookEvent::UserPromptSubmit, "UserPromptSubmit"),
+    (HookEvent::PreToolUse, "PreToolUse"),
+    (HookEvent::PermissionRequest, "PermissionRequest"),
+    (HookEvent::PostToolUse, "PostToolUse"),
+    (HookEvent::PostToolUseFailure, "PostToolUseFailure"),
+    (HookEvent::Notification, "Notification"),
+    (HookEvent::SubagentStart, "SubagentStart"),
+    (HookEvent::SubagentStop, "SubagentStop"),
+    (HookEvent::Stop, "Stop"),
+    (HookEvent::PreCompact, "PreCompact"),
+    (HookEvent::PostCompact, "PostCompact"),
+    (HookEvent::SessionEnd, "SessionEnd"),
+];
+
+impl HookEvent {
+    pub fn parse(name: &str) -> Option<Self> {
+        ALL.iter().find(|(_, known)| *known == name).map(|(event, _)| *event)
+    }
+
+    pub fn as_str(self) -> &'static str {
+        ALL.iter().find(|(event, _)| *event == self).map_or("", |(_, name)| name)
+    }
+
+    /// Whether it is about a call of a tool: only there a condition has something to look at.
+    pub fn is_about_tool(self) -> bool {
+        matches!(
+            self,
+            Self::PreToolUse | Self::PermissionRequest | Self::PostToolUse | Self::PostToolUseFailure
+        )
+    }
+
+    /// Whether matchers mean nothing to it.
+    pub fn ignores_matcher(self) -> bool {
+        matches!(self, Self::UserPromptSubmit | Self::Stop)
+    }
+
+    /// Whether plain text on standard output is context for the model.
+    pub fn takes_plain_text(self) -> bool {
+        matches!(self, Self::SessionStart | Self::UserPromptSubmit)
+    }
+
+    /// Whether a no holds something back, or tells the model.
+    pub fn can_block(self) -> bool {
+        !matches!(
+            self,
+            Self::SessionStart
+                | Self::PermissionRequest
+                | Self::Notification
+                | Self::SubagentStart
+                | Self::PostCompact
+                | Self::SessionEnd
+        )
+    }
+
+    /// Whether `onFailure: block` counts.
+    pub fn can_fail_closed(self) -> bool {
+        self.can_block() && !matches!(self, Self::Stop | Self::SubagentStop)
+    }
+
+    /// How long a hook may take that says nothing of it.
+    pub fn timeout(self) -> Duration {
+        match self {
+            Self::UserPromptSubmit => Duration::from_secs(30),
+            Self::SessionEnd => Duration::from_millis(1_500),
+            _ => Duration::from_secs(600),
+        }
+    }
+
+    /// The longest that a hook may ask for.
+    pub fn most(self) -> Duration {
+        match self {
+            Self::SessionEnd => Duration::from_secs(60),
+            _ => Duration::from_secs(24 * 3600),
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! `mycode exec` for programs: the schema of its events, answers with a schema, rules and limits by flag, piped text.
+
+use std::io::Write;
+use std::process::Stdio;
+
+use mycode::exec::events;
+use mycode::exec::output_schema::OutputSchema;
+use serde_json::{Value, json};
+
+use crate::support::answer::{Reply, answer, status};
+use crate::support::server::FakeServer;
+use crate::support::workplace::{Workplace, stderr, stdout};
+
+fn call(name: &str, args: Value) -> Reply {
+    answer().call(name, args).into()
+}
+
+fn text(text: &str) -> Reply {
+    answer().text(text).into()
+}
+
+fn place() -> Workplace {
+    let place = Workplace::new();
+    place.file("a.txt", "alpha\n");
+    place
+}
+
+#[test]
+fn every_line_of_every_stream_is_valid() {
+    let place = place();
+    let printed = stdout(&place.command(&["schema", "events"]).output().unwrap());
+    assert_eq!(printed, events::SCHEMA);
+    let schema = OutputSchema::parse(&printed).unwrap();
+    let scenarios: Vec<(Vec<Reply>, &[&str])> = vec![
+        (vec![answer().reasoning("Hm.").text("Done.").into()], &[]),
+        (
+            vec![
+                call("Read", json!({"path": "a.txt"})),
+                call("Read", json!({"path": "none"})),
+                text("Done."),
+            ],
+            &[],
+        ),
+        (
+            vec![call("Write", json!({"path": ".git/hooks/x", "content": "x"})), text("No.")],
+            &["--permission", "auto"],
+        ),
+        (
+            vec![
+                call("Bash", json!({"command": "exit 3"})),
+                answer().call_raw("Read", "{").into(),
+                text("Done."),
+            ],
+            &[],
+        ),
+        (vec![status(503, "busy"), text("Done.")], &[]),
+        (vec![status(400, "no")], &[]),
+        (vec![call("Read", json!({"path": "a.txt"}))], &["--max-turns", "1"]),
+    ];
+    let mut seen = std::collections::BTreeSet::new();
+    for (replies, args) in scenarios {
+        let server = FakeServer::start(replies);
+        let out = place.exec(&server.base_url(), &[&["--json", "do it"], args].concat());
+        let stream = stdout(&out);
+        let lines: Vec<&str> = stream.lines().collect();
+        for line in &lines {
+            schema.read(line).unwrap_or_else(|why| panic!("{line}: {why}"));
+            let line: Value = serde_json::from_str(line).unwrap();
+            seen.insert(line["type"].as_str().unwrap().to_owned());
+        }
+        assert!(
+            lines[0].contains(r#""type":"session""#)
+                && lines.last().unwrap().contains(r#""type":"turn_ended""#)
+        );
+    }
+    for kind in [
+        "session",
+        "turn_started",
+        "reasoning",
+        "text",
+        "tool_started",
+        "tool_done",
+        "retrying",
+        "usage",
+        "turn_ended",
+    ] {
+        assert!(seen.contains(kind), "{kind}: {seen:?}");
+    }
+    assert!(schema.read(r#"{"type":"text","id":"x","text":"y"}"#).is_err());
+}
+
+#[test]
+fn an_answer_with_a_schema() {
+    let place = place();
+    let schema = json!({"type": "object", "required": ["files"], "properties": {"files": {"type": "array", "items": {"type": "string"}}}});
+    place.file("schema.json", schema.to_string());
+    let args = ["--output-schema", "schema.json", "-o", "out.json", "list files"];
+    let server =
+        FakeServer::start(vec![text("There is a.txt."), text("```json\n{\"files\": [\"a.txt\"]}\n```")]);
+    let out = place.exec(&server.base_url(), &args);
+    assert_eq!(stdout(&out), "{\"files\":[\"a.txt\"]}\n", "{}", stderr(&out));
+    assert_eq!((out.status.code(), place.text("out.json").as_str()), (Some(0), "{\"files\":[\"a.txt\"]}\n"));
+    let requests = server.requests();
+    assert!(requests[0].raw.contains("valid against this JSON Schema"), "{}", requests[0].raw);
+    assert!(requests[1].raw.contains("not one JSON value"), "{}", requests[1].raw);
+    let server = FakeServer::start(vec![text("{}"), text("{}")]);
+    let out = place.exec(&server.base_url(), &[&args[..], &["--json"]].concat());
+    assert_eq!(out.status.code(), Some(1));
+    let last: Value = serde_json::from_str(stdout(&out).lines().last().unwrap()).unwrap();
+    assert!(last["message"].as_str().unwrap().contains("$ has no files"), "{last}");
+    assert_eq!((&last["steps"], &last["result"], &last["output"]), (&json!(2), &json!("{}"), &Value::Null));
+    place.file("schema.json", r#"{"not": {}}"#);
+    let out = place.exec(&server.base_url(), &args);
+    assert!(stderr(&out).contains("#/not: this keyword is not supported"), "{}", stderr(&out));
+    assert_eq!(out.status.code(), Some(2));
+}
+
+#[test]
+fn rules_by_flag() {
+    let place = place();
+    let run = |replies: Vec<Reply>, args: &[&str]| {
+        let server = FakeServer::start(replies);
+        let out = place.exec(&server.base_url(), &[args, &["do it"]].concat());
+        let requests: Vec<String> = server.requests().iter().map(|request| request.raw.clone()).collect();
+        (requests, stderr(&out), out.status.code())
+    };
+    let touch = || vec![call("Bash", json!({"command": "touch made"})), text("Done.")];
+    let (_, said, code) = run(touch(), &["--permission", "ask"]);
+    assert!(!place.project().join("made").exists() && code == Some(1), "{said}");
+    let (_, said, code) = run(touch(), &["--permission", "ask", "--allow", "Bash(touch *)"]);
+    assert!(place.project().join("made").exists() && code == Some(0), "{said}");
+    let write = vec![call("Write", json!({"path": "gen/x.rs", "content": "x"})), text("Done.")];
+    let (requests, _, _) =
+        run(write, &["--permission", "full", "--deny", "Edit(gen/**),Task", "--deny", "Bash(touch:*)"]);
+    assert!(
+        requests[1].contains("the user forbade it for this run (--deny Edit(gen/**))"),
+        "{}",
+        requests[1]
+    );
+    assert!(!requests[0].contains(r#""name":"Task""#) && requests[0].contains(r#""name":"Bash""#));
+    let (requests, ..) = run(touch(), &["--permission", "full", "--deny", "Bash(touch:*)"]);
+    assert!(requests[1].contains("--deny Bash(touch:*)"), "{}", requests[1]);
+    let (requests, said, code) = run(vec![], &["--allow", "Edit(src/**)"]);
+    assert!(requests.is_empty() && code == Some(2) && said.contains("for the whole workspace"), "{said}");
+}
+
+#[test]
+fn limits_by_flag() {
+    let place = place();
+    let server = FakeServer::start(vec![]);
+    let out = place.exec(&server.base_url(), &["--max-cost", "0.5", "do it"]);
+    assert!(stderr(&out).contains("the price of test-model is not known"), "{}", stderr(&out));
+    let read = || answer().call("Read", json!({"path": "a.txt"})).usage(1_000_000, 0, 1_000).into();
+    let server = FakeServer::start(vec![read(), read(), text("Done.")]);
+    let out = place
+        .command(&[
+            "exec",
+            "--base-url",
+            &server.base_url(),
+            "--model",
+            "gpt-4.1",
+            "--max-cost",
+            "0.01",
+            "do it",
+        ])
+        .output()
+        .unwrap();
+    assert!(stderr(&out).contains("is the limit (--max-cost)"), "{}", stderr(&out));
+    assert_eq!((server.requests().len(), out.status.code()), (1, Some(1)));
+}
+
+#[test]
+fn piped_text_is_attached() {
+    let place = place();
+    let run = |input: &[u8]| {
+        let server = FakeServer::start(vec![text("Done.")]);
+        let url = server.base_url();
+        let mut child = place
+            .command(&["exec", "--base-url", &url, "--model", "test-model", "why does this fail?"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        child.stdin.take().unwrap().write_all(input).unwrap();
+        child.wait_with_output().unwrap();
+        server.requests()[0].raw.clone()
+    };
+    let sent = run(b"error: no such file\n");
+    assert!(sent.contains("why does this fail?\\n\\n<stdin>\\nerror: no such file\\n</stdin>"), "{sent}");
+    let long = "line of a long log\n".repeat(20_000);
+    let sent = run(long.as_bytes());
+    assert!(sent.len() < 200_000 && sent.contains("tool-output/output-"), "{}", sent.len());
+    assert!(!run(b"  \n").contains("<stdin>"));
+}
