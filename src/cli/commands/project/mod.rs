@@ -2,6 +2,7 @@
 
 pub mod doctor;
 pub mod locate;
+pub mod look_args;
 pub mod notes;
 pub mod notes_args;
 pub mod policy;
