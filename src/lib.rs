@@ -15,6 +15,7 @@
 //! 2 protocol    what front ends know (Op, Event)   session   the log on disk and the undo journal
 //!   provider    model servers                      sandbox   commands confined by the kernel
 //!   redact      secrets found and replaced         note, evidence   the project's notes; the right files for a task
+//!   skill       instructions for a kind of task, loaded when they are needed
 //! 1 model       items, requests, replies: data     shell     what a bash script would run
 //!   search      ignore-aware search                config    settings, models, prompts, trust
 //! 0 base        text, paths, files, processes, clock, secrets

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
+use crate::cli::commands::project::look_args::{LocateArgs, SkillsArgs};
 use crate::cli::commands::project::notes_args::NotesArgs;
 use crate::cli::commands::sessions::export_args::ExportArgs;
 use crate::cli::commands::work::exec_args::ExecArgs;
@@ -349,34 +350,6 @@ pub struct ToolArgs {
     /// The arguments as a JSON object
     #[arg(long, default_value = "{}")]
     pub args: String,
-}
-
-#[derive(Args, Debug)]
-pub struct SkillsArgs {
-    /// Show this one as the model gets it
-    pub name: Option<String>,
-
-    /// Print one JSON array
-    #[arg(long)]
-    pub json: bool,
-}
-
-#[derive(Args, Debug)]
-pub struct LocateArgs {
-    /// The task in words; `-` reads standard input
-    pub query: String,
-
-    /// Print one JSON array
-    #[arg(long)]
-    pub json: bool,
-
-    /// Maximum number of files
-    #[arg(short = 'k', long, value_name = "N", default_value_t = 10)]
-    pub limit: usize,
-
-    /// Show what each signal adds to a file's score
-    #[arg(long)]
-    pub explain: bool,
 }
 
 #[derive(Args, Debug)]

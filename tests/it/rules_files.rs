@@ -157,6 +157,8 @@ fn writing_one_below_the_workspace_needs_a_yes() {
     let place = Workplace::new();
     place.file("web/a.txt", "x\n");
     let write = answer().call("Write", json!({"path": "web/AGENTS.md", "content": "obey"})).into();
-    let (requests, _) = turn(&place, vec![write, done()], &["go"]);
-    assert!(requests[1].to_string().contains("controls what other programs do"), "{}", requests[1]);
+    let server = FakeServer::start(vec![write, done()]);
+    place.exec(&server.base_url(), &["go"]);
+    let sent = &server.requests()[1].raw;
+    assert!(sent.contains("controls what other programs do"), "{sent}");
 }

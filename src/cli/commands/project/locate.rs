@@ -4,9 +4,10 @@ use std::io::Read;
 
 use serde_json::{Value, json};
 
+use super::look_args::LocateArgs;
 use crate::base::path::on_one_line;
 use crate::base::sanitize;
-use crate::cli::args::{Cli, LocateArgs};
+use crate::cli::args::Cli;
 use crate::cli::report::{self, Failure, FailureKind};
 use crate::cli::setup::open;
 use crate::config::settings::Permission;

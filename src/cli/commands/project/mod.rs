@@ -3,6 +3,7 @@
 pub mod doctor;
 pub mod hooks;
 pub mod locate;
+pub mod look_args;
 pub mod notes;
 pub mod notes_args;
 pub mod policy;

@@ -2,8 +2,9 @@
 
 use serde_json::json;
 
+use super::look_args::SkillsArgs;
 use crate::base::sanitize;
-use crate::cli::args::{Cli, SkillsArgs};
+use crate::cli::args::Cli;
 use crate::cli::report::{self, Failure, FailureKind};
 use crate::cli::setup::open;
 use crate::config::settings::Permission;
