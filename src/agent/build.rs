@@ -12,7 +12,6 @@ use super::control::Questions;
 use super::deps::EngineDeps;
 use super::engine::Engine;
 use super::hooks::agent_hooks::AgentHooks;
-use super::hooks::turn_hooks;
 use super::maintainer::Maintainer;
 use super::parts::Agent;
 use super::sampling::sampler::Sampler;
@@ -158,9 +157,8 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
     if let Some(key) = loaded.provider.as_ref().and_then(|settings| settings.api_key.as_ref()) {
         cx.redactor.know(key.expose());
     }
-    let mut dispatcher = dispatcher(cx, &loaded, &project_state, &own_folders, interactive, small_window);
-    dispatcher.remove(|tool| rules.removes(&tool_names::names(tool)));
-    dispatcher.policy.apply(rules);
+    let mut dispatcher =
+        dispatcher(cx, &loaded, &project_state, &own_folders, interactive, small_window, rules);
     notices.extend(dispatcher.policy.damage());
     let (own_agents, unusable) = own_agents::read(&loaded.own.agents);
     notices.extend(unusable);
@@ -180,11 +178,11 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
     if let Some(hooks) = hooks.clone().filter(|hooks| hooks.wants(HookEvent::Notification)) {
         questions.on_wait(Box::new(move |question| {
             let hooks = Arc::clone(&hooks);
-            tokio::spawn(async move { turn_hooks::waits_for_user(&hooks, Some(&question)).await });
+            tokio::spawn(async move { hooks.waits_for_user(Some(&question)).await });
         }));
     }
     let mut window = ContextWindow::new(loaded.context.clone(), prompt);
-    window.hooks = hooks.clone();
+    window.compactor.hooks = hooks.clone();
     let template = AgentTemplate {
         loaded: loaded.clone(),
         provider: Arc::clone(&provider),
@@ -278,11 +276,15 @@ fn dispatcher(
     own_folders: &[PathBuf],
     interactive: bool,
     small_window: bool,
+    flags: FlagRules,
 ) -> Dispatcher {
     let readable = vec![cx.spill.folder().to_owned()];
-    let rules = Rules::load(project_state);
+    let mut rules = Rules::load(project_state);
+    let mut tools = toolbox::tools(&[]);
+    tools.retain(|tool| !flags.removes(&tool_names::names(tool.name())));
+    rules.apply(flags);
     let policy = PolicyEngine::new(&loaded.work, rules, &cx.root, readable, own_folders);
-    Dispatcher::new(cx, Arc::new(policy), toolbox::tools(&[]), interactive, small_window)
+    Dispatcher::new(cx, Arc::new(policy), tools, interactive, small_window)
 }
 
 /// The tools without a session, for `mycode tool`: originals come from the project's last session.
@@ -298,7 +300,7 @@ pub fn tools_alone(
     }
     let retriever = ContextRetriever::new(workspace, project_state);
     let cx = tool_context(workspace, project_state, own_folders.clone(), retriever, &originals);
-    dispatcher(cx, loaded, project_state, &own_folders, false, false)
+    dispatcher(cx, loaded, project_state, &own_folders, false, false, FlagRules::default())
 }
 
 /// What sub-agents without a parent are made from: once for the project, and once for each worktree.
@@ -343,7 +345,8 @@ impl RoleParts {
         if let Some(key) = loaded.provider.as_ref().and_then(|settings| settings.api_key.as_ref()) {
             cx.redactor.know(key.expose());
         }
-        let dispatcher = dispatcher(cx, loaded, project_state, own_folders, false, small_window);
+        let dispatcher =
+            dispatcher(cx, loaded, project_state, own_folders, false, small_window, FlagRules::default());
         let (silent, _) = mpsc::unbounded_channel();
         let params = params(loaded, Arc::clone(model));
         let template = AgentTemplate {
