@@ -12,7 +12,6 @@ use super::control::Questions;
 use super::deps::EngineDeps;
 use super::engine::Engine;
 use super::hooks::agent_hooks::AgentHooks;
-use super::hooks::turn_hooks;
 use super::maintainer::Maintainer;
 use super::parts::Agent;
 use super::sampling::sampler::Sampler;
@@ -166,9 +165,7 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
         cx.redactor.know(key.expose());
     }
     let mut dispatcher =
-        dispatcher(cx, &loaded, &project_state, &own_folders, &skills, (interactive, small_window));
-    dispatcher.remove(|tool| rules.removes(&tool_names::names(tool)));
-    dispatcher.policy.apply(rules);
+        dispatcher(cx, &loaded, &project_state, &own_folders, &skills, (interactive, small_window), rules);
     notices.extend(dispatcher.policy.damage());
     let (own_agents, unusable) = own_agents::read(&loaded.own.agents);
     notices.extend(unusable);
@@ -189,11 +186,11 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
     if let Some(hooks) = hooks.clone().filter(|hooks| hooks.wants(HookEvent::Notification)) {
         questions.on_wait(Box::new(move |question| {
             let hooks = Arc::clone(&hooks);
-            tokio::spawn(async move { turn_hooks::waits_for_user(&hooks, Some(&question)).await });
+            tokio::spawn(async move { hooks.waits_for_user(Some(&question)).await });
         }));
     }
     let mut window = ContextWindow::new(loaded.context.clone(), prompt);
-    window.hooks = hooks.clone();
+    window.compactor.hooks = hooks.clone();
     let template = AgentTemplate {
         loaded: loaded.clone(),
         provider: Arc::clone(&provider),
@@ -291,12 +288,15 @@ fn dispatcher(
     own_folders: &[PathBuf],
     skills: &Arc<SkillSet>,
     (interactive, small_window): (bool, bool),
+    flags: FlagRules,
 ) -> Dispatcher {
     let readable = skills.readable_with(cx.spill.folder());
-    let rules = Rules::load(project_state);
-    let policy = PolicyEngine::new(&loaded.work, rules, &cx.root, readable, own_folders);
+    let mut rules = Rules::load(project_state);
     let mut tools = toolbox::tools(&[]);
     tools.extend(SkillTool::boxed(skills));
+    tools.retain(|tool| !flags.removes(&tool_names::names(tool.name())));
+    rules.apply(flags);
+    let policy = PolicyEngine::new(&loaded.work, rules, &cx.root, readable, own_folders);
     Dispatcher::new(cx, Arc::new(policy), tools, interactive, small_window)
 }
 
@@ -314,7 +314,7 @@ pub fn tools_alone(
     let retriever = ContextRetriever::new(workspace, project_state);
     let skills = Arc::new(SkillSet::read(&loaded.own.skills).0);
     let cx = tool_context(workspace, project_state, own_folders.clone(), retriever, &originals, &skills);
-    dispatcher(cx, loaded, project_state, &own_folders, &skills, (false, false))
+    dispatcher(cx, loaded, project_state, &own_folders, &skills, (false, false), FlagRules::default())
 }
 
 /// What sub-agents without a parent are made from: once for the project, and once for each worktree.
@@ -360,7 +360,9 @@ impl RoleParts {
         if let Some(key) = loaded.provider.as_ref().and_then(|settings| settings.api_key.as_ref()) {
             cx.redactor.know(key.expose());
         }
-        let dispatcher = dispatcher(cx, loaded, project_state, own_folders, &skills, (false, small_window));
+        let headless = (false, small_window);
+        let flags = FlagRules::default();
+        let dispatcher = dispatcher(cx, loaded, project_state, own_folders, &skills, headless, flags);
         let (silent, _) = mpsc::unbounded_channel();
         let params = params(loaded, Arc::clone(model));
         let template = AgentTemplate {

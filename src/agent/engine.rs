@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use super::control::{Events, Questions, TurnControl, notice};
 use super::deps::EngineDeps;
-use super::hooks::turn_hooks;
 use super::listener::{Listener, Ops};
 use super::lists::sessions;
 use super::maintainer::{self, Maintainer};
@@ -19,8 +18,6 @@ use super::session::reopen;
 use super::turn::run::Turn;
 use super::undo_ops;
 use super::window::compactor::CompactionOutcome;
-use crate::hook::event::HookEvent;
-use crate::hook::notice as hook_notice;
 use crate::protocol::event::{EndReason, Event, Level, SessionInfo, TurnEnd};
 use crate::protocol::notice as texts;
 use crate::protocol::op::Op;
@@ -99,14 +96,13 @@ impl Engine {
     /// The next operation. Hooks are told when none comes for long after a turn.
     async fn next_op(&mut self, ops: &mut Ops) -> Option<Op> {
         let idle = std::mem::take(&mut self.turn_ended) && self.deps.interactive;
-        let hooks =
-            self.agent.dispatcher.hooks.as_ref().filter(|hooks| idle && hooks.wants(HookEvent::Notification));
+        let hooks = self.agent.dispatcher.hooks.as_ref().filter(|hooks| idle && hooks.notifies());
         let Some(hooks) = hooks else { return ops.recv().await };
         match tokio::time::timeout(IDLE, ops.recv()).await {
             Ok(op) => op,
             Err(_) => {
                 let hooks = Arc::clone(hooks);
-                tokio::spawn(async move { turn_hooks::waits_for_user(&hooks, None).await });
+                tokio::spawn(async move { hooks.waits_for_user(None).await });
                 ops.recv().await
             }
         }
@@ -241,7 +237,7 @@ impl Engine {
             Ok(CompactionOutcome::Done) => (Level::Info, texts::compacted(before, after)),
             Ok(CompactionOutcome::Nothing) => (Level::Info, texts::nothing_to_compact()),
             Ok(CompactionOutcome::Interrupted) => (Level::Info, texts::compaction_stopped()),
-            Ok(CompactionOutcome::Blocked) => (Level::Info, hook_notice::compaction_blocked()),
+            Ok(CompactionOutcome::Blocked) => (Level::Info, texts::compaction_blocked()),
             Ok(CompactionOutcome::NotSmaller) => (Level::Info, texts::summary_not_smaller()),
             Err(error) => (Level::Error, error.to_string()),
         };

@@ -62,10 +62,6 @@ pub fn prompt_blocked(name: &str, reason: &str) -> (String, String) {
     (message, "change the prompt; `mycode hooks` lists all hooks".to_owned())
 }
 
-pub fn compaction_blocked() -> String {
-    "Compaction was blocked by a hook; nothing changed.".to_owned()
-}
-
 /// What it wants the user to know, or did.
 pub fn said(name: &str, text: &str) -> String {
     format!("hook {}: {}", on_one_line(name), one_line(text, REASON_CHARS))

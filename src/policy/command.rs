@@ -8,6 +8,7 @@ use super::path_scope::PathScope;
 use crate::base::path;
 use crate::policy::programs::assess as program;
 use crate::policy::programs::assessment::{Assessment, Risk};
+use crate::sandbox::protected_paths;
 use crate::shell::interpret::call::Call;
 use crate::shell::interpret::interpreter;
 
@@ -43,6 +44,18 @@ impl AssessedAccess {
             _ => None,
         };
         Self { access: access.clone(), command }
+    }
+
+    /// Whether a program of the user's may say yes to it in their place.
+    pub fn may_be_waived(&self, scope: &PathScope) -> bool {
+        match (&self.command, &self.access) {
+            (Some(command), _) => command.risk().is_some_and(|risk| risk < Risk::Protected),
+            (None, Access::Write(path) | Access::WriteOwn(path)) => path
+                .strip_prefix(&scope.workspace)
+                .is_ok_and(|inside| !inside.starts_with(".git") && !protected_paths::steers(inside)),
+            (None, Access::Read(path)) => !scope.is_secret(path, false),
+            _ => true,
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::command::{AssessedAccess, AssessedCall, AssessedCommand};
 use super::command_prefix;
-use super::flag_rules;
+use super::flag_rules::{self, FlagRules};
 use super::path_scope::PathScope;
 use super::session_grant::SessionGrant;
 use super::tool_list;
@@ -154,9 +154,10 @@ impl Rules {
         self.session.iter().chain(&self.turn)
     }
 
-    /// Forbids it for the rest of the run.
-    pub fn deny(&mut self, rules: Vec<ToolRule>) {
-        self.denied.extend(rules);
+    /// Takes over what the flags of this run allow and forbid.
+    pub fn apply(&mut self, flags: FlagRules) {
+        flags.granted.into_iter().for_each(|grant| self.grant(grant));
+        self.denied.extend(flags.denied);
     }
 
     /// Which of the flags forbids one of the accesses, in words.

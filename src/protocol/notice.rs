@@ -41,6 +41,10 @@ pub fn compaction_stopped() -> String {
     "Compaction stopped; nothing changed.".to_owned()
 }
 
+pub fn compaction_blocked() -> String {
+    "Compaction was blocked by a hook; nothing changed.".to_owned()
+}
+
 pub fn summary_not_smaller() -> String {
     "Nothing to compact: a summary would not save space.".to_owned()
 }

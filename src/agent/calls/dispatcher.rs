@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
@@ -13,19 +13,16 @@ use tokio_util::sync::CancellationToken;
 use super::approval::{Approver, denied, envelope_of, never_run};
 use super::policy_engine::{AssessedToolCall, PolicyEngine};
 use super::result;
-use crate::agent::control::{Events, TurnControl, UserPrompter, notice};
-use crate::agent::hooks::agent_hooks::AgentHooks;
-use crate::agent::hooks::tool_hooks::{self, Hooked};
+use super::surroundings;
+use crate::agent::control::{Events, TurnControl, UserPrompter};
+use crate::agent::hooks::tool_hooks::{self, Hooked, SharedHooks};
 use crate::model::call::{ToolCall, ToolSpec};
 use crate::model::envelope::{Envelope, ErrorCode};
 use crate::model::item::ToolResult;
 use crate::policy::verdict::Verdict;
-use crate::protocol::event::{Event, Level};
-use crate::redact::detector::TextSource;
-use crate::sandbox::spec::Confinement;
+use crate::protocol::event::Event;
 use crate::tool::api::{Prepared, Tool, ToolError};
 use crate::tool::cx::ToolCx;
-use crate::tool::file::watch::{self, ChangedBy};
 use crate::tool::output::Limits;
 use crate::tool::registry;
 
@@ -36,7 +33,7 @@ pub struct Dispatcher {
     pub cx: ToolCx,
     pub policy: Arc<PolicyEngine>,
     /// The user's hooks, where there are any.
-    pub hooks: Option<Arc<AgentHooks>>,
+    pub hooks: Option<SharedHooks>,
     /// Whether somebody can answer questions.
     interactive: bool,
     denied: AtomicU32,
@@ -81,12 +78,6 @@ impl Dispatcher {
         let told = |tool: &dyn Tool| !small_window || !registry::DISPENSABLE.contains(&tool.name());
         let specs = tools.iter().filter(|tool| told(tool.as_ref())).map(|tool| tool.spec()).collect();
         Self { tools, specs, cx, policy, hooks: None, interactive, denied: AtomicU32::new(0) }
-    }
-
-    /// Leaves out tools that are not wanted. Before the first request, as [`Dispatcher::describe`].
-    pub fn remove(&mut self, unwanted: impl Fn(&str) -> bool) {
-        self.tools.retain(|tool| !unwanted(tool.name()));
-        self.specs = self.specs.iter().filter(|spec| !unwanted(&spec.name)).cloned().collect();
     }
 
     /// Tells the model more of a tool. Before the first request: what it is told never changes within a session.
@@ -161,7 +152,7 @@ impl Dispatcher {
                 .resolve(call, call.parsed_args().unwrap_or_default())
                 .and_then(|(tool, args)| tool.prepare(args));
             let title = prepared.map_or_else(|_| call.name.to_string(), |prepared| prepared.title());
-            let title = self.shown_title(&title);
+            let title = surroundings::shown_title(&self.cx, &title);
             let _ = events.send(Event::ToolWaiting { call_id: Arc::clone(&call.id), title });
         }
     }
@@ -215,8 +206,7 @@ impl Dispatcher {
         for (call, envelope) in group.iter().zip(join_all(running).await) {
             let mut envelope = envelope?;
             if is_command {
-                let by = if changes { ChangedBy::Command } else { ChangedBy::Others };
-                news.extend(self.changes(by).await);
+                news.extend(surroundings::changed(&self.cx, changes).await);
             }
             for news in news.drain(..) {
                 result::add_block(&mut envelope, &format!("<system-reminder>{news}</system-reminder>"));
@@ -275,13 +265,9 @@ impl Dispatcher {
         let _ = events.send(Event::ToolStarted {
             call_id: Arc::clone(&call.id),
             tool: Arc::clone(&call.name),
-            title: self.shown_title(&title),
+            title: surroundings::shown_title(&self.cx, &title),
             args: self.cx.redactor.redact_args(&call.args).into(),
         });
-    }
-
-    fn shown_title(&self, title: &str) -> String {
-        self.cx.redactor.redact(title, TextSource::of_command(title)).into_owned()
     }
 
     fn find(&self, name: &str) -> Result<&dyn Tool, ToolError> {
@@ -401,13 +387,13 @@ impl Dispatcher {
         }
         let mut cx = self.cx_for(call, control, events);
         let AdmittedCall { prepared, command, assessed, consent, hooked } = admitted;
-        cx.confinement = match consent {
-            Consent::Own => Confinement::Free,
-            _ => self.policy.confinement(&assessed, consent == Consent::Asked),
-        };
+        // The user's own command runs as they would run it.
+        if consent != Consent::Own {
+            cx.confinement = self.policy.confinement(&assessed, consent == Consent::Asked);
+        }
         (cx.observation, cx.calls) = (limits, assessed.calls());
         if let Some(command) = &command
-            && !self.before_command(command, control, events).await
+            && !surroundings::before_command(&self.cx, command, control, events).await
         {
             return Ok(*never_run());
         }
@@ -417,11 +403,8 @@ impl Dispatcher {
             () = after(&control.cancel, prepared.clean_up()) => None,
         };
         let took = begun.elapsed();
-        if command.is_some()
-            && let Some(journal) = self.cx.journal.clone()
-        {
-            let _ = tokio::task::spawn_blocking(move || journal.after_command()).await;
-            self.journal_notices(events);
+        if command.is_some() {
+            surroundings::after_command(&self.cx, events).await;
         }
         let Some(outcome) = outcome else { return Ok(*result::interrupted()) };
         let mut envelope = match outcome {
@@ -431,63 +414,9 @@ impl Dispatcher {
         };
         envelope.took(took);
         if let (Some(hooks), Some(hooked)) = (&self.hooks, hooked) {
-            self.after_hooks(hooks, hooked, &mut envelope, control, events).await;
+            surroundings::after_hooks(&self.cx, hooks, hooked, &mut envelope, control, events).await;
         }
         Ok(envelope)
-    }
-
-    /// Tells the user's hooks of a call that ran. What they change in files can be undone, and the model is told.
-    async fn after_hooks(
-        &self,
-        hooks: &AgentHooks,
-        hooked: Hooked,
-        envelope: &mut Envelope,
-        control: &TurnControl,
-        events: &Events,
-    ) {
-        let changes = tool_hooks::may_change_files(hooks, envelope);
-        if changes && !self.before_command("hooks", control, events).await {
-            return;
-        }
-        tool_hooks::after(hooks, hooked, envelope, &control.cancel).await;
-        if !changes {
-            return;
-        }
-        if let Some(journal) = self.cx.journal.clone() {
-            let _ = tokio::task::spawn_blocking(move || journal.after_command()).await;
-            self.journal_notices(events);
-        }
-        if let Some(news) = self.changes(ChangedBy::Others).await {
-            result::add_block(envelope, &format!("<system-reminder>{news}</system-reminder>"));
-        }
-    }
-
-    /// Has the undo journal look at the files; false when the user interrupts that, and then the command must not run:
-    /// what it would change could not be brought back.
-    async fn before_command(&self, command: &str, control: &TurnControl, events: &Events) -> bool {
-        let Some(journal) = self.cx.journal.clone() else { return true };
-        let stop = Arc::new(AtomicBool::new(false));
-        let (looking, stopped, command) = (Arc::clone(&journal), Arc::clone(&stop), command.to_owned());
-        let work = tokio::task::spawn_blocking(move || looking.before_command(&command, &stopped));
-        tokio::select! {
-            biased;
-            // It may take a moment in a huge tree; who interrupts does not wait for it.
-            () = control.cancel.cancelled() => {
-                stop.store(true, Ordering::Relaxed);
-                tokio::task::spawn_blocking(move || journal.after_command());
-                false
-            }
-            _ = work => {
-                self.journal_notices(events);
-                true
-            }
-        }
-    }
-
-    fn journal_notices(&self, events: &Events) {
-        for text in self.cx.journal.iter().flat_map(|journal| journal.take_notices()) {
-            notice(events, Level::Warning, text);
-        }
     }
 
     /// Surroundings for what is abandoned when the turn is interrupted.
@@ -499,12 +428,7 @@ impl Dispatcher {
         let mut cx = self.cx.clone();
         cx.cancel = control.cancel.child_token();
         cx.call_id = Arc::clone(&call.id);
-        let (events, call_id) = (events.clone(), Arc::clone(&call.id));
-        let (redactor, place) = (Arc::clone(&cx.redactor), TextSource::of_command(&call.args));
-        cx.progress = Arc::new(move |tail| {
-            let tail = redactor.redact(&tail, place).into_owned();
-            let _ = events.send(Event::ToolProgress { call_id: Arc::clone(&call_id), tail });
-        });
+        cx.progress = surroundings::progress(&self.cx, call, events);
         if self.interactive && self.find("AskUser").is_ok() {
             cx.asker = Some(Arc::new(UserPrompter {
                 questions: Arc::clone(&control.questions),
@@ -516,12 +440,7 @@ impl Dispatcher {
 
     /// What others changed on disk of what the model has seen.
     pub async fn file_news(&self) -> Option<String> {
-        self.changes(ChangedBy::Others).await
-    }
-
-    async fn changes(&self, by: ChangedBy) -> Option<String> {
-        let cx = self.cx.clone();
-        tokio::task::spawn_blocking(move || watch::changes(&cx, by)).await.ok().flatten()
+        surroundings::changed(&self.cx, false).await
     }
 
     /// The workspace.

@@ -4,3 +4,4 @@ pub mod approval;
 pub mod dispatcher;
 pub mod policy_engine;
 pub mod result;
+pub mod surroundings;

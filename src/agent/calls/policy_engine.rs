@@ -10,7 +10,6 @@ use crate::context::rules::rules_file;
 use crate::policy::access::Access;
 use crate::policy::command::{self, AssessedAccess, AssessedCommand};
 use crate::policy::command_prefix;
-use crate::policy::flag_rules::FlagRules;
 use crate::policy::path_scope::PathScope;
 use crate::policy::programs::assessment::{Assessment, Risk};
 use crate::policy::rules::Rules;
@@ -18,7 +17,6 @@ use crate::policy::session_grant::SessionGrant;
 use crate::policy::verdict::{CommandVerdict, Verdict, VerdictInputs};
 use crate::protocol::lists::RuleRow;
 use crate::sandbox::probe;
-use crate::sandbox::protected_paths;
 use crate::sandbox::spec::{Confinement, SandboxLevel};
 use crate::shell::interpret::call::Call;
 
@@ -196,15 +194,7 @@ impl PolicyEngine {
     /// Whether a program of the user's may say yes in their place: not where files that control other programs, secrets or
     /// places outside would be changed, nor to what is not understood.
     pub fn may_be_waived(&self, call: &AssessedToolCall) -> bool {
-        let inside = |path: &Path| path.strip_prefix(&self.scope.workspace).ok().map(Path::to_owned);
-        call.0.iter().all(|one| match (&one.command, &one.access) {
-            (Some(command), _) => command.risk().is_some_and(|risk| risk < Risk::Protected),
-            (None, Access::Write(path) | Access::WriteOwn(path)) => {
-                inside(path).is_some_and(|path| !path.starts_with(".git") && !protected_paths::steers(&path))
-            }
-            (None, Access::Read(path)) => !self.scope.is_secret(path, false),
-            _ => true,
-        })
+        call.0.iter().all(|one| one.may_be_waived(&self.scope))
     }
 
     /// Whether all that a call would change could be read without a question.
@@ -360,13 +350,6 @@ impl PolicyEngine {
     /// Drops what was allowed for a turn: the next one begins.
     pub fn end_turn(&self) {
         self.state().rules.forget_turn();
-    }
-
-    /// Takes over what the flags of this run allow and forbid.
-    pub fn apply(&self, rules: FlagRules) {
-        let mut state = self.state();
-        rules.granted.into_iter().for_each(|grant| state.rules.grant(grant));
-        state.rules.deny(rules.denied);
     }
 
     /// Drops what was allowed for the session: another one begins.

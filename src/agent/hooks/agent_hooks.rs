@@ -20,6 +20,7 @@ use crate::hook::notice as texts;
 use crate::hook::runner::{Hooks, Occasion, Say};
 use crate::hook::settings;
 use crate::hook::verdict::HookVerdict;
+use crate::protocol::approval::Question;
 use crate::redact::detector::TextSource;
 use crate::tool::cx::ToolCx;
 
@@ -91,6 +92,11 @@ impl AgentHooks {
 
     pub fn wants(&self, event: HookEvent) -> bool {
         self.hooks.wants(event)
+    }
+
+    /// Whether hooks are told when the user is waited for.
+    pub fn notifies(&self) -> bool {
+        self.wants(HookEvent::Notification)
     }
 
     /// Whether it is a sub-agent's.
@@ -235,5 +241,20 @@ impl AgentHooks {
         };
         let all: Vec<String> = contexts.iter().map(one).collect();
         (!all.is_empty()).then(|| format!("<system-reminder>{}</system-reminder>", all.join("\n\n")))
+    }
+
+    /// The user is waited for; `question` is what for.
+    pub async fn waits_for_user(&self, question: Option<&Question>) {
+        let (kind, title, message) = match question {
+            None => ("idle_prompt", "Waiting for input", "mycode is waiting for your input".to_owned()),
+            Some(Question::Approval(request)) => (
+                "permission_prompt",
+                "Permission needed",
+                format!("mycode needs your permission: {}", request.title),
+            ),
+            Some(_) => ("permission_prompt", "Answer needed", "mycode has a question for you".to_owned()),
+        };
+        let more = json!({"message": message, "title": title, "notification_type": kind});
+        self.run(HookEvent::Notification, &[kind], more, &CancellationToken::new()).await;
     }
 }

@@ -18,6 +18,9 @@ use crate::model::envelope::{Envelope, ErrorCode, Status};
 use crate::policy::verdict::Verdict;
 use crate::protocol::event::Level;
 
+/// The hooks of an agent, as its parts share them.
+pub type SharedHooks = Arc<AgentHooks>;
+
 /// A call as hooks are told of it.
 pub struct Hooked {
     /// Our name of the tool that runs in the end.

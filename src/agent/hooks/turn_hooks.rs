@@ -1,28 +1,31 @@
 //! Hooks around a turn: the prompt, the end of the turn, compaction, and what the user is waited for.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::agent_hooks::AgentHooks;
-use crate::hook::answer::Decision;
 use crate::hook::event::HookEvent;
 use crate::hook::notice as texts;
-use crate::hook::verdict::{Decided, HookVerdict};
-use crate::protocol::approval::Question;
 use crate::protocol::event::Level;
+use crate::protocol::notice::Problem;
+
+/// The hooks of an agent, where there are any.
+pub type MaybeHooks = Option<Arc<AgentHooks>>;
 
 /// How often in a row hooks may keep a turn from its end.
 pub const MOST_CONTINUATIONS: u32 = 8;
 
-/// A prompt is about to be sent: what belongs behind it, or who does not want it.
+/// A prompt is about to be sent: what belongs behind it, or why it is not sent.
 ///
 /// # Errors
-/// The hook that refused it.
+/// What the user is told when a hook refused it.
 pub async fn prompt(
     hooks: &AgentHooks,
     text: &str,
     cancel: &CancellationToken,
-) -> Result<Option<String>, Decided> {
+) -> Result<Option<String>, Problem> {
     let mut contexts = Vec::new();
     if let Some(started) = hooks.started(cancel).await {
         contexts.extend(started.contexts);
@@ -32,8 +35,9 @@ pub async fn prompt(
         contexts.extend(hooks.run(HookEvent::SubagentStart, &[kind], json!({}), cancel).await.contexts);
     } else {
         let verdict = hooks.run(HookEvent::UserPromptSubmit, &[], json!({"prompt": text}), cancel).await;
-        if let Some(refused) = refusal(hooks, &verdict) {
-            return Err(refused);
+        let blocked = verdict.blocked().map(|decided| (decided.name.clone(), decided.reason.clone()));
+        if let Some((name, reason)) = hooks.take_stop().or(blocked) {
+            return Err(texts::prompt_blocked(&name, &reason));
         }
         contexts.extend(verdict.contexts);
     }
@@ -41,10 +45,10 @@ pub async fn prompt(
     Ok(hooks.told(&contexts))
 }
 
-fn refusal(hooks: &AgentHooks, verdict: &HookVerdict) -> Option<Decided> {
-    let stop = hooks.take_stop();
-    let stopped = stop.map(|(name, reason)| Decided { decision: Decision::Block, name, reason });
-    verdict.blocked().cloned().or(stopped)
+/// Why a hook wants the turn to end, for the user.
+pub fn stopped(hooks: &MaybeHooks) -> Option<Problem> {
+    let (name, why) = hooks.as_ref()?.take_stop()?;
+    Some(texts::turn_stopped(&name, &why))
 }
 
 /// The model has said its last word: what it is told when a hook wants it to go on. `before` says how often that came already.
@@ -94,19 +98,4 @@ pub async fn after_compaction(
     let more: Value = json!({"source": "compact"});
     let verdict = hooks.run(HookEvent::SessionStart, &["compact"], more, cancel).await;
     hooks.told(&verdict.contexts)
-}
-
-/// The user is waited for.
-pub async fn waits_for_user(hooks: &AgentHooks, question: Option<&Question>) {
-    let (kind, title, message) = match question {
-        None => ("idle_prompt", "Waiting for input", "mycode is waiting for your input".to_owned()),
-        Some(Question::Approval(request)) => (
-            "permission_prompt",
-            "Permission needed",
-            format!("mycode needs your permission: {}", request.title),
-        ),
-        Some(_) => ("permission_prompt", "Answer needed", "mycode has a question for you".to_owned()),
-    };
-    let more = json!({"message": message, "title": title, "notification_type": kind});
-    hooks.run(HookEvent::Notification, &[kind], more, &CancellationToken::new()).await;
 }

@@ -91,7 +91,7 @@ impl AgentTemplate {
         let prompt = FixedPrompt::new(&kind.prompt, dispatcher.specs(), rules);
         let input = TurnInput { sub_agent: true, offers: Offers::of(&self.skills), ..TurnInput::default() };
         let mut window = ContextWindow::new(settings, prompt);
-        window.hooks = dispatcher.hooks.clone();
+        window.compactor.hooks = dispatcher.hooks.clone();
         Ok(Agent {
             conversation,
             window,

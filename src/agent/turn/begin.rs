@@ -13,11 +13,9 @@ use crate::agent::control::{Events, TurnControl, notice};
 use crate::agent::hooks::turn_hooks;
 use crate::agent::parts::Agent;
 use crate::base::text::one_line;
-use crate::hook::notice as hook_notice;
-use crate::hook::verdict::Decided;
 use crate::model::item::{Item, ItemId};
 use crate::protocol::event::{Event, Level};
-use crate::protocol::notice as texts;
+use crate::protocol::notice::{self as texts, Problem};
 use crate::redact::detector::TextSource;
 use crate::session::log::LogError;
 
@@ -27,10 +25,14 @@ use crate::session::log::LogError;
 /// When one of them refuses it.
 pub async fn ask_hooks(agent: &mut Agent, text: &str, control: &TurnControl) -> Result<(), TurnError> {
     let Some(hooks) = &agent.dispatcher.hooks else { return Ok(()) };
-    agent.input.told = turn_hooks::prompt(hooks, text, &control.cancel).await.map_err(
-        |Decided { name, reason, .. }| TurnError::Blocked(hook_notice::prompt_blocked(&name, &reason)),
-    )?;
+    let told = turn_hooks::prompt(hooks, text, &control.cancel).await;
+    agent.input.told = told.map_err(TurnError::Blocked)?;
     Ok(())
+}
+
+/// Why a hook wants the turn to end, for the user.
+pub fn stopped(agent: &Agent) -> Option<Problem> {
+    turn_hooks::stopped(&agent.dispatcher.hooks)
 }
 
 /// Writes the user's message with what belongs behind it: news of files and rules, the files of a new task.

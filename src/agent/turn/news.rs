@@ -6,8 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::agent::control::{Events, TurnControl, notice};
-use crate::agent::hooks::turn_hooks;
-use crate::agent::parts::Agent;
+use crate::agent::hooks::turn_hooks::{self, MaybeHooks};
 use crate::agent::session::conversation::Conversation;
 use crate::agent::window::context_window::ContextWindow;
 use crate::agent::window::fixed_prompt::FixedPrompt;
@@ -158,9 +157,13 @@ pub fn tell_of_rules(window: &mut ContextWindow, root: &Path, events: &Events) {
 ///
 /// # Errors
 /// When the log cannot be written.
-pub async fn end_of_turn(agent: &mut Agent, before: u32, control: &TurnControl) -> Result<bool, LogError> {
-    let Agent { conversation, dispatcher, .. } = agent;
-    let Some(hooks) = &dispatcher.hooks else { return Ok(false) };
+pub async fn end_of_turn(
+    conversation: &mut Conversation,
+    hooks: &MaybeHooks,
+    before: u32,
+    control: &TurnControl,
+) -> Result<bool, LogError> {
+    let Some(hooks) = hooks else { return Ok(false) };
     let said = conversation.history.entries().iter().rev().find_map(|entry| match &*entry.item {
         Item::Assistant { text, .. } => Some(Arc::clone(text)),
         _ => None,

@@ -126,8 +126,8 @@ impl<'a> Turn<'a> {
                 }
                 empty = 0;
                 self.run_calls(&reply).await?;
-                if let Some(stop) = self.agent.dispatcher.hooks.as_ref().and_then(|hooks| hooks.take_stop()) {
-                    return Err(TurnError::Failed(hook_notice::turn_stopped(&stop.0, &stop.1)));
+                if let Some(why) = begin::stopped(self.agent) {
+                    return Err(TurnError::Failed(why));
                 }
                 continue;
             }
@@ -138,7 +138,8 @@ impl<'a> Turn<'a> {
                 return Err(TurnError::output_limit(reply.said_something));
             }
             if reply.said_something {
-                if news::end_of_turn(self.agent, self.continued, self.control).await? {
+                let Agent { conversation, dispatcher, .. } = &mut *self.agent;
+                if news::end_of_turn(conversation, &dispatcher.hooks, self.continued, self.control).await? {
                     self.continued += 1;
                     continue;
                 }

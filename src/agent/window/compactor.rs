@@ -10,8 +10,7 @@ use super::fixed_prompt::FixedPrompt;
 use super::sizes::RequestSizes;
 use super::summary_task::{self, SummaryTask, covered};
 use crate::agent::control::{Events, TurnControl, notice};
-use crate::agent::hooks::agent_hooks::AgentHooks;
-use crate::agent::hooks::turn_hooks;
+use crate::agent::hooks::turn_hooks::{self, MaybeHooks};
 use crate::agent::sampling::sampler::Sampler;
 use crate::agent::session::conversation::Conversation;
 use crate::config::settings::ContextSettings;
@@ -48,6 +47,8 @@ pub struct Compactor {
     failures: u32,
     /// The user switched automatic summaries off.
     off: bool,
+    /// The user's hooks, where there are any.
+    pub hooks: MaybeHooks,
 }
 
 /// What compaction works with beside the conversation.
@@ -60,8 +61,6 @@ pub struct Surroundings<'a> {
     pub cold: bool,
     pub control: &'a TurnControl,
     pub events: &'a Events,
-    /// The user's hooks, where there are any.
-    pub hooks: Option<&'a AgentHooks>,
 }
 
 impl<'a> Surroundings<'a> {
@@ -90,6 +89,11 @@ impl From<LogError> for FitError {
 }
 
 impl Compactor {
+    /// One for another session.
+    pub fn renewed(&self) -> Self {
+        Self { hooks: self.hooks.clone(), ..Self::default() }
+    }
+
     /// Automatic summaries on or off.
     pub fn set_auto(&mut self, on: bool) {
         self.off = !on;
@@ -164,12 +168,12 @@ impl Compactor {
         with: Surroundings<'_>,
         focus: Option<String>,
     ) -> Result<CompactionOutcome, LogError> {
-        let Some(hooks) = with.hooks else { return self.archive(conversation, with, focus).await };
+        let Some(hooks) = self.hooks.clone() else { return self.archive(conversation, with, focus).await };
         if summary_task::archive_cut(with.sizes(conversation), focus.is_some(), 0).is_none() {
             return Ok(CompactionOutcome::Nothing);
         }
         let (cancel, manual) = (&with.control.cancel, focus.is_some());
-        if !turn_hooks::before_compaction(hooks, focus.as_deref(), cancel).await {
+        if !turn_hooks::before_compaction(&hooks, focus.as_deref(), cancel).await {
             return Ok(CompactionOutcome::Blocked);
         }
         let outcome = self.archive(conversation, with, focus).await?;
@@ -179,7 +183,7 @@ impl Compactor {
                 _ => None,
             });
             let summary = summary.unwrap_or_default();
-            if let Some(text) = turn_hooks::after_compaction(hooks, manual, &summary, cancel).await {
+            if let Some(text) = turn_hooks::after_compaction(&hooks, manual, &summary, cancel).await {
                 let reminder = Reminder { about: ReminderTopic::Hooks, text: text.into() };
                 conversation.record(Item::Reminder(reminder))?;
             }

@@ -2,7 +2,6 @@
 //! request, also in the middle of a turn.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use super::compactor::{CompactionOutcome, Compactor, FitError, Surroundings};
 use super::exact_counts::ExactCounts;
@@ -11,7 +10,6 @@ use super::request::NextRequest;
 use super::sizes::RequestSizes;
 use super::user_edits;
 use crate::agent::control::{Events, TurnControl, notice};
-use crate::agent::hooks::agent_hooks::AgentHooks;
 use crate::agent::sampling::sampler::Sampler;
 use crate::agent::session::conversation::Conversation;
 use crate::config::settings::{Binding, ContextSettings};
@@ -38,8 +36,6 @@ pub struct ContextWindow {
     settings: ContextSettings,
     pub prompt: FixedPrompt,
     pub compactor: Compactor,
-    /// The user's hooks, where there are any.
-    pub hooks: Option<Arc<AgentHooks>>,
     counts: ExactCounts,
     /// Size of the last request built in tokens, estimated, and what of it is exact.
     last_size: (u64, u64),
@@ -51,7 +47,6 @@ impl ContextWindow {
             settings,
             prompt,
             compactor: Compactor::default(),
-            hooks: None,
             counts: ExactCounts::default(),
             last_size: (0, 0),
         };
@@ -97,7 +92,7 @@ impl ContextWindow {
     /// A session begins or goes on: nothing of another one's sizes holds.
     pub async fn open(&mut self, conversation: &mut Conversation, params: &Params, workspace: &Path) {
         self.counts.forget(&mut self.prompt, conversation);
-        self.compactor = Compactor::default();
+        self.compactor = self.compactor.renewed();
         conversation.usage.calibration.presume(self.settings.token_ratio);
         self.prompt.refresh_rules(workspace).await;
         self.fix_rules(conversation, params);
@@ -155,8 +150,7 @@ impl ContextWindow {
     ) -> Result<(), FitError> {
         let cold = self.is_cold(conversation);
         let (prompt, settings) = (&self.prompt, &self.settings);
-        let hooks = self.hooks.as_deref();
-        let with = Surroundings { prompt, settings, sampler, cold, control, events, hooks };
+        let with = Surroundings { prompt, settings, sampler, cold, control, events };
         let failed = match self.compactor.fit(conversation, with).await {
             Err(failed @ FitError::TooSmall { .. }) => failed,
             other => return other,
@@ -184,8 +178,7 @@ impl ContextWindow {
     ) -> Result<CompactionOutcome, LogError> {
         let cold = self.is_cold(conversation);
         let (prompt, settings) = (&self.prompt, &self.settings);
-        let hooks = self.hooks.as_deref();
-        let with = Surroundings { prompt, settings, sampler, cold, control, events, hooks };
+        let with = Surroundings { prompt, settings, sampler, cold, control, events };
         self.compactor.archive_rounds(conversation, with, Some(focus)).await
     }
 

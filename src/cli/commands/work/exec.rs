@@ -18,7 +18,6 @@ use crate::exec::output_schema::OutputSchema;
 use crate::exec::run::{self, ExecOptions};
 use crate::policy::flag_rules::FlagRules;
 use crate::sandbox::probe;
-use crate::tool::output::Spill;
 
 /// The largest schema, in bytes.
 const MAX_SCHEMA: u64 = 1024 * 1024;
@@ -75,8 +74,7 @@ pub async fn run(cli: &Cli, args: &ExecArgs) -> Result<u8, Failure> {
         ));
     }
     (setup.rules, setup.max_cost) = (rules, args.max_cost);
-    let spill = Spill::new(setup.project_state.join("tool-output"));
-    let prompt = piped::attached(prompt, beside, &spill);
+    let prompt = piped::attached(prompt, beside, &setup.project_state);
     let handle = build::start(setup)?;
     let options = ExecOptions { schema, ..ExecOptions::detect(args.json) };
     let outcome = run::run(handle.ops, handle.events, prompt, options).await;

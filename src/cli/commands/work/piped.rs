@@ -1,6 +1,7 @@
 //! What is piped into `mycode exec`: the task itself, or text that is attached to it.
 
 use std::io::{IsTerminal, Read, Write};
+use std::path::Path;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -56,8 +57,9 @@ pub fn beside_prompt() -> Result<Option<String>, Failure> {
 }
 
 /// The task with what came beside it: the whole, or its ends with the whole in a file.
-pub fn attached(prompt: String, beside: Option<String>, spill: &Spill) -> String {
+pub fn attached(prompt: String, beside: Option<String>, project_state: &Path) -> String {
     let Some(text) = beside else { return prompt };
+    let spill = Spill::new(project_state.join("tool-output"));
     let text = spill.truncate(text, Keep::HeadTail, Limits::default()).body;
     format!(
         "{prompt}\n\n<stdin>\n{}\n</stdin>",
