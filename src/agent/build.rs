@@ -41,7 +41,7 @@ use crate::session::journal::recorder::Journal;
 use crate::session::list;
 use crate::session::log::LogError;
 use crate::tool::api::TypedTool as _;
-use crate::tool::cx::{SubAgents as _, ToolCx};
+use crate::tool::cx::{EditorFiles, SubAgents as _, ToolCx};
 use crate::tool::output::Spill;
 use crate::tool::own_agents;
 use crate::tool::own_commands;
@@ -64,6 +64,8 @@ pub struct Setup {
     pub interactive: bool,
     /// The log of a session to continue.
     pub resume: Option<PathBuf>,
+    /// The editor in front: it shows and writes files, and has no composer that a text could go back to.
+    pub editor: Option<Arc<dyn EditorFiles>>,
 }
 
 /// The two queues of a running agent. They have no bound: operations come no faster than a user's keys, and the engine
@@ -111,7 +113,9 @@ pub fn start(setup: Setup) -> Result<Handle, LogError> {
 }
 
 fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, LogError> {
-    let Setup { loaded, provider, model, workspace, project_state, own_folders, interactive, resume } = setup;
+    let Setup { loaded, provider, model, workspace, project_state, own_folders, interactive, resume, editor } =
+        setup;
+    let no_composer = editor.is_some();
     let mut notices = loaded.notices.clone();
     let mut backlog = Vec::new();
     let conversation = match &resume {
@@ -133,6 +137,7 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
     }
     let mut cx = tool_context(&workspace, &project_state, own_folders.clone(), retriever, &originals);
     cx.journal = Some(Arc::new(Journal::new(&project_state, &workspace)));
+    cx.editor = editor;
     // Our own key is a secret wherever it turns up.
     if let Some(key) = loaded.provider.as_ref().and_then(|settings| settings.api_key.as_ref()) {
         cx.redactor.know(key.expose());
@@ -172,6 +177,7 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
             inject_notes: loaded.work.inject_notes,
             task_context: loaded.work.task_context,
             commands: own_commands.into(),
+            no_composer,
             ..TurnInput::default()
         },
         max_steps: loaded.work.max_steps,

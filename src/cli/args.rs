@@ -71,6 +71,7 @@ fn acts(subcommand: &str, option: &str) -> bool {
         _ if option == "folder" => true,
         _ if option == "plain" => subcommand == "resume",
         "exec" => true,
+        "acp" => !matches!(option, "continue_last" | "fork"),
         "maintain" => option != "mode",
         "build" => !matches!(option, "continue_last" | "mode" | "fork"),
         "resume" => option != "continue_last",
@@ -134,6 +135,8 @@ pub enum Command {
     /// Run one task without the chat and print the answer, or many (--each)
     #[command(after_help = each::HELP)]
     Exec(ExecArgs),
+    /// Serve an editor over standard input and output (Agent Client Protocol)
+    Acp,
     /// Build a larger change: specification, plan, code, review
     Build(BuildArgs),
     /// Look after the project: explore, analyze, plan, do; what is learned is kept in its notes

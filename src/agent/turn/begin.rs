@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::attachments;
 use super::error::TurnError;
 use super::images;
 use super::input;
@@ -42,14 +43,16 @@ pub async fn record_prompt(agent: &mut Agent, text: &str, events: &Events) -> Re
     window.prompt.refresh_rules(dispatcher.root()).await;
     window.fix_rules(conversation, &sampler.params);
     news::tell_of_rules(window, dispatcher.root(), events);
+    let attached = attachments::put(std::mem::take(&mut input.attachments), cx, window_tokens).await;
     let mut message = match input::take_waiting(text, conversation, &cx.redactor)? {
-        Some((message, images)) => {
+        Some((message, images)) if attached.is_empty() => {
             cx.images.put_back(images);
             message
         }
-        None => input.message(text, false, context.as_deref(), conversation, cx, window_tokens).await,
+        _ => input.message(text, false, context.as_deref(), conversation, cx, window_tokens).await,
     };
-    for block in [input.reminder.take(), survey, context, file_news].into_iter().flatten() {
+    let news = [input.reminder.take(), survey, context, file_news].into_iter().flatten();
+    for block in attached.into_iter().chain(news) {
         let block = cx.redactor.redact(&block, TextSource::Text);
         // A message that is sent again may have it already.
         if !message.injected.iter().any(|known| **known == *block) {

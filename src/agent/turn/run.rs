@@ -16,7 +16,7 @@ use crate::base::clock;
 use crate::context::history::ingest;
 use crate::model::item::{Item, ItemId};
 use crate::model::usage::{FinishReason, Usage};
-use crate::protocol::event::{EndReason, Event, Level, TurnEnd};
+use crate::protocol::event::{EndReason, Event, FailureCause, Level, TurnEnd};
 use crate::protocol::notice as texts;
 use crate::tool::plan::task;
 
@@ -183,7 +183,9 @@ impl<'a> Turn<'a> {
                 window.prompt.after_command(dispatcher.root(), dispatcher.has_background()).await;
                 news::tell_of_rules(window, dispatcher.root(), self.events);
             }
-            for result in results.map_err(|message| TurnError::Failed(texts::tool_failed(message)))? {
+            for result in results
+                .map_err(|message| TurnError::Failed(texts::tool_failed(message), FailureCause::Other))?
+            {
                 let spent = task::spent(&result);
                 let (id, item) = conversation.record(Item::ToolResult(result))?;
                 if let Some((model, usage)) = spent {
@@ -217,18 +219,23 @@ impl<'a> Turn<'a> {
     fn end_reason(&mut self, error: TurnError, first: Option<ItemId>) -> EndReason {
         let mut prompt_returned = |refused: bool| {
             let Agent { conversation, dispatcher, input, .. } = &mut *self.agent;
-            let to_composer = refused || dispatcher.is_interactive();
+            let to_composer = refused || (dispatcher.is_interactive() && !input.no_composer);
             input.return_prompt(first, to_composer, conversation, self.control)
         };
         match error {
             TurnError::Interrupted => EndReason::Interrupted { prompt_returned: prompt_returned(false) },
-            TurnError::Failed((message, hint)) => EndReason::Failed { message, hint, prompt_returned: None },
-            TurnError::Unanswered { problem: (message, hint), refused } => {
-                EndReason::Failed { message, hint, prompt_returned: prompt_returned(refused) }
+            TurnError::Failed((message, hint), cause) => {
+                EndReason::Failed { message, hint, cause, prompt_returned: None }
             }
+            TurnError::Unanswered { problem: (message, hint), cause } => EndReason::Failed {
+                message,
+                hint,
+                cause,
+                prompt_returned: prompt_returned(cause == FailureCause::Refused),
+            },
             TurnError::NoRoom => {
                 let (message, hint) = texts::window_filled();
-                EndReason::Failed { message, hint, prompt_returned: None }
+                EndReason::Failed { message, hint, cause: FailureCause::OutputLimit, prompt_returned: None }
             }
             TurnError::Provider { error, tries } => {
                 let prompt_returned = prompt_returned(error::is_filtered(&error));

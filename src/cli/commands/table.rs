@@ -2,7 +2,7 @@
 
 use super::project::{doctor, locate, notes, policy, sandbox, trust};
 use super::sessions::{context, export, list, replay_traces, report as report_command, rewind};
-use super::work::{build, chat, demo, exec, maintain, tool};
+use super::work::{acp, build, chat, demo, exec, maintain, tool};
 use crate::cli::args::{self, Cli, Command, ExecArgs};
 use crate::cli::report::{self, Failure, FailureKind};
 use crate::cli::setup::open::Which;
@@ -32,6 +32,7 @@ pub fn run_at_once(cli: &Cli) -> Option<Result<u8, Failure>> {
         Command::Build(_)
         | Command::Resume(_)
         | Command::Exec(_)
+        | Command::Acp
         | Command::Maintain(_)
         | Command::Demo(_)
         | Command::Tool(_)
@@ -55,6 +56,7 @@ pub async fn run(cli: &Cli) -> Result<u8, Failure> {
         }
         Some(Command::Resume(args)) => chat::resume(cli, args).await,
         Some(Command::Exec(args)) => exec::run(cli, args).await,
+        Some(Command::Acp) => acp::run(cli).await,
         Some(Command::Maintain(args)) => maintain::run(cli, args).await,
         Some(Command::Build(args)) => build::run(cli, args).await,
         Some(Command::Demo(args)) => demo::run(args.story).await,

@@ -170,5 +170,6 @@ pub async fn setup(cli: &Cli, interactive: bool, which: &Which) -> Result<Setup,
         None => provider,
     };
     let model = loaded.provider.as_ref().map_or_else(|| Arc::from("no model"), |s| Arc::clone(&s.model));
-    Ok(Setup { loaded, provider, model, workspace, project_state, own_folders, interactive, resume })
+    let editor = None;
+    Ok(Setup { loaded, provider, model, workspace, project_state, own_folders, interactive, resume, editor })
 }

@@ -75,6 +75,7 @@ impl TestAgent {
             own_folders: vec![place.home()],
             interactive,
             resume,
+            editor: None,
         };
         Self { handle: build::start(setup).unwrap(), seen: Vec::new() }
     }

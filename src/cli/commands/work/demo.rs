@@ -165,6 +165,7 @@ fn setup(folder: &Path, script: &str, screen: bool) -> Result<Setup, Failure> {
         own_folders: vec![home],
         interactive: screen,
         resume: None,
+        editor: None,
     })
 }
 
