@@ -282,9 +282,9 @@ impl Session {
     fn choose(&mut self, way: &str) -> Result<(), Error> {
         let named = WayOfWork::named(way);
         let way = named.ok_or_else(|| error::invalid_params(format!("there is no mode '{way}'")))?;
-        for op in self.options.choose(way) {
-            self.send(op);
-        }
+        let mut ops = Vec::new();
+        self.change_options(|options| ops = options.choose(way));
+        ops.into_iter().for_each(|op| self.send(op));
         Ok(())
     }
 
