@@ -11,6 +11,7 @@ use crate::acp::client_files::ClientFiles;
 use crate::acp::serve;
 use crate::acp::source::{OpenError, Opened, SessionSource, Wanted, Which as Asked};
 use crate::agent::build;
+use crate::base::text::plural;
 use crate::cli::args::{Cli, ModelArgs};
 use crate::cli::report::Failure;
 use crate::cli::setup::open::{self, Which};
@@ -55,7 +56,7 @@ impl Source {
     }
 
     async fn opened(&self, wanted: Wanted) -> Result<Opened, OpenError> {
-        let Wanted { folder, which, files, .. } = wanted;
+        let Wanted { folder, which, mcp_servers, files } = wanted;
         let (which, fork) = match which {
             Asked::New => (Which::New, false),
             Asked::Stored(id) => (Which::Id(id), false),
@@ -68,6 +69,10 @@ impl Source {
         let mut setup = open::setup(&cli, true, &which).await.map_err(failed)?;
         if setup.loaded.provider.is_none() {
             return Err(no_model());
+        }
+        if !mcp_servers.is_empty() {
+            let count = plural(mcp_servers.len(), "MCP server");
+            setup.loaded.notices.push(format!("{count} of the editor's configuration: not used."));
         }
         setup.editor = Some(Arc::new(Editor(files)));
         let folder = setup.workspace.clone();
