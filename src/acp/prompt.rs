@@ -7,7 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use super::error;
-use crate::base::text::human_bytes;
+use crate::base::text::{human_bytes, unescaped};
 use crate::protocol::attachment::Attachment;
 
 /// A message.
@@ -106,24 +106,4 @@ fn in_workspace(uri: &str, root: &Path) -> Option<String> {
 
 fn mention(path: &str) -> String {
     if path.contains(char::is_whitespace) { format!("@\"{path}\"") } else { format!("@{path}") }
-}
-
-/// An address without its percent signs.
-fn unescaped(address: &str) -> String {
-    let mut bytes = Vec::with_capacity(address.len());
-    let mut rest = address.as_bytes();
-    while let [first, behind @ ..] = rest {
-        let code = behind.get(..2).filter(|_| *first == b'%').and_then(|code| std::str::from_utf8(code).ok());
-        match code.and_then(|code| u8::from_str_radix(code, 16).ok()) {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &behind[2..];
-            }
-            None => {
-                bytes.push(*first);
-                rest = behind;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }

@@ -59,11 +59,8 @@ impl Sessions {
     /// When there is none of this id.
     pub fn command(&self, session: &SessionId, command: Command) -> Result<(), Error> {
         let open = self.lock();
-        let sent = open.get(session).map(|entry| entry.commands.send(command));
-        match sent {
-            Some(Ok(())) => Ok(()),
-            _ => Err(not_found(session)),
-        }
+        let entry = open.get(session).ok_or_else(|| not_found(session))?;
+        entry.commands.send(command).map_err(|_| not_found(session))
     }
 
     /// Hands it to all of them.

@@ -180,6 +180,7 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
             no_composer,
             ..TurnInput::default()
         },
+        attachments: Vec::new(),
         max_steps: loaded.work.max_steps,
         max_tokens: None,
     };

@@ -63,7 +63,7 @@ impl Engine {
                 Op::Shutdown => false,
                 Op::Submit { text } => self.turn(text, &mut ops).await.is_some(),
                 Op::Prompt { text, attachments } => {
-                    self.agent.input.attachments = attachments;
+                    self.agent.attachments = attachments;
                     self.turn(text, &mut ops).await.is_some()
                 }
                 Op::RunCommand { command } => self.run_command(&command, &mut ops).await,

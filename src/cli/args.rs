@@ -65,7 +65,6 @@ pub fn command() -> clap::Command {
 
 /// Whether a shared option changes what the subcommand does.
 fn acts(subcommand: &str, option: &str) -> bool {
-    let permission = matches!(option, "permission" | "trust");
     match subcommand {
         "demo" | "completions" => false,
         _ if option == "folder" => true,
@@ -76,7 +75,7 @@ fn acts(subcommand: &str, option: &str) -> bool {
         "build" => !matches!(option, "continue_last" | "mode" | "fork"),
         "resume" => option != "continue_last",
         "doctor" => !matches!(option, "continue_last" | "max_steps" | "fork"),
-        "tool" | "policy" | "sandbox" => permission,
+        "tool" | "policy" | "sandbox" => matches!(option, "permission" | "trust"),
         "context" => option == "context_window",
         _ => false,
     }

@@ -6,3 +6,4 @@ pub mod questions;
 pub mod run;
 pub mod slash;
 pub mod stop;
+pub mod work;

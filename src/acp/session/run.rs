@@ -17,6 +17,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use super::command::Command;
 use super::options::{self, Options, WayOfWork};
 use super::slash::{self, EndsWith};
+use super::work::{Busy, Open, Waiting};
 use super::{questions, stop};
 use crate::acp::connection::Client;
 use crate::acp::error;
@@ -32,25 +33,7 @@ use crate::protocol::op::Op;
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 const TITLE_CHARS: usize = 100;
 
-/// What the client waits for.
-enum Busy {
-    Prompt { id: RequestId, ends: EndsWith, cancelled: bool, turns: usize, stop: Option<StopReason> },
-    Model { id: RequestId },
-}
-
-/// What waits for its turn.
-enum Waiting {
-    Prompt { id: RequestId, input: Input },
-    Model { id: RequestId, model: String },
-}
-
-/// An open question, and whether its call was shown for its sake.
-struct Open {
-    call: ToolCallUpdate,
-    ours: bool,
-    plan: bool,
-}
-
+/// The session.
 pub struct Session {
     id: SessionId,
     client: Client,
@@ -268,10 +251,12 @@ impl Session {
     }
 
     fn interrupt(&mut self) {
-        if let Some(Busy::Prompt { cancelled, .. }) = &mut self.busy {
-            *cancelled = true;
-            self.send(Op::Interrupt);
+        let Some(Busy::Prompt { cancelled, ends, .. }) = &mut self.busy else { return };
+        *cancelled = true;
+        if ends.is_quick() {
+            return self.finish(Ok(StopReason::Cancelled));
         }
+        self.send(Op::Interrupt);
     }
 
     fn set_mode(&mut self, id: &RequestId, request: &SetSessionModeRequest) {
@@ -393,6 +378,11 @@ impl Session {
                 }
             }
             Some(Busy::Prompt { ends: EndsWith::Notice, .. }) => self.end_if(EndsWith::Notice, Some(text)),
+            // Why there is no other answer.
+            Some(Busy::Prompt { ends, .. }) if ends.is_quick() && level != Level::Info => {
+                let ends = *ends;
+                self.end_if(ends, Some(text));
+            }
             Some(Busy::Prompt { ends: EndsWith::Compaction, turns, .. }) => {
                 *turns = 1;
                 let update = self.translator.message(text);

@@ -19,6 +19,13 @@ pub enum EndsWith {
     Changes,
 }
 
+impl EndsWith {
+    /// Whether the agent answers at once, so that nothing can be interrupted.
+    pub fn is_quick(self) -> bool {
+        !matches!(self, Self::Turn | Self::Compaction)
+    }
+}
+
 /// Name, arguments, help.
 const COMMANDS: [(&str, &str, &str); 10] = [
     ("init", "", "write CODE_LAW.md, the project's rules file"),

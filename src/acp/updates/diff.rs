@@ -58,11 +58,8 @@ impl Hunk {
     }
 
     fn takes(&mut self, line: &str) -> bool {
-        let (sign, text) = match line.split_at_checked(1) {
-            Some(parts) => parts,
-            // Some programs leave out the space of an empty line.
-            None => (" ", ""),
-        };
+        // Some programs leave out the space of an empty line.
+        let (sign, text) = line.split_at_checked(1).unwrap_or((" ", ""));
         match sign {
             " " if self.old_left > 0 && self.new_left > 0 => {
                 (self.old_left, self.new_left) = (self.old_left - 1, self.new_left - 1);

@@ -3,15 +3,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use super::tool_call;
+use crate::model::item::{Item, ItemId};
 use agent_client_protocol_schema::v1::{
     ContentBlock, ContentChunk, ImageContent, MessageId, Plan, SessionUpdate, ToolCallStatus,
 };
-use serde_json::Value;
-
-use super::tool_call;
-use crate::base::text::one_line;
-use crate::model::call::ToolCall;
-use crate::model::item::{Item, ItemId};
 
 /// All of it, oldest first, with the plan as it is at the end.
 pub fn updates(items: &[(ItemId, Arc<Item>)], root: &Path) -> Vec<SessionUpdate> {
@@ -36,7 +32,7 @@ pub fn updates(items: &[(ItemId, Arc<Item>)], root: &Path) -> Vec<SessionUpdate>
                 SessionUpdate::AgentThoughtChunk(chunk(tool_call::text(&*reasoning.text)))
             }
             Item::ToolCall(call) => {
-                let begun = tool_call::begun(&call.id, &call.name, &title(call), &call.args, root);
+                let begun = tool_call::begun(&call.id, &call.name, &call.title(), &call.args, root);
                 SessionUpdate::ToolCall(begun.status(ToolCallStatus::InProgress))
             }
             Item::ToolResult(result) => {
@@ -54,14 +50,4 @@ pub fn updates(items: &[(ItemId, Arc<Item>)], root: &Path) -> Vec<SessionUpdate>
     }
     updates.extend(plan.map(SessionUpdate::Plan));
     updates
-}
-
-/// Made from the arguments: the log keeps no titles.
-fn title(call: &ToolCall) -> String {
-    let args: Value = serde_json::from_str(&call.args).unwrap_or_default();
-    let keys = ["command", "path", "pattern", "query", "id", "name", "description", "summary"];
-    match keys.iter().find_map(|key| args[key].as_str()) {
-        Some(value) => format!("{} {}", call.name, one_line(value, 200)),
-        None => call.name.to_string(),
-    }
 }

@@ -5,9 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use agent_client_protocol_schema::v1::{
-    ClientSessionCapabilities, CompactionStatus, CompactionUpdate, ContentBlock, ContentChunk, Cost,
-    MessageId, Notice, NoticeSeverity, SessionUpdate, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields,
-    UsageUpdate,
+    ClientSessionCapabilities, CompactionStatus, CompactionUpdate, ContentChunk, Cost, MessageId, Notice,
+    NoticeSeverity, SessionUpdate, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields, UsageUpdate,
 };
 
 use super::tool_call;
@@ -41,14 +40,20 @@ impl Translator {
         &self.root
     }
 
-    fn chunk(&self, content: ContentBlock) -> ContentChunk {
-        ContentChunk::new(content).message_id(MessageId::from(format!("message-{}", self.message)))
+    fn said(&self, text: impl Into<String>) -> ContentChunk {
+        let id = MessageId::from(format!("message-{}", self.message));
+        ContentChunk::new(tool_call::text(text)).message_id(id)
+    }
+
+    fn thought(&self, text: impl Into<String>) -> ContentChunk {
+        let id = MessageId::from(format!("thought-{}", self.message));
+        ContentChunk::new(tool_call::text(text)).message_id(id)
     }
 
     /// A message of the agent's by itself.
     pub fn message(&mut self, text: impl Into<String>) -> SessionUpdate {
         self.message += 1;
-        let update = SessionUpdate::AgentMessageChunk(self.chunk(tool_call::text(text)));
+        let update = SessionUpdate::AgentMessageChunk(self.said(text));
         self.message += 1;
         update
     }
@@ -56,7 +61,7 @@ impl Translator {
     /// What was sent to the agent in the user's name.
     pub fn user(&mut self, text: &str) -> SessionUpdate {
         self.message += 1;
-        let update = SessionUpdate::UserMessageChunk(self.chunk(tool_call::text(text)));
+        let update = SessionUpdate::UserMessageChunk(self.said(text));
         self.message += 1;
         update
     }
@@ -76,7 +81,7 @@ impl Translator {
             Level::Error => Some(self.message(text)),
             Level::Warning => {
                 self.message += 1;
-                let thought = SessionUpdate::AgentThoughtChunk(self.chunk(tool_call::text(text)));
+                let thought = SessionUpdate::AgentThoughtChunk(self.thought(text));
                 self.message += 1;
                 Some(thought)
             }
@@ -98,11 +103,11 @@ impl Translator {
         match event {
             Event::TextDelta(text) => {
                 self.said = true;
-                vec![SessionUpdate::AgentMessageChunk(self.chunk(tool_call::text(text)))]
+                vec![SessionUpdate::AgentMessageChunk(self.said(text))]
             }
             Event::ReasoningDelta(text) => {
                 self.thought = true;
-                vec![SessionUpdate::AgentThoughtChunk(self.chunk(tool_call::text(text)))]
+                vec![SessionUpdate::AgentThoughtChunk(self.thought(text))]
             }
             Event::Item { item, .. } => self.item(item),
             Event::Retrying { attempt, of, wait_ms, reason } => {
@@ -149,12 +154,12 @@ impl Translator {
     fn item(&mut self, item: &Item) -> Vec<SessionUpdate> {
         let update = match item {
             Item::Assistant { text, .. } => {
-                let whole = (!std::mem::take(&mut self.said)).then(|| self.chunk(tool_call::text(&**text)));
+                let whole = (!std::mem::take(&mut self.said)).then(|| self.said(&**text));
                 whole.map(SessionUpdate::AgentMessageChunk)
             }
             Item::Reasoning(reasoning) => {
                 let whole = !std::mem::take(&mut self.thought) && !reasoning.text.is_empty();
-                let whole = whole.then(|| self.chunk(tool_call::text(&*reasoning.text)));
+                let whole = whole.then(|| self.thought(&*reasoning.text));
                 whole.map(SessionUpdate::AgentThoughtChunk)
             }
             _ => return Vec::new(),
@@ -167,7 +172,7 @@ impl Translator {
         if self.usage.as_ref() == Some(window) {
             return None;
         }
-        self.usage = Some(window.clone());
+        self.usage = Some(*window);
         let cost = window.cost_usd.map(|amount| Cost::new(amount, "USD"));
         Some(SessionUpdate::UsageUpdate(
             UsageUpdate::new(window.used_tokens, window.window_tokens).cost(cost),

@@ -23,7 +23,7 @@ use crate::session::log::LogError;
 /// # Errors
 /// When the log cannot be written.
 pub async fn record_prompt(agent: &mut Agent, text: &str, events: &Events) -> Result<ItemId, TurnError> {
-    let Agent { conversation, window, sampler, dispatcher, input, .. } = agent;
+    let Agent { conversation, window, sampler, dispatcher, input, attachments: sent, .. } = agent;
     let cx = &dispatcher.cx;
     cx.images.begin(&sampler.params.model);
     if let Some(sub_agents) = &cx.sub_agents {
@@ -43,7 +43,7 @@ pub async fn record_prompt(agent: &mut Agent, text: &str, events: &Events) -> Re
     window.prompt.refresh_rules(dispatcher.root()).await;
     window.fix_rules(conversation, &sampler.params);
     news::tell_of_rules(window, dispatcher.root(), events);
-    let attached = attachments::put(std::mem::take(&mut input.attachments), cx, window_tokens).await;
+    let attached = attachments::put(std::mem::take(sent), cx, window_tokens).await;
     let mut message = match input::take_waiting(text, conversation, &cx.redactor)? {
         Some((message, images)) if attached.is_empty() => {
             cx.images.put_back(images);

@@ -16,7 +16,6 @@ use crate::context::history::entry::Entry;
 use crate::context::mention;
 use crate::evidence::task_context::DEFAULT_MAX_CHARS;
 use crate::model::item::{Image, Item, ItemId, UserMessage};
-use crate::protocol::attachment::Attachment;
 use crate::redact::redactor::Redactor;
 use crate::search::fuzzy;
 use crate::session::log::LogError;
@@ -35,8 +34,6 @@ pub struct TurnInput {
     pub permission: Option<Permission>,
     /// Its turns belong to those of a parent: they are no points to go back to.
     pub sub_agent: bool,
-    /// What came with the message of the next turn.
-    pub attachments: Vec<Attachment>,
     /// Nobody takes back the text of a message that came to nothing: it stays in the session.
     pub no_composer: bool,
     /// What the model must be told with the next message: files that were rewound.

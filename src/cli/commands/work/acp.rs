@@ -11,7 +11,6 @@ use crate::acp::client_files::ClientFiles;
 use crate::acp::serve;
 use crate::acp::source::{OpenError, Opened, SessionSource, Wanted, Which as Asked};
 use crate::agent::build;
-use crate::base::text::plural;
 use crate::cli::args::{Cli, ModelArgs};
 use crate::cli::report::Failure;
 use crate::cli::setup::open::{self, Which};
@@ -22,6 +21,8 @@ use crate::provider::unconfigured;
 use crate::session::{list, projects, stored};
 use crate::tool::cx::EditorFiles;
 
+const MCP_NOT_USED: &str =
+    "The editor's MCP servers are not used here. Name them in a configuration of mycode's own to use them.";
 /// Of a line that is read at once; longer ones grow.
 const BUFFER_BYTES: usize = 64 * 1024;
 
@@ -71,8 +72,7 @@ impl Source {
             return Err(no_model());
         }
         if !mcp_servers.is_empty() {
-            let count = plural(mcp_servers.len(), "MCP server");
-            setup.loaded.notices.push(format!("{count} of the editor's configuration: not used."));
+            setup.loaded.notices.push(MCP_NOT_USED.to_owned());
         }
         setup.editor = Some(Arc::new(Editor(files)));
         let folder = setup.workspace.clone();
