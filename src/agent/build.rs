@@ -47,7 +47,7 @@ use crate::session::list;
 use crate::session::log::LogError;
 use crate::skill::set::SkillSet;
 use crate::tool::api::TypedTool as _;
-use crate::tool::cx::{SubAgents as _, ToolCx};
+use crate::tool::cx::{EditorFiles, SubAgents as _, ToolCx};
 use crate::tool::on_demand::toolbox;
 use crate::tool::output::Spill;
 use crate::tool::own_agents;
@@ -75,6 +75,8 @@ pub struct Setup {
     pub rules: FlagRules,
     /// What it may cost, in US dollars.
     pub max_cost: Option<f64>,
+    /// The editor in front: it shows and writes files, and has no composer that a text could go back to.
+    pub editor: Option<Arc<dyn EditorFiles>>,
 }
 
 /// The two queues of a running agent. They have no bound: operations come no faster than a user's keys, and the engine
@@ -134,7 +136,9 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
         resume,
         rules,
         max_cost,
+        editor,
     } = setup;
+    let no_composer = editor.is_some();
     let mut notices = loaded.notices.clone();
     let mut backlog = Vec::new();
     let conversation = match &resume {
@@ -160,6 +164,7 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
     let mut cx =
         tool_context(&workspace, &project_state, own_folders.clone(), retriever, &originals, &skills);
     cx.journal = Some(Arc::new(Journal::new(&project_state, &workspace)));
+    cx.editor = editor;
     // Our own key is a secret wherever it turns up.
     if let Some(key) = loaded.provider.as_ref().and_then(|settings| settings.api_key.as_ref()) {
         cx.redactor.know(key.expose());
@@ -215,8 +220,10 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
             task_context: loaded.work.task_context,
             commands: own_commands.into(),
             offers: Offers::of(&skills),
+            no_composer,
             ..TurnInput::default()
         },
+        attachments: Vec::new(),
         max_steps: loaded.work.max_steps,
         max_tokens: None,
         max_cost,

@@ -69,6 +69,10 @@ impl Engine {
             let running = match op {
                 Op::Shutdown => false,
                 Op::Submit { text } => self.turn(text, &mut ops).await.is_some(),
+                Op::Prompt { text, attachments } => {
+                    self.agent.attachments = attachments;
+                    self.turn(text, &mut ops).await.is_some()
+                }
                 Op::RunCommand { command } => self.run_command(&command, &mut ops).await,
                 Op::Maintain(_) => self.maintain(op, &mut ops).await,
                 Op::Init => {
@@ -314,6 +318,7 @@ impl Engine {
                 }
             }
             Op::Submit { .. }
+            | Op::Prompt { .. }
             | Op::RunCommand { .. }
             | Op::Init
             | Op::Maintain(_)

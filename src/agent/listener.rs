@@ -89,6 +89,7 @@ impl Listener<'_> {
                     | Op::RevertHunk { .. }
                     | Op::StageHunk { .. }
                     | Op::Init
+                    | Op::Prompt { .. }
                     | Op::Maintain(_)),
                 ) => deferred.push_back(later),
                 Some(quick) => quick_op(quick, self.policy, self.deps, self.events),

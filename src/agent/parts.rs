@@ -11,6 +11,7 @@ use super::turn::input::TurnInput;
 use super::window::context_window::ContextWindow;
 use crate::base::path;
 use crate::model::item::Item;
+use crate::protocol::attachment::Attachment;
 use crate::protocol::ledger::LedgerView;
 use crate::tool::cx::ToolCx;
 
@@ -21,6 +22,8 @@ pub struct Agent {
     pub sampler: Sampler,
     pub dispatcher: Dispatcher,
     pub input: TurnInput,
+    /// What came with the message of the next turn.
+    pub attachments: Vec<Attachment>,
     /// Model replies in one turn.
     pub max_steps: u32,
     /// Tokens read and written in one turn, as far as the server reports them.

@@ -67,17 +67,17 @@ pub fn command() -> clap::Command {
 
 /// Whether a shared option changes what the subcommand does.
 fn acts(subcommand: &str, option: &str) -> bool {
-    let permission = matches!(option, "permission" | "trust");
     match subcommand {
         "demo" | "completions" => false,
         _ if option == "folder" => true,
         _ if option == "plain" => subcommand == "resume",
         "exec" => true,
+        "acp" => !matches!(option, "continue_last" | "fork"),
         "maintain" => option != "mode",
         "build" => !matches!(option, "continue_last" | "mode" | "fork"),
         "resume" => option != "continue_last",
         "doctor" => !matches!(option, "continue_last" | "max_steps" | "fork"),
-        "tool" | "policy" | "sandbox" => permission,
+        "tool" | "policy" | "sandbox" => matches!(option, "permission" | "trust"),
         "context" => option == "context_window",
         _ => false,
     }
@@ -136,6 +136,8 @@ pub enum Command {
     /// Run one task without the chat and print the answer, or many (--each)
     #[command(after_help = each::HELP)]
     Exec(ExecArgs),
+    /// Serve an editor over standard input and output (Agent Client Protocol)
+    Acp,
     /// Build a larger change: specification, plan, code, review
     Build(BuildArgs),
     /// Look after the project: explore, analyze, plan, do; what is learned is kept in its notes

@@ -52,7 +52,12 @@ impl Paths {
             .take(40)
             .collect();
         let name = if name.is_empty() { "root".to_owned() } else { name };
-        self.state.join("projects").join(format!("{name}-{hash}"))
+        self.projects().join(format!("{name}-{hash}"))
+    }
+
+    /// The folder that holds the projects' state folders.
+    pub fn projects(&self) -> PathBuf {
+        self.state.join("projects")
     }
 
     /// The user's configuration file.

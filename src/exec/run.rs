@@ -15,7 +15,7 @@ use super::printer::Printer;
 use crate::model::item::Item;
 use crate::model::usage::Usage;
 use crate::protocol::approval::{Answer, Question};
-use crate::protocol::event::{EndReason, Event, Level, TurnEnd};
+use crate::protocol::event::{EndReason, Event, FailureCause, Level, TurnEnd};
 use crate::protocol::op::Op;
 
 /// What the model is told when its call would need a user's consent.
@@ -249,6 +249,7 @@ fn gone(interrupted: bool) -> EndReason {
     EndReason::Failed {
         message: "the agent stopped before the task was done".to_owned(),
         hint: "finished work is kept; continue with `mycode resume --last`".to_owned(),
+        cause: FailureCause::Other,
         prompt_returned: None,
     }
 }
@@ -318,8 +319,12 @@ mod tests {
             hint: "h".to_owned(),
             prompt_returned: None,
         };
-        let failed =
-            EndReason::Failed { message: "m".to_owned(), hint: "h".to_owned(), prompt_returned: None };
+        let failed = EndReason::Failed {
+            message: "m".to_owned(),
+            hint: "h".to_owned(),
+            cause: FailureCause::Other,
+            prompt_returned: None,
+        };
         for (reason, expected) in [
             (EndReason::Done, 0),
             (EndReason::StepLimit { limit: 3 }, 1),

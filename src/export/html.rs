@@ -12,7 +12,6 @@ use crate::model::item::{Item, ToolResult};
 use crate::session::standing::{Standing, StandingSession};
 use crate::tui::render::highlight::languages;
 use crate::tui::render::highlight::scanner::{self, Role, State};
-use crate::tui::transcript::tool;
 
 const STYLE: &str = include_str!("style.css");
 
@@ -24,7 +23,7 @@ pub fn render(session: &StandingSession) -> String {
         let Standing::Item(_, item) = standing else { continue };
         let _ = match item.as_ref() {
             Item::ToolCall(call) => {
-                titles.insert(&call.id, tool::title(&call.name, &call.args));
+                titles.insert(&call.id, call.title());
                 Ok(())
             }
             Item::ToolResult(result) => {

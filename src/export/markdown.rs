@@ -56,7 +56,7 @@ pub fn render(session: &StandingSession) -> String {
         }
         match item.as_ref() {
             Item::ToolCall(call) => {
-                titles.insert(&call.id, tool::title(&call.name, &call.args));
+                titles.insert(&call.id, call.title());
                 continue;
             }
             Item::User(message) => {

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::base::text::one_line;
+
 /// One tool call. `args` is the text that the model sent, kept verbatim even when it is not valid JSON, so that the
 /// call can be shown, logged and replayed as it was.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -16,6 +18,18 @@ pub struct ToolCall {
 }
 
 impl ToolCall {
+    /// One line made from what was logged, for sessions that are shown again.
+    pub fn title(&self) -> String {
+        let args: Value = serde_json::from_str(&self.args).unwrap_or_default();
+        let key = ["command", "path", "pattern", "query", "id", "name", "description", "summary"]
+            .iter()
+            .find_map(|key| args.get(*key).and_then(Value::as_str));
+        match key {
+            Some(value) => format!("{} {}", self.name, one_line(value, 200)),
+            None => self.name.to_string(),
+        }
+    }
+
     /// The arguments as a JSON object. Empty text and `null` count as `{}` (some servers send nothing for no arguments),
     /// and an object that was written into a string as that object.
     ///

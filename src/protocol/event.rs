@@ -291,6 +291,20 @@ pub enum EndReason {
         message: String,
         hint: String,
         #[serde(default)]
+        cause: FailureCause,
+        #[serde(default)]
         prompt_returned: Option<String>,
     },
+}
+
+/// What made a turn fail, as far as front ends tell it apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FailureCause {
+    /// The reply reached the output limit, or the end of the window.
+    OutputLimit,
+    /// The model declined, or a filter of its server.
+    Refused,
+    #[default]
+    Other,
 }

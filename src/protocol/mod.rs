@@ -1,6 +1,7 @@
 //! All that a front end may know of the agent: operations in, events out, and the questions between them.
 
 pub mod approval;
+pub mod attachment;
 pub mod event;
 pub mod ledger;
 pub mod lists;

@@ -1,6 +1,7 @@
 //! What a front end can ask of the agent.
 
 use super::approval::{Answer, QuestionId};
+use super::attachment::Attachment;
 use super::ledger::ContextEdit;
 use super::lists::RuleRow;
 use super::maintain::Maintain;
@@ -16,6 +17,11 @@ pub enum Op {
     /// A new user message. While a turn runs it is steering: taken up at the next step.
     Submit {
         text: String,
+    },
+    /// A message that begins a turn of its own, with what a client sent along.
+    Prompt {
+        text: String,
+        attachments: Vec<Attachment>,
     },
     /// Run a command of the user's own (`!command`) and keep what it prints in the context: at once, or at the next step
     /// of the running turn.

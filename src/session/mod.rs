@@ -7,6 +7,7 @@ pub mod journal;
 pub mod list;
 pub mod log;
 pub mod maintained;
+pub mod projects;
 pub mod prompt_history;
 pub mod reader;
 pub mod record;

@@ -1,7 +1,7 @@
 //! What a running tool may use: the workspace, the state that calls share, and ports to what lives above it.
 //! A tool gets everything from here and nothing from the agent.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
@@ -42,6 +42,19 @@ pub trait Originals: Send + Sync {
 
     /// Those of a sub-agent's session.
     fn of_agent(&self, agent: &str) -> Option<Arc<dyn Originals>>;
+}
+
+/// The port through which Read, Edit and Write reach the files that an editor has open. Both wait for the editor, for a
+/// limited time; called on the blocking pool.
+pub trait EditorFiles: Send + Sync {
+    /// The text as the editor shows it, saved or not; `None` where it does not say.
+    fn read(&self, path: &Path) -> Option<String>;
+
+    /// Has the editor write the file; `false` where it writes none.
+    ///
+    /// # Errors
+    /// Why it could not.
+    fn write(&self, path: &Path, text: &str) -> Result<bool, String>;
 }
 
 /// An item that a search found.
@@ -104,6 +117,8 @@ pub struct ToolCx {
     pub sub_agents: Option<Arc<dyn SubAgents>>,
     /// `None` where no session is kept.
     pub originals: Option<Arc<dyn Originals>>,
+    /// `None` where no editor is in front.
+    pub editor: Option<Arc<dyn EditorFiles>>,
     /// What makes changes undoable; `None` where no session is kept.
     pub journal: Option<Arc<Journal>>,
     /// Finds files for a task; `None` where the project has no state folder.
@@ -133,6 +148,7 @@ impl ToolCx {
             call_id: Arc::from(""),
             sub_agents: None,
             originals: None,
+            editor: None,
             journal: None,
             evidence: None,
         }

@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::base::picture::{self, PictureError};
+use crate::base::picture::{self, Picture, PictureError};
 use crate::config::image_tokens::image_tokens;
 use crate::config::models;
 use crate::model::item::Image;
@@ -48,7 +48,18 @@ impl ImageTray {
     /// # Errors
     /// [`PictureError`].
     pub fn put(&self, file: File, shown: &str) -> Result<(u32, u32), PictureError> {
-        let picture = picture::load(file)?;
+        Ok(self.add(picture::load(file)?, shown))
+    }
+
+    /// The same with the bytes of a picture.
+    ///
+    /// # Errors
+    /// [`PictureError`].
+    pub fn put_bytes(&self, bytes: Vec<u8>, shown: &str) -> Result<(u32, u32), PictureError> {
+        Ok(self.add(picture::from_bytes(bytes)?, shown))
+    }
+
+    fn add(&self, picture: Picture, shown: &str) -> (u32, u32) {
         let (width, height) = (picture.width, picture.height);
         let mut contents = self.lock();
         let tokens = image_tokens(&contents.model, width, height);
@@ -60,7 +71,7 @@ impl ImageTray {
             tokens,
             data: picture.data.into(),
         });
-        Ok((width, height))
+        (width, height)
     }
 
     /// What was put here since the last time.

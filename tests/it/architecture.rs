@@ -24,6 +24,7 @@ const FLOORS: &[(&str, u32)] = &[
     ("context", 3),
     ("tui", 3),
     ("exec", 3),
+    ("acp", 3),
     ("tool", 4),
     ("hook", 4),
     ("mcp", 5),

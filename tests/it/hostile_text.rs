@@ -10,7 +10,7 @@ use mycode::exec::printer::Printer;
 use mycode::model::envelope::{Envelope, ErrorCode};
 use mycode::model::item::{Item, ItemId};
 use mycode::protocol::approval::{ApprovalRequest, AskedQuestion, Question};
-use mycode::protocol::event::{EndReason, Event, JobRow, Level, SessionInfo, SessionRow};
+use mycode::protocol::event::{EndReason, Event, FailureCause, JobRow, Level, SessionInfo, SessionRow};
 use mycode::protocol::ledger::{LedgerRow, LedgerView};
 use mycode::protocol::lists::{ModelRow, PreviewMessage, RuleRow};
 use mycode::protocol::rewind::{PointId, RewindPoint};
@@ -152,7 +152,12 @@ fn events(text: &str) -> Vec<Event> {
         Event::SandboxLacks(own()),
         Event::Steered { text: own() },
         Event::TurnEnded(
-            match fake::turn_end(EndReason::Failed { message: own(), hint: own(), prompt_returned: None }) {
+            match fake::turn_end(EndReason::Failed {
+                message: own(),
+                hint: own(),
+                cause: FailureCause::Other,
+                prompt_returned: None,
+            }) {
                 Event::TurnEnded(end) => end,
                 _ => unreachable!(),
             },

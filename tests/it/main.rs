@@ -4,6 +4,8 @@
 mod support;
 
 mod accounts;
+mod acp;
+mod acp_sessions;
 mod architecture;
 mod awareness;
 mod away;

@@ -15,7 +15,9 @@ use mycode::exec::printer::Printer;
 use mycode::model::item::ItemId;
 use mycode::note::error::NoteError;
 use mycode::protocol::approval::{self, AskedQuestion, Question};
-use mycode::protocol::event::{EndReason, Event, JobRow, Level, SessionInfo, SessionRow, TurnEnd};
+use mycode::protocol::event::{
+    EndReason, Event, FailureCause, JobRow, Level, SessionInfo, SessionRow, TurnEnd,
+};
 use mycode::protocol::ledger::ItemHistory;
 use mycode::protocol::notice;
 use mycode::protocol::rewind::{
@@ -418,6 +420,7 @@ fn screen() {
         EndReason::Failed {
             message: notice::empty_reply().0,
             hint: notice::empty_reply().1,
+            cause: FailureCause::Other,
             prompt_returned: None,
         },
     ] {

@@ -98,6 +98,7 @@ impl AgentTemplate {
             sampler: Sampler { provider: Arc::clone(&self.provider), params, light_model: light.cloned() },
             dispatcher,
             input,
+            attachments: Vec::new(),
             max_steps: kind.max_steps.min(self.loaded.work.max_steps),
             max_tokens: Some(kind.max_tokens()),
             max_cost: None,

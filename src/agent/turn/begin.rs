@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::attachments;
 use super::error::TurnError;
 use super::images;
 use super::news;
@@ -40,7 +41,7 @@ pub fn stopped(agent: &Agent) -> Option<Problem> {
 /// # Errors
 /// When the log cannot be written.
 pub async fn record_prompt(agent: &mut Agent, text: &str, events: &Events) -> Result<ItemId, TurnError> {
-    let Agent { conversation, window, sampler, dispatcher, input, .. } = agent;
+    let Agent { conversation, window, sampler, dispatcher, input, attachments: sent, .. } = agent;
     let cx = &dispatcher.cx;
     cx.images.begin(&sampler.params.model);
     if !input.sub_agent {
@@ -67,15 +68,16 @@ pub async fn record_prompt(agent: &mut Agent, text: &str, events: &Events) -> Re
     input.offers.rules = window.prompt.rules_on_demand(dispatcher.root()).await.into();
     window.fix_rules(conversation, &sampler.params);
     news::tell_of_rules(window, dispatcher.root(), events);
+    let attached = attachments::put(std::mem::take(sent), cx, window_tokens).await;
     let mut message = match waiting::take_waiting(text, conversation, &cx.redactor)? {
-        Some((message, images)) => {
+        Some((message, images)) if attached.is_empty() => {
             cx.images.put_back(images);
             message
         }
-        None => input.message(text, false, context.as_deref(), conversation, cx, window_tokens).await,
+        _ => input.message(text, false, context.as_deref(), conversation, cx, window_tokens).await,
     };
-    for block in [input.reminder.take(), survey, context, file_news, input.told.take()].into_iter().flatten()
-    {
+    let news = [input.reminder.take(), survey, context, file_news, input.told.take()].into_iter().flatten();
+    for block in attached.into_iter().chain(news) {
         let block = cx.redactor.redact(&block, TextSource::Text);
         // A message that is sent again may have it already.
         if !message.injected.iter().any(|known| **known == *block) {

@@ -2,6 +2,7 @@
 
 use crate::agent::window::compactor::FitError;
 use crate::agent::window::context_window::WindowError;
+use crate::protocol::event::FailureCause;
 use crate::protocol::notice::{self, Problem};
 use crate::provider::api::ProviderError;
 use crate::session::log::LogError;
@@ -19,10 +20,10 @@ pub enum TurnError {
     /// The model said nothing.
     Unanswered {
         problem: Problem,
-        /// It is the message that the server did not want to answer.
-        refused: bool,
+        /// Refused: it is the message that the server did not want to answer.
+        cause: FailureCause,
     },
-    Failed(Problem),
+    Failed(Problem, FailureCause),
     /// A hook of the user's did not let the message pass: it was never part of the session.
     Blocked(Problem),
 }
@@ -30,22 +31,23 @@ pub enum TurnError {
 impl TurnError {
     /// The model replied with nothing, repeatedly.
     pub fn empty() -> Self {
-        Self::Unanswered { problem: notice::empty_reply(), refused: false }
+        Self::Unanswered { problem: notice::empty_reply(), cause: FailureCause::Other }
     }
 
     /// The reply ended at the output limit: what was said stays, the task is not done.
     pub fn output_limit(said_something: bool) -> Self {
         if said_something {
-            Self::Failed(notice::output_limit())
+            Self::Failed(notice::output_limit(), FailureCause::OutputLimit)
         } else {
-            Self::Unanswered { problem: notice::only_reasoning(), refused: false }
+            Self::Unanswered { problem: notice::only_reasoning(), cause: FailureCause::OutputLimit }
         }
     }
 
     /// A filter of the server ended the reply, or the model declined: `refusal` says why.
     pub fn filtered(said_something: bool, refusal: Option<&str>) -> Self {
         let problem = refusal.map_or_else(notice::content_filter, notice::refused);
-        if said_something { Self::Failed(problem) } else { Self::Unanswered { problem, refused: true } }
+        let cause = FailureCause::Refused;
+        if said_something { Self::Failed(problem, cause) } else { Self::Unanswered { problem, cause } }
     }
 
     /// The request does not fit, whatever is done.
@@ -78,7 +80,7 @@ pub fn is_filtered(error: &ProviderError) -> bool {
 
 impl From<LogError> for TurnError {
     fn from(error: LogError) -> Self {
-        Self::Failed(notice::log_write_failed(error))
+        Self::Failed(notice::log_write_failed(error), FailureCause::Other)
     }
 }
 
@@ -96,7 +98,7 @@ impl From<FitError> for TurnError {
         match error {
             FitError::Log(error) => error.into(),
             FitError::TooSmall { needed, window, rules } => {
-                Self::Failed(notice::request_too_large(needed, window, rules))
+                Self::Failed(notice::request_too_large(needed, window, rules), FailureCause::Other)
             }
         }
     }

@@ -9,6 +9,7 @@ use crate::agent::session::conversation::Conversation;
 use crate::base::folder::exact;
 use crate::base::path;
 use crate::base::picture::PictureError;
+use crate::base::text::unescaped;
 use crate::context::mention;
 use crate::model::item::{Image, Item};
 use crate::session::log::LogError;
@@ -85,26 +86,6 @@ fn words(text: &str) -> Vec<String> {
     words.push(word);
     words.retain(|word| !word.is_empty());
     words
-}
-
-/// An address without its percent signs.
-fn unescaped(address: &str) -> String {
-    let mut bytes = Vec::with_capacity(address.len());
-    let mut rest = address.as_bytes();
-    while let [first, behind @ ..] = rest {
-        let code = behind.get(..2).filter(|_| *first == b'%').and_then(|code| std::str::from_utf8(code).ok());
-        match code.and_then(|code| u8::from_str_radix(code, 16).ok()) {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &behind[2..];
-            }
-            None => {
-                bytes.push(*first);
-                rest = behind;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// Writes what lies on the tray into the conversation, in the order in which results name it, and returns it.

@@ -32,6 +32,8 @@ pub struct TurnInput {
     pub permission: Option<Permission>,
     /// Its turns belong to those of a parent: they are no points to go back to.
     pub sub_agent: bool,
+    /// Nobody takes back the text of a message that came to nothing: it stays in the session.
+    pub no_composer: bool,
     /// What the model must be told with the next message: files that were rewound.
     pub reminder: Option<String>,
     /// What the user's hooks have to say to the next message.

@@ -133,7 +133,7 @@ impl ReplyRequest<'_> {
     /// The next request; after a refusal a smaller one, if there can be one.
     async fn fitted_request(&mut self, fitting: &mut Fitting) -> Result<NextRequest, TurnError> {
         let mut next = match self.next_request().await {
-            Err(TurnError::Failed(_)) if fitting.refused.is_some() => {
+            Err(TurnError::Failed(..)) if fitting.refused.is_some() => {
                 self.window.resize(fitting.configured);
                 self.next_request().await?
             }

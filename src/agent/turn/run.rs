@@ -17,7 +17,7 @@ use crate::base::clock;
 use crate::hook::notice as hook_notice;
 use crate::model::item::{Item, ItemId};
 use crate::model::usage::{FinishReason, Usage};
-use crate::protocol::event::{EndReason, Event, Level, TurnEnd};
+use crate::protocol::event::{EndReason, Event, FailureCause, Level, TurnEnd};
 use crate::protocol::notice as texts;
 
 /// Empty replies in a row after which a turn ends.
@@ -212,7 +212,8 @@ impl<'a> Turn<'a> {
                 window.prompt.after_command(dispatcher.root(), dispatcher.has_background()).await;
                 news::tell_of_rules(window, dispatcher.root(), self.events);
             }
-            for result in results.map_err(|message| TurnError::Failed(texts::tool_failed(message)))? {
+            let failed = |message| TurnError::Failed(texts::tool_failed(message), FailureCause::Other);
+            for result in results.map_err(failed)? {
                 touched.extend(results::touched(&result, dispatcher.root()));
                 results::record(result, conversation, window, &dispatcher.policy, self.events)?;
             }
@@ -236,23 +237,28 @@ impl<'a> Turn<'a> {
     fn end_reason(&mut self, error: TurnError, first: Option<ItemId>) -> EndReason {
         let mut prompt_returned = |refused: bool| {
             let Agent { conversation, dispatcher, input, .. } = &mut *self.agent;
-            let to_composer = refused || dispatcher.is_interactive();
+            let to_composer = refused || (dispatcher.is_interactive() && !input.no_composer);
             input.return_prompt(first, to_composer, conversation, self.control)
         };
         match error {
             TurnError::Interrupted => EndReason::Interrupted { prompt_returned: prompt_returned(false) },
-            TurnError::Failed((message, hint)) => EndReason::Failed { message, hint, prompt_returned: None },
+            TurnError::Failed((message, hint), cause) => {
+                EndReason::Failed { message, hint, cause, prompt_returned: None }
+            }
             TurnError::Blocked((message, hint)) => {
                 let Agent { dispatcher, input, .. } = &*self.agent;
                 let prompt_returned = dispatcher.is_interactive().then(|| input.typed.join("\n"));
-                EndReason::Failed { message, hint, prompt_returned }
+                EndReason::Failed { message, hint, cause: FailureCause::Other, prompt_returned }
             }
-            TurnError::Unanswered { problem: (message, hint), refused } => {
-                EndReason::Failed { message, hint, prompt_returned: prompt_returned(refused) }
-            }
+            TurnError::Unanswered { problem: (message, hint), cause } => EndReason::Failed {
+                message,
+                hint,
+                cause,
+                prompt_returned: prompt_returned(cause == FailureCause::Refused),
+            },
             TurnError::NoRoom => {
                 let (message, hint) = texts::window_filled();
-                EndReason::Failed { message, hint, prompt_returned: None }
+                EndReason::Failed { message, hint, cause: FailureCause::OutputLimit, prompt_returned: None }
             }
             TurnError::Provider { error, tries } => {
                 let prompt_returned = prompt_returned(error::is_filtered(&error));

@@ -3,7 +3,7 @@
 use super::project::{doctor, hooks, locate, notes, policy, sandbox, skills, trust};
 use super::sessions::{context, export, list, replay_traces, report as report_command, rewind};
 use super::work::exec_args::ExecArgs;
-use super::work::{build, chat, demo, exec, maintain, tool};
+use super::work::{acp, build, chat, demo, exec, maintain, tool};
 use crate::cli::args::{self, Cli, Command, SchemaOf};
 use crate::cli::report::{self, Failure, FailureKind};
 use crate::cli::setup::open::Which;
@@ -37,6 +37,7 @@ pub fn run_at_once(cli: &Cli) -> Option<Result<u8, Failure>> {
         Command::Build(_)
         | Command::Resume(_)
         | Command::Exec(_)
+        | Command::Acp
         | Command::Maintain(_)
         | Command::Demo(_)
         | Command::Tool(_)
@@ -60,6 +61,7 @@ pub async fn run(cli: &Cli) -> Result<u8, Failure> {
         }
         Some(Command::Resume(args)) => chat::resume(cli, args).await,
         Some(Command::Exec(args)) => exec::run(cli, args).await,
+        Some(Command::Acp) => acp::run(cli).await,
         Some(Command::Maintain(args)) => maintain::run(cli, args).await,
         Some(Command::Build(args)) => build::run(cli, args).await,
         Some(Command::Demo(args)) => demo::run(args.story).await,

@@ -181,5 +181,6 @@ pub async fn setup(cli: &Cli, interactive: bool, which: &Which) -> Result<Setup,
         resume,
         rules: Default::default(),
         max_cost: None,
+        editor: None,
     })
 }

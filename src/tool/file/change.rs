@@ -99,6 +99,7 @@ pub(crate) fn load(cx: &ToolCx, target: &PathTarget) -> Result<Option<LoadedFile
         Err(FileError::NotFound) => return Ok(None),
         Err(error) => return Err(disk_error(cx, target, &error)),
     };
+    let bytes = shown_in_editor(cx, target, &bytes).unwrap_or(bytes);
     match encoding::decode(&bytes) {
         Ok((text, encoding)) => Ok(Some(LoadedFile { bytes, text, encoding })),
         Err(_) => Err(ToolError::model(
@@ -111,6 +112,31 @@ pub(crate) fn load(cx: &ToolCx, target: &PathTarget) -> Result<Option<LoadedFile
             ),
         )),
     }
+}
+
+/// The content of a text file as the editor in front shows it, where that differs from the disk's: changes that are not
+/// saved count. A file that is not UTF-8 is the disk's affair, as is one outside of the workspace.
+pub(crate) fn shown_in_editor(cx: &ToolCx, target: &PathTarget, disk: &[u8]) -> Option<Vec<u8>> {
+    let editor =
+        cx.editor.as_ref().filter(|_| target.resolved.inside && std::str::from_utf8(disk).is_ok())?;
+    let text = editor.read(&target.resolved.canonical)?;
+    (text.as_bytes() != disk && text.len() as u64 <= EDIT_LIMIT_BYTES).then(|| text.into_bytes())
+}
+
+/// Has the editor in front write what belongs to it; `false` where that is left to us.
+fn written_by_editor(cx: &ToolCx, plan: &PlannedChange) -> Result<bool, ToolError> {
+    let PlannedChange { target, after_bytes, .. } = plan;
+    let Some(editor) = cx.editor.as_ref().filter(|_| target.resolved.inside) else { return Ok(false) };
+    let Ok(text) = std::str::from_utf8(after_bytes) else { return Ok(false) };
+    editor.write(&target.resolved.canonical, text).map_err(|why| {
+        ToolError::model(
+            ErrorCode::ExecutionError,
+            format!(
+                "the user's editor could not write {}: {why}. Nothing was written; tell the user",
+                target.shown
+            ),
+        )
+    })
 }
 
 /// The text of another file that was read before; `None` when it can't be had.
@@ -242,12 +268,15 @@ fn commit(cx: &ToolCx, plan: &PlannedChange) -> ToolOutcome {
         );
     }
     let expect = before.as_ref().map_or(Expect::Missing, |loaded| Expect::Bytes(&loaded.bytes));
-    if let Err(error) = atomic_write::write_in(&folder, name, after_bytes, expect) {
+    let on_disk = || match atomic_write::write_in(&folder, name, after_bytes, expect) {
+        Ok(()) => Ok(()),
+        Err(FileError::NotFound) => Err(vanished(target)),
+        Err(error) => Err(disk_error(cx, target, &error)),
+    };
+    let written = written_by_editor(cx, plan).and_then(|done| if done { Ok(()) } else { on_disk() });
+    if let Err(error) = written {
         Folder::unmake(&made);
-        return Err(match error {
-            FileError::NotFound => vanished(target),
-            error => disk_error(cx, target, &error),
-        });
+        return Err(error);
     }
     let hash = file::hash(after_bytes);
     cx.files.saw(path, hash.clone(), after_bytes);

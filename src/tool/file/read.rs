@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader, Read as _, Seek, SeekFrom};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::change::EDIT_LIMIT_BYTES;
+use super::change::{EDIT_LIMIT_BYTES, shown_in_editor};
 use crate::base::clock;
 use crate::base::encoding::{self, Encoding};
 use crate::base::file;
@@ -153,6 +153,7 @@ fn read(cx: &ToolCx, target: &PathTarget, args: &Args) -> ToolOutcome {
     }
     handle.seek(SeekFrom::Start(0)).map_err(|error| refuse(error.into()))?;
     let bytes = file::read_all(handle, &meta, EDIT_LIMIT_BYTES).map_err(refuse)?;
+    let bytes = shown_in_editor(cx, target, &bytes).unwrap_or(bytes);
     let (text, kind) = encoding::decode(&bytes).map_err(|_| binary(&bytes))?;
     let lines = Lines::new(&text);
     let total = lines.count();

@@ -59,7 +59,7 @@ pub fn of_items(items: &[(ItemId, Arc<Item>)]) -> Vec<PagerCell> {
         let mut title = String::new();
         match item.as_ref() {
             Item::ToolCall(call) => {
-                titles.insert(&call.id, tool::title(&call.name, &call.args));
+                titles.insert(&call.id, call.title());
                 continue;
             }
             Item::ToolResult(result) => {

@@ -33,7 +33,7 @@ pub fn entries(items: &[Arc<Item>]) -> Vec<TranscriptEntry> {
 pub fn of_item<'a>(item: &'a Item, titles: &mut HashMap<&'a str, String>) -> Vec<TranscriptEntry> {
     vec![match item {
         Item::ToolCall(call) => {
-            titles.insert(&call.id, tool::title(&call.name, &call.args));
+            titles.insert(&call.id, call.title());
             return Vec::new();
         }
         Item::User(message) => {

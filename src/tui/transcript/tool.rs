@@ -99,18 +99,6 @@ pub fn outcome(tool: &str, envelope: &Envelope) -> OutcomeLine {
     outcome
 }
 
-/// A one-line title made from a logged call, for sessions that are shown again.
-pub fn title(tool: &str, args: &str) -> String {
-    let args: Value = serde_json::from_str(args).unwrap_or_default();
-    let key = ["command", "path", "pattern", "query", "id", "name", "description", "summary"]
-        .iter()
-        .find_map(|key| args.get(*key).and_then(Value::as_str));
-    match key {
-        Some(value) => format!("{tool} {}", text::one_line(value, 200)),
-        None => tool.to_owned(),
-    }
-}
-
 /// The command that the user ran with this message: its title and its result.
 pub fn run_by_user(message: &UserMessage) -> Option<(String, ToolResult)> {
     let (command, output) = message.command()?;
@@ -310,6 +298,5 @@ mod tests {
         assert_eq!(of("Bash", denied.with("user_text", "Denied")), "Denied");
         assert_eq!(of("AskUser", Envelope::success("").with("replies", vec!["red", "no"])), "red · no");
         assert_eq!(of("Other", Envelope::success("did it")), "did it");
-        assert_eq!(title("Bash", r#"{"command":"cargo test"}"#), "Bash cargo test");
     }
 }

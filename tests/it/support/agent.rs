@@ -77,6 +77,7 @@ impl TestAgent {
             resume,
             rules: Default::default(),
             max_cost: None,
+            editor: None,
         };
         Self { handle: build::start(setup).unwrap(), seen: Vec::new() }
     }

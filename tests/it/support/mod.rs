@@ -4,6 +4,7 @@
 pub mod agent;
 pub mod answer;
 pub mod check;
+pub mod editor;
 pub mod emulator;
 pub mod fake_engine;
 pub mod preserved;

@@ -167,6 +167,7 @@ fn setup(folder: &Path, script: &str, screen: bool) -> Result<Setup, Failure> {
         rules: Default::default(),
         max_cost: None,
         resume: None,
+        editor: None,
     })
 }
 

@@ -1,5 +1,6 @@
 //! Commands that let the agent work: chats, single tasks, builds, the demo, a tool by hand.
 
+pub mod acp;
 pub mod build;
 pub mod chat;
 pub mod demo;

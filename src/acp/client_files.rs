@@ -1,0 +1,60 @@
+//! The files that the client has open, for one session: read as it shows them, and written by it, as far as it offers that.
+
+use std::path::Path;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use agent_client_protocol_schema::v1::{
+    FileSystemCapabilities, ReadTextFileRequest, ReadTextFileResponse, SessionId, WriteTextFileRequest,
+};
+use serde_json::{Value, json};
+use tokio::time::timeout;
+
+use super::connection::Client;
+
+/// A client that says nothing for so long has no such file open, or fails to write.
+const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The files.
+pub struct ClientFiles {
+    client: Client,
+    offered: FileSystemCapabilities,
+    session: OnceLock<SessionId>,
+}
+
+impl ClientFiles {
+    pub fn new(client: Client, offered: FileSystemCapabilities) -> Self {
+        Self { client, offered, session: OnceLock::new() }
+    }
+
+    /// The session is open; before, nothing is asked.
+    pub fn belong_to(&self, session: &SessionId) {
+        let _ = self.session.set(session.clone());
+    }
+
+    /// The text as the client shows it; `None` where it doesn't offer that or can't.
+    pub async fn read(&self, path: &Path) -> Option<String> {
+        let session = self.session.get().filter(|_| self.offered.read_text_file)?;
+        let params = ReadTextFileRequest::new(session.clone(), path);
+        let answer = self.client.ask::<ReadTextFileResponse>("fs/read_text_file", json!(params));
+        Some(timeout(TIMEOUT, answer).await.ok()?.ok()?.content)
+    }
+
+    /// Has the client write; `false` where it doesn't offer that.
+    ///
+    /// # Errors
+    /// What it answers.
+    pub async fn write(&self, path: &Path, text: &str) -> Result<bool, String> {
+        let Some(session) = self.session.get().filter(|_| self.offered.write_text_file) else {
+            return Ok(false);
+        };
+        let params = WriteTextFileRequest::new(session.clone(), path, text);
+        // Some clients answer `null`, as an earlier version of the protocol had it.
+        let answer = self.client.ask::<Value>("fs/write_text_file", json!(params));
+        match timeout(TIMEOUT, answer).await {
+            Ok(Ok(_)) => Ok(true),
+            Ok(Err(error)) => Err(error.message),
+            Err(_) => Err(format!("no answer in {} s", TIMEOUT.as_secs())),
+        }
+    }
+}

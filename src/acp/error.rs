@@ -1,0 +1,38 @@
+//! The errors that a client is told, each with a sentence for the user.
+
+use agent_client_protocol_schema::v1::{Error, ErrorCode};
+
+fn error(code: ErrorCode, why: impl Into<String>) -> Error {
+    Error::new(code.into(), why)
+}
+
+/// What came is no message of the protocol, or comes at the wrong time.
+pub fn invalid_request(why: impl Into<String>) -> Error {
+    error(ErrorCode::InvalidRequest, why)
+}
+
+/// What came is no JSON.
+pub fn parse_error(why: impl Into<String>) -> Error {
+    error(ErrorCode::ParseError, why)
+}
+
+pub fn no_method(method: &str) -> Error {
+    error(ErrorCode::MethodNotFound, format!("there is no method {method}"))
+}
+
+pub fn invalid_params(why: impl Into<String>) -> Error {
+    error(ErrorCode::InvalidParams, why)
+}
+
+/// It was tried, and failed.
+pub fn failed(why: impl Into<String>) -> Error {
+    error(ErrorCode::InternalError, why)
+}
+
+pub fn auth_required(why: impl Into<String>) -> Error {
+    error(ErrorCode::AuthRequired, why)
+}
+
+pub fn not_found(why: impl Into<String>) -> Error {
+    error(ErrorCode::ResourceNotFound, why)
+}

@@ -1,0 +1,156 @@
+//! The sessions that are open in this process: opened, found again and closed.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use agent_client_protocol_schema::v1::{
+    ClientCapabilities, Error, McpServer, RequestId, SessionConfigOption, SessionId, SessionModeState,
+};
+use serde::Serialize;
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+use tokio::task::JoinHandle;
+
+use super::client_files::ClientFiles;
+use super::connection::Client;
+use super::error;
+use super::session::command::Command;
+use super::session::run::Session;
+use super::source::{OpenError, SessionSource, Wanted, Which};
+
+/// One that is open.
+struct Entry {
+    folder: PathBuf,
+    commands: UnboundedSender<Command>,
+    task: JoinHandle<()>,
+}
+
+/// What a request to open a session says.
+pub struct Request {
+    pub id: RequestId,
+    pub which: Which,
+    pub folder: PathBuf,
+    pub mcp_servers: Vec<McpServer>,
+    /// Whether all that was said is shown again.
+    pub replay: bool,
+}
+
+/// All of them.
+pub struct Sessions {
+    pub client: Client,
+    pub source: Arc<dyn SessionSource>,
+    /// What the client has said of itself; unset before.
+    pub capabilities: OnceLock<ClientCapabilities>,
+    open: Mutex<HashMap<SessionId, Entry>>,
+}
+
+impl Sessions {
+    pub fn new(client: Client, source: Arc<dyn SessionSource>) -> Self {
+        Self { client, source, capabilities: OnceLock::new(), open: Mutex::default() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, Entry>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Hands a command to an open session.
+    ///
+    /// # Errors
+    /// When there is none of this id.
+    pub fn command(&self, session: &SessionId, command: Command) -> Result<(), Error> {
+        let open = self.lock();
+        let entry = open.get(session).ok_or_else(|| not_found(session))?;
+        entry.commands.send(command).map_err(|_| not_found(session))
+    }
+
+    /// Hands it to all of them.
+    pub fn command_all(&self, command: impl Fn() -> Command) {
+        for entry in self.lock().values() {
+            let _ = entry.commands.send(command());
+        }
+    }
+
+    /// The workspace of an open session.
+    ///
+    /// # Errors
+    /// When there is none of this id.
+    pub fn folder(&self, session: &SessionId) -> Result<PathBuf, Error> {
+        self.lock().get(session).map(|entry| entry.folder.clone()).ok_or_else(|| not_found(session))
+    }
+
+    /// Closes a session and waits until all of it is written; `false` when it was not open.
+    pub async fn close(&self, session: &SessionId) -> bool {
+        let entry = self.lock().remove(session);
+        let Some(entry) = entry else { return false };
+        let _ = entry.commands.send(Command::Close);
+        let _ = entry.task.await;
+        true
+    }
+
+    /// Closes all of them.
+    pub async fn close_all(&self) {
+        let entries: Vec<Entry> = self.lock().drain().map(|(_, entry)| entry).collect();
+        for entry in &entries {
+            let _ = entry.commands.send(Command::Close);
+        }
+        for entry in entries {
+            let _ = entry.task.await;
+        }
+    }
+
+    /// Opens a session and answers the request with what `answer` makes of it.
+    pub async fn open<R: Serialize>(
+        &self,
+        request: Request,
+        answer: impl FnOnce(SessionId, SessionModeState, Vec<SessionConfigOption>) -> R,
+    ) {
+        let id = request.id.clone();
+        match self.opened(request).await {
+            Err(error) => self.client.answer(&id, Err::<(), _>(error)),
+            Ok((session, name, folder)) => {
+                let (modes, options) = (session.options.modes(), session.options.list());
+                let (commands, receiver) = unbounded_channel();
+                // From the answer on the client may use it, and only then it hears of it.
+                let mut open = self.lock();
+                self.client.answer(&id, Ok(answer(name.clone(), modes, options)));
+                let task = tokio::spawn(session.run(receiver));
+                open.insert(name, Entry { folder, commands, task });
+            }
+        }
+    }
+
+    async fn opened(&self, request: Request) -> Result<(Session, SessionId, PathBuf), Error> {
+        let Request { which, folder, mcp_servers, replay, .. } = request;
+        if !folder.is_absolute() {
+            return Err(error::invalid_params(format!("cwd is not absolute: {}", folder.display())));
+        }
+        // Who loads a session that is open here begins anew with it.
+        if let Which::Stored(id) = &which {
+            self.close(&SessionId::new(id.as_str())).await;
+        }
+        let capabilities = self.capabilities.get().cloned().unwrap_or_default();
+        let files = Arc::new(ClientFiles::new(self.client.clone(), capabilities.fs.clone()));
+        let wanted = Wanted { folder, which, mcp_servers, files: Arc::clone(&files) };
+        let opened = self.source.open(wanted).await.map_err(open_error)?;
+        let id = SessionId::new(opened.id);
+        files.belong_to(&id);
+        let queues = (opened.ops, opened.events);
+        let mut session =
+            Session::new(id.clone(), queues, opened.folder.clone(), self.client.clone(), capabilities);
+        session.begin(replay).await?;
+        Ok((session, id, opened.folder))
+    }
+}
+
+fn not_found(session: &SessionId) -> Error {
+    error::not_found(format!("session {session} is not open; load it first"))
+}
+
+/// For the client.
+pub fn open_error(error: OpenError) -> Error {
+    match error {
+        OpenError::AuthRequired(why) => error::auth_required(why),
+        OpenError::NotFound(why) => error::not_found(why),
+        OpenError::Failed(why) => error::failed(why),
+    }
+}

@@ -1,0 +1,156 @@
+//! `mycode acp`: the agent behind an editor, over standard input and output. Opens its sessions.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use futures_util::future::{BoxFuture, FutureExt as _};
+use tokio::io::BufReader;
+use tokio::runtime::Handle;
+
+use crate::acp::client_files::ClientFiles;
+use crate::acp::serve;
+use crate::acp::source::{OpenError, Opened, SessionSource, Wanted, Which as Asked};
+use crate::agent::build;
+use crate::cli::args::{Cli, ModelArgs};
+use crate::cli::report::Failure;
+use crate::cli::setup::open::{self, Which};
+use crate::config::paths::Paths;
+use crate::exec::run::interrupts;
+use crate::protocol::event::SessionRow;
+use crate::provider::unconfigured;
+use crate::session::{list, projects, stored};
+use crate::tool::cx::EditorFiles;
+
+const MCP_NOT_USED: &str =
+    "The editor's MCP servers are not used here. Name them in a configuration of mycode's own to use them.";
+/// Of a line that is read at once; longer ones grow.
+const BUFFER_BYTES: usize = 64 * 1024;
+
+/// Serves the editor until it closes the connection.
+///
+/// # Errors
+/// When standard input can't be read.
+pub async fn run(cli: &Cli) -> Result<u8, Failure> {
+    let input = BufReader::with_capacity(BUFFER_BYTES, tokio::io::stdin());
+    let source = Arc::new(Source { model: cli.model.clone() });
+    serve::run(input, tokio::io::stdout(), source, interrupts()).await?;
+    Ok(0)
+}
+
+struct Source {
+    /// As the command line says.
+    model: ModelArgs,
+}
+
+impl Source {
+    /// The command line of a session of its own.
+    fn cli(&self, folder: PathBuf, fork: bool) -> Cli {
+        Cli {
+            model: ModelArgs { folder: Some(folder), ..self.model.clone() },
+            continue_last: false,
+            fork,
+            plain: false,
+            print: false,
+            prompt: None,
+            command: None,
+        }
+    }
+
+    async fn opened(&self, wanted: Wanted) -> Result<Opened, OpenError> {
+        let Wanted { folder, which, mcp_servers, files } = wanted;
+        let (which, fork) = match which {
+            Asked::New => (Which::New, false),
+            Asked::Stored(id) => (Which::Id(id), false),
+            Asked::ForkOf(id) => (Which::Id(id), true),
+        };
+        if let Which::Id(id) = &which {
+            stored_in(&folder, id)?;
+        }
+        let cli = self.cli(folder, fork);
+        let mut setup = open::setup(&cli, true, &which).await.map_err(failed)?;
+        if setup.loaded.provider.is_none() {
+            return Err(no_model());
+        }
+        if !mcp_servers.is_empty() {
+            setup.loaded.notices.push(MCP_NOT_USED.to_owned());
+        }
+        setup.editor = Some(Arc::new(Editor(files)));
+        let folder = setup.workspace.clone();
+        // Reads the log of a stored session.
+        let started = tokio::task::spawn_blocking(move || build::start(setup)).await;
+        let handle = match started {
+            Ok(started) => started.map_err(|error| failed(error.into()))?,
+            Err(error) => return Err(OpenError::Failed(error.to_string())),
+        };
+        Ok(Opened { id: handle.session, ops: handle.ops, events: handle.events, folder })
+    }
+}
+
+impl SessionSource for Source {
+    fn authenticate(&self) -> BoxFuture<'_, Result<(), OpenError>> {
+        async {
+            let cli = self.cli(std::env::temp_dir(), false);
+            let setup = open::setup(&cli, true, &Which::New).await.map_err(failed)?;
+            setup.loaded.provider.map(|_| ()).ok_or_else(no_model)
+        }
+        .boxed()
+    }
+
+    fn open(&self, wanted: Wanted) -> BoxFuture<'_, Result<Opened, OpenError>> {
+        self.opened(wanted).boxed()
+    }
+
+    fn list(&self, folder: Option<PathBuf>) -> BoxFuture<'_, Vec<SessionRow>> {
+        async move {
+            let read = move || match folder {
+                Some(folder) => list::list(&Paths::from_env().project(&canonical(&folder))),
+                None => projects::list(&Paths::from_env().projects()),
+            };
+            tokio::task::spawn_blocking(read).await.unwrap_or_default()
+        }
+        .boxed()
+    }
+
+    fn delete(&self, session: String) -> BoxFuture<'_, Result<(), OpenError>> {
+        async move {
+            let delete = move || match projects::of_session(&Paths::from_env().projects(), &session) {
+                Some(project) => stored::delete(&project, &session).map_err(OpenError::Failed),
+                None => Ok(()),
+            };
+            tokio::task::spawn_blocking(delete).await.unwrap_or(Ok(()))
+        }
+        .boxed()
+    }
+}
+
+fn canonical(folder: &Path) -> PathBuf {
+    folder.canonicalize().unwrap_or_else(|_| folder.to_owned())
+}
+
+/// Whether the folder has a session of exactly this id.
+fn stored_in(folder: &Path, id: &str) -> Result<(), OpenError> {
+    let found = projects::has(&Paths::from_env().project(&canonical(folder)), id);
+    let missing = || OpenError::NotFound(format!("{} has no session {id}", folder.display()));
+    found.then_some(()).ok_or_else(missing)
+}
+
+fn no_model() -> OpenError {
+    OpenError::AuthRequired(format!("no model is configured: {}", unconfigured::ADVICE))
+}
+
+fn failed(failure: Failure) -> OpenError {
+    OpenError::Failed(format!("{}; {}", failure.message, failure.hint))
+}
+
+/// The client's files, for tools. They call from the blocking pool.
+struct Editor(Arc<ClientFiles>);
+
+impl EditorFiles for Editor {
+    fn read(&self, path: &Path) -> Option<String> {
+        Handle::current().block_on(self.0.read(path))
+    }
+
+    fn write(&self, path: &Path, text: &str) -> Result<bool, String> {
+        Handle::current().block_on(self.0.write(path, text))
+    }
+}
