@@ -63,7 +63,11 @@ pub fn load(mut file: File) -> Result<Picture, PictureError> {
     from_bytes(file::read_all(file, &meta, MAX_FILE_BYTES)?)
 }
 
-fn from_bytes(bytes: Vec<u8>) -> Result<Picture, PictureError> {
+/// The picture in a file's bytes.
+///
+/// # Errors
+/// [`PictureError`].
+pub fn from_bytes(bytes: Vec<u8>) -> Result<Picture, PictureError> {
     let mut reader = ImageReader::new(Cursor::new(&bytes)).with_guessed_format().map_err(FileError::from)?;
     let mut limits = Limits::default();
     limits.max_image_width = Some(MAX_DECODED_SIDE);

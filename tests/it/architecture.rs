@@ -25,6 +25,7 @@ const FLOORS: &[(&str, u32)] = &[
     ("tui", 3),
     ("exec", 3),
     ("tool", 4),
+    ("import", 4),
     ("mcp", 5),
     ("trace", 5),
     ("report", 5),
