@@ -29,6 +29,7 @@ mod handles_race;
 mod hostile_repository;
 mod hostile_text;
 mod images;
+mod imports;
 mod jobs;
 mod local_faults;
 mod locate;

@@ -79,8 +79,9 @@ struct Reading {
 impl Reading {
     fn line(&mut self, line: Value) {
         if let Some(messages) = line["$set"]["messages"].as_array() {
-            // On going on the same messages are written again, with less of what is known of them.
-            if self.messages.is_empty() || typed_texts(messages) != typed_texts(&self.messages) {
+            // On going on the list is emptied and the same messages are written again, with less of what is known of them.
+            let (told, known) = (typed_texts(messages), typed_texts(&self.messages));
+            if known.is_empty() || !told.is_empty() && told != known {
                 self.messages.clear();
                 self.places.clear();
                 messages.iter().for_each(|message| self.put(message.clone()));
