@@ -205,6 +205,10 @@ fn result(id: &str, call: OurCall, given: Option<&CallResult>) -> ToolResult {
         Some(given) => Envelope::success("").with_body("content", given.text.as_str()),
     };
     envelope.data = call.data;
+    if envelope.status == Status::Error {
+        // A list that was refused is none.
+        envelope.data.remove("todos");
+    }
     let code = given.and_then(|given| given.exit_code);
     if let Some(code) = code {
         envelope.data.insert("exit_code".to_owned(), code.into());
