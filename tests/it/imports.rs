@@ -68,7 +68,7 @@ fn a_session_goes_on_in_every_dialect() {
             let mut args = vec!["exec", "--resume", &id, "--model", model, "--base-url", &url];
             match dialect {
                 "messages" => args.extend(["--provider", "anthropic"]),
-                "chat" => args[5] = "test-model",
+                "chat" => args[4] = "test-model",
                 _ => {}
             }
             args.push("go on");

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::list::{self, Found};
+use super::found::{self, Found};
 use crate::import::lines::{self, count, moment, text};
 use crate::import::transcript::{CallResult, Picture, Transcript};
 use crate::model::usage::Usage;
@@ -44,7 +44,7 @@ const NAME_CHARS: usize = 150;
 
 /// The sessions of `folder`, or all.
 pub fn find(folder: Option<&Path>) -> io::Result<Vec<Found>> {
-    let Some(base) = list::base("CLAUDE_CONFIG_DIR", ".claude") else { return Ok(Vec::new()) };
+    let Some(base) = found::base("CLAUDE_CONFIG_DIR", ".claude") else { return Ok(Vec::new()) };
     let wanted = folder.map(|folder| {
         let name = folder.to_string_lossy();
         name.chars()
@@ -53,7 +53,7 @@ pub fn find(folder: Option<&Path>) -> io::Result<Vec<Found>> {
             .collect::<String>()
     });
     let projects = base.join("projects");
-    let found = list::files(&projects, 4, &["jsonl"]).into_iter().filter_map(|(path, updated_ms)| {
+    let found = found::files(&projects, 4, &["jsonl"]).into_iter().filter_map(|(path, updated_ms)| {
         let name = path.strip_prefix(&projects).ok()?.iter().next()?.to_string_lossy().into_owned();
         if wanted.as_ref().is_some_and(|wanted| !name.starts_with(wanted.as_str())) {
             return None;

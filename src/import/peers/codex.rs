@@ -8,7 +8,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::list::{self, Found};
+use super::found::{self, Found};
 use crate::import::lines::{self, count, moment, text};
 use crate::import::transcript::{CallResult, Picture, Transcript};
 use crate::model::usage::Usage;
@@ -44,8 +44,8 @@ const NOT_TYPED: &[&str] = &[
 
 /// The sessions of `folder`, or all.
 pub fn find(folder: Option<&Path>) -> io::Result<Vec<Found>> {
-    let Some(base) = list::base("CODEX_HOME", ".codex") else { return Ok(Vec::new()) };
-    let all = ["sessions", "archived_sessions"].map(|name| list::files(&base.join(name), 4, &["jsonl"]));
+    let Some(base) = found::base("CODEX_HOME", ".codex") else { return Ok(Vec::new()) };
+    let all = ["sessions", "archived_sessions"].map(|name| found::files(&base.join(name), 4, &["jsonl"]));
     let found = all.into_iter().flatten().filter_map(|(path, updated_ms)| {
         let head = lines::head(&path);
         let meta = head.iter().find(|line| line["type"] == "session_meta")?;

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::list::{self, Found};
+use super::found::{self, Found};
 use crate::base::file;
 use crate::import::lines::{self, count, moment, text};
 use crate::import::transcript::{CallResult, Picture, Transcript};
@@ -22,9 +22,9 @@ const OTHER: &[&str] = &["info", "error", "warning"];
 
 /// The sessions of `folder`, or all.
 pub fn find(folder: Option<&Path>) -> io::Result<Vec<Found>> {
-    let Some(home) = list::base("GEMINI_CLI_HOME", "") else { return Ok(Vec::new()) };
+    let Some(home) = found::base("GEMINI_CLI_HOME", "") else { return Ok(Vec::new()) };
     let tmp = home.join(".gemini/tmp");
-    let found = list::files(&tmp, 4, &["jsonl", "json"]).into_iter().filter_map(|(path, updated_ms)| {
+    let found = found::files(&tmp, 4, &["jsonl", "json"]).into_iter().filter_map(|(path, updated_ms)| {
         let project = path.strip_prefix(&tmp).ok()?.iter().next()?;
         let chat = path.strip_prefix(tmp.join(project).join("chats")).ok()?;
         let root = file::small_text(&tmp.join(project).join(".project_root"), 4096);

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::list::Found;
+use super::found::Found;
 use crate::base::file;
 use crate::base::process::timeout;
 use crate::import::lines::{self, count, text};

@@ -12,7 +12,8 @@ use crate::cli::commands::work::chat;
 use crate::cli::report::{self, Failure};
 use crate::cli::setup::open::{self, Which};
 use crate::config::paths::Paths;
-use crate::import::peers::list::{self, Found, Peer};
+use crate::import::peers::found::Found;
+use crate::import::peers::list::{self, Peer};
 use crate::import::transcript::Step;
 use crate::import::write;
 
