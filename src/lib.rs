@@ -10,6 +10,7 @@
 //! 5 trace       context policies judged on recorded sessions
 //!   report      what sessions did and cost       export    a session as Markdown, HTML, JSON or SVG
 //! 4 tool        what the model can do: files, search, commands, plans, notes, recall
+//!   import      sessions that were begun in other agents
 //! 3 policy      may this call run?                 context   what is sent: history, compaction, layers, ledger
 //!   tui, exec, acp     the front ends: a screen, one task, an editor
 //! 2 protocol    what front ends know (Op, Event)   session   the log on disk and the undo journal
@@ -48,6 +49,7 @@ pub mod evidence;
 pub mod exec;
 pub mod export;
 pub mod hook;
+pub mod import;
 pub mod model;
 pub mod note;
 pub mod policy;

@@ -5,13 +5,15 @@ use std::path::PathBuf;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
+use crate::cli::commands::peers::import_args::ImportArgs;
 use crate::cli::commands::project::look_args::{LocateArgs, SkillsArgs};
 use crate::cli::commands::project::notes_args::NotesArgs;
 use crate::cli::commands::sessions::export_args::ExportArgs;
+use crate::cli::commands::sessions::replay_args::ReplayArgs;
 use crate::cli::commands::work::exec_args::ExecArgs;
 use crate::cli::each::args as each;
 use crate::config::mode::Mode;
-use crate::config::settings::{Binding, Permission, ProviderKind};
+use crate::config::settings::{Permission, ProviderKind};
 use crate::protocol::maintain::Phase;
 
 /// A coding agent in your terminal that accounts for every token in the context window.
@@ -76,6 +78,7 @@ fn acts(subcommand: &str, option: &str) -> bool {
         "maintain" => option != "mode",
         "build" => !matches!(option, "continue_last" | "mode" | "fork"),
         "resume" => option != "continue_last",
+        "import" => !matches!(option, "continue_last" | "fork"),
         "doctor" => !matches!(option, "continue_last" | "max_steps" | "fork"),
         "tool" | "policy" | "sandbox" => matches!(option, "permission" | "trust"),
         "context" => option == "context_window",
@@ -144,6 +147,8 @@ pub enum Command {
     Maintain(MaintainArgs),
     /// Continue a session of this project
     Resume(ResumeArgs),
+    /// Continue a session that was begun in Claude Code, Codex CLI, Gemini CLI or opencode
+    Import(ImportArgs),
     /// List this project's sessions
     Sessions(SessionsArgs),
     /// Undo turns of a session: files, conversation, or both
@@ -166,7 +171,7 @@ pub enum Command {
     Locate(LocateArgs),
     /// Run a command in the sandbox that the agent uses
     Sandbox(SandboxArgs),
-    /// Rebuild a session's requests and verify them, or compare context policies on recorded sessions
+    /// Rebuild a session's requests and verify them, or compare context policies and costs on recorded sessions
     Replay(ReplayArgs),
     /// Check whether a shell command may run, and why
     Policy(PolicyArgs),
@@ -432,51 +437,4 @@ pub struct DoctorArgs {
     /// Print the annotated default configuration
     #[arg(long)]
     pub config: bool,
-}
-
-#[derive(Args, Debug)]
-pub struct ReplayArgs {
-    /// A session's id or log file: every request is rebuilt from the log and verified [default: the last session]
-    #[arg(conflicts_with = "trace")]
-    pub session: Option<String>,
-
-    /// Recorded sessions (.jsonl or .jsonl.gz), or folders with them
-    #[arg(long, value_name = "FILE", num_args = 1..)]
-    pub trace: Vec<PathBuf>,
-
-    /// Compare policies by cost and retention: raw, last5, seed, eco, default, high or all [default for traces: all]
-    #[arg(long)]
-    pub policy: Option<String>,
-
-    /// Size of the model's context window in tokens
-    #[arg(long, value_name = "TOKENS", default_value_t = 128_000)]
-    pub window: u64,
-
-    /// Price of a cached input token relative to an uncached one
-    #[arg(long, value_name = "SHARE", default_value_t = 0.1)]
-    pub cached_price: f64,
-
-    /// Price of an uncached input token: above 1 where what is written into the cache costs more
-    #[arg(long, value_name = "SHARE", default_value_t = 1.0)]
-    pub write_price: f64,
-
-    /// Tokens of system prompt, rules and schemas that every request of a recording carries
-    #[arg(long, value_name = "TOKENS", default_value_t = 0)]
-    pub system_tokens: u64,
-
-    /// Whether the model's reasoning holds only while nothing before it changes
-    #[arg(long, default_value = "none")]
-    pub binding: Binding,
-
-    /// Show every source of recordings by itself, and their mean
-    #[arg(long)]
-    pub by_source: bool,
-
-    /// Print one JSON object instead of a table
-    #[arg(long)]
-    pub json: bool,
-
-    /// Write every request to FILE, one per line (needs one session, or one trace and one policy)
-    #[arg(long, value_name = "FILE")]
-    pub dump: Option<PathBuf>,
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use rustix::fs::OFlags;
 use thiserror::Error;
 
-use super::record::{Meta, ParentCall, Record, VERSION};
+use super::record::{Meta, ParentCall, Record, SessionOrigin, VERSION};
 use crate::base::clock;
 use crate::base::file;
 
@@ -66,6 +66,23 @@ impl SessionLog {
         workspace: &Path,
         parent: Option<ParentCall>,
     ) -> Result<Self, LogError> {
+        Self::begin(project_state, id, workspace, (parent, None))
+    }
+
+    /// Creates the log of a session that was begun in another agent.
+    ///
+    /// # Errors
+    /// As [`SessionLog::create`].
+    pub fn imported(project_state: &Path, workspace: &Path, origin: SessionOrigin) -> Result<Self, LogError> {
+        Self::begin(project_state, &new_id(), workspace, (None, Some(origin)))
+    }
+
+    fn begin(
+        project_state: &Path,
+        id: &str,
+        workspace: &Path,
+        (parent, origin): (Option<ParentCall>, Option<SessionOrigin>),
+    ) -> Result<Self, LogError> {
         let path = path_of(project_state, id);
         let fail = |source| LogError::Io { path: path.clone(), action: "created", source };
         if let Some(folder) = path.parent() {
@@ -82,6 +99,7 @@ impl SessionLog {
             created_ms: clock::now_ms(),
             app: env!("CARGO_PKG_VERSION").to_owned(),
             parent,
+            origin,
         }));
         if let Err(error) = begun {
             // On a full disk: the name must be free for the next try, and no empty session may be left to resume.

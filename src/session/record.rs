@@ -82,6 +82,17 @@ pub struct Meta {
     /// What a sub-agent works for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<ParentCall>,
+    /// Where it was begun, if not here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<SessionOrigin>,
+}
+
+/// A session of another agent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionOrigin {
+    /// Such as `claude`.
+    pub agent: String,
+    pub session: String,
 }
 
 /// The call of another session.

@@ -7,6 +7,8 @@ pub mod epochs;
 pub mod events;
 pub mod measure;
 pub mod originals;
+pub mod past;
+pub mod past_table;
 pub mod policy;
 pub mod reader;
 pub mod simulate;

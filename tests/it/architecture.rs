@@ -27,6 +27,7 @@ const FLOORS: &[(&str, u32)] = &[
     ("acp", 3),
     ("tool", 4),
     ("hook", 4),
+    ("import", 4),
     ("mcp", 5),
     ("trace", 5),
     ("report", 5),

@@ -33,6 +33,7 @@ mod hooks;
 mod hostile_repository;
 mod hostile_text;
 mod images;
+mod imports;
 mod jobs;
 mod local_faults;
 mod locate;

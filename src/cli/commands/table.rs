@@ -1,5 +1,6 @@
 //! The list of subcommands: what runs each, and whether it needs a runtime. A new one is one file and one line here.
 
+use super::peers::import;
 use super::project::{doctor, hooks, locate, notes, policy, sandbox, skills, trust};
 use super::sessions::{context, export, list, replay_traces, report as report_command, rewind};
 use super::work::exec_args::ExecArgs;
@@ -35,6 +36,7 @@ pub fn run_at_once(cli: &Cli) -> Option<Result<u8, Failure>> {
         Command::Rewind(args) => Some(rewind::run(cli, args).map(|all| u8::from(!all))),
         Command::Sandbox(args) => Some(sandbox::run(cli, args)),
         Command::Build(_)
+        | Command::Import(_)
         | Command::Resume(_)
         | Command::Exec(_)
         | Command::Acp
@@ -60,6 +62,7 @@ pub async fn run(cli: &Cli) -> Result<u8, Failure> {
             chat::chat(cli, cli.prompt.clone(), which, None).await
         }
         Some(Command::Resume(args)) => chat::resume(cli, args).await,
+        Some(Command::Import(args)) => import::run(cli, args).await,
         Some(Command::Exec(args)) => exec::run(cli, args).await,
         Some(Command::Acp) => acp::run(cli).await,
         Some(Command::Maintain(args)) => maintain::run(cli, args).await,

@@ -4,6 +4,7 @@ pub mod context;
 pub mod export;
 pub mod export_args;
 pub mod list;
+pub mod replay_args;
 pub mod replay_session;
 pub mod replay_traces;
 pub mod report;

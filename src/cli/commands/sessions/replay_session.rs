@@ -7,7 +7,7 @@ use std::io::{BufWriter, Write};
 use serde_json::{Value, json};
 
 use crate::base::text;
-use crate::cli::args::ReplayArgs;
+use crate::cli::commands::sessions::replay_args::ReplayArgs;
 use crate::cli::report::{self, Failure, FailureKind};
 use crate::cli::setup::log_of;
 use crate::context::replay::run::{self, ReplayCheck, Replayed};

@@ -9,7 +9,9 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::replay_session;
-use crate::cli::args::{Cli, ReplayArgs};
+use crate::cli::args::Cli;
+use crate::cli::commands::peers::replay_past;
+use crate::cli::commands::sessions::replay_args::ReplayArgs;
 use crate::cli::report::{self, Failure, FailureKind};
 use crate::cli::setup::log_of;
 use crate::config::settings::{ContextSettings, MIN_WINDOW_TOKENS, Origin};
@@ -26,6 +28,9 @@ use crate::trace::table::Table;
 /// Unknown policies, files that cannot be read, a dump of more than one thing.
 pub fn run(cli: &Cli, args: &ReplayArgs) -> Result<(), Failure> {
     let folder = cli.model.folder.as_deref();
+    if let Some(from) = &args.from {
+        return replay_past::run(cli, args, from);
+    }
     if args.trace.is_empty() && args.policy.is_none() {
         return replay_session::run(folder, args);
     }

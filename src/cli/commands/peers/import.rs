@@ -1,0 +1,161 @@
+//! `mycode import`: goes on here with a session that was begun in another agent.
+
+use std::io::{IsTerminal as _, Write as _};
+use std::path::Path;
+
+use crate::base::clock;
+use crate::base::path::on_one_line;
+use crate::base::text;
+use crate::cli::args::Cli;
+use crate::cli::commands::peers::import_args::ImportArgs;
+use crate::cli::commands::work::chat;
+use crate::cli::report::{self, Failure};
+use crate::cli::setup::open::{self, Which};
+use crate::config::paths::Paths;
+use crate::import::peers::found::Found;
+use crate::import::peers::list::{self, Peer};
+use crate::import::transcript::Step;
+use crate::import::write;
+
+/// Sessions that are listed.
+const LISTED: usize = 20;
+
+/// Imports and opens the chat, or prints the new session's id.
+///
+/// # Errors
+/// No such agent or session, or one that cannot be read or written.
+pub async fn run(cli: &Cli, args: &ImportArgs) -> Result<u8, Failure> {
+    let peer = peer(&args.agent)?;
+    let workspace = open::workspace(cli.model.folder.as_deref())?;
+    let asks = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+    let found = match &args.session {
+        Some(file) if Path::new(file).is_file() => Some(Found {
+            id: file.clone(),
+            path: file.into(),
+            title: String::new(),
+            updated_ms: 0,
+            side: false,
+        }),
+        wanted => choose(peer, &workspace, wanted.as_deref(), args.last, asks)?,
+    };
+    let Some(found) = found else { return Ok(0) };
+    let told = (peer.read)(&found.path).map_err(|error| unreadable(&found.path, &error))?;
+    let items = told.steps.iter().filter(|step| !matches!(step, Step::Compacted { .. })).count();
+    if items == 0 {
+        return Err(Failure::usage(
+            format!("nothing of a {} session was found in {}", peer.title, found.path.display()),
+            format!("`mycode import {}` lists this folder's sessions", peer.name),
+        ));
+    }
+    let project_state = Paths::from_env().project(&workspace);
+    let log = write::write(&told, peer.name, &project_state, &workspace)?;
+    let id = log.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let turns = told.steps.iter().filter(|step| matches!(step, Step::User { .. })).count();
+    let mut about = format!(
+        "Imported {} from {}: {}",
+        text::plural(turns, "message"),
+        peer.title,
+        on_one_line(&told.title())
+    );
+    if told.unknown > 0 {
+        about.push_str(&format!(
+            "\n{} could not be read and were left out.",
+            text::plural(told.unknown, "line")
+        ));
+    }
+    if let Some(folder) = told.folder.as_ref().filter(|folder| **folder != workspace) {
+        about.push_str(&format!(
+            "\nIt worked in {}, not in this folder.",
+            on_one_line(&folder.to_string_lossy())
+        ));
+    }
+    eprintln!("{}", crate::base::sanitize::clean(&about));
+    if args.no_open || !asks {
+        report::print(&format!("{id}\n"))?;
+        return Ok(0);
+    }
+    chat::chat(cli, None, Which::Id(id), None).await
+}
+
+/// The agent of that name.
+///
+/// # Errors
+/// When there is none.
+pub fn peer(name: &str) -> Result<&'static Peer, Failure> {
+    list::peer(name).ok_or_else(|| {
+        Failure::usage(
+            format!("'{name}' is not an agent that can be read"),
+            format!("name one of: {}", list::names().join(", ")),
+        )
+    })
+}
+
+/// That a session cannot be read.
+pub fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::task(
+        format!("the session {} can't be read: {error}", path.display()),
+        "check that the file is there and yours; for opencode, that `opencode` is in your PATH",
+    )
+}
+
+/// The session that is meant; `None` when the user was shown a list and chose none.
+fn choose(
+    peer: &Peer,
+    workspace: &Path,
+    wanted: Option<&str>,
+    last: bool,
+    asks: bool,
+) -> Result<Option<Found>, Failure> {
+    // A session that is named may have been begun elsewhere.
+    let folder = if wanted.is_some() { None } else { Some(workspace) };
+    let mut found = (peer.find)(folder)?;
+    found.retain(|found| !found.side);
+    found.sort_by_key(|found| std::cmp::Reverse(found.updated_ms));
+    if let Some(wanted) = wanted {
+        found.retain(|found| found.id.starts_with(wanted));
+        return match found.len() {
+            1 => Ok(found.pop()),
+            0 => Err(Failure::usage(
+                format!("{} has no session {wanted}", peer.title),
+                format!(
+                    "`mycode import {}` lists this folder's sessions; a path to a file works as well",
+                    peer.name
+                ),
+            )),
+            _ => Err(Failure::usage(
+                format!("{} has {} sessions that begin with {wanted}", peer.title, found.len()),
+                "give more of the id",
+            )),
+        };
+    }
+    if found.is_empty() {
+        return Err(Failure::usage(
+            format!("{} has no sessions in {}", peer.title, workspace.display()),
+            "change to the folder where it worked, or name a session's file",
+        ));
+    }
+    if last {
+        return Ok(Some(found.swap_remove(0)));
+    }
+    found.truncate(LISTED);
+    for (at, row) in found.iter().enumerate() {
+        let when = clock::local(row.updated_ms);
+        let when = when.get(..16).unwrap_or(&when);
+        report::say(&format!(
+            "{:>3}  {}  {when}  {}\n",
+            at + 1,
+            on_one_line(&row.id),
+            on_one_line(&row.title)
+        ))?;
+    }
+    if !asks {
+        eprintln!("Import one with: mycode import {} <id>, or --last", peer.name);
+        return Ok(None);
+    }
+    eprint!("Which one? [1-{}, Enter for none] ", found.len());
+    let _ = std::io::stderr().flush();
+    let mut answer = String::new();
+    std::io::stdin().read_line(&mut answer)?;
+    let number = answer.trim().parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+    Ok(number.filter(|at| *at < found.len()).map(|at| found.swap_remove(at)))
+}

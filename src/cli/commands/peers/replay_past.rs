@@ -1,0 +1,72 @@
+//! `mycode replay --from AGENT`: what the user's own sessions in another agent would have cost under our policies, beside what
+//! they did cost. Reads their files only; needs no network and no key.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use super::import;
+use crate::base::text;
+use crate::cli::args::Cli;
+use crate::cli::commands::sessions::replay_args::ReplayArgs;
+use crate::cli::report::{self, Failure};
+use crate::cli::setup::open;
+use crate::config::settings::Permission;
+use crate::import::write;
+use crate::report::period;
+use crate::trace::past::PastCost;
+use crate::trace::past_table;
+
+/// Reads, plays and prints.
+///
+/// # Errors
+/// No such agent, or a period that is none.
+pub fn run(cli: &Cli, args: &ReplayArgs, from: &str) -> Result<(), Failure> {
+    let peer = import::peer(from)?;
+    // The user's own prices are part of the configuration.
+    open::open(&cli.model, Permission::ReadOnly)?;
+    let since = args.since.as_deref().map_or(Ok(0), period::since);
+    let since =
+        since.map_err(|wrong| Failure::usage(wrong, "give one such as 30d, 24h, 2w or 2026-11-01"))?;
+    let mut found = (peer.find)(None)?;
+    found.retain(|found| found.updated_ms >= since);
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let (mut past, mut sessions, mut unknown, mut unreadable) = (PastCost::default(), 0, 0, 0);
+        while let Some(found) = found.get(next.fetch_add(1, Ordering::Relaxed)) {
+            match (peer.read)(&found.path) {
+                Ok(told) => {
+                    unknown += told.unknown;
+                    sessions += usize::from(told.replies().next().is_some());
+                    past.add(&write::records(&told, true));
+                }
+                Err(_) => unreadable += 1,
+            }
+        }
+        (past, sessions, unknown, unreadable)
+    };
+    // A session is held in memory while it is played.
+    let threads = thread::available_parallelism().map_or(1, usize::from).min(4);
+    let parts: Vec<_> = thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().filter_map(|worker| worker.join().ok()).collect()
+    });
+    let (mut past, mut sessions, mut unknown, mut unreadable) = (PastCost::default(), 0, 0, 0);
+    for part in parts {
+        past.merge(part.0);
+        (sessions, unknown, unreadable) = (sessions + part.1, unknown + part.2, unreadable + part.3);
+    }
+    if unreadable > 0 {
+        eprintln!("warning: {} could not be read", text::plural(unreadable, "session"));
+    }
+    if unknown > 0 {
+        eprintln!("warning: {} could not be read and were left out", text::plural(unknown, "line"));
+    }
+    if args.json {
+        return report::print(&format!("{}\n", past_table::to_json(&past, peer.name, sessions, unknown)));
+    }
+    if sessions == 0 {
+        let when = args.since.as_deref().map_or(String::new(), |since| format!(" since {since}"));
+        return report::say(&format!("No {} sessions with an answer were found{when}.\n", peer.title));
+    }
+    report::say(&past_table::render(&past, peer.title))
+}

@@ -1,0 +1,62 @@
+//! The arguments of `mycode replay`, as clap reads them. Plain data whose doc comments are the help.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::config::settings::Binding;
+
+#[derive(Args, Debug)]
+pub struct ReplayArgs {
+    /// A session's id or log file: every request is rebuilt from the log and verified [default: the last session]
+    #[arg(conflicts_with = "trace")]
+    pub session: Option<String>,
+
+    /// Recorded sessions (.jsonl or .jsonl.gz), or folders with them
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    pub trace: Vec<PathBuf>,
+
+    /// What your own sessions in another agent would have cost here: claude, codex, gemini or opencode
+    #[arg(long, value_name = "AGENT", conflicts_with_all = ["session", "trace"])]
+    pub from: Option<String>,
+
+    /// Only sessions that went on since then: 30d, 24h, 2w or 2026-11-01
+    #[arg(long, value_name = "WHEN", requires = "from")]
+    pub since: Option<String>,
+
+    /// Compare policies by cost and retention: raw, last5, seed, eco, default, high or all [default for traces: all]
+    #[arg(long)]
+    pub policy: Option<String>,
+
+    /// Size of the model's context window in tokens
+    #[arg(long, value_name = "TOKENS", default_value_t = 128_000)]
+    pub window: u64,
+
+    /// Price of a cached input token relative to an uncached one
+    #[arg(long, value_name = "SHARE", default_value_t = 0.1)]
+    pub cached_price: f64,
+
+    /// Price of an uncached input token: above 1 where what is written into the cache costs more
+    #[arg(long, value_name = "SHARE", default_value_t = 1.0)]
+    pub write_price: f64,
+
+    /// Tokens of system prompt, rules and schemas that every request of a recording carries
+    #[arg(long, value_name = "TOKENS", default_value_t = 0)]
+    pub system_tokens: u64,
+
+    /// Whether the model's reasoning holds only while nothing before it changes
+    #[arg(long, default_value = "none")]
+    pub binding: Binding,
+
+    /// Show every source of recordings by itself, and their mean
+    #[arg(long)]
+    pub by_source: bool,
+
+    /// Print one JSON object instead of a table
+    #[arg(long)]
+    pub json: bool,
+
+    /// Write every request to FILE, one per line (needs one session, or one trace and one policy)
+    #[arg(long, value_name = "FILE")]
+    pub dump: Option<PathBuf>,
+}

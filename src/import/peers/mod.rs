@@ -1,0 +1,8 @@
+//! The agents whose sessions can be read.
+
+pub mod claude;
+pub mod codex;
+pub mod found;
+pub mod gemini;
+pub mod list;
+pub mod opencode;
