@@ -1,7 +1,7 @@
 //! What a skill's `allowed-tools` opens for the turn in which it is at work: no more than what the user could have answered with
 //! "for this session". What is too wide for that, such as `Bash` or `Bash(python:*)`, opens nothing, and users are told.
 
-use super::command;
+use super::command::{self, AssessedCommand};
 use super::command_prefix::general_prefix;
 use super::path_scope::PathScope;
 use super::session_grant::SessionGrant;
@@ -60,10 +60,9 @@ fn grant(tool: &str, scope: &PathScope) -> Option<SessionGrant> {
     }
 }
 
-/// The prefix, if it says as much as one that is offered to users. What some do is only seen with an argument.
+/// The prefix, if it says as much as one that is offered to users.
 fn safe_prefix(prefix: &str, scope: &PathScope) -> Option<String> {
-    let general = |command: &str| general_prefix(&command::assess(command, &scope.workspace, scope));
-    let general = general(prefix).or_else(|| general(&format!("{prefix} x")))?;
+    let general = both(prefix, scope).iter().find_map(general_prefix)?;
     let rest = prefix.strip_prefix(&general)?;
     (rest.is_empty() || rest.starts_with(' ')).then(|| prefix.to_owned())
 }
@@ -72,11 +71,12 @@ fn safe_prefix(prefix: &str, scope: &PathScope) -> Option<String> {
 fn only_reads(tool: &str, scope: &PathScope) -> bool {
     let inside = tool.strip_prefix("Bash(").and_then(|rest| rest.strip_suffix(')'));
     let command = inside.map(|inside| inside.trim_end_matches(":*").trim_end_matches(" *"));
-    command.is_some_and(|command| {
-        let reads =
-            |command: &str| command::assess(command, &scope.workspace, scope).risk() == Some(Risk::Reads);
-        reads(command) && reads(&format!("{command} x"))
-    })
+    command.is_some_and(|command| both(command, scope).iter().all(|one| one.risk() == Some(Risk::Reads)))
+}
+
+/// What is known of a command alone and with an argument: what some do is only seen then.
+fn both(command: &str, scope: &PathScope) -> [AssessedCommand; 2] {
+    [command.to_owned(), format!("{command} x")].map(|text| command::assess(&text, &scope.workspace, scope))
 }
 
 #[cfg(test)]
