@@ -215,6 +215,7 @@ fn invalid(why: &str) -> EndReason {
         message: format!("the answer is not valid against the schema: {why}"),
         hint: "the session keeps the answer; say in the task what the fields mean, or use a simpler schema"
             .to_owned(),
+        cause: FailureCause::Other,
         prompt_returned: None,
     }
 }

@@ -97,5 +97,6 @@ pub fn not_run(rows: &[NotRun]) -> String {
         )
     });
     let more = if rows.len() > 1 { " (and more)" } else { "" };
-    format!("{} does not run here{first}{more}. `mycode hooks` lists all.", plural(rows.len(), "hook"))
+    let verb = if rows.len() > 1 { "don't" } else { "doesn't" };
+    format!("{} {verb} run here{first}{more}. `mycode hooks` lists all.", plural(rows.len(), "hook"))
 }

@@ -49,6 +49,40 @@ fn page(name: &str, text: &str) {
 }
 
 #[test]
+fn hook_notices() {
+    use mycode::hook::event::HookEvent;
+    use mycode::hook::notice;
+    use mycode::hook::settings::NotRun;
+    let limit = std::time::Duration::from_secs(600);
+    let not_run = NotRun {
+        what: "PreToolUse http://localhost/x".to_owned(),
+        why: "hooks of type http are not supported; use a command".to_owned(),
+        source: "/home/u/.claude/settings.json".into(),
+    };
+    let (stopped, blocked) =
+        (notice::turn_stopped("guard.sh", "enough"), notice::prompt_blocked("guard.sh", "no secrets"));
+    let notices = [
+        notice::blocked("guard.sh", HookEvent::PreToolUse, "Bash", "rm -rf is not allowed"),
+        notice::blocked("lint.sh", HookEvent::PostToolUse, "Edit", "2 errors"),
+        notice::blocked("tests.sh", HookEvent::Stop, "", "run the tests first"),
+        notice::blocked("keep.sh", HookEvent::PreCompact, "auto", "not now"),
+        notice::allowed("guard.sh", "Bash"),
+        notice::cannot_allow("guard.sh", "Write"),
+        notice::asks("guard.sh", "Bash"),
+        notice::changed("guard.sh", "Bash"),
+        notice::added("context.sh", "branch: main"),
+        notice::said("guard.sh", "be careful"),
+        notice::failed("lint.sh", HookEvent::PostToolUse, "exit code 127: sh: eslint: not found", false),
+        notice::failed("guard.sh", HookEvent::PreToolUse, &notice::too_slow(limit), true),
+        notice::still_running("tests.sh", std::time::Duration::from_secs(5), limit, Some("Running tests")),
+        notice::not_run(&[not_run.clone(), not_run]),
+        format!("{}\n  hint: {}", stopped.0, stopped.1),
+        format!("{}\n  hint: {}", blocked.0, blocked.1),
+    ];
+    page("hooks.txt", &format!("Notices about hooks\n===================\n\n{}\n", notices.join("\n")));
+}
+
+#[test]
 fn agent_notices() {
     let rewound = |part, done: &[&str], left: &[(&str, &str)]| {
         notice::rewound(&RewindDone {
@@ -63,6 +97,7 @@ fn agent_notices() {
         notice::compacted(98_000, 41_000),
         notice::nothing_to_compact(),
         notice::compaction_stopped(),
+        notice::compaction_blocked(),
         notice::summary_not_smaller(),
         notice::summary_failed("the server timed out", false),
         notice::summary_failed("the server timed out", true),

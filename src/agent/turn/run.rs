@@ -14,7 +14,6 @@ use super::results;
 use crate::agent::control::{Events, TurnControl, notice};
 use crate::agent::parts::Agent;
 use crate::base::clock;
-use crate::hook::notice as hook_notice;
 use crate::model::item::{Item, ItemId};
 use crate::model::usage::{FinishReason, Usage};
 use crate::protocol::event::{EndReason, Event, FailureCause, Level, TurnEnd};
@@ -127,7 +126,7 @@ impl<'a> Turn<'a> {
                 empty = 0;
                 self.run_calls(&reply).await?;
                 if let Some(why) = begin::stopped(self.agent) {
-                    return Err(TurnError::Failed(why));
+                    return Err(TurnError::Failed(why, FailureCause::Other));
                 }
                 continue;
             }
@@ -160,7 +159,11 @@ impl<'a> Turn<'a> {
         // Before the first request nothing has a price yet.
         let Some(cost) = window.state(conversation).cost_usd else { return Ok(()) };
         let spent = cost - self.cost_before;
-        if spent < most { Ok(()) } else { Err(TurnError::Failed(texts::cost_limit(spent, most))) }
+        if spent < most {
+            Ok(())
+        } else {
+            Err(TurnError::Failed(texts::cost_limit(spent, most), FailureCause::Other))
+        }
     }
 
     /// Says what the model must know beside the results: behind them, where it stays.
