@@ -33,8 +33,10 @@ use crate::evidence::retriever::ContextRetriever;
 use crate::model::request::Params;
 use crate::policy::rules::Rules;
 use crate::protocol::event::{Event, Level};
+use crate::protocol::notice as texts;
 use crate::protocol::op::Op;
 use crate::provider::api::Provider;
+use crate::provider::search::Searcher;
 use crate::sandbox::session::Sandbox;
 use crate::session::journal::blobs;
 use crate::session::journal::recorder::Journal;
@@ -48,6 +50,7 @@ use crate::tool::own_agents;
 use crate::tool::own_commands;
 use crate::tool::plan::task::Task;
 use crate::tool::sub_agent::ParentTurn;
+use crate::tool::web::state::WebState;
 
 /// What an agent is made from.
 pub struct Setup {
@@ -139,6 +142,9 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
     }
     let mut dispatcher = dispatcher(cx, &loaded, &project_state, &own_folders, interactive, small_window);
     notices.extend(dispatcher.policy.damage());
+    if loaded.web.search && dispatcher.cx.web.searcher.is_none() {
+        notices.push(texts::no_web_search());
+    }
     let (own_agents, unusable) = own_agents::read(&loaded.own.agents);
     notices.extend(unusable);
     let (own_commands, unusable) = own_commands::read(&loaded.own.commands);
@@ -235,7 +241,7 @@ fn tool_context(
 }
 
 fn dispatcher(
-    cx: ToolCx,
+    mut cx: ToolCx,
     loaded: &Loaded,
     project_state: &Path,
     own_folders: &[PathBuf],
@@ -245,7 +251,16 @@ fn dispatcher(
     let readable = vec![cx.spill.folder().to_owned()];
     let rules = Rules::load(project_state);
     let policy = PolicyEngine::new(&loaded.work, rules, &cx.root, readable, own_folders);
-    Dispatcher::new(cx, Arc::new(policy), toolbox::tools(&[]), interactive, small_window)
+    cx.web = Arc::new(web_state(loaded));
+    let tools = toolbox::tools(&[], &cx.web);
+    Dispatcher::new(cx, Arc::new(policy), tools, interactive, small_window)
+}
+
+/// What the web tools may do. A provider that can't be used says so by itself.
+fn web_state(loaded: &Loaded) -> WebState {
+    let settings = loaded.provider.as_ref().filter(|_| loaded.web.search);
+    let searcher = settings.and_then(|settings| Searcher::new(settings).ok().flatten());
+    WebState::new(&loaded.web.private_hosts, searcher)
 }
 
 /// The tools without a session, for `mycode tool`: originals come from the project's last session.

@@ -22,6 +22,7 @@ use crate::tool::output::{Limits, Spill};
 use crate::tool::plan::todo_board::TodoBoard;
 use crate::tool::run::shell::Shell;
 use crate::tool::sub_agent::{ParentTurn, SubReport, SubTask};
+use crate::tool::web::state::WebState;
 
 /// Shows a running command's last lines to the user. Called from the tool's task; must not block.
 pub type ProgressSink = Arc<dyn Fn(String) + Send + Sync>;
@@ -108,6 +109,8 @@ pub struct ToolCx {
     pub journal: Option<Arc<Journal>>,
     /// Finds files for a task; `None` where the project has no state folder.
     pub evidence: Option<Arc<ContextRetriever>>,
+    /// What was read of the web, and how.
+    pub web: Arc<WebState>,
 }
 
 impl ToolCx {
@@ -135,6 +138,7 @@ impl ToolCx {
             originals: None,
             journal: None,
             evidence: None,
+            web: Arc::default(),
         }
     }
 }

@@ -16,3 +16,4 @@ pub mod plan;
 pub mod registry;
 pub mod run;
 pub mod sub_agent;
+pub mod web;

@@ -75,7 +75,7 @@ impl AgentTemplate {
             ..cx.clone()
         };
         let policy = if kind.only_reads { self.reading_policy(cx) } else { Arc::clone(&self.policy) };
-        let dispatcher = Dispatcher::new(own, policy, tools(kind), self.interactive, small_window);
+        let dispatcher = Dispatcher::new(own, policy, tools(kind, cx), self.interactive, small_window);
         let rules = ProjectRules::new(HeldBack::new(&self.project_state));
         let prompt = FixedPrompt::new(&kind.prompt, dispatcher.specs(), rules);
         let input = TurnInput { sub_agent: true, ..TurnInput::default() };
@@ -99,8 +99,8 @@ impl AgentTemplate {
     }
 }
 
-fn tools(kind: &AgentType) -> Vec<Box<dyn Tool>> {
-    let mut tools = toolbox::tools(&[]);
+fn tools(kind: &AgentType, cx: &ToolCx) -> Vec<Box<dyn Tool>> {
+    let mut tools = toolbox::tools(&[], &cx.web);
     tools.retain(|tool| kind.has(tool.name()));
     tools
 }

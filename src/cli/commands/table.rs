@@ -1,6 +1,8 @@
 //! The list of subcommands: what runs each, and whether it needs a runtime. A new one is one file and one line here.
 
-use super::project::{doctor, locate, notes, policy, sandbox, trust};
+use super::doctor::run as doctor;
+use super::install::{man, update};
+use super::project::{locate, notes, policy, sandbox, trust};
 use super::sessions::{context, export, list, replay_traces, report as report_command, rewind};
 use super::work::{build, chat, demo, exec, maintain, tool};
 use crate::cli::args::{self, Cli, Command, ExecArgs};
@@ -18,6 +20,8 @@ pub fn run_at_once(cli: &Cli) -> Option<Result<u8, Failure>> {
             clap_complete::generate(*shell, &mut args::command(), "mycode", &mut script);
             done(report::print(&String::from_utf8_lossy(&script)))
         }
+        Command::Man { command, list } => done(man::run(command.as_deref(), *list)),
+        Command::Update => done(update::run()),
         Command::Context(args) => done(context::run(cli, args)),
         Command::Sessions(args) => done(list::run(cli, args)),
         Command::Locate(args) => done(locate::run(cli, args)),
@@ -35,7 +39,7 @@ pub fn run_at_once(cli: &Cli) -> Option<Result<u8, Failure>> {
         | Command::Maintain(_)
         | Command::Demo(_)
         | Command::Tool(_)
-        | Command::Doctor(_) => None,
+        | Command::Doctor { .. } => None,
     }
 }
 
@@ -59,8 +63,8 @@ pub async fn run(cli: &Cli) -> Result<u8, Failure> {
         Some(Command::Build(args)) => build::run(cli, args).await,
         Some(Command::Demo(args)) => demo::run(args.story).await,
         Some(Command::Tool(args)) => Ok(u8::from(!tool::run(cli, args).await?)),
-        Some(Command::Doctor(args)) => {
-            Ok(if doctor::run(cli, args).await? { 0 } else { FailureKind::Config as u8 })
+        Some(Command::Doctor { config }) => {
+            Ok(if doctor::run(cli, *config).await? { 0 } else { FailureKind::Config as u8 })
         }
         Some(_) => Ok(0),
     }

@@ -1,10 +1,10 @@
 //! Commands about this project and this machine: what is set up, allowed, known and confined.
 
-pub mod doctor;
 pub mod locate;
 pub mod notes;
 pub mod notes_args;
 pub mod policy;
+pub mod policy_args;
 pub mod sandbox;
 pub mod sandbox_restore;
 pub mod trust;
