@@ -287,7 +287,8 @@ mod tests {
 
     #[test]
     fn openrouter_names_its_sources_with_the_message() {
-        let searcher = Searcher::new(&settings(ProviderKind::Openai, "https://openrouter.ai/api/v1")).unwrap();
+        let searcher =
+            Searcher::new(&settings(ProviderKind::Openai, "https://openrouter.ai/api/v1")).unwrap();
         let body = searcher.unwrap().body("q", "a/b");
         assert_eq!(body["tools"][0]["type"], "openrouter:web_search");
         let citation = json!({"url": "https://a.example/", "title": "A", "start_index": 0, "end_index": 3});

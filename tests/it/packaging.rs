@@ -7,7 +7,7 @@ fn shells_complete_commands_and_values() {
     let place = Workplace::new();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = stdout(&place.command(&["completions", shell]).output().unwrap());
-        for word in ["maintain", "update", "--permission", "read-only", "scripted", "analyze"] {
+        for word in ["maintain", "update", "permission", "read-only", "scripted", "analyze"] {
             assert!(script.contains(word), "{shell} doesn't know {word}");
         }
     }
@@ -33,5 +33,8 @@ fn every_command_has_a_manual_page() {
 fn a_copy_knows_how_it_is_updated() {
     let place = Workplace::new();
     let said = stdout(&place.command(&["update"]).output().unwrap());
-    assert!(said.contains("built in a checkout\ngit -C ") && said.contains("cargo build --release"), "{said}");
+    assert!(
+        said.contains("built in a checkout\ngit -C ") && said.contains("cargo build --release"),
+        "{said}"
+    );
 }

@@ -2,8 +2,6 @@
 //! name cannot mean another host by then. Through a proxy (`HTTPS_PROXY`, `NO_PROXY` …) it is the proxy that looks the name
 //! up; it is checked here, too, where this machine can. Nothing of ours is sent: no key, no cookie, no referrer.
 
-use std::error::Error;
-use std::fmt;
 use std::io::Read;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -14,12 +12,12 @@ use hyper_util::client::proxy::matcher::Matcher;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, LOCATION};
 use reqwest::{Client, Response, Url};
+use thiserror::Error;
 use tokio::net::lookup_host;
 
 use super::address;
 use crate::model::envelope::ErrorCode;
 use crate::provider::wire::http;
-use crate::tool::api::ToolError;
 
 /// The most that is read of a page.
 pub const MAX_BYTES: usize = 5 * 1024 * 1024;
@@ -40,6 +38,14 @@ pub struct Fetched {
     pub bytes: Vec<u8>,
     /// There was more.
     pub cut: bool,
+}
+
+/// Why there is no answer, for the model.
+#[derive(Debug, Error)]
+#[error("{message}")]
+pub struct WebError {
+    pub code: ErrorCode,
+    pub message: String,
 }
 
 /// How a request went.
@@ -65,7 +71,7 @@ impl WebClient {
     ///
     /// # Errors
     /// When there are no certificates.
-    pub fn new(private: Arc<[String]>) -> Result<Self, ToolError> {
+    pub fn new(private: Arc<[String]>) -> Result<Self, WebError> {
         let build = |builder: reqwest::ClientBuilder| {
             builder
                 .build()
@@ -83,7 +89,7 @@ impl WebClient {
     ///
     /// # Errors
     /// Why there is no answer, for the model.
-    pub async fn get(&self, mut url: Url) -> Result<Reply, ToolError> {
+    pub async fn get(&self, mut url: Url) -> Result<Reply, WebError> {
         for _ in 0..=MAX_REDIRECTS {
             let response = self.send(&url).await?;
             let Some(target) = redirect(&response) else {
@@ -91,9 +97,8 @@ impl WebClient {
             };
             let target =
                 url.join(&target).map_err(|error| failed(format!("{url} redirects to nowhere: {error}")))?;
-            let target = address::accept(target, &self.private).map_err(|why| {
-                ToolError::model(ErrorCode::AccessDenied, format!("{url} redirects: {why}"))
-            })?;
+            let target = address::accept(target, &self.private)
+                .map_err(|why| denied(format!("{url} redirects: {why}")))?;
             if !address::same_place(&url, &target) {
                 return Ok(Reply::Elsewhere(target));
             }
@@ -102,7 +107,7 @@ impl WebClient {
         Err(failed(format!("{url} redirects more than {MAX_REDIRECTS} times")))
     }
 
-    async fn send(&self, url: &Url) -> Result<Response, ToolError> {
+    async fn send(&self, url: &Url) -> Result<Response, WebError> {
         let named = address::is_named(url, &self.private);
         let proxied = url.as_str().parse::<Uri>().is_ok_and(|uri| self.proxies.intercept(&uri).is_some());
         if proxied && !named {
@@ -113,7 +118,7 @@ impl WebClient {
         asked.send().await.map_err(|error| {
             let refused = http::causes(&error).find_map(|cause| cause.downcast_ref::<NotPublic>());
             match refused {
-                Some(refused) => ToolError::model(ErrorCode::AccessDenied, refused.to_string()),
+                Some(refused) => denied(refused.to_string()),
                 None => {
                     failed(format!("no answer from {}: {}", address::host(url), http::root_cause(&error)))
                 }
@@ -129,7 +134,7 @@ fn redirect(response: &Response) -> Option<String> {
     Some(String::from_utf8_lossy(target.as_bytes()).into_owned())
 }
 
-async fn receive(url: Url, mut response: Response) -> Result<Fetched, ToolError> {
+async fn receive(url: Url, mut response: Response) -> Result<Fetched, WebError> {
     let header = |headers: &HeaderMap, name| {
         headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).trim().to_ascii_lowercase())
     };
@@ -159,7 +164,7 @@ async fn receive(url: Url, mut response: Response) -> Result<Fetched, ToolError>
 }
 
 /// At most a byte more than the limit: a small page may unfold to any size. The end of a part can't be read.
-fn inflated(decoder: impl Read, whole: bool, url: &Url) -> Result<Vec<u8>, ToolError> {
+fn inflated(decoder: impl Read, whole: bool, url: &Url) -> Result<Vec<u8>, WebError> {
     let mut plain = Vec::new();
     match decoder.take(MAX_BYTES as u64 + 1).read_to_end(&mut plain) {
         Err(error) if whole => Err(failed(format!("{url} has damaged compressed data: {error}"))),
@@ -167,24 +172,21 @@ fn inflated(decoder: impl Read, whole: bool, url: &Url) -> Result<Vec<u8>, ToolE
     }
 }
 
-fn failed(message: String) -> ToolError {
-    ToolError::model(ErrorCode::ExecutionError, message)
+fn failed(message: String) -> WebError {
+    WebError { code: ErrorCode::ExecutionError, message }
+}
+
+fn denied(message: String) -> WebError {
+    WebError { code: ErrorCode::AccessDenied, message }
 }
 
 /// The host's name stands for an address that is not of the public internet.
-#[derive(Debug)]
+#[derive(Debug, Error)]
+#[error("{}", address::private_host(.host, *.ip))]
 struct NotPublic {
     host: String,
     ip: IpAddr,
 }
-
-impl fmt::Display for NotPublic {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&address::private_host(&self.host, self.ip))
-    }
-}
-
-impl Error for NotPublic {}
 
 fn all_public(host: &str, found: &[SocketAddr]) -> Result<(), NotPublic> {
     match found.iter().map(SocketAddr::ip).find(|ip| !address::is_public(*ip)) {
@@ -194,11 +196,10 @@ fn all_public(host: &str, found: &[SocketAddr]) -> Result<(), NotPublic> {
 }
 
 /// Where only the proxy knows the name, it decides.
-async fn check_names(url: &Url) -> Result<(), ToolError> {
+async fn check_names(url: &Url) -> Result<(), WebError> {
     let host = url.host_str().unwrap_or_default();
     let Ok(found) = lookup_host((host, 0)).await else { return Ok(()) };
-    all_public(host, &found.collect::<Vec<_>>())
-        .map_err(|refused| ToolError::model(ErrorCode::AccessDenied, refused.to_string()))
+    all_public(host, &found.collect::<Vec<_>>()).map_err(|refused| denied(refused.to_string()))
 }
 
 /// Looks names up, and gives out addresses of the public internet only: the connection goes to one of these.

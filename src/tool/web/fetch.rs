@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use super::address;
-use super::client::{Fetched, Reply};
+use super::client::{Fetched, Reply, WebError};
 use super::page::Page;
 use crate::base::text::{human_bytes, one_line};
 use crate::config::prompts;
@@ -75,10 +75,10 @@ fn fetch(args: Arc<Args>, cx: &ToolCx) -> BoxFuture<'_, ToolOutcome> {
             return shown(&page, Some(age), cx).await;
         }
         let web = Arc::clone(&cx.web);
-        blocking(cx, move |_| web.client().map(drop)).await?;
-        let asked = timeout(FETCH_TIME, cx.web.client()?.get(url.clone())).await;
-        let reply =
-            asked.map_err(|_| late(format!("{url} took longer than {} s", FETCH_TIME.as_secs())))??;
+        blocking(cx, move |_| web.client().map(drop).map_err(tool_error)).await?;
+        let asked = timeout(FETCH_TIME, cx.web.client().map_err(tool_error)?.get(url.clone())).await;
+        let reply = asked.map_err(|_| late(format!("{url} took longer than {} s", FETCH_TIME.as_secs())))?;
+        let reply = reply.map_err(tool_error)?;
         let fetched = match reply {
             Reply::Elsewhere(target) => {
                 let text = format!(
@@ -124,7 +124,7 @@ async fn shown(page: &Arc<Page>, age: Option<Duration>, cx: &ToolCx) -> ToolOutc
     }
     let mut envelope =
         Envelope::success(said).with("url", page.url.as_str()).with_body("content", page.text.as_str());
-    if let Some(note) = page.note {
+    if let Some(note) = page.note.or_else(|| page.text.is_empty().then_some("it is empty")) {
         envelope.text.push_str(&format!("; {note}"));
         envelope = envelope.partial();
     }
@@ -159,6 +159,10 @@ async fn refused(fetched: Fetched, cx: &ToolCx) -> ToolOutcome {
     };
     let told = if told.is_empty() { told } else { format!(": {told}") };
     Err(ToolError::model(code, format!("HTTP {status} from {url}{hint}{told}")))
+}
+
+fn tool_error(error: WebError) -> ToolError {
+    ToolError::model(error.code, error.message)
 }
 
 fn late(message: String) -> ToolError {

@@ -45,13 +45,13 @@ impl Page {
             return Ok(Self { text: decoded(&bytes, &content_type), ..page });
         }
         match kind {
-            _ if cut => Err(format!("it is a {kind} of more than {size}")),
+            _ if cut => Err(format!("it is {kind}, more than {size}")),
             "image/png" | "image/jpeg" | "image/gif" | "image/webp" => {
                 Ok(Self { picture: Some(bytes), ..page })
             }
             "application/pdf" => Err(format!("it is a PDF of {size}, which can't be read here")),
             _ if encoding::looks_binary(&bytes[..bytes.len().min(8_192)]) => {
-                Err(format!("it is a {kind} of {size}, no text"))
+                Err(format!("it is {kind}, {size}, no text"))
             }
             _ => Ok(Self { text: decoded(&bytes, &content_type), ..page }),
         }

@@ -3,9 +3,8 @@
 use std::sync::{Arc, OnceLock};
 
 use super::cache::PageCache;
-use super::client::WebClient;
+use super::client::{WebClient, WebError};
 use crate::provider::search::Searcher;
-use crate::tool::api::ToolError;
 
 /// The user's own hosts, the pages that were read, and who searches.
 #[derive(Debug, Default)]
@@ -28,7 +27,7 @@ impl WebState {
     ///
     /// # Errors
     /// As [`WebClient::new`].
-    pub fn client(&self) -> Result<&WebClient, ToolError> {
+    pub fn client(&self) -> Result<&WebClient, WebError> {
         if let Some(client) = self.client.get() {
             return Ok(client);
         }

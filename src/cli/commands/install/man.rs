@@ -26,7 +26,10 @@ pub fn run(command: Option<&str>, list: bool) -> Result<(), Failure> {
         },
     };
     let mut roff = Vec::new();
-    Man::new(page).manual("MyCodeAgent").render(&mut roff)?;
+    Man::new(page)
+        .source(concat!("mycode ", env!("CARGO_PKG_VERSION")))
+        .manual("MyCodeAgent")
+        .render(&mut roff)?;
     report::print(&String::from_utf8_lossy(&roff))?;
     Ok(())
 }
