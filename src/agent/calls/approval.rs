@@ -41,13 +41,13 @@ impl Approver<'_> {
             self.denied.fetch_add(1, Ordering::Relaxed);
             let allow = match policy.always_grant(assessed) {
                 Some(SessionGrant::Host(host)) => {
-                    format!(". The user can allow it beforehand: mycode exec --allow 'WebFetch({host})'")
+                    format!(" The user can allow it with --allow 'WebFetch({host})'.")
                 }
                 _ => String::new(),
             };
             return Err(denied(&format!(
-                "{reason}, and no user is available (headless). Find a way that needs no approval, or say what you \
-                 could not do{allow}"
+                "{reason}, and no user is available (headless).{allow} Find a way that needs no approval, or say what \
+                 you could not do"
             )));
         }
         let (detail, is_diff) = match prepared.preview(cx).await {

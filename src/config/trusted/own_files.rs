@@ -9,8 +9,11 @@ use super::command_files::{self, CommandFile};
 use super::trust::Trust;
 use crate::base::text::and_list;
 
+/// The files of a kind that a project has.
+type OfProject = fn(&Path) -> Vec<AgentFile>;
+
 /// The kinds, as users call them, and where a project has its files.
-const KINDS: [(&str, fn(&Path) -> Vec<AgentFile>); 2] =
+const KINDS: [(&str, OfProject); 2] =
     [("sub-agents", agent_files::of_project), ("commands", command_files::definitions)];
 
 /// The files that count: the user's, and the project's if they are trusted.

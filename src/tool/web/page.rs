@@ -120,7 +120,7 @@ fn charset(text: &str) -> Option<&'static Encoding> {
     let (_, rest) = text.split_once("charset=")?;
     let rest = rest.trim_start_matches(['"', '\'', ' ']);
     let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && !"-_:.".contains(c)).unwrap_or(rest.len());
-    Encoding::for_label(rest[..end].as_bytes())
+    Encoding::for_label(&rest.as_bytes()[..end])
 }
 
 #[cfg(test)]

@@ -33,13 +33,13 @@ pub async fn check(findings: &mut Findings<'_>) {
     findings.works = window_error.is_none();
     match &opened.loaded.provider {
         Some(provider) => {
-            findings.line("provider", provider.kind.as_str().to_owned());
+            findings.line("provider", provider.kind.as_str());
             findings.line("address", provider.base_url.clone());
             let chosen =
                 if opened.loaded.model_by_default { " (the default; set --model for another)" } else { "" };
             findings.line("model", format!("{}{chosen}", provider.model));
             findings.line("price", price(&provider.model));
-            findings.line("key", if provider.api_key.is_some() { "set" } else { "none" }.to_owned());
+            findings.line("key", if provider.api_key.is_some() { "set" } else { "none" });
             if let Some(window) = &found.window {
                 let used = if context.window_origin == window.origin { "" } else { ", not used" };
                 let said = format!("{} tokens, from {}{used}", window.tokens, window.source);
