@@ -38,8 +38,10 @@ use crate::model::request::Params;
 use crate::policy::flag_rules::FlagRules;
 use crate::policy::rules::Rules;
 use crate::protocol::event::{Event, Level};
+use crate::protocol::notice as texts;
 use crate::protocol::op::Op;
 use crate::provider::api::Provider;
+use crate::provider::search::Searcher;
 use crate::sandbox::session::Sandbox;
 use crate::session::journal::blobs;
 use crate::session::journal::recorder::Journal;
@@ -47,14 +49,16 @@ use crate::session::list;
 use crate::session::log::LogError;
 use crate::skill::set::SkillSet;
 use crate::tool::api::TypedTool as _;
-use crate::tool::cx::{EditorFiles, SubAgents as _, ToolCx};
+use crate::tool::cx::{SubAgents as _, ToolCx};
 use crate::tool::on_demand::toolbox;
 use crate::tool::output::Spill;
 use crate::tool::own_agents;
 use crate::tool::own_commands;
 use crate::tool::plan::skill::SkillTool;
 use crate::tool::plan::task::Task;
+use crate::tool::ports::EditorFiles;
 use crate::tool::sub_agent::ParentTurn;
+use crate::tool::web::state::WebState;
 
 /// What an agent is made from.
 pub struct Setup {
@@ -172,6 +176,9 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
     let mut dispatcher =
         dispatcher(cx, &loaded, &project_state, &own_folders, &skills, (interactive, small_window), rules);
     notices.extend(dispatcher.policy.damage());
+    if loaded.web.search && dispatcher.cx.web.searcher.is_none() {
+        notices.push(texts::no_web_search());
+    }
     let (own_agents, unusable) = own_agents::read(&loaded.own.agents);
     notices.extend(unusable);
     let (own_commands, unusable) = own_commands::read(&loaded.own.commands);
@@ -289,7 +296,7 @@ fn tool_context(
 }
 
 fn dispatcher(
-    cx: ToolCx,
+    mut cx: ToolCx,
     loaded: &Loaded,
     project_state: &Path,
     own_folders: &[PathBuf],
@@ -299,12 +306,20 @@ fn dispatcher(
 ) -> Dispatcher {
     let readable = skills.readable_with(cx.spill.folder());
     let mut rules = Rules::load(project_state);
-    let mut tools = toolbox::tools(&[]);
+    cx.web = Arc::new(web_state(loaded));
+    let mut tools = toolbox::tools(&[], &cx.web);
     tools.extend(SkillTool::boxed(skills));
     tools.retain(|tool| !flags.removes(&tool_names::names(tool.name())));
     rules.apply(flags);
     let policy = PolicyEngine::new(&loaded.work, rules, &cx.root, readable, own_folders);
     Dispatcher::new(cx, Arc::new(policy), tools, interactive, small_window)
+}
+
+/// What the web tools may do. A provider that can't be used says so by itself.
+fn web_state(loaded: &Loaded) -> WebState {
+    let settings = loaded.provider.as_ref().filter(|_| loaded.web.search);
+    let searcher = settings.and_then(|settings| Searcher::new(settings).ok().flatten());
+    WebState::new(&loaded.web.private_hosts, searcher)
 }
 
 /// The tools without a session, for `mycode tool`: originals come from the project's last session.

@@ -5,9 +5,11 @@ use std::path::PathBuf;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
+use crate::cli::choice::{MODES, PERMISSIONS, PHASES, PROVIDERS, STAGES, choice};
 use crate::cli::commands::peers::import_args::ImportArgs;
 use crate::cli::commands::project::look_args::{LocateArgs, SkillsArgs};
 use crate::cli::commands::project::notes_args::NotesArgs;
+use crate::cli::commands::project::policy_args::PolicyArgs;
 use crate::cli::commands::sessions::export_args::ExportArgs;
 use crate::cli::commands::sessions::replay_args::ReplayArgs;
 use crate::cli::commands::work::exec_args::ExecArgs;
@@ -70,7 +72,7 @@ pub fn command() -> clap::Command {
 /// Whether a shared option changes what the subcommand does.
 fn acts(subcommand: &str, option: &str) -> bool {
     match subcommand {
-        "demo" | "completions" => false,
+        "demo" | "completions" | "man" | "update" => false,
         _ if option == "folder" => true,
         _ if option == "plain" => subcommand == "resume",
         "exec" => true,
@@ -90,7 +92,7 @@ fn acts(subcommand: &str, option: &str) -> bool {
 #[derive(Args, Clone, Debug, Default)]
 pub struct ModelArgs {
     /// openai (and compatible servers), anthropic or scripted
-    #[arg(long, global = true, help_heading = "Model")]
+    #[arg(long, global = true, help_heading = "Model", hide_possible_values = true, value_parser = choice::<ProviderKind>(PROVIDERS))]
     pub provider: Option<ProviderKind>,
 
     /// Model name
@@ -114,11 +116,11 @@ pub struct ModelArgs {
     pub header: Vec<String>,
 
     /// What may run without asking: read-only, ask, auto or full
-    #[arg(long, global = true, help_heading = "Session", value_name = "LEVEL")]
+    #[arg(long, global = true, help_heading = "Session", value_name = "LEVEL", hide_possible_values = true, value_parser = choice::<Permission>(PERMISSIONS))]
     pub permission: Option<Permission>,
 
     /// How to go about it: auto, explore, analyze or plan (all but auto only read)
-    #[arg(long, global = true, help_heading = "Session", value_name = "MODE")]
+    #[arg(long, global = true, help_heading = "Session", value_name = "MODE", hide_possible_values = true, value_parser = choice::<Mode>(MODES))]
     pub mode: Option<Mode>,
 
     /// Maximum number of model replies per task (a turn in Claude Code's count)
@@ -185,7 +187,22 @@ pub enum Command {
         what: SchemaOf,
     },
     /// Show the configuration and test the model, sandbox and server
-    Doctor(DoctorArgs),
+    Doctor {
+        /// Print the annotated default configuration
+        #[arg(long)]
+        config: bool,
+    },
+    /// Say how this copy of mycode is updated
+    Update,
+    /// Print the manual page, or that of a command (mycode man | man -l -)
+    Man {
+        /// The command, such as exec
+        command: Option<String>,
+
+        /// List the commands that have a page
+        #[arg(long, conflicts_with = "command")]
+        list: bool,
+    },
     /// Print a shell completion script
     Completions {
         /// bash, zsh, fish, elvish or powershell
@@ -211,7 +228,7 @@ pub struct BuildArgs {
     pub list: bool,
 
     /// Stop after a stage, so that you can edit its file: spec, plan, code or review
-    #[arg(long, value_name = "STAGE")]
+    #[arg(long, value_name = "STAGE", hide_possible_values = true, value_parser = choice::<String>(STAGES))]
     pub pause_after: Option<String>,
 
     /// Commit each subtask
@@ -233,7 +250,7 @@ pub struct MaintainArgs {
     pub task: Option<String>,
 
     /// Run this phase only: explore, analyze, plan or do
-    #[arg(long, value_name = "PHASE")]
+    #[arg(long, value_name = "PHASE", hide_possible_values = true, value_parser = choice::<Phase>(PHASES))]
     pub phase: Option<Phase>,
 
     /// Print one JSON event per line
@@ -391,41 +408,6 @@ pub struct RestoreArgs {
 }
 
 #[derive(Args, Debug)]
-pub struct PolicyArgs {
-    #[command(subcommand)]
-    pub command: PolicyCommand,
-}
-
-#[derive(Debug, Subcommand)]
-pub enum PolicyCommand {
-    /// Print the verdict for a command: allow, ask or deny
-    Check(CheckArgs),
-}
-
-#[derive(Args, Debug)]
-pub struct CheckArgs {
-    /// Print one JSON object
-    #[arg(long)]
-    pub json: bool,
-
-    /// Assume that the command runs in a sandbox; auto: as on this machine
-    #[arg(long, value_name = "AUTO|YES|NO", default_value = "auto")]
-    pub confined: Confined,
-
-    /// The command, after `--`; several words are joined with spaces
-    #[arg(last = true, required = true)]
-    pub words: Vec<String>,
-}
-
-/// Whether a sandbox is assumed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Confined {
-    Auto,
-    Yes,
-    No,
-}
-
-#[derive(Args, Debug)]
 pub struct TrustArgs {
     /// Revoke the trust
     #[arg(long)]
@@ -433,8 +415,4 @@ pub struct TrustArgs {
 }
 
 #[derive(Args, Debug)]
-pub struct DoctorArgs {
-    /// Print the annotated default configuration
-    #[arg(long)]
-    pub config: bool,
 }

@@ -1,6 +1,7 @@
 //! The command line: arguments in, exit code out. The only floor that knows both the agent and the front ends.
 
 pub mod args;
+pub mod choice;
 pub mod commands;
 pub mod each;
 pub mod main;

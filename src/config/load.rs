@@ -15,7 +15,7 @@ use super::paths::{self, Paths};
 use super::raw::Raw;
 use super::settings::{
     ContextSettings, MAX_WINDOW_TOKENS, MIN_WINDOW_TOKENS, Origin, Permission, ProviderKind,
-    ProviderSettings, ScreenSettings, WorkSettings,
+    ProviderSettings, ScreenSettings, WebSearch, WebSettings, WorkSettings,
 };
 use super::trusted::own_files::{self, OwnFiles};
 use super::trusted::trust::Trust;
@@ -48,6 +48,7 @@ pub struct Loaded {
     pub provider_error: Option<ConfigError>,
     pub context: ContextSettings,
     pub work: WorkSettings,
+    pub web: WebSettings,
     pub screen: ScreenSettings,
     /// What the user has defined, such as sub-agents; the project's only if it is trusted.
     pub own: OwnFiles,
@@ -110,12 +111,16 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
                     format!("{path} wants to set {keys}. Ignored, because it is not trusted; `mycode trust` trusts it.")
                 });
             }
-            if trusted && raw.keys.is_some() {
-                notices.push(format!(
-                    "{}: [keys] holds only in your own file, {}.",
-                    project_path.display(),
-                    sources.paths.user_config().display()
-                ));
+            let mut raw = raw;
+            let hosts = raw.web_private_hosts.take().is_some();
+            for (name, given) in [("[keys]", raw.keys.is_some()), ("web_private_hosts", hosts)] {
+                if trusted && given {
+                    notices.push(format!(
+                        "{}: {name} holds only in your own file, {}.",
+                        project_path.display(),
+                        sources.paths.user_config().display()
+                    ));
+                }
             }
             raw
         }
@@ -157,6 +162,10 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
         light_model: raw.light_model.as_deref().map(Arc::from),
         inject_notes: raw.inject_notes.unwrap_or(true),
     };
+    let web = WebSettings {
+        search: raw.web_search == Some(WebSearch::Provider),
+        private_hosts: raw.web_private_hosts.clone().unwrap_or_default(),
+    };
     let screen = ScreenSettings {
         keys,
         vim: raw.vim.unwrap_or(false),
@@ -177,6 +186,7 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
         provider_error,
         context,
         work,
+        web,
         screen,
         own,
         notices,

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::mode::Mode;
-use super::settings::{Notify, Permission, Profile, ProviderKind};
+use super::settings::{Notify, Permission, Profile, ProviderKind, WebSearch};
 use super::theme::ThemeName;
 use crate::base::sanitize;
 use crate::base::text::one_line;
@@ -45,6 +45,8 @@ pub struct Raw {
     pub inject_notes: Option<bool>,
     pub task_context: Option<bool>,
     pub task_context_wait_ms: Option<u64>,
+    pub web_search: Option<WebSearch>,
+    pub web_private_hosts: Option<Vec<String>>,
     pub theme: Option<ThemeName>,
     pub vim: Option<bool>,
     pub notify: Option<Notify>,

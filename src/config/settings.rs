@@ -286,6 +286,23 @@ pub struct ScreenSettings {
     pub config: PathBuf,
 }
 
+/// What may be read of the web.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WebSettings {
+    /// Whether the model's server may search, which it charges for.
+    pub search: bool,
+    /// Hosts that pages are fetched from though their addresses are private.
+    pub private_hosts: Vec<String>,
+}
+
+/// Who searches the web.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum WebSearch {
+    Off,
+    Provider,
+}
+
 /// How the agent works.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WorkSettings {

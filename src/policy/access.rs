@@ -15,7 +15,7 @@ pub enum Access {
     Exec { command: String, cwd: PathBuf },
     /// The command of the same call reaches the network.
     Network,
-    /// A tool of ours asks this host for something.
+    /// A tool of ours reads a page of this host.
     Host(String),
     /// A tool of another program's server; `reads` when the server says that it changes nothing.
     Remote { server: String, tool: String, reads: bool },

@@ -93,7 +93,7 @@ impl SessionGrant {
             Self::Writes => "changes to files in the workspace".to_owned(),
             Self::ReadPath(path) => format!("reading {}", path.display()),
             Self::ReadFolder(folder) => format!("reading all files in {}", folder.display()),
-            Self::Host(host) => format!("asking {host}"),
+            Self::Host(host) => format!("reading pages of {host}"),
             Self::Tool(tool) => format!("the tool {tool}"),
         }
     }

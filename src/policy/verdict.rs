@@ -113,7 +113,7 @@ impl VerdictInputs<'_> {
             }
             Access::Network => ask("it needs the network".to_owned()),
             Access::Host(host) if self.rules.host_allowed(host) => Verdict::Allow,
-            Access::Host(host) => ask(format!("it asks {host} for something")),
+            Access::Host(host) => ask(format!("it reads a page of {host}")),
             Access::Remote { server, tool, .. } if self.rules.tool_allowed(server, tool) => Verdict::Allow,
             Access::Remote { reads: true, .. } if self.permission == Permission::Auto => Verdict::Allow,
             Access::Remote { reads: false, .. } if read_only => self.nothing_may_change(),

@@ -320,6 +320,12 @@ pub fn rule_not_saved(error: impl Display) -> String {
     format!("The rule could not be saved ({error}); it applies to this session only.")
 }
 
+pub fn no_web_search() -> String {
+    "web_search = \"provider\" has no effect: this model's server has no search that mycode knows. An MCP server with a \
+     search tool does the same."
+        .to_owned()
+}
+
 pub fn sandbox_degraded(missing: &str) -> String {
     format!("Sandbox degraded: {missing} unavailable. `mycode doctor` shows why.")
 }

@@ -10,6 +10,7 @@ pub mod openai;
 pub mod registry;
 pub mod responses;
 pub mod scripted;
+pub mod search;
 pub mod unconfigured;
 pub mod window;
 pub mod wire;

@@ -1,16 +1,14 @@
 //! What a running tool may use: the workspace, the state that calls share, and ports to what lives above it.
 //! A tool gets everything from here and nothing from the agent.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
 use crate::evidence::retriever::ContextRetriever;
-use crate::model::item::{Item, ItemId};
 use crate::policy::access::Access;
-use crate::protocol::approval::AskedQuestion;
 use crate::redact::redactor::Redactor;
 use crate::sandbox::session::Sandbox;
 use crate::sandbox::spec::Confinement;
@@ -20,52 +18,10 @@ use crate::tool::file::state::FileStates;
 use crate::tool::image_tray::ImageTray;
 use crate::tool::output::{Limits, Spill};
 use crate::tool::plan::todo_board::TodoBoard;
+use crate::tool::ports::{Asker, EditorFiles, Originals, ProgressSink};
 use crate::tool::run::shell::Shell;
 use crate::tool::sub_agent::{ParentTurn, SubReport, SubTask};
-
-/// Shows a running command's last lines to the user. Called from the tool's task; must not block.
-pub type ProgressSink = Arc<dyn Fn(String) + Send + Sync>;
-
-/// The port through which AskUser reaches the user.
-pub trait Asker: Send + Sync {
-    /// One reply for each question; `None` when the user declined or the turn was interrupted.
-    fn ask(&self, questions: Vec<AskedQuestion>) -> BoxFuture<'_, Option<Vec<String>>>;
-}
-
-/// The port through which Recall reaches the originals of this session.
-pub trait Originals: Send + Sync {
-    /// The item as it was logged.
-    fn original(&self, id: ItemId) -> Option<Arc<Item>>;
-
-    /// The items of the whole session that have most to do with `query`, best first.
-    fn search(&self, query: &str, most: usize) -> Vec<RecallMatch>;
-
-    /// Those of a sub-agent's session.
-    fn of_agent(&self, agent: &str) -> Option<Arc<dyn Originals>>;
-}
-
-/// The port through which Read, Edit and Write reach the files that an editor has open. Both wait for the editor, for a
-/// limited time; called on the blocking pool.
-pub trait EditorFiles: Send + Sync {
-    /// The text as the editor shows it, saved or not; `None` where it does not say.
-    fn read(&self, path: &Path) -> Option<String>;
-
-    /// Has the editor write the file; `false` where it writes none.
-    ///
-    /// # Errors
-    /// Why it could not.
-    fn write(&self, path: &Path, text: &str) -> Result<bool, String>;
-}
-
-/// An item that a search found.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RecallMatch {
-    pub id: ItemId,
-    /// [`Item::kind`].
-    pub kind: String,
-    /// Its most telling line.
-    pub snippet: String,
-}
+use crate::tool::web::state::WebState;
 
 /// The port through which Task has sub-agents run.
 pub trait SubAgents: Send + Sync {
@@ -123,6 +79,8 @@ pub struct ToolCx {
     pub journal: Option<Arc<Journal>>,
     /// Finds files for a task; `None` where the project has no state folder.
     pub evidence: Option<Arc<ContextRetriever>>,
+    /// What was read of the web, and how.
+    pub web: Arc<WebState>,
 }
 
 impl ToolCx {
@@ -151,6 +109,7 @@ impl ToolCx {
             editor: None,
             journal: None,
             evidence: None,
+            web: Arc::default(),
         }
     }
 }

@@ -31,6 +31,11 @@ impl ImageTray {
         *self.lock() = Contents { model: Arc::clone(model), images: Vec::new() };
     }
 
+    /// The model in use; empty before the first turn.
+    pub fn model(&self) -> Arc<str> {
+        Arc::clone(&self.lock().model)
+    }
+
     /// Puts images here that were recorded once already.
     pub fn put_back(&self, images: Vec<Image>) {
         self.lock().images.extend(images);

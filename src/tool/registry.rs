@@ -1,6 +1,6 @@
 //! The list of tools: one line each, in the order in which the model sees them.
 
-use super::api::{Tool, ToolError};
+use super::api::{Tool, ToolError, TypedTool as _};
 use crate::search::fuzzy;
 use crate::tool::file::edit::{Edit, MultiEdit};
 use crate::tool::file::read::Read;
@@ -16,6 +16,8 @@ use crate::tool::plan::task::Task;
 use crate::tool::plan::todo::TodoWrite;
 use crate::tool::run::bash::Bash;
 use crate::tool::run::job::Job;
+use crate::tool::web::fetch::WebFetch;
+use crate::tool::web::search::WebSearch;
 
 /// All built-in tools. The order is part of the stable prefix: append, don't reorder.
 pub fn builtin() -> Vec<Box<dyn Tool>> {
@@ -38,9 +40,11 @@ pub fn builtin() -> Vec<Box<dyn Tool>> {
     ]
 }
 
-/// Tools that are loaded on demand: see [`crate::tool::on_demand`].
-pub fn on_demand() -> Vec<Box<dyn Tool>> {
-    vec![]
+/// Tools that are loaded on demand: see [`crate::tool::on_demand`]. Where nobody `searches` the web, there is no WebSearch.
+pub fn on_demand(searches: bool) -> Vec<Box<dyn Tool>> {
+    let mut tools: Vec<Box<dyn Tool>> = vec![Box::new(WebFetch), Box::new(WebSearch)];
+    tools.retain(|tool| searches || tool.name() != WebSearch::NAME);
+    tools
 }
 
 /// Tools that the smallest windows leave out: others do the same, or the task gets done without.

@@ -39,9 +39,15 @@ impl Approver<'_> {
         let Self { policy, cx, control, events, .. } = self;
         if !self.interactive {
             self.denied.fetch_add(1, Ordering::Relaxed);
+            let allow = match policy.always_grant(assessed) {
+                Some(SessionGrant::Host(host)) => {
+                    format!(" The user can allow it with --allow 'WebFetch({host})'.")
+                }
+                _ => String::new(),
+            };
             return Err(denied(&format!(
-                "{reason}, and no user is available (headless). Find a way that needs no approval, or say what you \
-                 could not do"
+                "{reason}, and no user is available (headless).{allow} Find a way that needs no approval, or say what \
+                 you could not do"
             )));
         }
         let (detail, is_diff) = match prepared.preview(cx).await {

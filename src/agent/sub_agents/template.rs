@@ -82,7 +82,8 @@ impl AgentTemplate {
             ..cx.clone()
         };
         let policy = if kind.only_reads { self.reading_policy(cx) } else { Arc::clone(&self.policy) };
-        let mut dispatcher = Dispatcher::new(own, policy, self.tools(kind), self.interactive, small_window);
+        let tools = self.tools(kind, cx);
+        let mut dispatcher = Dispatcher::new(own, policy, tools, self.interactive, small_window);
         let for_agent = |hooks: &Arc<AgentHooks>| {
             hooks.for_agent(&conversation.id, &kind.name, &dispatcher.cx, &dispatcher.policy)
         };
@@ -113,8 +114,9 @@ impl AgentTemplate {
         Arc::new(PolicyEngine::new(&work, Rules::default(), &cx.root, readable, &self.own_folders))
     }
 
-    fn tools(&self, kind: &AgentType) -> Vec<Box<dyn Tool>> {
-        let mut tools = toolbox::tools(&[]);
+
+    fn tools(&self, kind: &AgentType, cx: &ToolCx) -> Vec<Box<dyn Tool>> {
+        let mut tools = toolbox::tools(&[], &cx.web);
         tools.retain(|tool| kind.has(tool.name()));
         // What a type may do is a matter of its other tools.
         tools.extend(SkillTool::boxed(&self.skills));

@@ -1,5 +1,7 @@
 //! One file a subcommand, and the table that lists them.
 
+pub mod doctor;
+pub mod install;
 pub mod peers;
 pub mod project;
 pub mod sessions;

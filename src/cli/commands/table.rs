@@ -1,7 +1,9 @@
 //! The list of subcommands: what runs each, and whether it needs a runtime. A new one is one file and one line here.
 
+use super::doctor::run as doctor;
+use super::install::{man, update};
 use super::peers::import;
-use super::project::{doctor, hooks, locate, notes, policy, sandbox, skills, trust};
+use super::project::{hooks, locate, notes, policy, sandbox, skills, trust};
 use super::sessions::{context, export, list, replay_traces, report as report_command, rewind};
 use super::work::exec_args::ExecArgs;
 use super::work::{acp, build, chat, demo, exec, maintain, tool};
@@ -21,6 +23,8 @@ pub fn run_at_once(cli: &Cli) -> Option<Result<u8, Failure>> {
             clap_complete::generate(*shell, &mut args::command(), "mycode", &mut script);
             done(report::print(&String::from_utf8_lossy(&script)))
         }
+        Command::Man { command, list } => done(man::run(command.as_deref(), *list)),
+        Command::Update => done(update::run()),
         Command::Context(args) => done(context::run(cli, args)),
         Command::Sessions(args) => done(list::run(cli, args)),
         Command::Locate(args) => done(locate::run(cli, args)),
@@ -43,7 +47,7 @@ pub fn run_at_once(cli: &Cli) -> Option<Result<u8, Failure>> {
         | Command::Maintain(_)
         | Command::Demo(_)
         | Command::Tool(_)
-        | Command::Doctor(_) => None,
+        | Command::Doctor { .. } => None,
     }
 }
 
@@ -69,8 +73,8 @@ pub async fn run(cli: &Cli) -> Result<u8, Failure> {
         Some(Command::Build(args)) => build::run(cli, args).await,
         Some(Command::Demo(args)) => demo::run(args.story).await,
         Some(Command::Tool(args)) => Ok(u8::from(!tool::run(cli, args).await?)),
-        Some(Command::Doctor(args)) => {
-            Ok(if doctor::run(cli, args).await? { 0 } else { FailureKind::Config as u8 })
+        Some(Command::Doctor { config }) => {
+            Ok(if doctor::run(cli, *config).await? { 0 } else { FailureKind::Config as u8 })
         }
         Some(_) => Ok(0),
     }

@@ -11,10 +11,11 @@ use super::skill_files::{self, SkillFile};
 use super::trust::Trust;
 use crate::base::text::and_list;
 
-type Reader = fn(&Path) -> Vec<AgentFile>;
+/// The files of a kind that a project has.
+type OfProject = fn(&Path) -> Vec<AgentFile>;
 
 /// The kinds, as users call them, and where a project has its files.
-const KINDS: [(&str, Reader); 4] = [
+const KINDS: [(&str, OfProject); 4] = [
     ("sub-agents", agent_files::of_project),
     ("commands", command_files::definitions),
     ("skills", skill_files::definitions),
@@ -64,7 +65,7 @@ pub struct Definitions(Vec<(&'static str, Vec<AgentFile>)>);
 impl Definitions {
     /// As they are now.
     pub fn of(workspace: &Path) -> Self {
-        let read = |(kind, read): (&'static str, Reader)| (kind, read(workspace));
+        let read = |(kind, read): (&'static str, OfProject)| (kind, read(workspace));
         Self(KINDS.into_iter().map(read).filter(|(_, files)| !files.is_empty()).collect())
     }
 

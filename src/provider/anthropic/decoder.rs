@@ -170,6 +170,13 @@ impl OpenBlock {
     }
 }
 
+/// What a whole reply has cost, in tokens.
+pub fn read_usage(usage: &Value) -> Option<Usage> {
+    let mut tokens = TokenCounts::default();
+    tokens.read_from(usage);
+    tokens.usage()
+}
+
 impl TokenCounts {
     /// Takes over what is there: later counts are totals, not additions.
     fn read_from(&mut self, usage: &Value) {

@@ -225,7 +225,8 @@ fn text_of(value: &Value) -> String {
     }
 }
 
-fn read_usage(usage: &Value) -> Option<Usage> {
+/// What a reply has cost, in tokens.
+pub fn read_usage(usage: &Value) -> Option<Usage> {
     let count = |value: &Value| token_count(value).unwrap_or(0);
     let read = Usage {
         input: count(&usage["prompt_tokens"]),

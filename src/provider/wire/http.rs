@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use flate2::write::{GzDecoder, ZlibDecoder};
 use reqwest::header::{CONTENT_ENCODING, HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Client, Response, Url};
+use reqwest::{Client, ClientBuilder, Response, Url};
 use thiserror::Error;
 
 use super::address::{self, Host};
@@ -197,13 +197,7 @@ pub fn openai_endpoint(settings: &ProviderSettings, path: &str) -> Result<(Endpo
 /// # Errors
 /// `Setup` when there are no certificates to check an `https://` server with.
 pub fn build_client(url: &Url) -> Result<Client, ProviderError> {
-    // An error means that another client came first: the same provider is installed.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let mut builder = Client::builder()
-        .user_agent(concat!("mycode/", env!("CARGO_PKG_VERSION")))
-        .connect_timeout(CONNECT_TIMEOUT)
-        .tcp_nodelay(true)
-        .redirect(reqwest::redirect::Policy::none());
+    let mut builder = client_builder();
     if is_loopback(url) {
         builder = builder.no_proxy();
     }
@@ -211,6 +205,17 @@ pub fn build_client(url: &Url) -> Result<Client, ProviderError> {
         builder = builder.tls_certs_only([]);
     }
     builder.build().map_err(|error| ProviderError::Setup { message: root_cause(&error) })
+}
+
+/// What all our clients have in common: redirects are not followed.
+pub fn client_builder() -> ClientBuilder {
+    // An error means that another client came first: the same provider is installed.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    Client::builder()
+        .user_agent(concat!("mycode/", env!("CARGO_PKG_VERSION")))
+        .connect_timeout(CONNECT_TIMEOUT)
+        .tcp_nodelay(true)
+        .redirect(reqwest::redirect::Policy::none())
 }
 
 /// Whether `url` names this machine.
@@ -267,7 +272,7 @@ pub async fn bounded_text(response: Response, limit: usize, within: Duration) ->
 }
 
 /// The innermost message of an error: "connection refused" and not "error sending request".
-fn root_cause(error: &reqwest::Error) -> String {
+pub fn root_cause(error: &reqwest::Error) -> String {
     if error.is_timeout() && error.is_connect() {
         return format!("no connection within {} s", CONNECT_TIMEOUT.as_secs());
     }
@@ -286,7 +291,7 @@ fn closed_by_server(error: &reqwest::Error) -> bool {
 }
 
 /// The causes of an error, outermost first.
-fn causes(error: &reqwest::Error) -> impl Iterator<Item = &(dyn StdError + 'static)> {
+pub fn causes(error: &reqwest::Error) -> impl Iterator<Item = &(dyn StdError + 'static)> {
     std::iter::successors(error.source(), |&cause| {
         // `source` of an `io::Error` skips the error that it wraps, so that is asked for first.
         let wrapped = cause.downcast_ref::<io::Error>().and_then(io::Error::get_ref);

@@ -7,10 +7,12 @@ use super::more_tools::MoreTools;
 use super::source::ToolSource;
 use crate::tool::api::Tool;
 use crate::tool::registry;
+use crate::tool::web::state::WebState;
 
-/// The tools, with those of `sources` on demand.
-pub fn tools(sources: &[Arc<dyn ToolSource>]) -> Vec<Box<dyn Tool>> {
-    let builtin: Arc<dyn ToolSource> = Arc::new(BuiltinSource::new(registry::on_demand()));
+/// The tools, with those of `sources` on demand; `web` says whether there is a search.
+pub fn tools(sources: &[Arc<dyn ToolSource>], web: &WebState) -> Vec<Box<dyn Tool>> {
+    let builtin: Arc<dyn ToolSource> =
+        Arc::new(BuiltinSource::new(registry::on_demand(web.searcher.is_some())));
     let sources = std::iter::once(builtin).chain(sources.iter().map(Arc::clone)).collect();
     let mut tools = registry::builtin();
     tools.extend(MoreTools::new(sources).map(|more| Box::new(more) as Box<dyn Tool>));

@@ -16,6 +16,7 @@ use crate::model::usage::Usage;
 use crate::tool::agent_types::{self, TYPES};
 use crate::tool::api::{ToolError, ToolOutcome, TypedTool, Work, object};
 use crate::tool::cx::ToolCx;
+use crate::tool::on_demand::more_tools;
 use crate::tool::sub_agent::{SubReport, SubTask};
 
 /// The answer comes back up to here, in bytes: about two thousand tokens.
@@ -102,11 +103,11 @@ fn work(args: Arc<Args>, cx: &ToolCx) -> BoxFuture<'_, ToolOutcome> {
     })
 }
 
-/// What a sub-agent has cost, by the result of its call: its model and its tokens.
+/// What a sub-agent or a search of the web has cost, by the result of its call: its model and its tokens.
 pub fn spent(result: &ToolResult) -> Option<(String, Usage)> {
     let data = &result.envelope.data;
     // A skill may have been done by one.
-    if !matches!(&*result.tool, Task::NAME | "Skill") {
+    if ![Task::NAME, "Skill", more_tools::NAME].contains(&&*result.tool) {
         return None;
     }
     let usage = serde_json::from_value(data.get("usage")?.clone()).ok()?;

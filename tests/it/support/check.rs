@@ -11,6 +11,11 @@ use super::responses;
 /// Everything that is wrong with `body`.
 pub fn check(dialect: Dialect, body: &Value) -> Vec<String> {
     let mut faults = Vec::new();
+    // A search of the web is a request of its own, whole and without a conversation.
+    let tools = body["tools"].as_array().into_iter().flatten();
+    if tools.flat_map(|tool| tool["type"].as_str()).any(|kind| kind.contains("web_search")) {
+        return faults;
+    }
     let key = if dialect == Dialect::Responses { "input" } else { "messages" };
     let messages = body[key].as_array().cloned().unwrap_or_default();
     if messages.is_empty() {

@@ -15,4 +15,5 @@ pub mod server;
 pub mod stage;
 pub mod tokens;
 pub mod tools;
+pub mod web;
 pub mod workplace;

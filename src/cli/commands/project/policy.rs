@@ -2,10 +2,11 @@
 
 use serde_json::{Value, json};
 
+use super::policy_args::{Confined, PolicyArgs, PolicyCommand};
 use crate::agent::calls::policy_engine::{PolicyEngine, SandboxSupport};
 use crate::base::sanitize;
 use crate::base::text;
-use crate::cli::args::{Cli, Confined, PolicyArgs, PolicyCommand};
+use crate::cli::args::Cli;
 use crate::cli::report::{self, Failure, FailureKind};
 use crate::cli::setup::open;
 use crate::config::settings::Permission;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use crate::cli::choice::{BINDINGS, choice};
 use crate::config::settings::Binding;
 
 #[derive(Args, Debug)]
@@ -45,7 +46,7 @@ pub struct ReplayArgs {
     pub system_tokens: u64,
 
     /// Whether the model's reasoning holds only while nothing before it changes
-    #[arg(long, default_value = "none")]
+    #[arg(long, default_value = "none", value_parser = choice::<Binding>(BINDINGS))]
     pub binding: Binding,
 
     /// Show every source of recordings by itself, and their mean

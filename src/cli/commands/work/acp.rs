@@ -19,7 +19,7 @@ use crate::exec::run::interrupts;
 use crate::protocol::event::SessionRow;
 use crate::provider::unconfigured;
 use crate::session::{list, projects, stored};
-use crate::tool::cx::EditorFiles;
+use crate::tool::ports::EditorFiles;
 
 const MCP_NOT_USED: &str =
     "The editor's MCP servers are not used here. Name them in a configuration of mycode's own to use them.";

@@ -1,0 +1,25 @@
+//! The list of checks, in the order of the report: one line each.
+
+use futures_util::future::BoxFuture;
+
+use super::findings::Findings;
+use super::{folders, model, own, web};
+
+/// One subject of the report.
+pub enum Check {
+    /// Looks at this machine only.
+    Local(fn(&mut Findings<'_>)),
+    /// Asks somebody else.
+    Asking(for<'f, 'a> fn(&'f mut Findings<'a>) -> BoxFuture<'f, ()>),
+}
+
+pub const CHECKS: &[Check] = &[
+    Check::Local(folders::check),
+    Check::Local(own::check_rules),
+    Check::Local(own::check_skills),
+    Check::Local(own::check_hooks),
+    Check::Local(folders::check_sandbox),
+    Check::Asking(|findings| Box::pin(model::check(findings))),
+    Check::Local(web::check),
+    Check::Local(folders::check_notices),
+];

@@ -1,0 +1,54 @@
+//! Where things lie, and what commands are confined by.
+
+use super::findings::Findings;
+use crate::config::paths;
+use crate::sandbox::probe as sandbox;
+
+/// The folders and files.
+pub fn check(findings: &mut Findings<'_>) {
+    let opened = findings.opened;
+    findings.line("workspace", opened.workspace.display().to_string());
+    let exists = |path: &std::path::Path| if path.exists() { "" } else { " (not found)" };
+    let user = opened.paths.user_config();
+    findings.line("user config", format!("{}{}", user.display(), exists(&user)));
+    let project = paths::project_config(&opened.workspace);
+    findings.line("project config", format!("{}{}", project.display(), exists(&project)));
+    findings.line("state", opened.project_state.display().to_string());
+    findings.line(
+        "permission",
+        format!("{} in the chat, auto in exec unless set", opened.loaded.work.permission.as_str()),
+    );
+}
+
+/// What holds commands.
+pub fn check_sandbox(findings: &mut Findings<'_>) {
+    let opened = findings.opened;
+    if opened.loaded.work.sandbox {
+        let held = sandbox::status();
+        for layer in &held.rows {
+            let state = if layer.available { "available" } else { "missing" };
+            findings.line(&format!("  {}", layer.name), format!("{state}: {}", layer.detail));
+        }
+        let whole = match (held.files, held.network) {
+            (true, true) => {
+                "read-only and auto are enforced by the kernel (`.env` files in the workspace stay readable)"
+            }
+            (true, false) => {
+                "file access is enforced by the kernel, network access is not: auto asks before unknown commands"
+            }
+            _ => {
+                "unavailable: auto asks before commands that may leave the workspace; exec refuses read-only and auto"
+            }
+        };
+        findings.line("sandbox", whole);
+    } else {
+        findings.line("sandbox", "off (sandbox = false)");
+    }
+}
+
+/// What was noticed when the settings were read.
+pub fn check_notices(findings: &mut Findings<'_>) {
+    for notice in &findings.opened.loaded.notices {
+        findings.sentence(format!("note: {notice}"));
+    }
+}

@@ -1,0 +1,90 @@
+//! Which model is set up, what it costs, and whether it answers.
+
+use super::findings::Findings;
+use crate::cli::setup::test_request;
+use crate::config::models;
+use crate::config::settings::ProviderKind;
+use crate::provider::unconfigured;
+use crate::provider::window::finder::{FoundWindow, WindowFinder};
+use crate::provider::window::probe;
+
+/// The model and its window; asks its server.
+pub async fn check(findings: &mut Findings<'_>) {
+    let opened = findings.opened;
+    let found = match &opened.loaded.provider {
+        Some(settings) => WindowFinder::new(&opened.loaded.servers).find_anew(settings).await,
+        None => FoundWindow::default(),
+    };
+    let model = opened.loaded.provider.as_ref().map_or("", |settings| &settings.model);
+    let (context, window_error) = match opened.loaded.context_for(model, found.learned()) {
+        Ok(context) => (context, None),
+        Err(error) => (opened.loaded.context.clone(), Some(error)),
+    };
+    findings.line(
+        "window",
+        format!(
+            "{} tokens ({}), compaction at {:.0} %, down to {:.0} %",
+            context.window_tokens,
+            context.window_origin.as_str(),
+            context.compression_threshold * 100.0,
+            context.low_water * 100.0
+        ),
+    );
+    findings.works = window_error.is_none();
+    match &opened.loaded.provider {
+        Some(provider) => {
+            findings.line("provider", provider.kind.as_str());
+            findings.line("address", provider.base_url.clone());
+            let chosen =
+                if opened.loaded.model_by_default { " (the default; set --model for another)" } else { "" };
+            findings.line("model", format!("{}{chosen}", provider.model));
+            findings.line("price", price(&provider.model));
+            findings.line("key", if provider.api_key.is_some() { "set" } else { "none" });
+            if let Some(window) = &found.window {
+                let used = if context.window_origin == window.origin { "" } else { ", not used" };
+                let said = format!("{} tokens, from {}{used}", window.tokens, window.source);
+                findings.line("server window", said);
+            }
+            if let Some(advice) = found.advice {
+                findings.line("", advice);
+            }
+            // A script's answers are for its session.
+            if provider.kind != ProviderKind::Scripted {
+                match test_request::greet(provider).await {
+                    Ok(took) => findings.line("answers", format!("yes, in {:.1} s", took.as_secs_f64())),
+                    Err(error) => {
+                        findings.works = false;
+                        findings.line("answers", format!("no: {error}"));
+                        findings.line("", error.hint(false));
+                    }
+                }
+            }
+        }
+        None if opened.loaded.provider_error.is_some() => findings.works = false,
+        None => match probe::find_local().await {
+            Some(server) => {
+                findings.line("provider", format!("{} found at {}", server.name, server.base_url));
+                findings.line("models", server.models.join(", "));
+            }
+            None => {
+                findings.works = false;
+                findings.line("provider", format!("none: {}.", unconfigured::ADVICE));
+            }
+        },
+    }
+    for error in [&window_error, &opened.loaded.provider_error].into_iter().flatten() {
+        findings.sentence(format!("error: {error}\nhint: {}", error.hint));
+    }
+}
+
+/// What the model costs, as the table knows it.
+fn price(model: &str) -> String {
+    let Some((price, facts)) = models::facts(model).and_then(|facts| Some((facts.price?, facts))) else {
+        return "unknown".to_owned();
+    };
+    let read = price.read.map(|read| format!(", ${read} cached")).unwrap_or_default();
+    let tier = facts.tier.map(|tier| {
+        format!("; {}x over {} tokens, so that requests are kept under it", tier.input, tier.above)
+    });
+    format!("${} in, ${} out{read} per million tokens{}", price.input, price.output, tier.unwrap_or_default())
+}

@@ -1,0 +1,37 @@
+//! What the user and the project have set up for the agent: rules files, skills, hooks.
+
+use super::findings::Findings;
+use crate::agent::lists::status;
+use crate::base::text::elide;
+use crate::hook::listing;
+use crate::skill::set::SkillSet;
+
+/// Names of skills that are shown.
+const SHOWN_NAMES_CHARS: usize = 200;
+
+/// The rules files that are used.
+pub fn check_rules(findings: &mut Findings<'_>) {
+    let opened = findings.opened;
+    let files = status::rules_files(&opened.workspace, &opened.project_state, &opened.loaded.config);
+    findings.line("rules files", files);
+}
+
+/// How many skills are at hand, and which files are none.
+pub fn check_skills(findings: &mut Findings<'_>) {
+    let (skills, unusable) = SkillSet::read(&findings.opened.loaded.own.skills);
+    let names: Vec<&str> = skills.iter().map(|skill| skill.name.as_str()).collect();
+    findings.line("skills", match names.len() {
+        0 => "none".to_owned(),
+        count => format!("{count} ({})", elide(&names.join(", "), SHOWN_NAMES_CHARS)),
+    });
+    unusable.iter().for_each(|why| findings.line("", why));
+}
+
+/// Which hooks run, and which do not and why.
+pub fn check_hooks(findings: &mut Findings<'_>) {
+    let opened = findings.opened;
+    let text = listing::text(&opened.loaded.own.hooks, &opened.workspace);
+    let mut lines = text.lines();
+    findings.line("hooks", lines.next().unwrap_or("none"));
+    lines.for_each(|line| findings.line("", line));
+}

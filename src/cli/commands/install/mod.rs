@@ -1,0 +1,4 @@
+//! Commands about the installed program itself.
+
+pub mod man;
+pub mod update;

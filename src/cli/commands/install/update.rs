@@ -1,0 +1,143 @@
+//! `mycode update`: says how the copy that runs is updated. Where it came from is found out by where it lies; nothing is
+//! downloaded.
+
+use std::path::{Path, PathBuf};
+
+use crate::base::file;
+use crate::cli::report::{self, Failure};
+
+/// Largest list of what cargo has installed that is read.
+const MAX_LIST_BYTES: u64 = 4 * 1024 * 1024;
+
+/// Prints what this copy is, and the command that updates it.
+///
+/// # Errors
+/// When the program can't find itself.
+pub fn run() -> Result<(), Failure> {
+    let exe = std::env::current_exe()?;
+    let exe = exe.canonicalize().unwrap_or(exe);
+    let (what, command) = way(&exe, &|path| path.exists());
+    report::say(&format!("mycode {} in {}: {what}\n{command}\n", env!("CARGO_PKG_VERSION"), exe.display()))?;
+    Ok(())
+}
+
+/// What the copy at `exe` is, and how it is updated.
+fn way(exe: &Path, exists: &dyn Fn(&Path) -> bool) -> (&'static str, String) {
+    let folder = exe.parent().unwrap_or(Path::new("/"));
+    let within = |part: &str| exe.to_string_lossy().contains(part);
+    if let Some(source) = checkout(exe, exists) {
+        let source = source.display();
+        return (
+            "built in a checkout",
+            format!("git -C {source} pull && cargo build --release --manifest-path {source}/Cargo.toml"),
+        );
+    }
+    if let Some(root) =
+        folder.parent().filter(|root| folder.ends_with("bin") && exists(&root.join(".crates2.json")))
+    {
+        return ("installed by cargo", by_cargo(root));
+    }
+    if within("/nix/store/") {
+        return ("a package of Nix", "nix profile upgrade mycode".to_owned());
+    }
+    if within("/Cellar/") {
+        return ("a package of Homebrew", "brew upgrade mycode".to_owned());
+    }
+    const PACKAGES: [(&str, &str, &str); 4] = [
+        (
+            "/var/lib/dpkg/info/mycode.list",
+            "a package of Debian or Ubuntu",
+            "sudo apt update && sudo apt install mycode",
+        ),
+        ("/lib/apk/db/installed", "a package of Alpine", "sudo apk upgrade mycode"),
+        ("/var/lib/pacman/local", "a package of Arch", "sudo pacman -Syu mycode"),
+        (
+            "/var/lib/rpm",
+            "a package of Fedora or SUSE",
+            "sudo dnf upgrade mycode   # or: sudo zypper update mycode",
+        ),
+    ];
+    let owned = folder == Path::new("/usr/bin");
+    if let Some((_, what, command)) = PACKAGES.iter().find(|(list, ..)| owned && exists(Path::new(list))) {
+        return (what, (*command).to_owned());
+    }
+    let exe = exe.display();
+    let command = format!(
+        "Download the new release from where you got this one, check it (sha256sum -c SHA256SUMS), and put its mycode over \
+         {exe}. Running sessions keep the old one."
+    );
+    ("a copied program", command)
+}
+
+/// The checkout in whose build folder the program lies.
+fn checkout(exe: &Path, exists: &dyn Fn(&Path) -> bool) -> Option<PathBuf> {
+    let target = exe
+        .ancestors()
+        .find(|folder| exists(&folder.join("CACHEDIR.TAG")) && exists(&folder.join(".rustc_info.json")))?;
+    let source = target.parent()?;
+    exists(&source.join("Cargo.toml")).then(|| source.to_owned())
+}
+
+/// Cargo keeps what a program was installed from: `mycode 0.1.0 (path+file:///src)`, `(git+https://host/repo#commit)` or
+/// `(registry+https://…)`.
+fn by_cargo(root: &Path) -> String {
+    let list =
+        file::read(&root.join(".crates2.json"), MAX_LIST_BYTES).map(|(bytes, _)| bytes).unwrap_or_default();
+    let list: serde_json::Value = serde_json::from_slice(&list).unwrap_or_default();
+    let installs = list["installs"].as_object();
+    let entry = installs.and_then(|all| all.keys().find(|name| name.starts_with("mycode ")));
+    from_source(entry.map_or("", String::as_str))
+}
+
+fn from_source(entry: &str) -> String {
+    let source = entry.split_once('(').map_or("", |(_, source)| source.trim_end_matches(')'));
+    match source.split_once('+') {
+        Some(("path", url)) => {
+            let folder = url.trim_start_matches("file://");
+            format!("git -C {folder} pull && cargo install --path {folder}")
+        }
+        Some(("git", url)) => {
+            let url = url.split(['#', '?']).next().unwrap_or_default();
+            format!("cargo install --git {url} --force mycode")
+        }
+        _ => "cargo install mycode".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copies_are_told_apart_by_where_they_lie() {
+        let said = |exe: &str, there: &[&str]| {
+            let (what, command) =
+                way(Path::new(exe), &|path| there.iter().any(|name| Path::new(name) == path));
+            format!("{what}: {command}")
+        };
+        let built = ["/src/target/CACHEDIR.TAG", "/src/target/.rustc_info.json", "/src/Cargo.toml"];
+        let checkout = said("/src/target/x86_64-unknown-linux-musl/release/mycode", &built);
+        assert!(checkout.contains("git -C /src pull"), "{checkout}");
+        assert!(said("/h/.cargo/bin/mycode", &["/h/.cargo/.crates2.json"]).contains("cargo install mycode"));
+        let debian = ["/var/lib/dpkg/info/mycode.list"];
+        assert!(said("/usr/bin/mycode", &debian).contains("apt"));
+        assert!(said("/usr/local/bin/mycode", &debian).contains("Download the new release"));
+        assert!(said("/opt/homebrew/Cellar/mycode/1/bin/mycode", &[]).contains("brew upgrade"));
+        assert!(said("/nix/store/x-mycode/bin/mycode", &[]).contains("nix profile"));
+    }
+
+    #[test]
+    fn sources_of_cargo() {
+        for (entry, expected) in [
+            (
+                "mycode 0.1.0 (path+file:///work/main)",
+                "git -C /work/main pull && cargo install --path /work/main",
+            ),
+            ("mycode 0.1.0 (git+https://h/r?branch=x#abc)", "cargo install --git https://h/r --force mycode"),
+            ("mycode 0.1.0 (registry+https://github.com/rust-lang/crates.io-index)", "cargo install mycode"),
+            ("", "cargo install mycode"),
+        ] {
+            assert_eq!(from_source(entry), expected);
+        }
+    }
+}

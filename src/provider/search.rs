@@ -1,0 +1,305 @@
+//! One search of the web by the model's own server: a request beside the conversation in which the server's search is the
+//! only tool, so that neither the tools nor the history of the session change.
+//!
+//! After the types of `@anthropic-ai/sdk` 1.12.0 (`web_search_20250305`: the version that all models and clouds have, and
+//! that runs no code), `openai` 6.49.0 for Node (`web_search`, `web_search_call.action.sources`), docs.x.ai (the same tool
+//! at Responses) and openrouter.ai/docs/guides/features/server-tools (`openrouter:web_search`), November 2026.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::time::timeout;
+
+use crate::config::prompts;
+use crate::config::settings::{ProviderKind, ProviderSettings};
+use crate::model::usage::Usage;
+use crate::provider::anthropic::decoder as anthropic;
+use crate::provider::anthropic::provider::AnthropicDialect;
+use crate::provider::api::ProviderError;
+use crate::provider::chat::decoder as chat;
+use crate::provider::responses::decoder as responses;
+use crate::provider::wire::address::{self, Host};
+use crate::provider::wire::exchange::Dialect;
+use crate::provider::wire::http::{self, Endpoint};
+
+/// Searches that one request may make.
+const MAX_SEARCHES: u32 = 5;
+/// The longest answer, in tokens.
+const MAX_TOKENS: u32 = 4_096;
+/// How long a search may take.
+const SEARCH_TIME: Duration = Duration::from_secs(180);
+/// The largest reply: results come whole, and encrypted.
+const MAX_REPLY_BYTES: usize = 8 * 1024 * 1024;
+/// How often a server that pauses is asked to go on.
+const MAX_PAUSES: usize = 3;
+/// Sources that are told.
+const MAX_SOURCES: usize = 10;
+
+/// Which search a server has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Anthropic,
+    Responses,
+    Openrouter,
+}
+
+/// Searches through the server that the settings name.
+#[derive(Debug)]
+pub struct Searcher {
+    kind: Kind,
+    endpoint: Endpoint,
+    model: String,
+}
+
+/// A page that an answer stands on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    pub url: String,
+    pub title: String,
+}
+
+/// What a search has found.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    /// The answer, with marks such as `[1]` where the server says what it stands on.
+    pub answer: String,
+    /// The cited ones first.
+    pub sources: Vec<Source>,
+    pub model: String,
+    pub usage: Option<Usage>,
+}
+
+impl Searcher {
+    /// `None` where the server is not known to search.
+    ///
+    /// # Errors
+    /// `Setup` when the address, the key or a header cannot be used.
+    pub fn new(settings: &ProviderSettings) -> Result<Option<Self>, ProviderError> {
+        let Some(kind) = kind(settings)? else { return Ok(None) };
+        let endpoint = match kind {
+            Kind::Anthropic => AnthropicDialect::connect(settings)?.0,
+            Kind::Responses => http::openai_endpoint(settings, address::RESPONSES)?.0,
+            Kind::Openrouter => http::openai_endpoint(settings, address::CHAT)?.0,
+        };
+        Ok(Some(Self { kind, endpoint, model: settings.model.to_string() }))
+    }
+
+    /// Has `query` searched for and answered; by `model`, if one is named.
+    ///
+    /// # Errors
+    /// Every way in which no answer comes.
+    pub async fn search(&self, query: &str, model: Option<&str>) -> Result<Found, ProviderError> {
+        let late = ProviderError::TooLong { seconds: SEARCH_TIME.as_secs() };
+        timeout(SEARCH_TIME, self.ask(query, model.unwrap_or(&self.model))).await.unwrap_or(Err(late))
+    }
+
+    async fn ask(&self, query: &str, model: &str) -> Result<Found, ProviderError> {
+        let mut body = self.body(query, model);
+        let mut found = Found { model: model.to_owned(), ..Found::default() };
+        for _ in 0..=MAX_PAUSES {
+            let reply = self.reply(&body).await?;
+            match self.kind {
+                Kind::Anthropic => read_messages(&reply, &mut found)?,
+                Kind::Responses => read_responses(&reply, &mut found)?,
+                Kind::Openrouter => read_chat(&reply, &mut found),
+            }
+            if reply["stop_reason"] != "pause_turn" {
+                break;
+            }
+            if let Some(messages) = body["messages"].as_array_mut() {
+                messages.push(json!({"role": "assistant", "content": reply["content"]}));
+            }
+        }
+        found.sources.truncate(MAX_SOURCES);
+        if found.answer.trim().is_empty() {
+            return Err(ProviderError::Protocol { message: "the search gave no answer".to_owned() });
+        }
+        Ok(found)
+    }
+
+    fn body(&self, query: &str, model: &str) -> Value {
+        let rules = prompts::WEB_SEARCH.trim();
+        match self.kind {
+            Kind::Anthropic => json!({
+                "model": model,
+                "max_tokens": MAX_TOKENS,
+                "system": rules,
+                "messages": [{"role": "user", "content": query}],
+                "tools": [{"type": "web_search_20250305", "name": "web_search", "max_uses": MAX_SEARCHES}],
+            }),
+            Kind::Responses => json!({
+                "model": model,
+                "instructions": rules,
+                "input": query,
+                "tools": [{"type": "web_search"}],
+                "include": ["web_search_call.action.sources"],
+                "store": false,
+            }),
+            Kind::Openrouter => json!({
+                "model": model,
+                "max_tokens": MAX_TOKENS,
+                "messages": [{"role": "system", "content": rules}, {"role": "user", "content": query}],
+                "tools": [{"type": "openrouter:web_search", "parameters": {"max_results": MAX_SEARCHES}}],
+            }),
+        }
+    }
+
+    async fn reply(&self, body: &Value) -> Result<Value, ProviderError> {
+        let response = self.endpoint.post(&body.to_string()).await?;
+        let text = http::bounded_text(response, MAX_REPLY_BYTES, SEARCH_TIME).await;
+        serde_json::from_str(&text).map_err(|error| ProviderError::Protocol {
+            message: format!("the search's reply is no JSON: {error}"),
+        })
+    }
+}
+
+fn kind(settings: &ProviderSettings) -> Result<Option<Kind>, ProviderError> {
+    Ok(match settings.kind {
+        ProviderKind::Anthropic => Some(Kind::Anthropic),
+        ProviderKind::Responses => Some(Kind::Responses),
+        ProviderKind::Scripted => None,
+        ProviderKind::Openai | ProviderKind::Chat => {
+            let url = http::parse(&settings.base_url)?;
+            match Host::of(&url) {
+                Host::Openrouter => Some(Kind::Openrouter),
+                host if host.is_strict() || url.host_str() == Some("api.x.ai") => Some(Kind::Responses),
+                _ => None,
+            }
+        }
+    })
+}
+
+impl Found {
+    /// The number of a source, from 1.
+    fn cite(&mut self, url: &Value, title: &Value) -> Option<usize> {
+        let url = url.as_str().filter(|url| !url.is_empty())?;
+        if let Some(at) = self.sources.iter().position(|source| source.url == url) {
+            return Some(at + 1);
+        }
+        self.sources
+            .push(Source { url: url.to_owned(), title: title.as_str().unwrap_or_default().to_owned() });
+        Some(self.sources.len())
+    }
+
+    fn spent(&mut self, usage: Option<Usage>) {
+        if let Some(usage) = usage {
+            self.usage.get_or_insert_default().add(&usage);
+        }
+    }
+}
+
+/// Text comes in pieces, each with what it stands on; results come with the ways to them, or with what went wrong.
+fn read_messages(reply: &Value, found: &mut Found) -> Result<(), ProviderError> {
+    found.spent(anthropic::read_usage(&reply["usage"]));
+    let mut failure = None;
+    let blocks = || reply["content"].as_array().into_iter().flatten();
+    for block in blocks().filter(|block| block["type"] == "text") {
+        found.answer.push_str(block["text"].as_str().unwrap_or_default());
+        let mut marks: Vec<usize> = Vec::new();
+        for citation in block["citations"].as_array().into_iter().flatten() {
+            let number = found.cite(&citation["url"], &citation["title"]);
+            marks.extend(number.filter(|number| !marks.contains(number)));
+        }
+        marks.iter().for_each(|number| found.answer.push_str(&format!("[{number}]")));
+    }
+    for block in blocks().filter(|block| block["type"] == "web_search_tool_result") {
+        match &block["content"] {
+            Value::Array(results) => results.iter().for_each(|result| {
+                found.cite(&result["url"], &result["title"]);
+            }),
+            error => failure = error["error_code"].as_str(),
+        }
+    }
+    match failure {
+        Some(code) if found.answer.trim().is_empty() => {
+            Err(ProviderError::Protocol { message: format!("the search failed: {code}") })
+        }
+        _ => Ok(()),
+    }
+}
+
+fn read_responses(reply: &Value, found: &mut Found) -> Result<(), ProviderError> {
+    found.spent(responses::read_usage(&reply["usage"]));
+    if let Some(message) = reply["error"]["message"].as_str() {
+        return Err(ProviderError::Protocol { message: message.to_owned() });
+    }
+    let items = || reply["output"].as_array().into_iter().flatten();
+    for part in items().flat_map(|item| item["content"].as_array().into_iter().flatten()) {
+        found.answer.push_str(part["text"].as_str().unwrap_or_default());
+        for note in part["annotations"].as_array().into_iter().flatten() {
+            found.cite(&note["url"], &note["title"]);
+        }
+    }
+    for source in items().flat_map(|item| item["action"]["sources"].as_array().into_iter().flatten()) {
+        found.cite(&source["url"], &source["title"]);
+    }
+    Ok(())
+}
+
+fn read_chat(reply: &Value, found: &mut Found) {
+    found.spent(chat::read_usage(&reply["usage"]));
+    let message = &reply["choices"][0]["message"];
+    found.answer.push_str(message["content"].as_str().unwrap_or_default());
+    for note in message["annotations"].as_array().into_iter().flatten() {
+        found.cite(&note["url_citation"]["url"], &note["url_citation"]["title"]);
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::config::settings::ProviderSettings;
+
+    fn settings(kind: ProviderKind, base_url: &str) -> ProviderSettings {
+        ProviderSettings {
+            kind,
+            base_url: base_url.to_owned(),
+            api_key: None,
+            model: "m".into(),
+            script: None,
+            headers: Vec::new(),
+            idle_timeout_s: 1,
+            answer_timeout_s: 1,
+            max_tries: 1,
+            max_output_tokens: None,
+            temperature: None,
+            reasoning_effort: None,
+            verbosity: None,
+        }
+    }
+
+    #[test]
+    fn who_searches() {
+        for (provider, url, expected) in [
+            (ProviderKind::Anthropic, "https://api.anthropic.com", Some(Kind::Anthropic)),
+            (ProviderKind::Openai, "https://api.openai.com/v1", Some(Kind::Responses)),
+            (ProviderKind::Openai, "https://r.openai.azure.com", Some(Kind::Responses)),
+            (ProviderKind::Openai, "https://api.x.ai/v1", Some(Kind::Responses)),
+            (ProviderKind::Chat, "https://openrouter.ai/api/v1", Some(Kind::Openrouter)),
+            (ProviderKind::Responses, "http://gateway/v1", Some(Kind::Responses)),
+            (ProviderKind::Openai, "http://localhost:11434/v1", None),
+            (ProviderKind::Scripted, "", None),
+        ] {
+            assert_eq!(kind(&settings(provider, url)).unwrap(), expected, "{url}");
+        }
+    }
+
+    #[test]
+    fn openrouter_names_its_sources_with_the_message() {
+        let searcher =
+            Searcher::new(&settings(ProviderKind::Openai, "https://openrouter.ai/api/v1")).unwrap();
+        let body = searcher.unwrap().body("q", "a/b");
+        assert_eq!(body["tools"][0]["type"], "openrouter:web_search");
+        let citation = json!({"url": "https://a.example/", "title": "A", "start_index": 0, "end_index": 3});
+        let reply = json!({
+            "choices": [{"message": {"role": "assistant", "content": "Yes.",
+                "annotations": [{"type": "url_citation", "url_citation": citation}]}}],
+            "usage": {"prompt_tokens": 7, "completion_tokens": 3, "server_tool_use": {"web_search_requests": 1}},
+        });
+        let mut found = Found::default();
+        read_chat(&reply, &mut found);
+        assert_eq!((found.answer.as_str(), found.sources[0].title.as_str()), ("Yes.", "A"));
+        assert_eq!(found.usage.unwrap().total(), 10);
+    }
+}
