@@ -11,7 +11,7 @@
 //!   report      what sessions did and cost       export    a session as Markdown, HTML, JSON or SVG
 //! 4 tool        what the model can do: files, search, commands, plans, notes, recall
 //! 3 policy      may this call run?                 context   what is sent: history, compaction, layers, ledger
-//!   tui, exec   the two front ends
+//!   tui, exec   the two front ends                 lsp       language servers: what is wrong, and where things are
 //! 2 protocol    what front ends know (Op, Event)   session   the log on disk and the undo journal
 //!   provider    model servers                      sandbox   commands confined by the kernel
 //!   redact      secrets found and replaced         note, evidence   the project's notes; the right files for a task
@@ -45,6 +45,7 @@ pub mod context;
 pub mod evidence;
 pub mod exec;
 pub mod export;
+pub mod lsp;
 pub mod model;
 pub mod note;
 pub mod policy;

@@ -30,6 +30,7 @@ use crate::config::settings::TINY_WINDOW_TOKENS;
 use crate::config::trusted::held_back::HeldBack;
 use crate::context::rules::project_rules::ProjectRules;
 use crate::evidence::retriever::ContextRetriever;
+use crate::lsp::servers::{LanguageServers, ServersSetup};
 use crate::model::request::Params;
 use crate::policy::rules::Rules;
 use crate::protocol::event::{Event, Level};
@@ -163,6 +164,7 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
     let sub_agents = SubAgentRunner::new(template, &questions, &params);
     dispatcher.cx.sub_agents = Some(Arc::new(sub_agents));
     let jobs = Arc::clone(&dispatcher.cx.shell.jobs);
+    let language_servers = dispatcher.cx.language_servers.clone();
     let agent = Agent {
         conversation,
         window: ContextWindow::new(loaded.context.clone(), prompt),
@@ -190,6 +192,7 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
         originals,
         model_from_flag,
         reviewer,
+        language_servers,
         jobs,
         prompts,
         questions: Arc::clone(&questions),
@@ -235,13 +238,19 @@ fn tool_context(
 }
 
 fn dispatcher(
-    cx: ToolCx,
+    mut cx: ToolCx,
     loaded: &Loaded,
     project_state: &Path,
     own_folders: &[PathBuf],
     interactive: bool,
     small_window: bool,
 ) -> Dispatcher {
+    cx.language_servers = LanguageServers::new(ServersSetup {
+        workspace: cx.root.to_path_buf(),
+        sandbox: loaded.work.sandbox.then(|| Arc::clone(&cx.sandbox)),
+        setting: loaded.language_servers.clone(),
+        projects: loaded.own.programs.clone(),
+    });
     let readable = vec![cx.spill.folder().to_owned()];
     let rules = Rules::load(project_state);
     let policy = PolicyEngine::new(&loaded.work, rules, &cx.root, readable, own_folders);

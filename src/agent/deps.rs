@@ -10,6 +10,7 @@ use super::session::recall::LogOriginals;
 use super::session::review::Reviewer;
 use crate::config::load::{ConfigError, Loaded};
 use crate::config::settings::{ContextSettings, Origin};
+use crate::lsp::servers::LanguageServers;
 use crate::protocol::notice as texts;
 use crate::provider::window::finder::WindowFinder;
 use crate::tool::run::jobs::Jobs;
@@ -27,6 +28,7 @@ pub struct EngineDeps {
     pub reviewer: Option<Reviewer>,
     /// Background jobs, which can be ended in the middle of a turn.
     pub jobs: Arc<Jobs>,
+    pub language_servers: LanguageServers,
     pub prompts: Prompts,
     pub questions: Arc<Questions>,
 }

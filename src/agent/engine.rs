@@ -82,6 +82,7 @@ impl Engine {
             }
         }
         self.deps.jobs.stop_all().await;
+        self.agent.dispatcher.cx.language_servers.stop().await;
         self.deps.prompts.settle().await;
     }
 

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use thiserror::Error;
 
 use super::keys;
+use super::language_servers::ServersSetting;
 use super::models;
 use super::paths::{self, Paths};
 use super::raw::Raw;
@@ -49,6 +50,8 @@ pub struct Loaded {
     pub context: ContextSettings,
     pub work: WorkSettings,
     pub screen: ScreenSettings,
+    /// Which language servers are used.
+    pub language_servers: Option<ServersSetting>,
     /// What the user has defined, such as sub-agents; the project's only if it is trusted.
     pub own: OwnFiles,
     /// Things the user should know, such as refused keys of a project's file.
@@ -176,6 +179,7 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
         context,
         work,
         screen,
+        language_servers: raw.language_servers.clone(),
         own,
         notices,
         model_flag,

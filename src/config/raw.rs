@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::language_servers::ServersSetting;
 use super::mode::Mode;
 use super::settings::{Notify, Permission, Profile, ProviderKind};
 use super::theme::ThemeName;
@@ -45,6 +46,7 @@ pub struct Raw {
     pub inject_notes: Option<bool>,
     pub task_context: Option<bool>,
     pub task_context_wait_ms: Option<u64>,
+    pub language_servers: Option<ServersSetting>,
     pub theme: Option<ThemeName>,
     pub vim: Option<bool>,
     pub notify: Option<Notify>,

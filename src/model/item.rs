@@ -173,6 +173,8 @@ pub enum ReminderTopic {
     Mode,
     /// Few steps are left.
     Steps,
+    /// Language servers have found something in what was edited.
+    Findings,
 }
 
 impl ReminderTopic {
@@ -183,12 +185,13 @@ impl ReminderTopic {
             Self::Permission => "permission",
             Self::Mode => "mode",
             Self::Steps => "steps",
+            Self::Findings => "findings",
         }
     }
 
     /// Whether all of its words are the program's own: what stands in files others can write.
     pub fn is_ours(self) -> bool {
-        self != Self::Rules
+        !matches!(self, Self::Rules | Self::Findings)
     }
 }
 

@@ -8,6 +8,7 @@ use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
 use crate::evidence::retriever::ContextRetriever;
+use crate::lsp::servers::LanguageServers;
 use crate::model::item::{Item, ItemId};
 use crate::policy::access::Access;
 use crate::protocol::approval::AskedQuestion;
@@ -108,6 +109,8 @@ pub struct ToolCx {
     pub journal: Option<Arc<Journal>>,
     /// Finds files for a task; `None` where the project has no state folder.
     pub evidence: Option<Arc<ContextRetriever>>,
+    /// Told of every edit, and asked where things are.
+    pub language_servers: LanguageServers,
 }
 
 impl ToolCx {
@@ -135,6 +138,7 @@ impl ToolCx {
             originals: None,
             journal: None,
             evidence: None,
+            language_servers: LanguageServers::off(),
         }
     }
 }

@@ -9,6 +9,7 @@ use crate::tool::find::glob::Glob;
 use crate::tool::find::grep::Grep;
 use crate::tool::find::locate::Locate;
 use crate::tool::find::ls::Ls;
+use crate::tool::find::symbols::Symbols;
 use crate::tool::plan::ask_user::AskUser;
 use crate::tool::plan::note::Note;
 use crate::tool::plan::recall::Recall;
@@ -40,7 +41,7 @@ pub fn builtin() -> Vec<Box<dyn Tool>> {
 
 /// Tools that are loaded on demand: see [`crate::tool::on_demand`].
 pub fn on_demand() -> Vec<Box<dyn Tool>> {
-    vec![]
+    vec![Box::new(Symbols)]
 }
 
 /// Tools that the smallest windows leave out: others do the same, or the task gets done without.

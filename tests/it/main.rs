@@ -30,6 +30,7 @@ mod hostile_repository;
 mod hostile_text;
 mod images;
 mod jobs;
+mod language_servers;
 mod local_faults;
 mod locate;
 mod locate_past;

@@ -104,6 +104,16 @@ pub fn mode(conversation: &mut Conversation, now: Mode) -> Result<(), LogError> 
     tell(conversation, ReminderTopic::Mode, text.trim().to_owned())
 }
 
+/// Says what language servers found in what was edited; whether there is anything.
+///
+/// # Errors
+/// When the log cannot be written.
+pub fn findings(conversation: &mut Conversation, found: Option<String>) -> Result<bool, LogError> {
+    let Some(text) = found else { return Ok(false) };
+    conversation.record(Item::Reminder(Reminder { about: ReminderTopic::Findings, text: text.into() }))?;
+    Ok(true)
+}
+
 /// Says that few steps are left, once.
 ///
 /// # Errors

@@ -29,6 +29,8 @@ pub struct Turn<'a> {
     pub control: &'a Arc<TurnControl>,
     pub events: &'a Events,
     steps: u32,
+    /// What language servers found late was asked for.
+    told_late: bool,
     /// Of the session, before it.
     usage_before: Usage,
 }
@@ -36,7 +38,7 @@ pub struct Turn<'a> {
 impl<'a> Turn<'a> {
     pub fn new(agent: &'a mut Agent, control: &'a Arc<TurnControl>, events: &'a Events) -> Self {
         let usage_before = agent.conversation.usage.total();
-        Self { agent, control, events, steps: 0, usage_before }
+        Self { agent, control, events, steps: 0, told_late: false, usage_before }
     }
 
     /// Runs the turn to its end and reports it; the conversation is complete on disk afterwards.
@@ -125,6 +127,10 @@ impl<'a> Turn<'a> {
                 return Err(TurnError::output_limit(reply.said_something));
             }
             if reply.said_something {
+                // Told once: what the model answers to it ends the turn.
+                if !std::mem::replace(&mut self.told_late, true) && self.tell_late_findings().await? {
+                    continue;
+                }
                 return Ok(EndReason::Done);
             }
             // Small models reply with nothing now and then; the same request once more mostly helps.
@@ -143,6 +149,13 @@ impl<'a> Turn<'a> {
         news::mode(conversation, dispatcher.policy.mode())?;
         news::todos(conversation, &dispatcher.cx.todos)?;
         Ok(news::steps(conversation, *max_steps, self.steps)?)
+    }
+
+    /// Says what language servers found after the last result; whether there is anything.
+    async fn tell_late_findings(&mut self) -> Result<bool, TurnError> {
+        let Agent { conversation, dispatcher, .. } = &mut *self.agent;
+        let found = dispatcher.late_findings(&self.control.cancel).await;
+        Ok(news::findings(conversation, found)?)
     }
 
     /// One reply of the model.

@@ -2,27 +2,34 @@
 //! runs, so it counts once the user trusts all of it exactly as it is. A new kind is one row of [`KINDS`] and what
 //! [`OwnFiles`] holds of it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::agent_files::{self, AgentFile};
 use super::command_files::{self, CommandFile};
 use super::trust::Trust;
 use crate::base::text::and_list;
+use crate::config::language_servers;
 
 /// The kinds, as users call them, and where a project has its files.
-const KINDS: [(&str, fn(&Path) -> Vec<AgentFile>); 2] =
-    [("sub-agents", agent_files::of_project), ("commands", command_files::definitions)];
+const KINDS: [(&str, fn(&Path) -> Vec<AgentFile>); 3] = [
+    ("sub-agents", agent_files::of_project),
+    ("commands", command_files::definitions),
+    ("language servers", language_servers::of_project),
+];
 
 /// The files that count: the user's, and the project's if they are trusted.
 #[derive(Clone, Debug, Default)]
 pub struct OwnFiles {
     pub agents: Vec<AgentFile>,
     pub commands: Vec<CommandFile>,
+    /// Language servers that the project brings along.
+    pub programs: Vec<PathBuf>,
 }
 
 /// Reads them, with what the user should know of files that are not trusted.
 pub fn load(config: &Path, workspace: &Path, state: &Path, trust: bool) -> (OwnFiles, Option<String>) {
-    let mut own = OwnFiles { agents: agent_files::of_user(config), commands: command_files::of_user(config) };
+    let (agents, commands) = (agent_files::of_user(config), command_files::of_user(config));
+    let mut own = OwnFiles { agents, commands, programs: Vec::new() };
     let project = Definitions::of(workspace);
     if project.is_empty() {
         return (own, None);
@@ -31,6 +38,7 @@ pub fn load(config: &Path, workspace: &Path, state: &Path, trust: bool) -> (OwnF
         own.agents.extend(agent_files::of_project(workspace));
         // Of two with a name the project's is meant.
         own.commands.splice(..0, command_files::of_project(workspace));
+        own.programs.extend(language_servers::of_project(workspace).into_iter().map(|file| file.path));
         return (own, None);
     }
     let notice = format!(
