@@ -7,6 +7,7 @@
 
 pub mod connection;
 pub mod findings;
+pub mod found;
 pub mod programs;
 pub mod protocol;
 pub mod server;

@@ -13,8 +13,8 @@ use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use super::connection::{Connection, RequestError};
-use super::findings::{self, Known};
-use super::protocol::{self, Abilities, Finding, Severity};
+use super::found::{Found, Sent};
+use super::protocol::{self, Abilities, Finding};
 use super::wire;
 use crate::base::file;
 use crate::base::process::service::{self, Service, ServiceSpec};
@@ -29,9 +29,11 @@ const END: Duration = Duration::from_millis(500);
 /// Nothing more comes after such a pause: of one that knows the project, and of one that still reads it.
 const QUIET: Duration = Duration::from_millis(120);
 const QUIET_AT_FIRST: Duration = Duration::from_millis(900);
-/// Files that it is shown at a time, and of which findings are kept.
+/// After so long without a word on a file there is nothing to say; before it has read the project, and then.
+const SILENT: Duration = Duration::from_secs(4);
+const SILENT_AT_FIRST: Duration = Duration::from_secs(10);
+/// Files that it is shown at a time.
 const OPEN: usize = 40;
-const FOUND_IN: usize = 2_000;
 /// How often it is asked again when it says that what it found is out of date.
 const AGAIN: usize = 5;
 /// "Server cancelled" and "content modified": ask again.
@@ -62,22 +64,11 @@ struct Document {
     used: u64,
 }
 
-#[derive(Default)]
-struct Sent {
-    version: Option<i64>,
-    /// Among all that came.
-    number: u64,
-    findings: Vec<Finding>,
-}
-
 struct State {
     phase: Phase,
     abilities: Abilities,
     open: HashMap<PathBuf, Document>,
-    sent: HashMap<PathBuf, Sent>,
-    pulled: HashMap<PathBuf, Vec<Finding>>,
-    /// What the model was told, or was there before its edits.
-    known: HashMap<PathBuf, Known>,
+    found: Found,
     /// Progress that it has announced and not ended.
     busy: HashSet<String>,
     /// Counts all news of findings and progress.
@@ -120,9 +111,7 @@ impl Server {
                 phase: Phase::Starting,
                 abilities: Abilities::default(),
                 open: HashMap::new(),
-                sent: HashMap::new(),
-                pulled: HashMap::new(),
-                known: HashMap::new(),
+                found: Found::default(),
                 busy: HashSet::new(),
                 events: 0,
                 refreshes: 0,
@@ -264,12 +253,12 @@ impl Server {
             match method {
                 "textDocument/publishDiagnostics" => {
                     let Some((path, version, findings)) = protocol::published(params) else { return };
-                    if !path.starts_with(&self.root) || state.sent.len() >= FOUND_IN {
+                    if !path.starts_with(&self.root) {
                         return;
                     }
                     state.events += 1;
                     let number = state.events;
-                    state.sent.insert(path, Sent { version, number, findings });
+                    state.found.sent(path, Sent { version, number, findings });
                 }
                 "$/progress" => {
                     let token = params["token"].to_string();
@@ -318,22 +307,25 @@ impl Server {
         }
     }
 
-    /// Makes known what it found in the file before it was edited.
-    pub async fn know_before(&self, path: &Path, language: &str, before: &str, limit: Duration) {
-        let (known, open) = {
+    /// Makes known what it found before the file was edited; `None`: the file is new.
+    pub async fn know_before(&self, path: &Path, language: &str, before: Option<&str>, limit: Duration) {
+        let (open, pull, known) = {
             let state = self.state();
-            let shown = state.open.contains_key(path) && !state.abilities.pull;
-            (state.known.contains_key(path) && state.open.contains_key(path), shown)
+            let open = state.open.contains_key(path);
+            (open, state.abilities.pull, open && state.found.is_known(path))
         };
-        if known {
-            return;
+        if let Some(before) = before.filter(|_| !known) {
+            // One that sends what it finds has done so, and may not do it again for the same text.
+            if !open || pull {
+                let shown = self.show(path, language, before);
+                self.settled(&shown, limit).await;
+            }
+            // What one sends that is asked otherwise is found on the disk, where the edit is done already.
+            self.state().found.know(path, before, pull);
         }
-        // One that sends what it finds has done so, and may not do it again for the same text.
-        if !open {
-            let shown = self.show(path, language, before);
-            self.settled(&shown, limit).await;
+        if known || !pull {
+            self.new_elsewhere(path);
         }
-        self.know(path, before);
     }
 
     /// Shows it a file's text unless that is what it was shown last.
@@ -370,8 +362,7 @@ impl Server {
             .map(|(path, _)| path.clone());
         if let Some(path) = &surplus {
             state.open.remove(path);
-            state.pulled.remove(path);
-            state.known.remove(path);
+            state.found.forget(path);
         }
         drop(state);
         self.connection.notify(method, message);
@@ -411,15 +402,14 @@ impl Server {
     /// Waits until it has said what it finds in this version of the file, or is asked for it.
     async fn looked_at(&self, shown: &Shown) -> bool {
         if !self.state().abilities.pull {
-            let told = |sent: &Sent| {
-                sent.number > shown.number && sent.version.is_none_or(|of| of >= i64::from(shown.version))
-            };
-            self.until(|state| {
-                state.sent.get(&shown.path).is_some_and(told)
+            let told = |state: &State| {
+                state.found.is_told(&shown.path, shown.version, shown.number)
                     || state.phase != Phase::Ready
                     || state.abilities.pull
-            })
-            .await;
+            };
+            // Some say nothing when nothing has changed.
+            let silent = if self.state().settled_once { SILENT } else { SILENT_AT_FIRST };
+            while timeout(silent, self.until(told)).await.is_err() && !self.state().busy.is_empty() {}
             if !self.state().abilities.pull {
                 return self.phase() == Phase::Ready;
             }
@@ -429,7 +419,7 @@ impl Server {
             match self.connection.request("textDocument/diagnostic", question, START).await {
                 Ok(answer) => {
                     if let Some(found) = protocol::pulled(answer) {
-                        self.state().pulled.insert(shown.path.clone(), found);
+                        self.state().found.pulled(shown.path.clone(), found);
                     }
                     return true;
                 }
@@ -463,45 +453,16 @@ impl Server {
         }
     }
 
-    /// What it finds in a file.
-    pub fn found_in(&self, path: &Path) -> Vec<Finding> {
-        let state = self.state();
-        let sent = state.sent.get(path).map(|sent| &sent.findings);
-        let pulled = state.pulled.get(path);
-        let mut found: Vec<Finding> = pulled.into_iter().chain(sent).flatten().cloned().collect();
-        found.sort_by(|a, b| (a.line, a.column, &a.message).cmp(&(b.line, b.column, &b.message)));
-        found.dedup();
-        found
-    }
-
-    /// What was known of a file.
-    pub fn known_in(&self, path: &Path) -> Known {
-        self.state().known.get(path).cloned().unwrap_or_default()
-    }
-
-    /// What it finds in the file now is known.
-    pub fn know(&self, path: &Path, text: &str) {
-        let known = findings::known(&self.found_in(path), text);
-        self.state().known.insert(path.to_owned(), known);
+    /// What is new in a file that was edited; it is known from here on.
+    pub fn new_in(&self, path: &Path, text: &str) -> Vec<Finding> {
+        self.state().found.new_in(path, text)
     }
 
     /// The errors in files that it was not shown: those that are new are known from here on.
     pub fn new_elsewhere(&self, except: &Path) -> Vec<(PathBuf, Finding)> {
         let mut state = self.state();
-        let State { sent, known, open, .. } = &mut *state;
-        let mut new = Vec::new();
-        for (path, sent) in sent.iter().filter(|(path, _)| *path != except && !open.contains_key(*path)) {
-            let before = known.entry(path.clone()).or_default();
-            let fresh = findings::new(&sent.findings, "", before).into_iter();
-            new.extend(
-                fresh
-                    .filter(|finding| finding.severity == Severity::Error)
-                    .map(|finding| (path.clone(), finding.clone())),
-            );
-            *before = findings::known(&sent.findings, "");
-        }
-        new.sort_by(|(a, _), (b, _)| a.cmp(b));
-        new
+        let State { found, open, .. } = &mut *state;
+        found.new_elsewhere(|path| path == except || open.contains_key(path))
     }
 
     /// Asks it something about the project.

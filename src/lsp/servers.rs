@@ -15,7 +15,6 @@ use tokio_util::sync::CancellationToken;
 
 use super::findings;
 use super::programs::{self, Program};
-use super::protocol::Severity;
 use super::server::{Phase, Server, Start};
 use crate::base::path;
 use crate::base::process::service::ServiceSpec;
@@ -214,45 +213,43 @@ impl LanguageServers {
         (!late.is_empty()).then(|| late.join("\n"))
     }
 
-    fn is_latest(&self, edit: &Edit) -> bool {
-        self.state().latest.get(&edit.path) == Some(&edit.number)
+    /// Ends when the file is edited again.
+    async fn superseded(&self, file: &Path, number: u64) {
+        let is_later = |_: &usize| self.state().latest.get(file) != Some(&number);
+        let _ = self.0.outstanding.subscribe().wait_for(is_later).await;
     }
 
-    /// Shows an edit to the file's server; what is new. `None` too when another edit came meanwhile, which is told instead.
+    /// Shows an edit to the file's server; what is new. `None` too when another edit of the file comes meanwhile.
     async fn look_at(&self, edit: Edit) -> Option<String> {
         let language = self.row(&edit.path)?.2.to_owned();
         let server = self.server(&edit.path).await.ok()?;
         let _turn = server.turn.lock().await;
-        if !self.is_latest(&edit) {
-            return None;
-        }
-        if let Some(before) = &edit.before {
-            server.know_before(&edit.path, &language, before, FIND_BEFORE).await;
-        }
-        server.new_elsewhere(&edit.path);
+        server.know_before(&edit.path, &language, edit.before.as_deref(), FIND_BEFORE).await;
         let begun = Instant::now();
         let shown = server.show(&edit.path, &language, &edit.after);
         server.saved(&edit.path, &edit.after);
-        let settled = server.settled(&shown, FIND).await;
+        let settled = tokio::select! {
+            settled = server.settled(&shown, FIND) => settled,
+            // That one is told instead.
+            () = self.superseded(&edit.path, edit.number) => return None,
+        };
         self.state().wait = Some(if settled && begun.elapsed() < WAIT { WAIT } else { SHORT_WAIT });
-        if !settled || !self.is_latest(&edit) {
+        if !settled {
             return None;
         }
-        let found = server.found_in(&edit.path);
-        let known = server.known_in(&edit.path);
         let name = |path: &Path| path::display(&self.0.setup.workspace, path);
-        let own: Vec<String> = findings::new(&found, &edit.after, &known)
+        let own: Vec<String> = server
+            .new_in(&edit.path, &edit.after)
             .into_iter()
             .map(|finding| {
                 let line = edit.after.lines().nth(finding.line as usize).unwrap_or("");
                 let column = characters(line, finding.column, server.counts_bytes()) + 1;
-                findings::line(&name(&edit.path), finding, column)
+                findings::line(&name(&edit.path), &finding, column)
             })
             .collect();
-        server.know(&edit.path, &edit.after);
-        let elsewhere = server.new_elsewhere(&edit.path).into_iter();
-        let elsewhere: Vec<String> = elsewhere
-            .filter(|(_, finding)| finding.severity == Severity::Error)
+        let elsewhere: Vec<String> = server
+            .new_elsewhere(&edit.path)
+            .into_iter()
             .map(|(path, finding)| findings::line(&name(&path), &finding, finding.column as usize + 1))
             .collect();
         findings::report(&server.program, &own, &elsewhere)

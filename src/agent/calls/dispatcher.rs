@@ -13,7 +13,6 @@ use tokio_util::sync::CancellationToken;
 use super::approval::{Approver, denied, envelope_of, never_run};
 use super::policy_engine::{AssessedToolCall, PolicyEngine};
 use crate::agent::control::{Events, TurnControl, UserPrompter, notice};
-use crate::lsp::servers::LAST_WAIT;
 use crate::model::call::{ToolCall, ToolSpec};
 use crate::model::envelope::{Envelope, ErrorCode, Status};
 use crate::model::item::ToolResult;
@@ -458,12 +457,6 @@ impl Dispatcher {
         if let Some(path) = cut.full_output_path {
             envelope.data.insert("full_output_path".to_owned(), path.to_string_lossy().into_owned().into());
         }
-    }
-
-    /// What language servers found after the last result, without secrets.
-    pub async fn late_findings(&self, cancel: &CancellationToken) -> Option<String> {
-        let found = self.cx.language_servers.late(LAST_WAIT, cancel).await?;
-        Some(self.cx.redactor.redact(&found, TextSource::of_command("")).into_owned())
     }
 
     /// What others changed on disk of what the model has seen.
