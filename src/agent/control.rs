@@ -12,7 +12,7 @@ use crate::model::item::ItemId;
 use crate::protocol::approval::{Answer, AskedQuestion, Question, QuestionId};
 use crate::protocol::event::{Event, Level};
 use crate::protocol::ledger::ContextEdit;
-use crate::tool::cx::Asker;
+use crate::tool::ports::Asker;
 
 /// The outgoing queue.
 pub type Events = mpsc::UnboundedSender<Event>;

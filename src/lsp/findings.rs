@@ -50,6 +50,8 @@ pub fn new<'a>(findings: &'a [Finding], text: &str, known: &Known) -> Vec<&'a Fi
     };
     let mut new: Vec<&Finding> = findings.iter().filter(|finding| is_new(finding)).collect();
     new.sort_by_key(|finding| (finding.severity, finding.line, finding.column));
+    // Said twice: by the server itself and by the compiler that it runs.
+    new.dedup_by(|b, a| a.code.is_some() && (a.line, a.column, &a.code) == (b.line, b.column, &b.code));
     // What is wrong with a line that has an error mostly follows from that.
     let wrong: HashSet<u32> = new
         .iter()

@@ -27,7 +27,7 @@ const FIRST_WAIT: Duration = Duration::from_millis(1_000);
 const WAIT: Duration = Duration::from_millis(1_500);
 const SHORT_WAIT: Duration = Duration::from_millis(200);
 /// How long the end of a turn waits.
-pub const LAST_WAIT: Duration = Duration::from_millis(2_000);
+const LAST_WAIT: Duration = Duration::from_millis(2_000);
 /// What is found after so long is of no use.
 const FIND: Duration = Duration::from_secs(90);
 /// The same for what was there before the edit.
@@ -201,13 +201,13 @@ impl LanguageServers {
         (!texts.is_empty()).then(|| texts.join("\n"))
     }
 
-    /// What was found late. Waits so long for what is still being looked at.
-    pub async fn late(&self, wait: Duration, cancel: &CancellationToken) -> Option<String> {
+    /// What was found late. Waits a moment for what is still being looked at.
+    pub async fn late(&self, cancel: &CancellationToken) -> Option<String> {
         let mut outstanding = self.0.outstanding.subscribe();
         tokio::select! {
             biased;
             () = cancel.cancelled() => {}
-            _ = timeout(wait, outstanding.wait_for(|count| *count == 0)) => {}
+            _ = timeout(LAST_WAIT, outstanding.wait_for(|count| *count == 0)) => {}
         }
         let late = std::mem::take(&mut self.state().late);
         (!late.is_empty()).then(|| late.join("\n"))

@@ -9,9 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::evidence::retriever::ContextRetriever;
 use crate::lsp::servers::LanguageServers;
-use crate::model::item::{Item, ItemId};
 use crate::policy::access::Access;
-use crate::protocol::approval::AskedQuestion;
 use crate::redact::redactor::Redactor;
 use crate::sandbox::session::Sandbox;
 use crate::sandbox::spec::Confinement;
@@ -21,39 +19,12 @@ use crate::tool::file::state::FileStates;
 use crate::tool::image_tray::ImageTray;
 use crate::tool::output::{Limits, Spill};
 use crate::tool::plan::todo_board::TodoBoard;
+use crate::tool::ports::{Asker, Originals};
 use crate::tool::run::shell::Shell;
 use crate::tool::sub_agent::{ParentTurn, SubReport, SubTask};
 
 /// Shows a running command's last lines to the user. Called from the tool's task; must not block.
 pub type ProgressSink = Arc<dyn Fn(String) + Send + Sync>;
-
-/// The port through which AskUser reaches the user.
-pub trait Asker: Send + Sync {
-    /// One reply for each question; `None` when the user declined or the turn was interrupted.
-    fn ask(&self, questions: Vec<AskedQuestion>) -> BoxFuture<'_, Option<Vec<String>>>;
-}
-
-/// The port through which Recall reaches the originals of this session.
-pub trait Originals: Send + Sync {
-    /// The item as it was logged.
-    fn original(&self, id: ItemId) -> Option<Arc<Item>>;
-
-    /// The items of the whole session that have most to do with `query`, best first.
-    fn search(&self, query: &str, most: usize) -> Vec<RecallMatch>;
-
-    /// Those of a sub-agent's session.
-    fn of_agent(&self, agent: &str) -> Option<Arc<dyn Originals>>;
-}
-
-/// An item that a search found.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RecallMatch {
-    pub id: ItemId,
-    /// [`Item::kind`].
-    pub kind: String,
-    /// Its most telling line.
-    pub snippet: String,
-}
 
 /// The port through which Task has sub-agents run.
 pub trait SubAgents: Send + Sync {

@@ -13,6 +13,7 @@ pub mod own_agents;
 pub mod own_commands;
 pub mod paths;
 pub mod plan;
+pub mod ports;
 pub mod registry;
 pub mod run;
 pub mod sub_agent;

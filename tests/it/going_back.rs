@@ -17,7 +17,7 @@ use mycode::model::envelope::Envelope;
 use mycode::model::item::{Item, ItemId, ToolResult, UserMessage};
 use mycode::session::reader;
 use mycode::session::record::FormName;
-use mycode::tool::cx::Originals;
+use mycode::tool::ports::Originals;
 use proptest::prelude::*;
 use serde_json::json;
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use mycode::config::language_servers::{LanguageServer, RowSetting, ServersSetting};
-use mycode::lsp::servers::{LAST_WAIT, LanguageServers, NoServer, ServersSetup};
+use mycode::lsp::servers::{LanguageServers, NoServer, ServersSetup};
 use mycode::lsp::wire;
 use mycode::sandbox::launch;
 use mycode::tool::api::{Tool, ToolError};
@@ -196,7 +196,7 @@ impl Place {
         match servers.after_edits(&self.never).await {
             Some(told) => Some(told),
             // The machine may be slow; the server isn't.
-            None => servers.late(20 * LAST_WAIT, &self.never).await,
+            None => servers.late(&self.never).await,
         }
     }
 
@@ -266,9 +266,9 @@ async fn a_slow_server_is_heard_later_and_an_interrupt_waits_for_nothing() {
     assert_eq!(servers.after_edits(&interrupted).await, None);
     fs::write(&place.gate, "").unwrap();
     // Of both edits the last is told, once.
-    let told = servers.late(20 * LAST_WAIT, &place.never).await.unwrap_or_default();
+    let told = servers.late(&place.never).await.unwrap_or_default();
     assert!(told.contains("no BAD two") && !told.contains("no BAD one"), "{told}");
-    assert_eq!(servers.late(LAST_WAIT, &place.never).await, None);
+    assert_eq!(servers.late(&place.never).await, None);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -22,7 +22,7 @@ use mycode::protocol::event::{EndReason, Event, Level};
 use mycode::protocol::op::Op;
 use mycode::provider::api::{Provider, ReplyStream};
 use mycode::session::record::FormName;
-use mycode::tool::cx::Originals;
+use mycode::tool::ports::Originals;
 use proptest::prelude::*;
 use serde_json::json;
 

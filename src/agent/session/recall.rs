@@ -12,7 +12,7 @@ use crate::session::list;
 use crate::session::log;
 use crate::session::reader;
 use crate::session::standing::StandingSession;
-use crate::tool::cx::{Originals, RecallMatch};
+use crate::tool::ports::{Originals, RecallMatch};
 
 /// Characters shown of a hit.
 const SNIPPET: usize = 160;

@@ -14,12 +14,10 @@ use crate::agent::control::{Events, TurnControl, notice};
 use crate::agent::parts::Agent;
 use crate::base::clock;
 use crate::context::history::ingest;
-use crate::lsp::servers::LAST_WAIT;
 use crate::model::item::{Item, ItemId};
 use crate::model::usage::{FinishReason, Usage};
 use crate::protocol::event::{EndReason, Event, Level, TurnEnd};
 use crate::protocol::notice as texts;
-use crate::redact::detector::TextSource;
 use crate::tool::plan::task;
 
 /// Empty replies in a row after which a turn ends.
@@ -157,10 +155,10 @@ impl<'a> Turn<'a> {
     async fn tell_late_findings(&mut self) -> Result<bool, TurnError> {
         let Agent { conversation, dispatcher, .. } = &mut *self.agent;
         let cx = &dispatcher.cx;
-        let Some(found) = cx.language_servers.late(LAST_WAIT, &self.control.cancel).await else {
+        let Some(found) = cx.language_servers.late(&self.control.cancel).await else {
             return Ok(false);
         };
-        let found = cx.redactor.redact(&found, TextSource::of_command("")).into_owned();
+        let found = cx.redactor.redact_typed(&found).into_owned();
         Ok(news::findings(conversation, found).map(|()| true)?)
     }
 

@@ -11,7 +11,8 @@ use crate::config::prompts;
 use crate::model::envelope::{Envelope, ErrorCode};
 use crate::model::item::ItemId;
 use crate::tool::api::{ToolError, ToolOutcome, TypedTool, Work, object};
-use crate::tool::cx::{Originals, ToolCx};
+use crate::tool::cx::ToolCx;
+use crate::tool::ports::Originals;
 
 /// Bytes and lines of one page: under the tool boundary's limits, so that nothing of it is cut.
 const PAGE_BYTES: usize = 24 * 1024;
