@@ -56,7 +56,7 @@ pub enum ServersSetting {
 #[serde(untagged)]
 pub enum RowSetting {
     Used(bool),
-    Row(LanguageServer),
+    Row(Box<LanguageServer>),
 }
 
 /// The rows that hold, by name.
@@ -79,7 +79,7 @@ fn change(rows: &mut LanguageServers, name: &str, own: &RowSetting) {
         RowSetting::Used(false) => drop(rows.remove(name)),
         RowSetting::Row(own) => {
             let row = rows.entry(name.to_owned()).or_default();
-            let own = own.clone();
+            let own = (**own).clone();
             row.environment.extend(own.environment);
             for (mine, given) in [(&mut row.options, own.options), (&mut row.settings, own.settings)] {
                 if !given.is_null() {

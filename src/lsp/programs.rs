@@ -67,7 +67,7 @@ mod tests {
         fs::write(bin.join("second"), "#!/bin/sh").unwrap();
         fs::set_permissions(bin.join("second"), fs::Permissions::from_mode(0o755)).unwrap();
         let second = Program { path: bin.join("second"), args: vec!["-x".to_owned()] };
-        assert_eq!(installed(&row, &[], bin.as_os_str()), [second.clone()]);
+        assert_eq!(installed(&row, &[], bin.as_os_str()), std::slice::from_ref(&second));
         assert_eq!(installed(&row, &[], OsStr::new("bin")), []);
         assert_eq!(installed(&row, &[bin.join("second")], OsStr::new("")), [second]);
 

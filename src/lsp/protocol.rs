@@ -359,7 +359,7 @@ mod tests {
         let link = json!({"targetUri": "file:///w/a", "targetRange": range, "targetSelectionRange": range});
         let expected = Place { path: "/w/a".into(), line: 1, column: 2, end_line: 5 };
         for answer in [at.clone(), json!([at]), json!([link]), json!([at, link])] {
-            assert_eq!(places(answer), [expected.clone()]);
+            assert_eq!(places(answer), std::slice::from_ref(&expected));
         }
         assert_eq!(places(Value::Null), []);
         for contents in [

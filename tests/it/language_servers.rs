@@ -172,7 +172,10 @@ impl Place {
         bench.cx.language_servers = LanguageServers::new(ServersSetup {
             workspace: bench.root.clone(),
             sandbox: None,
-            setting: Some(ServersSetting::Rows(BTreeMap::from([("fake".to_owned(), RowSetting::Row(row))]))),
+            setting: Some(ServersSetting::Rows(BTreeMap::from([(
+                "fake".to_owned(),
+                RowSetting::Row(Box::new(row)),
+            )]))),
             projects: vec![program],
         });
         Self { bench, gate, never: CancellationToken::new() }

@@ -11,7 +11,9 @@ use crate::base::text::and_list;
 use crate::config::language_servers;
 
 /// The kinds, as users call them, and where a project has its files.
-const KINDS: [(&str, fn(&Path) -> Vec<AgentFile>); 3] = [
+type Kind = (&'static str, fn(&Path) -> Vec<AgentFile>);
+
+const KINDS: [Kind; 3] = [
     ("sub-agents", agent_files::of_project),
     ("commands", command_files::definitions),
     ("language servers", language_servers::of_project),
