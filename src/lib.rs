@@ -13,6 +13,7 @@
 //!   import      sessions that were begun in other agents
 //! 3 policy      may this call run?                 context   what is sent: history, compaction, layers, ledger
 //!   tui, exec, acp     the front ends: a screen, one task, an editor
+//!   lsp         language servers: what is wrong, and where things are
 //! 2 protocol    what front ends know (Op, Event)   session   the log on disk and the undo journal
 //!   provider    model servers                      sandbox   commands confined by the kernel
 //!   redact      secrets found and replaced         note, evidence   the project's notes; the right files for a task
@@ -50,6 +51,7 @@ pub mod exec;
 pub mod export;
 pub mod hook;
 pub mod import;
+pub mod lsp;
 pub mod model;
 pub mod note;
 pub mod policy;

@@ -34,6 +34,7 @@ use crate::context::rules::project_rules::ProjectRules;
 use crate::evidence::retriever::ContextRetriever;
 use crate::hook::event::HookEvent;
 use crate::hook::tool_names;
+use crate::lsp::servers::{LanguageServers, ServersSetup};
 use crate::model::request::Params;
 use crate::policy::flag_rules::FlagRules;
 use crate::policy::rules::Rules;
@@ -217,6 +218,7 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
     let sub_agents = SubAgentRunner::new(template, &questions, &params);
     dispatcher.cx.sub_agents = Some(Arc::new(sub_agents));
     let jobs = Arc::clone(&dispatcher.cx.shell.jobs);
+    let language_servers = dispatcher.cx.language_servers.clone();
     let agent = Agent {
         conversation,
         window,
@@ -248,6 +250,7 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
         originals,
         model_from_flag,
         reviewer,
+        language_servers,
         jobs,
         prompts,
         skills,
@@ -304,6 +307,12 @@ fn dispatcher(
     (interactive, small_window): (bool, bool),
     flags: FlagRules,
 ) -> Dispatcher {
+    cx.language_servers = LanguageServers::new(ServersSetup {
+        workspace: cx.root.to_path_buf(),
+        sandbox: loaded.work.sandbox.then(|| Arc::clone(&cx.sandbox)),
+        setting: loaded.language_servers.clone(),
+        projects: loaded.own.programs.clone(),
+    });
     let readable = skills.readable_with(cx.spill.folder());
     let mut rules = Rules::load(project_state);
     cx.web = Arc::new(web_state(loaded));

@@ -10,6 +10,7 @@ use super::session::recall::LogOriginals;
 use super::session::review::Reviewer;
 use crate::config::load::{ConfigError, Loaded};
 use crate::config::settings::{ContextSettings, Origin};
+use crate::lsp::servers::LanguageServers;
 use crate::protocol::notice as texts;
 use crate::provider::window::finder::WindowFinder;
 use crate::skill::set::SkillSet;
@@ -28,6 +29,7 @@ pub struct EngineDeps {
     pub reviewer: Option<Reviewer>,
     /// Background jobs, which can be ended in the middle of a turn.
     pub jobs: Arc<Jobs>,
+    pub language_servers: LanguageServers,
     pub prompts: Prompts,
     pub skills: Arc<SkillSet>,
     pub questions: Arc<Questions>,

@@ -93,6 +93,7 @@ impl Engine {
             }
         }
         self.deps.jobs.stop_all().await;
+        self.agent.dispatcher.cx.language_servers.stop().await;
         self.deps.prompts.settle().await;
         self.end_hooks(if self.deps.interactive { "prompt_input_exit" } else { "other" }).await;
     }

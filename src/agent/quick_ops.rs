@@ -84,6 +84,7 @@ pub fn quick_op(op: Op, policy: &PolicyEngine, deps: &EngineDeps, events: &Event
                 log: deps.originals.path(),
                 confined: policy.confines(policy.permission()),
                 jobs: deps.jobs.list(),
+                language_servers: deps.language_servers.status(),
             };
             status::send_status(parts, events.clone());
         }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use thiserror::Error;
 
 use super::keys;
+use super::language_servers::ServersSetting;
 use super::models;
 use super::paths::{self, Paths};
 use super::raw::Raw;
@@ -50,6 +51,8 @@ pub struct Loaded {
     pub work: WorkSettings,
     pub web: WebSettings,
     pub screen: ScreenSettings,
+    /// Which language servers are used.
+    pub language_servers: Option<ServersSetting>,
     /// What the user has defined, such as sub-agents; the project's only if it is trusted.
     pub own: OwnFiles,
     /// Things the user should know, such as refused keys of a project's file.
@@ -188,6 +191,7 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
         work,
         web,
         screen,
+        language_servers: raw.language_servers.clone(),
         own,
         notices,
         model_flag,

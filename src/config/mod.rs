@@ -3,6 +3,7 @@
 
 pub mod image_tokens;
 pub mod keys;
+pub mod language_servers;
 pub mod load;
 pub mod mode;
 pub mod models;

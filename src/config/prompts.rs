@@ -28,6 +28,7 @@ pub const TOOL_SKILL: &str = include_str!("../../prompts/tools/skill.md");
 pub const TOOL_WEB_FETCH: &str = include_str!("../../prompts/tools/web_fetch.md");
 pub const TOOL_WEB_SEARCH: &str = include_str!("../../prompts/tools/web_search.md");
 pub const WEB_SEARCH: &str = include_str!("../../prompts/web_search.md");
+pub const TOOL_SYMBOLS: &str = include_str!("../../prompts/tools/symbols.md");
 pub const TOOL_TASK: &str = include_str!("../../prompts/tools/task.md");
 
 pub const AGENT_GENERAL: &str = include_str!("../../prompts/agents/general.md");

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::language_servers::ServersSetting;
 use super::mode::Mode;
 use super::settings::{Notify, Permission, Profile, ProviderKind, WebSearch};
 use super::theme::ThemeName;
@@ -47,6 +48,7 @@ pub struct Raw {
     pub task_context_wait_ms: Option<u64>,
     pub web_search: Option<WebSearch>,
     pub web_private_hosts: Option<Vec<String>>,
+    pub language_servers: Option<ServersSetting>,
     pub theme: Option<ThemeName>,
     pub vim: Option<bool>,
     pub notify: Option<Notify>,

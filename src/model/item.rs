@@ -177,6 +177,8 @@ pub enum ReminderTopic {
     Steps,
     /// What the user's hooks have to say.
     Hooks,
+    /// Language servers have found something in what was edited.
+    Findings,
 }
 
 impl ReminderTopic {
@@ -189,12 +191,13 @@ impl ReminderTopic {
             Self::Mode => "mode",
             Self::Steps => "steps",
             Self::Hooks => "hooks",
+            Self::Findings => "findings",
         }
     }
 
     /// Whether all of its words are the program's own: others can write what stands in files, and what hooks say.
     pub fn is_ours(self) -> bool {
-        !matches!(self, Self::Rules | Self::ScopedRules | Self::Hooks)
+        !matches!(self, Self::Rules | Self::ScopedRules | Self::Hooks | Self::Findings)
     }
 }
 

@@ -44,10 +44,7 @@ impl Sandbox {
         side_fd: Option<i32>,
     ) -> io::Result<Option<LaunchWrapper>> {
         let Some(spec) = self.spec(confinement, cwd)? else { return Ok(None) };
-        if cfg!(target_os = "macos") {
-            return Ok(Some(seatbelt::wrapper(spec)));
-        }
-        launch::wrapper(&LaunchMode::Confined(Box::new(spec)), side_fd).map(Some)
+        launcher(spec, side_fd).map(Some)
     }
 
     /// The specification for a confined command; `None` for a free one.
@@ -76,13 +73,7 @@ impl Sandbox {
             nested,
             private: self.private()?,
             kept: self.own_folders.last().map(|state| state.join("set-aside")),
-            // In the workspace a command could lead it elsewhere.
-            build_caches: self.own_folders.last().filter(|state| !state.starts_with(&self.workspace)).map(
-                |state| {
-                    let project = file::hash(self.workspace.as_os_str().as_encoded_bytes());
-                    state.join("build-caches").join(project)
-                },
-            ),
+            build_caches: self.build_caches(),
         };
         let mut spec = plan::make(&paths, status.layers, level, network, cwd);
         if level == SandboxLevel::Workspace {
@@ -90,6 +81,31 @@ impl Sandbox {
             wrapper::install(&mut spec);
         }
         Ok(Some(spec))
+    }
+
+    /// What a program is confined by that only looks at the workspace, such as a language server: it changes nothing but
+    /// temporary files and caches, and reaches no network. With it the project's own folder for caches, where there is one.
+    ///
+    /// # Errors
+    /// As [`Self::wrap`].
+    pub fn reading_spec(&self) -> io::Result<Option<(SandboxSpec, Option<PathBuf>)>> {
+        let confinement =
+            Confinement::Confined { level: SandboxLevel::Workspace, network: false, opened: Vec::new() };
+        let Some(mut spec) = self.spec(confinement, &self.workspace)? else { return Ok(None) };
+        let caches = self.build_caches().filter(|caches| caches.is_dir());
+        spec.level = SandboxLevel::ReadOnly;
+        spec.writable = caches.iter().cloned().map(RawPath).collect();
+        // Nothing that needs protection can be written.
+        (spec.protected, spec.nested, spec.rules_folders) = (Vec::new(), Vec::new(), Vec::new());
+        Ok(Some((spec, caches)))
+    }
+
+    /// In the state folder: this project's own build caches.
+    fn build_caches(&self) -> Option<PathBuf> {
+        // In the workspace a command could lead it elsewhere.
+        let state = self.own_folders.last().filter(|state| !state.starts_with(&self.workspace))?;
+        let project = file::hash(self.workspace.as_os_str().as_encoded_bytes());
+        Some(state.join("build-caches").join(project))
     }
 
     fn private(&self) -> io::Result<PathBuf> {
@@ -109,6 +125,17 @@ impl Sandbox {
         let private = self.private.lock().unwrap_or_else(PoisonError::into_inner).take();
         private.map_or(Ok(()), PrivateFolder::keep_after_exec)
     }
+}
+
+/// What is put before a command that this specification confines.
+///
+/// # Errors
+/// When the helper cannot be found, or no descriptors are left.
+pub fn launcher(spec: SandboxSpec, side_fd: Option<i32>) -> io::Result<LaunchWrapper> {
+    if cfg!(target_os = "macos") {
+        return Ok(seatbelt::wrapper(spec));
+    }
+    launch::wrapper(&LaunchMode::Confined(Box::new(spec)), side_fd)
 }
 
 impl Drop for Sandbox {

@@ -8,6 +8,7 @@ use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
 use crate::evidence::retriever::ContextRetriever;
+use crate::lsp::servers::LanguageServers;
 use crate::policy::access::Access;
 use crate::redact::redactor::Redactor;
 use crate::sandbox::session::Sandbox;
@@ -81,6 +82,8 @@ pub struct ToolCx {
     pub evidence: Option<Arc<ContextRetriever>>,
     /// What was read of the web, and how.
     pub web: Arc<WebState>,
+    /// Told of every edit, and asked where things are.
+    pub language_servers: LanguageServers,
 }
 
 impl ToolCx {
@@ -110,6 +113,7 @@ impl ToolCx {
             journal: None,
             evidence: None,
             web: Arc::default(),
+            language_servers: LanguageServers::off(),
         }
     }
 }

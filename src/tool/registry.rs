@@ -9,6 +9,7 @@ use crate::tool::find::glob::Glob;
 use crate::tool::find::grep::Grep;
 use crate::tool::find::locate::Locate;
 use crate::tool::find::ls::Ls;
+use crate::tool::find::symbols::Symbols;
 use crate::tool::plan::ask_user::AskUser;
 use crate::tool::plan::note::Note;
 use crate::tool::plan::recall::Recall;
@@ -42,7 +43,7 @@ pub fn builtin() -> Vec<Box<dyn Tool>> {
 
 /// Tools that are loaded on demand: see [`crate::tool::on_demand`]. Where nobody `searches` the web, there is no WebSearch.
 pub fn on_demand(searches: bool) -> Vec<Box<dyn Tool>> {
-    let mut tools: Vec<Box<dyn Tool>> = vec![Box::new(WebFetch), Box::new(WebSearch)];
+    let mut tools: Vec<Box<dyn Tool>> = vec![Box::new(WebFetch), Box::new(WebSearch), Box::new(Symbols)];
     tools.retain(|tool| searches || tool.name() != WebSearch::NAME);
     tools
 }

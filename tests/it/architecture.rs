@@ -22,6 +22,7 @@ const FLOORS: &[(&str, u32)] = &[
     ("evidence", 2),
     ("policy", 3),
     ("context", 3),
+    ("lsp", 3),
     ("tui", 3),
     ("exec", 3),
     ("acp", 3),

@@ -35,6 +35,7 @@ mod hostile_text;
 mod images;
 mod imports;
 mod jobs;
+mod language_servers;
 mod local_faults;
 mod locate;
 mod locate_past;

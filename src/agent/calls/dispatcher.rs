@@ -208,7 +208,8 @@ impl Dispatcher {
             if is_command {
                 news.extend(surroundings::changed(&self.cx, changes).await);
             }
-            for news in news.drain(..) {
+            let found = self.cx.language_servers.after_edits(&control.cancel).await;
+            for news in news.drain(..).chain(found) {
                 result::add_block(&mut envelope, &format!("<system-reminder>{news}</system-reminder>"));
             }
             let (call_id, tool) = (Arc::clone(&call.id), self.name(call));

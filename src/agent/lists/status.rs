@@ -24,6 +24,7 @@ pub struct StatusParts {
     /// Whether commands are confined at the present level.
     pub confined: bool,
     pub jobs: Vec<JobRow>,
+    pub language_servers: String,
 }
 
 /// Sends the status.
@@ -45,6 +46,7 @@ fn status(parts: &StatusParts) -> Vec<(String, String)> {
         "jobs".to_owned(),
         if running == 0 { "none".to_owned() } else { format!("{} running", plural(running, "job")) },
     ));
+    rows.push(("language servers".to_owned(), parts.language_servers.clone()));
     rows
 }
 

@@ -124,6 +124,15 @@ pub fn mode(conversation: &mut Conversation, now: Mode) -> Result<(), LogError> 
     tell(conversation, ReminderTopic::Mode, text.trim().to_owned())
 }
 
+/// Says what language servers found in what was edited.
+///
+/// # Errors
+/// When the log cannot be written.
+pub fn findings(conversation: &mut Conversation, text: String) -> Result<(), LogError> {
+    conversation.record(Item::Reminder(Reminder { about: ReminderTopic::Findings, text: text.into() }))?;
+    Ok(())
+}
+
 /// Says that few steps are left, once.
 ///
 /// # Errors

@@ -30,6 +30,8 @@ pub struct Turn<'a> {
     steps: u32,
     /// How often hooks wanted it to go on.
     continued: u32,
+    /// What language servers found late was asked for.
+    told_late: bool,
     /// Of the session, before it.
     usage_before: Usage,
     /// Of the session, before it, in US dollars.
@@ -40,7 +42,7 @@ impl<'a> Turn<'a> {
     pub fn new(agent: &'a mut Agent, control: &'a Arc<TurnControl>, events: &'a Events) -> Self {
         let usage_before = agent.conversation.usage.total();
         let cost_before = agent.window.state(&agent.conversation).cost_usd.unwrap_or(0.0);
-        Self { agent, control, events, steps: 0, continued: 0, usage_before, cost_before }
+        Self { agent, control, events, steps: 0, continued: 0, told_late: false, usage_before, cost_before }
     }
 
     /// Runs the turn to its end and reports it; the conversation is complete on disk afterwards.
@@ -137,6 +139,10 @@ impl<'a> Turn<'a> {
                 return Err(TurnError::output_limit(reply.said_something));
             }
             if reply.said_something {
+                // Told once: what the model answers to it ends the turn.
+                if !std::mem::replace(&mut self.told_late, true) && self.tell_late_findings().await? {
+                    continue;
+                }
                 let Agent { conversation, dispatcher, .. } = &mut *self.agent;
                 if news::end_of_turn(conversation, &dispatcher.hooks, self.continued, self.control).await? {
                     self.continued += 1;
@@ -174,6 +180,17 @@ impl<'a> Turn<'a> {
         news::mode(conversation, dispatcher.policy.mode())?;
         news::todos(conversation, &dispatcher.cx.todos)?;
         Ok(news::steps(conversation, *max_steps, self.steps)?)
+    }
+
+    /// Says what language servers found after the last result; whether there is anything.
+    async fn tell_late_findings(&mut self) -> Result<bool, TurnError> {
+        let Agent { conversation, dispatcher, .. } = &mut *self.agent;
+        let cx = &dispatcher.cx;
+        let Some(found) = cx.language_servers.late(&self.control.cancel).await else {
+            return Ok(false);
+        };
+        let found = cx.redactor.redact_typed(&found).into_owned();
+        Ok(news::findings(conversation, found).map(|()| true)?)
     }
 
     /// One reply of the model.

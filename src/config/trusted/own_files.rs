@@ -2,7 +2,7 @@
 //! runs, so it counts once the user trusts all of it exactly as it is. A new kind is one row of [`KINDS`] and what
 //! [`OwnFiles`] holds of it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::agent_files::{self, AgentFile};
 use super::command_files::{self, CommandFile};
@@ -10,16 +10,18 @@ use super::hook_files;
 use super::skill_files::{self, SkillFile};
 use super::trust::Trust;
 use crate::base::text::and_list;
+use crate::config::language_servers;
 
 /// The files of a kind that a project has.
 type OfProject = fn(&Path) -> Vec<AgentFile>;
 
 /// The kinds, as users call them, and where a project has its files.
-const KINDS: [(&str, OfProject); 4] = [
+const KINDS: [(&str, OfProject); 5] = [
     ("sub-agents", agent_files::of_project),
     ("commands", command_files::definitions),
     ("skills", skill_files::definitions),
     ("hooks", hook_files::of_project),
+    ("language servers", language_servers::of_project),
 ];
 
 /// The files that count: the user's, and the project's if they are trusted.
@@ -29,6 +31,8 @@ pub struct OwnFiles {
     pub commands: Vec<CommandFile>,
     pub skills: Vec<SkillFile>,
     pub hooks: Vec<AgentFile>,
+    /// Language servers that the project brings along.
+    pub programs: Vec<PathBuf>,
 }
 
 /// Reads them, with what the user should know of files that are not trusted.
@@ -38,6 +42,7 @@ pub fn load(config: &Path, workspace: &Path, state: &Path, trust: bool) -> (OwnF
         commands: command_files::of_user(config),
         skills: skill_files::of_user(config),
         hooks: hook_files::of_user(config),
+        programs: Vec::new(),
     };
     let project = Definitions::of(workspace);
     if project.is_empty() {
@@ -49,6 +54,7 @@ pub fn load(config: &Path, workspace: &Path, state: &Path, trust: bool) -> (OwnF
         own.commands.splice(..0, command_files::of_project(workspace));
         own.skills.splice(..0, skill_files::of_project(workspace));
         own.hooks.extend(hook_files::of_project(workspace));
+        own.programs.extend(language_servers::of_project(workspace).into_iter().map(|file| file.path));
         return (own, None);
     }
     let notice = format!(

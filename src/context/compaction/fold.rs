@@ -14,7 +14,7 @@ use crate::context::compress::{identifiers, telling_lines};
 use crate::context::history::entry::{self, Entry};
 use crate::context::history::manager::HistoryManager;
 use crate::model::envelope::Status;
-use crate::model::item::{Item, LEFT_OUT};
+use crate::model::item::{Item, LEFT_OUT, ReminderTopic};
 use crate::session::record::FormName;
 
 /// A run of entries that one digest can stand for.
@@ -41,7 +41,9 @@ pub fn foldable(history: &HistoryManager, limits: &Thresholds) -> Vec<FoldRange>
             let stays = match &*entry.item {
                 Item::User(_) | Item::Summary(_) => true,
                 // Rules hold for the whole session.
-                Item::Reminder(reminder) => !reminder.about.is_ours() || entry.form() == FormName::Folded,
+                Item::Reminder(reminder) => {
+                    reminder.about == ReminderTopic::Rules || entry.form() == FormName::Folded
+                }
                 // Left out by an epoch it parts no steps.
                 Item::Reasoning(_) => entry.form() == FormName::Folded,
                 _ => matches!(entry.form(), FormName::Folded | FormName::Gone),

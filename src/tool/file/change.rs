@@ -280,6 +280,7 @@ fn commit(cx: &ToolCx, plan: &PlannedChange) -> ToolOutcome {
     }
     let hash = file::hash(after_bytes);
     cx.files.saw(path, hash.clone(), after_bytes);
+    cx.language_servers.edited(path, before.as_ref().map(|loaded| loaded.text.as_str()), after);
     let shown = &target.shown;
     let replacements: usize = applied.iter().map(|(lines, _)| lines.len()).sum();
     let text = match (before, applied.as_slice()) {

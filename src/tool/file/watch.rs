@@ -53,12 +53,15 @@ pub(crate) fn changes(cx: &ToolCx, by: ChangedBy) -> Option<String> {
         if !cx.files.report(&canonical, &hash) {
             continue;
         }
+        let before = seen.snapshot.as_deref().and_then(|bytes| encoding::decode(bytes).ok());
+        let now = encoding::decode(&bytes).ok();
+        if let Some((now, _)) = &now {
+            cx.language_servers.edited(&canonical, before.as_ref().map(|(before, _)| before.as_str()), now);
+        }
         if notes.len() >= FILES {
             more += 1;
             continue;
         }
-        let before = seen.snapshot.as_deref().and_then(|bytes| encoding::decode(bytes).ok());
-        let now = encoding::decode(&bytes).ok();
         let diff = before.zip(now).map(|((before, _), (now, kind))| {
             let source = TextSource::of_file(&canonical);
             let clean = |text: &str| cx.redactor.redact(text, source).into_owned();

@@ -5,3 +5,4 @@ pub mod grep;
 pub mod locate;
 pub mod ls;
 pub mod readings;
+pub mod symbols;

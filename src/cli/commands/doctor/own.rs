@@ -4,6 +4,7 @@ use super::findings::Findings;
 use crate::agent::lists::status;
 use crate::base::text::elide;
 use crate::hook::listing;
+use crate::lsp::survey;
 use crate::skill::set::SkillSet;
 
 /// Names of skills that are shown.
@@ -25,6 +26,14 @@ pub fn check_skills(findings: &mut Findings<'_>) {
         count => format!("{count} ({})", elide(&names.join(", "), SHOWN_NAMES_CHARS)),
     });
     unusable.iter().for_each(|why| findings.line("", why));
+}
+
+/// The language servers that would be used.
+pub fn check_language_servers(findings: &mut Findings<'_>) {
+    let opened = findings.opened;
+    for (language, server) in survey::languages(&opened.workspace, &opened.loaded) {
+        findings.line(&format!("  {language}"), server);
+    }
 }
 
 /// Which hooks run, and which do not and why.
