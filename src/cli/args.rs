@@ -413,6 +413,3 @@ pub struct TrustArgs {
     #[arg(long)]
     pub revoke: bool,
 }
-
-#[derive(Args, Debug)]
-}

@@ -10,8 +10,9 @@ use crate::model::call::ToolCall;
 use crate::model::envelope::Envelope;
 use crate::protocol::event::{Event, Level};
 use crate::redact::detector::TextSource;
-use crate::tool::cx::{ProgressSink, ToolCx};
+use crate::tool::cx::ToolCx;
 use crate::tool::file::watch::{self, ChangedBy};
+use crate::tool::ports::ProgressSink;
 
 /// Has the undo journal look at the files; false when the user interrupts that, and then the command must not run:
 /// what it would change could not be brought back.

@@ -114,7 +114,6 @@ impl AgentTemplate {
         Arc::new(PolicyEngine::new(&work, Rules::default(), &cx.root, readable, &self.own_folders))
     }
 
-
     fn tools(&self, kind: &AgentType, cx: &ToolCx) -> Vec<Box<dyn Tool>> {
         let mut tools = toolbox::tools(&[], &cx.web);
         tools.retain(|tool| kind.has(tool.name()));

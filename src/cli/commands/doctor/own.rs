@@ -21,10 +21,13 @@ pub fn check_rules(findings: &mut Findings<'_>) {
 pub fn check_skills(findings: &mut Findings<'_>) {
     let (skills, unusable) = SkillSet::read(&findings.opened.loaded.own.skills);
     let names: Vec<&str> = skills.iter().map(|skill| skill.name.as_str()).collect();
-    findings.line("skills", match names.len() {
-        0 => "none".to_owned(),
-        count => format!("{count} ({})", elide(&names.join(", "), SHOWN_NAMES_CHARS)),
-    });
+    findings.line(
+        "skills",
+        match names.len() {
+            0 => "none".to_owned(),
+            count => format!("{count} ({})", elide(&names.join(", "), SHOWN_NAMES_CHARS)),
+        },
+    );
     unusable.iter().for_each(|why| findings.line("", why));
 }
 
