@@ -44,10 +44,7 @@ impl Sandbox {
         side_fd: Option<i32>,
     ) -> io::Result<Option<LaunchWrapper>> {
         let Some(spec) = self.spec(confinement, cwd)? else { return Ok(None) };
-        if cfg!(target_os = "macos") {
-            return Ok(Some(seatbelt::wrapper(spec)));
-        }
-        launch::wrapper(&LaunchMode::Confined(Box::new(spec)), side_fd).map(Some)
+        launcher(spec, side_fd).map(Some)
     }
 
     /// The specification for a confined command; `None` for a free one.
@@ -109,6 +106,17 @@ impl Sandbox {
         let private = self.private.lock().unwrap_or_else(PoisonError::into_inner).take();
         private.map_or(Ok(()), PrivateFolder::keep_after_exec)
     }
+}
+
+/// What is put before a command that this specification confines.
+///
+/// # Errors
+/// When the helper cannot be found, or no descriptors are left.
+pub fn launcher(spec: SandboxSpec, side_fd: Option<i32>) -> io::Result<LaunchWrapper> {
+    if cfg!(target_os = "macos") {
+        return Ok(seatbelt::wrapper(spec));
+    }
+    launch::wrapper(&LaunchMode::Confined(Box::new(spec)), side_fd)
 }
 
 impl Drop for Sandbox {

@@ -4,4 +4,5 @@ pub mod descriptor;
 pub mod editor;
 pub mod reap;
 pub mod run;
+pub mod service;
 pub mod timeout;

@@ -76,6 +76,12 @@ pub enum Exit {
     Signal(i32),
 }
 
+/// How a process ended.
+pub fn exit_of(status: std::process::ExitStatus) -> Exit {
+    use std::os::unix::process::ExitStatusExt;
+    status.code().map_or_else(|| Exit::Signal(status.signal().unwrap_or(0)), Exit::Code)
+}
+
 /// What became of it.
 pub struct CommandOutcome {
     pub exit: Exit,
@@ -282,10 +288,7 @@ pub async fn run(
     }
     guard.0 = None;
     let exit = match status {
-        Some(status) => {
-            use std::os::unix::process::ExitStatusExt;
-            status.code().map_or_else(|| Exit::Signal(status.signal().unwrap_or(0)), Exit::Code)
-        }
+        Some(status) => exit_of(status),
         None => Exit::Signal(Signal::KILL.as_raw()),
     };
     let side = if spec.side_fd.is_some() { read_ready(side_reader) } else { Vec::new() };
@@ -293,7 +296,7 @@ pub async fn run(
 }
 
 /// The command as it is started, the files it finds open, and what keeps a wrapper alive.
-fn prepare(
+pub fn prepare(
     wrapper: Option<LaunchWrapper>,
     program: &OsString,
     args: &[OsString],
@@ -335,7 +338,7 @@ impl Drop for KillOnDrop {
 }
 
 /// No keys, no pagers, no prompts, no colors.
-fn clean_environment(command: &mut tokio::process::Command, cwd: &std::path::Path) {
+pub fn clean_environment(command: &mut tokio::process::Command, cwd: &std::path::Path) {
     for name in secret::credential_variables() {
         command.env_remove(name);
     }

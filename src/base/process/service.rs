@@ -1,0 +1,100 @@
+//! A program that runs beside us and is spoken to over its standard streams, such as a server: own session, no keys in its
+//! environment, what it complains of kept in fixed memory, and ended with everything it started.
+
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use rustix::process::Signal;
+use tokio::io::AsyncReadExt;
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
+
+use super::reap;
+use super::run::{LaunchWrapper, clean_environment, prepare};
+use super::{descriptor, run};
+
+/// What is kept of standard error, in bytes.
+const COMPLAINT_BYTES: usize = 8 * 1024;
+
+/// How it is started.
+pub struct ServiceSpec {
+    pub wrapper: Option<LaunchWrapper>,
+    pub program: OsString,
+    pub args: Vec<OsString>,
+    pub cwd: PathBuf,
+    /// On top of our own, without its keys.
+    pub environment: Vec<(String, String)>,
+}
+
+/// A running one. Dropping it ends it, with everything it started.
+pub struct Service {
+    child: Child,
+    /// Also the number of its session.
+    leader: i32,
+    lifeline: Option<OwnedFd>,
+    complaints: Arc<Mutex<VecDeque<u8>>>,
+}
+
+/// Starts it.
+///
+/// # Errors
+/// When it could not be started.
+pub fn start(spec: ServiceSpec) -> io::Result<(Service, ChildStdin, ChildStdout)> {
+    let (mut command, descriptors, lifeline) = prepare(spec.wrapper, &spec.program, &spec.args);
+    command
+        .current_dir(&spec.cwd)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(lifeline.is_none());
+    clean_environment(&mut command, &spec.cwd);
+    command.envs(spec.environment);
+    descriptor::start_with(&mut command, descriptors)?;
+    let mut child = command.spawn()?;
+    let leader = child.id().and_then(|id| i32::try_from(id).ok()).unwrap_or(0);
+    let streams = child.stdin.take().zip(child.stdout.take()).zip(child.stderr.take());
+    let Some(((stdin, stdout), stderr)) = streams else {
+        return Err(io::Error::other("its standard streams are not open"));
+    };
+    let complaints = Arc::default();
+    tokio::spawn(keep_tail(stderr, Arc::clone(&complaints)));
+    Ok((Service { child, leader, lifeline, complaints }, stdin, stdout))
+}
+
+impl Service {
+    /// The end of what it wrote to standard error.
+    pub fn complaints(&self) -> String {
+        let kept = self.complaints.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(&kept.iter().copied().collect::<Vec<_>>()).trim().to_owned()
+    }
+
+    /// How it ended, where it does so within `patience`.
+    pub async fn ended(&mut self, patience: Duration) -> Option<run::Exit> {
+        let status = tokio::time::timeout(patience, self.child.wait()).await.ok()?.ok()?;
+        Some(run::exit_of(status))
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        // The helper ends everything and puts things right when its lifeline goes.
+        if self.lifeline.take().is_none() && !matches!(self.child.try_wait(), Ok(Some(_))) {
+            reap::signal_all(self.leader, Signal::KILL);
+        }
+    }
+}
+
+async fn keep_tail(mut stderr: ChildStderr, kept: Arc<Mutex<VecDeque<u8>>>) {
+    let mut chunk = [0; 4096];
+    while let Ok(count @ 1..) = stderr.read(&mut chunk).await {
+        let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.extend(&chunk[..count]);
+        let overflow = kept.len().saturating_sub(COMPLAINT_BYTES);
+        kept.drain(..overflow);
+    }
+}
