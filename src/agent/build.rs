@@ -42,11 +42,11 @@ use crate::session::list;
 use crate::session::log::LogError;
 use crate::tool::api::TypedTool as _;
 use crate::tool::cx::{SubAgents as _, ToolCx};
+use crate::tool::on_demand::toolbox;
 use crate::tool::output::Spill;
 use crate::tool::own_agents;
 use crate::tool::own_commands;
 use crate::tool::plan::task::Task;
-use crate::tool::registry;
 use crate::tool::sub_agent::ParentTurn;
 
 /// What an agent is made from.
@@ -139,9 +139,9 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
     }
     let mut dispatcher = dispatcher(cx, &loaded, &project_state, &own_folders, interactive, small_window);
     notices.extend(dispatcher.policy.damage());
-    let (own_agents, unusable) = own_agents::read(&loaded.agents);
+    let (own_agents, unusable) = own_agents::read(&loaded.own.agents);
     notices.extend(unusable);
-    let (own_commands, unusable) = own_commands::read(&loaded.commands);
+    let (own_commands, unusable) = own_commands::read(&loaded.own.commands);
     notices.extend(unusable);
     let rows = own_commands.iter().map(|command| command.row.clone());
     backlog.push(Event::Commands(rows.collect()));
@@ -245,7 +245,7 @@ fn dispatcher(
     let readable = vec![cx.spill.folder().to_owned()];
     let rules = Rules::load(project_state);
     let policy = PolicyEngine::new(&loaded.work, rules, &cx.root, readable, own_folders);
-    Dispatcher::new(cx, Arc::new(policy), registry::builtin(), interactive, small_window)
+    Dispatcher::new(cx, Arc::new(policy), toolbox::tools(&[]), interactive, small_window)
 }
 
 /// The tools without a session, for `mycode tool`: originals come from the project's last session.

@@ -56,7 +56,11 @@ pub fn quick_op(op: Op, policy: &PolicyEngine, deps: &EngineDeps, events: &Event
         Op::PreviewSession { session } => {
             sessions::preview(deps.project_state.clone(), session, events.clone());
         }
-        Op::RenameSession { .. } | Op::DeleteSession { .. } | Op::RestoreSession { .. } => {
+        Op::RenameSession { session, title } => {
+            let op = Op::RenameSession { session, title: deps.prompts.redacted(&title) };
+            sessions::change(deps.project_state.clone(), op, events.clone());
+        }
+        Op::DeleteSession { .. } | Op::RestoreSession { .. } => {
             sessions::change(deps.project_state.clone(), op, events.clone());
         }
         Op::ListModels => drop(tokio::spawn(models::send(deps.loaded.clone(), events.clone()))),

@@ -51,6 +51,15 @@ pub fn one_line(text: &str, max_chars: usize) -> String {
     elide(&line, max_chars)
 }
 
+/// `a`, `a and b`, `a, b and c`.
+pub fn and_list(all: &[&str]) -> String {
+    match all {
+        [] => String::new(),
+        [only] => (*only).to_owned(),
+        [front @ .., last] => format!("{} and {last}", front.join(", ")),
+    }
+}
+
 /// `1 file`, `2 files`: `count` with its noun.
 pub fn plural(count: usize, noun: &str) -> String {
     if count == 1 {

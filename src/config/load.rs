@@ -17,9 +17,7 @@ use super::settings::{
     ContextSettings, MAX_WINDOW_TOKENS, MIN_WINDOW_TOKENS, Origin, Permission, ProviderKind,
     ProviderSettings, ScreenSettings, WorkSettings,
 };
-use super::trusted::agent_files::AgentFile;
-use super::trusted::command_files::CommandFile;
-use super::trusted::own_files;
+use super::trusted::own_files::{self, OwnFiles};
 use super::trusted::trust::Trust;
 use crate::base::file::{self, FileError};
 use crate::base::path::leads_out;
@@ -51,10 +49,8 @@ pub struct Loaded {
     pub context: ContextSettings,
     pub work: WorkSettings,
     pub screen: ScreenSettings,
-    /// Sub-agents that the user has defined; the project's only if they are trusted.
-    pub agents: Vec<AgentFile>,
-    /// Slash commands, likewise.
-    pub commands: Vec<CommandFile>,
+    /// What the user has defined, such as sub-agents; the project's only if it is trusted.
+    pub own: OwnFiles,
     /// Things the user should know, such as refused keys of a project's file.
     pub notices: Vec<String>,
     /// A model was named for this run alone, with a flag.
@@ -172,8 +168,7 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
         raw.model.is_none() && !named("OPENAI_MODEL") && !named("ANTHROPIC_MODEL") && provider.is_some();
     let (servers, prompts) = (sources.paths.servers(), sources.paths.prompts());
     let Sources { paths, workspace, trust, .. } = sources;
-    let (agents, commands, ignored) =
-        own_files::load(&paths.config, workspace, &paths.project(workspace), trust);
+    let (own, ignored) = own_files::load(&paths.config, workspace, &paths.project(workspace), trust);
     notices.extend(ignored);
     Ok(Loaded {
         provider,
@@ -181,8 +176,7 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
         context,
         work,
         screen,
-        agents,
-        commands,
+        own,
         notices,
         model_flag,
         model_by_default,

@@ -23,6 +23,7 @@ pub const TOOL_ASK_USER: &str = include_str!("../../prompts/tools/ask_user.md");
 pub const TOOL_LOCATE: &str = include_str!("../../prompts/tools/locate.md");
 pub const TOOL_RECALL: &str = include_str!("../../prompts/tools/recall.md");
 pub const TOOL_NOTE: &str = include_str!("../../prompts/tools/note.md");
+pub const TOOL_MORE_TOOLS: &str = include_str!("../../prompts/tools/more_tools.md");
 pub const TOOL_TASK: &str = include_str!("../../prompts/tools/task.md");
 
 pub const AGENT_GENERAL: &str = include_str!("../../prompts/agents/general.md");

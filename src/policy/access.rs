@@ -15,6 +15,10 @@ pub enum Access {
     Exec { command: String, cwd: PathBuf },
     /// The command of the same call reaches the network.
     Network,
+    /// A tool of ours asks this host for something.
+    Host(String),
+    /// A tool of another program's server; `reads` when the server says that it changes nothing.
+    Remote { server: String, tool: String, reads: bool },
 }
 
 impl Access {
@@ -24,7 +28,7 @@ impl Access {
             Self::Read(path) | Self::Write(path) | Self::WriteOwn(path) | Self::Exec { cwd: path, .. } => {
                 Some(path)
             }
-            Self::Network => None,
+            Self::Network | Self::Host(_) | Self::Remote { .. } => None,
         }
     }
 }

@@ -26,8 +26,55 @@ const SAVE_ATTEMPTS: usize = 8;
 struct Stored {
     /// Command prefixes that always run.
     commands: Vec<String>,
+    /// Hosts that are always asked.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    hosts: Vec<String>,
+    /// Tools of servers that always run, as `server.tool`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<String>,
     /// The user does not want to be asked about a rules file.
     no_init_offer: bool,
+}
+
+impl Stored {
+    fn grants(&self) -> impl Iterator<Item = SessionGrant> {
+        let of = |all: &[String], kind: fn(String) -> SessionGrant| {
+            all.iter().cloned().map(kind).collect::<Vec<_>>()
+        };
+        [
+            of(&self.commands, SessionGrant::Prefix),
+            of(&self.hosts, SessionGrant::Host),
+            of(&self.tools, SessionGrant::Tool),
+        ]
+        .into_iter()
+        .flatten()
+    }
+
+    fn has(&self, grant: &SessionGrant) -> bool {
+        self.grants().any(|kept| kept == *grant)
+    }
+
+    /// Adds what can be kept.
+    fn add(&mut self, grant: &SessionGrant) {
+        let list = match grant {
+            SessionGrant::Prefix(_) => &mut self.commands,
+            SessionGrant::Host(_) => &mut self.hosts,
+            SessionGrant::Tool(_) => &mut self.tools,
+            _ => return,
+        };
+        let words = grant.words().unwrap_or_default();
+        if !list.iter().any(|kept| kept == words) {
+            list.push(words.to_owned());
+        }
+    }
+
+    fn remove(&mut self, gone: &[SessionGrant]) {
+        let keep =
+            |kind: fn(String) -> SessionGrant| move |words: &String| !gone.contains(&kind(words.clone()));
+        self.commands.retain(keep(SessionGrant::Prefix));
+        self.hosts.retain(keep(SessionGrant::Host));
+        self.tools.retain(keep(SessionGrant::Tool));
+    }
 }
 
 /// The rules of one project.
@@ -65,15 +112,13 @@ impl Rules {
         ))
     }
 
-    /// Allows a command prefix for good.
+    /// Allows it for good.
     ///
     /// # Errors
-    /// When the rules file cannot be written; the prefix holds for the session anyway.
-    pub fn always(&mut self, prefix: String) -> io::Result<()> {
-        self.grant(SessionGrant::Prefix(prefix.clone()));
-        if !self.stored.commands.contains(&prefix) {
-            self.stored.commands.push(prefix);
-        }
+    /// When the rules file cannot be written; it holds for the session anyway.
+    pub fn always(&mut self, grant: SessionGrant) -> io::Result<()> {
+        self.stored.add(&grant);
+        self.grant(grant);
         self.save()
     }
 
@@ -86,8 +131,7 @@ impl Rules {
 
     /// What is allowed, for the user: in this project first.
     pub fn rows(&self) -> Vec<RuleRow> {
-        let prefix = |command: &String| SessionGrant::Prefix(command.clone());
-        let kept: Vec<SessionGrant> = self.stored.commands.iter().map(prefix).collect();
+        let kept: Vec<SessionGrant> = self.stored.grants().collect();
         let session = self.session.iter().filter(|grant| !kept.contains(grant));
         let row = |kept| move |grant: &SessionGrant| RuleRow { text: grant.listed(), kept };
         kept.iter().map(row(true)).chain(session.map(row(false))).collect()
@@ -99,10 +143,9 @@ impl Rules {
     /// When the rules file cannot be written; the rule is gone from this session anyway.
     pub fn remove(&mut self, rule: &RuleRow) -> io::Result<()> {
         self.session.retain(|grant| grant.listed() != rule.text);
-        let gone = |command: &String| SessionGrant::Prefix(command.clone()).listed() == rule.text;
-        let removed: Vec<String> =
-            self.stored.commands.iter().filter(|command| gone(command)).cloned().collect();
-        self.stored.commands.retain(|command| !gone(command));
+        let removed: Vec<SessionGrant> =
+            self.stored.grants().filter(|grant| grant.listed() == rule.text).collect();
+        self.stored.remove(&removed);
         if removed.is_empty() { Ok(()) } else { self.save_without(&removed) }
     }
 
@@ -135,6 +178,21 @@ impl Rules {
         command_prefix::covers(call, self.stored.commands.iter().map(String::as_str).chain(session))
     }
 
+    /// Whether this host may be asked.
+    pub fn host_allowed(&self, host: &str) -> bool {
+        self.allowed(&SessionGrant::Host(host.to_owned()))
+    }
+
+    /// Whether this tool of a server may be called, or all of the server's.
+    pub fn tool_allowed(&self, server: &str, tool: &str) -> bool {
+        let grant = |tool: &str| SessionGrant::Tool(format!("{server}.{tool}"));
+        self.allowed(&grant(tool)) || self.allowed(&grant("*"))
+    }
+
+    fn allowed(&self, grant: &SessionGrant) -> bool {
+        self.session.contains(grant) || self.stored.has(grant)
+    }
+
     /// Whether all that the command does beyond reading was allowed by a rule, or the very command.
     pub fn covers(&self, command: &AssessedCommand) -> bool {
         let calls = command.calls.as_deref().unwrap_or_default();
@@ -160,7 +218,7 @@ impl Rules {
         self.save_without(&[])
     }
 
-    fn save_without(&mut self, removed: &[String]) -> io::Result<()> {
+    fn save_without(&mut self, removed: &[SessionGrant]) -> io::Result<()> {
         for _ in 0..SAVE_ATTEMPTS {
             let old = match file::read(&self.path, MAX_BYTES) {
                 Ok((bytes, _)) => Some(bytes),
@@ -180,10 +238,8 @@ impl Rules {
                 None => Stored::default(),
             };
             merged.no_init_offer |= self.stored.no_init_offer;
-            let new = self.stored.commands.iter().filter(|command| !merged.commands.contains(command));
-            let new: Vec<String> = new.cloned().collect();
-            merged.commands.extend(new);
-            merged.commands.retain(|command| !removed.contains(command));
+            self.stored.grants().for_each(|grant| merged.add(&grant));
+            merged.remove(removed);
             let text = serde_json::to_string_pretty(&merged)?;
             let expect = old.as_deref().map_or(Expect::Missing, Expect::Bytes);
             match atomic_write::write_private(&self.path, text.as_bytes(), expect) {
@@ -214,8 +270,8 @@ mod tests {
     fn two_processes_keep_each_others_rules() {
         let dir = tempfile::tempdir().unwrap();
         let (mut one, mut two) = (Rules::load(dir.path()), Rules::load(dir.path()));
-        one.always("cargo test".to_owned()).unwrap();
-        two.always("pytest".to_owned()).unwrap();
+        one.always(SessionGrant::Prefix("cargo test".to_owned())).unwrap();
+        two.always(SessionGrant::Prefix("pytest".to_owned())).unwrap();
         one.decline_init().unwrap();
         let all = Rules::load(dir.path());
         assert_eq!(all.stored.commands, ["cargo test", "pytest"]);
@@ -226,7 +282,7 @@ mod tests {
     fn a_rule_that_is_removed_stays_removed() {
         let dir = tempfile::tempdir().unwrap();
         let mut rules = Rules::load(dir.path());
-        rules.always("cargo test".to_owned()).unwrap();
+        rules.always(SessionGrant::Prefix("cargo test".to_owned())).unwrap();
         rules.grant(SessionGrant::Writes);
         rules.grant(SessionGrant::Command("a; b".to_owned()));
         let texts: Vec<(String, bool)> = rules.rows().into_iter().map(|row| (row.text, row.kept)).collect();
@@ -239,7 +295,7 @@ mod tests {
         let first = rules.rows().remove(0);
         rules.remove(&first).unwrap();
         assert_eq!(rules.rows().len(), 2, "the session's own grant of it is gone, too");
-        rules.always("pytest".to_owned()).unwrap();
+        rules.always(SessionGrant::Prefix("pytest".to_owned())).unwrap();
         assert_eq!(Rules::load(dir.path()).stored.commands, ["pytest"]);
     }
 
@@ -249,7 +305,7 @@ mod tests {
         std::fs::write(dir.path().join("rules.json"), "{\"commands\": [").unwrap();
         let mut rules = Rules::load(dir.path());
         assert!(rules.damage().is_some());
-        rules.always("pytest".to_owned()).unwrap();
+        rules.always(SessionGrant::Prefix("pytest".to_owned())).unwrap();
         assert_eq!(
             std::fs::read_to_string(dir.path().join("rules.json.damaged")).unwrap(),
             "{\"commands\": ["

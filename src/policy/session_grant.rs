@@ -25,6 +25,10 @@ pub enum SessionGrant {
     ReadPath(PathBuf),
     /// Reading everything below this folder but secrets.
     ReadFolder(PathBuf),
+    /// Asking this host.
+    Host(String),
+    /// A tool of a server, as `server.tool`.
+    Tool(String),
 }
 
 impl SessionGrant {
@@ -40,6 +44,8 @@ impl SessionGrant {
                 },
                 Access::Write(path) if inside(path) => Self::Writes,
                 Access::Read(path) if !inside(path) => Self::reading(path, scope),
+                Access::Host(host) => Self::Host(host.clone()),
+                Access::Remote { server, tool, .. } => Self::Tool(format!("{server}.{tool}")),
                 _ => continue,
             };
             if !grants.contains(&grant) {
@@ -87,6 +93,16 @@ impl SessionGrant {
             Self::Writes => "changes to files in the workspace".to_owned(),
             Self::ReadPath(path) => format!("reading {}", path.display()),
             Self::ReadFolder(folder) => format!("reading all files in {}", folder.display()),
+            Self::Host(host) => format!("asking {host}"),
+            Self::Tool(tool) => format!("the tool {tool}"),
+        }
+    }
+
+    /// The words that "always" keeps for it; `None` for what holds for a session at most.
+    pub fn words(&self) -> Option<&str> {
+        match self {
+            Self::Prefix(words) | Self::Host(words) | Self::Tool(words) => Some(words),
+            _ => None,
         }
     }
 }

@@ -112,6 +112,12 @@ impl VerdictInputs<'_> {
                 deny(format!("{}: commands have no network", self.read_only_reason()))
             }
             Access::Network => ask("it needs the network".to_owned()),
+            Access::Host(host) if self.rules.host_allowed(host) => Verdict::Allow,
+            Access::Host(host) => ask(format!("it asks {host} for something")),
+            Access::Remote { server, tool, .. } if self.rules.tool_allowed(server, tool) => Verdict::Allow,
+            Access::Remote { reads: true, .. } if self.permission == Permission::Auto => Verdict::Allow,
+            Access::Remote { reads: false, .. } if read_only => self.nothing_may_change(),
+            Access::Remote { server, .. } => ask(format!("it calls a tool of the MCP server {server}")),
             // Every command is assessed.
             Access::Exec { .. } => ask("the command is not understood".to_owned()),
         }

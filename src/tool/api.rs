@@ -151,6 +151,10 @@ pub trait Tool: Send + Sync {
     /// See [`TypedTool::parallel`].
     fn parallel(&self, args: &Value) -> bool;
     fn spec(&self) -> ToolSpec;
+    /// Whether it calls the tool of this name, which is loaded on demand.
+    fn takes(&self, _name: &str) -> bool {
+        false
+    }
     /// Parses the arguments.
     ///
     /// # Errors
@@ -297,7 +301,7 @@ async fn until_interrupted<R: Send + 'static>(
 }
 
 /// `path, offset?, limit?`: a schema's arguments in one line, for error messages.
-fn expected(schema: &Value) -> String {
+pub fn expected(schema: &Value) -> String {
     let Some(properties) = schema["properties"].as_object() else { return "none".to_owned() };
     let required =
         |name: &str| schema["required"].as_array().is_some_and(|names| names.contains(&json!(name)));

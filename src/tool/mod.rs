@@ -7,6 +7,7 @@ pub mod cx;
 pub mod file;
 pub mod find;
 pub mod image_tray;
+pub mod on_demand;
 pub mod output;
 pub mod own_agents;
 pub mod own_commands;

@@ -38,8 +38,14 @@ pub fn builtin() -> Vec<Box<dyn Tool>> {
     ]
 }
 
+/// Tools that are loaded on demand: see [`crate::tool::on_demand`].
+pub fn on_demand() -> Vec<Box<dyn Tool>> {
+    vec![]
+}
+
 /// Tools that the smallest windows leave out: others do the same, or the task gets done without.
-pub const DISPENSABLE: [&str; 7] = ["MultiEdit", "TodoWrite", "Glob", "AskUser", "Note", "Job", "Task"];
+pub const DISPENSABLE: [&str; 8] =
+    ["MultiEdit", "TodoWrite", "Glob", "AskUser", "Note", "Job", "Task", "MoreTools"];
 
 /// The tool with this name; upper and lower case, `_` and `-` do not matter.
 ///

@@ -249,9 +249,11 @@ impl<W: Write> PlainChat<W> {
                 | Cmd::Suspend
                 | Cmd::Compose(_)
                 | Cmd::PastePicture
-                | Cmd::CompleteShell(_)
-                | Cmd::Copy(_)
-                | Cmd::KeepTheme(_) => {}
+                | Cmd::CompleteShell(_) => {}
+                Cmd::Copy(_) => {
+                    self.print("Nothing is copied in plain mode. /export writes the session to a file.")?
+                }
+                Cmd::KeepTheme(_) => self.print("Plain mode has no colors.")?,
             }
         }
         Ok(quit)

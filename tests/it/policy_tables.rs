@@ -346,7 +346,7 @@ fn rules_match_the_parsed_words_and_open_nothing_guarded() {
     let dir = tempfile::tempdir().unwrap();
     let mut rules = Rules::load(dir.path());
     for prefix in ["cargo test", "tool", "git push", "make", "rm", "cat"] {
-        rules.always(prefix.to_owned()).unwrap();
+        rules.always(SessionGrant::Prefix(prefix.to_owned())).unwrap();
     }
     let allows = |text: &str| ground.decide(Ask, false, &rules, text) == Verdict::Allow;
     for text in [

@@ -441,7 +441,7 @@ async fn a_yes_opens_the_files_that_git_changes_and_no_others() {
         "`git switch` would change .github/workflows/ci.yml, .vscode/settings.json and 1 more, which are protected"
     );
     // No rule covers it, and a yes is for what was asked.
-    assert_eq!(engine.always_prefix(&call), None);
+    assert_eq!(engine.always_grant(&call), None);
     let confinement = engine.confinement(&call, true);
     let Confinement::Confined { opened, .. } = &confinement else { panic!("{confinement:?}") };
     assert_eq!(opened.len(), 3);

@@ -6,6 +6,7 @@ use super::policy_engine::{AssessedToolCall, PolicyEngine};
 use crate::agent::control::{Events, TurnControl, notice};
 use crate::model::call::ToolCall;
 use crate::model::envelope::{Envelope, ErrorCode};
+use crate::policy::session_grant::SessionGrant;
 use crate::protocol::approval::{self, Answer, ApprovalRequest, Question};
 use crate::protocol::event::Level;
 use crate::protocol::notice as texts;
@@ -56,7 +57,7 @@ impl Approver<'_> {
             }
         };
         let clean = |text: &str| cx.redactor.redact(text, TextSource::of_command(text)).into_owned();
-        let always_prefix = policy.always_prefix(assessed);
+        let always = policy.always_grant(assessed);
         let question = Question::Approval(ApprovalRequest {
             call_id: call.id.to_string(),
             tool: call.name.to_string(),
@@ -64,7 +65,7 @@ impl Approver<'_> {
             detail: clean(&detail),
             is_diff,
             reason,
-            always_prefix: always_prefix.clone(),
+            always_prefix: always.as_ref().and_then(SessionGrant::words).map(str::to_owned),
             session_scope: policy.session_scope(assessed),
             agent: control.agent.clone(),
         });
@@ -75,8 +76,8 @@ impl Approver<'_> {
                 Ok(())
             }
             Some(Answer::Always) => {
-                if let Some(prefix) = always_prefix
-                    && let Err(error) = policy.allow_always(prefix)
+                if let Some(grant) = always
+                    && let Err(error) = policy.allow_always(grant)
                 {
                     notice(events, Level::Warning, texts::rule_not_saved(error));
                 }

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
+use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::approval::{Approver, denied, envelope_of, never_run};
@@ -115,8 +116,9 @@ impl Dispatcher {
     /// Whether the call only reads: by its tool, or by what the policy knows of its command. One that is asked about waits
     /// for its answer alone, and one that changes the folder decides where the next one runs.
     async fn runs_beside_others(&self, call: &ToolCall) -> bool {
-        let args = call.parsed_args().unwrap_or_default();
-        let Ok(tool) = self.find(&call.name) else { return false };
+        let Ok((tool, args)) = self.resolve(call, call.parsed_args().unwrap_or_default()) else {
+            return false;
+        };
         if tool.parallel(&args) || tool.name() != "Bash" {
             return tool.parallel(&args);
         }
@@ -139,8 +141,9 @@ impl Dispatcher {
     /// Shows the calls that wait for those before them.
     pub fn announce_waiting(&self, calls: &[Arc<ToolCall>], events: &Events) {
         for call in calls.iter().skip(1) {
-            let prepared =
-                self.find(&call.name).and_then(|tool| tool.prepare(call.parsed_args().unwrap_or_default()));
+            let prepared = self
+                .resolve(call, call.parsed_args().unwrap_or_default())
+                .and_then(|(tool, args)| tool.prepare(args));
             let title = prepared.map_or_else(|_| call.name.to_string(), |prepared| prepared.title());
             let title = self.shown_title(&title);
             let _ = events.send(Event::ToolWaiting { call_id: Arc::clone(&call.id), title });
@@ -261,9 +264,21 @@ impl Dispatcher {
         registry::find(&self.tools, name)
     }
 
+    /// The tool that a call is for, and its arguments. One that is loaded on demand may be called by its own name.
+    fn resolve(&self, call: &ToolCall, args: Value) -> Result<(&dyn Tool, Value), ToolError> {
+        match self.find(&call.name) {
+            Ok(tool) => Ok((tool, args)),
+            Err(error) => {
+                let through = self.tools.iter().find(|tool| tool.takes(&call.name)).ok_or(error)?;
+                Ok((through.as_ref(), json!({"name": &*call.name, "args": args})))
+            }
+        }
+    }
+
     /// The tool's own name, however the call spells it.
     fn name(&self, call: &ToolCall) -> Arc<str> {
-        self.find(&call.name).map_or_else(|_| Arc::clone(&call.name), |tool| tool.name().into())
+        self.resolve(call, Value::Null)
+            .map_or_else(|_| Arc::clone(&call.name), |(tool, _)| tool.name().into())
     }
 
     /// Parse, access, decide, ask. `Err` is the envelope for the model. The user's own call is not judged.
@@ -279,14 +294,15 @@ impl Dispatcher {
             started(call.name.to_string());
             return Err(interrupted());
         }
-        let parsed = self.find(&call.name).map_err(|error| envelope_of(&error)).and_then(|tool| {
+        let parsed = self.resolve(call, Value::Null).map_err(|error| envelope_of(&error)).and_then(|_| {
             let args = call.parsed_args().map_err(|message| {
                 Box::new(Envelope::error(
                     ErrorCode::InvalidParam,
-                    format!("{}: {message}. Send the call again with one valid JSON object", tool.name()),
+                    format!("{}: {message}. Send the call again with one valid JSON object", self.name(call)),
                 ))
             })?;
-            tool.prepare(args).map_err(|error| envelope_of(&error))
+            let prepared = self.resolve(call, args).and_then(|(tool, args)| tool.prepare(args));
+            prepared.map_err(|error| envelope_of(&error))
         });
         let prepared = match parsed {
             Ok(prepared) => prepared,

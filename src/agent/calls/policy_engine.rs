@@ -306,10 +306,14 @@ impl PolicyEngine {
     }
 
     /// What "always" would allow for this call.
-    pub fn always_prefix(&self, call: &AssessedToolCall) -> Option<String> {
+    pub fn always_grant(&self, call: &AssessedToolCall) -> Option<SessionGrant> {
         let mut rest = call.without_network();
         let (Some(only), None) = (rest.next(), rest.next()) else { return None };
-        command_prefix::general_prefix(only.command.as_ref()?)
+        match (&only.command, &only.access) {
+            (Some(command), _) => command_prefix::general_prefix(command).map(SessionGrant::Prefix),
+            (None, Access::Host(_) | Access::Remote { .. }) => self.session_grants(call).pop(),
+            _ => None,
+        }
     }
 
     /// What "for this session" would open, in words; `None` when a yes holds for this call only.
@@ -334,12 +338,12 @@ impl PolicyEngine {
         self.state().rules.forget_session();
     }
 
-    /// Allows a command prefix in this project from now on.
+    /// Allows this in this project from now on.
     ///
     /// # Errors
     /// When the rule cannot be stored; it holds for the session anyway.
-    pub fn allow_always(&self, prefix: String) -> std::io::Result<()> {
-        self.state().rules.always(prefix)
+    pub fn allow_always(&self, grant: SessionGrant) -> std::io::Result<()> {
+        self.state().rules.always(grant)
     }
 
     /// What is allowed beyond the level.

@@ -37,7 +37,7 @@ impl Prompts {
     }
 
     /// What was typed, without secrets.
-    fn redacted(&self, text: &str) -> String {
+    pub fn redacted(&self, text: &str) -> String {
         self.redactor.redact_typed(text).into_owned()
     }
 

@@ -115,21 +115,20 @@ pub fn stage(journal: &Journal, turn: bool, wanted: &HunkId) -> Result<(), Rever
     let step = plan.steps.iter().find(|step| step.path == Path::new(&wanted.path));
     let step = step.ok_or(RevertError::Changed)?;
     let (before, now) = contents(journal, step).ok_or(RevertError::Changed)?;
-    let place = find(&before, &now, wanted)?;
-    let places = hunks::of(&wanted.path, &before, &now).ok_or(RevertError::Changed)?;
-    let (is_new, is_gone) = (step.target == PathState::Absent, step.now == PathState::Absent);
-    let patch = hunks::patch(&places[place], &wanted.path, is_new, is_gone);
+    let (_, diff) = find(&before, &now, wanted)?;
+    let patch = hunks::patch(&diff, &wanted.path, &step.target, &step.now);
     if git::stage(journal.root(), &patch) {
         return Ok(());
     }
-    let why = "git's index has other text there, or this is no git repository; use git add -p";
+    let why = "git's index has other text there, or the project is not in a git repository; try git add -p";
     Err(RevertError::Refused(why.to_owned()))
 }
 
-/// The number of the place that was shown.
-fn find(before: &[u8], now: &[u8], wanted: &HunkId) -> Result<usize, RevertError> {
+/// The place that was shown: its number and its diff.
+fn find(before: &[u8], now: &[u8], wanted: &HunkId) -> Result<(usize, String), RevertError> {
     let places = hunks::of(&wanted.path, before, now).ok_or(RevertError::Changed)?;
-    let place = places.iter().position(|place| file::hash(place.as_bytes()) == wanted.place);
+    let mut places = places.into_iter().enumerate();
+    let place = places.find(|(_, diff)| file::hash(diff.as_bytes()) == wanted.place);
     place.filter(|_| file::hash(now) == wanted.content).ok_or(RevertError::Changed)
 }
 
@@ -150,7 +149,7 @@ pub fn revert(
         return Err(RevertError::Refused(why));
     }
     let (before, now) = contents(journal, &step).ok_or(RevertError::Changed)?;
-    let place = find(&before, &now, wanted)?;
+    let (place, _) = find(&before, &now, wanted)?;
     if let (PathState::File { .. }, PathState::File { mode, .. }) = (&step.target, &step.now) {
         let bytes = hunks::reverted(&before, &now, place).ok_or(RevertError::Changed)?;
         let hash = journal.blobs().put(&bytes)?;

@@ -23,7 +23,7 @@ use crate::provider::api::Provider;
 use crate::tool::agent_types::AgentType;
 use crate::tool::api::Tool;
 use crate::tool::cx::ToolCx;
-use crate::tool::registry;
+use crate::tool::on_demand::toolbox;
 use crate::tool::run::shell::Shell;
 
 /// What sub-agents take over from their parent.
@@ -100,7 +100,7 @@ impl AgentTemplate {
 }
 
 fn tools(kind: &AgentType) -> Vec<Box<dyn Tool>> {
-    let mut tools = registry::builtin();
+    let mut tools = toolbox::tools(&[]);
     tools.retain(|tool| kind.has(tool.name()));
     tools
 }

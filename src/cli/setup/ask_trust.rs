@@ -10,9 +10,8 @@ use crate::base::text::{elide, plural};
 use crate::cli::report::{self, Failure};
 use crate::config::load;
 use crate::config::paths::{self, Paths};
-use crate::config::trusted::agent_files;
 use crate::config::trusted::held_back::HeldBack;
-use crate::config::trusted::own_files;
+use crate::config::trusted::own_files::Definitions;
 use crate::config::trusted::trust::Trust;
 
 /// A larger rules file is not used anyway.
@@ -51,18 +50,18 @@ pub fn ask(workspace: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Asks about sub-agents and commands that the project defines, when they were neither trusted nor refused as they are now.
+/// Asks about what the project defines, such as sub-agents, when they were neither trusted nor refused as they are now.
 fn ask_agents(workspace: &Path, project_state: &Path) -> Result<(), Failure> {
-    let (files, trust) = (own_files::of_project(workspace), Trust::of_agents(project_state));
-    let contents = agent_files::contents(&files, workspace);
-    if files.is_empty() || trust.holds(&contents) || trust.refused(&contents) {
+    let (defined, trust) = (Definitions::of(workspace), Trust::of_agents(project_state));
+    let contents = defined.contents(workspace);
+    if defined.is_empty() || trust.holds(&contents) || trust.refused(&contents) {
         return Ok(());
     }
     report::print(&format!(
-        "This project defines {}: {}. Their prompts decide what the model does here. Do you trust them?\n\
+        "This project defines {}: {}. They decide what the model does here and what runs. Do you trust them?\n\
          [y] yes, as they are now   [n] no, and don't ask again   [l] later (default): ",
-        own_files::kinds(&files),
-        sanitize::reveal(&agent_files::names(&files, workspace))
+        defined.kinds(),
+        sanitize::reveal(&defined.names(workspace))
     ))?;
     match answer()?.as_str() {
         "y" | "yes" => trust.give(&contents)?,

@@ -42,13 +42,13 @@ fn in_folder(folder: &Path) -> Vec<AgentFile> {
 }
 
 /// All that trust is bound to: names and texts.
-pub fn contents(files: &[AgentFile], workspace: &Path) -> String {
+pub fn contents<'a>(files: impl Iterator<Item = &'a AgentFile>, workspace: &Path) -> String {
     let shown = |file: &AgentFile| path::display(workspace, &file.path);
-    files.iter().map(|file| format!("{}\0{}\0", shown(file), file.text)).collect()
+    files.map(|file| format!("{}\0{}\0", shown(file), file.text)).collect()
 }
 
 /// Their paths in the project, for users.
-pub fn names(files: &[AgentFile], workspace: &Path) -> String {
-    let names: Vec<String> = files.iter().map(|file| path::display(workspace, &file.path)).collect();
+pub fn names<'a>(files: impl Iterator<Item = &'a AgentFile>, workspace: &Path) -> String {
+    let names: Vec<String> = files.map(|file| path::display(workspace, &file.path)).collect();
     names.join(", ")
 }

@@ -24,13 +24,6 @@ pub struct CommandFile {
     pub text: String,
 }
 
-impl CommandFile {
-    /// As trust is given to it.
-    pub fn definition(&self) -> AgentFile {
-        AgentFile { path: self.path.clone(), text: self.text.clone() }
-    }
-}
-
 /// The user's own.
 pub fn of_user(config: &Path) -> Vec<CommandFile> {
     let home = std::env::home_dir().map(|home| home.join(".claude/commands"));
@@ -42,6 +35,11 @@ pub fn of_user(config: &Path) -> Vec<CommandFile> {
 pub fn of_project(workspace: &Path) -> Vec<CommandFile> {
     let inside = |file: &CommandFile| path::follow(&file.path).starts_with(workspace);
     FOLDERS.iter().flat_map(|folder| in_folder(&workspace.join(folder))).filter(inside).collect()
+}
+
+/// Those of a project as trust is given to them.
+pub fn definitions(workspace: &Path) -> Vec<AgentFile> {
+    of_project(workspace).into_iter().map(|file| AgentFile { path: file.path, text: file.text }).collect()
 }
 
 fn in_folder(folder: &Path) -> Vec<CommandFile> {

@@ -1,51 +1,76 @@
-//! What a project defines for the model, sub-agents and slash commands: their prompts decide what it does, so they count once
-//! the user trusts all of them exactly as they are.
+//! What a project defines for the agent, such as sub-agents and slash commands: it decides what the model is told and what
+//! runs, so it counts once the user trusts all of it exactly as it is. A new kind is one row of [`KINDS`] and what
+//! [`OwnFiles`] holds of it.
 
 use std::path::Path;
 
 use super::agent_files::{self, AgentFile};
 use super::command_files::{self, CommandFile};
 use super::trust::Trust;
+use crate::base::text::and_list;
 
-/// The files that count: the user's, and the project's if they are trusted; with what the user should know.
-pub fn load(
-    config: &Path,
-    workspace: &Path,
-    state: &Path,
-    trust: bool,
-) -> (Vec<AgentFile>, Vec<CommandFile>, Option<String>) {
-    let (mut agents, mut commands) = (agent_files::of_user(config), command_files::of_user(config));
-    let project = of_project(workspace);
+/// The kinds, as users call them, and where a project has its files.
+const KINDS: [(&str, fn(&Path) -> Vec<AgentFile>); 2] =
+    [("sub-agents", agent_files::of_project), ("commands", command_files::definitions)];
+
+/// The files that count: the user's, and the project's if they are trusted.
+#[derive(Clone, Debug, Default)]
+pub struct OwnFiles {
+    pub agents: Vec<AgentFile>,
+    pub commands: Vec<CommandFile>,
+}
+
+/// Reads them, with what the user should know of files that are not trusted.
+pub fn load(config: &Path, workspace: &Path, state: &Path, trust: bool) -> (OwnFiles, Option<String>) {
+    let mut own = OwnFiles { agents: agent_files::of_user(config), commands: command_files::of_user(config) };
+    let project = Definitions::of(workspace);
     if project.is_empty() {
-        return (agents, commands, None);
+        return (own, None);
     }
-    if trust || Trust::of_agents(state).holds(&agent_files::contents(&project, workspace)) {
-        agents.extend(agent_files::of_project(workspace));
+    if trust || Trust::of_agents(state).holds(&project.contents(workspace)) {
+        own.agents.extend(agent_files::of_project(workspace));
         // Of two with a name the project's is meant.
-        commands.splice(..0, command_files::of_project(workspace));
-        return (agents, commands, None);
+        own.commands.splice(..0, command_files::of_project(workspace));
+        return (own, None);
     }
     let notice = format!(
         "This project defines {} ({}). Ignored, because they are not trusted as they are now; `mycode trust` trusts them.",
-        kinds(&project),
-        agent_files::names(&project, workspace)
+        project.kinds(),
+        project.names(workspace)
     );
-    (agents, commands, Some(notice))
+    (own, Some(notice))
 }
 
-/// All that a project defines.
-pub fn of_project(workspace: &Path) -> Vec<AgentFile> {
-    let commands = command_files::of_project(workspace);
-    let commands = commands.iter().map(CommandFile::definition);
-    agent_files::of_project(workspace).into_iter().chain(commands).collect()
-}
+/// All that a project defines, by kind.
+pub struct Definitions(Vec<(&'static str, Vec<AgentFile>)>);
 
-/// What they are, for users.
-pub fn kinds(files: &[AgentFile]) -> &'static str {
-    let is_command = |file: &AgentFile| file.path.iter().any(|part| part == "commands");
-    match (files.iter().all(is_command), files.iter().any(is_command)) {
-        (true, _) => "commands",
-        (false, true) => "sub-agents and commands",
-        (false, false) => "sub-agents",
+impl Definitions {
+    /// As they are now.
+    pub fn of(workspace: &Path) -> Self {
+        let read = |(kind, read): (&'static str, fn(&Path) -> Vec<AgentFile>)| (kind, read(workspace));
+        Self(KINDS.into_iter().map(read).filter(|(_, files)| !files.is_empty()).collect())
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// What they are, for users.
+    pub fn kinds(&self) -> String {
+        and_list(&self.0.iter().map(|(kind, _)| *kind).collect::<Vec<_>>())
+    }
+
+    /// Their paths in the project, for users.
+    pub fn names(&self, workspace: &Path) -> String {
+        agent_files::names(self.files(), workspace)
+    }
+
+    /// All that trust is bound to.
+    pub fn contents(&self, workspace: &Path) -> String {
+        agent_files::contents(self.files(), workspace)
+    }
+
+    fn files(&self) -> impl Iterator<Item = &AgentFile> {
+        self.0.iter().flat_map(|(_, files)| files)
     }
 }

@@ -2,6 +2,8 @@
 
 use similar::{DiffOp, DiffTag, TextDiff};
 
+use super::path_state::PathState;
+
 /// Larger texts are not compared: it would take seconds.
 const MOST_BYTES: usize = 512 * 1024;
 /// Lines around a place.
@@ -16,20 +18,28 @@ pub fn of(path: &str, before: &[u8], now: &[u8]) -> Option<Vec<String>> {
     Some(hunks.map(|hunk| format!("--- a/{path}\n+++ b/{path}\n{hunk}")).collect())
 }
 
-/// A diff of [`of`] as git takes it: a file that is new or gone has no other side.
-pub fn patch(diff: &str, path: &str, is_new: bool, is_gone: bool) -> String {
+/// A diff of [`of`] as git takes it: a file that is new or gone has no other side, but a mode.
+pub fn patch(diff: &str, path: &str, before: &PathState, now: &PathState) -> String {
     let head = format!("--- a/{path}\n+++ b/{path}\n");
     let body = diff.strip_prefix(&head).unwrap_or(diff);
-    let head = match (is_new, is_gone) {
-        (true, _) => {
-            format!("diff --git a/{path} b/{path}\nnew file mode 100644\n--- /dev/null\n+++ b/{path}\n")
+    let git = format!("diff --git a/{path} b/{path}\n");
+    let head = match (before, now) {
+        (PathState::Absent, now) => {
+            format!("{git}new file mode {}\n--- /dev/null\n+++ b/{path}\n", git_mode(now))
         }
-        (_, true) => {
-            format!("diff --git a/{path} b/{path}\ndeleted file mode 100644\n--- a/{path}\n+++ /dev/null\n")
+        (before, PathState::Absent) => {
+            format!("{git}deleted file mode {}\n--- a/{path}\n+++ /dev/null\n", git_mode(before))
         }
         _ => head,
     };
     format!("{head}{body}")
+}
+
+fn git_mode(state: &PathState) -> &'static str {
+    match state {
+        PathState::File { mode, .. } if mode & 0o111 != 0 => "100755",
+        _ => "100644",
+    }
 }
 
 /// `now` with the place number `hunk` as it was before.
@@ -72,6 +82,15 @@ mod tests {
         assert_eq!(String::from_utf8(back).unwrap(), before.replace("line 3\r\n", "changed 3\r\n"));
         assert_eq!(reverted(before.as_bytes(), now.as_bytes(), 2), None);
         assert_eq!(of("a", b"\xff", b"a"), None);
+    }
+
+    #[test]
+    fn a_program_stays_one_in_the_index() {
+        let script = PathState::File { hash: String::new(), size: 3, mode: 0o100_755 };
+        let diff = of("run", b"", b"ls\n").unwrap().remove(0);
+        let staged = patch(&diff, "run", &PathState::Absent, &script);
+        assert!(staged.contains("\nnew file mode 100755\n--- /dev/null\n+++ b/run\n@@"), "{staged}");
+        assert!(patch(&diff, "run", &script, &PathState::Absent).contains("deleted file mode 100755"));
     }
 
     proptest! {

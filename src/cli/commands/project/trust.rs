@@ -7,9 +7,8 @@ use crate::cli::report::{self, Failure};
 use crate::cli::setup::open;
 use crate::config::load;
 use crate::config::settings::Permission;
-use crate::config::trusted::agent_files;
 use crate::config::trusted::held_back::HeldBack;
-use crate::config::trusted::own_files;
+use crate::config::trusted::own_files::Definitions;
 use crate::config::trusted::trust::Trust;
 
 /// Gives or takes the trust, and says what it means.
@@ -35,18 +34,17 @@ pub fn run(cli: &Cli, args: &TrustArgs) -> Result<(), Failure> {
     for rules in held.keys().map(|path| sanitize::reveal(&path.display().to_string()).into_owned()) {
         report::print(&format!("{rules} is used as project rules from the next message on.\n"))?;
     }
-    let agents = own_files::of_project(&opened.workspace);
-    if !agents.is_empty() {
-        Trust::of_agents(&opened.project_state).give(&agent_files::contents(&agents, &opened.workspace))?;
-        let names = agent_files::names(&agents, &opened.workspace);
+    let defined = Definitions::of(&opened.workspace);
+    if !defined.is_empty() {
+        Trust::of_agents(&opened.project_state).give(&defined.contents(&opened.workspace))?;
         report::print(&format!(
             "Trusted the project's {} as they are now: {}. If one changes, all are ignored until you trust them \
              again.\n",
-            own_files::kinds(&agents),
-            sanitize::reveal(&names)
+            defined.kinds(),
+            sanitize::reveal(&defined.names(&opened.workspace))
         ))?;
     }
-    let other = !held.is_empty() || !agents.is_empty();
+    let other = !held.is_empty() || !defined.is_empty();
     let text = match load::project_wishes(&opened.workspace)? {
         None if other => return Ok(()),
         None => return report::print(&format!("Nothing to trust: there is no {path}.\n")),

@@ -1,0 +1,55 @@
+//! Our own tools that are seldom needed: listed with their arguments, so that most calls need no look at the schema.
+
+use futures_util::future::BoxFuture;
+use serde_json::Value;
+
+use super::source::ToolSource;
+use crate::model::call::ToolSpec;
+use crate::tool::api::{Prepared, Tool, ToolError, expected};
+use crate::tool::cx::ToolCx;
+use crate::tool::registry;
+
+/// The tools of [`registry::on_demand`].
+pub struct BuiltinSource(Vec<Box<dyn Tool>>);
+
+impl BuiltinSource {
+    /// These tools.
+    pub fn new(tools: Vec<Box<dyn Tool>>) -> Self {
+        Self(tools)
+    }
+
+    fn find(&self, name: &str) -> Result<&dyn Tool, ToolError> {
+        registry::find(&self.0, name)
+    }
+}
+
+impl ToolSource for BuiltinSource {
+    fn listed(&self) -> Vec<String> {
+        let spec = |tool: &Box<dyn Tool>| tool.spec();
+        self.0.iter().map(spec).map(|spec| format!("{} {{{}}}", spec.name, expected(&spec.schema))).collect()
+    }
+
+    fn takes(&self, name: &str) -> bool {
+        self.find(name).is_ok()
+    }
+
+    fn specs<'a>(
+        &'a self,
+        name: Option<&'a str>,
+        _: &'a ToolCx,
+    ) -> BoxFuture<'a, Result<Vec<ToolSpec>, ToolError>> {
+        let specs = match name {
+            Some(name) => self.find(name).map(|tool| vec![tool.spec()]),
+            None => Ok(self.0.iter().map(|tool| tool.spec()).collect()),
+        };
+        Box::pin(async { specs })
+    }
+
+    fn parallel(&self, name: &str, args: &Value) -> bool {
+        self.find(name).is_ok_and(|tool| tool.parallel(args))
+    }
+
+    fn prepare(&self, name: &str, args: Value) -> Result<Box<dyn Prepared>, ToolError> {
+        self.find(name)?.prepare(args)
+    }
+}

@@ -1,0 +1,6 @@
+//! Tools that cost no tokens until they are used.
+
+pub mod builtin;
+pub mod more_tools;
+pub mod source;
+pub mod toolbox;
