@@ -30,6 +30,9 @@ use crate::config::settings::TINY_WINDOW_TOKENS;
 use crate::config::trusted::held_back::HeldBack;
 use crate::context::rules::project_rules::ProjectRules;
 use crate::evidence::retriever::ContextRetriever;
+use crate::mcp::client::connector::Place;
+use crate::mcp::servers::{self, Servers};
+use crate::mcp::source::McpSource;
 use crate::model::request::Params;
 use crate::policy::rules::Rules;
 use crate::protocol::event::{Event, Level};
@@ -42,6 +45,7 @@ use crate::session::list;
 use crate::session::log::LogError;
 use crate::tool::api::TypedTool as _;
 use crate::tool::cx::{SubAgents as _, ToolCx};
+use crate::tool::on_demand::source::ToolSource;
 use crate::tool::on_demand::toolbox;
 use crate::tool::output::Spill;
 use crate::tool::own_agents;
@@ -137,7 +141,10 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
     if let Some(key) = loaded.provider.as_ref().and_then(|settings| settings.api_key.as_ref()) {
         cx.redactor.know(key.expose());
     }
-    let mut dispatcher = dispatcher(cx, &loaded, &project_state, &own_folders, interactive, small_window);
+    let (sources, unusable) = sources(&cx, &loaded, &own_folders);
+    notices.extend(unusable);
+    let mut dispatcher =
+        dispatcher(cx, &loaded, &project_state, &own_folders, interactive, small_window, &sources);
     notices.extend(dispatcher.policy.damage());
     let (own_agents, unusable) = own_agents::read(&loaded.own.agents);
     notices.extend(unusable);
@@ -159,6 +166,7 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
         own_folders,
         interactive,
         own_agents,
+        sources,
     };
     let sub_agents = SubAgentRunner::new(template, &questions, &params);
     dispatcher.cx.sub_agents = Some(Arc::new(sub_agents));
@@ -241,11 +249,24 @@ fn dispatcher(
     own_folders: &[PathBuf],
     interactive: bool,
     small_window: bool,
+    sources: &[Arc<dyn ToolSource>],
 ) -> Dispatcher {
     let readable = vec![cx.spill.folder().to_owned()];
     let rules = Rules::load(project_state);
     let policy = PolicyEngine::new(&loaded.work, rules, &cx.root, readable, own_folders);
-    Dispatcher::new(cx, Arc::new(policy), toolbox::tools(&[]), interactive, small_window)
+    Dispatcher::new(cx, Arc::new(policy), toolbox::tools(sources), interactive, small_window)
+}
+
+/// Where tools come from that are loaded on demand, and what is wrong with others.
+fn sources(cx: &ToolCx, loaded: &Loaded, own_folders: &[PathBuf]) -> (Vec<Arc<dyn ToolSource>>, Vec<String>) {
+    let (servers, problems) = servers::read(&loaded.own.mcp, loaded.work.sandbox);
+    let place = Place {
+        root: cx.root.to_path_buf(),
+        sandbox: Arc::clone(&cx.sandbox),
+        state: own_folders.last().map(|state| state.join("mcp")),
+        show: None,
+    };
+    (vec![Arc::new(McpSource(Arc::new(Servers::new(servers, place))))], problems)
 }
 
 /// The tools without a session, for `mycode tool`: originals come from the project's last session.
@@ -261,7 +282,8 @@ pub fn tools_alone(
     }
     let retriever = ContextRetriever::new(workspace, project_state);
     let cx = tool_context(workspace, project_state, own_folders.clone(), retriever, &originals);
-    dispatcher(cx, loaded, project_state, &own_folders, false, false)
+    let (sources, _) = sources(&cx, loaded, &own_folders);
+    dispatcher(cx, loaded, project_state, &own_folders, false, false, &sources)
 }
 
 /// What sub-agents without a parent are made from: once for the project, and once for each worktree.
@@ -306,7 +328,9 @@ impl RoleParts {
         if let Some(key) = loaded.provider.as_ref().and_then(|settings| settings.api_key.as_ref()) {
             cx.redactor.know(key.expose());
         }
-        let dispatcher = dispatcher(cx, loaded, project_state, own_folders, false, small_window);
+        let (sources, _) = sources(&cx, loaded, own_folders);
+        let dispatcher =
+            dispatcher(cx, loaded, project_state, own_folders, false, small_window, &sources);
         let (silent, _) = mpsc::unbounded_channel();
         let params = params(loaded, Arc::clone(model));
         let template = AgentTemplate {
@@ -317,6 +341,7 @@ impl RoleParts {
             own_folders: own_folders.clone(),
             interactive: false,
             own_agents: Vec::new(),
+            sources,
         };
         let questions = Arc::new(Questions::new(silent));
         let runner = SubAgentRunner::new(template, &questions, &params);

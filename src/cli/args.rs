@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
+use crate::cli::commands::mcp::args::McpArgs;
 use crate::cli::commands::project::notes_args::NotesArgs;
 use crate::cli::commands::sessions::export_args::ExportArgs;
 use crate::cli::each::args::{self as each, EachArgs};
@@ -154,6 +155,8 @@ pub enum Command {
     Notes(NotesArgs),
     /// Play a session on a sample project, without a key or network
     Demo(DemoArgs),
+    /// MCP servers: list, add, test and import them, or serve this project to other agents
+    Mcp(McpArgs),
     /// Run one tool and print its result as JSON
     Tool(ToolArgs),
     /// Find the files that matter for a task

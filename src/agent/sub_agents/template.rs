@@ -23,6 +23,7 @@ use crate::provider::api::Provider;
 use crate::tool::agent_types::AgentType;
 use crate::tool::api::Tool;
 use crate::tool::cx::ToolCx;
+use crate::tool::on_demand::source::ToolSource;
 use crate::tool::on_demand::toolbox;
 use crate::tool::run::shell::Shell;
 
@@ -38,6 +39,8 @@ pub struct AgentTemplate {
     pub interactive: bool,
     /// The types of sub-agents that the user has defined.
     pub own_agents: Vec<AgentType>,
+    /// Where tools come from that are loaded on demand.
+    pub sources: Vec<Arc<dyn ToolSource>>,
 }
 
 impl AgentTemplate {
@@ -75,7 +78,7 @@ impl AgentTemplate {
             ..cx.clone()
         };
         let policy = if kind.only_reads { self.reading_policy(cx) } else { Arc::clone(&self.policy) };
-        let dispatcher = Dispatcher::new(own, policy, tools(kind), self.interactive, small_window);
+        let dispatcher = Dispatcher::new(own, policy, self.tools(kind), self.interactive, small_window);
         let rules = ProjectRules::new(HeldBack::new(&self.project_state));
         let prompt = FixedPrompt::new(&kind.prompt, dispatcher.specs(), rules);
         let input = TurnInput { sub_agent: true, ..TurnInput::default() };
@@ -90,6 +93,12 @@ impl AgentTemplate {
         })
     }
 
+    fn tools(&self, kind: &AgentType) -> Vec<Box<dyn Tool>> {
+        let mut tools = toolbox::tools(&self.sources);
+        tools.retain(|tool| kind.has(tool.name()));
+        tools
+    }
+
     /// What a type that only reads is held to, whatever its parent may do.
     fn reading_policy(&self, cx: &ToolCx) -> Arc<PolicyEngine> {
         let permission = self.policy.permission();
@@ -97,10 +106,4 @@ impl AgentTemplate {
         let readable = vec![cx.spill.folder().to_owned()];
         Arc::new(PolicyEngine::new(&work, Rules::default(), &cx.root, readable, &self.own_folders))
     }
-}
-
-fn tools(kind: &AgentType) -> Vec<Box<dyn Tool>> {
-    let mut tools = toolbox::tools(&[]);
-    tools.retain(|tool| kind.has(tool.name()));
-    tools
 }

@@ -3,5 +3,6 @@
 pub mod agent_files;
 pub mod command_files;
 pub mod held_back;
+pub mod mcp_files;
 pub mod own_files;
 pub mod trust;

@@ -6,23 +6,33 @@ use std::path::Path;
 
 use super::agent_files::{self, AgentFile};
 use super::command_files::{self, CommandFile};
+use super::mcp_files;
 use super::trust::Trust;
 use crate::base::text::and_list;
 
 /// The kinds, as users call them, and where a project has its files.
-const KINDS: [(&str, fn(&Path) -> Vec<AgentFile>); 2] =
-    [("sub-agents", agent_files::of_project), ("commands", command_files::definitions)];
+const KINDS: [(&str, fn(&Path) -> Vec<AgentFile>); 3] = [
+    ("sub-agents", agent_files::of_project),
+    ("commands", command_files::definitions),
+    ("MCP servers", mcp_files::of_project),
+];
 
 /// The files that count: the user's, and the project's if they are trusted.
 #[derive(Clone, Debug, Default)]
 pub struct OwnFiles {
     pub agents: Vec<AgentFile>,
     pub commands: Vec<CommandFile>,
+    /// MCP servers: of two with a name the later is meant.
+    pub mcp: Vec<AgentFile>,
 }
 
 /// Reads them, with what the user should know of files that are not trusted.
 pub fn load(config: &Path, workspace: &Path, state: &Path, trust: bool) -> (OwnFiles, Option<String>) {
-    let mut own = OwnFiles { agents: agent_files::of_user(config), commands: command_files::of_user(config) };
+    let mut own = OwnFiles {
+        agents: agent_files::of_user(config),
+        commands: command_files::of_user(config),
+        mcp: mcp_files::of_user(config),
+    };
     let project = Definitions::of(workspace);
     if project.is_empty() {
         return (own, None);
@@ -31,6 +41,7 @@ pub fn load(config: &Path, workspace: &Path, state: &Path, trust: bool) -> (OwnF
         own.agents.extend(agent_files::of_project(workspace));
         // Of two with a name the project's is meant.
         own.commands.splice(..0, command_files::of_project(workspace));
+        own.mcp.extend(mcp_files::of_project(workspace));
         return (own, None);
     }
     let notice = format!(

@@ -1,0 +1,187 @@
+//! `mycode mcp test` and `login`: starts servers as the agent would and shows what they offer, or calls one tool.
+
+use std::io::{BufRead, IsTerminal, Write};
+use std::sync::Arc;
+use std::time::Instant;
+
+use futures_util::future::BoxFuture;
+use serde_json::{Map, Value};
+use tokio::task::spawn_blocking;
+use tokio_util::sync::CancellationToken;
+
+use super::args::TestArgs;
+use super::manage::oauth;
+use super::open::{self, OpenedServers};
+use crate::base::text::one_line;
+use crate::cli::args::Cli;
+use crate::cli::report::{self, Failure};
+use crate::config::load;
+use crate::mcp::catalog::Catalog;
+use crate::mcp::client::connection::McpError;
+use crate::mcp::client::handler::Caller;
+use crate::mcp::config::server::{OAuth, Server, Transport};
+use crate::mcp::result;
+use crate::mcp::servers::Servers;
+use crate::protocol::approval::AskedQuestion;
+use crate::tool::cx::Asker;
+
+const ABOUT_CHARS: usize = 70;
+
+/// Tests the servers; whether all of them answer.
+///
+/// # Errors
+/// Wrong arguments, or a server that does not answer where one was named.
+pub async fn run(cli: &Cli, args: &TestArgs) -> Result<bool, Failure> {
+    let mut opened = open::open(cli)?;
+    let Some(name) = &args.server else { return all(opened).await };
+    if name.starts_with("http://") || name.starts_with("https://") {
+        let headers = load::header_table(&args.http.headers)?.unwrap_or_default().into_iter().collect();
+        let oauth = match oauth(&args.http)? {
+            Value::Null => OAuth::default(),
+            given => serde_json::from_value(given).map_err(|error| {
+                Failure::usage(format!("--oauth: {error}"), "see `mycode mcp test --help`")
+            })?,
+        };
+        opened.servers = vec![Server::at(name, headers, oauth)];
+        // Nothing stays of a server that is only tried.
+        opened.place.state = None;
+    }
+    let mut server = opened.find(name)?.clone();
+    server.enabled = true;
+    let servers = Servers::new(vec![server.clone()], opened.place.clone());
+    let Some(tool) = &args.call else {
+        let text = described(&servers, &server).await.map_err(|error| failure(&server, &error))?;
+        report::say(&text)?;
+        return Ok(true);
+    };
+    let input: Map<String, Value> = serde_json::from_str(&args.args)
+        .map_err(|error| Failure::usage(format!("--args is no JSON object: {error}"), "write --args '{…}'"))?;
+    // As the agent does: what is not offered is not called.
+    let catalog = servers.catalog(name).await.map_err(|error| failure(&server, &error))?;
+    if !catalog.tools.iter().any(|known| known.name == *tool) {
+        let names: Vec<&str> = catalog.tools.iter().map(|tool| tool.name.as_str()).collect();
+        return Err(Failure::usage(format!("{name} has no tool {tool}"), format!("it has: {}", names.join(", "))));
+    }
+    let called = servers.with(name, |connection| {
+        let (input, cancel) = (input.clone(), CancellationToken::new());
+        async move { connection.call(tool, input, caller(), &cancel).await }
+    });
+    let result = called.await.map_err(|error| failure(&server, &error))?;
+    let failed = result.failed;
+    report::say(&format!("{}\n", result::text(result.content)))?;
+    Ok(!failed)
+}
+
+/// Signs in to a server.
+///
+/// # Errors
+/// There is no such server, or it did not let the user in.
+pub async fn login(cli: &Cli, name: &str) -> Result<(), Failure> {
+    let opened = open::open(cli)?;
+    let server = opened.find(name)?.clone();
+    if let Transport::Stdio { .. } = server.transport {
+        return Err(Failure::usage(
+            format!("{name} is a program, which signs in by itself"),
+            "set its keys with `mycode mcp add --env NAME=VALUE`",
+        ));
+    }
+    let servers = Servers::new(vec![server.clone()], opened.place);
+    servers.catalog(name).await.map_err(|error| failure(&server, &error))?;
+    report::say(&format!("{name} answers.\n"))
+}
+
+async fn all(opened: OpenedServers) -> Result<bool, Failure> {
+    let servers = Servers::new(opened.servers.clone(), opened.place.clone());
+    let mut works = true;
+    for server in servers.all() {
+        match described(&servers, server).await {
+            Ok(text) => report::say(&text)?,
+            Err(error) => {
+                works = false;
+                let failure = failure(server, &error);
+                report::say(&format!("{}: {}\n    {}\n", server.name, failure.message, failure.hint))?;
+            }
+        }
+    }
+    for problem in &opened.problems {
+        report::say(&format!("note: {problem}\n"))?;
+    }
+    if servers.all().next().is_none() {
+        report::say("No MCP servers are configured; `mycode mcp add` adds one.\n")?;
+    }
+    Ok(works)
+}
+
+/// What it is and offers, for users.
+async fn described(servers: &Servers, server: &Server) -> Result<String, McpError> {
+    let begun = Instant::now();
+    let catalog = servers.catalog(&server.name).await?;
+    let about = servers.with(&server.name, |connection| async move { Ok(connection.about()) }).await?;
+    let Catalog { tools, prompts, resources } = &*catalog;
+    let counts =
+        result::counts([(tools.len(), "tool"), (prompts.len(), "prompt"), (resources.len(), "resource")]);
+    let seconds = begun.elapsed().as_secs_f64();
+    let mut out = format!("{}: {about}; {counts}, in {seconds:.1} s\n", server.name);
+    let mut rows: Vec<(String, &str)> =
+        tools.iter().map(|tool| (tool.name.clone(), tool.description.as_str())).collect();
+    rows.extend(prompts.iter().map(|prompt| (format!("/{}", prompt.name), prompt.description.as_str())));
+    rows.extend(resources.iter().map(|resource| (format!("@{}", resource.uri), resource.name.as_str())));
+    for (name, about) in rows {
+        out.push_str(&format!("    {name}  {}\n", one_line(about, ABOUT_CHARS)));
+    }
+    Ok(out)
+}
+
+fn failure(server: &Server, error: &McpError) -> Failure {
+    let hint = match (error, &server.transport) {
+        (McpError::SignIn { .. }, _) => format!("`mycode mcp login {}` signs in", server.name),
+        (McpError::Start(_) | McpError::Lost(_) | McpError::Timeout(_), Transport::Stdio { profile, .. }) => {
+            match profile {
+                Some(profile) if !profile.network => {
+                    "it runs without network: if it needs it, set \"sandbox\": {\"network\": true} for it".to_owned()
+                }
+                Some(_) => "it runs in the sandbox, where keys and settings in your home folder are hidden: give it what it needs in \"env\", \
+                            open a folder with \"sandbox\": {\"folders\": […]}, or set \"sandbox\": false"
+                    .to_owned(),
+                None => "start its command by hand to see why".to_owned(),
+            }
+        }
+        (McpError::Start(_) | McpError::Lost(_) | McpError::Timeout(_), Transport::Http { .. }) => {
+            "check the address and the headers; only streamable HTTP is spoken, not the older SSE".to_owned()
+        }
+        _ => "the message is the server's".to_owned(),
+    };
+    Failure::task(error, hint)
+}
+
+fn caller() -> Caller {
+    let progress = |line: String| {
+        let _ = writeln!(std::io::stderr(), "{}", crate::base::sanitize::clean(&line));
+    };
+    Caller { progress: Arc::new(progress), asker: Some(Arc::new(LineAsker)) }
+}
+
+/// Asks on the terminal. Without one, the defaults that the server names are taken.
+struct LineAsker;
+
+impl Asker for LineAsker {
+    fn ask(&self, questions: Vec<AskedQuestion>) -> BoxFuture<'_, Option<Vec<String>>> {
+        Box::pin(async {
+            if !std::io::stdin().is_terminal() {
+                return Some(vec![String::new(); questions.len()]);
+            }
+            spawn_blocking(move || questions.iter().map(answer).collect()).await.ok().flatten()
+        })
+    }
+}
+
+fn answer(question: &AskedQuestion) -> Option<String> {
+    let options = if question.options.is_empty() { String::new() } else { format!(" ({})", question.options.join(", ")) };
+    let text = format!("{}{options}: ", question.question);
+    let mut out = std::io::stderr();
+    out.write_all(crate::base::sanitize::clean(&text).as_bytes()).ok()?;
+    out.flush().ok()?;
+    let mut line = String::new();
+    let count = std::io::stdin().lock().read_line(&mut line).ok()?;
+    (count > 0).then(|| line.trim().to_owned())
+}

@@ -1,0 +1,78 @@
+//! Plain HTTP for signing in, over the same client as all else.
+
+use hyper::http::{Request, Response, header};
+use reqwest::{Client, Url};
+use rmcp::transport::auth::{
+    OAuthHttpClient, OAuthHttpClientError, OAuthHttpClientFuture, OAuthHttpRedirectPolicy, OAuthHttpRequest,
+};
+
+use crate::provider::wire::http;
+use crate::provider::wire::http::Body;
+
+/// The largest document that is read, in bytes.
+const MAX_BYTES: usize = 1024 * 1024;
+const MAX_REDIRECTS: usize = 5;
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(30);
+
+/// A client for the server at `url`.
+///
+/// # Errors
+/// The address is none, or no certificates are found.
+pub fn client(url: &str) -> Result<Client, String> {
+    let url = http::parse(url).map_err(|error| error.to_string())?;
+    http::build_client(&url).map_err(|error| error.to_string())
+}
+
+/// Sends what the sign-in asks for.
+pub struct SignInHttp;
+
+impl OAuthHttpClient for SignInHttp {
+    fn execute(&self, request: OAuthHttpRequest) -> OAuthHttpClientFuture<'_> {
+        Box::pin(async move {
+            let follow = request.redirect_policy == OAuthHttpRedirectPolicy::Follow;
+            let sent = tokio::time::timeout(PATIENCE, send(request.request, follow));
+            sent.await.map_err(|_| OAuthHttpClientError::from("no answer in time"))?
+        })
+    }
+}
+
+async fn send(request: Request<Vec<u8>>, follow: bool) -> Result<Response<Vec<u8>>, OAuthHttpClientError> {
+    let mut request = reqwest::Request::try_from(request)?;
+    for _ in 0..=MAX_REDIRECTS {
+        let again = request.try_clone();
+        let response = client(request.url().as_str())?.execute(request).await?;
+        let target = response.headers().get(header::LOCATION).and_then(|value| value.to_str().ok());
+        let target = target.and_then(|target| response.url().join(target).ok());
+        match (again, target) {
+            // Only to where the document was asked for.
+            (Some(mut again), Some(target))
+                if follow && response.status().is_redirection() && same_origin(&target, response.url()) =>
+            {
+                *again.url_mut() = target;
+                request = again;
+            }
+            _ => return whole(response).await,
+        }
+    }
+    Err("too many redirects".into())
+}
+
+fn same_origin(one: &Url, other: &Url) -> bool {
+    one.origin() == other.origin()
+}
+
+async fn whole(response: reqwest::Response) -> Result<Response<Vec<u8>>, OAuthHttpClientError> {
+    let mut whole = Response::builder().status(response.status());
+    for (name, value) in response.headers() {
+        whole = whole.header(name, value);
+    }
+    let mut bytes = Vec::new();
+    let mut body = Body::new(response);
+    while let Some(chunk) = body.chunk().await? {
+        bytes.extend_from_slice(&chunk);
+        if bytes.len() > MAX_BYTES {
+            return Err("the answer is too large".into());
+        }
+    }
+    Ok(whole.body(bytes)?)
+}
