@@ -33,6 +33,7 @@ use crate::evidence::retriever::ContextRetriever;
 use crate::mcp::client::connector::Place;
 use crate::mcp::servers::{self, Servers};
 use crate::mcp::source::McpSource;
+use crate::mcp::typed;
 use crate::model::request::Params;
 use crate::policy::rules::Rules;
 use crate::protocol::event::{Event, Level};
@@ -141,8 +142,9 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
     if let Some(key) = loaded.provider.as_ref().and_then(|settings| settings.api_key.as_ref()) {
         cx.redactor.know(key.expose());
     }
-    let (sources, unusable) = sources(&cx, &loaded, &own_folders);
+    let (servers, unusable) = servers_of(&cx, &loaded, &own_folders);
     notices.extend(unusable);
+    let sources = sources(&servers);
     let mut dispatcher =
         dispatcher(cx, &loaded, &project_state, &own_folders, interactive, small_window, &sources);
     notices.extend(dispatcher.policy.damage());
@@ -151,7 +153,7 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
     let (own_commands, unusable) = own_commands::read(&loaded.own.commands);
     notices.extend(unusable);
     let rows = own_commands.iter().map(|command| command.row.clone());
-    backlog.push(Event::Commands(rows.collect()));
+    backlog.push(Event::Commands(rows.chain(typed::commands(&servers)).collect()));
     dispatcher.describe(Task::NAME, &own_agents::described(&own_agents));
     backlog.extend(notices.into_iter().map(|text| Event::Notice { level: Level::Warning, text }));
     let rules = ProjectRules::new(HeldBack::new(&project_state));
@@ -180,6 +182,7 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
             inject_notes: loaded.work.inject_notes,
             task_context: loaded.work.task_context,
             commands: own_commands.into(),
+            servers: Some(Arc::clone(&servers)),
             ..TurnInput::default()
         },
         max_steps: loaded.work.max_steps,
@@ -201,6 +204,7 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
         jobs,
         prompts,
         questions: Arc::clone(&questions),
+        servers: Arc::clone(&servers),
     };
     Ok(Engine {
         agent,
@@ -257,8 +261,8 @@ fn dispatcher(
     Dispatcher::new(cx, Arc::new(policy), toolbox::tools(sources), interactive, small_window)
 }
 
-/// Where tools come from that are loaded on demand, and what is wrong with others.
-fn sources(cx: &ToolCx, loaded: &Loaded, own_folders: &[PathBuf]) -> (Vec<Arc<dyn ToolSource>>, Vec<String>) {
+/// The MCP servers of a session, and what is wrong with others.
+fn servers_of(cx: &ToolCx, loaded: &Loaded, own_folders: &[PathBuf]) -> (Arc<Servers>, Vec<String>) {
     let (servers, problems) = servers::read(&loaded.own.mcp, loaded.work.sandbox);
     let place = Place {
         root: cx.root.to_path_buf(),
@@ -266,7 +270,12 @@ fn sources(cx: &ToolCx, loaded: &Loaded, own_folders: &[PathBuf]) -> (Vec<Arc<dy
         state: own_folders.last().map(|state| state.join("mcp")),
         show: None,
     };
-    (vec![Arc::new(McpSource(Arc::new(Servers::new(servers, place))))], problems)
+    (Arc::new(Servers::new(servers, place)), problems)
+}
+
+/// Where tools come from that are loaded on demand.
+fn sources(servers: &Arc<Servers>) -> Vec<Arc<dyn ToolSource>> {
+    vec![Arc::new(McpSource(Arc::clone(servers)))]
 }
 
 /// The tools without a session, for `mycode tool`: originals come from the project's last session.
@@ -282,7 +291,7 @@ pub fn tools_alone(
     }
     let retriever = ContextRetriever::new(workspace, project_state);
     let cx = tool_context(workspace, project_state, own_folders.clone(), retriever, &originals);
-    let (sources, _) = sources(&cx, loaded, &own_folders);
+    let sources = sources(&servers_of(&cx, loaded, &own_folders).0);
     dispatcher(cx, loaded, project_state, &own_folders, false, false, &sources)
 }
 
@@ -328,7 +337,7 @@ impl RoleParts {
         if let Some(key) = loaded.provider.as_ref().and_then(|settings| settings.api_key.as_ref()) {
             cx.redactor.know(key.expose());
         }
-        let (sources, _) = sources(&cx, loaded, own_folders);
+        let sources = sources(&servers_of(&cx, loaded, own_folders).0);
         let dispatcher =
             dispatcher(cx, loaded, project_state, own_folders, false, small_window, &sources);
         let (silent, _) = mpsc::unbounded_channel();

@@ -10,6 +10,7 @@ use super::session::recall::LogOriginals;
 use super::session::review::Reviewer;
 use crate::config::load::{ConfigError, Loaded};
 use crate::config::settings::{ContextSettings, Origin};
+use crate::mcp::servers::Servers;
 use crate::protocol::notice as texts;
 use crate::provider::window::finder::WindowFinder;
 use crate::tool::run::jobs::Jobs;
@@ -29,6 +30,7 @@ pub struct EngineDeps {
     pub jobs: Arc<Jobs>,
     pub prompts: Prompts,
     pub questions: Arc<Questions>,
+    pub servers: Arc<Servers>,
 }
 
 impl EngineDeps {

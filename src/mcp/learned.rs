@@ -7,9 +7,12 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::catalog::RemoteTool;
+use super::catalog::{Catalog, RemotePrompt, RemoteTool};
 use crate::base::file;
 use crate::base::folder::atomic_write::{self, Expect};
+use crate::base::text::one_line;
+
+const HELP_CHARS: usize = 120;
 
 /// A tool, as far as it is told in advance.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,8 +22,23 @@ pub struct LearnedTool {
     pub reads: bool,
 }
 
+/// A prompt, likewise.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LearnedPrompt {
+    pub name: String,
+    pub args: String,
+    pub help: String,
+}
+
+/// What is known of one server.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LearnedServer {
+    pub tools: Vec<LearnedTool>,
+    pub prompts: Vec<LearnedPrompt>,
+}
+
 /// By the hash of a server's configuration.
-type All = BTreeMap<String, Vec<LearnedTool>>;
+type All = BTreeMap<String, LearnedServer>;
 
 /// The file.
 #[derive(Clone, Debug)]
@@ -42,12 +60,12 @@ impl Learned {
     ///
     /// # Errors
     /// The state folder cannot be written.
-    pub fn write(&self, hash: &str, tools: &[LearnedTool]) -> io::Result<()> {
+    pub fn write(&self, hash: &str, offers: &LearnedServer) -> io::Result<()> {
         let mut all = self.read();
-        if all.get(hash).is_some_and(|known| known == tools) {
+        if all.get(hash).is_some_and(|known| known == offers) {
             return Ok(());
         }
-        all.insert(hash.to_owned(), tools.to_vec());
+        all.insert(hash.to_owned(), offers.clone());
         if let Some(folder) = self.0.parent() {
             file::create_private_folder(folder)?;
         }
@@ -56,7 +74,16 @@ impl Learned {
     }
 }
 
-/// What is kept of these tools.
-pub fn of_tools(tools: &[RemoteTool]) -> Vec<LearnedTool> {
-    tools.iter().map(|tool| LearnedTool { name: tool.name.clone(), reads: tool.reads() }).collect()
+/// What is kept of what a server offers.
+pub fn of_catalog(catalog: &Catalog) -> LearnedServer {
+    let tool = |tool: &RemoteTool| LearnedTool { name: tool.name.clone(), reads: tool.reads() };
+    let prompt = |prompt: &RemotePrompt| LearnedPrompt {
+        name: prompt.name.clone(),
+        args: prompt.arguments.iter().map(|argument| format!("[{}]", argument.name)).collect::<Vec<_>>().join(" "),
+        help: one_line(&prompt.description, HELP_CHARS),
+    };
+    LearnedServer {
+        tools: catalog.tools.iter().map(tool).collect(),
+        prompts: catalog.prompts.iter().map(prompt).collect(),
+    }
 }

@@ -5,8 +5,10 @@
 pub mod catalog;
 pub mod client;
 pub mod config;
+pub mod describe;
 pub mod learned;
 pub mod result;
 pub mod serve;
 pub mod servers;
 pub mod source;
+pub mod typed;

@@ -4,7 +4,7 @@
 use std::io::{self, Seek, SeekFrom, Write};
 
 use super::catalog::{CallResult, Content};
-use crate::base::text::{human_bytes, plural};
+use crate::base::text::human_bytes;
 use crate::model::envelope::{Envelope, ErrorCode};
 use crate::sandbox::launch;
 use crate::tool::cx::ToolCx;
@@ -63,11 +63,4 @@ fn in_memory(data: &[u8]) -> io::Result<std::fs::File> {
     file.write_all(data)?;
     file.seek(SeekFrom::Start(0))?;
     Ok(file)
-}
-
-/// `3 tools, 2 prompts`: what is there, for users.
-pub fn counts(counts: [(usize, &str); 3]) -> String {
-    let some: Vec<String> =
-        counts.iter().filter(|(count, _)| *count > 0).map(|(count, noun)| plural(*count, noun)).collect();
-    if some.is_empty() { "nothing".to_owned() } else { some.join(", ") }
 }

@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 use tokio::sync;
 use tokio::task::spawn_blocking;
 
-use super::catalog::{Catalog, RemoteTool};
+use super::catalog::Catalog;
 use super::client::connection::{Connection, McpError};
 use super::client::connector::{Place, connect};
 use super::config::entry;
 use super::config::server::{Server, Transport};
-use super::learned::{self, Learned, LearnedTool};
+use super::learned::{self, Learned, LearnedServer};
 use crate::config::trusted::agent_files::AgentFile;
 
 /// How often a use may end in signing in (again): a server that refuses every token must not ask for ever.
@@ -45,7 +45,7 @@ struct Slot {
     server: Server,
     state: sync::Mutex<State>,
     /// What is told of it without asking it.
-    known: Mutex<Vec<LearnedTool>>,
+    known: Mutex<LearnedServer>,
 }
 
 #[derive(Default)]
@@ -73,8 +73,8 @@ impl Servers {
             _ => BTreeMap::new(),
         };
         let slot = |server: Server| {
-            let tools = known.remove(&server.hash).unwrap_or_default();
-            Slot { server, state: sync::Mutex::default(), known: Mutex::new(tools) }
+            let known = known.remove(&server.hash).unwrap_or_default();
+            Slot { server, state: sync::Mutex::default(), known: Mutex::new(known) }
         };
         let slots = servers.into_iter().filter(|server| server.enabled).map(slot).collect();
         Self { slots, place, learned }
@@ -85,8 +85,8 @@ impl Servers {
         self.slots.iter().map(|slot| &slot.server)
     }
 
-    /// What is known of a server's tools without asking it.
-    pub fn known(&self, server: &str) -> Vec<LearnedTool> {
+    /// What is known of a server without asking it.
+    pub fn known(&self, server: &str) -> LearnedServer {
         let slot = self.slots.iter().find(|slot| slot.server.name == server);
         slot.map(|slot| slot.known.lock().unwrap_or_else(PoisonError::into_inner).clone()).unwrap_or_default()
     }
@@ -150,17 +150,17 @@ impl Servers {
         catalog.tools.retain(|tool| slot.server.offers(&tool.name));
         let catalog = Arc::new(catalog);
         slot.state.lock().await.catalog = Some(Arc::clone(&catalog));
-        self.learn(slot, &catalog.tools).await;
+        self.learn(slot, &catalog).await;
         Ok(catalog)
     }
 
-    async fn learn(&self, slot: &Slot, tools: &[RemoteTool]) {
-        let tools = learned::of_tools(tools);
-        slot.known.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&tools);
+    async fn learn(&self, slot: &Slot, catalog: &Catalog) {
+        let offers = learned::of_catalog(catalog);
+        slot.known.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&offers);
         if let Some(learned) = self.learned.clone().filter(|_| !slot.server.hash.is_empty()) {
             let hash = slot.server.hash.clone();
             // Only the listing of the next session hangs on it.
-            let _ = spawn_blocking(move || learned.write(&hash, &tools)).await;
+            let _ = spawn_blocking(move || learned.write(&hash, &offers)).await;
         }
     }
 

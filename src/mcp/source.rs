@@ -48,13 +48,13 @@ impl McpSource {
     }
 
     fn reads(&self, server: &str, tool: &str) -> bool {
-        self.0.known(server).iter().any(|known| known.name == tool && known.reads)
+        self.0.known(server).tools.iter().any(|known| known.name == tool && known.reads)
     }
 }
 
 impl ToolSource for McpSource {
     fn listed(&self) -> Vec<String> {
-        self.0.all().map(|server| listed(&server.name, &self.0.known(&server.name))).collect()
+        self.0.all().map(|server| listed(&server.name, &self.0.known(&server.name).tools)).collect()
     }
 
     fn takes(&self, name: &str) -> bool {
@@ -227,7 +227,7 @@ mod tests {
     use super::*;
     use crate::mcp::client::connector::Place;
     use crate::mcp::config::entry;
-    use crate::mcp::learned::{Learned, LearnedTool};
+    use crate::mcp::learned::{Learned, LearnedServer, LearnedTool};
     use crate::sandbox::session::Sandbox;
 
     #[test]
@@ -238,7 +238,7 @@ mod tests {
         let tool = |name: &str, reads| LearnedTool { name: name.to_owned(), reads };
         let many: Vec<LearnedTool> =
             std::iter::once(tool("read_it", true)).chain((0..40).map(|at| tool(&format!("tool_{at}"), false))).collect();
-        Learned::new(dir.path()).write(&servers[0].hash, &many).unwrap();
+        Learned::new(dir.path()).write(&servers[0].hash, &LearnedServer { tools: many, prompts: Vec::new() }).unwrap();
         let place = Place {
             root: dir.path().to_owned(),
             sandbox: Arc::new(Sandbox::new(dir.path().to_owned(), Vec::new(), Vec::new())),

@@ -35,6 +35,7 @@ mod locate;
 mod locate_past;
 mod main_job;
 mod maintain;
+mod mcp;
 mod memory;
 mod modes;
 mod notes;

@@ -15,7 +15,10 @@ use crate::config::settings::Permission;
 use crate::context::history::entry::Entry;
 use crate::context::mention;
 use crate::evidence::task_context::DEFAULT_MAX_CHARS;
+use crate::mcp::servers::Servers;
+use crate::mcp::typed;
 use crate::model::item::{Image, Item, ItemId, UserMessage};
+use crate::redact::detector::TextSource;
 use crate::redact::redactor::Redactor;
 use crate::search::fuzzy;
 use crate::session::log::LogError;
@@ -40,6 +43,8 @@ pub struct TurnInput {
     pub inject_notes: bool,
     /// The user's own slash commands.
     pub commands: Arc<[OwnCommand]>,
+    /// Whose resources and prompts a message may take.
+    pub servers: Option<Arc<Servers>>,
     /// How long the files of a new task may be looked for; `None` when that is switched off.
     pub task_context: Option<Duration>,
 }
@@ -63,7 +68,11 @@ impl TurnInput {
         let mut shown = budget.map(|_| notes::shown(conversation)).unwrap_or_default();
         shown.extend(context.into_iter().flat_map(notes::hint_marks).map(str::to_owned));
         // What a command stands for is what was asked.
-        let prompt = own_commands::expand(&self.commands, text);
+        let mut prompt = own_commands::expand(&self.commands, text);
+        if let Some(servers) = self.servers.as_deref().filter(|_| prompt.is_none() && text.starts_with('/')) {
+            // Why there is none, the model tells the user.
+            prompt = typed::prompt(servers, text).await.map(|prompt| prompt.unwrap_or_else(|why| why));
+        }
         if let Some(prompt) = &prompt {
             let block = format!("<command>\n{prompt}\n</command>");
             message.injected.push(cx.redactor.redact_typed(&block).into());
@@ -81,6 +90,11 @@ impl TurnInput {
         });
         let (mentioned, images, notes) = looked_up.await.unwrap_or_default();
         message.injected.extend(mentioned.into_iter().chain(images).map(Arc::from));
+        if let Some(servers) = self.servers.as_deref().filter(|_| asked.contains('@')) {
+            let blocks = typed::resources(servers, asked, &cx.spill, cx.observation).await;
+            let redact = |block: String| Arc::from(&*cx.redactor.redact(&block, TextSource::Text));
+            message.injected.extend(blocks.into_iter().map(redact));
+        }
         let ended = cx.shell.jobs.take_ended();
         if !ended.is_empty() {
             let text = format!("<system-reminder>Meanwhile {}.</system-reminder>", ended.join("; "));

@@ -34,6 +34,7 @@ pub fn run(app: &mut App, text: &str) -> bool {
         "mode" => mode(app, args),
         "context" => show::context(app, args),
         "status" => app.send(Op::ShowStatus),
+        "mcp" => app.send(Op::ShowMcp),
         "stats" => app.send(Op::ShowStats),
         "cost" => app.send(Op::ShowCost),
         "todos" => pickers::todos(app),

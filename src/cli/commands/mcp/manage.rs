@@ -12,8 +12,8 @@ use crate::cli::report::{self, Failure};
 use crate::config::load;
 use crate::mcp::config::entry::Entry;
 use crate::mcp::config::import;
-use crate::mcp::config::server::{Server, Transport};
 use crate::mcp::config::user_file::UserFile;
+use crate::mcp::describe::state;
 use crate::mcp::servers::Servers;
 
 /// Lists the servers, with what is known of them.
@@ -26,7 +26,7 @@ pub fn list(cli: &Cli, as_json: bool) -> Result<(), Failure> {
     let all = opened.servers.clone();
     let servers = Servers::new(opened.servers.clone(), opened.place.clone());
     for server in &all {
-        let tools = servers.known(&server.name).len();
+        let tools = servers.known(&server.name).tools.len();
         if as_json {
             let row = json!({"name": server.name, "target": server.shown(), "file": server.origin,
                 "enabled": server.enabled, "tools": tools, "state": state(server)});
@@ -46,17 +46,6 @@ pub fn list(cli: &Cli, as_json: bool) -> Result<(), Failure> {
         out.push_str(&format!("note: {note}\n"));
     }
     report::say(&out)
-}
-
-/// How it runs, for users.
-pub fn state(server: &Server) -> &'static str {
-    match &server.transport {
-        _ if !server.enabled => "disabled",
-        Transport::Http { .. } => "http",
-        Transport::Stdio { profile: None, .. } => "not in the sandbox",
-        Transport::Stdio { profile: Some(profile), .. } if profile.network => "in the sandbox, with network",
-        Transport::Stdio { .. } => "in the sandbox, without network",
-    }
 }
 
 /// Adds a server to the user's list.

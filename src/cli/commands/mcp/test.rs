@@ -2,7 +2,6 @@
 
 use std::io::{BufRead, IsTerminal, Write};
 use std::sync::Arc;
-use std::time::Instant;
 
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
@@ -12,20 +11,18 @@ use tokio_util::sync::CancellationToken;
 use super::args::TestArgs;
 use super::manage::oauth;
 use super::open::{self, OpenedServers};
-use crate::base::text::one_line;
+use crate::base::sanitize::clean;
 use crate::cli::args::Cli;
 use crate::cli::report::{self, Failure};
 use crate::config::load;
-use crate::mcp::catalog::Catalog;
 use crate::mcp::client::connection::McpError;
 use crate::mcp::client::handler::Caller;
 use crate::mcp::config::server::{OAuth, Server, Transport};
+use crate::mcp::describe;
 use crate::mcp::result;
 use crate::mcp::servers::Servers;
 use crate::protocol::approval::AskedQuestion;
 use crate::tool::cx::Asker;
-
-const ABOUT_CHARS: usize = 70;
 
 /// Tests the servers; whether all of them answer.
 ///
@@ -50,7 +47,7 @@ pub async fn run(cli: &Cli, args: &TestArgs) -> Result<bool, Failure> {
     server.enabled = true;
     let servers = Servers::new(vec![server.clone()], opened.place.clone());
     let Some(tool) = &args.call else {
-        let text = described(&servers, &server).await.map_err(|error| failure(&server, &error))?;
+        let text = describe::offered(&servers, &server).await.map_err(|error| failure(&server, &error))?;
         report::say(&text)?;
         return Ok(true);
     };
@@ -94,7 +91,7 @@ async fn all(opened: OpenedServers) -> Result<bool, Failure> {
     let servers = Servers::new(opened.servers.clone(), opened.place.clone());
     let mut works = true;
     for server in servers.all() {
-        match described(&servers, server).await {
+        match describe::offered(&servers, server).await {
             Ok(text) => report::say(&text)?,
             Err(error) => {
                 works = false;
@@ -112,51 +109,13 @@ async fn all(opened: OpenedServers) -> Result<bool, Failure> {
     Ok(works)
 }
 
-/// What it is and offers, for users.
-async fn described(servers: &Servers, server: &Server) -> Result<String, McpError> {
-    let begun = Instant::now();
-    let catalog = servers.catalog(&server.name).await?;
-    let about = servers.with(&server.name, |connection| async move { Ok(connection.about()) }).await?;
-    let Catalog { tools, prompts, resources } = &*catalog;
-    let counts =
-        result::counts([(tools.len(), "tool"), (prompts.len(), "prompt"), (resources.len(), "resource")]);
-    let seconds = begun.elapsed().as_secs_f64();
-    let mut out = format!("{}: {about}; {counts}, in {seconds:.1} s\n", server.name);
-    let mut rows: Vec<(String, &str)> =
-        tools.iter().map(|tool| (tool.name.clone(), tool.description.as_str())).collect();
-    rows.extend(prompts.iter().map(|prompt| (format!("/{}", prompt.name), prompt.description.as_str())));
-    rows.extend(resources.iter().map(|resource| (format!("@{}", resource.uri), resource.name.as_str())));
-    for (name, about) in rows {
-        out.push_str(&format!("    {name}  {}\n", one_line(about, ABOUT_CHARS)));
-    }
-    Ok(out)
-}
-
 fn failure(server: &Server, error: &McpError) -> Failure {
-    let hint = match (error, &server.transport) {
-        (McpError::SignIn { .. }, _) => format!("`mycode mcp login {}` signs in", server.name),
-        (McpError::Start(_) | McpError::Lost(_) | McpError::Timeout(_), Transport::Stdio { profile, .. }) => {
-            match profile {
-                Some(profile) if !profile.network => {
-                    "it runs without network: if it needs it, set \"sandbox\": {\"network\": true} for it".to_owned()
-                }
-                Some(_) => "it runs in the sandbox, where keys and settings in your home folder are hidden: give it what it needs in \"env\", \
-                            open a folder with \"sandbox\": {\"folders\": […]}, or set \"sandbox\": false"
-                    .to_owned(),
-                None => "start its command by hand to see why".to_owned(),
-            }
-        }
-        (McpError::Start(_) | McpError::Lost(_) | McpError::Timeout(_), Transport::Http { .. }) => {
-            "check the address and the headers; only streamable HTTP is spoken, not the older SSE".to_owned()
-        }
-        _ => "the message is the server's".to_owned(),
-    };
-    Failure::task(error, hint)
+    Failure::task(error, describe::hint(server, error))
 }
 
 fn caller() -> Caller {
     let progress = |line: String| {
-        let _ = writeln!(std::io::stderr(), "{}", crate::base::sanitize::clean(&line));
+        let _ = writeln!(std::io::stderr(), "{}", clean(&line));
     };
     Caller { progress: Arc::new(progress), asker: Some(Arc::new(LineAsker)) }
 }
@@ -179,7 +138,7 @@ fn answer(question: &AskedQuestion) -> Option<String> {
     let options = if question.options.is_empty() { String::new() } else { format!(" ({})", question.options.join(", ")) };
     let text = format!("{}{options}: ", question.question);
     let mut out = std::io::stderr();
-    out.write_all(crate::base::sanitize::clean(&text).as_bytes()).ok()?;
+    out.write_all(clean(&text).as_bytes()).ok()?;
     out.flush().ok()?;
     let mut line = String::new();
     let count = std::io::stdin().lock().read_line(&mut line).ok()?;

@@ -7,6 +7,7 @@ use crate::cli::setup::test_request;
 use crate::config::models;
 use crate::config::paths::{self, Paths};
 use crate::config::settings::{Permission, ProviderKind};
+use crate::mcp::{describe, servers};
 use crate::provider::unconfigured;
 use crate::provider::window::finder::{FoundWindow, WindowFinder};
 use crate::provider::window::probe;
@@ -56,6 +57,13 @@ pub async fn run(cli: &Cli, args: &DoctorArgs) -> Result<bool, Failure> {
         line("sandbox", whole.to_owned());
     } else {
         line("sandbox", "off (sandbox = false)".to_owned());
+    }
+    let (servers, unusable) = servers::read(&opened.loaded.own.mcp, opened.loaded.work.sandbox);
+    for server in &servers {
+        line("MCP server", format!("{}: {} ({})", server.name, server.shown(), describe::state(server)));
+    }
+    for problem in unusable {
+        line("MCP server", problem);
     }
     let found = match &opened.loaded.provider {
         Some(settings) => WindowFinder::new(&opened.loaded.servers).find_anew(settings).await,
