@@ -21,6 +21,7 @@ use super::session::reopen;
 use super::session::review::Reviewer;
 use super::sub_agents::runner::SubAgentRunner;
 use super::sub_agents::template::AgentTemplate;
+use super::turn::asked::Asked;
 use super::turn::input::TurnInput;
 use super::turn::notes::NoteHints;
 use super::window::context_window::ContextWindow;
@@ -181,8 +182,7 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
         input: TurnInput {
             inject_notes: loaded.work.inject_notes,
             task_context: loaded.work.task_context,
-            commands: own_commands.into(),
-            servers: Some(Arc::clone(&servers)),
+            asked: Asked { commands: own_commands.into(), servers: Some(Arc::clone(&servers)) },
             ..TurnInput::default()
         },
         max_steps: loaded.work.max_steps,
@@ -338,8 +338,7 @@ impl RoleParts {
             cx.redactor.know(key.expose());
         }
         let sources = sources(&servers_of(&cx, loaded, own_folders).0);
-        let dispatcher =
-            dispatcher(cx, loaded, project_state, own_folders, false, small_window, &sources);
+        let dispatcher = dispatcher(cx, loaded, project_state, own_folders, false, small_window, &sources);
         let (silent, _) = mpsc::unbounded_channel();
         let params = params(loaded, Arc::clone(model));
         let template = AgentTemplate {

@@ -5,9 +5,8 @@ use std::path::PathBuf;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
-use crate::cli::commands::mcp::args::McpArgs;
-use crate::cli::commands::project::notes_args::NotesArgs;
 use crate::cli::commands::sessions::export_args::ExportArgs;
+use crate::cli::commands::{mcp::args::McpArgs, project::notes_args::NotesArgs};
 use crate::cli::each::args::{self as each, EachArgs};
 use crate::config::mode::Mode;
 use crate::config::settings::{Binding, Permission, ProviderKind};

@@ -68,7 +68,10 @@ pub struct RemoteResource {
 pub enum Content {
     Text(String),
     /// Bytes of this media type: pictures, sound, files.
-    Bytes { media_type: String, data: Vec<u8> },
+    Bytes {
+        media_type: String,
+        data: Vec<u8>,
+    },
 }
 
 /// What a call gave.

@@ -5,7 +5,7 @@ use std::time::Instant;
 use futures_util::future::join_all;
 
 use super::catalog::Catalog;
-use super::client::connection::McpError;
+use super::client::error::McpError;
 use super::config::server::{Server, Transport};
 use super::servers::Servers;
 use crate::base::text::{one_line, plural};
@@ -20,8 +20,15 @@ pub async fn offered(servers: &Servers, server: &Server) -> Result<String, McpEr
     let (mut out, catalog) = head(servers, server).await?;
     let mut rows: Vec<(String, &str)> =
         catalog.tools.iter().map(|tool| (tool.name.clone(), tool.description.as_str())).collect();
-    rows.extend(catalog.prompts.iter().map(|prompt| (format!("/{}:{}", server.name, prompt.name), prompt.description.as_str())));
-    rows.extend(catalog.resources.iter().map(|one| (format!("@{}:{}", server.name, one.uri), one.name.as_str())));
+    rows.extend(
+        catalog
+            .prompts
+            .iter()
+            .map(|prompt| (format!("/{}:{}", server.name, prompt.name), prompt.description.as_str())),
+    );
+    rows.extend(
+        catalog.resources.iter().map(|one| (format!("@{}:{}", server.name, one.uri), one.name.as_str())),
+    );
     for (name, about) in rows {
         out.push_str(&format!("    {name}  {}\n", one_line(about, ABOUT_CHARS)));
     }
@@ -49,8 +56,11 @@ async fn head(servers: &Servers, server: &Server) -> Result<(String, std::sync::
     let begun = Instant::now();
     let catalog = servers.catalog(&server.name).await?;
     let about = servers.with(&server.name, |connection| async move { Ok(connection.about()) }).await?;
-    let counts =
-        [(catalog.tools.len(), "tool"), (catalog.prompts.len(), "prompt"), (catalog.resources.len(), "resource")];
+    let counts = [
+        (catalog.tools.len(), "tool"),
+        (catalog.prompts.len(), "prompt"),
+        (catalog.resources.len(), "resource"),
+    ];
     let some: Vec<String> =
         counts.iter().filter(|(count, _)| *count > 0).map(|(count, noun)| plural(*count, noun)).collect();
     let some = if some.is_empty() { "nothing".to_owned() } else { some.join(", ") };

@@ -79,7 +79,12 @@ pub fn of_catalog(catalog: &Catalog) -> LearnedServer {
     let tool = |tool: &RemoteTool| LearnedTool { name: tool.name.clone(), reads: tool.reads() };
     let prompt = |prompt: &RemotePrompt| LearnedPrompt {
         name: prompt.name.clone(),
-        args: prompt.arguments.iter().map(|argument| format!("[{}]", argument.name)).collect::<Vec<_>>().join(" "),
+        args: prompt
+            .arguments
+            .iter()
+            .map(|argument| format!("[{}]", argument.name))
+            .collect::<Vec<_>>()
+            .join(" "),
         help: one_line(&prompt.description, HELP_CHARS),
     };
     LearnedServer {

@@ -44,9 +44,9 @@ pub fn text(contents: Vec<Content>) -> String {
 fn attach(media_type: &str, data: &[u8], tool: &str, cx: &ToolCx) -> String {
     let size = human_bytes(data.len() as u64);
     if media_type.starts_with("image/") && cx.images.refusal().is_none() {
-        let shown = in_memory(data).map_err(|error| error.to_string()).and_then(|file| {
-            cx.images.put(file, tool).map_err(|error| error.to_string())
-        });
+        let shown = in_memory(data)
+            .map_err(|error| error.to_string())
+            .and_then(|file| cx.images.put(file, tool).map_err(|error| error.to_string()));
         return match shown {
             Ok((width, height)) => format!("the image ({width}x{height}) follows"),
             Err(why) => format!("an image that cannot be shown: {why}"),

@@ -9,8 +9,9 @@ use tokio::sync;
 use tokio::task::spawn_blocking;
 
 use super::catalog::Catalog;
-use super::client::connection::{Connection, McpError};
+use super::client::connection::Connection;
 use super::client::connector::{Place, connect};
+use super::client::error::McpError;
 use super::config::entry;
 use super::config::server::{Server, Transport};
 use super::learned::{self, Learned, LearnedServer};

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use tokio::task::spawn_blocking;
 
 use super::catalog::{Catalog, RemoteTool};
-use super::client::connection::McpError;
+use super::client::error::McpError;
 use super::client::handler::Caller;
 use super::result;
 use super::servers::Servers;
@@ -97,7 +97,9 @@ impl ToolSource for McpSource {
 
     fn prepare(&self, name: &str, args: Value) -> Result<Box<dyn Prepared>, ToolError> {
         let Some((server, Some(tool))) = self.split(name) else {
-            return Err(ToolError::invalid(format!("{name} is no tool; MoreTools with its name alone lists its tools")));
+            return Err(ToolError::invalid(format!(
+                "{name} is no tool; MoreTools with its name alone lists its tools"
+            )));
         };
         let args = match args {
             Value::Object(args) => args,
@@ -153,9 +155,10 @@ fn failed(server: &str, error: &McpError) -> ToolError {
         McpError::SignIn { .. } => {
             (ErrorCode::AccessDenied, format!(". The user can sign in with `mycode mcp login {server}`"))
         }
-        McpError::Start(_) | McpError::Lost(_) => {
-            (ErrorCode::ExecutionError, format!(". The user can look into it with `mycode mcp test {server}`"))
-        }
+        McpError::Start(_) | McpError::Lost(_) => (
+            ErrorCode::ExecutionError,
+            format!(". The user can look into it with `mycode mcp test {server}`"),
+        ),
     };
     ToolError::model(code, format!("MCP server {server}: {error}{advice}"))
 }
@@ -188,7 +191,8 @@ impl RemoteCall {
 
 impl Prepared for RemoteCall {
     fn title(&self) -> String {
-        let args = if self.args.is_empty() { String::new() } else { Value::from(self.args.clone()).to_string() };
+        let args =
+            if self.args.is_empty() { String::new() } else { Value::from(self.args.clone()).to_string() };
         format!("{}.{} {}", self.server, self.tool, elide(&args, 100)).trim_end().to_owned()
     }
 
@@ -236,9 +240,12 @@ mod tests {
         let text = r#"{"mcpServers": {"git": {"command": "a"}, "git.hub": {"command": "b"}, "off": {"command": "c", "disabled": true}}}"#;
         let (servers, _) = entry::read_file(std::path::Path::new("/f"), text);
         let tool = |name: &str, reads| LearnedTool { name: name.to_owned(), reads };
-        let many: Vec<LearnedTool> =
-            std::iter::once(tool("read_it", true)).chain((0..40).map(|at| tool(&format!("tool_{at}"), false))).collect();
-        Learned::new(dir.path()).write(&servers[0].hash, &LearnedServer { tools: many, prompts: Vec::new() }).unwrap();
+        let many: Vec<LearnedTool> = std::iter::once(tool("read_it", true))
+            .chain((0..40).map(|at| tool(&format!("tool_{at}"), false)))
+            .collect();
+        Learned::new(dir.path())
+            .write(&servers[0].hash, &LearnedServer { tools: many, prompts: Vec::new() })
+            .unwrap();
         let place = Place {
             root: dir.path().to_owned(),
             sandbox: Arc::new(Sandbox::new(dir.path().to_owned(), Vec::new(), Vec::new())),

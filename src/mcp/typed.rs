@@ -34,7 +34,8 @@ async fn filled(servers: &Servers, server: &str, name: &str, rest: &str) -> Resu
     let mut rest = rest;
     let last = prompt.arguments.len().saturating_sub(1);
     for (at, argument) in prompt.arguments.iter().enumerate() {
-        let named = rest.split_whitespace().find_map(|word| word.strip_prefix(&argument.name)?.strip_prefix('='));
+        let named =
+            rest.split_whitespace().find_map(|word| word.strip_prefix(&argument.name)?.strip_prefix('='));
         let value = match named {
             Some(value) => value,
             None if at == last => std::mem::take(&mut rest),

@@ -15,7 +15,8 @@ const BINARY: &str = env!("CARGO_BIN_EXE_mycode");
 fn place() -> Workplace {
     let place = Workplace::new();
     place.file("CODE_LAW.md", "Be kind.\n").file("src/login.rs", "fn check_password() {}\n");
-    let added = place.command(&["mcp", "add", "--no-sandbox", "self", BINARY, "mcp", "serve"]).output().unwrap();
+    let added =
+        place.command(&["mcp", "add", "--no-sandbox", "self", BINARY, "mcp", "serve"]).output().unwrap();
     assert!(added.status.success(), "{}", stderr(&added));
     place
 }
@@ -31,11 +32,15 @@ fn added_listed_tested_called_and_removed() {
     let (listed, _, _) = run(&place, &["mcp", "list"]);
     assert!(listed.starts_with("self  ") && listed.contains("not in the sandbox, from "), "{listed}");
     let (tested, error, good) = run(&place, &["mcp", "test", "self"]);
-    assert!(good && tested.starts_with("self: mycode ") && tested.contains("    locate  "), "{tested}{error}");
+    assert!(
+        good && tested.starts_with("self: mycode ") && tested.contains("    locate  "),
+        "{tested}{error}"
+    );
     let (listed, _, _) = run(&place, &["mcp", "list", "--json"]);
     let row: Value = serde_json::from_str(&listed).unwrap();
     assert_eq!((&row["name"], &row["tools"]), (&json!("self"), &json!(3)), "learned by the test: {listed}");
-    let args = ["mcp", "test", "self", "--call", "locate", "--args", r#"{"query": "where are passwords checked"}"#];
+    let args =
+        ["mcp", "test", "self", "--call", "locate", "--args", r#"{"query": "where are passwords checked"}"#];
     let (found, error, good) = run(&place, &args);
     assert!(good && found.contains("src/login.rs"), "{found}{error}");
     let (_, error, good) = run(&place, &["mcp", "test", "self", "--call", "lokate"]);
@@ -58,7 +63,7 @@ fn a_model_searches_describes_and_calls() {
     assert!(out.status.success(), "{}", stderr(&out));
     let requests = server.requests();
     let first = &requests[0].raw;
-    assert!(first.contains("self.{locate, recall, note}"), "names in the first request: {first}");
+    assert!(first.contains("self.{recall, note, locate}"), "names in the first request: {first}");
     assert!(!first.contains("self.locate: "), "no schema in it");
     assert!(requests[1].raw.contains("args: {"), "{}", requests[1].raw);
     assert!(requests[2].raw.contains("src/login.rs"), "{}", requests[2].raw);
@@ -68,7 +73,8 @@ fn a_model_searches_describes_and_calls() {
 #[test]
 fn a_project_s_servers_need_trust() {
     let place = Workplace::new();
-    let config = json!({"mcpServers": {"here": {"command": BINARY, "args": ["mcp", "serve"], "sandbox": false}}});
+    let config =
+        json!({"mcpServers": {"here": {"command": BINARY, "args": ["mcp", "serve"], "sandbox": false}}});
     place.file("CODE_LAW.md", "Be kind.\n").file(".mcp.json", config.to_string());
     let (listed, _, _) = run(&place, &["mcp", "list"]);
     assert!(listed.starts_with("No MCP servers.") && listed.contains("MCP servers (.mcp.json)"), "{listed}");
@@ -94,7 +100,11 @@ fn a_server_that_breaks_off_says_why() {
 fn servers_of_another_agent_are_taken_over_once() {
     let place = Workplace::new();
     let file = place.project().join("settings.json");
-    std::fs::write(&file, r#"{"mcpServers": {"a": {"command": "a"}, "b": {"url": "https://b/mcp"}, "c": {}}}"#).unwrap();
+    std::fs::write(
+        &file,
+        r#"{"mcpServers": {"a": {"command": "a"}, "b": {"url": "https://b/mcp"}, "c": {}}}"#,
+    )
+    .unwrap();
     let import = ["mcp", "import", file.to_str().unwrap()];
     let (out, _, good) = run(&place, &import);
     assert!(good && out.contains("Added 2 servers") && out.contains("'c' in"), "{out}");

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::asked::Asked;
 use super::images;
 use super::notes;
 use crate::agent::control::TurnControl;
@@ -15,15 +16,11 @@ use crate::config::settings::Permission;
 use crate::context::history::entry::Entry;
 use crate::context::mention;
 use crate::evidence::task_context::DEFAULT_MAX_CHARS;
-use crate::mcp::servers::Servers;
-use crate::mcp::typed;
 use crate::model::item::{Image, Item, ItemId, UserMessage};
-use crate::redact::detector::TextSource;
 use crate::redact::redactor::Redactor;
 use crate::search::fuzzy;
 use crate::session::log::LogError;
 use crate::tool::cx::ToolCx;
-use crate::tool::own_commands::{self, OwnCommand};
 
 /// Characters of task context per token of the window: three in a hundred tokens, at about four characters each.
 const CHARS_PER_WINDOW_TOKEN: f64 = 0.03 * 4.0;
@@ -41,10 +38,8 @@ pub struct TurnInput {
     pub reminder: Option<String>,
     /// Whether notes that belong to a new task are put behind its text.
     pub inject_notes: bool,
-    /// The user's own slash commands.
-    pub commands: Arc<[OwnCommand]>,
-    /// Whose resources and prompts a message may take.
-    pub servers: Option<Arc<Servers>>,
+    /// Slash commands, and prompts and resources of servers.
+    pub asked: Asked,
     /// How long the files of a new task may be looked for; `None` when that is switched off.
     pub task_context: Option<Duration>,
 }
@@ -68,11 +63,7 @@ impl TurnInput {
         let mut shown = budget.map(|_| notes::shown(conversation)).unwrap_or_default();
         shown.extend(context.into_iter().flat_map(notes::hint_marks).map(str::to_owned));
         // What a command stands for is what was asked.
-        let mut prompt = own_commands::expand(&self.commands, text);
-        if let Some(servers) = self.servers.as_deref().filter(|_| prompt.is_none() && text.starts_with('/')) {
-            // Why there is none, the model tells the user.
-            prompt = typed::prompt(servers, text).await.map(|prompt| prompt.unwrap_or_else(|why| why));
-        }
+        let prompt = self.asked.prompt(text).await;
         if let Some(prompt) = &prompt {
             let block = format!("<command>\n{prompt}\n</command>");
             message.injected.push(cx.redactor.redact_typed(&block).into());
@@ -90,11 +81,7 @@ impl TurnInput {
         });
         let (mentioned, images, notes) = looked_up.await.unwrap_or_default();
         message.injected.extend(mentioned.into_iter().chain(images).map(Arc::from));
-        if let Some(servers) = self.servers.as_deref().filter(|_| asked.contains('@')) {
-            let blocks = typed::resources(servers, asked, &cx.spill, cx.observation).await;
-            let redact = |block: String| Arc::from(&*cx.redactor.redact(&block, TextSource::Text));
-            message.injected.extend(blocks.into_iter().map(redact));
-        }
+        message.injected.extend(self.asked.resources(asked, cx).await);
         let ended = cx.shell.jobs.take_ended();
         if !ended.is_empty() {
             let text = format!("<system-reminder>Meanwhile {}.</system-reminder>", ended.join("; "));

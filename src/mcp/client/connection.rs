@@ -14,51 +14,15 @@ use rmcp::service::{RunningService, ServiceError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
-use thiserror::Error;
 use tokio_util::sync::CancellationToken;
 
-use super::connector::root_cause;
+use super::error::McpError;
 use super::handler::{Caller, Calls, Handler};
 use crate::base::process::service::Service;
 use crate::mcp::catalog::{CallResult, Catalog, Content};
 
 /// No call takes longer, whatever the server says meanwhile.
 const LONGEST_CALL: Duration = Duration::from_secs(3600);
-
-/// Why a server did not do what was asked.
-#[derive(Debug, Error)]
-pub enum McpError {
-    /// It could not be reached at all.
-    #[error("{0}")]
-    Start(String),
-    /// It wants the user to sign in; or that failed.
-    #[error("{}", failed.as_deref().map_or_else(|| "it wants you to sign in".to_owned(), |why| format!("signing in failed: {why}")))]
-    SignIn { challenge: String, failed: Option<String> },
-    /// It said no.
-    #[error("{0}")]
-    Refused(String),
-    #[error("the connection was lost: {0}")]
-    Lost(String),
-    #[error("it gave no sign of life for {} s", .0.as_secs())]
-    Timeout(Duration),
-    #[error("interrupted")]
-    Cancelled,
-}
-
-impl From<ServiceError> for McpError {
-    fn from(error: ServiceError) -> Self {
-        if let Some(challenge) = error.auth_challenge() {
-            return Self::SignIn { challenge: challenge.to_owned(), failed: None };
-        }
-        if error.is_authorization_required() {
-            return Self::SignIn { challenge: String::new(), failed: None };
-        }
-        match error {
-            ServiceError::McpError(said) => Self::Refused(said.message.into_owned()),
-            error => Self::Lost(root_cause(&error)),
-        }
-    }
-}
 
 /// An open connection; closed when dropped, and a program that was started for it ends.
 pub struct Connection {

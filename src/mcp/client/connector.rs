@@ -16,8 +16,9 @@ use rmcp::{ClientLifecycleMode, serve_client_with_lifecycle};
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
-use super::connection::{Connection, McpError};
+use super::connection::Connection;
 use super::credentials::CredentialFile;
+use super::error::{McpError, root_cause};
 use super::handler::{Calls, Handler};
 use super::http;
 use super::sign_in::{ShowPage, SignIn};
@@ -74,7 +75,8 @@ pub async fn connect(
     let started = match &server.transport {
         Transport::Stdio { .. } => over_stdio(server, place).await,
         Transport::Http { url, headers, oauth } => {
-            let headers = headers.iter().map(|(name, value)| Ok((name.clone(), expand(value, server, place)?)));
+            let headers =
+                headers.iter().map(|(name, value)| Ok((name.clone(), expand(value, server, place)?)));
             let headers = headers.collect::<Result<Vec<_>, McpError>>()?;
             let signed = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
             let url = expand(url, server, place)?;
@@ -97,7 +99,10 @@ async fn signed_in(
     challenge: Option<&str>,
 ) -> Result<Connection, McpError> {
     let mut oauth = oauth.clone();
-    for text in [&mut oauth.client_id, &mut oauth.client_secret, &mut oauth.private_key_file].into_iter().flatten() {
+    let token = oauth.identity_provider.as_mut().map(|provider| &mut provider.id_token);
+    let texts =
+        [&mut oauth.client_id, &mut oauth.client_secret, &mut oauth.private_key_file].into_iter().flatten();
+    for text in texts.chain(token) {
         *text = expand(text, server, place)?;
     }
     let file = place.credentials_of(server);
@@ -128,18 +133,22 @@ async fn over_http(
     headers: &[(String, String)],
     tokens: Option<AuthorizationManager>,
 ) -> Result<Connection, McpError> {
-    let client = AuthClient::new(http::client(url).map_err(McpError::Start)?, match tokens {
-        Some(tokens) => tokens,
-        // Without tokens it adds nothing.
-        None => SignIn { url: url.to_owned(), oauth: OAuth::default(), file: None, show: None }
-            .earlier()
-            .await
-            .map_err(McpError::Start)?,
-    });
+    let client = AuthClient::new(
+        http::client(url).map_err(McpError::Start)?,
+        match tokens {
+            Some(tokens) => tokens,
+            // Without tokens it adds nothing.
+            None => SignIn { url: url.to_owned(), oauth: OAuth::default(), file: None, show: None }
+                .earlier()
+                .await
+                .map_err(McpError::Start)?,
+        },
+    );
     let mut named = std::collections::HashMap::new();
     for (name, value) in headers {
         let header = HeaderName::try_from(name).ok().zip(HeaderValue::try_from(value).ok());
-        let (name, value) = header.ok_or_else(|| McpError::Start(format!("the header {name} is not valid")))?;
+        let (name, value) =
+            header.ok_or_else(|| McpError::Start(format!("the header {name} is not valid")))?;
         named.insert(name, value);
     }
     let config = StreamableHttpClientTransportConfig::with_uri(url).custom_headers(named);
@@ -169,8 +178,7 @@ async fn over_stdio(server: &Server, place: &Place) -> Result<Connection, McpErr
         let started = started.unwrap_or_else(|error| Err(std::io::Error::other(error)));
         let (service, stdin, stdout) = started
             .map_err(|error| McpError::Start(format!("{} could not be started: {error}", server.shown())))?;
-        let transport =
-            AsyncRwTransport::new_client(stdout, stdin).with_max_line_length(MAX_MESSAGE_BYTES);
+        let transport = AsyncRwTransport::new_client(stdout, stdin).with_max_line_length(MAX_MESSAGE_BYTES);
         let calls = Arc::<Calls>::default();
         let serve = serve_client_with_lifecycle(handler(place, &calls), transport, mode);
         let error = match timeout(server.start_timeout, serve).await {
@@ -211,12 +219,6 @@ fn start_error(error: &ClientInitializeError) -> McpError {
         return McpError::SignIn { challenge: String::new(), failed: None };
     }
     McpError::Start(root_cause(error))
-}
-
-/// All that an error is caused by, without what only repeats.
-pub fn root_cause(error: &(dyn std::error::Error + 'static)) -> String {
-    let all = std::iter::successors(Some(error), |error| error.source());
-    all.last().map_or_else(String::new, ToString::to_string)
 }
 
 async fn broken_off(mut service: Service) -> String {

@@ -10,7 +10,8 @@ use crate::tool::cx::Asker;
 pub async fn ask(asker: &dyn Asker, message: &str, schema: &Value) -> Option<Value> {
     let properties = schema["properties"].as_object().cloned().unwrap_or_default();
     if properties.is_empty() {
-        let question = AskedQuestion { question: message.to_owned(), options: vec!["Yes".into(), "No".into()] };
+        let question =
+            AskedQuestion { question: message.to_owned(), options: vec!["Yes".into(), "No".into()] };
         let replies = asker.ask(vec![question]).await?;
         let yes = replies.first().is_none_or(|reply| !reply.to_lowercase().starts_with('n'));
         return yes.then(|| Value::Object(Map::new()));
@@ -51,7 +52,8 @@ fn question(message: &str, name: &str, shape: &Value) -> AskedQuestion {
 /// The values to choose from, with what the user is shown of each.
 fn choices(shape: &Value) -> Vec<(String, String)> {
     let text = |value: &Value| value.as_str().map(str::to_owned);
-    let plain = |all: &Value| -> Vec<String> { all.as_array().into_iter().flatten().filter_map(text).collect() };
+    let plain =
+        |all: &Value| -> Vec<String> { all.as_array().into_iter().flatten().filter_map(text).collect() };
     let shape = if shape["items"].is_object() { &shape["items"] } else { shape };
     let values = plain(&shape["enum"]);
     if !values.is_empty() {

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rmcp::model::{
     ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction,
     ElicitationCapability, ErrorData, FormElicitationCapability, Implementation, ListRootsResult,
-    ProgressNotificationParam, Root, RootsCapabilities,
+    ProgressNotificationParam, ProtocolVersion, Root, RootsCapabilities,
 };
 use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{ClientHandler, RoleClient};
@@ -94,7 +94,9 @@ impl ClientHandler for Handler {
         capabilities.roots = Some(RootsCapabilities::default());
         capabilities.elicitation =
             Some(ElicitationCapability::new().with_form(FormElicitationCapability::new()));
+        // The last that begins with `initialize`; the handshake of later ones names its own.
         ClientConfig::new(capabilities, Implementation::new("mycode", env!("CARGO_PKG_VERSION")))
+            .with_protocol_version(ProtocolVersion::V_2025_11_25)
     }
 
     async fn list_roots(&self, _: RequestContext<RoleClient>) -> Result<ListRootsResult, ErrorData> {
@@ -114,15 +116,14 @@ impl ClientHandler for Handler {
         let schema = serde_json::to_value(requested_schema).unwrap_or_default();
         let answer = elicitation::ask(asker.as_ref(), &message, &schema).await;
         self.calls.sign_of_life.notify_waiters();
-        Ok(answer.map_or(declined, |content| {
-            ElicitResult::new(ElicitationAction::Accept).with_content(content)
-        }))
+        Ok(answer
+            .map_or(declined, |content| ElicitResult::new(ElicitationAction::Accept).with_content(content)))
     }
 
     async fn on_progress(&self, progress: ProgressNotificationParam, _: NotificationContext<RoleClient>) {
-        let share = progress.total.map_or(progress.progress.to_string(), |total| {
-            format!("{}/{total}", progress.progress)
-        });
+        let share = progress
+            .total
+            .map_or(progress.progress.to_string(), |total| format!("{}/{total}", progress.progress));
         let line = progress.message.map_or(share.clone(), |message| format!("{message} ({share})"));
         self.calls.progressed(&line);
     }

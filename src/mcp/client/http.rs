@@ -24,14 +24,19 @@ pub fn client(url: &str) -> Result<Client, String> {
 }
 
 /// Sends what the sign-in asks for.
-pub struct SignInHttp;
+pub struct SignInHttp {
+    /// Leaves out what a document says of its issuer where that is of its own origin.
+    pub own_issuer: bool,
+}
 
 impl OAuthHttpClient for SignInHttp {
     fn execute(&self, request: OAuthHttpRequest) -> OAuthHttpClientFuture<'_> {
         Box::pin(async move {
+            let url = request.request.uri().to_string();
             let follow = request.redirect_policy == OAuthHttpRedirectPolicy::Follow;
             let sent = tokio::time::timeout(PATIENCE, send(request.request, follow));
-            sent.await.map_err(|_| OAuthHttpClientError::from("no answer in time"))?
+            let answer = sent.await.map_err(|_| OAuthHttpClientError::from("no answer in time"))??;
+            Ok(if self.own_issuer { without_own_issuer(answer, &url) } else { answer })
         })
     }
 }
@@ -46,7 +51,9 @@ async fn send(request: Request<Vec<u8>>, follow: bool) -> Result<Response<Vec<u8
         match (again, target) {
             // Only to where the document was asked for.
             (Some(mut again), Some(target))
-                if follow && response.status().is_redirection() && same_origin(&target, response.url()) =>
+                if follow
+                    && response.status().is_redirection()
+                    && target.origin() == response.url().origin() =>
             {
                 *again.url_mut() = target;
                 request = again;
@@ -57,8 +64,20 @@ async fn send(request: Request<Vec<u8>>, follow: bool) -> Result<Response<Vec<u8
     Err("too many redirects".into())
 }
 
-fn same_origin(one: &Url, other: &Url) -> bool {
-    one.origin() == other.origin()
+/// Whether both addresses are of one server.
+pub fn same_origin(one: &str, other: &str) -> bool {
+    let origin = |url: &str| Url::parse(url).ok().map(|url| url.origin());
+    origin(one).is_some_and(|one| Some(one) == origin(other))
+}
+
+fn without_own_issuer(answer: Response<Vec<u8>>, url: &str) -> Response<Vec<u8>> {
+    answer.map(|body| match serde_json::from_slice::<serde_json::Value>(&body) {
+        Ok(mut document) if document["issuer"].as_str().is_some_and(|issuer| same_origin(issuer, url)) => {
+            document.as_object_mut().map(|document| document.shift_remove("issuer"));
+            document.to_string().into_bytes()
+        }
+        _ => body,
+    })
 }
 
 async fn whole(response: reqwest::Response) -> Result<Response<Vec<u8>>, OAuthHttpClientError> {

@@ -5,29 +5,25 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::transport::auth::{
-    AuthorizationManager, AuthorizationMetadata, AuthorizationRequest, AuthorizationSession,
+    AuthError, AuthorizationManager, AuthorizationMetadata, AuthorizationRequest, AuthorizationSession,
     ClientCredentialsConfig, CredentialStore, InMemoryCredentialStore, OAuthClientConfig, OAuthTokenResponse,
     StoredCredentials,
 };
+use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
-use super::assertion;
 use super::credentials::CredentialFile;
 use super::http::{self, SignInHttp};
+use super::token::TokenRequest;
 use crate::base::clock;
 use crate::mcp::config::server::OAuth;
-use crate::provider::wire::http::bounded_text;
 
 /// Shows the user the page on which they sign in.
 pub type ShowPage = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// How long the user may take.
 const PATIENCE: Duration = Duration::from_secs(300);
-const MAX_ANSWER_BYTES: usize = 64 * 1024;
-const CLIENT_CREDENTIALS: &str = "client_credentials";
-/// A key signs in place of a secret.
-const ASSERTION_TYPE: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 const PAGE: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n";
 
 /// The sign-in of one server.
@@ -47,7 +43,7 @@ impl SignIn {
     /// # Errors
     /// The address is none.
     pub async fn earlier(&self) -> Result<AuthorizationManager, String> {
-        let mut manager = self.manager().await?;
+        let mut manager = self.manager(false).await?;
         // An authorization server that cannot be asked now will be needed only when the token is refused.
         if manager.initialize_from_store().await.unwrap_or(false)
             && let (Some(id), Some(secret)) = (&self.oauth.client_id, &self.oauth.client_secret)
@@ -63,8 +59,18 @@ impl SignIn {
     /// # Errors
     /// Why it failed, for the user.
     pub async fn now(&self, challenge: Option<&str>) -> Result<AuthorizationManager, String> {
-        let mut manager = self.manager().await?;
-        let found = manager.resolve_metadata_from_challenge(challenge).await.map_err(said)?;
+        let mut manager = self.manager(false).await?;
+        let found = match manager.resolve_metadata_from_challenge(challenge).await {
+            // Servers of the protocol of March 2025 are their own authorization servers, and some name a path of theirs.
+            Err(AuthError::AuthorizationServerMismatch { received_issuer, .. })
+                if http::same_origin(&received_issuer, &self.url) =>
+            {
+                manager = self.manager(true).await?;
+                manager.resolve_metadata_from_challenge(challenge).await
+            }
+            found => found,
+        };
+        let found = found.map_err(said)?;
         manager.set_metadata(found.metadata.clone());
         if self.without_user() {
             self.with_client_credentials(&mut manager, &found.metadata).await?;
@@ -72,9 +78,9 @@ impl SignIn {
         }
         let show = self.show.as_ref().ok_or("nobody can sign in here")?;
         let port = self.oauth.callback_port;
-        let listener = TcpListener::bind(("127.0.0.1", port.unwrap_or(0))).await.map_err(|error| {
-            format!("port {} for the answer of the browser: {error}", port.unwrap_or(0))
-        })?;
+        let listener = TcpListener::bind(("127.0.0.1", port.unwrap_or(0)))
+            .await
+            .map_err(|error| format!("port {} for the answer of the browser: {error}", port.unwrap_or(0)))?;
         let address = listener.local_addr().map_err(|error| error.to_string())?;
         // A port that was agreed upon is registered under this name.
         let host = if port.is_some() { "localhost" } else { "127.0.0.1" };
@@ -101,13 +107,16 @@ impl SignIn {
 
     /// Whether it needs no user.
     pub fn without_user(&self) -> bool {
-        self.oauth.grant_type.as_deref() == Some(CLIENT_CREDENTIALS)
+        self.oauth.grant_type.as_deref() == Some("client_credentials")
+            || self.oauth.identity_provider.is_some()
     }
 
-    async fn manager(&self) -> Result<AuthorizationManager, String> {
-        let http = Arc::new(SignInHttp);
+    /// `own_issuer`: what the server's own documents say of their issuer does not count.
+    async fn manager(&self, own_issuer: bool) -> Result<AuthorizationManager, String> {
+        let http = Arc::new(SignInHttp { own_issuer });
         let manager = AuthorizationManager::new_with_oauth_http_client(self.url.as_str(), http).await;
         let mut manager = manager.map_err(said)?;
+        manager.set_allow_missing_issuer(own_issuer);
         if let Some(file) = &self.file {
             manager.set_credential_store(file.clone());
         }
@@ -124,8 +133,18 @@ impl SignIn {
         if scopes.is_empty() {
             scopes = manager.select_initial_scopes(&[]).await;
         }
-        if let Some(path) = &self.oauth.private_key_file {
-            return self.with_key(manager, metadata, &client_id, path, &scopes).await;
+        let request =
+            TokenRequest { metadata, client_id: &client_id, resource: &self.url, scope: &scopes.join(" ") };
+        let token = match (&self.oauth.private_key_file, &self.oauth.identity_provider) {
+            (Some(path), _) => Some(request.with_key(path).await?),
+            (None, Some(provider)) => {
+                let secret = self.oauth.client_secret.as_deref().unwrap_or_default();
+                Some(request.vouched(provider, secret).await?)
+            }
+            (None, None) => None,
+        };
+        if let Some(token) = token {
+            return self.keep(manager, metadata, &client_id, token).await;
         }
         let client_secret = self.oauth.client_secret.clone();
         let config = ClientCredentialsConfig::ClientSecret {
@@ -139,41 +158,17 @@ impl SignIn {
         manager.exchange_client_credentials(&config).await.map(drop).map_err(said)
     }
 
-    /// The crate would bring a second implementation of cryptography for this.
-    async fn with_key(
+    /// Keeps a token that was got without the crate.
+    async fn keep(
         &self,
         manager: &mut AuthorizationManager,
         metadata: &AuthorizationMetadata,
         client_id: &str,
-        path: &str,
-        scopes: &[String],
+        token: Value,
     ) -> Result<(), String> {
-        let pem = tokio::fs::read(path).await.map_err(|error| format!("{path}: {error}"))?;
-        let audience = metadata.issuer.as_deref().unwrap_or(&metadata.token_endpoint);
-        let assertion = assertion::signed(client_id, audience, &pem)?;
-        let scope = scopes.join(" ");
-        let mut form = vec![
-            ("grant_type", CLIENT_CREDENTIALS),
-            ("client_assertion_type", ASSERTION_TYPE),
-            ("client_assertion", &assertion),
-            ("resource", &self.url),
-        ];
-        form.extend((!scope.is_empty()).then_some(("scope", scope.as_str())));
-        let endpoint = reqwest::Url::parse_with_params(&metadata.token_endpoint, form).map_err(said)?;
-        let body = endpoint.query().unwrap_or_default().to_owned();
-        let request = http::client(&metadata.token_endpoint)?
-            .post(&metadata.token_endpoint)
-            .header("content-type", "application/x-www-form-urlencoded")
-            .body(body);
-        let response = request.send().await.map_err(said)?;
-        let status = response.status();
-        let text = bounded_text(response, MAX_ANSWER_BYTES, Duration::from_secs(30)).await;
-        let token: OAuthTokenResponse = match serde_json::from_str(&text) {
-            Ok(token) if status.is_success() => token,
-            _ => return Err(format!("the token was refused ({status}): {text}")),
-        };
+        let token: OAuthTokenResponse = serde_json::from_value(token).map_err(said)?;
         let received = clock::now_ms() / 1000;
-        let kept = StoredCredentials::new(client_id.to_owned(), Some(token), scopes.to_vec(), Some(received))
+        let kept = StoredCredentials::new(client_id.to_owned(), Some(token), Vec::new(), Some(received))
             .with_issuer(metadata.issuer.clone());
         match &self.file {
             Some(file) => file.save(kept).await.map_err(said)?,

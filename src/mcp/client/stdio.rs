@@ -61,6 +61,17 @@ pub fn start(program: Program, sandbox: &Sandbox) -> io::Result<(Service, ChildS
                     spec.writable.push(path);
                 }
             }
+            let named = std::iter::once(&command).chain(&args).map(PathBuf::from).chain([cwd.clone()]);
+            for path in named.filter(|path| path.is_absolute() && path.exists()) {
+                // A program that lies in a temporary folder is seen there, with what lies beside it.
+                let beside = |folder: &RawPath| {
+                    let top = path.strip_prefix(&**folder).ok()?.components().next()?;
+                    Some(folder.join(top))
+                };
+                spec.visible.extend(spec.temporary.iter().find_map(beside).map(RawPath));
+            }
+            spec.visible.sort();
+            spec.visible.dedup();
             // What the configuration says of a variable holds, whatever the sandbox would do with it.
             spec.environment.retain(|(name, _)| !env.iter().any(|(set, _)| set == name));
             Some(session::launcher(spec, None)?)

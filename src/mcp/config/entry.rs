@@ -158,9 +158,9 @@ impl Entry {
                 profile: match self.sandbox {
                     Value::Bool(false) => None,
                     Value::Null | Value::Bool(true) => Some(Profile::default()),
-                    profile => Some(
-                        serde_json::from_value(profile).map_err(|error| format!("`sandbox`: {error}"))?,
-                    ),
+                    profile => {
+                        Some(serde_json::from_value(profile).map_err(|error| format!("`sandbox`: {error}"))?)
+                    }
                 },
             },
             (None, url) => Transport::Http {
@@ -196,7 +196,8 @@ fn milliseconds(seconds: f64) -> u64 {
 /// # Errors
 /// The name cannot be part of a tool's name.
 pub fn check_name(name: &str) -> Result<(), String> {
-    let plain = name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | ' ' | '/' | '@' | ':'));
+    let plain =
+        name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | ' ' | '/' | '@' | ':'));
     if plain && !name.trim().is_empty() && name.chars().count() <= MAX_NAME_CHARS {
         return Ok(());
     }
@@ -209,7 +210,12 @@ pub fn servers_of(config: &Value) -> Option<&Map<String, Value>> {
     let opencode = || {
         let mcp = within("mcp")?;
         // Its second version has them one level further down.
-        Some(mcp.get("servers").and_then(Value::as_object).filter(|all| !all.contains_key("type")).unwrap_or(mcp))
+        Some(
+            mcp.get("servers")
+                .and_then(Value::as_object)
+                .filter(|all| !all.contains_key("type"))
+                .unwrap_or(mcp),
+        )
     };
     within("mcpServers").or_else(|| within("mcp_servers")).or_else(opencode)
 }
@@ -262,7 +268,8 @@ mod tests {
             json!({"type": "http", "url": "https://a/mcp", "oauth": {"scopes": ["read"]},
                 "headers": {"Authorization": "Bearer ${T}", "X": "1", "Y": "${Z}"}})
         );
-        let opencode = json!({"type": "local", "command": ["bun", "x", "y"], "environment": {"K": "{env:V}"}});
+        let opencode =
+            json!({"type": "local", "command": ["bun", "x", "y"], "environment": {"K": "{env:V}"}});
         assert_eq!(
             written(opencode),
             json!({"type": "stdio", "command": "bun", "args": ["x", "y"], "env": {"K": "${V}"}})
@@ -289,7 +296,10 @@ mod tests {
         };
         assert_eq!(profile(0), Some(Profile { network: false, folders: Vec::new() }));
         assert_eq!((profile(1), servers[0].shown()), (None, "/a b/c".to_owned()));
-        assert!(problems.len() == 2 && problems[0].contains("'bad' is ignored: it has neither"), "{problems:?}");
+        assert!(
+            problems.len() == 2 && problems[0].contains("'bad' is ignored: it has neither"),
+            "{problems:?}"
+        );
     }
 
     #[test]

@@ -22,7 +22,11 @@ const AGENTS: [Agent; 4] = [
     Agent { name: "gemini", files: &[".gemini/settings.json"] },
     Agent {
         name: "opencode",
-        files: &[".config/opencode/opencode.jsonc", ".config/opencode/opencode.json", ".config/opencode/config.json"],
+        files: &[
+            ".config/opencode/opencode.jsonc",
+            ".config/opencode/opencode.json",
+            ".config/opencode/config.json",
+        ],
     },
 ];
 
@@ -45,7 +49,9 @@ pub fn files(agent: Option<&str>, home: &Path) -> Vec<PathBuf> {
     let meant = AGENTS.iter().filter(|known| agent.is_none_or(|name| name == known.name));
     let paths = meant.flat_map(|agent| agent.files).map(|file| match file.strip_prefix(".codex/") {
         // It can be moved.
-        Some(file) => std::env::var_os("CODEX_HOME").map_or_else(|| home.join(".codex"), PathBuf::from).join(file),
+        Some(file) => {
+            std::env::var_os("CODEX_HOME").map_or_else(|| home.join(".codex"), PathBuf::from).join(file)
+        }
         None => home.join(file),
     });
     paths.filter(|path| path.is_file()).collect()
@@ -155,7 +161,10 @@ mod tests {
         );
         write(".codex/config.toml", "[mcp_servers.d]\ncommand = \"d\"\n[mcp_servers.e]\nargs = []\n");
         write(".gemini/settings.json", r#"{"mcpServers": {"f": {"command": "f", "env": {"K": "$V"}}}}"#);
-        write(".config/opencode/opencode.jsonc", r#"{"mcp": {"g": {"type": "local", "command": ["g", "-x"]},}}"#);
+        write(
+            ".config/opencode/opencode.jsonc",
+            r#"{"mcp": {"g": {"type": "local", "command": ["g", "-x"]},}}"#,
+        );
         let mut names = Vec::new();
         let mut problems = Vec::new();
         for path in files(None, home.path()) {

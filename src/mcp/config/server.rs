@@ -68,7 +68,11 @@ pub struct OAuth {
     /// The address of a document that describes this client, for servers that take it as its id.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_metadata_url: Option<String>,
-    #[serde(alias = "scope", deserialize_with = "super::entry::words", skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        alias = "scope",
+        deserialize_with = "super::entry::words",
+        skip_serializing_if = "Vec::is_empty"
+    )]
     pub scopes: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub callback_port: Option<u16>,
@@ -78,6 +82,18 @@ pub struct OAuth {
     /// A file with the private key (PEM) that this client signs with.
     #[serde(alias = "private_key_file", skip_serializing_if = "Option::is_none")]
     pub private_key_file: Option<String>,
+    /// The enterprise's, which vouches for the user.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub identity_provider: Option<IdentityProvider>,
+}
+
+/// An identity provider that the user is signed in to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct IdentityProvider {
+    pub token_endpoint: String,
+    pub client_id: String,
+    pub id_token: String,
 }
 
 impl Server {

@@ -63,12 +63,13 @@ impl UserFile {
             return Ok(json!({"mcpServers": {}}));
         }
         let bytes = file::read_own(&self.path).map_err(io::Error::other)?;
-        let config: Value = serde_json::from_slice(&bytes)
-            .map_err(|error| io::Error::other(format!("{} is not valid JSON: {error}", self.path.display())))?;
+        let config: Value = serde_json::from_slice(&bytes).map_err(|error| {
+            io::Error::other(format!("{} is not valid JSON: {error}", self.path.display()))
+        })?;
         let in_form = config.is_object() && config.get("mcpServers").is_none_or(Value::is_object);
-        in_form.then_some(config).ok_or_else(|| {
-            io::Error::other(format!("{} has no object \"mcpServers\"", self.path.display()))
-        })
+        in_form
+            .then_some(config)
+            .ok_or_else(|| io::Error::other(format!("{} has no object \"mcpServers\"", self.path.display())))
     }
 
     fn write(&self, config: &Value) -> io::Result<()> {

@@ -33,7 +33,13 @@ pub fn list(cli: &Cli, as_json: bool) -> Result<(), Failure> {
             out.push_str(&format!("{row}\n"));
         } else {
             let known = if tools > 0 { format!(", {}", plural(tools, "tool")) } else { String::new() };
-            out.push_str(&format!("{}  {}\n    {}{known}, from {}\n", server.name, server.shown(), state(server), server.origin.display()));
+            out.push_str(&format!(
+                "{}  {}\n    {}{known}, from {}\n",
+                server.name,
+                server.shown(),
+                state(server),
+                server.origin.display()
+            ));
         }
     }
     if as_json {
@@ -79,7 +85,9 @@ pub fn add(cli: &Cli, args: &AddArgs) -> Result<(), Failure> {
         }
         [] => {}
     }
-    let wrong = |what: String| Failure::usage(format!("the server cannot be used: {what}"), "see `mycode mcp add --help`");
+    let wrong = |what: String| {
+        Failure::usage(format!("the server cannot be used: {what}"), "see `mycode mcp add --help`")
+    };
     let entry = Entry::read(&value).map_err(wrong)?;
     entry.clone().server(&args.name, Path::new("")).map_err(wrong)?;
     let file = UserFile::new(&opened.opened.paths.config);
@@ -152,7 +160,10 @@ pub fn import(cli: &Cli, from: Option<&str>, preview: bool) -> Result<(), Failur
     };
     if paths.is_empty() {
         let whom = from.map_or_else(|| known.join(", "), str::to_owned);
-        return Err(Failure::usage(format!("no configuration of {whom} was found"), "name the file: mycode mcp import FILE"));
+        return Err(Failure::usage(
+            format!("no configuration of {whom} was found"),
+            "name the file: mycode mcp import FILE",
+        ));
     }
     let file = UserFile::new(&opened.opened.paths.config);
     let (mut added, mut out) = (Vec::<(String, Entry)>::new(), String::new());
@@ -174,12 +185,20 @@ pub fn import(cli: &Cli, from: Option<&str>, preview: bool) -> Result<(), Failur
         }
     }
     if preview {
-        out.push_str(&format!("{} would be added to {}\n", plural(added.len(), "server"), file.path.display()));
+        out.push_str(&format!(
+            "{} would be added to {}\n",
+            plural(added.len(), "server"),
+            file.path.display()
+        ));
     } else {
         if !added.is_empty() {
             file.add(&added)?;
         }
-        out.push_str(&format!("Added {} to {}. `mycode mcp test` starts each once.\n", plural(added.len(), "server"), file.path.display()));
+        out.push_str(&format!(
+            "Added {} to {}. `mycode mcp test` starts each once.\n",
+            plural(added.len(), "server"),
+            file.path.display()
+        ));
     }
     report::say(&out)
 }

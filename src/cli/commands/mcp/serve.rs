@@ -54,7 +54,15 @@ impl ToolOffer {
 
     fn cli(&self) -> Cli {
         let model = self.model.clone();
-        Cli { model, continue_last: false, fork: false, plain: false, print: false, prompt: None, command: None }
+        Cli {
+            model,
+            continue_last: false,
+            fork: false,
+            plain: false,
+            print: false,
+            prompt: None,
+            command: None,
+        }
     }
 
     async fn with_sub_agents(&self) -> Result<Dispatcher, String> {
@@ -64,7 +72,8 @@ impl ToolOffer {
         let session = build::roles(setup).map_err(|error| error.to_string())?;
         session.agents.begin(&session.conversation.id);
         let own_folders = opened.own_folders();
-        let mut tools = build::tools_alone(&opened.loaded, &opened.workspace, &opened.project_state, own_folders);
+        let mut tools =
+            build::tools_alone(&opened.loaded, &opened.workspace, &opened.project_state, own_folders);
         tools.cx.sub_agents = Some(session.agents.runner);
         Ok(tools)
     }
@@ -74,9 +83,8 @@ impl Offer for ToolOffer {
     fn tools(&self) -> Vec<(ToolSpec, bool)> {
         let offered = |spec: &ToolSpec| {
             let (name, reads) = OFFERED.iter().find(|(name, _)| *name == &*spec.name)?;
-            (self.tasks.is_some() || *name != TASK).then(|| {
-                (ToolSpec { name: spec.name.to_lowercase().into(), ..spec.clone() }, *reads)
-            })
+            (self.tasks.is_some() || *name != TASK)
+                .then(|| (ToolSpec { name: spec.name.to_lowercase().into(), ..spec.clone() }, *reads))
         };
         self.tools.specs().iter().filter_map(offered).collect()
     }

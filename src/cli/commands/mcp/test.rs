@@ -15,7 +15,7 @@ use crate::base::sanitize::clean;
 use crate::cli::args::Cli;
 use crate::cli::report::{self, Failure};
 use crate::config::load;
-use crate::mcp::client::connection::McpError;
+use crate::mcp::client::error::McpError;
 use crate::mcp::client::handler::Caller;
 use crate::mcp::config::server::{OAuth, Server, Transport};
 use crate::mcp::describe;
@@ -51,13 +51,17 @@ pub async fn run(cli: &Cli, args: &TestArgs) -> Result<bool, Failure> {
         report::say(&text)?;
         return Ok(true);
     };
-    let input: Map<String, Value> = serde_json::from_str(&args.args)
-        .map_err(|error| Failure::usage(format!("--args is no JSON object: {error}"), "write --args '{…}'"))?;
+    let input: Map<String, Value> = serde_json::from_str(&args.args).map_err(|error| {
+        Failure::usage(format!("--args is no JSON object: {error}"), "write --args '{…}'")
+    })?;
     // As the agent does: what is not offered is not called.
     let catalog = servers.catalog(name).await.map_err(|error| failure(&server, &error))?;
     if !catalog.tools.iter().any(|known| known.name == *tool) {
         let names: Vec<&str> = catalog.tools.iter().map(|tool| tool.name.as_str()).collect();
-        return Err(Failure::usage(format!("{name} has no tool {tool}"), format!("it has: {}", names.join(", "))));
+        return Err(Failure::usage(
+            format!("{name} has no tool {tool}"),
+            format!("it has: {}", names.join(", ")),
+        ));
     }
     let called = servers.with(name, |connection| {
         let (input, cancel) = (input.clone(), CancellationToken::new());
@@ -135,7 +139,11 @@ impl Asker for LineAsker {
 }
 
 fn answer(question: &AskedQuestion) -> Option<String> {
-    let options = if question.options.is_empty() { String::new() } else { format!(" ({})", question.options.join(", ")) };
+    let options = if question.options.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", question.options.join(", "))
+    };
     let text = format!("{}{options}: ", question.question);
     let mut out = std::io::stderr();
     out.write_all(clean(&text).as_bytes()).ok()?;
