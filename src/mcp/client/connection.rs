@@ -64,7 +64,10 @@ impl Connection {
     /// The server's name and version, and the protocol's.
     pub fn about(&self) -> String {
         let Some(info) = self.running.peer().peer_info() else { return String::new() };
-        let server = info.server_info.as_ref().map(|server| format!("{} {}, ", server.name, server.version));
+        let server = info
+            .server_info
+            .as_ref()
+            .map(|server| format!("{}, ", format!("{} {}", server.name, server.version).trim()));
         format!("{}protocol {}", server.unwrap_or_default(), info.protocol_version.as_str())
     }
 

@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::server::{OAuth, Profile, Server, Transport};
+use super::server::{OAuth, Profile, Server, Transport, words};
 use super::variables;
 use crate::base::file;
 
@@ -69,15 +69,6 @@ pub struct Entry {
     /// A profile, or `false`.
     #[serde(skip_serializing_if = "Value::is_null")]
     pub sandbox: Value,
-}
-
-/// One text, words apart, or a list.
-pub fn words<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
-    Ok(match Value::deserialize(deserializer)? {
-        Value::String(text) => text.split_whitespace().map(str::to_owned).collect(),
-        Value::Array(all) => all.into_iter().filter_map(|one| one.as_str().map(str::to_owned)).collect(),
-        _ => Vec::new(),
-    })
 }
 
 fn one_word<S: serde::Serializer>(words: &[String], serializer: S) -> Result<S::Ok, S::Error> {

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
 
 /// A server.
 #[derive(Clone, Debug)]
@@ -68,11 +69,7 @@ pub struct OAuth {
     /// The address of a document that describes this client, for servers that take it as its id.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_metadata_url: Option<String>,
-    #[serde(
-        alias = "scope",
-        deserialize_with = "super::entry::words",
-        skip_serializing_if = "Vec::is_empty"
-    )]
+    #[serde(alias = "scope", deserialize_with = "words", skip_serializing_if = "Vec::is_empty")]
     pub scopes: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub callback_port: Option<u16>,
@@ -94,6 +91,15 @@ pub struct IdentityProvider {
     pub token_endpoint: String,
     pub client_id: String,
     pub id_token: String,
+}
+
+/// One text, words apart, or a list.
+pub fn words<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    Ok(match Value::deserialize(deserializer)? {
+        Value::String(text) => text.split_whitespace().map(str::to_owned).collect(),
+        Value::Array(all) => all.into_iter().filter_map(|one| one.as_str().map(str::to_owned)).collect(),
+        _ => Vec::new(),
+    })
 }
 
 impl Server {
