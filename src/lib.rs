@@ -7,7 +7,8 @@
 //! 8 cli         arguments, subcommands, exit codes
 //! 7 build       a large task in stages, each by a sub-agent
 //! 6 agent       the ReAct loop (turn/run.rs), the window, calls, the session, one engine for all front ends
-//! 5 trace       context policies judged on recorded sessions
+//! 5 mcp         servers of other people (MCP): their configuration, connections, tools
+//!   trace       context policies judged on recorded sessions
 //!   report      what sessions did and cost       export    a session as Markdown, HTML, JSON or SVG
 //! 4 tool        what the model can do: files, search, commands, plans, notes, recall
 //!   import      sessions that were begun in other agents
@@ -52,6 +53,7 @@ pub mod export;
 pub mod hook;
 pub mod import;
 pub mod lsp;
+pub mod mcp;
 pub mod model;
 pub mod note;
 pub mod policy;

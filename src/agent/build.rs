@@ -6,8 +6,6 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc;
 
-use super::calls::dispatcher::Dispatcher;
-use super::calls::policy_engine::PolicyEngine;
 use super::control::Questions;
 use super::deps::EngineDeps;
 use super::engine::Engine;
@@ -22,6 +20,8 @@ use super::session::reopen;
 use super::session::review::Reviewer;
 use super::sub_agents::runner::SubAgentRunner;
 use super::sub_agents::template::AgentTemplate;
+use super::toolset::{ToolParts, dispatcher, servers_of, sources, tool_context};
+use super::turn::asked::Asked;
 use super::turn::input::TurnInput;
 use super::turn::notes::NoteHints;
 use super::turn::skills::Offers;
@@ -33,33 +33,24 @@ use crate::config::trusted::held_back::HeldBack;
 use crate::context::rules::project_rules::ProjectRules;
 use crate::evidence::retriever::ContextRetriever;
 use crate::hook::event::HookEvent;
-use crate::hook::tool_names;
-use crate::lsp::servers::{LanguageServers, ServersSetup};
+use crate::mcp::typed;
 use crate::model::request::Params;
 use crate::policy::flag_rules::FlagRules;
-use crate::policy::rules::Rules;
 use crate::protocol::event::{Event, Level};
 use crate::protocol::notice as texts;
 use crate::protocol::op::Op;
 use crate::provider::api::Provider;
-use crate::provider::search::Searcher;
-use crate::sandbox::session::Sandbox;
 use crate::session::journal::blobs;
 use crate::session::journal::recorder::Journal;
-use crate::session::list;
 use crate::session::log::LogError;
 use crate::skill::set::SkillSet;
 use crate::tool::api::TypedTool as _;
 use crate::tool::cx::{SubAgents as _, ToolCx};
-use crate::tool::on_demand::toolbox;
-use crate::tool::output::Spill;
 use crate::tool::own_agents;
 use crate::tool::own_commands;
-use crate::tool::plan::skill::SkillTool;
 use crate::tool::plan::task::Task;
 use crate::tool::ports::EditorFiles;
 use crate::tool::sub_agent::ParentTurn;
-use crate::tool::web::state::WebState;
 
 /// What an agent is made from.
 pub struct Setup {
@@ -174,8 +165,20 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
     if let Some(key) = loaded.provider.as_ref().and_then(|settings| settings.api_key.as_ref()) {
         cx.redactor.know(key.expose());
     }
-    let mut dispatcher =
-        dispatcher(cx, &loaded, &project_state, &own_folders, &skills, (interactive, small_window), rules);
+    let (servers, unusable) = servers_of(&cx, &loaded, &own_folders);
+    notices.extend(unusable);
+    let sources = sources(&servers);
+    let parts = ToolParts {
+        loaded: &loaded,
+        project_state: &project_state,
+        own_folders: &own_folders,
+        skills: &skills,
+        sources: &sources,
+        flags: rules,
+        interactive,
+        small_window,
+    };
+    let mut dispatcher = dispatcher(cx, parts);
     notices.extend(dispatcher.policy.damage());
     if loaded.web.search && dispatcher.cx.web.searcher.is_none() {
         notices.push(texts::no_web_search());
@@ -185,7 +188,7 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
     let (own_commands, unusable) = own_commands::read(&loaded.own.commands);
     notices.extend(unusable);
     let rows = own_commands.iter().map(|command| command.row.clone());
-    let rows = rows.chain(own_commands::rows_of(&skills, &own_commands));
+    let rows = rows.chain(own_commands::rows_of(&skills, &own_commands)).chain(typed::commands(&servers));
     backlog.push(Event::Commands(rows.collect()));
     dispatcher.describe(Task::NAME, &own_agents::described(&own_agents));
     let (hooks, unusable) = AgentHooks::new(&loaded.own.hooks, &dispatcher.cx, &dispatcher.policy, &events);
@@ -214,6 +217,7 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
         own_agents,
         skills: Arc::clone(&skills),
         hooks,
+        sources,
     };
     let sub_agents = SubAgentRunner::new(template, &questions, &params);
     dispatcher.cx.sub_agents = Some(Arc::new(sub_agents));
@@ -227,7 +231,7 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
         input: TurnInput {
             inject_notes: loaded.work.inject_notes,
             task_context: loaded.work.task_context,
-            commands: own_commands.into(),
+            asked: Asked { commands: own_commands.into(), servers: Some(Arc::clone(&servers)) },
             offers: Offers::of(&skills),
             no_composer,
             ..TurnInput::default()
@@ -255,6 +259,7 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
         prompts,
         skills,
         questions: Arc::clone(&questions),
+        servers: Arc::clone(&servers),
     };
     Ok(Engine {
         agent,
@@ -278,74 +283,6 @@ fn params(loaded: &Loaded, model: Arc<str>) -> Params {
         verbosity: settings.and_then(|s| s.verbosity.clone()),
         long_cache: false,
     }
-}
-
-/// What tools work with, without a journal.
-fn tool_context(
-    workspace: &Path,
-    project_state: &Path,
-    own_folders: Vec<PathBuf>,
-    retriever: ContextRetriever,
-    originals: &Arc<LogOriginals>,
-    skills: &SkillSet,
-) -> ToolCx {
-    let spill = Arc::new(Spill::new(project_state.join("tool-output")));
-    let readable = skills.readable_with(spill.folder());
-    let mut cx = ToolCx::new(workspace.to_owned(), spill);
-    cx.sandbox = Arc::new(Sandbox::new(workspace.to_owned(), own_folders, readable));
-    cx.originals = Some(Arc::clone(originals) as _);
-    cx.evidence = Some(Arc::new(retriever));
-    cx
-}
-
-fn dispatcher(
-    mut cx: ToolCx,
-    loaded: &Loaded,
-    project_state: &Path,
-    own_folders: &[PathBuf],
-    skills: &Arc<SkillSet>,
-    (interactive, small_window): (bool, bool),
-    flags: FlagRules,
-) -> Dispatcher {
-    cx.language_servers = LanguageServers::new(ServersSetup {
-        workspace: cx.root.to_path_buf(),
-        sandbox: loaded.work.sandbox.then(|| Arc::clone(&cx.sandbox)),
-        setting: loaded.language_servers.clone(),
-        projects: loaded.own.programs.clone(),
-    });
-    let readable = skills.readable_with(cx.spill.folder());
-    let mut rules = Rules::load(project_state);
-    cx.web = Arc::new(web_state(loaded));
-    let mut tools = toolbox::tools(&[], &cx.web);
-    tools.extend(SkillTool::boxed(skills));
-    tools.retain(|tool| !flags.removes(&tool_names::names(tool.name())));
-    rules.apply(flags);
-    let policy = PolicyEngine::new(&loaded.work, rules, &cx.root, readable, own_folders);
-    Dispatcher::new(cx, Arc::new(policy), tools, interactive, small_window)
-}
-
-/// What the web tools may do. A provider that can't be used says so by itself.
-fn web_state(loaded: &Loaded) -> WebState {
-    let settings = loaded.provider.as_ref().filter(|_| loaded.web.search);
-    let searcher = settings.and_then(|settings| Searcher::new(settings).ok().flatten());
-    WebState::new(&loaded.web.private_hosts, searcher)
-}
-
-/// The tools without a session, for `mycode tool`: originals come from the project's last session.
-pub fn tools_alone(
-    loaded: &Loaded,
-    workspace: &Path,
-    project_state: &Path,
-    own_folders: Vec<PathBuf>,
-) -> Dispatcher {
-    let originals = Arc::new(LogOriginals::default());
-    if let Some(path) = list::last(project_state) {
-        originals.follow(path);
-    }
-    let retriever = ContextRetriever::new(workspace, project_state);
-    let skills = Arc::new(SkillSet::read(&loaded.own.skills).0);
-    let cx = tool_context(workspace, project_state, own_folders.clone(), retriever, &originals, &skills);
-    dispatcher(cx, loaded, project_state, &own_folders, &skills, (false, false), FlagRules::default())
 }
 
 /// What sub-agents without a parent are made from: once for the project, and once for each worktree.
@@ -391,9 +328,18 @@ impl RoleParts {
         if let Some(key) = loaded.provider.as_ref().and_then(|settings| settings.api_key.as_ref()) {
             cx.redactor.know(key.expose());
         }
-        let headless = (false, small_window);
-        let flags = FlagRules::default();
-        let dispatcher = dispatcher(cx, loaded, project_state, own_folders, &skills, headless, flags);
+        let sources = sources(&servers_of(&cx, loaded, own_folders).0);
+        let parts = ToolParts {
+            loaded,
+            project_state,
+            own_folders,
+            skills: &skills,
+            sources: &sources,
+            flags: FlagRules::default(),
+            interactive: false,
+            small_window,
+        };
+        let dispatcher = dispatcher(cx, parts);
         let (silent, _) = mpsc::unbounded_channel();
         let params = params(loaded, Arc::clone(model));
         let template = AgentTemplate {
@@ -406,6 +352,7 @@ impl RoleParts {
             own_agents: Vec::new(),
             skills,
             hooks: AgentHooks::new(&loaded.own.hooks, &dispatcher.cx, &dispatcher.policy, &silent).0,
+            sources,
         };
         let questions = Arc::new(Questions::new(silent.clone()));
         let runner = SubAgentRunner::new(template, &questions, &params);

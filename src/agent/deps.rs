@@ -11,6 +11,7 @@ use super::session::review::Reviewer;
 use crate::config::load::{ConfigError, Loaded};
 use crate::config::settings::{ContextSettings, Origin};
 use crate::lsp::servers::LanguageServers;
+use crate::mcp::servers::Servers;
 use crate::protocol::notice as texts;
 use crate::provider::window::finder::WindowFinder;
 use crate::skill::set::SkillSet;
@@ -33,6 +34,7 @@ pub struct EngineDeps {
     pub prompts: Prompts,
     pub skills: Arc<SkillSet>,
     pub questions: Arc<Questions>,
+    pub servers: Arc<Servers>,
 }
 
 impl EngineDeps {

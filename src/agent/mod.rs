@@ -16,6 +16,7 @@ pub mod quick_ops;
 pub mod sampling;
 pub mod session;
 pub mod sub_agents;
+pub mod toolset;
 pub mod turn;
 pub mod undo_ops;
 pub mod window;

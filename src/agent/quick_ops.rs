@@ -10,6 +10,7 @@ use crate::agent::lists::{models, sessions};
 use crate::agent::session::inspect;
 use crate::config::settings::Permission;
 use crate::hook::listing;
+use crate::mcp::describe;
 use crate::protocol::event::{Event, Level};
 use crate::protocol::notice as texts;
 use crate::protocol::op::Op;
@@ -134,6 +135,13 @@ pub fn quick_op(op: Op, policy: &PolicyEngine, deps: &EngineDeps, events: &Event
             if let Some(reviewer) = &deps.reviewer {
                 inspect::changes(reviewer.clone(), turn, events.clone());
             }
+        }
+        Op::ShowMcp => {
+            let (servers, events) = (Arc::clone(&deps.servers), events.clone());
+            tokio::spawn(async move {
+                let text = describe::all(&servers).await;
+                notice(&events, Level::Info, text);
+            });
         }
         Op::ShowStats => inspect::stats(deps.originals.path(), events.clone()),
         Op::Explain { id } => inspect::item_history(deps.originals.path(), id, events.clone()),

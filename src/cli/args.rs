@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::cli::choice::{MODES, PERMISSIONS, PHASES, PROVIDERS, STAGES, choice};
+use crate::cli::commands::mcp::args::McpArgs;
 use crate::cli::commands::peers::import_args::ImportArgs;
 use crate::cli::commands::project::look_args::{LocateArgs, SkillsArgs};
 use crate::cli::commands::project::notes_args::NotesArgs;
@@ -165,6 +166,8 @@ pub enum Command {
     Notes(NotesArgs),
     /// Play a session on a sample project, without a key or network
     Demo(DemoArgs),
+    /// MCP servers: list, add, test and import them, or serve this project to other agents
+    Mcp(McpArgs),
     /// Run one tool and print its result as JSON
     Tool(ToolArgs),
     /// List the skills that are at hand here, or show one

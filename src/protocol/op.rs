@@ -125,6 +125,8 @@ pub enum Op {
     SaveDraft {
         text: String,
     },
+    /// Ask for a notice with what the MCP servers offer; starts them.
+    ShowMcp,
     /// Ask for a notice with what this session did and cost.
     ShowStats,
     /// Ask for `Event::Sessions`.

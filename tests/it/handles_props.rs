@@ -8,7 +8,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use mycode::agent::build;
+use mycode::agent::toolset;
 use mycode::agent::calls::dispatcher::Dispatcher;
 use mycode::agent::control::{Questions, TurnControl};
 use mycode::config::load::{self, Sources};
@@ -98,7 +98,7 @@ impl World {
             trust: false,
             default_permission: Permission::Auto,
         });
-        let dispatcher = build::tools_alone(&loaded.unwrap(), &inside, &paths.project(&inside), vec![home]);
+        let dispatcher = toolset::tools_alone(&loaded.unwrap(), &inside, &paths.project(&inside), vec![home]);
         Self { _dir: dir, inside, outside, dispatcher }
     }
 

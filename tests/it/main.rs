@@ -41,6 +41,7 @@ mod locate;
 mod locate_past;
 mod main_job;
 mod maintain;
+mod mcp;
 mod memory;
 mod modes;
 mod notes;

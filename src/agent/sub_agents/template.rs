@@ -26,6 +26,7 @@ use crate::skill::set::SkillSet;
 use crate::tool::agent_types::AgentType;
 use crate::tool::api::Tool;
 use crate::tool::cx::ToolCx;
+use crate::tool::on_demand::source::ToolSource;
 use crate::tool::on_demand::toolbox;
 use crate::tool::plan::skill::SkillTool;
 use crate::tool::run::shell::Shell;
@@ -45,6 +46,8 @@ pub struct AgentTemplate {
     pub skills: Arc<SkillSet>,
     /// The user's hooks, where there are any.
     pub hooks: Option<Arc<AgentHooks>>,
+    /// Where tools come from that are loaded on demand.
+    pub sources: Vec<Arc<dyn ToolSource>>,
 }
 
 impl AgentTemplate {
@@ -115,7 +118,7 @@ impl AgentTemplate {
     }
 
     fn tools(&self, kind: &AgentType, cx: &ToolCx) -> Vec<Box<dyn Tool>> {
-        let mut tools = toolbox::tools(&[], &cx.web);
+        let mut tools = toolbox::tools(&self.sources, &cx.web);
         tools.retain(|tool| kind.has(tool.name()));
         // What a type may do is a matter of its other tools.
         tools.extend(SkillTool::boxed(&self.skills));

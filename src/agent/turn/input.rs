@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::asked::Asked;
 use super::images;
 use super::notes;
 use super::skills::{self, Offers};
@@ -18,7 +19,6 @@ use crate::evidence::task_context::DEFAULT_MAX_CHARS;
 use crate::model::item::{Item, ItemId, UserMessage};
 use crate::search::fuzzy;
 use crate::tool::cx::ToolCx;
-use crate::tool::own_commands::{self, OwnCommand};
 
 /// Characters of task context per token of the window: three in a hundred tokens, at about four characters each.
 const CHARS_PER_WINDOW_TOKEN: f64 = 0.03 * 4.0;
@@ -40,8 +40,8 @@ pub struct TurnInput {
     pub told: Option<String>,
     /// Whether notes that belong to a new task are put behind its text.
     pub inject_notes: bool,
-    /// The user's own slash commands.
-    pub commands: Arc<[OwnCommand]>,
+    /// Slash commands, and prompts and resources of servers.
+    pub asked: Asked,
     /// Skills, and rules that the model may want to read.
     pub offers: Offers,
     /// How long the files of a new task may be looked for; `None` when that is switched off.
@@ -67,7 +67,7 @@ impl TurnInput {
         let mut shown = budget.map(|_| notes::shown(conversation)).unwrap_or_default();
         shown.extend(context.into_iter().flat_map(notes::hint_marks).map(str::to_owned));
         // What a command stands for is what was asked.
-        let prompt = own_commands::expand(&self.commands, text);
+        let prompt = self.asked.prompt(text).await;
         if let Some(prompt) = &prompt {
             let block = format!("<command>\n{prompt}\n</command>");
             message.injected.push(cx.redactor.redact_typed(&block).into());
@@ -90,6 +90,7 @@ impl TurnInput {
         });
         let (mentioned, images, notes, skill) = looked_up.await.unwrap_or_default();
         message.injected.extend(skill.into_iter().chain(mentioned).chain(images).map(Arc::from));
+        message.injected.extend(self.asked.resources(asked, cx).await);
         let ended = cx.shell.jobs.take_ended();
         if !ended.is_empty() {
             let text = format!("<system-reminder>Meanwhile {}.</system-reminder>", ended.join("; "));

@@ -1,5 +1,6 @@
 //! One turn: the ReAct loop, one reply of the model, the user's message, and what ends a turn early.
 
+pub mod asked;
 pub mod attachments;
 pub mod begin;
 pub mod error;

@@ -2,6 +2,7 @@
 
 pub mod doctor;
 pub mod install;
+pub mod mcp;
 pub mod peers;
 pub mod project;
 pub mod sessions;

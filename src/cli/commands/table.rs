@@ -2,6 +2,8 @@
 
 use super::doctor::run as doctor;
 use super::install::{man, update};
+use super::mcp::args::McpCommand;
+use super::mcp::{manage, serve, test};
 use super::peers::import;
 use super::project::{hooks, locate, notes, policy, sandbox, skills, trust};
 use super::sessions::{context, export, list, replay_traces, report as report_command, rewind};
@@ -39,6 +41,17 @@ pub fn run_at_once(cli: &Cli) -> Option<Result<u8, Failure>> {
         Command::Report(args) => done(report_command::run(cli, args)),
         Command::Rewind(args) => Some(rewind::run(cli, args).map(|all| u8::from(!all))),
         Command::Sandbox(args) => Some(sandbox::run(cli, args)),
+        Command::Mcp(args) => match &args.command {
+            None => done(manage::list(cli, false)),
+            Some(McpCommand::List { json }) => done(manage::list(cli, *json)),
+            Some(McpCommand::Add(args)) => done(manage::add(cli, args)),
+            Some(McpCommand::Rm { name }) => done(manage::remove(cli, name)),
+            Some(McpCommand::Logout { name }) => done(manage::logout(cli, name)),
+            Some(McpCommand::Import { from, preview }) => {
+                done(manage::import(cli, from.as_deref(), *preview))
+            }
+            Some(McpCommand::Test(_) | McpCommand::Login { .. } | McpCommand::Serve) => None,
+        },
         Command::Build(_)
         | Command::Import(_)
         | Command::Resume(_)
@@ -76,6 +89,12 @@ pub async fn run(cli: &Cli) -> Result<u8, Failure> {
         Some(Command::Doctor { config }) => {
             Ok(if doctor::run(cli, *config).await? { 0 } else { FailureKind::Config as u8 })
         }
+        Some(Command::Mcp(args)) => match &args.command {
+            Some(McpCommand::Test(args)) => Ok(u8::from(!test::run(cli, args).await?)),
+            Some(McpCommand::Login { name }) => test::login(cli, name).await.map(|()| 0),
+            Some(McpCommand::Serve) => serve::run(cli).await.map(|()| 0),
+            _ => Ok(0),
+        },
         Some(_) => Ok(0),
     }
 }

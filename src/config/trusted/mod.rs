@@ -4,6 +4,7 @@ pub mod agent_files;
 pub mod command_files;
 pub mod held_back;
 pub mod hook_files;
+pub mod mcp_files;
 pub mod own_files;
 pub mod skill_files;
 pub mod trust;

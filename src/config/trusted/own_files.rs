@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use super::agent_files::{self, AgentFile};
 use super::command_files::{self, CommandFile};
 use super::hook_files;
+use super::mcp_files;
 use super::skill_files::{self, SkillFile};
 use super::trust::Trust;
 use crate::base::text::and_list;
@@ -16,12 +17,13 @@ use crate::config::language_servers;
 type OfProject = fn(&Path) -> Vec<AgentFile>;
 
 /// The kinds, as users call them, and where a project has its files.
-const KINDS: [(&str, OfProject); 5] = [
+const KINDS: [(&str, OfProject); 6] = [
     ("sub-agents", agent_files::of_project),
     ("commands", command_files::definitions),
     ("skills", skill_files::definitions),
     ("hooks", hook_files::of_project),
     ("language servers", language_servers::of_project),
+    ("MCP servers", mcp_files::of_project),
 ];
 
 /// The files that count: the user's, and the project's if they are trusted.
@@ -33,6 +35,8 @@ pub struct OwnFiles {
     pub hooks: Vec<AgentFile>,
     /// Language servers that the project brings along.
     pub programs: Vec<PathBuf>,
+    /// MCP servers: of two with a name the later is meant.
+    pub mcp: Vec<AgentFile>,
 }
 
 /// Reads them, with what the user should know of files that are not trusted.
@@ -43,6 +47,7 @@ pub fn load(config: &Path, workspace: &Path, state: &Path, trust: bool) -> (OwnF
         skills: skill_files::of_user(config),
         hooks: hook_files::of_user(config),
         programs: Vec::new(),
+        mcp: mcp_files::of_user(config),
     };
     let project = Definitions::of(workspace);
     if project.is_empty() {
@@ -55,6 +60,7 @@ pub fn load(config: &Path, workspace: &Path, state: &Path, trust: bool) -> (OwnF
         own.skills.splice(..0, skill_files::of_project(workspace));
         own.hooks.extend(hook_files::of_project(workspace));
         own.programs.extend(language_servers::of_project(workspace).into_iter().map(|file| file.path));
+        own.mcp.extend(mcp_files::of_project(workspace));
         return (own, None);
     }
     let notice = format!(

@@ -36,6 +36,7 @@ pub fn run(app: &mut App, text: &str) -> bool {
         "status" => app.send(Op::ShowStatus),
         "skills" => app.send(Op::ShowSkills),
         "hooks" => app.send(Op::ListHooks),
+        "mcp" => app.send(Op::ShowMcp),
         "stats" => app.send(Op::ShowStats),
         "cost" => app.send(Op::ShowCost),
         "todos" => pickers::todos(app),

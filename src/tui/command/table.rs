@@ -16,7 +16,7 @@ const fn row(name: &'static str, args: &'static str, help: &'static str) -> Slas
 }
 
 /// All commands, in the order in which they are shown.
-pub const COMMANDS: [SlashCommand; 26] = [
+pub const COMMANDS: [SlashCommand; 27] = [
     row("help", "[keys]", "list commands and keys; `keys`: with their names in config.toml"),
     row("model", "[name]", "choose a model"),
     row("permission", "[level]", "what may run: read-only, ask, auto, full, and rules"),
@@ -29,6 +29,7 @@ pub const COMMANDS: [SlashCommand; 26] = [
     row("cost", "", "show what this session cost, by model and turn"),
     row("todos", "", "show the todo list"),
     row("jobs", "[stop N]", "list, look at or stop background jobs"),
+    row("mcp", "", "start the MCP servers and show what they offer"),
     row("compact", "[focus]", "summarize older turns now; `auto on|off`"),
     row("uncompact", "", "undo the last compaction"),
     row("recall", "ID|WORDS", "show an item in full, or search this session"),

@@ -19,6 +19,7 @@ pub const CHECKS: &[Check] = &[
     Check::Local(own::check_skills),
     Check::Local(own::check_hooks),
     Check::Local(folders::check_sandbox),
+    Check::Local(own::check_mcp),
     Check::Local(own::check_language_servers),
     Check::Asking(|findings| Box::pin(model::check(findings))),
     Check::Local(web::check),

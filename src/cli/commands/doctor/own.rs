@@ -5,6 +5,7 @@ use crate::agent::lists::status;
 use crate::base::text::elide;
 use crate::hook::listing;
 use crate::lsp::survey;
+use crate::mcp::{describe, servers};
 use crate::skill::set::SkillSet;
 
 /// Names of skills that are shown.
@@ -29,6 +30,17 @@ pub fn check_skills(findings: &mut Findings<'_>) {
         },
     );
     unusable.iter().for_each(|why| findings.line("", why));
+}
+
+/// The MCP servers, and what is wrong with others.
+pub fn check_mcp(findings: &mut Findings<'_>) {
+    let loaded = &findings.opened.loaded;
+    let (servers, unusable) = servers::read(&loaded.own.mcp, loaded.work.sandbox);
+    for server in &servers {
+        findings
+            .line("MCP server", format!("{}: {} ({})", server.name, server.shown(), describe::state(server)));
+    }
+    unusable.iter().for_each(|problem| findings.line("MCP server", problem));
 }
 
 /// The language servers that would be used.

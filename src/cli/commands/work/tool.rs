@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-use crate::agent::build;
+use crate::agent::toolset;
 use crate::agent::calls::dispatcher::Dispatcher;
 use crate::agent::control::{Questions, TurnControl};
 use crate::cli::args::{Cli, ToolArgs};
@@ -36,7 +36,7 @@ pub async fn run(cli: &Cli, args: &ToolArgs) -> Result<bool, Failure> {
     let opened = open::open(&cli.model, Permission::Auto)?;
     let own_folders = opened.own_folders();
     let dispatcher =
-        build::tools_alone(&opened.loaded, &opened.workspace, &opened.project_state, own_folders);
+        toolset::tools_alone(&opened.loaded, &opened.workspace, &opened.project_state, own_folders);
     if args.name != "-" {
         let input = serde_json::from_str(&args.args).unwrap_or_else(|_| Value::String(args.args.clone()));
         return one(&dispatcher, &args.name, &args.args, &input).await;

@@ -1,0 +1,204 @@
+//! `mycode mcp list`, `add`, `rm`, `import` and `logout`: the lists of servers. None is started.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::args::{AddArgs, HttpArgs};
+use super::open::{self, no_server};
+use crate::base::text::plural;
+use crate::cli::args::Cli;
+use crate::cli::report::{self, Failure};
+use crate::config::load;
+use crate::mcp::config::entry::Entry;
+use crate::mcp::config::import;
+use crate::mcp::config::user_file::UserFile;
+use crate::mcp::describe::state;
+use crate::mcp::servers::Servers;
+
+/// Lists the servers, with what is known of them.
+///
+/// # Errors
+/// Settings that cannot be used.
+pub fn list(cli: &Cli, as_json: bool) -> Result<(), Failure> {
+    let opened = open::open(cli)?;
+    let mut out = String::new();
+    let all = opened.servers.clone();
+    let servers = Servers::new(opened.servers.clone(), opened.place.clone());
+    for server in &all {
+        let tools = servers.known(&server.name).tools.len();
+        if as_json {
+            let row = json!({"name": server.name, "target": server.shown(), "file": server.origin,
+                "enabled": server.enabled, "tools": tools, "state": state(server)});
+            out.push_str(&format!("{row}\n"));
+        } else {
+            let known = if tools > 0 { format!(", {}", plural(tools, "tool")) } else { String::new() };
+            out.push_str(&format!(
+                "{}  {}\n    {}{known}, from {}\n",
+                server.name,
+                server.shown(),
+                state(server),
+                server.origin.display()
+            ));
+        }
+    }
+    if as_json {
+        return report::print(&out);
+    }
+    if all.is_empty() {
+        out.push_str("No MCP servers. `mycode mcp add NAME COMMAND…` adds one; `mycode mcp import` takes over those of other agents.\n");
+    }
+    for note in opened.problems.iter().chain(&opened.opened.loaded.notices) {
+        out.push_str(&format!("note: {note}\n"));
+    }
+    report::say(&out)
+}
+
+/// Adds a server to the user's list.
+///
+/// # Errors
+/// Arguments that make no server, or a list that cannot be written.
+pub fn add(cli: &Cli, args: &AddArgs) -> Result<(), Failure> {
+    let opened = open::open(cli)?;
+    let mut value = json!({});
+    match &args.target[..] {
+        [url] if url.starts_with("http://") || url.starts_with("https://") => {
+            value["url"] = url.as_str().into();
+            let headers = load::header_table(&args.http.headers)?;
+            value["headers"] = serde_json::to_value(headers.unwrap_or_default()).unwrap_or_default();
+            value["oauth"] = oauth(&args.http)?;
+        }
+        [command, rest @ ..] => {
+            value["command"] = command.as_str().into();
+            value["args"] = rest.into();
+            for pair in &args.env {
+                let (name, text) = pair.split_once('=').ok_or_else(|| {
+                    Failure::usage(format!("'{pair}' is no variable"), "write --env NAME=VALUE")
+                })?;
+                value["env"][name] = text.into();
+            }
+            if args.no_sandbox {
+                value["sandbox"] = false.into();
+            } else if args.no_network || !args.folders.is_empty() {
+                value["sandbox"] = json!({"network": !args.no_network, "folders": args.folders});
+            }
+        }
+        [] => {}
+    }
+    let wrong = |what: String| {
+        Failure::usage(format!("the server cannot be used: {what}"), "see `mycode mcp add --help`")
+    };
+    let entry = Entry::read(&value).map_err(wrong)?;
+    entry.clone().server(&args.name, Path::new("")).map_err(wrong)?;
+    let file = UserFile::new(&opened.opened.paths.config);
+    file.add(&[(args.name.clone(), entry)])?;
+    report::say(&format!(
+        "Added {} to {}. `mycode mcp test {}` starts it once.\n",
+        args.name,
+        file.path.display(),
+        args.name
+    ))
+}
+
+/// How to sign in, from the command line.
+///
+/// # Errors
+/// It is no JSON.
+pub fn oauth(args: &HttpArgs) -> Result<Value, Failure> {
+    let Some(text) = &args.oauth else { return Ok(Value::Null) };
+    serde_json::from_str(text).map_err(|error| {
+        Failure::usage(format!("--oauth is no JSON: {error}"), r#"write --oauth '{"clientId": "…"}'"#)
+    })
+}
+
+/// Removes a server from the user's list.
+///
+/// # Errors
+/// It is not there, or the list cannot be written.
+pub fn remove(cli: &Cli, name: &str) -> Result<(), Failure> {
+    let opened = open::open(cli)?;
+    let file = UserFile::new(&opened.opened.paths.config);
+    if file.remove(name)? {
+        return report::say(&format!("Removed {name} from {}.\n", file.path.display()));
+    }
+    match opened.find(name) {
+        Ok(server) => Err(Failure::usage(
+            format!("{name} is not in your own list"),
+            format!("it is defined in {}", server.origin.display()),
+        )),
+        Err(_) => Err(no_server(name)),
+    }
+}
+
+/// Forgets the sign-in to a server.
+///
+/// # Errors
+/// There is no such server.
+pub fn logout(cli: &Cli, name: &str) -> Result<(), Failure> {
+    let opened = open::open(cli)?;
+    let file = opened.place.credentials_of(opened.find(name)?);
+    let text = match file.filter(|file| file.exists()) {
+        Some(file) => {
+            std::fs::remove_file(&file.0)?;
+            format!("Signed out of {name}.\n")
+        }
+        None => format!("Nobody is signed in to {name}.\n"),
+    };
+    report::say(&text)
+}
+
+/// Takes over the servers of other agents that are not in the user's list yet.
+///
+/// # Errors
+/// Nothing to take over, or a list that cannot be written.
+pub fn import(cli: &Cli, from: Option<&str>, preview: bool) -> Result<(), Failure> {
+    let opened = open::open(cli)?;
+    let known = import::agents();
+    let paths = match from.filter(|from| !known.contains(from)) {
+        Some(path) => vec![PathBuf::from(path)],
+        None => import::files(from, &std::env::home_dir().unwrap_or_default()),
+    };
+    if paths.is_empty() {
+        let whom = from.map_or_else(|| known.join(", "), str::to_owned);
+        return Err(Failure::usage(
+            format!("no configuration of {whom} was found"),
+            "name the file: mycode mcp import FILE",
+        ));
+    }
+    let file = UserFile::new(&opened.opened.paths.config);
+    let (mut added, mut out) = (Vec::<(String, Entry)>::new(), String::new());
+    for path in paths {
+        let found = import::read(&path, &opened.opened.workspace)
+            .map_err(|what| Failure::task(what, "check the file, or name another"))?;
+        out.push_str(&format!("{}: {}\n", found.path.display(), plural(found.servers.len(), "server")));
+        for (name, entry) in found.servers {
+            if file.has(&name)? || added.iter().any(|(other, _)| *other == name) {
+                out.push_str(&format!("  {name}: you have it already\n"));
+                continue;
+            }
+            let shown = entry.clone().server(&name, &path).map(|server| server.shown()).unwrap_or_default();
+            out.push_str(&format!("  {name}: {shown}\n"));
+            added.push((name, entry));
+        }
+        for problem in found.problems {
+            out.push_str(&format!("note: {problem}\n"));
+        }
+    }
+    if preview {
+        out.push_str(&format!(
+            "{} would be added to {}\n",
+            plural(added.len(), "server"),
+            file.path.display()
+        ));
+    } else {
+        if !added.is_empty() {
+            file.add(&added)?;
+        }
+        out.push_str(&format!(
+            "Added {} to {}. `mycode mcp test` starts each once.\n",
+            plural(added.len(), "server"),
+            file.path.display()
+        ));
+    }
+    report::say(&out)
+}

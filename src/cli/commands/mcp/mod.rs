@@ -1,0 +1,7 @@
+//! `mycode mcp`: the servers of other people, and ourselves as one.
+
+pub mod args;
+pub mod manage;
+pub mod open;
+pub mod serve;
+pub mod test;

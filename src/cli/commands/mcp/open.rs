@@ -1,0 +1,78 @@
+//! The servers as the subcommands find them, and what they need of a terminal: the browser for signing in.
+
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use crate::base::secret;
+use crate::cli::args::Cli;
+use crate::cli::report::Failure;
+use crate::cli::setup::open::{self, Opened};
+use crate::config::settings::Permission;
+use crate::mcp::client::connector::Place;
+use crate::mcp::config::server::Server;
+use crate::mcp::servers;
+use crate::sandbox::session::Sandbox;
+
+/// The project, and where its servers run.
+pub struct OpenedServers {
+    pub opened: Opened,
+    pub servers: Vec<Server>,
+    /// What is wrong with others.
+    pub problems: Vec<String>,
+    pub place: Place,
+}
+
+/// Reads the configuration.
+///
+/// # Errors
+/// A folder that is not there, or settings that cannot be used.
+pub fn open(cli: &Cli) -> Result<OpenedServers, Failure> {
+    let opened = open::open(&cli.model, Permission::Auto)?;
+    let (servers, problems) = servers::read(&opened.loaded.own.mcp, opened.loaded.work.sandbox);
+    let sandbox = Sandbox::new(opened.workspace.clone(), opened.own_folders(), Vec::new());
+    let place = Place {
+        root: opened.workspace.clone(),
+        sandbox: Arc::new(sandbox),
+        state: Some(opened.paths.state.join("mcp")),
+        show: Some(Arc::new(show_page)),
+    };
+    Ok(OpenedServers { opened, servers, problems, place })
+}
+
+impl OpenedServers {
+    /// The server with this name.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn find(&self, name: &str) -> Result<&Server, Failure> {
+        self.servers.iter().find(|server| server.name == name).ok_or_else(|| no_server(name))
+    }
+}
+
+/// That there is no such server.
+pub fn no_server(name: &str) -> Failure {
+    Failure::usage(
+        format!("there is no server '{name}'"),
+        "`mycode mcp list` lists all; `mycode mcp add` adds one; a project's own need `mycode trust`",
+    )
+}
+
+/// Shows the page on which the user signs in: its address, and the page itself where there is a browser.
+fn show_page(url: &str) {
+    use std::io::Write;
+    let _ = writeln!(std::io::stderr(), "To sign in, open this page in a browser on this machine:\n{url}");
+    let named = std::env::var("BROWSER").ok().filter(|browser| !browser.trim().is_empty());
+    let usual = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+    let browser = named.unwrap_or_else(|| usual.to_owned());
+    let mut words = browser.split_whitespace();
+    let Some(program) = words.next() else { return };
+    let mut command = Command::new(program);
+    command.args(words).arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    for name in secret::credential_variables() {
+        command.env_remove(name);
+    }
+    // Where there is none, the address is enough.
+    if let Ok(mut child) = command.spawn() {
+        std::thread::spawn(move || child.wait());
+    }
+}

@@ -1,0 +1,126 @@
+//! `mycode mcp serve`: this project's retrieval, memory and sub-agents for other agents.
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use serde_json::{Map, Value};
+use tokio::sync::{OnceCell, mpsc};
+use tokio_util::sync::CancellationToken;
+
+use crate::agent::build;
+use crate::agent::toolset;
+use crate::agent::calls::dispatcher::Dispatcher;
+use crate::agent::control::{Questions, TurnControl};
+use crate::cli::args::{Cli, ModelArgs};
+use crate::cli::report::Failure;
+use crate::cli::setup::open::{self, Which};
+use crate::config::settings::Permission;
+use crate::mcp::serve::{self, Offer};
+use crate::model::call::{ToolCall, ToolSpec};
+use crate::model::envelope::Status;
+
+/// The tools of ours that others have use for, and whether each changes nothing.
+const OFFERED: [(&str, bool); 4] = [("Locate", true), ("Recall", true), ("Note", false), (TASK, false)];
+const TASK: &str = "Task";
+/// Results are as large as a large window takes them.
+const WINDOW_TOKENS: u64 = 200_000;
+
+/// Serves until the client closes its end.
+///
+/// # Errors
+/// Settings that cannot be used, or a client that does not speak the protocol.
+pub async fn run(cli: &Cli) -> Result<(), Failure> {
+    let opened = open::open(&cli.model, Permission::Auto)?;
+    let own_folders = opened.own_folders();
+    let tools = toolset::tools_alone(&opened.loaded, &opened.workspace, &opened.project_state, own_folders);
+    let tasks = opened.loaded.provider.is_some().then(OnceCell::new);
+    let offer = ToolOffer { tools, model: cli.model.clone(), tasks };
+    serve::over_stdio(offer).await.map_err(|error| {
+        Failure::task(error, "this command is started by an MCP client, which speaks to it over its pipes")
+    })
+}
+
+struct ToolOffer {
+    tools: Dispatcher,
+    model: ModelArgs,
+    /// What runs sub-agents, made for the first task; `None` where no model is configured.
+    tasks: Option<OnceCell<Dispatcher>>,
+}
+
+impl ToolOffer {
+    async fn dispatcher(&self, name: &str) -> Result<&Dispatcher, String> {
+        let Some(tasks) = self.tasks.as_ref().filter(|_| name == TASK) else { return Ok(&self.tools) };
+        tasks.get_or_try_init(|| self.with_sub_agents()).await
+    }
+
+    fn cli(&self) -> Cli {
+        let model = self.model.clone();
+        Cli {
+            model,
+            continue_last: false,
+            fork: false,
+            plain: false,
+            print: false,
+            prompt: None,
+            command: None,
+        }
+    }
+
+    async fn with_sub_agents(&self) -> Result<Dispatcher, String> {
+        let said = |failure: Failure| failure.to_string();
+        let opened = open::open(&self.model, Permission::Auto).map_err(said)?;
+        let setup = open::setup(&self.cli(), false, &Which::New).await.map_err(said)?;
+        let session = build::roles(setup).map_err(|error| error.to_string())?;
+        session.agents.begin(&session.conversation.id);
+        let own_folders = opened.own_folders();
+        let mut tools =
+            toolset::tools_alone(&opened.loaded, &opened.workspace, &opened.project_state, own_folders);
+        tools.cx.sub_agents = Some(session.agents.runner);
+        Ok(tools)
+    }
+}
+
+impl Offer for ToolOffer {
+    fn tools(&self) -> Vec<(ToolSpec, bool)> {
+        let offered = |spec: &ToolSpec| {
+            let (name, reads) = OFFERED.iter().find(|(name, _)| *name == &*spec.name)?;
+            (self.tasks.is_some() || *name != TASK)
+                .then(|| (ToolSpec { name: spec.name.to_lowercase().into(), ..spec.clone() }, *reads))
+        };
+        self.tools.specs().iter().filter_map(offered).collect()
+    }
+
+    fn call(
+        &self,
+        name: String,
+        args: Map<String, Value>,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'_, Result<String, String>> {
+        Box::pin(async move {
+            let known = OFFERED.iter().find(|(known, _)| known.eq_ignore_ascii_case(&name));
+            let known = known.filter(|(known, _)| self.tasks.is_some() || *known != TASK);
+            let (name, _) = known.ok_or_else(|| format!("there is no tool {name}"))?;
+            let dispatcher = self.dispatcher(name).await?;
+            let (events, _ignored) = mpsc::unbounded_channel();
+            let control = Arc::new(TurnControl::new(Arc::new(Questions::new(events.clone()))));
+            let call = Arc::new(ToolCall {
+                id: "call_1".into(),
+                name: (*name).into(),
+                args: Value::from(args).to_string().into(),
+            });
+            let calls = [call];
+            let run = dispatcher.run_group(&calls, WINDOW_TOKENS, &control, &events);
+            tokio::pin!(run);
+            let results = tokio::select! {
+                results = &mut run => results,
+                () = cancel.cancelled() => {
+                    control.cancel.cancel();
+                    run.await
+                }
+            };
+            let result = results?.into_iter().next().ok_or("the call gave no result")?;
+            let text = result.envelope.wire().into_owned();
+            if result.envelope.status == Status::Error { Err(text) } else { Ok(text) }
+        })
+    }
+}

@@ -1,0 +1,154 @@
+//! `mycode mcp test` and `login`: starts servers as the agent would and shows what they offer, or calls one tool.
+
+use std::io::{BufRead, IsTerminal, Write};
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use serde_json::{Map, Value};
+use tokio::task::spawn_blocking;
+use tokio_util::sync::CancellationToken;
+
+use super::args::TestArgs;
+use super::manage::oauth;
+use super::open::{self, OpenedServers};
+use crate::base::sanitize::clean;
+use crate::cli::args::Cli;
+use crate::cli::report::{self, Failure};
+use crate::config::load;
+use crate::mcp::client::error::McpError;
+use crate::mcp::client::handler::Caller;
+use crate::mcp::config::server::{OAuth, Server, Transport};
+use crate::mcp::describe;
+use crate::mcp::result;
+use crate::mcp::servers::Servers;
+use crate::protocol::approval::AskedQuestion;
+use crate::tool::ports::Asker;
+
+/// Tests the servers; whether all of them answer.
+///
+/// # Errors
+/// Wrong arguments, or a server that does not answer where one was named.
+pub async fn run(cli: &Cli, args: &TestArgs) -> Result<bool, Failure> {
+    let mut opened = open::open(cli)?;
+    let Some(name) = &args.server else { return all(opened).await };
+    if name.starts_with("http://") || name.starts_with("https://") {
+        let headers = load::header_table(&args.http.headers)?.unwrap_or_default().into_iter().collect();
+        let oauth = match oauth(&args.http)? {
+            Value::Null => OAuth::default(),
+            given => serde_json::from_value(given).map_err(|error| {
+                Failure::usage(format!("--oauth: {error}"), "see `mycode mcp test --help`")
+            })?,
+        };
+        opened.servers = vec![Server::at(name, headers, oauth)];
+        // Nothing stays of a server that is only tried.
+        opened.place.state = None;
+    }
+    let mut server = opened.find(name)?.clone();
+    server.enabled = true;
+    let servers = Servers::new(vec![server.clone()], opened.place.clone());
+    let Some(tool) = &args.call else {
+        let text = describe::offered(&servers, &server).await.map_err(|error| failure(&server, &error))?;
+        report::say(&text)?;
+        return Ok(true);
+    };
+    let input: Map<String, Value> = serde_json::from_str(&args.args).map_err(|error| {
+        Failure::usage(format!("--args is no JSON object: {error}"), "write --args '{…}'")
+    })?;
+    // As the agent does: what is not offered is not called.
+    let catalog = servers.catalog(name).await.map_err(|error| failure(&server, &error))?;
+    if !catalog.tools.iter().any(|known| known.name == *tool) {
+        let names: Vec<&str> = catalog.tools.iter().map(|tool| tool.name.as_str()).collect();
+        return Err(Failure::usage(
+            format!("{name} has no tool {tool}"),
+            format!("it has: {}", names.join(", ")),
+        ));
+    }
+    let called = servers.with(name, |connection| {
+        let (input, cancel) = (input.clone(), CancellationToken::new());
+        async move { connection.call(tool, input, caller(), &cancel).await }
+    });
+    let result = called.await.map_err(|error| failure(&server, &error))?;
+    let failed = result.failed;
+    report::say(&format!("{}\n", result::text(result.content)))?;
+    Ok(!failed)
+}
+
+/// Signs in to a server.
+///
+/// # Errors
+/// There is no such server, or it did not let the user in.
+pub async fn login(cli: &Cli, name: &str) -> Result<(), Failure> {
+    let opened = open::open(cli)?;
+    let server = opened.find(name)?.clone();
+    if let Transport::Stdio { .. } = server.transport {
+        return Err(Failure::usage(
+            format!("{name} is a program, which signs in by itself"),
+            "set its keys with `mycode mcp add --env NAME=VALUE`",
+        ));
+    }
+    let servers = Servers::new(vec![server.clone()], opened.place);
+    servers.catalog(name).await.map_err(|error| failure(&server, &error))?;
+    report::say(&format!("{name} answers.\n"))
+}
+
+async fn all(opened: OpenedServers) -> Result<bool, Failure> {
+    let servers = Servers::new(opened.servers.clone(), opened.place.clone());
+    let mut works = true;
+    for server in servers.all() {
+        match describe::offered(&servers, server).await {
+            Ok(text) => report::say(&text)?,
+            Err(error) => {
+                works = false;
+                let failure = failure(server, &error);
+                report::say(&format!("{}: {}\n    {}\n", server.name, failure.message, failure.hint))?;
+            }
+        }
+    }
+    for problem in &opened.problems {
+        report::say(&format!("note: {problem}\n"))?;
+    }
+    if servers.all().next().is_none() {
+        report::say("No MCP servers are configured; `mycode mcp add` adds one.\n")?;
+    }
+    Ok(works)
+}
+
+fn failure(server: &Server, error: &McpError) -> Failure {
+    Failure::task(error, describe::hint(server, error))
+}
+
+fn caller() -> Caller {
+    let progress = |line: String| {
+        let _ = writeln!(std::io::stderr(), "{}", clean(&line));
+    };
+    Caller { progress: Arc::new(progress), asker: Some(Arc::new(LineAsker)) }
+}
+
+/// Asks on the terminal. Without one, the defaults that the server names are taken.
+struct LineAsker;
+
+impl Asker for LineAsker {
+    fn ask(&self, questions: Vec<AskedQuestion>) -> BoxFuture<'_, Option<Vec<String>>> {
+        Box::pin(async {
+            if !std::io::stdin().is_terminal() {
+                return Some(vec![String::new(); questions.len()]);
+            }
+            spawn_blocking(move || questions.iter().map(answer).collect()).await.ok().flatten()
+        })
+    }
+}
+
+fn answer(question: &AskedQuestion) -> Option<String> {
+    let options = if question.options.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", question.options.join(", "))
+    };
+    let text = format!("{}{options}: ", question.question);
+    let mut out = std::io::stderr();
+    out.write_all(clean(&text).as_bytes()).ok()?;
+    out.flush().ok()?;
+    let mut line = String::new();
+    let count = std::io::stdin().lock().read_line(&mut line).ok()?;
+    (count > 0).then(|| line.trim().to_owned())
+}

@@ -1,0 +1,205 @@
+//! A connection to a server: what it offers, and calls with a limit in time that a sign of life renews.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use rmcp::RoleClient;
+use rmcp::model::{
+    CallToolRequestParams, ContentBlock, GetPromptRequestParams, ReadResourceRequestParams, ResourceContents,
+};
+use rmcp::service::{RunningService, ServiceError};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use tokio_util::sync::CancellationToken;
+
+use super::error::McpError;
+use super::handler::{Caller, Calls, Handler};
+use crate::base::process::service::Service;
+use crate::mcp::catalog::{CallResult, Catalog, Content};
+
+/// No call takes longer, whatever the server says meanwhile.
+const LONGEST_CALL: Duration = Duration::from_secs(3600);
+
+/// An open connection; closed when dropped, and a program that was started for it ends.
+pub struct Connection {
+    running: RunningService<RoleClient, Handler>,
+    calls: Arc<Calls>,
+    service: Option<Service>,
+    call_timeout: Duration,
+}
+
+impl Connection {
+    pub fn new(
+        running: RunningService<RoleClient, Handler>,
+        calls: Arc<Calls>,
+        service: Option<Service>,
+    ) -> Self {
+        Self { running, calls, service, call_timeout: LONGEST_CALL }
+    }
+
+    #[must_use]
+    pub fn with_limits(self, call_timeout: Duration) -> Self {
+        Self { call_timeout, ..self }
+    }
+
+    /// Whether nothing can be asked any more.
+    pub fn is_closed(&self) -> bool {
+        self.running.is_closed() || self.running.peer().is_transport_closed()
+    }
+
+    /// Whether what it offers has changed since the last time this was asked.
+    pub fn take_stale(&self) -> bool {
+        self.calls.stale.swap(false, Ordering::Relaxed)
+    }
+
+    /// What its program wrote to standard error last.
+    pub fn complaints(&self) -> String {
+        self.service.as_ref().map_or_else(String::new, Service::complaints)
+    }
+
+    /// The server's name and version, and the protocol's.
+    pub fn about(&self) -> String {
+        let Some(info) = self.running.peer().peer_info() else { return String::new() };
+        let server = info
+            .server_info
+            .as_ref()
+            .map(|server| format!("{}, ", format!("{} {}", server.name, server.version).trim()));
+        format!("{}protocol {}", server.unwrap_or_default(), info.protocol_version.as_str())
+    }
+
+    /// What it offers.
+    ///
+    /// # Errors
+    /// [`McpError`].
+    pub async fn catalog(&self) -> Result<Catalog, McpError> {
+        let peer = self.running.peer();
+        let capabilities = peer.peer_info().map(|info| info.capabilities.clone()).unwrap_or_default();
+        let mut catalog = Catalog::default();
+        let asked = async {
+            // Some forget to say that they have tools.
+            match peer.list_all_tools().await {
+                Ok(tools) => catalog.tools = converted(&tools),
+                Err(error) if capabilities.tools.is_some() => return Err(error),
+                Err(error) if error.auth_challenge().is_some() => return Err(error),
+                Err(_) => {}
+            }
+            if capabilities.prompts.is_some() {
+                catalog.prompts = converted(&peer.list_all_prompts().await?);
+            }
+            if capabilities.resources.is_some() {
+                catalog.resources = converted(&peer.list_all_resources().await?);
+            }
+            Ok(())
+        };
+        let limit = self.call_timeout;
+        tokio::time::timeout(limit, asked).await.map_err(|_| McpError::Timeout(limit))??;
+        Ok(catalog)
+    }
+
+    /// Calls a tool.
+    ///
+    /// # Errors
+    /// [`McpError`].
+    pub async fn call(
+        &self,
+        tool: &str,
+        args: Map<String, Value>,
+        caller: Caller,
+        cancel: &CancellationToken,
+    ) -> Result<CallResult, McpError> {
+        let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(args);
+        let result = self.limited(self.running.call_tool(params), caller, cancel).await?;
+        let mut content: Vec<Content> = result.content.iter().filter_map(content_of).collect();
+        // Said twice where the server follows the protocol's advice.
+        if let Some(structured) = result.structured_content.filter(|_| content.is_empty()) {
+            content.push(Content::Text(structured.to_string()));
+        }
+        Ok(CallResult { content, failed: result.is_error.unwrap_or(false) })
+    }
+
+    /// Reads a resource.
+    ///
+    /// # Errors
+    /// [`McpError`].
+    pub async fn read(&self, uri: &str, cancel: &CancellationToken) -> Result<Vec<Content>, McpError> {
+        let read = self.running.read_resource(ReadResourceRequestParams::new(uri));
+        let result = self.limited(read, Caller::nobody(), cancel).await?;
+        Ok(result.contents.iter().filter_map(resource_of).collect())
+    }
+
+    /// The text of a prompt.
+    ///
+    /// # Errors
+    /// [`McpError`].
+    pub async fn prompt(
+        &self,
+        name: &str,
+        args: Map<String, Value>,
+        cancel: &CancellationToken,
+    ) -> Result<Vec<Content>, McpError> {
+        let get = self.running.get_prompt(GetPromptRequestParams::new(name).with_arguments(args));
+        let result = self.limited(get, Caller::nobody(), cancel).await?;
+        Ok(result.messages.iter().filter_map(|message| content_of(&message.content)).collect())
+    }
+
+    /// Dropping the request tells the server that nobody waits for it any more.
+    async fn limited<T>(
+        &self,
+        request: impl Future<Output = Result<T, ServiceError>>,
+        caller: Caller,
+        cancel: &CancellationToken,
+    ) -> Result<T, McpError> {
+        let _running = self.calls.begin(caller);
+        tokio::pin!(request);
+        let longest = tokio::time::sleep(LONGEST_CALL);
+        tokio::pin!(longest);
+        loop {
+            tokio::select! {
+                biased;
+                answer = &mut request => return answer.map_err(McpError::from),
+                () = cancel.cancelled() => return Err(McpError::Cancelled),
+                () = self.calls.sign_of_life.notified() => {}
+                () = tokio::time::sleep(self.call_timeout) => return Err(McpError::Timeout(self.call_timeout)),
+                () = &mut longest => return Err(McpError::Timeout(LONGEST_CALL)),
+            }
+        }
+    }
+}
+
+/// The crate's form in ours, by way of what both are on the wire.
+fn converted<T: DeserializeOwned>(all: &[impl Serialize]) -> Vec<T> {
+    let convert = |one| serde_json::to_value(one).and_then(serde_json::from_value).ok();
+    all.iter().filter_map(convert).collect()
+}
+
+fn content_of(block: &ContentBlock) -> Option<Content> {
+    match block {
+        ContentBlock::Text(text) => Some(Content::Text(text.text.clone())),
+        ContentBlock::Image(image) => bytes(&image.mime_type, &image.data),
+        ContentBlock::Audio(audio) => bytes(&audio.mime_type, &audio.data),
+        ContentBlock::Resource(embedded) => resource_of(&embedded.resource),
+        ContentBlock::ResourceLink(link) => {
+            Some(Content::Text(format!("resource {} ({})", link.uri, link.name)))
+        }
+        _ => None,
+    }
+}
+
+fn resource_of(resource: &ResourceContents) -> Option<Content> {
+    match resource {
+        ResourceContents::TextResourceContents { text, .. } => Some(Content::Text(text.clone())),
+        ResourceContents::BlobResourceContents { blob, mime_type, .. } => {
+            bytes(mime_type.as_deref().unwrap_or("application/octet-stream"), blob)
+        }
+        _ => None,
+    }
+}
+
+fn bytes(media_type: &str, base64: &str) -> Option<Content> {
+    let data = STANDARD.decode(base64.trim()).ok()?;
+    Some(Content::Bytes { media_type: media_type.to_owned(), data })
+}

@@ -1,0 +1,47 @@
+//! Why a server did not do what was asked, in one type for all ways of reaching it.
+
+use std::time::Duration;
+
+use rmcp::service::ServiceError;
+use thiserror::Error;
+
+/// Why a server did not do what was asked.
+#[derive(Debug, Error)]
+pub enum McpError {
+    /// It could not be reached at all.
+    #[error("{0}")]
+    Start(String),
+    /// It wants the user to sign in; or that failed.
+    #[error("{}", failed.as_deref().map_or_else(|| "it wants you to sign in".to_owned(), |why| format!("signing in failed: {why}")))]
+    SignIn { challenge: String, failed: Option<String> },
+    /// It said no.
+    #[error("{0}")]
+    Refused(String),
+    #[error("the connection was lost: {0}")]
+    Lost(String),
+    #[error("it gave no sign of life for {} s", .0.as_secs())]
+    Timeout(Duration),
+    #[error("interrupted")]
+    Cancelled,
+}
+
+impl From<ServiceError> for McpError {
+    fn from(error: ServiceError) -> Self {
+        if let Some(challenge) = error.auth_challenge() {
+            return Self::SignIn { challenge: challenge.to_owned(), failed: None };
+        }
+        if error.is_authorization_required() {
+            return Self::SignIn { challenge: String::new(), failed: None };
+        }
+        match error {
+            ServiceError::McpError(said) => Self::Refused(said.message.into_owned()),
+            error => Self::Lost(root_cause(&error)),
+        }
+    }
+}
+
+/// All that an error is caused by, without what only repeats.
+pub fn root_cause(error: &(dyn std::error::Error + 'static)) -> String {
+    let all = std::iter::successors(Some(error), |error| error.source());
+    all.last().map_or_else(String::new, ToString::to_string)
+}
