@@ -10,8 +10,11 @@ use super::mcp_files;
 use super::trust::Trust;
 use crate::base::text::and_list;
 
+/// A name for users, and what a project has of it.
+type Kind = (&'static str, fn(&Path) -> Vec<AgentFile>);
+
 /// The kinds, as users call them, and where a project has its files.
-const KINDS: [(&str, fn(&Path) -> Vec<AgentFile>); 3] = [
+const KINDS: [Kind; 3] = [
     ("sub-agents", agent_files::of_project),
     ("commands", command_files::definitions),
     ("MCP servers", mcp_files::of_project),

@@ -25,8 +25,11 @@ impl BuiltinSource {
 
 impl ToolSource for BuiltinSource {
     fn listed(&self) -> Vec<String> {
-        let spec = |tool: &Box<dyn Tool>| tool.spec();
-        self.0.iter().map(spec).map(|spec| format!("{} {{{}}}", spec.name, expected(&spec.schema))).collect()
+        self.0
+            .iter()
+            .map(|tool| tool.spec())
+            .map(|spec| format!("{} {{{}}}", spec.name, expected(&spec.schema)))
+            .collect()
     }
 
     fn takes(&self, name: &str) -> bool {
