@@ -8,9 +8,9 @@ use std::os::unix::fs::symlink;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use mycode::agent::toolset;
 use mycode::agent::calls::dispatcher::Dispatcher;
 use mycode::agent::control::{Questions, TurnControl};
+use mycode::agent::toolset;
 use mycode::config::load::{self, Sources};
 use mycode::config::paths::Paths;
 use mycode::config::raw::Raw;

@@ -119,7 +119,9 @@ mod tests {
             "b": {"type": "boolean", "default": true},
             "l": {"type": "array", "items": {"anyOf": [{"const": "x", "title": "X-ray"}, {"const": "y"}]}},
         }});
-        let asked = |replies| async { ask(&Replies(replies), "?", &schema.clone()).await };
+        let fields = &schema;
+        let asked =
+            |replies: &'static [&'static str]| async move { ask(&Replies(replies), "?", fields).await };
         assert_eq!(asked(&["", "", "", ""]).await, Some(json!({"n": 3, "b": true})));
         let all = json!({"n": 5, "s": "b", "b": false, "l": ["x", "y"]});
         assert_eq!(asked(&["5", "second", "no", "x-ray, y"]).await, Some(all));

@@ -8,9 +8,9 @@ use tokio::sync::{OnceCell, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::build;
-use crate::agent::toolset;
 use crate::agent::calls::dispatcher::Dispatcher;
 use crate::agent::control::{Questions, TurnControl};
+use crate::agent::toolset;
 use crate::cli::args::{Cli, ModelArgs};
 use crate::cli::report::Failure;
 use crate::cli::setup::open::{self, Which};

@@ -8,9 +8,9 @@ use serde::Deserialize;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-use crate::agent::toolset;
 use crate::agent::calls::dispatcher::Dispatcher;
 use crate::agent::control::{Questions, TurnControl};
+use crate::agent::toolset;
 use crate::cli::args::{Cli, ToolArgs};
 use crate::cli::report::{self, Failure};
 use crate::cli::setup::open;
