@@ -9,7 +9,7 @@ use crate::base::text::elide;
 use crate::config::trusted::skill_files::SkillFile;
 
 /// What the listing may take in the description of the tool, in characters: with the rest of it about 110 tokens.
-const LISTING_CHARS: usize = 150;
+const LISTING_CHARS: usize = 135;
 /// The shortest description that says something.
 const LEAST_CHARS: usize = 30;
 

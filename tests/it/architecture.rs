@@ -47,7 +47,9 @@ const MAX_IMPORTS: usize = 15;
 /// limit.
 const WIRING: &[&str] = &[
     "agent/build.rs",
+    "agent/toolset.rs",
     "agent/sub_agents/template.rs",
+    "tool/cx.rs",
     "tool/registry.rs",
     "cli/commands/table.rs",
     "tui/command/table.rs",

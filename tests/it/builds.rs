@@ -258,7 +258,7 @@ fn what_cannot_begin_says_why() {
     assert_eq!(empty.status.code(), Some(2));
     assert!(stderr(&empty).contains("the task is empty"));
     let stage = run(&place, &server, &["--pause-after", "lunch", "greet"]);
-    assert!(stderr(&stage).contains("there is no stage 'lunch'"), "{}", stderr(&stage));
+    assert!(stderr(&stage).contains("possible values: spec, plan, code, review"), "{}", stderr(&stage));
     let last = run(&place, &server, &["--last"]);
     assert!(stderr(&last).contains("no builds yet"), "{}", stderr(&last));
 }

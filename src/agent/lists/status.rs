@@ -46,7 +46,7 @@ fn status(parts: &StatusParts) -> Vec<(String, String)> {
         "jobs".to_owned(),
         if running == 0 { "none".to_owned() } else { format!("{} running", plural(running, "job")) },
     ));
-    rows.push(("language servers".to_owned(), parts.language_servers.clone()));
+    rows.push(("LSP".to_owned(), parts.language_servers.clone()));
     rows
 }
 

@@ -13,6 +13,7 @@ pub mod reply;
 pub mod results;
 pub mod run;
 pub mod skills;
+pub mod steering;
 pub mod survey;
 pub mod user_command;
 pub mod waiting;

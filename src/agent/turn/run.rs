@@ -11,6 +11,7 @@ use super::news;
 use super::plan_file;
 use super::reply::{Reply, ReplyRequest};
 use super::results;
+use super::steering;
 use crate::agent::control::{Events, TurnControl, notice};
 use crate::agent::parts::Agent;
 use crate::base::clock;
@@ -206,13 +207,13 @@ impl<'a> Turn<'a> {
     /// # Errors
     /// What is wrong with the log.
     pub async fn run_commands(self) -> Result<(), String> {
-        let done = begin::record_steering(self.agent, self.control, self.events).await;
+        let done = steering::record_steering(self.agent, self.control, self.events).await;
         done.map(drop).map_err(|error| error.to_string())
     }
 
     /// Records what was typed meanwhile; returns whether there was anything.
     async fn take_steering(&mut self) -> Result<bool, TurnError> {
-        Ok(begin::record_steering(self.agent, self.control, self.events).await?)
+        Ok(steering::record_steering(self.agent, self.control, self.events).await?)
     }
 
     /// Runs the calls of a reply and records their results in call order.

@@ -79,6 +79,8 @@ impl Workplace {
             }
         }
         command.env("MYCODE_HOME", self.home()).env("LANG", "C.UTF-8");
+        // What this machine has installed is none of the test's.
+        command.env("MYCODE_LANGUAGE_SERVERS", "false");
         // A repository that happens to lie around the temporary folder is none of the test's.
         command.env("GIT_CEILING_DIRECTORIES", self.folder.path());
         command

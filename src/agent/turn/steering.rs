@@ -1,0 +1,55 @@
+//! What the user typed while the turn ran.
+
+use std::sync::Arc;
+
+use super::images;
+use super::user_command;
+use crate::agent::control::{Events, TurnControl, notice};
+use crate::agent::hooks::turn_hooks;
+use crate::agent::parts::Agent;
+use crate::model::item::Item;
+use crate::protocol::event::{Event, Level};
+use crate::protocol::notice as texts;
+use crate::session::log::LogError;
+
+/// Records what was typed meanwhile, commands of the user's own first; returns whether there was anything.
+///
+/// # Errors
+/// When the log cannot be written.
+pub async fn record_steering(
+    agent: &mut Agent,
+    control: &Arc<TurnControl>,
+    events: &Events,
+) -> Result<bool, LogError> {
+    let mut any = false;
+    for command in control.take_commands() {
+        let text = agent.dispatcher.cx.redactor.redact_typed(&format!("!{command}")).into_owned();
+        let _ = events.send(Event::Steered { text });
+        user_command::run(agent, &command, control, events).await?;
+        any = true;
+    }
+    let Agent { conversation, window, dispatcher, input, .. } = agent;
+    for text in control.take_steering() {
+        let told = match &dispatcher.hooks {
+            Some(hooks) => turn_hooks::prompt(hooks, &text, &control.cancel).await,
+            None => Ok(None),
+        };
+        // The hook has told the user why.
+        let Ok(told) = told else {
+            let _ = events.send(Event::TakenBack { texts: vec![text] });
+            continue;
+        };
+        input.typed.push(text.clone());
+        let tokens = window.settings().window_tokens;
+        let mut message = input.message(&text, true, None, conversation, &dispatcher.cx, tokens).await;
+        message.injected.extend(told.map(Arc::from));
+        let text = message.text.to_string();
+        conversation.record(Item::User(message))?;
+        for image in images::record(conversation, &dispatcher.cx)? {
+            notice(events, Level::Info, texts::image_attached(&image));
+        }
+        let _ = events.send(Event::Steered { text });
+        any = true;
+    }
+    Ok(any)
+}
