@@ -204,7 +204,7 @@ impl Server {
         let capabilities = AgentCapabilities::new()
             .load_session(true)
             .prompt_capabilities(prompts)
-            .mcp_capabilities(McpCapabilities::new())
+            .mcp_capabilities(McpCapabilities::new().http(true))
             .session_capabilities(sessions);
         let method = AuthMethodAgent::new("configured", "A configured model").description(
             "Set OPENAI_API_KEY or ANTHROPIC_API_KEY for the agent, or a provider in its config.toml; `mycode doctor` \

@@ -112,7 +112,8 @@ pub fn parse(files: &[AgentFile], workspace: &Path) -> HookSettings {
     }
     let off = std::mem::take(&mut settings.off);
     let all_off = off.iter().any(|path| !path.starts_with(workspace));
-    settings.hooks.retain(|hook| !all_off && !(hook.source.starts_with(workspace) && !off.is_empty()));
+    let off_here = |hook: &Hook| !off.is_empty() && hook.source.starts_with(workspace);
+    settings.hooks.retain(|hook| !all_off && !off_here(hook));
     HookSettings { off, ..settings }
 }
 

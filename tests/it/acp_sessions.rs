@@ -39,6 +39,22 @@ fn stop_reasons() {
 }
 
 #[test]
+fn the_editors_mcp_servers_are_offered() {
+    let server = FakeServer::start(vec![answer().text("I see.").into()]);
+    let place = Workplace::new();
+    let mut editor = Editor::open(&place, &server.base_url(), json!({}));
+    let servers = json!([
+        {"name": "tickets", "command": "/no/such", "args": ["-x"], "env": [{"name": "A", "value": "b"}]},
+        {"type": "http", "name": "pages", "url": "http://127.0.0.1:9/mcp", "headers": []}
+    ]);
+    let opened = editor.ask("session/new", json!({"cwd": place.project(), "mcpServers": servers}));
+    let session = opened["result"]["sessionId"].as_str().unwrap().to_owned();
+    assert_eq!(editor.prompt(&session, "what is there?"), "end_turn");
+    let told = &server.requests()[0].raw;
+    assert!(told.contains("tickets; pages"), "{told}");
+}
+
+#[test]
 fn cancelled_in_a_stream_and_while_asked() {
     let server = FakeServer::start(vec![
         answer().text("one two three four").gated().into(),

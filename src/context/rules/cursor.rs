@@ -110,7 +110,8 @@ mod tests {
         write("web/c.mdc", "description: How we migrate databases\nglobs: []");
         write("d.md", "alwaysApply: true");
         let found = of_folder(dir.path());
-        let [a, b, c] = found.as_slice() else { panic!("{found:?}") };
+        assert_eq!(found.len(), 3, "{found:?}");
+        let [a, b, c] = [&found[0], &found[1], &found[2]];
         for (path, matches) in [("src/x/a.tsx", true), ("b/c/site.css", true), ("a.js", false)] {
             assert_eq!(a.matches(Path::new(path)), matches, "{path}");
         }

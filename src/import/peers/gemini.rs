@@ -120,7 +120,7 @@ impl Reading {
 }
 
 fn typed_texts(messages: &[Value]) -> Vec<String> {
-    let typed = messages.iter().filter(|message| message["type"] == "user").map(|message| typed(message));
+    let typed = messages.iter().filter(|message| message["type"] == "user").map(typed);
     typed.filter(|text| !text.is_empty()).collect()
 }
 

@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use agent_client_protocol_schema::v1::McpServer;
 use futures_util::future::{BoxFuture, FutureExt as _};
+use serde_json::{Map, Value, json};
 use tokio::io::BufReader;
 use tokio::runtime::Handle;
 
@@ -15,14 +17,13 @@ use crate::cli::args::{Cli, ModelArgs};
 use crate::cli::report::Failure;
 use crate::cli::setup::open::{self, Which};
 use crate::config::paths::Paths;
+use crate::config::trusted::agent_files::AgentFile;
 use crate::exec::run::interrupts;
 use crate::protocol::event::SessionRow;
 use crate::provider::unconfigured;
 use crate::session::{list, projects, stored};
 use crate::tool::ports::EditorFiles;
 
-const MCP_NOT_USED: &str =
-    "The editor's MCP servers are not used here. Name them in a configuration of mycode's own to use them.";
 /// Of a line that is read at once; longer ones grow.
 const BUFFER_BYTES: usize = 64 * 1024;
 
@@ -71,9 +72,8 @@ impl Source {
         if setup.loaded.provider.is_none() {
             return Err(no_model());
         }
-        if !mcp_servers.is_empty() {
-            setup.loaded.notices.push(MCP_NOT_USED.to_owned());
-        }
+        // The later of two with a name is meant: the editor's.
+        setup.loaded.own.mcp.extend((!mcp_servers.is_empty()).then(|| configuration(&mcp_servers)));
         setup.editor = Some(Arc::new(Editor(files)));
         let folder = setup.workspace.clone();
         // Reads the log of a stored session.
@@ -121,6 +121,26 @@ impl SessionSource for Source {
         }
         .boxed()
     }
+}
+
+/// The editor's MCP servers in the form of a configuration file.
+fn configuration(servers: &[McpServer]) -> AgentFile {
+    let pairs = |list: &Value| -> Value {
+        let list = list.as_array().into_iter().flatten();
+        let pair = |one: &Value| Some((one["name"].as_str()?.to_owned(), one["value"].clone()));
+        Value::Object(list.filter_map(pair).collect())
+    };
+    let entries = servers.iter().filter_map(|server| {
+        let mut entry = serde_json::to_value(server).ok()?;
+        for key in ["env", "headers"] {
+            if entry[key].is_array() {
+                entry[key] = pairs(&entry[key]);
+            }
+        }
+        Some((entry["name"].as_str()?.to_owned(), entry))
+    });
+    let servers: Map<String, Value> = entries.collect();
+    AgentFile { path: PathBuf::from("the editor"), text: json!({ "mcpServers": servers }).to_string() }
 }
 
 fn canonical(folder: &Path) -> PathBuf {
