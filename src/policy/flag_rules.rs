@@ -57,10 +57,13 @@ fn split(text: &str) -> Vec<String> {
 }
 
 /// What a rule opens; `None` where nobody is asked anyway.
-fn grant(rule: &ToolRule) -> Result<Option<SessionGrant>, String> {
+///
+/// # Errors
+/// Why it can't be said in our rules.
+pub fn grant(rule: &ToolRule) -> Result<Option<SessionGrant>, String> {
     let pattern = rule.pattern.as_deref();
     let refused = |why: &str| Err(format!("--allow {}: {why}", shown(rule)));
-    let server = rule.tool.strip_prefix("mcp__").and_then(|rest| rest.split_once("__"));
+    let server = rule.tool.strip_prefix("mcp__").map(|rest| rest.split_once("__").unwrap_or((rest, "*")));
     Ok(Some(match (rule.tool.as_str(), pattern) {
         ("Bash", None) => SessionGrant::Prefix("*".to_owned()),
         ("Bash", Some(pattern)) => {

@@ -3,8 +3,10 @@
 
 use super::command::{self, AssessedCommand};
 use super::command_prefix::general_prefix;
+use super::flag_rules;
 use super::path_scope::PathScope;
 use super::session_grant::SessionGrant;
+use super::tool_rule::ToolRule;
 use crate::policy::programs::assessment::Risk;
 
 /// What needs no question, or asks its own.
@@ -39,24 +41,17 @@ pub fn grants(tools: &[String], scope: &PathScope) -> (Vec<SessionGrant>, Vec<St
 }
 
 fn grant(tool: &str, scope: &PathScope) -> Option<SessionGrant> {
-    if let Some(remote) = tool.strip_prefix("mcp__") {
-        let (server, tool) = remote.split_once("__").unwrap_or((remote, "*"));
-        return Some(SessionGrant::Tool(format!("{server}.{tool}")));
-    }
-    let (name, inside) = match tool.split_once('(') {
-        Some((name, inside)) => (name, inside.strip_suffix(')')?.trim()),
-        None => (tool, ""),
-    };
-    match (name, inside) {
-        ("Edit" | "Write" | "MultiEdit", "") => Some(SessionGrant::Writes),
-        ("WebFetch", host) => host.strip_prefix("domain:").map(|host| SessionGrant::Host(host.to_owned())),
-        ("Bash", "") => None,
-        ("Bash", command) => match command.strip_suffix(":*").or_else(|| command.strip_suffix(" *")) {
+    let rule = ToolRule::parse(tool).ok()?;
+    match (rule.tool.as_str(), rule.pattern.as_deref()) {
+        ("Bash", None) => None,
+        ("Bash", Some(command)) => match command.strip_suffix(":*").or_else(|| command.strip_suffix(" *")) {
             Some(prefix) => safe_prefix(prefix.trim(), scope).map(SessionGrant::Prefix),
             None if command.contains('*') => None,
             None => Some(SessionGrant::Command(command.to_owned())),
         },
-        _ => None,
+        _ => flag_rules::grant(&rule).ok()?.filter(|grant| {
+            matches!(grant, SessionGrant::Writes | SessionGrant::Host(_) | SessionGrant::Tool(_))
+        }),
     }
 }
 
