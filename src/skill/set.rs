@@ -134,8 +134,8 @@ mod tests {
         assert_eq!(set(0).listing(), "");
         assert_eq!(
             set(2).listing(),
-            "quarterly-report-0 (Builds the quarterly report from the ledgers of all…), quarterly-report-1 (Builds the \
-             quarterly report from the ledgers of all…)"
+            "quarterly-report-0 (Builds the quarterly report from the ledger…), quarterly-report-1 (Builds the quarterly \
+             report from the ledger…)"
         );
         let many = set(150).listing();
         assert!(many.chars().count() <= LISTING_CHARS && many.ends_with(" more"), "{many}");

@@ -51,7 +51,7 @@ fn the_editors_mcp_servers_are_offered() {
     let session = opened["result"]["sessionId"].as_str().unwrap().to_owned();
     assert_eq!(editor.prompt(&session, "what is there?"), "end_turn");
     let told = &server.requests()[0].raw;
-    assert!(told.contains("tickets; pages"), "{told}");
+    assert!(told.contains("tickets.* (MCP); pages.* (MCP)"), "{told}");
 }
 
 #[test]

@@ -3,13 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use agent_client_protocol_schema::v1::McpServer;
 use futures_util::future::{BoxFuture, FutureExt as _};
-use serde_json::{Map, Value, json};
 use tokio::io::BufReader;
-use tokio::runtime::Handle;
 
-use crate::acp::client_files::ClientFiles;
+use super::acp_editor::{self, Editor};
 use crate::acp::serve;
 use crate::acp::source::{OpenError, Opened, SessionSource, Wanted, Which as Asked};
 use crate::agent::build;
@@ -17,12 +14,10 @@ use crate::cli::args::{Cli, ModelArgs};
 use crate::cli::report::Failure;
 use crate::cli::setup::open::{self, Which};
 use crate::config::paths::Paths;
-use crate::config::trusted::agent_files::AgentFile;
 use crate::exec::run::interrupts;
 use crate::protocol::event::SessionRow;
 use crate::provider::unconfigured;
 use crate::session::{list, projects, stored};
-use crate::tool::ports::EditorFiles;
 
 /// Of a line that is read at once; longer ones grow.
 const BUFFER_BYTES: usize = 64 * 1024;
@@ -73,7 +68,7 @@ impl Source {
             return Err(no_model());
         }
         // The later of two with a name is meant: the editor's.
-        setup.loaded.own.mcp.extend((!mcp_servers.is_empty()).then(|| configuration(&mcp_servers)));
+        setup.loaded.own.mcp.extend((!mcp_servers.is_empty()).then(|| acp_editor::servers(&mcp_servers)));
         setup.editor = Some(Arc::new(Editor(files)));
         let folder = setup.workspace.clone();
         // Reads the log of a stored session.
@@ -123,26 +118,6 @@ impl SessionSource for Source {
     }
 }
 
-/// The editor's MCP servers in the form of a configuration file.
-fn configuration(servers: &[McpServer]) -> AgentFile {
-    let pairs = |list: &Value| -> Value {
-        let list = list.as_array().into_iter().flatten();
-        let pair = |one: &Value| Some((one["name"].as_str()?.to_owned(), one["value"].clone()));
-        Value::Object(list.filter_map(pair).collect())
-    };
-    let entries = servers.iter().filter_map(|server| {
-        let mut entry = serde_json::to_value(server).ok()?;
-        for key in ["env", "headers"] {
-            if entry[key].is_array() {
-                entry[key] = pairs(&entry[key]);
-            }
-        }
-        Some((entry["name"].as_str()?.to_owned(), entry))
-    });
-    let servers: Map<String, Value> = entries.collect();
-    AgentFile { path: PathBuf::from("the editor"), text: json!({ "mcpServers": servers }).to_string() }
-}
-
 fn canonical(folder: &Path) -> PathBuf {
     folder.canonicalize().unwrap_or_else(|_| folder.to_owned())
 }
@@ -160,17 +135,4 @@ fn no_model() -> OpenError {
 
 fn failed(failure: Failure) -> OpenError {
     OpenError::Failed(format!("{}; {}", failure.message, failure.hint))
-}
-
-/// The client's files, for tools. They call from the blocking pool.
-struct Editor(Arc<ClientFiles>);
-
-impl EditorFiles for Editor {
-    fn read(&self, path: &Path) -> Option<String> {
-        Handle::current().block_on(self.0.read(path))
-    }
-
-    fn write(&self, path: &Path, text: &str) -> Result<bool, String> {
-        Handle::current().block_on(self.0.write(path, text))
-    }
 }

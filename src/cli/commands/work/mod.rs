@@ -1,6 +1,7 @@
 //! Commands that let the agent work: chats, single tasks, builds, the demo, a tool by hand.
 
 pub mod acp;
+pub mod acp_editor;
 pub mod build;
 pub mod chat;
 pub mod demo;
