@@ -310,7 +310,7 @@ async fn until_interrupted<R: Send + 'static>(
 }
 
 /// `path, offset?, limit?`: a schema's arguments in one line, for error messages.
-pub fn expected(schema: &Value) -> String {
+fn expected(schema: &Value) -> String {
     let Some(properties) = schema["properties"].as_object() else { return "none".to_owned() };
     let required =
         |name: &str| schema["required"].as_array().is_some_and(|names| names.contains(&json!(name)));

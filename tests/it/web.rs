@@ -210,7 +210,7 @@ fn leave_is_asked_for_each_host() {
     let more =
         bodies[0]["tools"].as_array().unwrap().iter().find(|tool| tool["function"]["name"] == "MoreTools");
     let about = more.unwrap()["function"]["description"].as_str().unwrap();
-    assert!(about.contains("WebFetch {url (string)}") && !about.contains("WebSearch"), "{about}");
+    assert!(about.contains("WebFetch {url}") && !about.contains("WebSearch"), "{about}");
     assert!(
         tokens::count(&more.unwrap().to_string()) <= 110,
         "{}",

@@ -93,7 +93,7 @@ fn anthropic_searches_and_may_pause() {
         json!({"input": 3_300, "cached": 0, "cache_write": 0, "output": 90, "reasoning": 0})
     );
     assert_eq!(session.others[0].body["tools"], session.others[1].body["tools"]);
-    assert!(session.others[0].raw.contains("WebSearch {query (string)}"));
+    assert!(session.others[0].raw.contains("WebSearch {query}"));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::source::ToolSource;
 use crate::model::call::ToolSpec;
-use crate::tool::api::{Prepared, Tool, ToolError, expected};
+use crate::tool::api::{Prepared, Tool, ToolError};
 use crate::tool::cx::ToolCx;
 use crate::tool::registry;
 
@@ -25,8 +25,7 @@ impl BuiltinSource {
 
 impl ToolSource for BuiltinSource {
     fn listed(&self) -> Vec<String> {
-        let specs = self.0.iter().map(|tool| tool.spec());
-        specs.map(|spec| format!("{} {{{}}}", spec.name, expected(&spec.schema))).collect()
+        self.0.iter().map(|tool| listed(&tool.spec())).collect()
     }
 
     fn takes(&self, name: &str) -> bool {
@@ -52,4 +51,13 @@ impl ToolSource for BuiltinSource {
     fn prepare(&self, name: &str, args: Value) -> Result<Box<dyn Prepared>, ToolError> {
         self.find(name)?.prepare(args)
     }
+}
+
+/// `Name {url, k?}`.
+fn listed(spec: &ToolSpec) -> String {
+    let required =
+        |name: &str| spec.schema["required"].as_array().is_some_and(|all| all.iter().any(|one| one == name));
+    let names = spec.schema["properties"].as_object().into_iter().flat_map(|all| all.keys());
+    let names = names.map(|name| if required(name) { name.clone() } else { format!("{name}?") });
+    format!("{} {{{}}}", spec.name, names.collect::<Vec<_>>().join(", "))
 }

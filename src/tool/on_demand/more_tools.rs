@@ -1,6 +1,7 @@
 //! MoreTools: the one tool in every request through which all others are reached. It calls them, shows their schemas and
 //! searches them; what it says comes as a result, so the requests before stay as they were.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use futures_util::future::{BoxFuture, join_all};
 use serde_json::{Map, Value, json};
 
 use super::source::ToolSource;
-use crate::base::text::elide;
+use crate::base::text::{elide, floor_boundary};
 use crate::config::prompts;
 use crate::model::call::ToolSpec;
 use crate::model::envelope::{Envelope, ErrorCode};
@@ -20,8 +21,8 @@ use crate::tool::cx::ToolCx;
 
 /// Its name in the list of tools.
 pub const NAME: &str = "MoreTools";
-/// Characters of the names that every model is told: about 130 tokens.
-const LISTED_CHARS: usize = 460;
+/// Characters of the names that every model is told: about 60 tokens.
+const LISTED_CHARS: usize = 190;
 /// Tools that a search shows.
 const FOUND: usize = 5;
 /// Characters of a description that a search shows.
@@ -49,14 +50,29 @@ impl MoreTools {
         let all: Vec<String> = self.sources.iter().flat_map(|source| source.listed()).collect();
         let mut listing = String::new();
         for (at, one) in all.iter().enumerate() {
+            // What one needs no room for, the others have.
+            let one = shortened(one, LISTED_CHARS.saturating_sub(listing.len()) / (all.len() - at));
             if listing.len() + one.len() > LISTED_CHARS {
                 listing.push_str(&format!("; {} more", all.len() - at));
                 break;
             }
             listing.push_str(if at == 0 { "" } else { "; " });
-            listing.push_str(one);
+            listing.push_str(&one);
         }
         listing
+    }
+}
+
+/// The names of a server's tools, as many as there is room for.
+fn shortened(one: &str, chars: usize) -> Cow<'_, str> {
+    match one.split_once(".{") {
+        Some((server, _)) if one.len() > chars => {
+            match one[..floor_boundary(one, chars)].rfind(", ").filter(|at| *at > server.len()) {
+                Some(at) => format!("{}, …}}", &one[..at]).into(),
+                None => format!("{server}.*").into(),
+            }
+        }
+        _ => one.into(),
     }
 }
 
@@ -253,6 +269,7 @@ mod tests {
     use crate::tool::find::ls::Ls;
     use crate::tool::on_demand::builtin::BuiltinSource;
     use crate::tool::output::Spill;
+    use crate::tool::registry;
 
     fn more() -> MoreTools {
         let source = BuiltinSource::new(vec![Box::new(Ls), Box::new(Write)]);
@@ -270,13 +287,44 @@ mod tests {
     #[test]
     fn listed_with_their_arguments() {
         let spec = more().spec();
-        assert!(spec.description.contains("LS {path? (string)"), "{}", spec.description);
-        assert!(
-            spec.description.contains("Write {path (string), content (string)}."),
-            "{}",
-            spec.description
-        );
+        assert!(spec.description.contains("LS {path?, "), "{}", spec.description);
+        assert!(spec.description.contains("Write {path, content}."), "{}", spec.description);
         assert!(MoreTools::new(Arc::from([])).is_none());
+    }
+
+    /// With the Skill tool's 110 this is what a request grows by when everything is set up and nothing used.
+    #[test]
+    fn the_listing_stays_small_however_many_there_are() {
+        struct Many;
+        impl ToolSource for Many {
+            fn listed(&self) -> Vec<String> {
+                (0..90).map(|n| format!("server-{n}.{{create_issue, list_pull_requests, +{n}}}")).collect()
+            }
+            fn takes(&self, _: &str) -> bool {
+                false
+            }
+            fn specs<'a>(
+                &'a self,
+                _: Option<&'a str>,
+                _: &'a ToolCx,
+            ) -> BoxFuture<'a, Result<Vec<ToolSpec>, ToolError>> {
+                Box::pin(async { Ok(Vec::new()) })
+            }
+            fn parallel(&self, _: &str, _: &Value) -> bool {
+                false
+            }
+            fn prepare(&self, name: &str, _: Value) -> Result<Box<dyn Prepared>, ToolError> {
+                Err(ToolError::invalid(name))
+            }
+        }
+        let own: Arc<dyn ToolSource> = Arc::new(BuiltinSource::new(registry::on_demand(true)));
+        let more = MoreTools::new(vec![own, Arc::new(Many) as Arc<dyn ToolSource>].into()).unwrap();
+        let told = serde_json::to_string(&more.spec()).unwrap();
+        let tokens = tiktoken_rs::o200k_base().unwrap().encode_ordinary(&told).len();
+        assert!(
+            tokens <= 140 && told.contains("Symbols {") && told.contains("server-0.*; "),
+            "{tokens} tokens: {told}"
+        );
     }
 
     #[tokio::test]
