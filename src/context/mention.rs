@@ -32,7 +32,9 @@ pub fn mentions(text: &str) -> Vec<Mention> {
         at = after + end;
         before = text[..at].chars().next_back();
         let mention = split_range(raw);
-        if !mention.path.is_empty() && !found.contains(&mention) {
+        // `@server:scheme://…` is a resource of a server.
+        let is_file = !mention.path.is_empty() && !mention.path.contains("://");
+        if is_file && !found.contains(&mention) {
             found.push(mention);
         }
     }
@@ -133,6 +135,7 @@ mod tests {
         assert_eq!(paths("mail me@example.com, a@b @@ @ @!"), Vec::<String>::new());
         assert_eq!(paths("@a.rs @a.rs @a.rs:3"), ["a.rs", "a.rs|3"]);
         assert_eq!(paths("what about @src/lib.rs?"), ["src/lib.rs"]);
+        assert_eq!(paths("@db:postgres://x/rows.md and @a.rs"), ["a.rs"]);
     }
 
     #[test]
