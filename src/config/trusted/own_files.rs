@@ -1,5 +1,5 @@
 //! What a project defines for the agent, such as sub-agents and slash commands: it decides what the model is told and what
-//! runs, so it counts once the user trusts all of it exactly as it is. A new kind is one row of [`KINDS`] and what
+//! runs, so it counts once the user trusts all of it exactly as it is. A new kind is one row of `KINDS` and what
 //! [`OwnFiles`] holds of it.
 
 use std::path::{Path, PathBuf};
