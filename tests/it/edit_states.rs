@@ -5,7 +5,7 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::process::Command;
 
-use mycode::base::encoding::{Encoding, encode};
+use mycode::base::format::encoding::{Encoding, encode};
 use mycode::model::envelope::Status;
 use proptest::prelude::*;
 use serde_json::json;

@@ -4,14 +4,12 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::begin;
+use super::additions::news;
 use super::error::{self, TurnError};
-use super::images;
-use super::news;
+use super::input::{begin, images, steering};
 use super::plan_file;
 use super::reply::{Reply, ReplyRequest};
 use super::results;
-use super::steering;
 use crate::agent::control::{Events, TurnControl, notice};
 use crate::agent::parts::Agent;
 use crate::base::clock;

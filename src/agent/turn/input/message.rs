@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use super::asked::Asked;
 use super::images;
-use super::notes;
-use super::skills::{self, Offers};
 use crate::agent::control::TurnControl;
 use crate::agent::session::conversation::Conversation;
+use crate::agent::turn::additions::notes;
+use crate::agent::turn::additions::skills::{self, Offers};
 use crate::base::sanitize;
 use crate::config::settings::Permission;
 use crate::context::mention;

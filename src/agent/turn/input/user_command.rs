@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use super::input;
+use super::message;
 use crate::agent::control::{Events, TurnControl};
 use crate::agent::parts::Agent;
 use crate::base::{clock, sanitize};
@@ -39,7 +39,7 @@ pub async fn run(
     message.add_printed(&sanitize::as_data(&result.envelope.wire()));
     let first = conversation.history.entries().is_empty();
     if first {
-        message.injected.push(input::environment(&dispatcher.cx.root).into());
+        message.injected.push(message::environment(&dispatcher.cx.root).into());
     }
     message.steering = !first;
     let (id, _) = conversation.record(Item::User(message))?;

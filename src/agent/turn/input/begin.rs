@@ -1,15 +1,13 @@
 //! The beginning of a turn: what the user typed goes into the session, with what the program knows that belongs to it.
 
 use super::attachments;
-use super::error::TurnError;
 use super::images;
-use super::news;
-use super::skills;
-use super::survey;
 use super::waiting;
 use crate::agent::control::{Events, TurnControl, notice};
 use crate::agent::hooks::turn_hooks;
 use crate::agent::parts::Agent;
+use crate::agent::turn::additions::{news, skills, survey};
+use crate::agent::turn::error::TurnError;
 use crate::base::text::one_line;
 use crate::model::item::{Item, ItemId};
 use crate::protocol::event::Level;

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use crate::agent::session::conversation::Conversation;
 use crate::base::folder::exact;
+use crate::base::format::picture::PictureError;
 use crate::base::path;
-use crate::base::picture::PictureError;
 use crate::base::text::unescaped;
 use crate::context::mention;
 use crate::model::item::{Image, Item};
