@@ -271,7 +271,7 @@ fn interrupted_snapshot_runs_no_command() {
     let script = place.home().join("script.jsonl");
     let lines = format!("{}\n{}\n", json!({"calls": [bash("touch ran")]}), json!({"text": "done"}));
     fs::write(&script, lines).unwrap();
-    crate::undo_journal::settle(&place.project());
+    super::undo_journal::settle(&place.project());
     let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
     let mut child = place
         .command(&[

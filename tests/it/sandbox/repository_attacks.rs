@@ -1,4 +1,4 @@
-//! What a hostile text could make a model run, beyond `tests/it/sandbox.rs`: ways into repositories below the workspace, to
+//! What a hostile text could make a model run, beyond `everyday.rs`: ways into repositories below the workspace, to
 //! programs that listen outside, to other people's secrets and past the end of the agent. Many attacks share one start of
 //! the sandbox; what must hold is looked at from outside.
 

@@ -1,7 +1,6 @@
 //! Edits of files with every line end, encoding and byte order mark: what the edit leaves alone keeps its very bytes.
 
-use crate::edit_table::run;
-use crate::edit_table::{All, Bytes, C, Edit, Multi, No, Noop, Put, S, U};
+use super::table::{All, Bytes, C, Edit, Multi, No, Noop, Put, S, U, run};
 
 /// "The table shows what was sold in Japan." and its like, with `x` to be replaced; the second byte of 表 is a backslash.
 const SHIFT_JIS: &[u8] =

@@ -7,13 +7,7 @@ use mycode::model::usage::Usage;
 use mycode::provider::registry;
 use serde_json::{Value, json};
 
-use crate::provider_stream::ask;
-use crate::provider_stream::one;
-use crate::provider_stream::provider;
-use crate::provider_stream::quick;
-use crate::provider_stream::rich;
-use crate::provider_stream::settings;
-use crate::provider_stream::told;
+use super::stream::{ask, one, provider, quick, rich, settings, told};
 use crate::support::answer::Reply;
 use crate::support::answer::answer;
 use crate::support::answer::raw;

@@ -5,10 +5,7 @@ use mycode::provider::window::finder::{FoundWindow, LearningProvider, WindowFind
 use mycode::provider::window::probe;
 use serde_json::{Value, json};
 
-use crate::provider_stream::ask;
-use crate::provider_stream::provider;
-use crate::provider_stream::quick;
-use crate::provider_stream::settings;
+use super::stream::{ask, provider, quick, settings};
 use crate::support::answer::answer;
 use crate::support::answer::status;
 use crate::support::server::FakeServer;

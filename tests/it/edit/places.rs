@@ -1,8 +1,7 @@
 //! Which place an edit means: texts with signs of their own, other white space, several places, slips of the model, several
 //! edits at once, and texts that only seem to stand there already.
 
-use crate::edit_table::run;
-use crate::edit_table::{All, Bytes, C, Edit, Multi, No, Noop, Put, S, U};
+use super::table::{All, Bytes, C, Edit, Multi, No, Noop, Put, S, U, run};
 
 #[test]
 fn literal_text() {

@@ -9,7 +9,8 @@ use mycode::shell::interpret::interpreter;
 use mycode::shell::syntax::parser::parse;
 use proptest::prelude::*;
 
-const TABLES: [&str; 2] = [include_str!("../fixtures/everyday.tsv"), include_str!("../fixtures/attacks.tsv")];
+const TABLES: [&str; 2] =
+    [include_str!("../../fixtures/everyday.tsv"), include_str!("../../fixtures/attacks.tsv")];
 
 /// Scripts with everything that is hard to read; each runs only `one` … `nine` and builtins.
 const HARD: &[&str] = &[

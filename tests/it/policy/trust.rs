@@ -110,7 +110,7 @@ fn a_session_yes_to_a_file_opens_no_secrets_beside_it() {
 /// What `auto` allows out of the attacks is allowed because walls hold it: run for real, it changes nothing it should not.
 #[test]
 fn attacks_that_pass_the_verdict_are_held_by_the_walls() {
-    const ATTACKS: &str = include_str!("../fixtures/attacks.tsv");
+    const ATTACKS: &str = include_str!("../../fixtures/attacks.tsv");
     let place = Workplace::new();
     let auto = desk(Permission::Auto, Rules::default(), &place.project());
     if !probe::status().files {

@@ -12,8 +12,7 @@ use mycode::provider::wire::retry::RetryPolicy;
 use mycode::session::reader;
 use serde_json::json;
 
-use crate::provider_stream::provider;
-use crate::provider_stream::quick;
+use crate::provider::stream::{provider, quick};
 use crate::support::agent::TestAgent;
 use crate::support::answer::answer;
 use crate::support::answer::raw;

@@ -21,9 +21,9 @@ use crate::support::workplace::Workplace;
 use crate::support::workplace::stderr;
 use crate::support::workplace::stdout;
 
-const PROJECT: &str = include_str!("../fixtures/locate/project.txt");
-const COMMITS: &str = include_str!("../fixtures/locate/commits.json");
-const TASKS: &str = include_str!("../fixtures/locate/tasks.json");
+const PROJECT: &str = include_str!("../../fixtures/locate/project.txt");
+const COMMITS: &str = include_str!("../../fixtures/locate/commits.json");
+const TASKS: &str = include_str!("../../fixtures/locate/tasks.json");
 
 /// The fixture's files: `=== path`, then the text.
 fn unpack(root: &Path) {

@@ -15,8 +15,7 @@ use mycode::session::journal::restore::{self, RestoreOutcome};
 use mycode::session::journal::restore_plan::{self, RestorePlan};
 use proptest::prelude::*;
 
-use crate::undo::git;
-use crate::undo::picture;
+use super::undo::{git, picture};
 
 /// A journal without an agent: commands are closures.
 struct Plain {

@@ -14,13 +14,8 @@ use mycode::provider::chat::body::{self, Flavor};
 use mycode::provider::chat::provider::Chat;
 use serde_json::{Value, json};
 
-use crate::provider_faults::outcome;
-use crate::provider_stream::ask;
-use crate::provider_stream::hello;
-use crate::provider_stream::provider;
-use crate::provider_stream::quick;
-use crate::provider_stream::settings;
-use crate::provider_stream::told;
+use super::faults::outcome;
+use super::stream::{ask, hello, provider, quick, settings, told};
 use crate::support::answer::Reply;
 use crate::support::answer::answer;
 use crate::support::answer::raw;

@@ -15,8 +15,8 @@ use mycode::policy::rules::Rules;
 use mycode::policy::session_grant::SessionGrant;
 use mycode::policy::verdict::{Verdict, VerdictInputs};
 
-const EVERYDAY: &str = include_str!("../fixtures/everyday.tsv");
-const ATTACKS: &str = include_str!("../fixtures/attacks.tsv");
+const EVERYDAY: &str = include_str!("../../fixtures/everyday.tsv");
+const ATTACKS: &str = include_str!("../../fixtures/attacks.tsv");
 
 struct Ground {
     _dir: tempfile::TempDir,

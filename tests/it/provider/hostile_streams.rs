@@ -15,11 +15,8 @@ use mycode::provider::chat::provider::Chat;
 use mycode::provider::wire::retry::RetryPolicy;
 use serde_json::json;
 
-use crate::provider_faults::outcome;
-use crate::provider_stream::ALL;
-use crate::provider_stream::hello;
-use crate::provider_stream::quick;
-use crate::provider_stream::settings;
+use super::faults::outcome;
+use super::stream::{ALL, hello, quick, settings};
 use crate::support::agent::TestAgent;
 use crate::support::answer::answer;
 use crate::support::answer::raw;

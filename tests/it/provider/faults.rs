@@ -10,13 +10,7 @@ use mycode::provider::chat::provider::Chat;
 use mycode::provider::wire::decoder::MAX_REPLY_BYTES;
 use mycode::provider::wire::retry::RetryPolicy;
 
-use crate::provider_stream::ALL;
-use crate::provider_stream::ask;
-use crate::provider_stream::hello;
-use crate::provider_stream::provider;
-use crate::provider_stream::quick;
-use crate::provider_stream::settings;
-use crate::provider_stream::told;
+use super::stream::{ALL, ask, hello, provider, quick, settings, told};
 use crate::support::answer::answer;
 use crate::support::answer::raw;
 use crate::support::answer::silence;

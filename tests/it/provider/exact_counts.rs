@@ -47,7 +47,7 @@ fn config(server: &FakeServer, model: &str) -> String {
 async fn exact_ledger() {
     let place = Workplace::new();
     place.file("CODE_LAW.md", "# Rules\nNever touch `vendor/`.\n");
-    place.file("a.rs", include_str!("architecture.rs"));
+    place.file("a.rs", include_str!("../architecture.rs"));
     place.file("b.txt", "Ein Satz auf Deutsch, 漢字かな交じり文, 0xDEADBEEF and 3.14159265.\n".repeat(60));
     let server = FakeServer::start(vec![
         answer().call("Read", json!({"path": "a.rs"})).no_usage().into(),

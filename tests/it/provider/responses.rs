@@ -15,15 +15,8 @@ use mycode::provider::responses::body;
 use mycode::provider::wire::address::Host;
 use serde_json::{Value, json};
 
-use crate::provider_stream::ask;
-use crate::provider_stream::hello;
-use crate::provider_stream::quick;
-use crate::provider_stream::settings;
-use crate::provider_stream::told;
-use crate::provider_wire::call;
-use crate::provider_wire::pretty;
-use crate::provider_wire::reasoning;
-use crate::provider_wire::result;
+use super::stream::{ask, hello, quick, settings, told};
+use super::wire::{call, pretty, reasoning, result};
 use crate::support::answer::Dialect;
 use crate::support::answer::answer;
 use crate::support::answer::status;
