@@ -312,7 +312,14 @@ fn confines(world: &World) -> bool {
     held
 }
 
-fn run_cases(cases: u32, outcome: impl Fn(&Case) -> Outcome) {
+fn run_cases(world: &World, cases: u32, confined: impl Fn(&Case, &Path) -> Output) {
+    let outcome = |case: &Case| {
+        let (real, twin, before) = world.twins(case);
+        let output = confined(case, &real);
+        world.plain(&twin, case.command);
+        let said = stdout(&output) + &stderr(&output);
+        judged(case, &before, &state(world, &real), &state(world, &twin), &said)
+    };
     let seen = std::cell::RefCell::new(BTreeMap::<Outcome, usize>::new());
     let config = ProptestConfig {
         cases,
@@ -334,18 +341,7 @@ fn git_does_all_or_nothing() {
     if !confines(&world) {
         return;
     }
-    run_cases(cases(), |case| {
-        let (real, twin, before) = world.twins(case);
-        let output = world.sandbox(&real, case.command);
-        world.plain(&twin, case.command);
-        judged(
-            case,
-            &before,
-            &state(&world, &real),
-            &state(&world, &twin),
-            &(stdout(&output) + &stderr(&output)),
-        )
-    });
+    run_cases(&world, cases(), |case, real| world.sandbox(real, case.command));
 }
 
 /// `WALLS_GIT_CASES` for a longer look.
@@ -366,8 +362,7 @@ fn git_does_all_or_nothing_under_landlock_alone() {
         eprintln!("SKIPPED: no Landlock here");
         return;
     }
-    run_cases(cases() / 2, |case| {
-        let (real, twin, before) = world.twins(case);
+    run_cases(&world, cases() / 2, |case, real| {
         // The sandbox around must not protect the repository itself.
         fs::rename(real.join(".git"), real.join(".g")).unwrap();
         fs::write(real.with_file_name("line"), case.command).unwrap();
@@ -375,14 +370,7 @@ fn git_does_all_or_nothing_under_landlock_alone() {
         let line = format!("cd real/p && mv .g .git && {us} sandbox -- \"$(cat ../line)\"; mv .git .g");
         let output = world.sandbox(&world.top, &line);
         fs::rename(real.join(".g"), real.join(".git")).unwrap();
-        world.plain(&twin, case.command);
-        judged(
-            case,
-            &before,
-            &state(&world, &real),
-            &state(&world, &twin),
-            &(stdout(&output) + &stderr(&output)),
-        )
+        output
     });
 }
 

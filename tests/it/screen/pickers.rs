@@ -261,20 +261,13 @@ fn todos_that_are_done_take_no_room() {
     assert!(!stage.shown().contains("todos"), "{}", stage.shown());
 }
 
-fn chat(place: &Workplace, server: &FakeServer, args: &[&str]) -> Screen {
-    let url = server.base_url();
-    let mut all = vec!["--base-url", &url, "--model", "test-model"];
-    all.extend(args);
-    Screen::start(place, &all, 80, 24)
-}
-
 #[test]
 fn sessions_are_renamed_deleted_and_brought_back() {
     let server = FakeServer::start(vec![answer().text("One.").into(), answer().text("Two.").into()]);
     let place = Workplace::new();
     assert!(place.exec(&server.base_url(), &["the first task"]).status.success());
     assert!(place.exec(&server.base_url(), &["the second task"]).status.success());
-    let mut screen = chat(&place, &server, &["resume"]);
+    let mut screen = Screen::chat(&place, &server, &["resume"]);
     screen.wait_for("both, and what was said last", |screen| {
         screen.contains("the first task") && screen.contains("Two.")
     });
@@ -305,7 +298,7 @@ fn permission_rules_are_taken_back() {
         answer().text("Twice.").into(),
     ]);
     let place = Workplace::new();
-    let mut screen = chat(&place, &server, &[]);
+    let mut screen = Screen::chat(&place, &server, &[]);
     screen.wait("ask");
     screen.keys("go\r");
     screen.wait("for this session");
@@ -352,7 +345,7 @@ fn a_model_that_nobody_knows() {
 fn files_that_have_come_since_are_offered() {
     let (server, place) = (FakeServer::start(vec![]), Workplace::new());
     place.file("src/old.rs", "");
-    let mut screen = chat(&place, &server, &[]);
+    let mut screen = Screen::chat(&place, &server, &[]);
     screen.wait("test-model");
     screen.keys("see @src/");
     screen.wait("src/old.rs");

@@ -13,13 +13,6 @@ fn place() -> Workplace {
     place
 }
 
-fn chat(place: &Workplace, server: &FakeServer, args: &[&str]) -> Screen {
-    let url = server.base_url();
-    let mut all = vec!["--base-url", &url, "--model", "test-model"];
-    all.extend(args);
-    Screen::start(place, &all, 80, 24)
-}
-
 #[test]
 fn approved_edit() {
     let server = FakeServer::start(vec![
@@ -30,7 +23,7 @@ fn approved_edit() {
         answer().text("Changed **it**.").usage(1234, 1000, 20).into(),
     ]);
     let place = place();
-    let mut screen = chat(&place, &server, &[]);
+    let mut screen = Screen::chat(&place, &server, &[]);
     screen.wait("test-model");
     screen.keys("change alpha to omega\r");
     let question = screen.wait("omega");
@@ -54,13 +47,13 @@ fn interrupt_and_resume() {
         answer().text("Going on.").into(),
     ]);
     let place = place();
-    let mut screen = chat(&place, &server, &["--permission", "auto", "sleep a while"]);
+    let mut screen = Screen::chat(&place, &server, &["--permission", "auto", "sleep a while"]);
     screen.wait("Bash sleep 100");
     screen.keys("\u{1b}");
     screen.wait("nterrupted");
     screen.keys("/quit\r");
     assert_eq!(screen.end(), 0);
-    let mut screen = chat(&place, &server, &["-c"]);
+    let mut screen = Screen::chat(&place, &server, &["-c"]);
     screen.wait("sleep a while");
     screen.keys("go on\r");
     screen.wait("Going on.");
@@ -70,7 +63,7 @@ fn interrupt_and_resume() {
 fn caret_and_wide_characters() {
     let server = FakeServer::start(vec![]);
     let place = place();
-    let mut screen = chat(&place, &server, &[]);
+    let mut screen = Screen::chat(&place, &server, &[]);
     screen.wait("test-model");
     let start = screen.cursor().0;
     screen.keys("日本語🙂x");
@@ -113,7 +106,7 @@ fn chat_without_model() {
 fn unmarked_paste() {
     let server = FakeServer::start(vec![answer().text("Read it.").into()]);
     let place = place();
-    let mut screen = chat(&place, &server, &[]);
+    let mut screen = Screen::chat(&place, &server, &[]);
     screen.wait("test-model");
     screen.keys(&format!("{}\rsecond line", "many words in a first line ".repeat(30)));
     screen.wait_for("the paste", |screen| screen.contains("second line") || screen.contains("asted"));
@@ -128,7 +121,7 @@ fn unmarked_paste() {
 fn unmarked_large_paste() {
     let server = FakeServer::start(vec![answer().text("Read it.").into()]);
     let place = place();
-    let mut screen = chat(&place, &server, &[]);
+    let mut screen = Screen::chat(&place, &server, &[]);
     screen.wait("test-model");
     // More than the terminal's queue holds.
     screen.keys(&format!("{}the end", "short line\r".repeat(4_000)));
@@ -147,7 +140,7 @@ fn queued_messages_are_edited_and_come_back() {
         answer().text("Going on.").into(),
     ]);
     let place = place();
-    let mut screen = chat(&place, &server, &["--permission", "auto", "sleep a while"]);
+    let mut screen = Screen::chat(&place, &server, &["--permission", "auto", "sleep a while"]);
     screen.wait("Bash sleep 100");
     screen.keys("then this\r");
     screen.wait("queued: then this");

@@ -7,15 +7,8 @@ use crate::support::screen::Screen;
 use crate::support::server::FakeServer;
 use crate::support::workplace::{Workplace, stderr};
 
-fn chat(place: &Workplace, server: &FakeServer, args: &[&str]) -> Screen {
-    let url = server.base_url();
-    let mut all = vec!["--base-url", &url, "--model", "test-model"];
-    all.extend(args);
-    Screen::start(place, &all, 80, 24)
-}
-
 fn opened(place: &Workplace, server: &FakeServer) -> Screen {
-    let mut first = chat(place, server, &[]);
+    let mut first = Screen::chat(place, server, &[]);
     first.wait("test-model");
     first.keys("the task\r");
     first.wait("One.");
@@ -28,7 +21,7 @@ fn fork_is_the_default() {
     let server = FakeServer::start(vec![answer().text("One.").into(), answer().text("Two.").into()]);
     let place = Workplace::new();
     let mut first = opened(&place, &server);
-    let mut second = chat(&place, &server, &["-c"]);
+    let mut second = Screen::chat(&place, &server, &["-c"]);
     second.wait("[f] fork");
     second.keys("\r");
     second.wait("One.");
@@ -48,7 +41,7 @@ fn taking_over_ends_the_other() {
     let server = FakeServer::start(vec![answer().text("One.").into(), answer().text("Two.").into()]);
     let place = Workplace::new();
     let mut first = opened(&place, &server);
-    let mut second = chat(&place, &server, &["-c"]);
+    let mut second = Screen::chat(&place, &server, &["-c"]);
     second.wait("[t] take over");
     second.keys("t\r");
     second.wait("One.");

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use mycode::protocol::event::Event;
 use mycode::protocol::op::Op;
@@ -41,18 +41,23 @@ pub fn picture(root: &Path) -> BTreeMap<PathBuf, String> {
         .collect()
 }
 
+/// `exec` with the calls of a script, of which none is asked about.
+fn scripted(place: &Workplace, script: &Path, args: &[&str]) -> Command {
+    let script = script.to_str().unwrap();
+    let flags = ["exec", "--provider", "scripted", "--permission", "full", "--script", script];
+    let mut command = place.command(&[&flags, args].concat());
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    command
+}
+
 /// One turn of the real program, whose model makes these calls.
 fn turn(place: &Workplace, go_on: bool, task: &str, calls: &[Value]) -> Output {
     let script = place.home().join("script.jsonl");
     let lines: String = calls.iter().map(|call| format!("{}\n", json!({"calls": [call]}))).collect();
     fs::write(&script, format!("{lines}{}\n", json!({"text": "done"}))).unwrap();
-    let mut args =
-        vec!["exec", "--provider", "scripted", "--permission", "full", "--script", script.to_str().unwrap()];
-    if go_on {
-        args.push("-c");
-    }
-    args.push(task);
-    let output = place.command(&args).output().unwrap();
+    let args = if go_on { &["-c", task][..] } else { &[task] };
+    let output =
+        scripted(place, &script, args).stdout(Stdio::piped()).stderr(Stdio::piped()).output().unwrap();
     assert!(output.status.success(), "{}{}", stdout(&output), stderr(&output));
     output
 }
@@ -218,22 +223,7 @@ fn rewind_after_a_kill() {
     let command =
         format!("echo after > a; echo x > b; echo go > '{}'; cat '{}'", fifo.display(), fifo.display());
     fs::write(&script, format!("{}\n", json!({"calls": [bash(&command)]}))).unwrap();
-    let mut child = place
-        .command(&[
-            "exec",
-            "-c",
-            "--provider",
-            "scripted",
-            "--permission",
-            "full",
-            "--script",
-            script.to_str().unwrap(),
-            "go",
-        ])
-        .stdout(std::process::Stdio::null())
-        .stderr(std::process::Stdio::null())
-        .spawn()
-        .unwrap();
+    let mut child = scripted(&place, &script, &["-c", "go"]).spawn().unwrap();
     assert_eq!(fs::read_to_string(&fifo).unwrap(), "go\n");
     child.kill().unwrap();
     child.wait().unwrap();
@@ -273,22 +263,7 @@ fn interrupted_snapshot_runs_no_command() {
     fs::write(&script, lines).unwrap();
     super::undo_journal::settle(&place.project());
     let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
-    let mut child = place
-        .command(&[
-            "exec",
-            "--provider",
-            "scripted",
-            "--permission",
-            "full",
-            "--script",
-            script.to_str().unwrap(),
-            "go",
-        ])
-        .env("PATH", path)
-        .stdout(std::process::Stdio::null())
-        .stderr(std::process::Stdio::null())
-        .spawn()
-        .unwrap();
+    let mut child = scripted(&place, &script, &["go"]).env("PATH", path).spawn().unwrap();
     let answer = Command::new("timeout").arg("60").arg("cat").arg(&asked).output().unwrap();
     assert_eq!(answer.stdout, b"asked\n");
     rustix::process::kill_process(rustix::process::Pid::from_child(&child), rustix::process::Signal::INT)

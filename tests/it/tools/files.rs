@@ -58,14 +58,7 @@ async fn write_refuses_special_files() {
     fs::create_dir(bench.path("dir")).unwrap();
     bench.put("file", "x");
     bench.put("bin", b"\0\0");
-    rustix::fs::mknodat(
-        rustix::fs::CWD,
-        bench.path("fifo"),
-        rustix::fs::FileType::Fifo,
-        rustix::fs::Mode::from_raw_mode(0o600),
-        0,
-    )
-    .unwrap();
+    bench.fifo("fifo");
     let write = |path: &str| {
         let args = json!({"path": path, "content": "y"});
         async { bench.call("Write", args).await }

@@ -131,15 +131,7 @@ async fn grep_limits() {
     let bench = Bench::new();
     bench.put("long", format!("{}needle{}\n", "x".repeat(1_000_000), "y".repeat(1_000_000)));
     bench.put("many", "needle here\n".repeat(30_000));
-    let fifo = bench.path("fifo");
-    rustix::fs::mknodat(
-        rustix::fs::CWD,
-        &fifo,
-        rustix::fs::FileType::Fifo,
-        rustix::fs::Mode::from_raw_mode(0o600),
-        0,
-    )
-    .unwrap();
+    bench.fifo("fifo");
     let huge = bench.put("huge", "a".repeat(10_000));
     File::options().write(true).open(&huge).unwrap().set_len(1 << 30).unwrap();
     let found = bench.call("Grep", json!({"pattern": "needle"})).await;

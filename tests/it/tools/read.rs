@@ -67,15 +67,7 @@ async fn read_non_text_files() {
     fs::create_dir(bench.path("src")).unwrap();
     bench.put("pic.png", b"\x89PNG\r\n\x1a\n\0\0");
     bench.put("late", [&b"text\n".repeat(4_000)[..], b"\0"].concat());
-    let fifo = bench.path("fifo");
-    rustix::fs::mknodat(
-        rustix::fs::CWD,
-        &fifo,
-        rustix::fs::FileType::Fifo,
-        rustix::fs::Mode::from_raw_mode(0o600),
-        0,
-    )
-    .unwrap();
+    bench.fifo("fifo");
     let _socket = UnixListener::bind(bench.path("sock")).unwrap();
     assert_error(&bench.read("src").await, "IS_DIRECTORY", "list it with LS");
     assert_error(&bench.read("pic.png").await, "BINARY_FILE", "PNG image (10 B)");
