@@ -449,11 +449,6 @@ pub fn hunk_not_reverted(path: &str, why: &str) -> String {
     format!("{} was left as it is: {why}.", on_one_line(path))
 }
 
-/// A tool could not go on; the message says why.
-pub fn tool_failed(message: impl Into<String>) -> Problem {
-    problem(message, "fix the cause, then send the message again")
-}
-
 /// Where what the user wanted kept was written.
 pub fn kept_in(place: &str) -> String {
     format!("Kept in {place}.")

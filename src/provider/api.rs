@@ -18,9 +18,6 @@ pub trait Provider: Send + Sync {
     /// announcing each new try as `Restarted`; the first `Err` is final and ends the stream.
     fn stream(&self, request: &Request) -> ReplyStream;
 
-    /// The exact bytes of the request body, for replay, hashing and size accounting.
-    fn body(&self, request: &Request) -> String;
-
     /// Short name for the user and for records, such as `openai`.
     fn name(&self) -> &'static str;
 }

@@ -231,8 +231,7 @@ impl<'a> Turn<'a> {
                 window.prompt.after_command(dispatcher.root(), dispatcher.has_background()).await;
                 news::tell_of_rules(window, dispatcher.root(), self.events);
             }
-            let failed = |message| TurnError::Failed(texts::tool_failed(message), FailureCause::Other);
-            for result in results.map_err(failed)? {
+            for result in results {
                 touched.extend(results::touched(&result, dispatcher.root()));
                 results::record(result, conversation, window, &dispatcher.policy, self.events)?;
             }

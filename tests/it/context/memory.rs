@@ -44,10 +44,6 @@ impl Provider for Writer {
         futures_util::stream::iter([Ok(item), Ok(done)]).boxed()
     }
 
-    fn body(&self, _: &Request) -> String {
-        String::new()
-    }
-
     fn name(&self) -> &'static str {
         "writer"
     }

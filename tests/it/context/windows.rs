@@ -250,10 +250,6 @@ impl Busy {
 }
 
 impl Provider for Busy {
-    fn body(&self, request: &Request) -> String {
-        format!("{request:?}")
-    }
-
     fn name(&self) -> &'static str {
         "busy"
     }

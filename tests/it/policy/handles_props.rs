@@ -108,8 +108,8 @@ impl World {
         let call =
             Arc::new(ToolCall { id: "call_1".into(), name: tool.into(), args: args.to_string().into() });
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        let results = runtime.block_on(self.dispatcher.run_group(&[call], 1_000_000, &control, &events));
-        results.unwrap().remove(0).envelope
+        let mut results = runtime.block_on(self.dispatcher.run_group(&[call], 1_000_000, &control, &events));
+        results.remove(0).envelope
     }
 }
 

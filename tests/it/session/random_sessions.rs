@@ -19,7 +19,6 @@ use mycode::protocol::event::{EndReason, Event};
 use mycode::protocol::ledger::ContextEdit;
 use mycode::protocol::op::Op;
 use mycode::provider::api::{Provider, ProviderError, ReplyStream};
-use mycode::provider::chat::body::{self, Flavor};
 use mycode::session::reader;
 use mycode::session::record::Record;
 use proptest::prelude::*;
@@ -210,10 +209,6 @@ impl Provider for Planned {
             Ok(events) => stream::iter(events.into_iter().map(Ok)).boxed(),
             Err(error) => stream::once(async { Err(error) }).boxed(),
         }
-    }
-
-    fn body(&self, request: &Request) -> String {
-        body::body(request, Flavor { strict: false })
     }
 
     fn name(&self) -> &'static str {

@@ -71,8 +71,7 @@ impl Bench {
         };
         match result {
             Ok(envelope) => envelope,
-            Err(ToolError::Model { code, message }) => Envelope::error(code, message),
-            Err(ToolError::Fatal(message)) => panic!("fatal: {message}"),
+            Err(ToolError { code, message }) => Envelope::error(code, message),
         }
     }
 

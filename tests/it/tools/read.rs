@@ -139,7 +139,6 @@ async fn non_utf8_names() {
 async fn paging_spilled_output() {
     let bench = Bench::new();
     let path = bench.cx.spill.store("x", b"line\n").unwrap();
-    assert!(bench.cx.spill.contains(&path.canonicalize().unwrap()));
-    assert!(!bench.cx.spill.contains(&bench.root));
+    assert!(path.starts_with(bench.cx.spill.folder()));
     assert_ok(&bench.read(path.to_str().unwrap()).await);
 }

@@ -118,7 +118,7 @@ impl Offer for ToolOffer {
                     run.await
                 }
             };
-            let result = results?.into_iter().next().ok_or("the call gave no result")?;
+            let result = results.into_iter().next().ok_or("the call gave no result")?;
             let text = result.envelope.wire().into_owned();
             if result.envelope.status == Status::Error { Err(text) } else { Ok(text) }
         })

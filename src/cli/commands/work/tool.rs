@@ -16,7 +16,7 @@ use crate::cli::report::{self, Failure};
 use crate::cli::setup::open;
 use crate::config::settings::Permission;
 use crate::model::call::ToolCall;
-use crate::model::envelope::{Envelope, ErrorCode, Status};
+use crate::model::envelope::Status;
 
 #[derive(Deserialize)]
 struct CallLine {
@@ -71,11 +71,7 @@ async fn one(dispatcher: &Dispatcher, name: &str, args: &str, input: &Value) -> 
     let call = Arc::new(ToolCall { id: "call_1".into(), name: name.into(), args: args.into() });
     let results = dispatcher.run_group(&[call], WINDOW_TOKENS, &control, &events).await;
     watch.abort();
-    let envelope = match results {
-        Ok(results) => results.into_iter().next().map(|result| result.envelope),
-        Err(message) => Some(Envelope::error(ErrorCode::InternalError, message)),
-    };
-    let Some(envelope) = envelope else { return Ok(false) };
+    let Some(envelope) = results.into_iter().next().map(|result| result.envelope) else { return Ok(false) };
     let root = dispatcher.root();
     let resolved = envelope
         .data
