@@ -135,7 +135,6 @@ impl Scripted {
         self.closing = Some(text.into());
         self
     }
-
 }
 
 impl Provider for Scripted {

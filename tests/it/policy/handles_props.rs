@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use mycode::agent::calls::dispatcher::Dispatcher;
 use mycode::agent::control::{Questions, TurnControl};
-use mycode::agent::toolset;
+use mycode::agent::toolset::alone::tools_alone;
 use mycode::config::load::{self, Sources};
 use mycode::config::paths::Paths;
 use mycode::config::raw::Raw;
@@ -98,7 +98,7 @@ impl World {
             trust: false,
             default_permission: Permission::Auto,
         });
-        let dispatcher = toolset::tools_alone(&loaded.unwrap(), &inside, &paths.project(&inside), vec![home]);
+        let dispatcher = tools_alone(&loaded.unwrap(), &inside, &paths.project(&inside), vec![home]);
         Self { _dir: dir, inside, outside, dispatcher }
     }
 

@@ -44,8 +44,7 @@ async fn nothing_is_looked_at_after_the_interrupt() {
         ("Edit", json!({"path": "a.txt", "old_string": "a", "new_string": "b"})),
     ] {
         let prepared = registry::find(&tools, tool).unwrap().prepare(args).unwrap();
-        let interrupted =
-            |error: &ToolError| error.code == ErrorCode::Interrupted;
+        let interrupted = |error: &ToolError| error.code == ErrorCode::Interrupted;
         assert!(prepared.access(&bench.cx).await.is_err_and(|error| interrupted(&error)), "{tool}");
         let preview = prepared.preview(&bench.cx).await;
         assert!(matches!(preview, Preview::NoEffect(Err(error)) if interrupted(&error)), "{tool}");

@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 
 use crate::agent::calls::dispatcher::Dispatcher;
 use crate::agent::control::{Questions, TurnControl};
-use crate::agent::toolset;
+use crate::agent::toolset::alone::tools_alone;
 use crate::cli::args::{Cli, ToolArgs};
 use crate::cli::report::{self, Failure};
 use crate::cli::setup::open;
@@ -35,8 +35,7 @@ const WINDOW_TOKENS: u64 = 1_000_000;
 pub async fn run(cli: &Cli, args: &ToolArgs) -> Result<bool, Failure> {
     let opened = open::open(&cli.model, Permission::Auto)?;
     let own_folders = opened.own_folders();
-    let dispatcher =
-        toolset::tools_alone(&opened.loaded, &opened.workspace, &opened.project_state, own_folders);
+    let dispatcher = tools_alone(&opened.loaded, &opened.workspace, &opened.project_state, own_folders);
     if args.name != "-" {
         let input = serde_json::from_str(&args.args).unwrap_or_else(|_| Value::String(args.args.clone()));
         return one(&dispatcher, &args.name, &args.args, &input).await;
