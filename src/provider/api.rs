@@ -144,7 +144,7 @@ impl ProviderError {
                 );
             }
             Self::TooLong { .. } => {
-                "ask for less at once, or raise answer_timeout_s in config.toml if the model needs so long"
+                "ask for less at once, or raise answer_timeout_s in config.toml if the model needs that long"
             }
             Self::TooLarge { .. } => {
                 "ask for less at once; if it happens often, set max_output_tokens or try another model"
