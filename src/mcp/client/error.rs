@@ -17,6 +17,9 @@ pub enum McpError {
     /// It said no.
     #[error("{0}")]
     Refused(String),
+    /// What it answered is not what the protocol has there.
+    #[error("its answer is not valid in the protocol")]
+    Invalid,
     #[error("the connection was lost: {0}")]
     Lost(String),
     #[error("it gave no sign of life for {} s", .0.as_secs())]
@@ -35,6 +38,7 @@ impl From<ServiceError> for McpError {
         }
         match error {
             ServiceError::McpError(said) => Self::Refused(said.message.into_owned()),
+            ServiceError::UnexpectedResponse => Self::Invalid,
             error => Self::Lost(root_cause(&error)),
         }
     }
