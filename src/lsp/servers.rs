@@ -205,7 +205,8 @@ impl LanguageServers {
     /// What was found late. Waits a moment for what is still being looked at.
     pub async fn late(&self, cancel: &CancellationToken) -> Option<String> {
         let mut outstanding = self.0.outstanding.subscribe();
-        let reading = |slot: &Slot| slot.server.as_ref().is_some_and(|one| is_alive(one) && !one.knows_project());
+        let reading =
+            |slot: &Slot| slot.server.as_ref().is_some_and(|one| is_alive(one) && !one.knows_project());
         let limit = if self.state().slots.values().any(reading) { LAST_WAIT_AT_FIRST } else { LAST_WAIT };
         tokio::select! {
             biased;

@@ -46,7 +46,10 @@ impl RemoteTool {
         let more = if more > 0 { format!("; {more} more") } else { String::new() };
         Self {
             name: READER.to_owned(),
-            description: format!("Reads a resource of this server by its URI. Listed: {}{more}", names.join("; ")),
+            description: format!(
+                "Reads a resource of this server by its URI. Listed: {}{more}",
+                names.join("; ")
+            ),
             schema: json!({"type": "object", "properties": {"uri": {"type": "string"}}, "required": ["uri"]}),
             annotations: Annotations { read_only: Some(true) },
             is_reader: true,

@@ -149,7 +149,10 @@ fn find<'a>(catalog: &'a Catalog, server: &str, name: &str) -> Result<&'a Remote
 
 fn failed(server: &str, error: &McpError) -> ToolError {
     let (code, advice) = match error {
-        McpError::Cancelled => return ToolError::interrupted(),
+        McpError::Cancelled => {
+            let message = "the user interrupted this call; the server may have done a part of it";
+            return ToolError::model(ErrorCode::Interrupted, message);
+        }
         McpError::Refused(_) => (ErrorCode::InvalidParam, String::new()),
         McpError::Timeout(_) => (ErrorCode::Timeout, String::new()),
         McpError::SignIn { .. } => {

@@ -430,7 +430,7 @@ fn screen() {
     stage.event(Event::AskClosed { id: 2 });
     let options = vec!["PostgreSQL".to_owned(), "SQLite".to_owned()];
     let ask = |options| Question::Ask {
-        questions: vec![AskedQuestion { question: "Which database?".to_owned(), options }],
+        questions: vec![AskedQuestion { question: "Which database?".to_owned(), options, optional: false }],
     };
     stage.event(Event::Ask { id: 3, question: ask(options) });
     stage.key(KeyCode::Tab);
@@ -561,7 +561,8 @@ fn headless() {
         human.event(&event).unwrap();
     }
     human.denied(&fake::approval()).unwrap();
-    let questions = vec![AskedQuestion { question: "Which database?".to_owned(), options: Vec::new() }];
+    let questions =
+        vec![AskedQuestion { question: "Which database?".to_owned(), options: Vec::new(), optional: false }];
     human.denied(&Question::Ask { questions }).unwrap();
     for reason in [
         EndReason::Done,

@@ -218,7 +218,11 @@ fn start_error(error: &ClientInitializeError) -> McpError {
     if error.is_authorization_required() {
         return McpError::SignIn { challenge: String::new(), failed: None };
     }
-    McpError::Start(root_cause(error))
+    McpError::Start(match error {
+        // It does not name this as its source.
+        ClientInitializeError::TransportError { error, .. } => root_cause(error),
+        error => root_cause(error),
+    })
 }
 
 async fn broken_off(mut service: Service) -> String {

@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use rmcp::service::ServiceError;
+use rmcp::transport::streamable_http_client::StreamableHttpError;
 use thiserror::Error;
+
+use crate::provider::wire::http;
 
 /// Why a server did not do what was asked.
 #[derive(Debug, Error)]
@@ -46,6 +49,10 @@ impl From<ServiceError> for McpError {
 
 /// All that an error is caused by, without what only repeats.
 pub fn root_cause(error: &(dyn std::error::Error + 'static)) -> String {
-    let all = std::iter::successors(Some(error), |error| error.source());
-    all.last().map_or_else(String::new, ToString::to_string)
+    let last = std::iter::successors(Some(error), |error| error.source()).last().unwrap_or(error);
+    match last.downcast_ref() {
+        // It does not name this as its source.
+        Some(StreamableHttpError::Client(error)) => http::root_cause(error),
+        _ => last.to_string(),
+    }
 }

@@ -204,7 +204,9 @@ pub fn import(cli: &Cli, from: Option<&str>, preview: bool) -> Result<(), Failur
         };
         out.push_str(&format!("{}: {}\n", found.path.display(), plural(found.servers.len(), "server")));
         for (name, entry) in found.servers {
-            if file.has(&name).map_err(|error| not_changed(&error))? || added.iter().any(|(other, _)| *other == name) {
+            if file.has(&name).map_err(|error| not_changed(&error))?
+                || added.iter().any(|(other, _)| *other == name)
+            {
                 out.push_str(&format!("  {name}: you have it already\n"));
                 continue;
             }
