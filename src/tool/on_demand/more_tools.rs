@@ -55,7 +55,8 @@ impl MoreTools {
         let mut listing = String::new();
         for (at, one) in all.iter().enumerate() {
             // What one needs no room for, the others have.
-            let one = shortened(one, LISTED_CHARS.saturating_sub(listing.len()) / (all.len() - at));
+            let room = LISTED_CHARS.saturating_sub(listing.len()) / (all.len() - at);
+            let one = shortened(one, room.saturating_sub("; ".len()));
             if listing.len() + one.len() > LISTED_CHARS {
                 listing.push_str(&format!("; {} more", all.len() - at));
                 break;
@@ -67,12 +68,16 @@ impl MoreTools {
     }
 }
 
+/// Names were left out.
+const CUT: &str = ", …}";
+
 /// The names of a server's tools, as many as there is room for.
 fn shortened(one: &str, chars: usize) -> Cow<'_, str> {
     match one.split_once(".{") {
         Some((server, _)) if one.len() > chars => {
-            match one[..floor_boundary(one, chars)].rfind(", ").filter(|at| *at > server.len()) {
-                Some(at) => format!("{}, …}}", &one[..at]).into(),
+            let kept = floor_boundary(one, chars.saturating_sub(CUT.len()));
+            match one[..kept].rfind(", ").filter(|at| *at > server.len()) {
+                Some(at) => format!("{}{CUT}", &one[..at]).into(),
                 None => format!("{server}.*").into(),
             }
         }
