@@ -24,6 +24,7 @@ pub fn keep(text: String, workspace: PathBuf, questions: Arc<Questions>, events:
         let question = AskedQuestion {
             question: format!("Keep \"{text}\"? (With a space before # it is sent as a message.)"),
             options: vec![rule.clone(), NOTE.to_owned()],
+            optional: false,
         };
         let asked = Question::Ask { questions: vec![question] };
         let reply = match questions.ask(asked, &CancellationToken::new()).await {

@@ -342,8 +342,9 @@ mod tests {
 
     #[tokio::test]
     async fn questions_are_denied_and_counted() {
-        let question =
-            Question::Ask { questions: vec![AskedQuestion { question: "?".into(), options: vec![] }] };
+        let question = Question::Ask {
+            questions: vec![AskedQuestion { question: "?".into(), options: vec![], optional: false }],
+        };
         let (code, ops) = play(vec![Event::Ask { id: 7, question }, end(EndReason::Done)], 0).await;
         assert_eq!(code, 1);
         assert!(matches!(&ops[1], Op::Answer { id: 7, answer: Answer::No { note } } if !note.is_empty()));

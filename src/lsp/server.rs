@@ -214,6 +214,11 @@ impl Server {
         self.state().was_ready
     }
 
+    /// It has read the project.
+    pub fn knows_project(&self) -> bool {
+        self.state().settled_once
+    }
+
     /// Its columns are bytes; else UTF-16 units.
     pub fn counts_bytes(&self) -> bool {
         self.state().abilities.utf8

@@ -26,8 +26,9 @@ use crate::sandbox::session::{self, Sandbox};
 const FIRST_WAIT: Duration = Duration::from_millis(1_000);
 const WAIT: Duration = Duration::from_millis(1_500);
 const SHORT_WAIT: Duration = Duration::from_millis(200);
-/// How long the end of a turn waits.
-const LAST_WAIT: Duration = Duration::from_millis(2_000);
+/// How long the end of a turn waits: for servers that know the project, and for one that still reads it.
+const LAST_WAIT: Duration = Duration::from_secs(2);
+const LAST_WAIT_AT_FIRST: Duration = Duration::from_secs(8);
 /// What is found after so long is of no use.
 const FIND: Duration = Duration::from_secs(90);
 /// The same for what was there before the edit.
@@ -204,10 +205,13 @@ impl LanguageServers {
     /// What was found late. Waits a moment for what is still being looked at.
     pub async fn late(&self, cancel: &CancellationToken) -> Option<String> {
         let mut outstanding = self.0.outstanding.subscribe();
+        let reading =
+            |slot: &Slot| slot.server.as_ref().is_some_and(|one| is_alive(one) && !one.knows_project());
+        let limit = if self.state().slots.values().any(reading) { LAST_WAIT_AT_FIRST } else { LAST_WAIT };
         tokio::select! {
             biased;
             () = cancel.cancelled() => {}
-            _ = timeout(LAST_WAIT, outstanding.wait_for(|count| *count == 0)) => {}
+            _ = timeout(limit, outstanding.wait_for(|count| *count == 0)) => {}
         }
         let late = std::mem::take(&mut self.state().late);
         (!late.is_empty()).then(|| late.join("\n"))

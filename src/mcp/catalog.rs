@@ -1,7 +1,12 @@
 //! What a server offers. Plain data, kept between sessions as far as it is told to the model in advance.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
+
+/// The name of the tool that reads resources.
+pub const READER: &str = "read_resource";
+/// Resources that it names.
+const READER_NAMES: usize = 20;
 
 /// All that a server offers.
 #[derive(Clone, Debug, Default)]
@@ -21,6 +26,9 @@ pub struct RemoteTool {
     pub schema: Value,
     #[serde(default)]
     annotations: Annotations,
+    /// It is ours, not the server's.
+    #[serde(skip)]
+    pub is_reader: bool,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -30,6 +38,24 @@ struct Annotations {
 }
 
 impl RemoteTool {
+    /// What a model reads a server's resources with; those it lists are named.
+    pub fn reader(resources: &[RemoteResource]) -> Self {
+        let names: Vec<String> =
+            resources.iter().take(READER_NAMES).map(|one| format!("{} ({})", one.uri, one.name)).collect();
+        let more = resources.len().saturating_sub(READER_NAMES);
+        let more = if more > 0 { format!("; {more} more") } else { String::new() };
+        Self {
+            name: READER.to_owned(),
+            description: format!(
+                "Reads a resource of this server by its URI. Listed: {}{more}",
+                names.join("; ")
+            ),
+            schema: json!({"type": "object", "properties": {"uri": {"type": "string"}}, "required": ["uri"]}),
+            annotations: Annotations { read_only: Some(true) },
+            is_reader: true,
+        }
+    }
+
     /// Whether the server says that it changes nothing.
     pub fn reads(&self) -> bool {
         self.annotations.read_only.unwrap_or(false)

@@ -8,6 +8,7 @@ use super::catalog::Catalog;
 use super::client::error::McpError;
 use super::config::server::{Server, Transport};
 use super::servers::Servers;
+use crate::base::path::on_one_line;
 use crate::base::text::{one_line, plural};
 
 const ABOUT_CHARS: usize = 70;
@@ -30,7 +31,9 @@ pub async fn offered(servers: &Servers, server: &Server) -> Result<String, McpEr
         catalog.resources.iter().map(|one| (format!("@{}:{}", server.name, one.uri), one.name.as_str())),
     );
     for (name, about) in rows {
-        out.push_str(&format!("    {name}  {}\n", one_line(about, ABOUT_CHARS)));
+        let row = format!("    {}  {}", on_one_line(&name), one_line(about, ABOUT_CHARS));
+        out.push_str(row.trim_end());
+        out.push('\n');
     }
     Ok(out)
 }
@@ -99,6 +102,7 @@ pub fn hint(server: &Server, error: &McpError) -> String {
         (McpError::Start(_) | McpError::Lost(_) | McpError::Timeout(_), Transport::Http { .. }) => {
             "check the address and the headers; only streamable HTTP is spoken, not the older SSE".to_owned()
         }
-        _ => "the message is the server's".to_owned(),
+        (McpError::Invalid, _) => "a newer version of the server may do better".to_owned(),
+        (McpError::Refused(_) | McpError::Cancelled, _) => "the message is the server's".to_owned(),
     }
 }

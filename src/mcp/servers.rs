@@ -148,7 +148,9 @@ impl Servers {
             return Ok(known);
         }
         let mut catalog = self.with(server, |connection| async move { connection.catalog().await }).await?;
-        catalog.tools.retain(|tool| slot.server.offers(&tool.name));
+        // What is no name can be neither told nor called.
+        let is_name = |name: &str| !name.is_empty() && !name.contains(char::is_control);
+        catalog.tools.retain(|tool| is_name(&tool.name) && slot.server.offers(&tool.name));
         let catalog = Arc::new(catalog);
         slot.state.lock().await.catalog = Some(Arc::clone(&catalog));
         self.learn(slot, &catalog).await;

@@ -145,13 +145,16 @@ fn find<'a>(catalog: &'a Catalog, server: &str, name: &str) -> Result<&'a Remote
 
 fn failed(server: &str, error: &McpError) -> ToolError {
     let (code, advice) = match error {
-        McpError::Cancelled => return ToolError::interrupted(),
+        McpError::Cancelled => {
+            let message = "the user interrupted this call; the server may have done a part of it";
+            return ToolError::model(ErrorCode::Interrupted, message);
+        }
         McpError::Refused(_) => (ErrorCode::InvalidParam, String::new()),
         McpError::Timeout(_) => (ErrorCode::Timeout, String::new()),
         McpError::SignIn { .. } => {
             (ErrorCode::AccessDenied, format!(". The user can sign in with `mycode mcp login {server}`"))
         }
-        McpError::Start(_) | McpError::Lost(_) => (
+        McpError::Start(_) | McpError::Lost(_) | McpError::Invalid => (
             ErrorCode::ExecutionError,
             format!(". The user can look into it with `mycode mcp test {server}`"),
         ),
@@ -171,14 +174,13 @@ impl RemoteCall {
     async fn call(&self, cx: &ToolCx) -> ToolOutcome {
         let error = |error: McpError| failed(&self.server, &error);
         let catalog = self.servers.catalog(&self.server).await.map_err(error)?;
-        let tool = find(&catalog, &self.server, &self.tool)?.name.clone();
-        let tool = tool.as_str();
+        let tool = find(&catalog, &self.server, &self.tool)?;
         let called = self.servers.with(&self.server, |connection| async move {
             let caller = Caller { progress: Arc::clone(&cx.progress), asker: cx.asker.clone() };
             connection.call(tool, self.args.clone(), caller, &cx.cancel).await
         });
         let result = called.await.map_err(error)?;
-        let (title, cx) = (format!("{}.{tool}", self.server), cx.clone());
+        let (title, cx) = (format!("{}.{}", self.server, tool.name), cx.clone());
         spawn_blocking(move || result::envelope(result, &title, &cx)).await.map_err(|error| {
             ToolError::model(ErrorCode::InternalError, format!("the result cannot be shown: {error}"))
         })

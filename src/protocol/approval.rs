@@ -52,12 +52,15 @@ pub struct ApprovalRequest {
     pub agent: Option<String>,
 }
 
-/// One question of the AskUser tool.
+/// One question of the AskUser tool, or of an MCP server.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AskedQuestion {
     pub question: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<String>,
+    /// No answer is one, too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub optional: bool,
 }
 
 /// The user's answer.

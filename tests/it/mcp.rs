@@ -6,6 +6,7 @@ use std::process::Stdio;
 use serde_json::{Value, json};
 
 use crate::support::answer::answer;
+use crate::support::mcp_server::McpServer;
 use crate::support::server::FakeServer;
 use crate::support::workplace::{Workplace, stderr, stdout};
 
@@ -140,4 +141,116 @@ fn serves_other_agents() {
     assert_eq!(kept["result"]["isError"], json!(false), "{kept}");
     drop(to);
     assert!(child.wait().unwrap().success(), "it ends with its client");
+}
+
+/// What a server says in `tools/call` with these parts.
+fn said(content: &Value) -> Value {
+    json!({"content": content})
+}
+
+#[test]
+fn resources_are_read_by_the_model() {
+    let place = Workplace::new();
+    let link = json!([{"type": "resource_link", "uri": "db://tables/1", "name": "orders"}]);
+    let text = json!({"contents": [{"uri": "db://tables/1", "text": "id, price"}]});
+    McpServer::with_tools(&["find"])
+        .offers("resources")
+        .answers("resources/list", &json!({"resources": [{"uri": "db://tables", "name": "all tables"}]}))
+        .answers("resources/read", &text)
+        .answers("tools/call", &said(&link))
+        .add(&place, "db");
+    let server = FakeServer::start(vec![
+        answer().call("db.find", json!({})).into(),
+        answer().call("MoreTools", json!({"name": "db.read_resource"})).into(),
+        answer().call("db.read_resource", json!({"uri": "db://tables/1"})).into(),
+        answer().call("db.read_resource", json!({})).into(),
+        answer().text("Done.").into(),
+    ]);
+    let out = place.exec(&server.base_url(), &["--permission", "full", "look"]);
+    assert!(out.status.success(), "{}", stderr(&out));
+    let requests = server.requests();
+    assert!(requests[1].raw.contains("db://tables/1 (orders), for read_resource"), "{}", requests[1].raw);
+    assert!(requests[2].raw.contains("db://tables (all tables)"), "{}", requests[2].raw);
+    assert!(requests[3].raw.contains("id, price"), "{}", requests[3].raw);
+    assert!(requests[4].raw.contains("read_resource needs a uri"), "{}", requests[4].raw);
+}
+
+#[test]
+fn what_a_server_says_wrong_is_told_as_such() {
+    let place = Workplace::new();
+    let picture = json!([{"type": "image", "data": "%%%", "mimeType": "image/png"}]);
+    McpServer::with_tools(&["draw", "", "two\nlines"])
+        .answers("tools/call", &said(&picture))
+        .add(&place, "odd");
+    McpServer::with_tools(&["go"]).answers("tools/call", &json!({"content": "no list"})).add(&place, "wrong");
+    let (tested, error, good) = run(&place, &["mcp", "test", "odd"]);
+    assert!(
+        good && tested.contains("1 tool,") && !tested.contains("two"),
+        "names that are none: {tested}{error}"
+    );
+    let (called, _, _) = run(&place, &["mcp", "test", "odd", "--call", "draw"]);
+    assert!(called.contains("[image/png that cannot be shown: "), "{called}");
+    let (_, error, good) = run(&place, &["mcp", "test", "wrong", "--call", "go"]);
+    assert!(!good && error.contains("its answer is not valid in the protocol"), "{error}");
+    let missing = ["mcp", "add", "--no-sandbox", "missing", "/no/such/program"];
+    assert!(run(&place, &missing).2);
+    let (_, error, _) = run(&place, &["mcp", "test", "missing"]);
+    assert!(
+        error.contains("/no/such/program could not be started: No such file") && error.is_ascii(),
+        "{error}"
+    );
+    assert!(run(&place, &["mcp", "add", "nobody", "http://127.0.0.1:9/mcp"]).2);
+    let (_, error, _) = run(&place, &["mcp", "test", "nobody"]);
+    assert!(error.contains("refused") && !error.contains("rmcp"), "{error}");
+}
+
+#[test]
+fn many_tools_are_listed_by_name_and_long_parameters_left_out() {
+    let place = Workplace::new();
+    let properties: serde_json::Map<String, Value> = (0..60)
+        .map(|at| (format!("p{at}"), json!({"type": "string", "description": "long ".repeat(20)})))
+        .collect();
+    let schema = json!({"type": "object", "properties": properties});
+    let tools: Vec<Value> = (0..40)
+        .map(|at| json!({"name": format!("tool_{at}"), "description": "does a thing", "inputSchema": schema}))
+        .collect();
+    McpServer::new(&tools).add(&place, "many");
+    assert!(run(&place, &["mcp", "test", "many"]).2);
+    let server = FakeServer::start(vec![
+        answer().call("MoreTools", json!({"name": "many"})).into(),
+        answer().call("MoreTools", json!({"query": "does a thing"})).into(),
+        answer().text("Done.").into(),
+    ]);
+    let out = place.exec(&server.base_url(), &["--context-window", "8192", "look"]);
+    assert!(out.status.success(), "{}", stderr(&out));
+    let requests = server.requests();
+    let told = requests[0].raw.split("There are: ").nth(1).unwrap_or_default();
+    assert!(told[..120].contains("many."), "in a small window, too: {told}");
+    assert!(requests[1].raw.contains("many.tool_39: does a thing"), "{}", requests[1].raw);
+    assert!(requests[2].raw.contains("args: its name alone shows them"), "{}", requests[2].raw);
+}
+
+#[test]
+fn options_that_a_server_has_no_use_for() {
+    let place = Workplace::new();
+    let refused = |args: &[&str]| {
+        let (_, error, good) = run(&place, &[&["mcp", "add"], args].concat());
+        assert!(!good, "{args:?}");
+        error
+    };
+    let late = refused(&["gh", "https://api.x/mcp", "--header", "Authorization: Bearer x"]);
+    assert!(
+        late.contains("an address has no arguments") && late.contains("mycode mcp add --header"),
+        "{late}"
+    );
+    assert!(refused(&["-e", "A=B", "gh", "https://api.x/mcp"]).contains("are for commands"));
+    assert!(refused(&["--header", "A: b", "gh", "npx"]).contains("for servers with an address"));
+    assert!(refused(&["gh", "https://no address"]).contains("`url` https://no address"));
+    let added =
+        run(&place, &["mcp", "add", "--header", "Authorization: Bearer hush", "gh", "https://api.x/mcp"]);
+    let file = std::fs::read_to_string(place.home().join("mcp_servers.json")).unwrap_or_default();
+    assert!(added.2 && file.contains("Bearer hush"), "{file}");
+    assert!(!run(&place, &["mcp", "list"]).0.contains("hush"));
+    std::fs::write(place.home().join("mcp_servers.json"), "{broken").unwrap();
+    assert!(refused(&["x", "npx"]).contains("your list was not changed"));
 }

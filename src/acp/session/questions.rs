@@ -160,7 +160,7 @@ fn form(questions: Vec<AskedQuestion>, session: &SessionId, client: &Client) -> 
     for (at, asked) in questions.iter().enumerate() {
         let options = (!asked.options.is_empty()).then(|| asked.options.clone());
         let property = StringPropertySchema::new().title(asked.question.clone()).enum_values(options);
-        schema = schema.property(name(at), property, true);
+        schema = schema.property(name(at), property, !asked.optional);
     }
     let message = match questions.as_slice() {
         [asked] => asked.question.clone(),

@@ -67,15 +67,15 @@ enum Consent {
 }
 
 impl Dispatcher {
-    /// In a small window the model is told of fewer tools; all of them can be called.
+    /// The model is not told of the tools `left_out`; all can be called.
     pub fn new(
         cx: ToolCx,
         policy: Arc<PolicyEngine>,
         tools: Vec<Box<dyn Tool>>,
         interactive: bool,
-        small_window: bool,
+        left_out: &[&str],
     ) -> Self {
-        let told = |tool: &dyn Tool| !small_window || !registry::DISPENSABLE.contains(&tool.name());
+        let told = |tool: &dyn Tool| !left_out.contains(&tool.name());
         let specs = tools.iter().filter(|tool| told(tool.as_ref())).map(|tool| tool.spec()).collect();
         Self { tools, specs, cx, policy, hooks: None, interactive, denied: AtomicU32::new(0) }
     }

@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use super::error::McpError;
 use super::handler::{Caller, Calls, Handler};
 use crate::base::process::service::Service;
-use crate::mcp::catalog::{CallResult, Catalog, Content};
+use crate::mcp::catalog::{CallResult, Catalog, Content, READER, RemoteTool};
 
 /// No call takes longer, whatever the server says meanwhile.
 const LONGEST_CALL: Duration = Duration::from_secs(3600);
@@ -92,6 +92,9 @@ impl Connection {
             }
             if capabilities.resources.is_some() {
                 catalog.resources = converted(&peer.list_all_resources().await?);
+                if catalog.tools.iter().all(|tool| tool.name != READER) {
+                    catalog.tools.push(RemoteTool::reader(&catalog.resources));
+                }
             }
             Ok(())
         };
@@ -106,12 +109,17 @@ impl Connection {
     /// [`McpError`].
     pub async fn call(
         &self,
-        tool: &str,
+        tool: &RemoteTool,
         args: Map<String, Value>,
         caller: Caller,
         cancel: &CancellationToken,
     ) -> Result<CallResult, McpError> {
-        let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(args);
+        if tool.is_reader {
+            let uri = args.get("uri").and_then(Value::as_str);
+            let uri = uri.ok_or_else(|| McpError::Refused(format!("{READER} needs a uri")))?;
+            return Ok(CallResult { content: self.read(uri, cancel).await?, failed: false });
+        }
+        let params = CallToolRequestParams::new(tool.name.clone()).with_arguments(args);
         let result = self.limited(self.running.call_tool(params), caller, cancel).await?;
         let mut content: Vec<Content> = result.content.iter().filter_map(content_of).collect();
         // Said twice where the server follows the protocol's advice.
@@ -163,7 +171,9 @@ impl Connection {
                 answer = &mut request => return answer.map_err(McpError::from),
                 () = cancel.cancelled() => return Err(McpError::Cancelled),
                 () = self.calls.sign_of_life.notified() => {}
-                () = tokio::time::sleep(self.call_timeout) => return Err(McpError::Timeout(self.call_timeout)),
+                () = tokio::time::sleep(self.call_timeout), if !self.calls.waits_for_user() => {
+                    return Err(McpError::Timeout(self.call_timeout));
+                }
                 () = &mut longest => return Err(McpError::Timeout(LONGEST_CALL)),
             }
         }
@@ -179,11 +189,11 @@ fn converted<T: DeserializeOwned>(all: &[impl Serialize]) -> Vec<T> {
 fn content_of(block: &ContentBlock) -> Option<Content> {
     match block {
         ContentBlock::Text(text) => Some(Content::Text(text.text.clone())),
-        ContentBlock::Image(image) => bytes(&image.mime_type, &image.data),
-        ContentBlock::Audio(audio) => bytes(&audio.mime_type, &audio.data),
+        ContentBlock::Image(image) => Some(bytes(&image.mime_type, &image.data)),
+        ContentBlock::Audio(audio) => Some(bytes(&audio.mime_type, &audio.data)),
         ContentBlock::Resource(embedded) => resource_of(&embedded.resource),
         ContentBlock::ResourceLink(link) => {
-            Some(Content::Text(format!("resource {} ({})", link.uri, link.name)))
+            Some(Content::Text(format!("resource {} ({}), for {READER}", link.uri, link.name)))
         }
         _ => None,
     }
@@ -193,13 +203,15 @@ fn resource_of(resource: &ResourceContents) -> Option<Content> {
     match resource {
         ResourceContents::TextResourceContents { text, .. } => Some(Content::Text(text.clone())),
         ResourceContents::BlobResourceContents { blob, mime_type, .. } => {
-            bytes(mime_type.as_deref().unwrap_or("application/octet-stream"), blob)
+            Some(bytes(mime_type.as_deref().unwrap_or("application/octet-stream"), blob))
         }
         _ => None,
     }
 }
 
-fn bytes(media_type: &str, base64: &str) -> Option<Content> {
-    let data = STANDARD.decode(base64.trim()).ok()?;
-    Some(Content::Bytes { media_type: media_type.to_owned(), data })
+fn bytes(media_type: &str, base64: &str) -> Content {
+    match STANDARD.decode(base64.trim()) {
+        Ok(data) => Content::Bytes { media_type: media_type.to_owned(), data },
+        Err(error) => Content::Text(format!("[{media_type} that cannot be shown: {error}]")),
+    }
 }

@@ -156,7 +156,7 @@ async fn over_http(
     for mode in lifecycles() {
         let transport = StreamableHttpClientTransport::with_client(client.clone(), config.clone());
         let calls = Arc::<Calls>::default();
-        let serve = serve_client_with_lifecycle(handler(place, &calls), transport, mode);
+        let serve = serve_client_with_lifecycle(handler(server, place, &calls), transport, mode);
         let Ok(answer) = timeout(server.start_timeout, serve).await else {
             return Err(McpError::Timeout(server.start_timeout));
         };
@@ -180,7 +180,7 @@ async fn over_stdio(server: &Server, place: &Place) -> Result<Connection, McpErr
             .map_err(|error| McpError::Start(format!("{} could not be started: {error}", server.shown())))?;
         let transport = AsyncRwTransport::new_client(stdout, stdin).with_max_line_length(MAX_MESSAGE_BYTES);
         let calls = Arc::<Calls>::default();
-        let serve = serve_client_with_lifecycle(handler(place, &calls), transport, mode);
+        let serve = serve_client_with_lifecycle(handler(server, place, &calls), transport, mode);
         let error = match timeout(server.start_timeout, serve).await {
             Ok(Ok(running)) => return Ok(Connection::new(running, calls, Some(service))),
             Ok(Err(error)) if another_lifecycle_may_work(&error) => {
@@ -218,7 +218,11 @@ fn start_error(error: &ClientInitializeError) -> McpError {
     if error.is_authorization_required() {
         return McpError::SignIn { challenge: String::new(), failed: None };
     }
-    McpError::Start(root_cause(error))
+    McpError::Start(match error {
+        // It does not name this as its source.
+        ClientInitializeError::TransportError { error, .. } => root_cause(error),
+        error => root_cause(error),
+    })
 }
 
 async fn broken_off(mut service: Service) -> String {
@@ -234,9 +238,10 @@ fn complaint(text: &str) -> String {
     if text.is_empty() { String::new() } else { format!("; it wrote: {text}") }
 }
 
-fn handler(place: &Place, calls: &Arc<Calls>) -> Handler {
+fn handler(server: &Server, place: &Place, calls: &Arc<Calls>) -> Handler {
     let root = reqwest::Url::from_directory_path(&place.root).map_or_else(|()| String::new(), String::from);
-    Handler { root: root.trim_end_matches('/').to_owned(), calls: Arc::clone(calls) }
+    let root = root.trim_end_matches('/').to_owned();
+    Handler { server: server.name.clone(), root, calls: Arc::clone(calls) }
 }
 
 fn program(server: &Server, place: &Place) -> Result<Program, McpError> {

@@ -10,22 +10,30 @@ use crate::tool::ports::Asker;
 pub async fn ask(asker: &dyn Asker, message: &str, schema: &Value) -> Option<Value> {
     let properties = schema["properties"].as_object().cloned().unwrap_or_default();
     if properties.is_empty() {
-        let question =
-            AskedQuestion { question: message.to_owned(), options: vec!["Yes".into(), "No".into()] };
+        let question = AskedQuestion {
+            question: message.to_owned(),
+            options: vec!["Yes".into(), "No".into()],
+            optional: false,
+        };
         let replies = asker.ask(vec![question]).await?;
         let yes = replies.first().is_none_or(|reply| !reply.to_lowercase().starts_with('n'));
         return yes.then(|| Value::Object(Map::new()));
     }
-    let questions = properties.iter().map(|(name, shape)| question(message, name, shape)).collect();
+    let is_required =
+        |name: &str| schema["required"].as_array().is_some_and(|all| all.iter().any(|one| one == name));
+    let questions = properties.iter().map(|(name, shape)| AskedQuestion {
+        optional: !is_required(name) || !shape["default"].is_null(),
+        ..question(message, name, shape)
+    });
+    let questions = questions.collect();
     let replies = asker.ask(questions).await?;
     let mut content = Map::new();
     for ((name, shape), reply) in properties.iter().zip(replies) {
-        let required = schema["required"].as_array().is_some_and(|all| all.iter().any(|one| one == name));
         match value(shape, reply.trim()) {
             Some(value) => {
                 content.insert(name.clone(), value);
             }
-            None if required => return None,
+            None if is_required(name) => return None,
             None => {}
         }
     }
@@ -46,7 +54,7 @@ fn question(message: &str, name: &str, shape: &Value) -> AskedQuestion {
         Some("boolean") => vec!["yes".to_owned(), "no".to_owned()],
         _ => choices(shape).into_iter().map(|(_, label)| label).collect(),
     };
-    AskedQuestion { question, options }
+    AskedQuestion { question, options, optional: false }
 }
 
 /// The values to choose from, with what the user is shown of each.

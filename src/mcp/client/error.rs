@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use rmcp::service::ServiceError;
+use rmcp::transport::streamable_http_client::StreamableHttpError;
 use thiserror::Error;
+
+use crate::provider::wire::http;
 
 /// Why a server did not do what was asked.
 #[derive(Debug, Error)]
@@ -17,6 +20,9 @@ pub enum McpError {
     /// It said no.
     #[error("{0}")]
     Refused(String),
+    /// What it answered is not what the protocol has there.
+    #[error("its answer is not valid in the protocol")]
+    Invalid,
     #[error("the connection was lost: {0}")]
     Lost(String),
     #[error("it gave no sign of life for {} s", .0.as_secs())]
@@ -35,6 +41,7 @@ impl From<ServiceError> for McpError {
         }
         match error {
             ServiceError::McpError(said) => Self::Refused(said.message.into_owned()),
+            ServiceError::UnexpectedResponse => Self::Invalid,
             error => Self::Lost(root_cause(&error)),
         }
     }
@@ -42,6 +49,10 @@ impl From<ServiceError> for McpError {
 
 /// All that an error is caused by, without what only repeats.
 pub fn root_cause(error: &(dyn std::error::Error + 'static)) -> String {
-    let all = std::iter::successors(Some(error), |error| error.source());
-    all.last().map_or_else(String::new, ToString::to_string)
+    let last = std::iter::successors(Some(error), |error| error.source()).last().unwrap_or(error);
+    match last.downcast_ref() {
+        // It does not name this as its source.
+        Some(StreamableHttpError::Client(error)) => http::root_cause(error),
+        _ => last.to_string(),
+    }
 }

@@ -42,6 +42,8 @@ pub struct Calls {
     pub sign_of_life: Notify,
     /// What it offers has changed.
     pub stale: AtomicBool,
+    /// Questions that the user has not answered yet.
+    asked: AtomicU64,
 }
 
 /// A running call; over when dropped.
@@ -56,6 +58,11 @@ impl Calls {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         self.running.lock().unwrap_or_else(PoisonError::into_inner).push((id, caller));
         RunningCall { calls: self, id }
+    }
+
+    /// Whether the time that passes is the user's.
+    pub fn waits_for_user(&self) -> bool {
+        self.asked.load(Ordering::Relaxed) > 0
     }
 
     fn end(&self, id: u64) {
@@ -83,6 +90,8 @@ impl Drop for RunningCall<'_> {
 
 /// Answers one server.
 pub struct Handler {
+    /// The server's name.
+    pub server: String,
     /// The project's address as a `file://` URL.
     pub root: String,
     pub calls: Arc<Calls>,
@@ -114,7 +123,11 @@ impl ClientHandler for Handler {
         };
         let Some(asker) = self.calls.last().and_then(|caller| caller.asker) else { return Ok(declined) };
         let schema = serde_json::to_value(requested_schema).unwrap_or_default();
+        let message = format!("{} asks: {message}", self.server);
+        self.calls.asked.fetch_add(1, Ordering::Relaxed);
+        self.calls.sign_of_life.notify_waiters();
         let answer = elicitation::ask(asker.as_ref(), &message, &schema).await;
+        self.calls.asked.fetch_sub(1, Ordering::Relaxed);
         self.calls.sign_of_life.notify_waiters();
         Ok(answer
             .map_or(declined, |content| ElicitResult::new(ElicitationAction::Accept).with_content(content)))

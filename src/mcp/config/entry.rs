@@ -100,6 +100,11 @@ impl Entry {
         if let Some(name) = entry.bearer_token_env_var.take() {
             entry.headers.insert("Authorization".to_owned(), format!("Bearer ${{{name}}}"));
         }
+        // opencode's second version has both in one.
+        if let Some(both) = entry.timeout.as_object().cloned() {
+            entry.timeout = both.get("request").cloned().unwrap_or_default();
+            entry.startup_timeout = both.get("startup").and_then(Value::as_u64).or(entry.startup_timeout);
+        }
         if let Some(seconds) = entry.tool_timeout_sec.take() {
             entry.timeout = milliseconds(seconds).into();
         }
@@ -155,7 +160,7 @@ impl Entry {
                 },
             },
             (None, url) => Transport::Http {
-                url: url.unwrap_or_default(),
+                url: checked(url.unwrap_or_default())?,
                 headers: self.headers.into_iter().collect(),
                 oauth: match self.oauth {
                     Value::Bool(false) => None,
@@ -182,6 +187,18 @@ impl Entry {
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 fn milliseconds(seconds: f64) -> u64 {
     (seconds.max(0.0) * 1000.0) as u64
+}
+
+/// An address, as far as it can be judged before its variables are known.
+fn checked(url: String) -> Result<String, String> {
+    let is_whole = !url.contains("${");
+    match reqwest::Url::parse(&url) {
+        Ok(known) if is_whole && !matches!(known.scheme(), "http" | "https") => {
+            Err(format!("`url` is not http or https: {url}"))
+        }
+        Err(error) if is_whole => Err(format!("`url` {url}: {error}")),
+        _ => Ok(url),
+    }
 }
 
 /// # Errors

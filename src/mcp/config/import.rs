@@ -35,7 +35,7 @@ const AGENTS: [Agent; 4] = [
 pub struct Import {
     pub path: PathBuf,
     pub servers: Vec<(String, Entry)>,
-    /// Why others were left out.
+    /// Why others were left out, and what of these cannot be taken over.
     pub problems: Vec<String>,
 }
 
@@ -69,15 +69,28 @@ pub fn read(path: &Path, workspace: &Path) -> Result<Import, String> {
     let others_variables = config.get("mcp").is_some() || path.to_string_lossy().contains(".gemini");
     let mut import = Import { path: path.to_owned(), ..Import::default() };
     for (name, value) in servers_of(&config).into_iter().chain(of_project).flatten() {
+        let said = |what: &str| format!("'{name}' in {}: {what}", path.display());
+        import.problems.extend(left_out(value).map(said));
         match check_name(name).and_then(|()| Entry::read(value)) {
             Ok(entry) if others_variables => {
                 import.servers.push((name.clone(), entry.with_variables_in_our_form()));
             }
             Ok(entry) => import.servers.push((name.clone(), entry)),
-            Err(what) => import.problems.push(format!("'{name}' in {}: {what}", path.display())),
+            Err(what) => import.problems.push(said(&what)),
         }
     }
     Ok(import)
+}
+
+/// What of a server we have nothing for.
+fn left_out(value: &Value) -> impl Iterator<Item = &'static str> {
+    let has_file = value.to_string().contains("{file:");
+    let all = [
+        (value["type"] == "sse", "it is set to SSE; here it must speak streamable HTTP"),
+        (value["headersHelper"].is_string(), "its headersHelper is not run; write its headers down"),
+        (has_file, "{file:…} is not replaced; use a ${VARIABLE}"),
+    ];
+    all.into_iter().filter(|(holds, _)| *holds).map(|(_, what)| what)
 }
 
 fn parse(path: &Path, text: &str) -> Result<Value, String> {
@@ -156,7 +169,7 @@ mod tests {
         write(
             ".claude.json",
             r#"{"mcpServers": {"a": {"command": "a", "env": {"K": "$V"}}},
-               "projects": {"/w": {"mcpServers": {"b": {"type": "http", "url": "http://b"}}},
+               "projects": {"/w": {"mcpServers": {"b": {"type": "sse", "url": "http://b", "headersHelper": "h"}}},
                             "/other": {"mcpServers": {"c": {"command": "c"}}}}}"#,
         );
         write(".codex/config.toml", "[mcp_servers.d]\ncommand = \"d\"\n[mcp_servers.e]\nargs = []\n");
@@ -176,7 +189,11 @@ mod tests {
             }
         }
         assert_eq!(names, ["a a $V", "b  ", "d d ", "f f ${V}", "g g-x "]);
-        assert!(problems.len() == 1 && problems[0].starts_with("'e' in"), "{problems:?}");
+        assert!(problems.len() == 3 && problems[2].starts_with("'e' in"), "{problems:?}");
+        assert!(
+            problems[0].contains("streamable HTTP") && problems[1].contains("headersHelper"),
+            "{problems:?}"
+        );
         assert_eq!(files(Some("gemini"), home.path()).len(), 1);
     }
 }

@@ -31,6 +31,8 @@ use crate::sandbox::spec::{LaunchMode, SandboxSpec};
 /// shells use for "could not be run".
 const FAILED_FOREGROUND: i32 = 3;
 const FAILED: i32 = 125;
+/// As shells say "could not be run".
+const NOT_STARTED: i32 = 127;
 /// Marks in the pipe from the first process: how the command ended, or why it did not begin.
 const ENDED: u8 = b'S';
 const NEVER_BEGAN: u8 = b'E';
@@ -128,7 +130,11 @@ fn in_namespaces(spec: &SandboxSpec, command: &[OsString], side: Option<RawFd>) 
     finish(spec, &outside.snapshot);
     match (end, text.split_first()) {
         (WaitEnd::Signaled(signal), _) => system::leave(128 + signal),
-        (_, Some((&NEVER_BEGAN, why))) => fail(foreground, &String::from_utf8_lossy(why)),
+        (_, Some((&NEVER_BEGAN, why))) => {
+            // How the process ended that was to become the command follows.
+            let why = why.split(|byte| *byte == 0).next().unwrap_or_default();
+            fail(foreground, &String::from_utf8_lossy(why))
+        }
         (_, Some((&ENDED, rest))) => {
             let (status, left) = rest.split_at_checked(4).unwrap_or((rest, &[]));
             if left == [1] {
@@ -187,7 +193,7 @@ fn first_process(
 ) -> ! {
     let mut report = File::from(report);
     let refuse = |report: &mut File, why: String| -> ! {
-        let _ = report.write_all(&[&[NEVER_BEGAN], why.as_bytes()].concat());
+        let _ = report.write_all(&[&[NEVER_BEGAN], why.as_bytes(), &[0]].concat());
         system::leave(1)
     };
     let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
@@ -298,7 +304,7 @@ fn in_place(spec: Option<&SandboxSpec>, command: &[OsString], side: Option<RawFd
     }
 }
 
-/// Puts on what is left to put on and becomes the command; comes back only with the reason why not.
+/// Puts on what is left to put on and becomes the command; comes back only with the reason why the sandbox is none.
 fn become_command(spec: Option<&SandboxSpec>, command: &[OsString], side: Option<RawFd>) -> String {
     // No terminal, no group that signals from outside reach by accident.
     let _ = rustix::process::setsid();
@@ -324,6 +330,7 @@ fn become_command(spec: Option<&SandboxSpec>, command: &[OsString], side: Option
         system::close_the_rest(side);
     }
     let error = system::execute(command, environment);
-    let name = command.first().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-    format!("{name}: {error}")
+    let name = command.first().map_or_else(Default::default, |name| name.to_string_lossy());
+    say(&format!("{name} could not be started: {error}"));
+    system::leave(NOT_STARTED)
 }

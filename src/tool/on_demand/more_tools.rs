@@ -9,7 +9,7 @@ use futures_util::future::{BoxFuture, join_all};
 use serde_json::{Map, Value, json};
 
 use super::source::ToolSource;
-use crate::base::text::{elide, floor_boundary};
+use crate::base::text::{elide, floor_boundary, one_line};
 use crate::config::prompts;
 use crate::model::call::ToolSpec;
 use crate::model::envelope::{Envelope, ErrorCode};
@@ -27,6 +27,10 @@ const LISTED_CHARS: usize = 190;
 const FOUND: usize = 5;
 /// Characters of a description that a search shows.
 const FOUND_CHARS: usize = 400;
+/// Parameters that a search shows.
+const FOUND_SCHEMA_BYTES: usize = 2_000;
+/// Characters of a description in a list of all.
+const NAMED_CHARS: usize = 100;
 /// A name counts more than what is said of a tool.
 const NAME_WEIGHT: f32 = 3.0;
 
@@ -51,7 +55,8 @@ impl MoreTools {
         let mut listing = String::new();
         for (at, one) in all.iter().enumerate() {
             // What one needs no room for, the others have.
-            let one = shortened(one, LISTED_CHARS.saturating_sub(listing.len()) / (all.len() - at));
+            let room = LISTED_CHARS.saturating_sub(listing.len()) / (all.len() - at);
+            let one = shortened(one, room.saturating_sub("; ".len()));
             if listing.len() + one.len() > LISTED_CHARS {
                 listing.push_str(&format!("; {} more", all.len() - at));
                 break;
@@ -63,12 +68,16 @@ impl MoreTools {
     }
 }
 
+/// Names were left out.
+const CUT: &str = ", …}";
+
 /// The names of a server's tools, as many as there is room for.
 fn shortened(one: &str, chars: usize) -> Cow<'_, str> {
     match one.split_once(".{") {
         Some((server, _)) if one.len() > chars => {
-            match one[..floor_boundary(one, chars)].rfind(", ").filter(|at| *at > server.len()) {
-                Some(at) => format!("{}, …}}", &one[..at]).into(),
+            let kept = floor_boundary(one, chars.saturating_sub(CUT.len()));
+            match one[..kept].rfind(", ").filter(|at| *at > server.len()) {
+                Some(at) => format!("{}{CUT}", &one[..at]).into(),
                 None => format!("{server}.*").into(),
             }
         }
@@ -201,15 +210,21 @@ impl Lookup {
             return Err(ToolError::model(ErrorCode::NotFound, message));
         }
         let short = self.name.is_none();
-        let shown: Vec<String> = found.iter().map(|spec| described(spec, short)).collect();
+        let shown: Vec<String> = match found.len() {
+            // All of a server: which there are.
+            more if more > FOUND => found.iter().map(named).collect(),
+            _ => found.iter().map(|spec| described(spec, short)).collect(),
+        };
+        let apart = if shown.len() > FOUND { "\n" } else { "\n\n" };
         let mut text = match short {
             true => format!("{} of {all} tools", found.len()),
+            false if found.len() > FOUND => "a tool's own name shows its parameters".to_owned(),
             false => String::new(),
         };
         for error in failed {
             text.push_str(&format!("; {error}"));
         }
-        Ok(Envelope::success(text).with_body("tools", shown.join("\n\n")))
+        Ok(Envelope::success(text).with_body("tools", shown.join(apart)))
     }
 }
 
@@ -225,9 +240,20 @@ fn best(specs: Vec<ToolSpec>, query: &str) -> Vec<ToolSpec> {
     corpus.rank(&terms).into_iter().take(FOUND).map(|hit| specs[hit.document].clone()).collect()
 }
 
+/// With its parameters; in a search without those that would fill it.
 fn described(spec: &ToolSpec, short: bool) -> String {
     let about = if short { elide(&spec.description, FOUND_CHARS) } else { spec.description.to_string() };
-    format!("{}: {about}\nargs: {}", spec.name, spec.schema)
+    let args = spec.schema.to_string();
+    match short && args.len() > FOUND_SCHEMA_BYTES {
+        true => format!("{}: {about}\nargs: its name alone shows them", spec.name),
+        false => format!("{}: {about}\nargs: {args}", spec.name),
+    }
+}
+
+fn named(spec: &ToolSpec) -> String {
+    format!("{}: {}", spec.name, one_line(&spec.description, NAMED_CHARS))
+        .trim_end_matches([':', ' '])
+        .to_owned()
 }
 
 impl Prepared for Lookup {

@@ -73,8 +73,8 @@ impl Ask {
         let own = self.own.text().trim();
         let option = |at: usize| self.current().and_then(|question| question.options.get(at).cloned());
         let reply = if own.is_empty() { self.chosen.and_then(option) } else { Some(own.to_owned()) };
-        if self.current().is_some() {
-            self.replies.push(reply?);
+        if let Some(question) = self.current() {
+            self.replies.push(reply.or_else(|| question.optional.then(String::new))?);
         }
         self.own.reset();
         self.chosen = None;
@@ -111,7 +111,9 @@ impl Ask {
         }
         if before == 0 {
             let escape = if self.replies.is_empty() { "Esc declines" } else { "Esc back" };
-            let help = if question.options.is_empty() {
+            let help = if question.optional {
+                format!("Type an answer, or Enter to leave it · {escape}")
+            } else if question.options.is_empty() {
                 format!("Type an answer · Enter sends · {escape}")
             } else {
                 format!("Number, or ↑↓ and Enter · or type an answer · {escape}")
@@ -134,6 +136,7 @@ mod tests {
         let question = |options: &[&str]| AskedQuestion {
             question: "Which?".to_owned(),
             options: options.iter().map(ToString::to_string).collect(),
+            optional: false,
         };
         let mut ask = Ask::new(vec![question(&["red", "blue"]), question(&[])]);
         let mut press = |code| ask.key(KeyEvent::new(code, KeyModifiers::NONE));
@@ -145,5 +148,9 @@ mod tests {
         assert_eq!(press(KeyCode::Char('7')), None);
         let replies = vec!["blue".to_owned(), "7".to_owned()];
         assert_eq!(press(KeyCode::Enter), Some(Answer::Replies { replies }));
+
+        let mut ask = Ask::new(vec![AskedQuestion { optional: true, ..question(&["red"]) }]);
+        let enter = ask.key(KeyEvent::new(KeyCode::Enter, KeyModifiers::NONE));
+        assert_eq!(enter, Some(Answer::Replies { replies: vec![String::new()] }));
     }
 }

@@ -201,7 +201,8 @@ mod tests {
 
     fn asks(app: &mut App) {
         app.begin_turn();
-        let questions = vec![AskedQuestion { question: "?".to_owned(), options: Vec::new() }];
+        let questions =
+            vec![AskedQuestion { question: "?".to_owned(), options: Vec::new(), optional: false }];
         app.questions.push(OpenQuestion::new(1, Question::Ask { questions }, true));
     }
 

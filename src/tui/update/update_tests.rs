@@ -392,7 +392,9 @@ fn any_event() -> impl Strategy<Value = Event> {
             id: 9,
             question: Question::Ask {
                 questions: vec![AskedQuestion {
-                    question, options: vec!["a".to_owned(), "日本".to_owned()]
+                    question,
+                    options: vec!["a".to_owned(), "日本".to_owned()],
+                    optional: false
                 }]
             }
         }),

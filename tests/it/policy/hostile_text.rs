@@ -200,7 +200,7 @@ proptest! {
             stage.event(Event::Ask { id: 1, question: approval(&text, is_diff) });
             stage.event(Event::AskClosed { id: 1 });
         }
-        let asked = AskedQuestion { question: text.clone(), options: vec![text.clone()] };
+        let asked = AskedQuestion { question: text.clone(), options: vec![text.clone()], optional: false };
         stage.event(Event::Ask { id: 2, question: Question::Ask { questions: vec![asked] } });
         stage.event(Event::AskClosed { id: 2 });
         let row = SessionRow { id: text.clone(), title: text.clone(), turns: 1, updated_ms: 0, workspace: text.clone() };

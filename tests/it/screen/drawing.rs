@@ -261,7 +261,7 @@ fn a_question_of_the_model() {
     let mut stage = Stage::new(60, 24);
     let question = "Which database should the new service use?".to_owned();
     let options = vec!["PostgreSQL".to_owned(), "SQLite".to_owned()];
-    let questions = vec![AskedQuestion { question, options }];
+    let questions = vec![AskedQuestion { question, options, optional: false }];
     stage.event(Event::Ask { id: 1, question: Question::Ask { questions } });
     insta::assert_snapshot!(stage.shown(), @r#"
     ────────────────────────────────────────────────────────────

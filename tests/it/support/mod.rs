@@ -7,6 +7,7 @@ pub mod check;
 pub mod editor;
 pub mod emulator;
 pub mod fake_engine;
+pub mod mcp_server;
 pub mod preserved;
 pub mod responses;
 pub mod sandbox_world;

@@ -159,7 +159,8 @@ fn headless() {
         human.event(&event).unwrap();
     }
     human.denied(&fake::approval()).unwrap();
-    let questions = vec![AskedQuestion { question: "Which database?".to_owned(), options: Vec::new() }];
+    let questions =
+        vec![AskedQuestion { question: "Which database?".to_owned(), options: Vec::new(), optional: false }];
     human.denied(&Question::Ask { questions }).unwrap();
     for reason in [
         EndReason::Done,

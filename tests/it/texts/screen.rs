@@ -137,7 +137,7 @@ fn screen() {
     stage.event(Event::AskClosed { id: 2 });
     let options = vec!["PostgreSQL".to_owned(), "SQLite".to_owned()];
     let ask = |options| Question::Ask {
-        questions: vec![AskedQuestion { question: "Which database?".to_owned(), options }],
+        questions: vec![AskedQuestion { question: "Which database?".to_owned(), options, optional: false }],
     };
     stage.event(Event::Ask { id: 3, question: ask(options) });
     stage.key(KeyCode::Tab);

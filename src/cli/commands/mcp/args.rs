@@ -79,12 +79,19 @@ pub struct AddArgs {
     pub target: Vec<String>,
 }
 
+impl AddArgs {
+    /// Whether nothing is said that only a command could use.
+    pub fn is_for_http(&self) -> bool {
+        self.env.is_empty() && self.folders.is_empty() && !self.no_network && !self.no_sandbox
+    }
+}
+
 /// For servers with an address.
 #[derive(Args, Debug, Default)]
 pub struct HttpArgs {
     /// Header for every request to the server, as "Name: value"; can be repeated
-    #[arg(long = "http-header", value_name = "HEADER")]
-    pub headers: Vec<String>,
+    #[arg(long, value_name = "HEADER")]
+    pub header: Vec<String>,
 
     /// How to sign in, as in the file: clientId, clientSecret, clientMetadataUrl, scopes, callbackPort, grantType, privateKeyFile
     #[arg(long, value_name = "JSON")]

@@ -61,14 +61,33 @@ pub fn list(cli: &Cli, as_json: bool) -> Result<(), Failure> {
 pub fn add(cli: &Cli, args: &AddArgs) -> Result<(), Failure> {
     let opened = open::open(cli)?;
     let mut value = json!({});
+    let misplaced = |what: &str, hint: &str| Failure::usage(what, hint);
     match &args.target[..] {
-        [url] if url.starts_with("http://") || url.starts_with("https://") => {
+        [url, rest @ ..] if url.starts_with("http://") || url.starts_with("https://") => {
+            if !rest.is_empty() {
+                return Err(misplaced(
+                    "an address has no arguments",
+                    "options stand before the name: mycode mcp add --header 'Name: value' NAME https://…",
+                ));
+            }
+            if !args.is_for_http() {
+                return Err(misplaced(
+                    "--env, --writable, --no-network and --no-sandbox are for commands",
+                    "a server with an address takes --header and --oauth",
+                ));
+            }
             value["url"] = url.as_str().into();
-            let headers = load::header_table(&args.http.headers)?;
+            let headers = load::header_table(&args.http.header)?;
             value["headers"] = serde_json::to_value(headers.unwrap_or_default()).unwrap_or_default();
             value["oauth"] = oauth(&args.http)?;
         }
         [command, rest @ ..] => {
+            if !args.http.header.is_empty() || args.http.oauth.is_some() {
+                return Err(misplaced(
+                    "--header and --oauth are for servers with an address",
+                    "a command takes its keys with --env NAME=VALUE",
+                ));
+            }
             value["command"] = command.as_str().into();
             value["args"] = rest.into();
             for pair in &args.env {
@@ -91,13 +110,18 @@ pub fn add(cli: &Cli, args: &AddArgs) -> Result<(), Failure> {
     let entry = Entry::read(&value).map_err(wrong)?;
     entry.clone().server(&args.name, Path::new("")).map_err(wrong)?;
     let file = UserFile::new(&opened.opened.paths.config);
-    file.add(&[(args.name.clone(), entry)])?;
+    file.add(&[(args.name.clone(), entry)]).map_err(|error| not_changed(&error))?;
     report::say(&format!(
         "Added {} to {}. `mycode mcp test {}` starts it once.\n",
         args.name,
         file.path.display(),
         args.name
     ))
+}
+
+/// The user's list could not be read or written.
+fn not_changed(error: &std::io::Error) -> Failure {
+    Failure::task(error, "your list was not changed; repair or move the file first")
 }
 
 /// How to sign in, from the command line.
@@ -118,7 +142,7 @@ pub fn oauth(args: &HttpArgs) -> Result<Value, Failure> {
 pub fn remove(cli: &Cli, name: &str) -> Result<(), Failure> {
     let opened = open::open(cli)?;
     let file = UserFile::new(&opened.opened.paths.config);
-    if file.remove(name)? {
+    if file.remove(name).map_err(|error| not_changed(&error))? {
         return report::say(&format!("Removed {name} from {}.\n", file.path.display()));
     }
     match opened.find(name) {
@@ -165,14 +189,24 @@ pub fn import(cli: &Cli, from: Option<&str>, preview: bool) -> Result<(), Failur
             "name the file: mycode mcp import FILE",
         ));
     }
+    let all = paths.len() > 1;
     let file = UserFile::new(&opened.opened.paths.config);
     let (mut added, mut out) = (Vec::<(String, Entry)>::new(), String::new());
     for path in paths {
-        let found = import::read(&path, &opened.opened.workspace)
-            .map_err(|what| Failure::task(what, "check the file, or name another"))?;
+        let found = match import::read(&path, &opened.opened.workspace) {
+            Ok(found) => found,
+            // The others are taken over all the same.
+            Err(what) if all => {
+                out.push_str(&format!("note: {what}\n"));
+                continue;
+            }
+            Err(what) => return Err(Failure::task(what, "check the file, or name another")),
+        };
         out.push_str(&format!("{}: {}\n", found.path.display(), plural(found.servers.len(), "server")));
         for (name, entry) in found.servers {
-            if file.has(&name)? || added.iter().any(|(other, _)| *other == name) {
+            if file.has(&name).map_err(|error| not_changed(&error))?
+                || added.iter().any(|(other, _)| *other == name)
+            {
                 out.push_str(&format!("  {name}: you have it already\n"));
                 continue;
             }
@@ -192,7 +226,7 @@ pub fn import(cli: &Cli, from: Option<&str>, preview: bool) -> Result<(), Failur
         ));
     } else {
         if !added.is_empty() {
-            file.add(&added)?;
+            file.add(&added).map_err(|error| not_changed(&error))?;
         }
         out.push_str(&format!(
             "Added {} to {}. `mycode mcp test` starts each once.\n",

@@ -32,7 +32,7 @@ pub async fn run(cli: &Cli, args: &TestArgs) -> Result<bool, Failure> {
     let mut opened = open::open(cli)?;
     let Some(name) = &args.server else { return all(opened).await };
     if name.starts_with("http://") || name.starts_with("https://") {
-        let headers = load::header_table(&args.http.headers)?.unwrap_or_default().into_iter().collect();
+        let headers = load::header_table(&args.http.header)?.unwrap_or_default().into_iter().collect();
         let oauth = match oauth(&args.http)? {
             Value::Null => OAuth::default(),
             given => serde_json::from_value(given).map_err(|error| {
@@ -56,13 +56,13 @@ pub async fn run(cli: &Cli, args: &TestArgs) -> Result<bool, Failure> {
     })?;
     // As the agent does: what is not offered is not called.
     let catalog = servers.catalog(name).await.map_err(|error| failure(&server, &error))?;
-    if !catalog.tools.iter().any(|known| known.name == *tool) {
+    let Some(tool) = catalog.tools.iter().find(|known| known.name == *tool) else {
         let names: Vec<&str> = catalog.tools.iter().map(|tool| tool.name.as_str()).collect();
         return Err(Failure::usage(
             format!("{name} has no tool {tool}"),
             format!("it has: {}", names.join(", ")),
         ));
-    }
+    };
     let called = servers.with(name, |connection| {
         let (input, cancel) = (input.clone(), CancellationToken::new());
         async move { connection.call(tool, input, caller(), &cancel).await }
