@@ -174,7 +174,11 @@ pub async fn run_with(
     let outcome = ExecOutcome { answer, ..leave(printer, end, lost) };
     let _ = ops.send(Op::Shutdown);
     drop(ops);
-    let last_writes = async { while events.recv().await.is_some() {} };
+    let last_writes = async {
+        while let Some(event) = events.recv().await {
+            printer.after_end(&event);
+        }
+    };
     tokio::select! {
         _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, last_writes) => {}
         Some(()) = interrupts.next() => {}

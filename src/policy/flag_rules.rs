@@ -34,11 +34,6 @@ impl FlagRules {
         let granted = rules(allow)?.iter().map(grant).collect::<Result<Vec<_>, _>>()?;
         Ok(Self { granted: granted.into_iter().flatten().collect(), denied: rules(deny)? })
     }
-
-    /// Whether a tool is denied as such: then the model is not told of it. `names` are all of its names.
-    pub fn removes(&self, names: &[String]) -> bool {
-        self.denied.iter().any(|rule| rule.pattern.is_none() && names.iter().any(|name| rule.names(name)))
-    }
 }
 
 /// At the commas outside of brackets.
