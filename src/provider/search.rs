@@ -315,6 +315,7 @@ fn read_gemini(reply: &Value, found: &mut Found) {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::base::secret::Secret;
     use crate::config::settings::ProviderSettings;
 
     fn settings(kind: ProviderKind, base_url: &str) -> ProviderSettings {
@@ -359,7 +360,9 @@ mod tests {
     #[test]
     fn gemini_says_what_each_sentence_stands_on() {
         let base = "https://generativelanguage.googleapis.com/v1beta/openai/";
-        let searcher = Searcher::new(&settings(ProviderKind::Chat, base)).unwrap().unwrap();
+        let keyed =
+            ProviderSettings { api_key: Some(Secret::new("k")), ..settings(ProviderKind::Chat, base) };
+        let searcher = Searcher::new(&keyed).unwrap().unwrap();
         assert_eq!(searcher.body("q", "m")["tools"], json!([{"googleSearch": {}}]));
         assert_eq!(
             gemini_url(base, "models/gemini-3-pro"),

@@ -320,7 +320,25 @@ mod tests {
              <table><tr><td>1<td>2<tr><td><ul><li>x<li>y</ul><td></table>\
              <table><tr><td><h1>Page</h1><p>One.<p>Two.<td>Side</table>",
         );
-        insta::assert_snapshot!(page.text, @"");
+        insta::assert_snapshot!(page.text, @r"
+        Facts
+
+        | Box |  |
+        | - | - |
+        | Key | a b\|c |
+
+        | 1 | 2 |
+        | - | - |
+        | - x - y |  |
+
+        # Page
+
+        One.
+
+        Two.
+
+        Side
+        ");
     }
 
     #[test]

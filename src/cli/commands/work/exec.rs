@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::exec_args::ExecArgs;
 use super::piped;
+use super::rule_flags;
 use crate::agent::build;
 use crate::base::file;
 use crate::cli::args::Cli;
@@ -16,7 +17,6 @@ use crate::config::models;
 use crate::config::settings::{Permission, WorkSettings};
 use crate::exec::output_schema::OutputSchema;
 use crate::exec::run::{self, ExecOptions};
-use crate::policy::flag_rules::FlagRules;
 use crate::sandbox::probe;
 
 /// The largest schema, in bytes.
@@ -61,9 +61,7 @@ pub async fn run(cli: &Cli, args: &ExecArgs) -> Result<u8, Failure> {
         (None, true) => Which::Last,
         (None, false) => Which::New,
     };
-    let rules = FlagRules::parse(&args.allow, &args.deny).map_err(|why| {
-        Failure::usage(why, "rules look like 'Bash(cargo test)', Edit, 'WebFetch(docs.rs)', 'server.tool'")
-    })?;
+    let rules = rule_flags::rules(args)?;
     let schema = args.output_schema.as_deref().map(schema).transpose()?;
     let mut setup = open::setup(cli, false, &which).await?;
     refuse_unconfined(&setup.loaded.work)?;
