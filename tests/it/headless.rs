@@ -154,6 +154,8 @@ fn rules_by_flag() {
         assert!(!request.contains("Symbols {"), "{request}");
     }
     assert!(requests[2].contains("--deny Read(a.txt)"), "{}", requests[2]);
+    let (requests, said, code) = run(vec![], &["--output", "nowhere/answer.txt"]);
+    assert!(requests.is_empty() && code == Some(2) && said.contains("there is no folder"), "{said}");
     let (requests, said, code) = run(vec![], &["--allow", "Edit(src/**)"]);
     assert!(requests.is_empty() && code == Some(2) && said.contains("for the whole workspace"), "{said}");
 }

@@ -45,7 +45,7 @@ fn a_skill_is_loaded_with_its_folder_whose_files_need_no_question() {
     let folder = place.home().join("skills/quarterly-report");
     let script = format!("sh {}/scripts/sum.sh Q3", folder.display());
     let server = FakeServer::start(vec![
-        answer().call("Skill", json!({"skill": "/quarterly-report", "args": "Q3"})).into(),
+        answer().call("Skill", json!({"skill": "/Quarterly report", "args": "Q3"})).into(),
         answer()
             .call("Read", json!({"path": folder.join("reference.md")}))
             .call("Bash", json!({"command": script}))

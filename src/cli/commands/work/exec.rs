@@ -61,6 +61,12 @@ pub async fn run(cli: &Cli, args: &ExecArgs) -> Result<u8, Failure> {
         (None, true) => Which::Last,
         (None, false) => Which::New,
     };
+    if let Some(file) = args.output.as_deref().filter(|file| !can_hold(file)) {
+        return Err(Failure::usage(
+            format!("--output {}: there is no folder for it", file.display()),
+            "create the folder first, or name another file",
+        ));
+    }
     let rules = rule_flags::rules(args)?;
     let schema = args.output_schema.as_deref().map(schema).transpose()?;
     let mut setup = open::setup(cli, false, &which).await?;
@@ -115,6 +121,12 @@ pub fn written(lost: Option<&str>) -> Result<(), Failure> {
         )),
         None => Ok(()),
     }
+}
+
+/// Whether a file can be written there: known before the work is done, not after.
+fn can_hold(file: &Path) -> bool {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+    folder.is_none_or(Path::is_dir) && !file.is_dir()
 }
 
 fn schema(file: &Path) -> Result<OutputSchema, Failure> {
