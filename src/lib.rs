@@ -24,10 +24,10 @@
 //! 0 base        text, paths, files, processes, clock, secrets
 //! ```
 //!
-//! **What a typed line becomes.** `tui` or `exec` sends `Op::Submit`; `agent/engine.rs` starts a `Turn`; `turn/input.rs` makes
-//! the message with what belongs behind it; `session/conversation.rs` writes it to the log and the history;
-//! `window/context_window.rs` makes a request that fits (`context/builder.rs` stacks the layers); `sampling/sampler.rs` streams
-//! the reply from the `provider`, whose dialect puts it on the wire.
+//! **What a typed line becomes.** `tui` or `exec` sends `Op::Submit`; `agent/engine.rs` starts a `Turn`;
+//! `turn/input/message.rs` makes the message with what belongs behind it; `session/conversation.rs` writes it to the log and
+//! the history; `window/context_window.rs` makes a request that fits (`context/builder.rs` stacks the layers);
+//! `sampling/sampler.rs` streams the reply from the `provider`, whose dialect puts it on the wire.
 //!
 //! **What a call becomes.** `turn/run.rs` hands it to `calls/dispatcher.rs`: arguments are parsed, the tool says what it would
 //! touch, `policy` decides or the user is asked, the tool runs (commands in the `sandbox`), secrets leave the result, it is cut

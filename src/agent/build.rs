@@ -20,11 +20,12 @@ use super::session::reopen;
 use super::session::review::Reviewer;
 use super::sub_agents::runner::SubAgentRunner;
 use super::sub_agents::template::AgentTemplate;
-use super::toolset::{ToolParts, dispatcher, servers_of, sources, tool_context};
-use super::turn::asked::Asked;
-use super::turn::input::TurnInput;
-use super::turn::notes::NoteHints;
-use super::turn::skills::Offers;
+use super::toolset::context::{servers_of, sources, tool_context};
+use super::toolset::tools::{ToolParts, dispatcher};
+use super::turn::additions::notes::NoteHints;
+use super::turn::additions::skills::Offers;
+use super::turn::input::asked::Asked;
+use super::turn::input::message::TurnInput;
 use super::window::context_window::ContextWindow;
 use super::window::fixed_prompt::FixedPrompt;
 use crate::config::load::Loaded;
@@ -121,23 +122,11 @@ pub fn start(setup: Setup) -> Result<Handle, LogError> {
 }
 
 fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, LogError> {
-    let Setup {
-        loaded,
-        provider,
-        model,
-        workspace,
-        project_state,
-        own_folders,
-        interactive,
-        resume,
-        rules,
-        max_cost,
-        editor,
-    } = setup;
-    let no_composer = editor.is_some();
+    let Setup { loaded, provider, workspace, project_state, own_folders, interactive, .. } = setup;
+    let no_composer = setup.editor.is_some();
     let mut notices = loaded.notices.clone();
     let mut backlog = Vec::new();
-    let conversation = match &resume {
+    let conversation = match &setup.resume {
         None => Conversation::new(&project_state, &workspace),
         Some(path) => {
             let reopened = reopen::restore(&project_state, &workspace, path)?;
@@ -160,7 +149,7 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
     let mut cx =
         tool_context(&workspace, &project_state, own_folders.clone(), retriever, &originals, &skills);
     cx.journal = Some(Arc::new(Journal::new(&project_state, &workspace)));
-    cx.editor = editor;
+    cx.editor = setup.editor;
     // Our own key is a secret wherever it turns up.
     if let Some(key) = loaded.provider.as_ref().and_then(|settings| settings.api_key.as_ref()) {
         cx.redactor.know(key.expose());
@@ -174,7 +163,7 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
         own_folders: &own_folders,
         skills: &skills,
         sources: &sources,
-        flags: rules,
+        flags: setup.rules,
         interactive,
         small_window,
     };
@@ -197,7 +186,7 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
     backlog.extend(notices.into_iter().map(|text| Event::Notice { level: Level::Warning, text }));
     let rules = ProjectRules::new(HeldBack::new(&project_state), &loaded.config);
     let prompt = FixedPrompt::new("", dispatcher.specs(), rules);
-    let params = params(&loaded, model);
+    let params = params(&loaded, setup.model);
     let questions = Arc::new(Questions::new(events.clone()));
     if let Some(hooks) = hooks.clone().filter(|hooks| hooks.wants(HookEvent::Notification)) {
         questions.on_wait(Box::new(move |question| {
@@ -239,7 +228,7 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
         attachments: Vec::new(),
         max_steps: loaded.work.max_steps,
         max_tokens: None,
-        max_cost,
+        max_cost: setup.max_cost,
     };
     let model_from_flag = loaded.model_flag;
     let cx = &agent.dispatcher.cx;

@@ -7,7 +7,7 @@ use super::calls::dispatcher::Dispatcher;
 use super::sampling::sampler::Sampler;
 use super::session::conversation::Conversation;
 use super::session::rewind;
-use super::turn::input::TurnInput;
+use super::turn::input::message::TurnInput;
 use super::window::context_window::ContextWindow;
 use crate::base::path;
 use crate::model::item::Item;

@@ -2,14 +2,11 @@
 
 pub mod clock;
 pub mod diff_cut;
-pub mod encoding;
 pub mod file;
 pub mod folder;
-pub mod frontmatter;
+pub mod format;
 pub mod path;
-pub mod path_text;
 pub mod pattern;
-pub mod picture;
 pub mod process;
 pub mod quota;
 pub mod repository;

@@ -141,7 +141,7 @@ pub fn own_variables() -> Vec<std::ffi::OsString> {
 
 /// The variables of this process that child processes must not inherit: our own settings and every credential. An address
 /// of a proxy stays, password and all: without it nothing would be reached.
-pub fn credential_variables() -> Vec<std::ffi::OsString> {
+fn credential_variables() -> Vec<std::ffi::OsString> {
     std::env::vars_os()
         .filter(|(name, value)| {
             let (name, value) = (name.to_string_lossy(), value.to_string_lossy());
@@ -150,6 +150,13 @@ pub fn credential_variables() -> Vec<std::ffi::OsString> {
         })
         .map(|(name, _)| name)
         .collect()
+}
+
+/// A child process inherits none of them.
+pub fn remove_credentials(command: &mut std::process::Command) {
+    for name in credential_variables() {
+        command.env_remove(name);
+    }
 }
 
 #[cfg(test)]

@@ -170,7 +170,7 @@ pub enum Command {
     Mcp(McpArgs),
     /// Run one tool and print its result as JSON
     Tool(ToolArgs),
-    /// List the skills that are at hand here, or show one
+    /// List the available skills, or show one
     Skills(SkillsArgs),
     /// Find the files that matter for a task
     Locate(LocateArgs),
@@ -195,7 +195,7 @@ pub enum Command {
         #[arg(long)]
         config: bool,
     },
-    /// Say how this copy of mycode is updated
+    /// Show how to update this copy of mycode
     Update,
     /// Print the manual page, or that of a command (mycode man | man -l -)
     Man {

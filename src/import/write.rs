@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::calls::{self, OurCall};
 use super::transcript::{CallResult, Part, Picture, Reply, Step, Transcript};
-use crate::base::picture;
+use crate::base::format::picture;
 use crate::config::image_tokens::image_tokens;
 use crate::context::history::entry::Entry;
 use crate::model::call::ToolCall;

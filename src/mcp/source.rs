@@ -20,7 +20,7 @@ use crate::policy::access::Access;
 use crate::search::fuzzy;
 use crate::tool::api::{Prepared, Preview, ToolError, ToolOutcome};
 use crate::tool::cx::ToolCx;
-use crate::tool::on_demand::source::ToolSource;
+use crate::tool::on_demand::source::{Specs, ToolSource};
 
 /// Characters that one server may take of what is told in advance.
 const LISTED_CHARS: usize = 160;
@@ -61,11 +61,7 @@ impl ToolSource for McpSource {
         self.split(name).is_some()
     }
 
-    fn specs<'a>(
-        &'a self,
-        name: Option<&'a str>,
-        _: &'a ToolCx,
-    ) -> BoxFuture<'a, Result<Vec<ToolSpec>, ToolError>> {
+    fn specs<'a>(&'a self, name: Option<&'a str>, _: &'a ToolCx) -> Specs<'a> {
         Box::pin(async move {
             if let Some((server, tool)) = name.and_then(|name| self.split(name)) {
                 let catalog = self.0.catalog(&server).await.map_err(|error| failed(&server, &error))?;

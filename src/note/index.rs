@@ -11,10 +11,9 @@ use super::folder::{ARCHIVE, Folder, FolderEntry, INDEX_FILE, Lock};
 use super::name;
 use super::record::{Facts, Note, NoteKind, USUAL_IMPORTANCE};
 use crate::base::clock;
-use crate::base::encoding;
 use crate::base::file;
 use crate::base::folder::atomic_write::Expect;
-use crate::base::frontmatter;
+use crate::base::format::{encoding, frontmatter};
 use crate::base::pattern::Pattern;
 use crate::base::text;
 

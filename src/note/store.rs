@@ -10,10 +10,9 @@ use super::folder::{ARCHIVE, Folder, Lock};
 use super::index::{self, Listing, MAX_NOTE_BYTES};
 use super::name;
 use super::record::{FOLDER, Note, NoteKind, USUAL_IMPORTANCE};
-use crate::base::encoding;
 use crate::base::file::FileError;
 use crate::base::folder::atomic_write::Expect;
-use crate::base::frontmatter;
+use crate::base::format::{encoding, frontmatter};
 use crate::base::text;
 
 const MAX_TITLE_CHARS: usize = 200;

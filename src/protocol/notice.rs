@@ -161,7 +161,7 @@ pub fn rules_truncated(window: u64) -> String {
 }
 
 pub fn rules_left_out(file: &str, why: &str) -> String {
-    format!("{file} is not used as project rules, because it {why}. Replace it by a file, or remove it.")
+    format!("{file} is not used as project rules, because it {why}. Replace it with a file, or remove it.")
 }
 
 pub fn rules_hide_characters(file: &str, count: usize) -> String {
@@ -174,7 +174,7 @@ pub fn rules_hide_characters(file: &str, count: usize) -> String {
 
 pub fn rules_not_imported(file: &str, by: &str) -> String {
     format!(
-        "{by} imports {file}, which lies outside of the project or holds secrets, so it is left out. Only your own rules \
+        "{by} imports {file}, which lies outside the project or holds secrets, so it is left out. Only your own rules \
          files may import it."
     )
 }
@@ -188,12 +188,14 @@ pub fn rules_held_back(file: &str) -> String {
 
 pub fn skill_allows(name: &str, allowed: &[String], unused: &[String]) -> String {
     let mut told = match allowed {
-        [] => format!("The skill {name} is at work."),
-        allowed => format!("The skill {name} runs in this turn without a question: {}.", allowed.join(", ")),
+        [] => format!("The skill {name} is active."),
+        allowed => {
+            format!("The skill {name} may run these in this turn without a question: {}.", allowed.join(", "))
+        }
     };
     if !unused.is_empty() {
         told.push_str(&format!(
-            " Not used of its allowed-tools, being too wide or unknown here: {}.",
+            " Ignored in its allowed-tools, as too broad or unknown: {}.",
             unused.join(", ")
         ));
     }
@@ -447,11 +449,6 @@ pub fn hunk_not_staged(path: &str, why: &str) -> String {
 
 pub fn hunk_not_reverted(path: &str, why: &str) -> String {
     format!("{} was left as it is: {why}.", on_one_line(path))
-}
-
-/// A tool could not go on; the message says why.
-pub fn tool_failed(message: impl Into<String>) -> Problem {
-    problem(message, "fix the cause, then send the message again")
 }
 
 /// Where what the user wanted kept was written.

@@ -18,9 +18,6 @@ pub trait Provider: Send + Sync {
     /// announcing each new try as `Restarted`; the first `Err` is final and ends the stream.
     fn stream(&self, request: &Request) -> ReplyStream;
 
-    /// The exact bytes of the request body, for replay, hashing and size accounting.
-    fn body(&self, request: &Request) -> String;
-
     /// Short name for the user and for records, such as `openai`.
     fn name(&self) -> &'static str;
 }
@@ -147,7 +144,7 @@ impl ProviderError {
                 );
             }
             Self::TooLong { .. } => {
-                "ask for less at once, or raise answer_timeout_s in config.toml if the model needs so long"
+                "ask for less at once, or raise answer_timeout_s in config.toml if the model needs that long"
             }
             Self::TooLarge { .. } => {
                 "ask for less at once; if it happens often, set max_output_tokens or try another model"

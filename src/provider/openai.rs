@@ -111,10 +111,6 @@ impl Provider for Openai {
         })
     }
 
-    fn body(&self, request: &Request) -> String {
-        self.provider(self.api(&request.params.model)).body(request)
-    }
-
     fn name(&self) -> &'static str {
         "openai"
     }

@@ -37,7 +37,6 @@ use crate::model::item::{Item, Reasoning};
 use crate::model::request::Request;
 use crate::model::stream::StreamEvent;
 use crate::model::usage::{FinishReason, Usage};
-use crate::provider::chat::body::{self, Flavor};
 use crate::provider::wire::retry::{RetryPolicy, with_retries};
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -136,11 +135,6 @@ impl Scripted {
         self.closing = Some(text.into());
         self
     }
-
-    /// Answers that have not been played.
-    pub fn left(&self) -> usize {
-        self.lines.lock().unwrap_or_else(PoisonError::into_inner).len()
-    }
 }
 
 impl Provider for Scripted {
@@ -154,10 +148,6 @@ impl Provider for Scripted {
             });
             play(line, total, ids.clone())
         })
-    }
-
-    fn body(&self, request: &Request) -> String {
-        body::body(request, Flavor { strict: false })
     }
 
     fn name(&self) -> &'static str {

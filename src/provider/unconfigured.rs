@@ -21,10 +21,6 @@ impl Provider for Unconfigured {
         .boxed()
     }
 
-    fn body(&self, _: &Request) -> String {
-        String::new()
-    }
-
     fn name(&self) -> &'static str {
         "none"
     }

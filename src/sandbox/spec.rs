@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::path_text;
+use crate::base::format::path_text;
 
 /// How a command runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

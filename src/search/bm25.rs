@@ -71,14 +71,6 @@ impl Corpus {
         self.containing.get(term).copied().unwrap_or(0)
     }
 
-    pub fn len(&self) -> usize {
-        self.documents.len()
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.documents.is_empty()
-    }
-
     /// The documents that hold at least one of the terms, best first; equal ones in the order of adding.
     pub fn rank(&self, query: &[Term]) -> Vec<ScoredDocument> {
         let count = self.documents.len() as f64;

@@ -1,10 +1,7 @@
-//! Ranking names by likeness: candidates for what a user types, and the real path nearest to a wrong one.
+//! Names by likeness: the real path or name nearest to a wrong one.
 //! Only ever proposes; nothing is opened or changed on its word.
 
 use std::path::Path;
-
-use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
-use nucleo_matcher::{Config, Matcher, Utf32Str};
 
 use super::walk::Walk;
 use crate::base::folder::exact;
@@ -13,29 +10,6 @@ use crate::base::folder::exact;
 const REPAIR_ENTRIES: usize = 20_000;
 /// A likeness below this is no help.
 const REPAIR_FLOOR: f64 = 10.0;
-
-/// The `limit` candidates that fit `query` best, as indices, best first. An empty query keeps the given order.
-pub fn rank(query: &str, candidates: &[String], limit: usize) -> Vec<usize> {
-    if query.trim().is_empty() {
-        return (0..candidates.len().min(limit)).collect();
-    }
-    let mut matcher = Matcher::new(Config::DEFAULT.match_paths());
-    let pattern = Pattern::parse(query, CaseMatching::Smart, Normalization::Smart);
-    let mut buffer = Vec::new();
-    let mut scored: Vec<(u32, usize)> = candidates
-        .iter()
-        .enumerate()
-        .filter_map(|(index, candidate)| {
-            pattern.score(Utf32Str::new(candidate, &mut buffer), &mut matcher).map(|score| (score, index))
-        })
-        .collect();
-    scored.sort_by(|a, b| {
-        b.0.cmp(&a.0)
-            .then_with(|| candidates[a.1].len().cmp(&candidates[b.1].len()))
-            .then_with(|| a.1.cmp(&b.1))
-    });
-    scored.into_iter().take(limit).map(|(_, index)| index).collect()
-}
 
 /// How near `candidate` is to the path `wanted` (both relative, `/`-separated): the same but for case or a missing
 /// beginning 100, same file name 50, one name contains the other 30, small edit distance up to 20 (SPEC §7). Common
@@ -108,15 +82,6 @@ pub fn nearest_name<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) 
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn ranking() {
-        let names: Vec<String> =
-            ["src/config/load.rs", "README.md", "src/tool/read.rs"].map(str::to_owned).to_vec();
-        assert_eq!(rank("tolread", &names, 2)[0], 2);
-        assert_eq!(rank("", &names, 2), [0, 1]);
-        assert!(rank("zzzz", &names, 5).is_empty());
-    }
 
     #[test]
     fn nearest_paths() {

@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::fill;
-use crate::base::frontmatter;
+use crate::base::format::frontmatter;
 use crate::base::text::{elide, one_line};
 use crate::config::trusted::skill_files::SkillFile;
 

@@ -18,21 +18,18 @@ use crate::model::call::ToolSpec;
 use crate::model::envelope::{Envelope, ErrorCode};
 use crate::policy::access::Access;
 
-/// Why a tool gave no envelope of its own.
+/// Why a tool gave no envelope of its own. It goes back to the model, which can repair its call.
 #[derive(Debug, Error)]
-pub enum ToolError {
-    /// Goes back to the model, which can repair its call.
-    #[error("{}: {message}", code.as_str())]
-    Model { code: ErrorCode, message: String },
-    /// Ends the turn: the program itself cannot go on.
-    #[error("{0}")]
-    Fatal(String),
+#[error("{}: {message}", code.as_str())]
+pub struct ToolError {
+    pub code: ErrorCode,
+    pub message: String,
 }
 
 impl ToolError {
     /// A failure that the model can repair.
     pub fn model(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self::Model { code, message: message.into() }
+        Self { code, message: message.into() }
     }
 
     /// Wrong arguments.
@@ -236,8 +233,7 @@ fn with_ignored(mut outcome: ToolOutcome, ignored: &Ignored) -> ToolOutcome {
         match &mut outcome {
             Ok(envelope) if envelope.text.is_empty() => envelope.text = note,
             Ok(envelope) => envelope.text.push_str(&format!("; {note}")),
-            Err(ToolError::Model { message, .. }) => message.push_str(&format!(" ({note})")),
-            Err(ToolError::Fatal(_)) => {}
+            Err(ToolError { message, .. }) => message.push_str(&format!(" ({note})")),
         }
     }
     outcome

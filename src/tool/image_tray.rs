@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::base::picture::{self, Picture, PictureError};
+use crate::base::format::picture::{self, Picture, PictureError};
 use crate::config::image_tokens::image_tokens;
 use crate::config::models;
 use crate::model::item::Image;

@@ -84,12 +84,6 @@ impl Spill {
         &self.folder
     }
 
-    /// Whether `path` (canonical) is one of our files: such a file may be read without a question.
-    pub fn contains(&self, path: &Path) -> bool {
-        path.starts_with(&self.folder)
-            || self.folder.canonicalize().is_ok_and(|folder| path.starts_with(folder))
-    }
-
     /// A fresh name in the folder, which exists afterwards.
     ///
     /// # Errors
@@ -265,7 +259,7 @@ mod tests {
             cut.body.len()
         );
         let path = cut.full_output_path.unwrap();
-        assert!(spill.contains(&path) && cut.body.contains(path.to_str().unwrap()));
+        assert!(path.starts_with(spill.folder()) && cut.body.contains(path.to_str().unwrap()));
         assert_eq!(fs::read_to_string(path).unwrap(), text);
         let head = spill.truncate(text, Keep::Head, Limits::default());
         assert!(head.body.starts_with("line 1\n") && head.body.trim_end().ends_with("…]"));

@@ -3,7 +3,7 @@
 
 use super::agent_types::{self, AgentType, PARENT_TOOLS};
 use super::registry;
-use crate::base::frontmatter;
+use crate::base::format::frontmatter;
 use crate::base::text::{elide, one_line};
 use crate::config::trusted::agent_files::AgentFile;
 

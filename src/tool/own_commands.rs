@@ -2,7 +2,7 @@
 //! behind it, as Claude Code has them; `skill/fill.rs` puts the arguments in. A folder is a namespace (`git/fix.md` is
 //! `/git:fix`). What is not done here (model, allowed-tools, named arguments, `` !`…` ``) is said in the description.
 
-use crate::base::frontmatter;
+use crate::base::format::frontmatter;
 use crate::base::text::one_line;
 use crate::config::trusted::command_files::CommandFile;
 use crate::protocol::event::CommandRow;

@@ -43,11 +43,10 @@ const NEIGHBORS: &[(&str, &str)] = &[("session", "protocol"), ("note", "evidence
 
 const MAX_LINES: usize = 500;
 const MAX_IMPORTS: usize = 15;
-/// The wiring are the two places that know every part, of an agent and of a sub-agent; the list of tools names each; everything else keeps to the
-/// limit.
+/// The wiring: the two places that know every part, of an agent and of a sub-agent; what any tool may work with; lists that name
+/// all of a kind. Everything else keeps to the limit.
 const WIRING: &[&str] = &[
     "agent/build.rs",
-    "agent/toolset.rs",
     "agent/sub_agents/template.rs",
     "tool/cx.rs",
     "tool/registry.rs",

@@ -118,8 +118,5 @@ pub fn never_run() -> Box<Envelope> {
 
 /// What the model is told of a tool's error.
 pub fn envelope_of(error: &ToolError) -> Box<Envelope> {
-    Box::new(match error {
-        ToolError::Model { code, message } => Envelope::error(*code, message.clone()),
-        ToolError::Fatal(message) => Envelope::error(ErrorCode::InternalError, message.clone()),
-    })
+    Box::new(Envelope::error(error.code, error.message.clone()))
 }

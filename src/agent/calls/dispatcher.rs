@@ -168,16 +168,13 @@ impl Dispatcher {
     }
 
     /// Runs one group; results in call order, each no larger than suits a window of `window_tokens`.
-    ///
-    /// # Errors
-    /// The message of a fatal tool error.
     pub async fn run_group(
         &self,
         group: &[Arc<ToolCall>],
         window_tokens: u64,
         control: &Arc<TurnControl>,
         events: &Events,
-    ) -> Result<Vec<ToolResult>, String> {
+    ) -> Vec<ToolResult> {
         let limits = Limits::for_window(window_tokens);
         let opened =
             join_all(group.iter().map(|call| self.open(call, Consent::Rules, control, events))).await;
@@ -198,13 +195,12 @@ impl Dispatcher {
         }
         let running = group.iter().zip(admitted).map(|(call, gate)| async move {
             match gate {
-                Err(envelope) => Ok(*envelope),
+                Err(envelope) => *envelope,
                 Ok(admitted) => self.run(call, admitted, limits, control, events).await,
             }
         });
         let mut results = Vec::with_capacity(group.len());
-        for (call, envelope) in group.iter().zip(join_all(running).await) {
-            let mut envelope = envelope?;
+        for (call, mut envelope) in group.iter().zip(join_all(running).await) {
             if is_command {
                 news.extend(surroundings::changed(&self.cx, changes).await);
             }
@@ -219,7 +215,7 @@ impl Dispatcher {
         if let Some(last) = results.last_mut() {
             result::add_news(&mut last.envelope, &self.cx.shell.jobs.take_ended());
         }
-        Ok(results)
+        results
     }
 
     /// Runs a command of the user's own, as they would in their shell.
@@ -236,10 +232,7 @@ impl Dispatcher {
             Err(envelope) => Err(envelope),
         };
         let mut envelope = match admitted {
-            Ok(admitted) => match self.run(&call, admitted, limits, control, events).await {
-                Ok(envelope) => envelope,
-                Err(message) => *denied(&message),
-            },
+            Ok(admitted) => self.run(&call, admitted, limits, control, events).await,
             Err(envelope) => *envelope,
         };
         result::clean(&self.cx, &mut envelope, "Bash", limits);
@@ -382,9 +375,9 @@ impl Dispatcher {
         limits: Limits,
         control: &Arc<TurnControl>,
         events: &Events,
-    ) -> Result<Envelope, String> {
+    ) -> Envelope {
         if control.cancel.is_cancelled() {
-            return Ok(*never_run());
+            return *never_run();
         }
         let mut cx = self.cx_for(call, control, events);
         let AdmittedCall { prepared, command, assessed, consent, hooked } = admitted;
@@ -396,7 +389,7 @@ impl Dispatcher {
         if let Some(command) = &command
             && !surroundings::before_command(&self.cx, command, control, events).await
         {
-            return Ok(*never_run());
+            return *never_run();
         }
         let begun = Instant::now();
         let outcome = tokio::select! {
@@ -407,17 +400,13 @@ impl Dispatcher {
         if command.is_some() {
             surroundings::after_command(&self.cx, events).await;
         }
-        let Some(outcome) = outcome else { return Ok(*result::interrupted()) };
-        let mut envelope = match outcome {
-            Ok(envelope) => envelope,
-            Err(ToolError::Fatal(message)) => return Err(message),
-            Err(error @ ToolError::Model { .. }) => *envelope_of(&error),
-        };
+        let Some(outcome) = outcome else { return *result::interrupted() };
+        let mut envelope = outcome.unwrap_or_else(|error| *envelope_of(&error));
         envelope.took(took);
         if let (Some(hooks), Some(hooked)) = (&self.hooks, hooked) {
             surroundings::after_hooks(&self.cx, hooks, hooked, &mut envelope, control, events).await;
         }
-        Ok(envelope)
+        envelope
     }
 
     /// Surroundings for what is abandoned when the turn is interrupted.

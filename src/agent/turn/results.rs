@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::skills;
+use super::additions::skills;
 use crate::agent::calls::policy_engine::PolicyEngine;
 use crate::agent::control::Events;
 use crate::agent::session::conversation::Conversation;

@@ -4,14 +4,12 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::begin;
+use super::additions::news;
 use super::error::{self, TurnError};
-use super::images;
-use super::news;
+use super::input::{begin, images, steering};
 use super::plan_file;
 use super::reply::{Reply, ReplyRequest};
 use super::results;
-use super::steering;
 use crate::agent::control::{Events, TurnControl, notice};
 use crate::agent::parts::Agent;
 use crate::base::clock;
@@ -233,8 +231,7 @@ impl<'a> Turn<'a> {
                 window.prompt.after_command(dispatcher.root(), dispatcher.has_background()).await;
                 news::tell_of_rules(window, dispatcher.root(), self.events);
             }
-            let failed = |message| TurnError::Failed(texts::tool_failed(message), FailureCause::Other);
-            for result in results.map_err(failed)? {
+            for result in results {
                 touched.extend(results::touched(&result, dispatcher.root()));
                 results::record(result, conversation, window, &dispatcher.policy, self.events)?;
             }

@@ -339,9 +339,7 @@ impl Drop for KillOnDrop {
 
 /// No keys, no pagers, no prompts, no colors.
 pub fn clean_environment(command: &mut tokio::process::Command, cwd: &std::path::Path) {
-    for name in secret::credential_variables() {
-        command.env_remove(name);
-    }
+    secret::remove_credentials(command.as_std_mut());
     for (name, value) in [
         ("PAGER", "cat"),
         ("GIT_PAGER", "cat"),

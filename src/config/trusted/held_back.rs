@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::file;
 use crate::base::folder::atomic_write::{self, Expect};
-use crate::base::path_text;
+use crate::base::format::path_text;
 
 /// The largest of our files that is read, in bytes.
 const MAX_BYTES: u64 = 1024 * 1024;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use globset::GlobMatcher;
 
 use crate::base::file;
-use crate::base::frontmatter;
+use crate::base::format::frontmatter;
 use crate::base::text::one_line;
 use crate::search::glob;
 

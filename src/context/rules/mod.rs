@@ -9,7 +9,7 @@
 //!   home: `~/.claude/CLAUDE.md`, `~/.codex/AGENTS.md`, `~/.gemini/GEMINI.md`. The first of them, as opencode does.
 //! - **Where they belong**, behind the first result that touches a file there: the rules files of folders below the workspace,
 //!   but none that git ignores (a package brings its own), and those of `.cursor/rules` whose `globs` match. A rule with nothing
-//!   but a description is named behind a prompt that is about it (`agent/turn/skills.rs`), for the model to Read.
+//!   but a description is named behind a prompt that is about it (`agent/turn/additions/skills.rs`), for the model to Read.
 //! - `@path` in `CLAUDE.md` and `GEMINI.md` imports a file of the project (`imports`); the user's own import any.
 //!
 //! `rules_file` reads one, `cursor` those of Cursor, `folder_rules` chooses those of a folder, `project_rules` joins and remembers

@@ -8,7 +8,7 @@ use super::cursor;
 use super::imports;
 use crate::base::file::{self, FileError};
 use crate::base::folder::atomic_write::{self, Expect};
-use crate::base::frontmatter;
+use crate::base::format::frontmatter;
 use crate::base::path::leads_out;
 use crate::base::sanitize;
 use crate::base::text;

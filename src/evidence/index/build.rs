@@ -13,8 +13,8 @@ use rustc_hash::FxHashMap;
 
 use super::format::Postings;
 use super::segment::{Doc, FIELDS, Field, SegmentWriter, key};
-use crate::base::encoding;
 use crate::base::folder::exact;
+use crate::base::format::encoding;
 use crate::evidence::text::chunks;
 use crate::evidence::text::kind::FilePurpose;
 use crate::evidence::text::language::Language;

@@ -13,7 +13,7 @@ use crate::model::stream::StreamEvent;
 use crate::model::usage::Usage;
 use crate::provider::api::ProviderError;
 use crate::provider::call_ids;
-use crate::provider::wire::decoder::{Decoder, MAX_REPLY_BYTES, ReplyState, parse, token_count};
+use crate::provider::wire::decoder::{Decoder, Flow, MAX_REPLY_BYTES, ReplyState, parse, token_count};
 use crate::provider::wire::sse::SseEvent;
 
 /// Most blocks in one reply.
@@ -209,11 +209,7 @@ impl TokenCounts {
 }
 
 impl Decoder for AnthropicDecoder {
-    fn event(
-        &mut self,
-        event: &SseEvent,
-        out: &mut Vec<StreamEvent>,
-    ) -> Result<ControlFlow<()>, ProviderError> {
+    fn event(&mut self, event: &SseEvent, out: &mut Vec<StreamEvent>) -> Flow {
         let data = event.data.trim();
         if data.is_empty() || data == "[DONE]" {
             return Ok(ControlFlow::Continue(()));

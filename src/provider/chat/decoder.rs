@@ -13,7 +13,7 @@ use crate::model::item::{Item, Reasoning};
 use crate::model::stream::StreamEvent;
 use crate::model::usage::Usage;
 use crate::provider::api::ProviderError;
-use crate::provider::wire::decoder::{Decoder, MAX_REPLY_BYTES, ReplyState, parse, token_count};
+use crate::provider::wire::decoder::{Decoder, Flow, MAX_REPLY_BYTES, ReplyState, parse, token_count};
 use crate::provider::wire::sse::SseEvent;
 
 /// The state of one reply.
@@ -151,11 +151,7 @@ impl ChatDecoder {
 }
 
 impl Decoder for ChatDecoder {
-    fn event(
-        &mut self,
-        event: &SseEvent,
-        out: &mut Vec<StreamEvent>,
-    ) -> Result<ControlFlow<()>, ProviderError> {
+    fn event(&mut self, event: &SseEvent, out: &mut Vec<StreamEvent>) -> Flow {
         match event.data.trim() {
             "" => {}
             "[DONE]" => {

@@ -14,7 +14,7 @@ use crate::model::stream::StreamEvent;
 use crate::model::usage::Usage;
 use crate::provider::api::ProviderError;
 use crate::provider::call_ids;
-use crate::provider::wire::decoder::{Decoder, MAX_REPLY_BYTES, ReplyState, parse, token_count};
+use crate::provider::wire::decoder::{Decoder, Flow, MAX_REPLY_BYTES, ReplyState, parse, token_count};
 use crate::provider::wire::sse::SseEvent;
 
 /// Most items in one reply.
@@ -256,11 +256,7 @@ impl OpenItem {
 }
 
 impl Decoder for ResponsesDecoder {
-    fn event(
-        &mut self,
-        event: &SseEvent,
-        out: &mut Vec<StreamEvent>,
-    ) -> Result<ControlFlow<()>, ProviderError> {
+    fn event(&mut self, event: &SseEvent, out: &mut Vec<StreamEvent>) -> Flow {
         match event.data.trim() {
             "" => return Ok(ControlFlow::Continue(())),
             // Imitators end with it, some without having said why.

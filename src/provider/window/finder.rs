@@ -172,10 +172,6 @@ impl Provider for LearningProvider {
         }))
     }
 
-    fn body(&self, request: &Request) -> String {
-        self.provider.body(request)
-    }
-
     fn name(&self) -> &'static str {
         self.provider.name()
     }

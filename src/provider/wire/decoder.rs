@@ -18,17 +18,16 @@ pub const MAX_REPLY_BYTES: usize = 16 * 1024 * 1024;
 /// More tokens than any model could have read or written.
 const MAX_TOKENS: f64 = 1e9;
 
+/// `Break` when the reply has ended.
+pub type Flow = Result<ControlFlow<()>, ProviderError>;
+
 /// A dialect's half of reading: turns one reply's events into ours. Made anew for each try.
 pub trait Decoder: Send {
     /// Takes one event; `Break` when it ended the reply.
     ///
     /// # Errors
     /// When the event is an error or cannot be understood.
-    fn event(
-        &mut self,
-        event: &SseEvent,
-        out: &mut Vec<StreamEvent>,
-    ) -> Result<ControlFlow<()>, ProviderError>;
+    fn event(&mut self, event: &SseEvent, out: &mut Vec<StreamEvent>) -> Flow;
 
     /// Takes a reply that came whole although a stream was asked for.
     ///

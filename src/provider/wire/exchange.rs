@@ -98,10 +98,6 @@ impl<D: Dialect> Provider for HttpProvider<D> {
         })
     }
 
-    fn body(&self, request: &Request) -> String {
-        self.dialect.body(&self.sight.of(request))
-    }
-
     fn name(&self) -> &'static str {
         D::NAME
     }

@@ -27,11 +27,6 @@ impl Blobs {
         self.folder.join(&hash[..cut]).join(&hash[cut..])
     }
 
-    /// Whether the store has these bytes.
-    pub fn has(&self, hash: &str) -> bool {
-        self.path(hash).is_file()
-    }
-
     /// Keeps `bytes`; returns their name.
     ///
     /// # Errors
@@ -118,7 +113,7 @@ mod tests {
             })
             .collect();
         clean_to(dir.path(), Quota { bytes: 15, ..Quota::STATE }, now);
-        let left: Vec<bool> = hashes.iter().map(|hash| blobs.has(hash)).collect();
+        let left: Vec<bool> = hashes.iter().map(|hash| blobs.path(hash).is_file()).collect();
         assert_eq!(left, [true, false, false, false]);
     }
 }

@@ -12,10 +12,10 @@ use similar::{ChangeTag, TextDiff};
 
 use super::blobs::Blobs;
 use super::path_state::PathState;
-use crate::base::encoding;
 use crate::base::file::{self, FileError};
 use crate::base::folder::exact;
 use crate::base::folder::handle::Folder;
+use crate::base::format::encoding;
 
 /// Larger files are known by size and time only.
 pub const FILE_LIMIT_BYTES: u64 = 32 * 1024 * 1024;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::path_text;
+use crate::base::format::path_text;
 
 /// What stands at a path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::path_state::PathState;
 use crate::base::file;
-use crate::base::path_text;
+use crate::base::format::path_text;
 use crate::session::log;
 
 /// One line.

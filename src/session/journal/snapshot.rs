@@ -17,7 +17,7 @@ use super::git::GitIndex;
 use super::inspect;
 use super::path_state::PathState;
 use crate::base::folder::exact;
-use crate::base::path_text;
+use crate::base::format::path_text;
 use crate::search::walk::Walk;
 
 /// A command may change any file; copying a larger one in advance costs too much.

@@ -8,11 +8,11 @@ use std::time::Duration;
 use similar::TextDiff;
 
 use crate::base::diff_cut::DiffCut;
-use crate::base::encoding::{self, Encoding};
 use crate::base::file::{self, FileError};
 use crate::base::folder::atomic_write::{self, Expect};
 use crate::base::folder::exact;
 use crate::base::folder::handle::Folder;
+use crate::base::format::encoding::{self, Encoding};
 use crate::base::text::{elide, floor_boundary, human_bytes, plural};
 use crate::model::envelope::{Envelope, ErrorCode};
 use crate::tool::api::{Preview, ToolError, ToolOutcome};

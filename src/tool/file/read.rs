@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 
 use super::change::{EDIT_LIMIT_BYTES, shown_in_editor};
 use crate::base::clock;
-use crate::base::encoding::{self, Encoding};
 use crate::base::file;
-use crate::base::picture;
+use crate::base::format::encoding::{self, Encoding};
+use crate::base::format::picture;
 use crate::base::text::{human_bytes, one_line, plural};
 use crate::config::prompts;
 use crate::model::envelope::{Envelope, ErrorCode};

@@ -3,9 +3,9 @@
 //! change is told as whose it is. A small difference is reported whole and then counts as seen.
 
 use super::change::unified;
-use crate::base::encoding;
 use crate::base::file;
 use crate::base::folder::exact;
+use crate::base::format::encoding;
 use crate::base::path;
 use crate::base::text::{elide, plural};
 use crate::redact::detector::TextSource;

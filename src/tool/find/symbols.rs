@@ -10,8 +10,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use crate::base::encoding;
 use crate::base::folder::exact;
+use crate::base::format::encoding;
 use crate::base::path::display;
 use crate::base::text::{elide, one_line, plural};
 use crate::config::prompts;

@@ -1,9 +1,8 @@
 //! Our own tools that are seldom needed: listed with their arguments, so that most calls need no look at the schema.
 
-use futures_util::future::BoxFuture;
 use serde_json::Value;
 
-use super::source::ToolSource;
+use super::source::{Specs, ToolSource};
 use crate::model::call::ToolSpec;
 use crate::tool::api::{Prepared, Tool, ToolError};
 use crate::tool::cx::ToolCx;
@@ -32,11 +31,7 @@ impl ToolSource for BuiltinSource {
         self.find(name).is_ok()
     }
 
-    fn specs<'a>(
-        &'a self,
-        name: Option<&'a str>,
-        _: &'a ToolCx,
-    ) -> BoxFuture<'a, Result<Vec<ToolSpec>, ToolError>> {
+    fn specs<'a>(&'a self, name: Option<&'a str>, _: &'a ToolCx) -> Specs<'a> {
         let specs = match name {
             Some(name) => self.find(name).map(|tool| vec![tool.spec()]),
             None => Ok(self.0.iter().map(|tool| tool.spec()).collect()),

@@ -7,6 +7,9 @@ use crate::model::call::ToolSpec;
 use crate::tool::api::{Prepared, ToolError};
 use crate::tool::cx::ToolCx;
 
+/// The schemas that were asked for.
+pub type Specs<'a> = BoxFuture<'a, Result<Vec<ToolSpec>, ToolError>>;
+
 /// A set of such tools: our own, or those of servers.
 pub trait ToolSource: Send + Sync {
     /// What the model is told in advance, the most useful first: a name, or a name with its arguments. Fixed for the
@@ -20,11 +23,7 @@ pub trait ToolSource: Send + Sync {
     ///
     /// # Errors
     /// Why it can't be said, for the model.
-    fn specs<'a>(
-        &'a self,
-        name: Option<&'a str>,
-        cx: &'a ToolCx,
-    ) -> BoxFuture<'a, Result<Vec<ToolSpec>, ToolError>>;
+    fn specs<'a>(&'a self, name: Option<&'a str>, cx: &'a ToolCx) -> Specs<'a>;
 
     /// Whether the call may run beside others.
     fn parallel(&self, name: &str, args: &Value) -> bool;

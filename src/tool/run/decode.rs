@@ -1,6 +1,6 @@
 //! A command's output as text that can be shown: whatever bytes it holds.
 
-use crate::base::encoding::looks_binary;
+use crate::base::format::encoding::looks_binary;
 
 /// Output as text. Binary data shrinks to one `�` for each run that says nothing.
 pub(crate) fn readable(bytes: &[u8]) -> String {

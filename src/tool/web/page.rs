@@ -4,7 +4,7 @@ use encoding_rs::{Encoding, WINDOWS_1252};
 
 use super::client::Fetched;
 use super::markdown;
-use crate::base::encoding;
+use crate::base::format::encoding;
 use crate::base::text::human_bytes;
 
 /// Where a page says in which encoding it is written: in its first bytes.

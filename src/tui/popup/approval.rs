@@ -11,7 +11,7 @@ use crate::protocol::approval::{Answer, ApprovalRequest, PlanRequest};
 use crate::tui::composer::buffer::Buffer;
 use crate::tui::composer::paste;
 use crate::tui::render::theme::Theme;
-use crate::tui::render::wrap;
+use crate::tui::render::wrap::{self, LinesWithCaret};
 use crate::tui::terminal::key_table::EditCommand;
 use crate::tui::terminal::keymap;
 use crate::tui::transcript::diff;
@@ -252,12 +252,7 @@ impl Approval {
     }
 
     /// Lines within `room`, and the caret (row, cell) while a note is written.
-    pub fn lines(
-        &self,
-        width: usize,
-        room: usize,
-        theme: Theme,
-    ) -> (Vec<Line<'static>>, Option<(usize, usize)>) {
+    pub fn lines(&self, width: usize, room: usize, theme: Theme) -> LinesWithCaret {
         let question = format!("? {} ", self.verb);
         let room_for_title = width.saturating_sub(question.len());
         let title = text::one_line(&sanitize::reveal(&self.title), room_for_title.saturating_sub(4).max(8));
@@ -339,7 +334,7 @@ impl Approval {
         wrap::wrap_text(&text, theme.accent(), "", "", width)
     }
 
-    fn foot(&self, width: usize, theme: Theme) -> (Vec<Line<'static>>, Option<(usize, usize)>) {
+    fn foot(&self, width: usize, theme: Theme) -> LinesWithCaret {
         if let Some(note) = &self.note {
             let label = "  No, because: ";
             let room = width.saturating_sub(label.len() + 1);

@@ -9,7 +9,7 @@ use crate::protocol::approval::{Answer, AskedQuestion};
 use crate::tui::composer::buffer::Buffer;
 use crate::tui::composer::paste;
 use crate::tui::render::theme::Theme;
-use crate::tui::render::wrap;
+use crate::tui::render::wrap::{self, LinesWithCaret};
 use crate::tui::terminal::key_table::EditCommand;
 use crate::tui::terminal::keymap;
 
@@ -83,12 +83,7 @@ impl Ask {
     }
 
     /// Lines within `room`, and the caret (row, cell).
-    pub fn lines(
-        &self,
-        width: usize,
-        room: usize,
-        theme: Theme,
-    ) -> (Vec<Line<'static>>, Option<(usize, usize)>) {
+    pub fn lines(&self, width: usize, room: usize, theme: Theme) -> LinesWithCaret {
         let Some(question) = self.current() else { return (Vec::new(), None) };
         let mut mark = "? ".to_owned();
         if self.questions.len() > 1 {

@@ -11,6 +11,7 @@ use super::approval::{Approval, Reply};
 use super::ask::Ask;
 use crate::protocol::approval::{Question, QuestionId};
 use crate::tui::render::theme::Theme;
+use crate::tui::render::wrap::LinesWithCaret;
 use crate::tui::terminal::keymap;
 
 /// How long a letter must stay alone to be an answer.
@@ -126,12 +127,7 @@ impl OpenQuestion {
     }
 
     /// Lines within `room`, and the caret (row, cell) where text is typed.
-    pub fn lines(
-        &self,
-        width: usize,
-        room: usize,
-        theme: Theme,
-    ) -> (Vec<Line<'static>>, Option<(usize, usize)>) {
+    pub fn lines(&self, width: usize, room: usize, theme: Theme) -> LinesWithCaret {
         let own_room = if self.armed { room } else { room.saturating_sub(1) };
         let (mut lines, caret) = match &self.form {
             QuestionForm::Approval(form) => form.lines(width, own_room, theme),

@@ -30,12 +30,6 @@ pub struct Drawing {
     pub popup: bool,
 }
 
-impl Drawing {
-    pub fn height(&self) -> u16 {
-        u16::try_from(self.lines.len()).unwrap_or(u16::MAX)
-    }
-}
-
 /// The viewport for `width` columns within `room` rows.
 pub fn picture(app: &App, width: usize, room: usize) -> Drawing {
     if width == 0 || room == 0 {

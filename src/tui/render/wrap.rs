@@ -12,6 +12,9 @@ use unicode_width::UnicodeWidthStr;
 /// A tab is drawn as so many spaces: a stop that depends on the column would move when lines are wrapped.
 const TAB: &str = "    ";
 
+/// Lines, and the caret (row, cell) where text is typed.
+pub type LinesWithCaret = (Vec<Line<'static>>, Option<(usize, usize)>);
+
 /// Cells that `text` takes.
 pub fn width(text: &str) -> usize {
     text.graphemes(true).map(UnicodeWidthStr::width).sum()

@@ -64,10 +64,6 @@ impl<W: Write> Screen<W> {
         &mut self.out
     }
 
-    pub fn size(&self) -> Size {
-        self.size
-    }
-
     /// The terminal has another size. What is drawn of the viewport is unknown now; where it begins is not.
     pub fn resize(&mut self, size: Size) {
         if size == self.size {

@@ -453,7 +453,7 @@ proptest! {
                 }
             }
             let picture = view::picture(&app, usize::from(columns), usize::from(rows));
-            prop_assert!(picture.height() <= rows);
+            prop_assert!(picture.lines.len() <= usize::from(rows));
             prop_assert!(screen.show(Vec::new(), &picture).is_ok());
         }
     }

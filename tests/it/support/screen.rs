@@ -9,6 +9,7 @@ use std::time::Duration;
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 
 use super::emulator;
+use super::server::FakeServer;
 use super::workplace::Workplace;
 
 /// How long a test waits for something that must come; only ever reached by a failing test.
@@ -41,7 +42,13 @@ impl Screen {
         Self::start_with(place, args, (columns, rows), &[])
     }
 
-    /// The same with variables of the environment.
+    /// Starts the chat with this server.
+    pub fn chat(place: &Workplace, server: &FakeServer, args: &[&str]) -> Self {
+        let url = server.base_url();
+        Self::start(place, &[&["--base-url", &url, "--model", "test-model"], args].concat(), 80, 24)
+    }
+
+    /// [`Self::start`] with variables of the environment.
     pub fn start_with(
         place: &Workplace,
         args: &[&str],

@@ -50,6 +50,12 @@ impl Bench {
         self.root.join(name)
     }
 
+    pub fn fifo(&self, name: &str) -> PathBuf {
+        let path = self.path(name);
+        rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+        path
+    }
+
     /// One call; a refusal becomes the envelope that the model would see.
     pub async fn call(&self, tool: &str, args: Value) -> Envelope {
         let tool = registry::find(&self.tools, tool).unwrap();
@@ -65,8 +71,7 @@ impl Bench {
         };
         match result {
             Ok(envelope) => envelope,
-            Err(ToolError::Model { code, message }) => Envelope::error(code, message),
-            Err(ToolError::Fatal(message)) => panic!("fatal: {message}"),
+            Err(ToolError { code, message }) => Envelope::error(code, message),
         }
     }
 

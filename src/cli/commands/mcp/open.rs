@@ -68,9 +68,7 @@ fn show_page(url: &str) {
     let Some(program) = words.next() else { return };
     let mut command = Command::new(program);
     command.args(words).arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    for name in secret::credential_variables() {
-        command.env_remove(name);
-    }
+    secret::remove_credentials(&mut command);
     // Where there is none, the address is enough.
     if let Ok(mut child) = command.spawn() {
         std::thread::spawn(move || child.wait());

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use crate::agent::build;
 use crate::agent::calls::dispatcher::Dispatcher;
 use crate::agent::control::{Questions, TurnControl};
-use crate::agent::toolset;
+use crate::agent::toolset::alone::tools_alone;
 use crate::cli::args::{Cli, ModelArgs};
 use crate::cli::report::Failure;
 use crate::cli::setup::open::{self, Which};
@@ -32,7 +32,7 @@ const WINDOW_TOKENS: u64 = 200_000;
 pub async fn run(cli: &Cli) -> Result<(), Failure> {
     let opened = open::open(&cli.model, Permission::Auto)?;
     let own_folders = opened.own_folders();
-    let tools = toolset::tools_alone(&opened.loaded, &opened.workspace, &opened.project_state, own_folders);
+    let tools = tools_alone(&opened.loaded, &opened.workspace, &opened.project_state, own_folders);
     let tasks = opened.loaded.provider.is_some().then(OnceCell::new);
     let offer = ToolOffer { tools, model: cli.model.clone(), tasks };
     serve::over_stdio(offer).await.map_err(|error| {
@@ -73,8 +73,7 @@ impl ToolOffer {
         let session = build::roles(setup).map_err(|error| error.to_string())?;
         session.agents.begin(&session.conversation.id);
         let own_folders = opened.own_folders();
-        let mut tools =
-            toolset::tools_alone(&opened.loaded, &opened.workspace, &opened.project_state, own_folders);
+        let mut tools = tools_alone(&opened.loaded, &opened.workspace, &opened.project_state, own_folders);
         tools.cx.sub_agents = Some(session.agents.runner);
         Ok(tools)
     }
@@ -118,7 +117,7 @@ impl Offer for ToolOffer {
                     run.await
                 }
             };
-            let result = results?.into_iter().next().ok_or("the call gave no result")?;
+            let result = results.into_iter().next().ok_or("the call gave no result")?;
             let text = result.envelope.wire().into_owned();
             if result.envelope.status == Status::Error { Err(text) } else { Ok(text) }
         })

@@ -3,6 +3,7 @@
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::Command;
 
 use super::sandbox_restore;
@@ -74,55 +75,50 @@ fn not_started(words: &[OsString], error: &std::io::Error) -> Failure {
 }
 
 /// Without a sandbox.
-fn start(words: &[OsString], folder: &std::path::Path) -> std::io::Error {
+fn start(words: &[OsString], folder: &Path) -> std::io::Error {
     let Some((program, rest)) = words.split_first() else { return std::io::ErrorKind::InvalidInput.into() };
-    cleaned(Command::new(program).args(rest).current_dir(folder)).exec()
+    cleaned(Command::new(program).args(rest), folder).exec()
 }
 
-fn cleaned(command: &mut Command) -> &mut Command {
-    for name in secret::credential_variables() {
-        command.env_remove(name);
-    }
-    command
+/// Without credentials, in that folder.
+fn cleaned<'a>(command: &'a mut Command, folder: &Path) -> &'a mut Command {
+    secret::remove_credentials(command);
+    command.current_dir(folder)
 }
 
-#[cfg(target_os = "linux")]
+/// Becomes the command; what comes back is why not.
 fn enter(
     sandbox: &Sandbox,
     confinement: Confinement,
-    folder: &std::path::Path,
+    folder: &Path,
     words: &[OsString],
 ) -> std::io::Result<std::io::Error> {
-    let Some(mut spec) = sandbox.spec(confinement, folder)? else { return Ok(start(words, folder)) };
-    spec.foreground = true;
-    let private = spec.private.0.clone();
-    let file = launch::spec_file(&LaunchMode::Confined(Box::new(spec)))?;
-    let helper = launch::helper()?;
-    descriptor::place(&file, launch::SPEC_FD)?;
-    // The helper removes it.
-    sandbox.keep_private_after_exec()?;
-    let error =
-        cleaned(Command::new(helper).args(launch::arguments(None)).args(words).current_dir(folder)).exec();
-    private_folder::remove(&private);
-    Ok(error)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn enter(
-    sandbox: &Sandbox,
-    confinement: Confinement,
-    folder: &std::path::Path,
-    words: &[OsString],
-) -> std::io::Result<std::io::Error> {
-    let Some(wrapper) = sandbox.wrap(confinement, folder, None)? else { return Ok(start(words, folder)) };
-    sandbox.keep_private_after_exec()?;
-    let mut command = Command::new(wrapper.program);
-    cleaned(command.args(wrapper.args).args(words).current_dir(folder));
-    for (name, value) in wrapper.environment {
-        match value {
-            Some(value) => command.env(name, value),
-            None => command.env_remove(name),
-        };
+    #[cfg(target_os = "linux")]
+    {
+        let Some(mut spec) = sandbox.spec(confinement, folder)? else { return Ok(start(words, folder)) };
+        spec.foreground = true;
+        let private = spec.private.0.clone();
+        let file = launch::spec_file(&LaunchMode::Confined(Box::new(spec)))?;
+        let mut helper = Command::new(launch::helper()?);
+        descriptor::place(&file, launch::SPEC_FD)?;
+        // The helper removes it.
+        sandbox.keep_private_after_exec()?;
+        let error = cleaned(helper.args(launch::arguments(None)).args(words), folder).exec();
+        private_folder::remove(&private);
+        Ok(error)
     }
-    Ok(command.exec())
+    #[cfg(not(target_os = "linux"))]
+    {
+        let Some(wrapper) = sandbox.wrap(confinement, folder, None)? else { return Ok(start(words, folder)) };
+        sandbox.keep_private_after_exec()?;
+        let mut command = Command::new(wrapper.program);
+        cleaned(command.args(wrapper.args).args(words), folder);
+        for (name, value) in wrapper.environment {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        Ok(command.exec())
+    }
 }

@@ -10,13 +10,13 @@ use tokio::sync::mpsc;
 
 use crate::agent::calls::dispatcher::Dispatcher;
 use crate::agent::control::{Questions, TurnControl};
-use crate::agent::toolset;
+use crate::agent::toolset::alone::tools_alone;
 use crate::cli::args::{Cli, ToolArgs};
 use crate::cli::report::{self, Failure};
 use crate::cli::setup::open;
 use crate::config::settings::Permission;
 use crate::model::call::ToolCall;
-use crate::model::envelope::{Envelope, ErrorCode, Status};
+use crate::model::envelope::Status;
 
 #[derive(Deserialize)]
 struct CallLine {
@@ -35,8 +35,7 @@ const WINDOW_TOKENS: u64 = 1_000_000;
 pub async fn run(cli: &Cli, args: &ToolArgs) -> Result<bool, Failure> {
     let opened = open::open(&cli.model, Permission::Auto)?;
     let own_folders = opened.own_folders();
-    let dispatcher =
-        toolset::tools_alone(&opened.loaded, &opened.workspace, &opened.project_state, own_folders);
+    let dispatcher = tools_alone(&opened.loaded, &opened.workspace, &opened.project_state, own_folders);
     if args.name != "-" {
         let input = serde_json::from_str(&args.args).unwrap_or_else(|_| Value::String(args.args.clone()));
         return one(&dispatcher, &args.name, &args.args, &input).await;
@@ -71,11 +70,7 @@ async fn one(dispatcher: &Dispatcher, name: &str, args: &str, input: &Value) -> 
     let call = Arc::new(ToolCall { id: "call_1".into(), name: name.into(), args: args.into() });
     let results = dispatcher.run_group(&[call], WINDOW_TOKENS, &control, &events).await;
     watch.abort();
-    let envelope = match results {
-        Ok(results) => results.into_iter().next().map(|result| result.envelope),
-        Err(message) => Some(Envelope::error(ErrorCode::InternalError, message)),
-    };
-    let Some(envelope) = envelope else { return Ok(false) };
+    let Some(envelope) = results.into_iter().next().map(|result| result.envelope) else { return Ok(false) };
     let root = dispatcher.root();
     let resolved = envelope
         .data

@@ -1,0 +1,51 @@
+//! What the tools of an agent work with, and where those on demand come from.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::agent::session::recall::LogOriginals;
+use crate::config::load::Loaded;
+use crate::evidence::retriever::ContextRetriever;
+use crate::mcp::client::connector::Place;
+use crate::mcp::servers::{self, Servers};
+use crate::mcp::source::McpSource;
+use crate::sandbox::session::Sandbox;
+use crate::skill::set::SkillSet;
+use crate::tool::cx::ToolCx;
+use crate::tool::on_demand::source::ToolSource;
+use crate::tool::output::Spill;
+
+/// What tools work with, without a journal.
+pub fn tool_context(
+    workspace: &Path,
+    project_state: &Path,
+    own_folders: Vec<PathBuf>,
+    retriever: ContextRetriever,
+    originals: &Arc<LogOriginals>,
+    skills: &SkillSet,
+) -> ToolCx {
+    let spill = Arc::new(Spill::new(project_state.join("tool-output")));
+    let readable = skills.readable_with(spill.folder());
+    let mut cx = ToolCx::new(workspace.to_owned(), spill);
+    cx.sandbox = Arc::new(Sandbox::new(workspace.to_owned(), own_folders, readable));
+    cx.originals = Some(Arc::clone(originals) as _);
+    cx.evidence = Some(Arc::new(retriever));
+    cx
+}
+
+/// The MCP servers of a session, and what is wrong with others.
+pub fn servers_of(cx: &ToolCx, loaded: &Loaded, own_folders: &[PathBuf]) -> (Arc<Servers>, Vec<String>) {
+    let (servers, problems) = servers::read(&loaded.own.mcp, loaded.work.sandbox);
+    let place = Place {
+        root: cx.root.to_path_buf(),
+        sandbox: Arc::clone(&cx.sandbox),
+        state: own_folders.last().map(|state| state.join("mcp")),
+        show: None,
+    };
+    (Arc::new(Servers::new(servers, place)), problems)
+}
+
+/// Where tools come from that are loaded on demand.
+pub fn sources(servers: &Arc<Servers>) -> Vec<Arc<dyn ToolSource>> {
+    vec![Arc::new(McpSource(Arc::clone(servers)))]
+}

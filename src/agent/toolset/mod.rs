@@ -1,0 +1,5 @@
+//! The tools of an agent with their surroundings.
+
+pub mod alone;
+pub mod context;
+pub mod tools;

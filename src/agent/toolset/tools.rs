@@ -1,0 +1,62 @@
+//! The tools of an agent, and who decides which of their calls run.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::agent::calls::dispatcher::Dispatcher;
+use crate::agent::calls::policy_engine::PolicyEngine;
+use crate::config::load::Loaded;
+use crate::hook::tool_names;
+use crate::lsp::servers::{LanguageServers, ServersSetup};
+use crate::policy::flag_rules::FlagRules;
+use crate::policy::rules::Rules;
+use crate::provider::search::Searcher;
+use crate::skill::set::SkillSet;
+use crate::tool::cx::ToolCx;
+use crate::tool::on_demand::source::ToolSource;
+use crate::tool::on_demand::toolbox;
+use crate::tool::plan::skill::SkillTool;
+use crate::tool::web::state::WebState;
+
+/// What the tools of one agent are made from, beside their surroundings.
+pub struct ToolParts<'a> {
+    pub loaded: &'a Loaded,
+    pub project_state: &'a Path,
+    pub own_folders: &'a [PathBuf],
+    pub skills: &'a Arc<SkillSet>,
+    pub sources: &'a [Arc<dyn ToolSource>],
+    /// What the flags of this run allow and forbid.
+    pub flags: FlagRules,
+    /// Whether somebody can answer questions.
+    pub interactive: bool,
+    pub small_window: bool,
+}
+
+/// The tools, and who decides which of their calls run.
+pub fn dispatcher(mut cx: ToolCx, parts: ToolParts<'_>) -> Dispatcher {
+    let ToolParts { loaded, project_state, own_folders, skills, sources, flags, interactive, small_window } =
+        parts;
+    cx.language_servers = LanguageServers::new(ServersSetup {
+        workspace: cx.root.to_path_buf(),
+        sandbox: loaded.work.sandbox.then(|| Arc::clone(&cx.sandbox)),
+        setting: loaded.language_servers.clone(),
+        projects: loaded.own.programs.clone(),
+    });
+    let readable = skills.readable_with(cx.spill.folder());
+    let mut rules = Rules::load(project_state);
+    cx.web = Arc::new(web_state(loaded));
+    rules.apply(flags);
+    let has = |name: &str| !rules.removes(&tool_names::names(name));
+    let mut tools = toolbox::tools(sources, &cx.web, has);
+    tools.extend(SkillTool::boxed(skills));
+    tools.retain(|tool| has(tool.name()));
+    let policy = PolicyEngine::new(&loaded.work, rules, &cx.root, readable, own_folders);
+    Dispatcher::new(cx, Arc::new(policy), tools, interactive, small_window)
+}
+
+/// What the web tools may do. A provider that can't be used says so by itself.
+fn web_state(loaded: &Loaded) -> WebState {
+    let settings = loaded.provider.as_ref().filter(|_| loaded.web.search);
+    let searcher = settings.and_then(|settings| Searcher::new(settings).ok().flatten());
+    WebState::new(&loaded.web.private_hosts, searcher)
+}

@@ -1,0 +1,140 @@
+//! Images in a turn: those that the user's message names are put behind it, those that the model reads behind the results of
+//! their step. The user names one with `@picture.png`, or by pasting or dropping its path, as terminals write it: absolute,
+//! quoted, with backslashes before spaces, or as a `file://` address.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use crate::agent::session::conversation::Conversation;
+use crate::base::folder::exact;
+use crate::base::format::picture::PictureError;
+use crate::base::path;
+use crate::base::text::unescaped;
+use crate::context::mention;
+use crate::model::item::{Image, Item};
+use crate::session::log::LogError;
+use crate::tool::cx::ToolCx;
+use crate::tool::image_tray::ImageTray;
+
+/// Most images of one message.
+const MAX_IMAGES: usize = 10;
+const ENDINGS: [&str; 5] = [".png", ".jpg", ".jpeg", ".gif", ".webp"];
+
+/// Puts the images that `text` names on the tray; returns what the model is told of them. Blocks.
+pub fn attach(text: &str, root: &Path, tray: &ImageTray) -> Option<String> {
+    let mut lines = Vec::new();
+    for (path, shown) in named(text, root).into_iter().take(MAX_IMAGES) {
+        lines.push(match (tray.refusal(), &path) {
+            (Some(why), _) => format!("{shown} is an image, and {why}; tell the user so."),
+            (None, path) => match open(path).and_then(|file| tray.put(file, &shown)) {
+                Ok((width, height)) => format!("{shown} is shown below at {width}×{height}."),
+                Err(error) => format!("{shown} can't be shown: {error}."),
+            },
+        });
+    }
+    (!lines.is_empty()).then(|| format!("<system-reminder>{}</system-reminder>", lines.join("\n")))
+}
+
+/// A link may lead anywhere: the user named it.
+fn open(path: &Path) -> Result<File, PictureError> {
+    Ok(exact::open(&path::follow(path))?.0)
+}
+
+/// The image files that `text` names, each with its name there.
+fn named(text: &str, root: &Path) -> Vec<(PathBuf, String)> {
+    let mentioned = mention::mentions(text).into_iter().map(|mention| mention.path);
+    let pasted = words(text).into_iter().filter_map(|word| {
+        let path = word.strip_prefix("file://").map_or_else(|| word.clone(), unescaped);
+        let path = match path.strip_prefix("~/") {
+            Some(rest) => std::env::home_dir()?.join(rest).to_string_lossy().into_owned(),
+            None => path,
+        };
+        path.starts_with('/').then_some(path)
+    });
+    let mut found: Vec<(PathBuf, String)> = Vec::new();
+    for name in mentioned.chain(pasted) {
+        let path = root.join(&name);
+        let lower = name.to_lowercase();
+        let new = !found.iter().any(|(known, _)| *known == path);
+        if new && ENDINGS.iter().any(|ending| lower.ends_with(ending)) && path.is_file() {
+            found.push((path, name));
+        }
+    }
+    found
+}
+
+/// The words of `text` as a shell would take them apart. A quotation mark counts only where a word begins: elsewhere it is
+/// an apostrophe.
+fn words(text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word = String::new();
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\'' | '"' if word.is_empty() => {
+                let rest = chars.as_str();
+                if let Some(end) = rest.find(c) {
+                    words.push(rest[..end].to_owned());
+                    chars = rest[end + c.len_utf8()..].chars();
+                }
+            }
+            '\\' => word.extend(chars.next()),
+            c if c.is_whitespace() => words.push(std::mem::take(&mut word)),
+            c => word.push(c),
+        }
+    }
+    words.push(word);
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// Writes what lies on the tray into the conversation, in the order in which results name it, and returns it.
+///
+/// # Errors
+/// When the log cannot be written.
+pub fn record(conversation: &mut Conversation, cx: &ToolCx) -> Result<Vec<Image>, LogError> {
+    let mut images = cx.images.take();
+    if images.len() > 1 {
+        // Calls of one step run side by side.
+        let named = |image: &Image| {
+            let entries = conversation.history.entries().iter();
+            let path = |item: &Item| match item {
+                Item::ToolResult(result) => result.subject() == Some(&*image.path),
+                _ => false,
+            };
+            entries.rev().position(|entry| path(&entry.item)).map(std::cmp::Reverse)
+        };
+        images.sort_by_cached_key(named);
+    }
+    for image in &images {
+        conversation.record(Item::Image(image.clone()))?;
+    }
+    Ok(images)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_as_terminals_write_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        for name in ["a.png", "b c.JPG", "d.txt"] {
+            std::fs::write(root.join(name), "x").unwrap();
+        }
+        let at = |name: &str| format!("{}/{name}", root.display());
+        for (text, expected) in [
+            ("what is @a.png?".to_owned(), vec!["a.png"]),
+            (format!("look at {} now", at("a.png")), vec!["a.png"]),
+            (format!("it's '{}' and {}", at("b c.JPG"), at("b\\ c.JPG")), vec!["b c.JPG"]),
+            (format!("file://{}", at("b%20c.JPG")), vec!["b c.JPG"]),
+            (format!("{} {} a.png", at("d.txt"), at("none.png")), vec![]),
+        ] {
+            let found: Vec<PathBuf> = named(&text, &root).into_iter().map(|(path, _)| path).collect();
+            let expected: Vec<PathBuf> = expected.iter().map(|name| root.join(name)).collect();
+            assert_eq!(found, expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! A command that the user runs themselves (`!command`): what it printed goes behind the conversation as a message of
+//! theirs, where compaction cuts it like any other and Recall finds the whole. It does not begin a round: nothing is asked
+//! of the model yet.
+
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::message;
+use crate::agent::control::{Events, TurnControl};
+use crate::agent::parts::Agent;
+use crate::base::{clock, sanitize};
+use crate::model::call::ToolCall;
+use crate::model::item::{Item, UserMessage};
+use crate::protocol::event::Event;
+use crate::session::log::LogError;
+
+/// How long it may run.
+const TIMEOUT_MS: u64 = 600_000;
+
+/// Runs the command, shows it live, and records it with its result.
+///
+/// # Errors
+/// When the log cannot be written.
+pub async fn run(
+    agent: &mut Agent,
+    command: &str,
+    control: &Arc<TurnControl>,
+    events: &Events,
+) -> Result<(), LogError> {
+    let Agent { conversation, dispatcher, window, .. } = agent;
+    let window_tokens = window.settings().window_tokens;
+    let args = json!({"command": command, "timeout_ms": TIMEOUT_MS}).to_string();
+    let id = format!("user-{}", clock::now_ms());
+    let call = ToolCall { id: id.into(), name: "Bash".into(), args: args.into() };
+    let result = dispatcher.run_for_user(call, window_tokens, control, events).await;
+    let redactor = &dispatcher.cx.redactor;
+    let mut message = UserMessage::new(&redactor.redact_typed(&format!("!{command}")));
+    message.add_printed(&sanitize::as_data(&result.envelope.wire()));
+    let first = conversation.history.entries().is_empty();
+    if first {
+        message.injected.push(message::environment(&dispatcher.cx.root).into());
+    }
+    message.steering = !first;
+    let (id, _) = conversation.record(Item::User(message))?;
+    let _ = events.send(Event::ToolDone { id, result: Arc::new(result) });
+    Ok(())
+}

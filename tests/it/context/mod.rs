@@ -1,0 +1,11 @@
+//! What is sent: the account, the window, notes, rules, prompts, memory.
+
+mod accounts;
+mod epochs;
+mod memory;
+mod notes;
+mod notes_in_requests;
+mod prompts;
+mod props;
+mod rules_files;
+mod windows;

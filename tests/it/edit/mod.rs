@@ -1,0 +1,9 @@
+//! Edits that are never wrong.
+
+mod bytes;
+mod changes;
+mod files;
+mod not_found;
+mod places;
+mod states;
+pub mod table;

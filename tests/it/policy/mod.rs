@@ -1,0 +1,11 @@
+//! Which calls run, what is never read or shown, and what a hostile checkout or text cannot do.
+
+mod cli;
+mod grammar;
+mod handles_props;
+mod handles_race;
+mod hostile_repository;
+mod hostile_text;
+mod redaction;
+mod tables;
+mod trust;

@@ -1,0 +1,13 @@
+//! The chat in a terminal.
+
+mod away;
+mod chat_keys;
+mod composer;
+mod composer_prefixes;
+mod drawing;
+mod own_keys;
+mod pickers;
+mod plain_mode;
+mod resizing;
+mod terminal;
+mod viewing;

@@ -1,0 +1,363 @@
+//! The lists of the chat: what each shows in two sizes, and what its keys do, in the real program.
+
+use mycode::config::settings::Permission;
+use mycode::protocol::event::{Event, JobRow};
+use mycode::protocol::lists::{ModelRow, PreviewMessage, RuleRow};
+use mycode::protocol::op::Op;
+use serde_json::json;
+
+use crate::support::answer::answer;
+use crate::support::fake_engine as fake;
+use crate::support::screen::Screen;
+use crate::support::server::FakeServer;
+use crate::support::stage::{Stage, key};
+use crate::support::workplace::Workplace;
+use crossterm::event::KeyCode;
+
+fn models() -> Vec<ModelRow> {
+    let row = |name: &str, source, window, price| ModelRow {
+        name: name.to_owned(),
+        source,
+        window_tokens: window,
+        price,
+    };
+    let mut rows = vec![row("demo-model", "configured", Some(128_000), Some((0.25, 2.0)))];
+    rows.extend((0..30).map(|n| row(&format!("vendor/model-{n}"), "on the server", None, None)));
+    rows
+}
+
+#[test]
+fn model_list() {
+    let mut stage = Stage::new(80, 12);
+    stage.event(Event::Session(fake::session()));
+    stage.command("/model");
+    stage.event(Event::Models(models()));
+    stage.press(KeyCode::Down);
+    insta::assert_snapshot!(stage.shown(), @r#"
+    ────────────────────────────────────────────────────────────────────────────────
+    Models  type to search
+      Enter use · Esc close
+      demo-model                        128.0k  $0.25 in, $2 out  in use
+    ▸ vendor/model-0                         ?  price unknown  on the server
+      vendor/model-1                         ?  price unknown  on the server
+      vendor/model-2                         ?  price unknown  on the server
+      vendor/model-3                         ?  price unknown  on the server
+      vendor/model-4                         ?  price unknown  on the server
+      ↓ 25 more
+      demo-model · ask                                                         /help
+    "#);
+    stage.type_text("model-29");
+    let op = stage.ops(key(KeyCode::Enter));
+    assert_eq!(op, [Op::SetModel { model: "vendor/model-29".to_owned() }]);
+    stage.command("/model");
+    stage.type_text("typed-name");
+    assert_eq!(stage.ops(key(KeyCode::Enter)), [Op::SetModel { model: "typed-name".to_owned() }]);
+    let mut small = Stage::new(40, 8);
+    small.event(Event::Session(fake::session()));
+    small.command("/model");
+    small.event(Event::Models(models()));
+    insta::assert_snapshot!(small.shown(), @r#"
+    ────────────────────────────────────────
+    Models  type to search
+      Enter use · Esc close
+    ▸ demo-model        128.0k  $0.25 in, $…
+      vendor/model-0         ?  price unkno…
+      ↓ 29 more
+      demo-model · ask                 /help
+    "#);
+}
+
+#[test]
+fn session_list() {
+    let mut stage = Stage::new(80, 20);
+    stage.command("/resume");
+    stage.event(Event::Sessions(fake::sessions()));
+    let messages = vec![
+        PreviewMessage { by_user: true, text: "why is the sum wrong?".to_owned() },
+        PreviewMessage { by_user: false, text: "It begins at one.".to_owned() },
+    ];
+    stage.event(Event::SessionPreview { session: "s0".to_owned(), messages });
+    insta::assert_snapshot!(stage.shown(), @r#"
+    ────────────────────────────────────────────────────────────────────────────────
+    Resume a session  type to search
+      Enter resume · Ctrl-F fork · Ctrl-R rename · Delete delete · Esc close
+    ▸ now      0 turns    task number 0: 日本語 and more words that are long enough…
+      now      1 turn     task number 1: 日本語 and more words that are long enough…
+      now      2 turns    task number 2: 日本語 and more words that are long enough…
+      now      3 turns    task number 3: 日本語 and more words that are long enough…
+      now      4 turns    task number 4: 日本語 and more words that are long enough…
+      now      5 turns    task number 5: 日本語 and more words that are long enough…
+      ↓ 8 more
+    ────────────────────────────────────────────────────────────────────────────────
+    › why is the sum wrong?
+      It begins at one.
+      Starting…                                                                /help
+    "#);
+    stage.press(KeyCode::End);
+    assert!(stage.shown().contains("↑"), "it says what is above");
+    let deleted = stage.ops(key(KeyCode::Delete));
+    assert_eq!(deleted, [Op::DeleteSession { session: "s13".to_owned() }]);
+    let ctrl = |letter| {
+        crossterm::event::KeyEvent::new(KeyCode::Char(letter), crossterm::event::KeyModifiers::CONTROL)
+    };
+    assert_eq!(stage.ops(ctrl('u')), [Op::RestoreSession { session: "s13".to_owned() }]);
+    stage.ops(ctrl('r'));
+    stage.type_text("better");
+    let renamed = stage.ops(key(KeyCode::Enter));
+    assert_eq!(renamed, [Op::RenameSession { session: "s13".to_owned(), title: "better".to_owned() }]);
+    assert_eq!(stage.ops(ctrl('f')), [Op::ForkSession { session: "s13".to_owned() }]);
+    let mut small = Stage::new(40, 8);
+    small.command("/resume");
+    small.event(Event::Sessions(fake::sessions()));
+    let shown = small.shown();
+    assert!(shown.contains("more") && shown.contains("▸"), "{shown}");
+}
+
+#[test]
+fn permission_list() {
+    let mut stage = Stage::new(80, 12);
+    stage.event(Event::Session(fake::session()));
+    stage.command("/permissions");
+    let rule = RuleRow { text: "commands that begin with `cargo test`".to_owned(), kept: true };
+    stage.event(Event::Rules(vec![rule.clone()]));
+    insta::assert_snapshot!(stage.shown(), @r#"
+    ────────────────────────────────────────────────────────────────────────────────
+    Permissions  type to search
+      Enter sets the level · Esc close
+      read-only   only reads; nothing is changed
+    ▸ ask       ● asks before each change and command
+      auto        works in the workspace on its own, sandboxed; asks beyond it
+      full        runs everything without asking, not sandboxed
+      always here commands that begin with `cargo test`
+      demo-model · ask                                                         /help
+    "#);
+    stage.press(KeyCode::Down);
+    assert_eq!(stage.ops(key(KeyCode::Enter)), [Op::SetPermission { permission: Permission::Auto }]);
+    stage.event(Event::Permission(Permission::Auto));
+    assert!(stage.shown().contains("auto      ●"));
+    stage.press(KeyCode::End);
+    assert_eq!(stage.ops(key(KeyCode::Delete)), [Op::RemoveRule { rule }]);
+    let mut small = Stage::new(40, 6);
+    small.event(Event::Session(fake::session()));
+    small.command("/permissions");
+    insta::assert_snapshot!(small.shown(), @r#"
+    Permissions  type to search
+      read-only   only reads; nothing is ch…
+    ▸ ask       ● asks before each change a…
+      ↓ 2 more
+      demo-model · ask                 /help
+    "#);
+}
+
+#[test]
+fn job_and_todo_lists() {
+    let mut stage = Stage::new(80, 10);
+    let job = |id, ended: Option<&str>| JobRow {
+        id,
+        command: format!("npm run watch-{id}"),
+        ended: ended.map(str::to_owned),
+    };
+    stage.event(Event::Jobs(vec![job(1, Some("exit code 0")), job(2, None)]));
+    stage.command("/jobs");
+    stage.press(KeyCode::Down);
+    insta::assert_snapshot!(stage.shown(), @r#"
+    ────────────────────────────────────────────────────────────────────────────────
+    Background jobs  type to search
+      Enter output · Delete stop · Esc close
+      1   exit code 0    npm run watch-1
+    ▸ 2   running        npm run watch-2
+      Starting…                                                                /help
+    "#);
+    assert_eq!(stage.ops(key(KeyCode::Enter)), [Op::ShowJob { id: 2 }]);
+    stage.event(Event::JobOutput { id: 2, text: "one\ntwo\u{1b}]2;x\u{7}\n".to_owned() });
+    assert!(stage.shown().contains("two"), "{}", stage.shown());
+    assert_eq!(stage.ops(key(KeyCode::Delete)), [Op::StopJob { id: 2 }]);
+    stage.press(KeyCode::Esc);
+    stage.press(KeyCode::Esc);
+    stage.event(fake::todos(9));
+    stage.command("/todos");
+    insta::assert_snapshot!(stage.shown(), @r#"
+    ────────────────────────────────────────────────────────────────────────────────
+    Todos  type to search
+      Esc close
+    ▸ ☑ step 0 of the work
+      ▶ step 1 of the work
+      ☐ step 2 of the work
+      ☐ step 3 of the work
+      ↓ 5 more
+      Starting…                                                                /help
+    "#);
+}
+
+#[test]
+fn panel_above_the_composer() {
+    let mut stage = Stage::new(80, 24);
+    stage.event(Event::Session(fake::session()));
+    stage.event(Event::TurnStarted { text: "go".to_owned() });
+    stage.event(fake::todos(9));
+    stage.event(Event::Jobs(vec![JobRow { id: 1, command: "npm run watch".to_owned(), ended: None }]));
+    stage.event(fake::started("t", "Task", "Task explore: find the sum"));
+    let tail = "explore: 3 requests · 12.0k tokens · Read src/sum.rs".to_owned();
+    stage.event(Event::ToolProgress { call_id: "t".into(), tail });
+    stage.event(Event::ToolWaiting { call_id: "b".into(), title: "Bash cargo test".to_owned() });
+    stage.event(Event::Window(mycode::protocol::event::WindowState {
+        total: mycode::model::usage::Usage { input: 12_000, output: 345, ..Default::default() },
+        ..fake::window()
+    }));
+    insta::assert_snapshot!(stage.shown(), @r#"
+        ☑ step 0 of the work
+        ▶ step 1 of the work
+        ☐ step 2 of the work
+        ☐ step 3 of the work
+        ☐ step 4 of the work
+        ☐ step 5 of the work
+        ☐ step 6 of the work
+        ☐ step 7 of the work
+        ☐ step 8 of the work
+    ⠋ explore: find the sum · 3 requests · 12.0k tokens · Read src/sum.rs
+    ○ Bash cargo test · waits
+
+    ⠋ Running · 0s · 12.3k tokens · Esc to interrupt
+      1 of 9 todos done · Alt-T folds
+      ▶ step 1 of the work
+      ☐ step 2 of the work
+      ☐ step 3 of the work
+      ☐ step 4 of the work
+      ☐ step 5 of the work
+      … 3 more
+    ◦ job 1: npm run watch
+    ────────────────────────────────────────────────────────────────────────────────
+    › ▏Steer the running turn
+      demo-model · ~11% 15.3k/128k · $0.04 · 1 job · ask                Enter steers
+    "#);
+    stage.take_key(crossterm::event::KeyEvent::new(KeyCode::Char('t'), crossterm::event::KeyModifiers::ALT));
+    assert!(stage.shown().contains("Alt-T shows"), "{}", stage.shown());
+    stage.event(fake::started("b", "Bash", "Bash cargo test"));
+    assert!(!stage.shown().contains("waits"), "{}", stage.shown());
+    for (columns, rows) in [(40, 15), (20, 5)] {
+        let mut small = Stage::new(columns, rows);
+        small.event(Event::TurnStarted { text: "go".to_owned() });
+        small.event(fake::todos(9));
+        small.event(Event::ToolWaiting { call_id: "b".into(), title: "Bash cargo test".to_owned() });
+        let shown = small.shown();
+        assert!(shown.contains('›') && shown.contains("Working"), "{columns}x{rows}:\n{shown}");
+        assert!(
+            shown.lines().count() <= usize::from(rows) && (rows < 10) != shown.contains("todos done"),
+            "{shown}"
+        );
+    }
+}
+
+#[test]
+fn todos_that_are_done_take_no_room() {
+    let mut stage = Stage::new(80, 24);
+    stage.event(Event::TurnStarted { text: "go".to_owned() });
+    let done = json!([{"content": "a", "status": "completed"}, {"content": "b", "status": "cancelled"}]);
+    stage.event(fake::result(
+        "t",
+        "TodoWrite",
+        mycode::model::envelope::Envelope::success("").with("todos", done),
+    ));
+    assert!(!stage.shown().contains("todos"), "{}", stage.shown());
+}
+
+#[test]
+fn sessions_are_renamed_deleted_and_brought_back() {
+    let server = FakeServer::start(vec![answer().text("One.").into(), answer().text("Two.").into()]);
+    let place = Workplace::new();
+    assert!(place.exec(&server.base_url(), &["the first task"]).status.success());
+    assert!(place.exec(&server.base_url(), &["the second task"]).status.success());
+    let mut screen = Screen::chat(&place, &server, &["resume"]);
+    screen.wait_for("both, and what was said last", |screen| {
+        screen.contains("the first task") && screen.contains("Two.")
+    });
+    screen.keys("first");
+    screen.wait_for("the one found", |screen| !screen.contains("second") && screen.contains("One."));
+    screen.keys("\u{12}shorter\r");
+    screen.wait("No match");
+    screen.keys(&"\u{7f}".repeat(5));
+    screen.wait("shorter");
+    screen.keys("shorter\u{1b}[3~");
+    screen.wait("No match");
+    screen.keys("\u{15}");
+    screen.wait("▸");
+    screen.keys("\r");
+    screen.wait("──── session");
+    screen.keys("\u{4}");
+    assert_eq!(screen.end(), 0);
+    assert!(screen.raw().contains("Continue with: mycode resume "));
+}
+
+#[test]
+fn permission_rules_are_taken_back() {
+    let run = || answer().call("Bash", json!({"command": "touch a; touch b"}));
+    let server = FakeServer::start(vec![
+        run().into(),
+        answer().text("Once.").into(),
+        run().into(),
+        answer().text("Twice.").into(),
+    ]);
+    let place = Workplace::new();
+    let mut screen = Screen::chat(&place, &server, &[]);
+    screen.wait("ask");
+    screen.keys("go\r");
+    screen.wait("for this session");
+    screen.keys("s");
+    screen.wait("Once.");
+    screen.keys("/permissions\r");
+    screen.wait("session");
+    screen.keys("\u{1b}[F");
+    screen.wait("takes it back");
+    screen.keys("\u{1b}[3~");
+    screen.wait_for("no rule", |screen| !screen.contains("takes it back"));
+    screen.keys("\u{1b}");
+    screen.wait("Once.");
+    screen.keys("again\r");
+    screen.wait("for this session");
+    screen.keys("y");
+    screen.wait("Twice.");
+}
+
+#[test]
+fn a_model_that_nobody_knows() {
+    let server = FakeServer::start(vec![answer().text("Hello.").usage(1000, 0, 10).into()]);
+    let place = Workplace::new();
+    let url = server.base_url();
+    let mut screen = Screen::start(&place, &["--base-url", &url, "--model", "gpt-5-mini"], 80, 24);
+    screen.wait("gpt-5-mini");
+    screen.keys("hi\r");
+    screen.wait("Hello.");
+    screen.wait("$0.00");
+    screen.keys("/model gtp-5-mini\r");
+    screen.wait_for("the nearest name and the cost", |screen| {
+        ["still using gpt-5-mini", "Did you mean", "gpt-5-mini? /model", "· $0.00 ·"]
+            .iter()
+            .all(|part| screen.contains(part))
+    });
+    screen.keys("/cost\r");
+    screen.wait_for("the cost by model", |screen| screen.contains("turn 1") && screen.contains("0% cached"));
+    screen.keys("/status\r");
+    screen
+        .wait_for("the status", |screen| screen.contains("rules files") && screen.contains("turns        1"));
+}
+
+#[test]
+fn files_that_have_come_since_are_offered() {
+    let (server, place) = (FakeServer::start(vec![]), Workplace::new());
+    place.file("src/old.rs", "");
+    let mut screen = Screen::chat(&place, &server, &[]);
+    screen.wait("test-model");
+    screen.keys("see @src/");
+    screen.wait("src/old.rs");
+    screen.keys("\u{15}");
+    screen.wait("Type a task");
+    place.file("src/newcomer.rs", "");
+    screen.keys("see @newc");
+    screen.wait("src/newcomer.rs");
+    // Of many files the first are there while the rest is looked for.
+    for number in 0..3_000 {
+        place.file(&format!("many/{}/file_{number}.rs", number / 100), "");
+    }
+    screen.keys("\u{15}@file_2999");
+    screen.wait("many/29/file_2999.rs");
+}

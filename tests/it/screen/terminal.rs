@@ -1,0 +1,163 @@
+//! The chat as a user meets it: the real binary in a terminal, against a server.
+
+use serde_json::json;
+
+use crate::support::answer::answer;
+use crate::support::screen::Screen;
+use crate::support::server::FakeServer;
+use crate::support::workplace::Workplace;
+
+fn place() -> Workplace {
+    let place = Workplace::new();
+    place.file("src/a.txt", "alpha\nbeta\n").file("CODE_LAW.md", "Be kind.\n");
+    place
+}
+
+#[test]
+fn approved_edit() {
+    let server = FakeServer::start(vec![
+        answer().text("I read it.").call("Read", json!({"path": "src/a.txt"})).into(),
+        answer()
+            .call("Edit", json!({"path": "src/a.txt", "old_string": "alpha", "new_string": "omega"}))
+            .into(),
+        answer().text("Changed **it**.").usage(1234, 1000, 20).into(),
+    ]);
+    let place = place();
+    let mut screen = Screen::chat(&place, &server, &[]);
+    screen.wait("test-model");
+    screen.keys("change alpha to omega\r");
+    let question = screen.wait("omega");
+    screen.wait_for("the question", |screen| screen.contains("once") && screen.contains("session"));
+    assert!(question.contains("alpha"), "{question}");
+    assert_eq!(place.text("src/a.txt"), "alpha\nbeta\n", "nothing happens before the answer");
+    screen.keys("y");
+    let shown = screen.wait("Changed it.");
+    assert!(shown.contains("Edit src/a.txt"), "{shown}");
+    assert_eq!(place.text("src/a.txt"), "omega\nbeta\n");
+    screen.wait("1.3k");
+    screen.keys("\u{4}");
+    assert_eq!(screen.end(), 0);
+    assert!(screen.raw().contains("\u{1b}[?2004l"), "bracketed paste is switched off again");
+}
+
+#[test]
+fn interrupt_and_resume() {
+    let server = FakeServer::start(vec![
+        answer().call("Bash", json!({"command": "sleep 100"})).into(),
+        answer().text("Going on.").into(),
+    ]);
+    let place = place();
+    let mut screen = Screen::chat(&place, &server, &["--permission", "auto", "sleep a while"]);
+    screen.wait("Bash sleep 100");
+    screen.keys("\u{1b}");
+    screen.wait("nterrupted");
+    screen.keys("/quit\r");
+    assert_eq!(screen.end(), 0);
+    let mut screen = Screen::chat(&place, &server, &["-c"]);
+    screen.wait("sleep a while");
+    screen.keys("go on\r");
+    screen.wait("Going on.");
+}
+
+#[test]
+fn caret_and_wide_characters() {
+    let server = FakeServer::start(vec![]);
+    let place = place();
+    let mut screen = Screen::chat(&place, &server, &[]);
+    screen.wait("test-model");
+    let start = screen.cursor().0;
+    screen.keys("日本語🙂x");
+    screen.wait("日本語🙂x");
+    assert_eq!(screen.cursor().0, start + 9);
+}
+
+#[test]
+fn tiny_terminal_and_resize() {
+    let server = FakeServer::start(vec![answer().text("Hello from a small place.").into()]);
+    let place = place();
+    let mut screen = Screen::start(&place, &["--base-url", &server.base_url(), "--model", "m"], 20, 5);
+    screen.wait_for("the prompt", |screen| screen.contains('›'));
+    screen.keys("hi\r");
+    screen.resize(80, 24);
+    screen.wait("Hello from a small place.");
+    screen.wait("Done");
+    screen.resize(20, 5);
+    // Not at once: crossterm may leave a key that arrives together with a resize until the next key.
+    screen.wait_for("the narrow screen", |screen| screen.contains("· ask /help"));
+    screen.keys("\u{4}");
+    assert_eq!(screen.end(), 0);
+}
+
+#[test]
+fn chat_without_model() {
+    let place = place();
+    let mut screen = Screen::start(&place, &[], 80, 24);
+    screen.wait_for("the advice", |screen| screen.contains("or pass") && screen.contains("Type a task"));
+    screen.keys("hello\r");
+    // The text comes back into the composer.
+    screen.wait_for("the text is back", |screen| {
+        screen.contains("› hello") && screen.contains("no model is configured")
+    });
+    screen.keys("\u{3}\u{4}");
+    assert_eq!(screen.end(), 0);
+}
+
+#[test]
+fn unmarked_paste() {
+    let server = FakeServer::start(vec![answer().text("Read it.").into()]);
+    let place = place();
+    let mut screen = Screen::chat(&place, &server, &[]);
+    screen.wait("test-model");
+    screen.keys(&format!("{}\rsecond line", "many words in a first line ".repeat(30)));
+    screen.wait_for("the paste", |screen| screen.contains("second line") || screen.contains("asted"));
+    assert!(server.requests().is_empty());
+    screen.keys("\r");
+    screen.wait("Read it.");
+    let sent = server.requests()[0].raw.clone();
+    assert!(sent.contains("first line \\nsecond line"), "{sent}");
+}
+
+#[test]
+fn unmarked_large_paste() {
+    let server = FakeServer::start(vec![answer().text("Read it.").into()]);
+    let place = place();
+    let mut screen = Screen::chat(&place, &server, &[]);
+    screen.wait("test-model");
+    // More than the terminal's queue holds.
+    screen.keys(&format!("{}the end", "short line\r".repeat(4_000)));
+    screen.wait_for("the paste", |screen| screen.contains("the end") || screen.contains("asted"));
+    assert!(server.requests().is_empty());
+    screen.keys("\r");
+    screen.wait("Read it.");
+    assert_eq!(server.requests().len(), 1);
+    assert!(server.requests()[0].raw.contains("short line\\nshort line\\n"));
+}
+
+#[test]
+fn queued_messages_are_edited_and_come_back() {
+    let server = FakeServer::start(vec![
+        answer().call("Bash", json!({"command": "sleep 100"})).into(),
+        answer().text("Going on.").into(),
+    ]);
+    let place = place();
+    let mut screen = Screen::chat(&place, &server, &["--permission", "auto", "sleep a while"]);
+    screen.wait("Bash sleep 100");
+    screen.keys("then this\r");
+    screen.wait("queued: then this");
+    screen.keys("and that\r");
+    screen.wait("queued: and that");
+    screen.keys("\u{1b}[A");
+    screen.wait_for("both in the composer", |screen| {
+        !screen.contains("queued") && screen.contains("› then this")
+    });
+    screen.keys(" now\r");
+    screen.wait("queued: then this and that now");
+    screen.keys("\u{1b}");
+    screen.wait_for("the message in the composer", |screen| {
+        screen.contains("nterrupted") && !screen.contains("queued") && screen.contains("› then this")
+    });
+    assert_eq!(server.requests().len(), 1, "Esc sends nothing");
+    screen.keys("\r");
+    screen.wait("Going on.");
+    assert!(server.requests()[1].raw.contains("then this\\nand that now"));
+}

@@ -1,0 +1,12 @@
+//! Sessions: kept, reopened, rewound, replayed, and random ones.
+
+mod busy_sessions;
+mod going_back;
+mod random_faults;
+mod random_sessions;
+mod readers_props;
+mod replays;
+mod session_state;
+mod sessions;
+pub mod undo;
+pub mod undo_journal;

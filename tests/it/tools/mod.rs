@@ -1,0 +1,14 @@
+//! The tools of the model, call by call.
+
+mod arguments;
+mod awareness;
+mod bash;
+mod files;
+mod find;
+mod interrupt;
+mod jobs;
+mod locate;
+mod locate_past;
+mod props;
+mod read;
+mod side_by_side;
