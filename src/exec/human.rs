@@ -136,6 +136,12 @@ impl<O: Write, L: Write> Human<O, L> {
 }
 
 impl<O: Write, L: Write> Printer for Human<O, L> {
+    fn after_end(&mut self, event: &Event) {
+        if matches!(event, Event::Notice { .. }) {
+            let _ = self.event(event);
+        }
+    }
+
     fn event(&mut self, event: &Event) -> io::Result<()> {
         match event {
             Event::TextDelta(delta) => self.partial.push_str(delta),

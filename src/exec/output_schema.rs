@@ -1,6 +1,6 @@
-//! The schema of an answer (`--output-schema`): what the model is told of it, and whether its answer is valid. A subset of JSON
-//! Schema 2020-12; a schema that says something else is refused, because a rule that is passed over is worse than none.
-//! `format` is an annotation, as the standard has it. The `jsonschema` crate (0.61.2) would add 5 MB to the program.
+//! The schema of an answer (`--output-schema`): what the model is told of it, and whether its answer is valid. JSON Schema 2020-12
+//! with the tuples of draft 7, as far as Pydantic, Zod and OpenAI's structured outputs write it; a schema that says something else
+//! is refused, because a rule that is passed over is worse than none. `format` is an annotation, as the standard has it. The `jsonschema` crate (0.61.2) would add 5 MB to the program.
 
 use fancy_regex::Regex;
 use serde_json::{Map, Value};
@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 /// Schemas within schemas.
 const MAX_DEPTH: usize = 64;
 /// Keywords that say nothing about validity.
-const NOTES: [&str; 14] = [
+const NOTES: [&str; 18] = [
     "$schema",
     "$id",
     "$comment",
@@ -23,8 +23,12 @@ const NOTES: [&str; 14] = [
     "readOnly",
     "writeOnly",
     "$anchor",
+    "contentEncoding",
+    "contentMediaType",
+    "discriminator",
+    "markdownDescription",
 ];
-const KNOWN: [&str; 24] = [
+const KNOWN: [&str; 36] = [
     "$ref",
     "type",
     "enum",
@@ -49,6 +53,18 @@ const KNOWN: [&str; 24] = [
     "anyOf",
     "oneOf",
     "allOf",
+    "not",
+    "if",
+    "then",
+    "else",
+    "contains",
+    "minContains",
+    "maxContains",
+    "additionalItems",
+    "patternProperties",
+    "propertyNames",
+    "dependentRequired",
+    "multipleOf",
 ];
 const TYPES: [&str; 7] = ["null", "boolean", "object", "array", "number", "integer", "string"];
 
@@ -112,15 +128,28 @@ fn check(root: &Value, schema: &Value, at: &str, depth: usize) -> Result<(), Str
     for (keyword, value) in object {
         let wrong = |should: &str| Err(format!("{at}/{keyword} must be {should}"));
         match keyword.as_str() {
-            "$defs" | "definitions" | "properties" => match value.as_object() {
+            "patternProperties"
+                if value.as_object().is_none_or(|all| all.keys().any(|key| Regex::new(key).is_err())) =>
+            {
+                return wrong("an object with regular expressions as names");
+            }
+            "$defs" | "definitions" | "properties" | "patternProperties" => match value.as_object() {
                 Some(all) => {
                     all.iter().try_for_each(|(name, schema)| below(schema, &format!("{keyword}/{name}")))?;
                 }
                 None => return wrong("an object"),
             },
-            known if NOTES.contains(&known) => {}
-            "additionalProperties" | "items" => below(value, keyword)?,
-            "anyOf" | "oneOf" | "allOf" | "prefixItems" => match value.as_array() {
+            note if NOTES.contains(&note) || note.starts_with("x-") => {}
+            "items" if !value.is_array() => below(value, keyword)?,
+            "additionalProperties"
+            | "additionalItems"
+            | "not"
+            | "if"
+            | "then"
+            | "else"
+            | "contains"
+            | "propertyNames" => below(value, keyword)?,
+            "anyOf" | "oneOf" | "allOf" | "prefixItems" | "items" => match value.as_array() {
                 Some(all) => all
                     .iter()
                     .enumerate()
@@ -150,6 +179,16 @@ fn check(root: &Value, schema: &Value, at: &str, depth: usize) -> Result<(), Str
             "required" => {
                 if !value.as_array().is_some_and(|all| all.iter().all(Value::is_string)) {
                     return wrong("a list of names");
+                }
+            }
+            "dependentRequired" => {
+                if !value.as_object().is_some_and(|all| all.values().all(Value::is_array)) {
+                    return wrong("an object of lists of names");
+                }
+            }
+            "multipleOf" => {
+                if !value.as_f64().is_some_and(|step| step > 0.0) {
+                    return wrong("a number above 0");
                 }
             }
             "enum" => {
@@ -231,6 +270,13 @@ fn valid(root: &Value, schema: &Value, value: &Value, at: &str, depth: usize) ->
     if !of("oneOf").is_empty() && fitting != 1 {
         return Err(format!("{at} is valid against {fitting} of oneOf, not one"));
     }
+    if rules.get("not").is_some_and(|schema| inner(schema).is_ok()) {
+        return Err(format!("{at} is what `not` excludes"));
+    }
+    if let Some(condition) = rules.get("if") {
+        let branch = if inner(condition).is_ok() { "then" } else { "else" };
+        rules.get(branch).map_or(Ok(()), inner)?;
+    }
     match value {
         Value::Object(members) => object(root, rules, members, at, depth),
         Value::Array(items) => array(root, rules, items, at, depth),
@@ -247,10 +293,18 @@ fn valid(root: &Value, schema: &Value, value: &Value, at: &str, depth: usize) ->
                 && limit("maximum").is_none_or(|most| number <= most)
                 && limit("exclusiveMinimum").is_none_or(|least| number > least)
                 && limit("exclusiveMaximum").is_none_or(|most| number < most);
+            if let Some(step) = limit("multipleOf").filter(|step| !is_whole(number / step)) {
+                return Err(format!("{at} must be a multiple of {step}"));
+            }
             if fits { Ok(()) } else { Err(format!("{at} is out of its range")) }
         }
         _ => Ok(()),
     }
+}
+
+/// As far as the arithmetic of floating-point numbers can say.
+fn is_whole(number: f64) -> bool {
+    (number - number.round()).abs() < 1e-9 * number.abs().max(1.0)
 }
 
 fn object(
@@ -266,12 +320,28 @@ fn object(
         return Err(format!("{at} has no {missing}"));
     }
     within(rules, at, "members", ("minProperties", "maxProperties"), members.len())?;
+    let map = |keyword: &str| rules.get(keyword).and_then(Value::as_object).into_iter().flatten();
+    for (name, needed) in map("dependentRequired").filter(|(name, _)| members.contains_key(*name)) {
+        let mut needed = needed.as_array().into_iter().flatten().filter_map(Value::as_str);
+        if let Some(missing) = needed.find(|name| !members.contains_key(*name)) {
+            return Err(format!("{at} has {name} and no {missing}"));
+        }
+    }
     for (name, value) in members {
         let at = format!("{at}.{name}");
-        match (rules.get("properties").and_then(|all| all.get(name)), rules.get("additionalProperties")) {
-            (Some(schema), _) | (None, Some(schema)) => valid(root, schema, value, &at, depth + 1)?,
-            (None, None) => {}
+        if let Some(schema) = rules.get("propertyNames") {
+            valid(root, schema, &Value::from(name.as_str()), &format!("the name of {at}"), depth + 1)?;
         }
+        let fits =
+            |pattern: &str| Regex::new(pattern).is_ok_and(|regex| regex.is_match(name).unwrap_or(false));
+        let patterns =
+            map("patternProperties").filter(|(pattern, _)| fits(pattern)).map(|(_, schema)| schema);
+        let named = rules.get("properties").and_then(|all| all.get(name));
+        let mut schemas: Vec<&Value> = named.into_iter().chain(patterns).collect();
+        if schemas.is_empty() {
+            schemas.extend(rules.get("additionalProperties"));
+        }
+        schemas.into_iter().try_for_each(|schema| valid(root, schema, value, &at, depth + 1))?;
     }
     Ok(())
 }
@@ -284,10 +354,24 @@ fn array(
     depth: usize,
 ) -> Result<(), String> {
     within(rules, at, "items", ("minItems", "maxItems"), items.len())?;
-    let first = rules.get("prefixItems").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    let each = rules.get("items");
+    let (first, others) = match each.and_then(Value::as_array) {
+        Some(first) => (Some(first), rules.get("additionalItems")),
+        None => (rules.get("prefixItems").and_then(Value::as_array), each),
+    };
+    let first = first.map_or(&[][..], Vec::as_slice);
     for (number, item) in items.iter().enumerate() {
-        if let Some(schema) = first.get(number).or(rules.get("items")) {
+        if let Some(schema) = first.get(number).or(others) {
             valid(root, schema, item, &format!("{at}[{number}]"), depth + 1)?;
+        }
+    }
+    if let Some(schema) = rules.get("contains") {
+        let fits = |item: &&Value| valid(root, schema, item, at, depth + 1).is_ok();
+        let count = items.iter().filter(fits).count() as u64;
+        let least = rules.get("minContains").and_then(Value::as_u64).unwrap_or(1);
+        let most = rules.get("maxContains").and_then(Value::as_u64).unwrap_or(u64::MAX);
+        if !(least..=most).contains(&count) {
+            return Err(format!("{at} holds {count} items that `contains` describes"));
         }
     }
     let unique = rules.get("uniqueItems") == Some(&Value::Bool(true));
@@ -348,13 +432,60 @@ mod tests {
     }
 
     #[test]
+    fn keywords_that_generators_write() {
+        for (schema, good, bad) in [
+            (json!({"multipleOf": 0.1}), json!([0.3, 2]), json!([0.35])),
+            (json!({"not": {"type": "null"}}), json!([1]), json!([null])),
+            (
+                json!({"type": "object", "propertyNames": {"pattern": "^[a-z]+$"}, "additionalProperties": {"type": "integer"}}),
+                json!([{"a": 1}]),
+                json!([{"A": 1}, {"a": "x"}]),
+            ),
+            (
+                json!({"patternProperties": {"^x-": {"type": "string"}}, "additionalProperties": false}),
+                json!([{"x-a": "b"}]),
+                json!([{"x-a": 1}, {"y": "b"}]),
+            ),
+            (
+                json!({"items": [{"type": "string"}, {"type": "number"}], "additionalItems": false}),
+                json!([["a", 1], ["a"]]),
+                json!([[1], ["a", 1, 2]]),
+            ),
+            (
+                json!({"if": {"properties": {"kind": {"const": "a"}}}, "then": {"required": ["x"]}, "else": {"required": ["y"]}}),
+                json!([{"kind": "a", "x": 1}, {"kind": "b", "y": 1}]),
+                json!([{"kind": "a"}, {"kind": "b", "x": 1}]),
+            ),
+            (json!({"contains": {"const": 1}, "maxContains": 1}), json!([[1, 2]]), json!([[2], [1, 1]])),
+            (json!({"dependentRequired": {"a": ["b"]}}), json!([{"a": 1, "b": 1}, {}]), json!([{"a": 1}])),
+            (
+                json!({"discriminator": {"propertyName": "t"}, "x-order": 1, "oneOf": [{"required": ["a"]}, {"required": ["b"]}]}),
+                json!([{"a": 1}]),
+                json!([{}, {"a": 1, "b": 1}]),
+            ),
+        ] {
+            let parsed = OutputSchema::parse(&schema.to_string()).unwrap();
+            let read = |value: &Value| parsed.read(&value.to_string());
+            good.as_array()
+                .unwrap()
+                .iter()
+                .for_each(|value| assert!(read(value).is_ok(), "{schema} {value}"));
+            bad.as_array()
+                .unwrap()
+                .iter()
+                .for_each(|value| assert!(read(value).is_err(), "{schema} {value}"));
+        }
+    }
+
+    #[test]
     fn unknown_keywords_are_refused() {
         for (schema, why) in [
-            (json!({"not": {}}), "#/not"),
-            (json!({"properties": {"a": {"multipleOf": 2}}}), "#/properties/a/multipleOf"),
+            (json!({"properties": {"a": {"multipleOf": 0}}}), "#/properties/a/multipleOf"),
+            (json!({"patternProperties": {"(": {}}}), "#/patternProperties must be"),
+            (json!({"unevaluatedProperties": false}), "not supported"),
             (json!({"type": "text"}), "#/type must be"),
             (json!({"$ref": "https://x"}), "#/$ref must be"),
-            (json!({"minContains": 2}), "not supported"),
+            (json!({"minLenght": 2}), "not supported"),
             (json!([]), "a schema is"),
         ] {
             let said = OutputSchema::parse(&schema.to_string()).unwrap_err();

@@ -29,7 +29,10 @@ pub trait Printer {
     /// The answer is this JSON value.
     fn output(&mut self, _: &Value) {}
 
-    /// The turn has ended; comes once, last.
+    /// Shows what is said while the session is closed.
+    fn after_end(&mut self, _: &Event) {}
+
+    /// The turn has ended; comes once.
     ///
     /// # Errors
     /// As [`Printer::event`].
@@ -44,7 +47,10 @@ pub fn end_words(reason: &EndReason) -> (&'static str, Option<String>, Option<St
         EndReason::Interrupted { .. } => ("interrupted", Some("the task was interrupted".to_owned()), None),
         EndReason::StepLimit { limit } => (
             "step_limit",
-            Some(format!("stopped after {limit} steps (max_steps); the task is not finished")),
+            Some(format!(
+                "stopped after {} (max_steps); the task is not finished",
+                text::plural(usize::try_from(*limit).unwrap_or(usize::MAX), "step")
+            )),
             Some("continue with `mycode exec -c continue`, or raise max_steps in config.toml".to_owned()),
         ),
         EndReason::ProviderFailed { message, hint, .. } => ("provider_failed", given(message), given(hint)),

@@ -174,7 +174,11 @@ pub async fn run_with(
     let outcome = ExecOutcome { answer, ..leave(printer, end, lost) };
     let _ = ops.send(Op::Shutdown);
     drop(ops);
-    let last_writes = async { while events.recv().await.is_some() {} };
+    let last_writes = async {
+        while let Some(event) = events.recv().await {
+            printer.after_end(&event);
+        }
+    };
     tokio::select! {
         _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, last_writes) => {}
         Some(()) = interrupts.next() => {}
@@ -258,7 +262,6 @@ fn gone(interrupted: bool) -> EndReason {
 /// Ctrl-C, SIGTERM and a hang-up: whichever ends us must end the running command as well, which lives in a session of
 /// its own. What the shell made this process ignore stays ignored: a hang-up under `nohup`, a Ctrl-C for jobs in the
 /// background of a script.
-/// Ctrl-C, SIGTERM and a hang-up, as far as the process does not ignore them.
 pub fn interrupts() -> impl Stream<Item = ()> {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];

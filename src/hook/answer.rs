@@ -68,7 +68,7 @@ struct PermissionAnswer {
 
 /// Reads what a hook said.
 pub fn read(event: HookEvent, ran: &Ran) -> Answer {
-    let said = ran.stdout.trim();
+    let said = behind_async(ran.stdout.trim());
     let blocks = ran.code == Some(2) && event.can_block();
     let mut answer = Answer::default();
     let is_json = said.starts_with('{') && said.ends_with('}');
@@ -93,10 +93,27 @@ pub fn read(event: HookEvent, ran: &Ran) -> Answer {
         answer.decision = Some(Decision::Block);
     } else if !understood && answer.failure.is_none() && ran.code != Some(0) {
         let how = ran.code.map_or_else(|| "ended by a signal".to_owned(), |code| format!("exit code {code}"));
-        let why = stderr.lines().next().map_or(String::new(), |line| format!(": {line}"));
+        let why = telling_line(stderr).map_or(String::new(), |line| format!(": {line}"));
         answer.failure = Some(format!("{how}{why}"));
     }
     answer
+}
+
+/// What follows a first line `{"async": true}`, by which a script asks not to be waited for. Here its end is waited for all the
+/// same: settings say `async` where that matters.
+fn behind_async(said: &str) -> &str {
+    let Some((first, rest)) = said.split_once('\n') else { return said };
+    let first = serde_json::from_str::<Value>(first).unwrap_or_default();
+    if first["async"] == true { rest.trim() } else { said }
+}
+
+/// The line that names the error, which programs print in the middle of where it happened; else the first.
+fn telling_line(stderr: &str) -> Option<&str> {
+    let names_error = |line: &&str| {
+        let kind = line.split_once(':').map_or("", |(kind, _)| kind);
+        kind.ends_with("Error") && !kind.contains(' ')
+    };
+    stderr.lines().find(names_error).or_else(|| stderr.lines().next())
 }
 
 fn of_json(event: HookEvent, printed: Printed) -> Result<Answer, String> {
@@ -165,6 +182,18 @@ mod tests {
         let failed = read_of(event, 127, "", "sh: x: not found\nmore");
         assert_eq!(failed.failure.as_deref(), Some("exit code 127: sh: x: not found"));
         assert_eq!(failed.decision, None);
+        let thrown = read_of(
+            event,
+            1,
+            "",
+            "node:internal/x:1\n  throw err;\n\nError: Cannot find module 'x'\n    at y\n",
+        );
+        assert_eq!(thrown.failure.as_deref(), Some("exit code 1: Error: Cannot find module 'x'"));
+        let asked = read_of(HookEvent::PermissionRequest, 2, "", "never");
+        assert_eq!(asked.decision, Some(Decision::Block));
+        let later =
+            read_of(HookEvent::PostToolUse, 0, "{\"async\":true}\n{\"systemMessage\":\"late\"}\n", "");
+        assert_eq!((later.message.as_deref(), later.failure), (Some("late"), None));
         assert!(read_of(event, 0, "{not json}", "").failure.is_some());
         assert_eq!(
             read_of(HookEvent::SessionStart, 0, "branch: main", "").context.as_deref(),

@@ -69,7 +69,6 @@ impl HookEvent {
         !matches!(
             self,
             Self::SessionStart
-                | Self::PermissionRequest
                 | Self::Notification
                 | Self::SubagentStart
                 | Self::PostCompact

@@ -23,12 +23,10 @@ pub fn text(files: &[AgentFile], workspace: &Path) -> String {
         lines.push(format!("{} switches hooks off (disableAllHooks).", shown(off, workspace)));
     }
     rows(&used, "", workspace, &mut lines);
-    rows(
-        &settings::parse(&untrusted, workspace),
-        ", not trusted: `mycode trust` trusts it",
-        workspace,
-        &mut lines,
-    );
+    rows(&settings::parse(&untrusted, workspace), ", not trusted", workspace, &mut lines);
+    if !untrusted.is_empty() {
+        lines.push("What is not trusted does not run; `mycode trust` trusts it as it is now.".to_owned());
+    }
     lines.push(String::new());
     lines.join("\n")
 }

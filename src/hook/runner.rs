@@ -1,5 +1,6 @@
 //! Runs the hooks that an occasion is for: at the same time, those that decide to their end, the others in the background.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -7,6 +8,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use serde_json::Value;
 use tokio::task::JoinSet;
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::answer::{self, Answer, Decision};
@@ -20,6 +22,8 @@ use crate::protocol::event::Level;
 
 /// The user is told of a hook that runs so long.
 const SLOW: Duration = Duration::from_secs(5);
+/// What those in the background are given when the session ends: what a turn's end began, as a sound, is heard.
+const LAST_MOMENT: Duration = Duration::from_millis(1_500);
 
 /// Tells the user something.
 pub type Say = Arc<dyn Fn(Level, String) + Send + Sync>;
@@ -44,6 +48,8 @@ pub struct Hooks {
     running: Mutex<JoinSet<()>>,
     /// What those in the background had to say, until the model is told.
     late: Mutex<Vec<(String, String)>>,
+    /// What the user was told of failures.
+    failures: Mutex<HashSet<String>>,
 }
 
 impl Hooks {
@@ -128,7 +134,12 @@ impl Hooks {
             }
         };
         if let Some(why) = &answer.failure {
-            say(Level::Warning, notice::failed(&hook.name, hook.event, why, hook.fails_closed));
+            let text = notice::failed(&hook.name, hook.event, why, hook.fails_closed);
+            // One that fails at every call would bury all else.
+            let is_new = self.failures.lock().unwrap_or_else(PoisonError::into_inner).insert(text.clone());
+            if is_new || hook.fails_closed {
+                say(Level::Warning, text);
+            }
             if hook.fails_closed {
                 (answer.decision, answer.reason) = (Some(Decision::Block), format!("the hook failed: {why}"));
             }
@@ -162,8 +173,9 @@ impl Hooks {
         std::mem::take(&mut self.late.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Ends those in the background.
-    pub fn end(&self) {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner).abort_all();
+    /// Waits a moment for those in the background, then ends them.
+    pub async fn end(&self) {
+        let mut running = std::mem::take(&mut *self.running.lock().unwrap_or_else(PoisonError::into_inner));
+        let _ = timeout(LAST_MOMENT, async { while running.join_next().await.is_some() {} }).await;
     }
 }

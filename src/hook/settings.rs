@@ -207,9 +207,11 @@ impl Program {
     /// The first word that is a path to something, without its folders; else the beginning of the command.
     fn name(&self) -> String {
         let words = self.command.split_whitespace().chain(self.args.iter().flatten().map(String::as_str));
-        let plain = |word: &str| word.trim_matches(['"', '\'', ';', '(', ')']).to_owned();
+        let plain = |word: &str| word.replace(['"', '\''], "").trim_matches([';', '(', ')']).to_owned();
+        let is_path = |c: char| c.is_alphanumeric() || "/._-+@~$:{}".contains(c);
         let is_script = |word: &String| {
             word.contains('/')
+                && word.chars().all(is_path)
                 && !word.contains("://")
                 && !["/bin/", "/usr/bin/", "/dev/"].iter().any(|system| word.starts_with(system))
         };
@@ -249,6 +251,9 @@ mod tests {
         );
         let names: Vec<&str> = settings.hooks.iter().map(|hook| hook.name.as_str()).collect();
         assert_eq!(names, ["guard.sh", "a.js"]);
+        let name = |command: &str| Program { command: command.to_owned(), args: None }.name();
+        assert_eq!(name("node \"${CLAUDE_PLUGIN_ROOT}\"/scripts/run.cjs x"), "run.cjs");
+        assert_eq!(name("node -e \"require('a/b.js');x()\""), "node -e \"require('a/b.js');x()\"");
         assert_eq!(settings.hooks[0].timeout, Duration::from_secs(5));
         assert_eq!(settings.hooks[1].timeout, Duration::from_secs(600));
         let why: Vec<&str> = settings.not_run.iter().map(|row| row.why.as_str()).collect();

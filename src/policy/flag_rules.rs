@@ -11,6 +11,9 @@ use super::tool_rule::{Match, ToolRule, is_about_command, is_about_path};
 use crate::base::path;
 use crate::shell::interpret::call::Call;
 
+/// Tools whose calls are forbidden by what they are about.
+const DENIED_BY_PART: [&str; 6] = ["Bash", "Edit", "Write", "MultiEdit", "Read", "WebFetch"];
+
 /// The rules of the flags.
 #[derive(Clone, Debug, Default)]
 pub struct FlagRules {
@@ -19,25 +22,30 @@ pub struct FlagRules {
 }
 
 impl FlagRules {
-    /// Reads the values of both flags; one may hold several rules, with commas between them.
+    /// Reads the values of both flags; one may hold several rules, with commas between them. `ours` gives our name of a tool
+    /// that may be written in another way.
     ///
     /// # Errors
     /// The rule that can't be used, and why.
-    pub fn parse(allow: &[String], deny: &[String]) -> Result<Self, String> {
+    pub fn parse(allow: &[String], deny: &[String], ours: impl Fn(&str) -> String) -> Result<Self, String> {
         let rules = |values: &[String]| {
             values
                 .iter()
                 .flat_map(|value| split(value))
                 .map(|text| ToolRule::parse(&text))
+                .map(|rule| rule.map(|rule| ToolRule { tool: ours(&rule.tool), ..rule }))
                 .collect::<Result<Vec<_>, _>>()
         };
         let granted = rules(allow)?.iter().map(grant).collect::<Result<Vec<_>, _>>()?;
-        Ok(Self { granted: granted.into_iter().flatten().collect(), denied: rules(deny)? })
-    }
-
-    /// Whether a tool is denied as such: then the model is not told of it. `names` are all of its names.
-    pub fn removes(&self, names: &[String]) -> bool {
-        self.denied.iter().any(|rule| rule.pattern.is_none() && names.iter().any(|name| rule.names(name)))
+        let denied = rules(deny)?;
+        match denied.iter().find(|rule| rule.pattern.is_some() && !DENIED_BY_PART.contains(&&*rule.tool)) {
+            Some(rule) => Err(format!(
+                "--deny {}: only {} take something in brackets",
+                shown(rule),
+                DENIED_BY_PART.join(", ")
+            )),
+            None => Ok(Self { granted: granted.into_iter().flatten().collect(), denied }),
+        }
     }
 }
 
@@ -162,7 +170,11 @@ mod tests {
 
     #[test]
     fn flags_become_grants() {
-        let allow = |text: &str| FlagRules::parse(&[text.to_owned()], &[]).map(|rules| rules.granted);
+        let ours = |name: &str| name.replace("bash", "Bash");
+        let allow = |text: &str| FlagRules::parse(&[text.to_owned()], &[], ours).map(|rules| rules.granted);
+        let deny = |text: &str| FlagRules::parse(&[], &[text.to_owned()], ours).map(|rules| rules.denied);
+        assert_eq!(deny("bash(git push:*),Task").unwrap()[0].tool, "Bash");
+        assert!(deny("Grep(secrets/**)").unwrap_err().contains("only Bash, Edit"));
         assert_eq!(
             allow("Bash(cargo test), Edit,github.*,mcp__git__log,Task").unwrap(),
             [

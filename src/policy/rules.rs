@@ -160,6 +160,18 @@ impl Rules {
         self.denied.extend(flags.denied);
     }
 
+    /// What counts for a sub-agent that only reads: what flags forbid, and whose pages may be read.
+    pub fn for_reading(&self) -> Self {
+        let granted = self.stored.grants().chain(self.session.iter().cloned());
+        let hosts = granted.filter(|grant| matches!(grant, SessionGrant::Host(_)));
+        Self { session: hosts.collect(), denied: self.denied.clone(), ..Self::default() }
+    }
+
+    /// Whether a tool is denied as such: then no model is told of it. `names` are all of its names.
+    pub fn removes(&self, names: &[String]) -> bool {
+        self.denied.iter().any(|rule| rule.pattern.is_none() && names.iter().any(|name| rule.names(name)))
+    }
+
     /// Which of the flags forbids one of the accesses, in words.
     pub fn forbidden(&self, accesses: &[AssessedAccess], scope: &PathScope) -> Option<String> {
         flag_rules::forbidden(&self.denied, accesses, scope)

@@ -3,13 +3,15 @@
 //!
 //! After the types of `@anthropic-ai/sdk` 1.12.0 (`web_search_20250305`: the version that all models and clouds have, and
 //! that runs no code), `openai` 6.49.0 for Node (`web_search`, `web_search_call.action.sources`), docs.x.ai (the same tool
-//! at Responses) and openrouter.ai/docs/guides/features/server-tools (`openrouter:web_search`), November 2026.
+//! at Responses), openrouter.ai/docs/guides/features/server-tools (`openrouter:web_search`) and `@google/genai` 2.32.0
+//! (`googleSearch` at `generateContent`: Gemini's address for OpenAI's dialect has no search), November 2026.
 
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
+use crate::base::text::floor_boundary;
 use crate::config::prompts;
 use crate::config::settings::{ProviderKind, ProviderSettings};
 use crate::model::usage::Usage;
@@ -22,6 +24,8 @@ use crate::provider::wire::address::{self, Host};
 use crate::provider::wire::exchange::Dialect;
 use crate::provider::wire::http::{self, Endpoint};
 
+/// Where Gemini is.
+const GEMINI: &str = "generativelanguage.googleapis.com";
 /// Searches that one request may make.
 const MAX_SEARCHES: u32 = 5;
 /// The longest answer, in tokens.
@@ -41,6 +45,7 @@ enum Kind {
     Anthropic,
     Responses,
     Openrouter,
+    Gemini,
 }
 
 /// Searches through the server that the settings name.
@@ -80,6 +85,12 @@ impl Searcher {
             Kind::Anthropic => AnthropicDialect::connect(settings)?.0,
             Kind::Responses => http::openai_endpoint(settings, address::RESPONSES)?.0,
             Kind::Openrouter => http::openai_endpoint(settings, address::CHAT)?.0,
+            Kind::Gemini => {
+                let key = http::usable_key(settings, GEMINI, "MYCODE_API_KEY")?;
+                let header = key.map(|key| ("x-goog-api-key", key.expose()));
+                let url = gemini_url(&settings.base_url, &settings.model);
+                Endpoint::new(&url, header, &settings.headers, key)?
+            }
         };
         Ok(Some(Self { kind, endpoint, model: settings.model.to_string() }))
     }
@@ -90,7 +101,9 @@ impl Searcher {
     /// Every way in which no answer comes.
     pub async fn search(&self, query: &str, model: Option<&str>) -> Result<Found, ProviderError> {
         let late = ProviderError::TooLong { seconds: SEARCH_TIME.as_secs() };
-        timeout(SEARCH_TIME, self.ask(query, model.unwrap_or(&self.model))).await.unwrap_or(Err(late))
+        // Gemini's address names the model.
+        let model = model.filter(|_| self.kind != Kind::Gemini).unwrap_or(&self.model);
+        timeout(SEARCH_TIME, self.ask(query, model)).await.unwrap_or(Err(late))
     }
 
     async fn ask(&self, query: &str, model: &str) -> Result<Found, ProviderError> {
@@ -102,6 +115,7 @@ impl Searcher {
                 Kind::Anthropic => read_messages(&reply, &mut found)?,
                 Kind::Responses => read_responses(&reply, &mut found)?,
                 Kind::Openrouter => read_chat(&reply, &mut found),
+                Kind::Gemini => read_gemini(&reply, &mut found),
             }
             if reply["stop_reason"] != "pause_turn" {
                 break;
@@ -141,6 +155,11 @@ impl Searcher {
                 "messages": [{"role": "system", "content": rules}, {"role": "user", "content": query}],
                 "tools": [{"type": "openrouter:web_search", "parameters": {"max_results": MAX_SEARCHES}}],
             }),
+            Kind::Gemini => json!({
+                "systemInstruction": {"parts": [{"text": rules}]},
+                "contents": [{"role": "user", "parts": [{"text": query}]}],
+                "tools": [{"googleSearch": {}}],
+            }),
         }
     }
 
@@ -162,11 +181,19 @@ fn kind(settings: &ProviderSettings) -> Result<Option<Kind>, ProviderError> {
             let url = http::parse(&settings.base_url)?;
             match Host::of(&url) {
                 Host::Openrouter => Some(Kind::Openrouter),
+                _ if url.host_str() == Some(GEMINI) => Some(Kind::Gemini),
                 host if host.is_strict() || url.host_str() == Some("api.x.ai") => Some(Kind::Responses),
                 _ => None,
             }
         }
     })
+}
+
+/// Gemini's own address of a model, beside the one for OpenAI's dialect.
+fn gemini_url(base: &str, model: &str) -> String {
+    let base = base.trim_end_matches('/');
+    let base = base.strip_suffix("/openai").unwrap_or(base);
+    format!("{base}/models/{}:generateContent", model.trim_start_matches("models/"))
 }
 
 impl Found {
@@ -245,10 +272,50 @@ fn read_chat(reply: &Value, found: &mut Found) {
     }
 }
 
+/// What a part of the text stands on is told by where it ends, in bytes.
+fn read_gemini(reply: &Value, found: &mut Found) {
+    let (candidate, usage) = (&reply["candidates"][0], &reply["usageMetadata"]);
+    let count = |key: &str| usage[key].as_u64().unwrap_or(0);
+    found.spent(usage.is_object().then(|| Usage {
+        input: count("promptTokenCount").saturating_add(count("toolUsePromptTokenCount")),
+        cached: count("cachedContentTokenCount"),
+        cache_write: 0,
+        output: count("candidatesTokenCount").saturating_add(count("thoughtsTokenCount")),
+        reasoning: count("thoughtsTokenCount"),
+    }));
+    let grounding = &candidate["groundingMetadata"];
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let chunks = list(&grounding["groundingChunks"]);
+    let numbers: Vec<Option<usize>> =
+        chunks.iter().map(|chunk| found.cite(&chunk["web"]["uri"], &chunk["web"]["title"])).collect();
+    for (at, part) in list(&candidate["content"]["parts"]).iter().enumerate() {
+        if part["thought"] == true {
+            continue;
+        }
+        let mut text = part["text"].as_str().unwrap_or_default().to_owned();
+        let mut marks: Vec<(usize, usize)> = Vec::new();
+        for support in list(&grounding["groundingSupports"]) {
+            let segment = &support["segment"];
+            if segment["partIndex"].as_u64().unwrap_or(0) == at as u64 {
+                let end = segment["endIndex"].as_u64().and_then(|end| usize::try_from(end).ok());
+                let end = floor_boundary(&text, end.unwrap_or(text.len()).min(text.len()));
+                let named = list(&support["groundingChunkIndices"]).into_iter();
+                let named = named.filter_map(|index| *numbers.get(usize::try_from(index.as_u64()?).ok()?)?);
+                marks.extend(named.map(|number| (end, number)));
+            }
+        }
+        marks.sort_unstable();
+        marks.dedup();
+        marks.iter().rev().for_each(|(end, number)| text.insert_str(*end, &format!("[{number}]")));
+        found.answer.push_str(&text);
+    }
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::base::secret::Secret;
     use crate::config::settings::ProviderSettings;
 
     fn settings(kind: ProviderKind, base_url: &str) -> ProviderSettings {
@@ -278,11 +345,48 @@ mod tests {
             (ProviderKind::Openai, "https://api.x.ai/v1", Some(Kind::Responses)),
             (ProviderKind::Chat, "https://openrouter.ai/api/v1", Some(Kind::Openrouter)),
             (ProviderKind::Responses, "http://gateway/v1", Some(Kind::Responses)),
+            (
+                ProviderKind::Chat,
+                "https://generativelanguage.googleapis.com/v1beta/openai/",
+                Some(Kind::Gemini),
+            ),
             (ProviderKind::Openai, "http://localhost:11434/v1", None),
             (ProviderKind::Scripted, "", None),
         ] {
             assert_eq!(kind(&settings(provider, url)).unwrap(), expected, "{url}");
         }
+    }
+
+    #[test]
+    fn gemini_says_what_each_sentence_stands_on() {
+        let base = "https://generativelanguage.googleapis.com/v1beta/openai/";
+        let keyed =
+            ProviderSettings { api_key: Some(Secret::new("k")), ..settings(ProviderKind::Chat, base) };
+        let searcher = Searcher::new(&keyed).unwrap().unwrap();
+        assert_eq!(searcher.body("q", "m")["tools"], json!([{"googleSearch": {}}]));
+        assert_eq!(
+            gemini_url(base, "models/gemini-3-pro"),
+            "https://generativelanguage.googleapis.com/v1beta/models/gemini-3-pro:generateContent"
+        );
+        let support =
+            |end: u64, chunks: Value| json!({"segment": {"endIndex": end}, "groundingChunkIndices": chunks});
+        let reply = json!({
+            "candidates": [{
+                "content": {"role": "model", "parts": [{"text": "Größe 1. Zwei."}]},
+                "groundingMetadata": {
+                    "groundingChunks": [{"web": {"uri": "https://a.example/", "title": "a.example"}},
+                        {"web": {"uri": "https://b.example/", "title": "b.example"}}],
+                    "groundingSupports": [support(10, json!([0])), support(99, json!([1, 0, 7]))],
+                },
+            }],
+            "usageMetadata": {"promptTokenCount": 5, "toolUsePromptTokenCount": 20, "candidatesTokenCount": 3, "thoughtsTokenCount": 2},
+        });
+        let mut found = Found::default();
+        read_gemini(&reply, &mut found);
+        assert_eq!(found.answer, "Größe 1.[1] Zwei.[1][2]");
+        assert_eq!(found.sources[1].title, "b.example");
+        assert_eq!(found.usage.map(|usage| (usage.input, usage.output, usage.reasoning)), Some((25, 5, 2)));
+        read_gemini(&json!({"promptFeedback": {"blockReason": "SAFETY"}}), &mut found);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! One skill: a folder with a `SKILL.md`, by the specification of agentskills.io with the fields that Claude Code adds
 //! (github.com/agentskills/agentskills docs/specification.mdx; code.claude.com/docs/en/skills; both looked up 2026-11-22). What
-//! others would refuse is taken where its meaning is plain: a name unlike its folder's, a description that is missing or no YAML.
+//! others would refuse is taken where its meaning is plain: a name unlike its folder's or with blanks in it, a description that is
+//! missing or no YAML, no front matter at all.
 //!
 //! Of Claude Code's fields `model`, `effort`, `hooks`, `disallowed-tools`, `paths` and `shell` are not used, and users are told.
 //! `` !`command` `` is not run when a skill is loaded: the model is told to run it, so that it goes the way of every command.
@@ -61,22 +62,25 @@ impl Skill {
         if file.text.is_empty() {
             return Err("it is empty, no UTF-8 text, or larger than 256 kB".to_owned());
         }
-        let parts = frontmatter::split(file.text.trim_start_matches('\u{feff}'));
-        let head = parts.head.ok_or("it has no front matter between `---` lines")?;
+        let whole = file.text.trim_start_matches('\u{feff}').trim_start();
+        let parts = frontmatter::split(whole);
+        if parts.head.is_none() && whole.lines().next() == Some("---") {
+            return Err("no `---` line ends its front matter".to_owned());
+        }
+        let head = parts.head.unwrap_or_default();
         let map = frontmatter::read_lenient(head)?;
         let text = |key: &str| frontmatter::text_of(head, &map, key).unwrap_or_default();
         let is = |key: &str, truth: &str| text(key).eq_ignore_ascii_case(truth);
         let folder = file.path.parent().and_then(Path::file_name).unwrap_or_default();
         let names = [text("name"), folder.to_string_lossy().into_owned()];
-        let name = names.into_iter().find(|name| is_name(name));
+        let name = names.iter().find(|name| is_name(name)).cloned();
+        let name = name.or_else(|| names.iter().map(|name| as_name(name)).find(|name| is_name(name)));
         let body = parts.body.trim();
         if body.is_empty() {
-            return Err("no instructions follow its front matter".to_owned());
+            return Err("it has no instructions".to_owned());
         }
         let description = match text("description") {
-            said if said.is_empty() => {
-                body.trim_start_matches(['#', ' ']).lines().next().unwrap_or_default().to_owned()
-            }
+            said if said.is_empty() => first_words(body),
             said => said,
         };
         let fork = match (is("context", "fork"), text("agent")) {
@@ -187,6 +191,21 @@ fn is_name(name: &str) -> bool {
     !name.is_empty() && name.len() <= MAX_NAME_BYTES && name.chars().all(plain)
 }
 
+/// What is left of a name that is none, as `pdf-tools` of `PDF Tools`.
+fn as_name(text: &str) -> String {
+    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.map(str::to_lowercase).collect::<Vec<_>>().join("-")
+}
+
+/// The first paragraph, or the first heading where there is none.
+fn first_words(body: &str) -> String {
+    let is_text = |line: &&str| !line.trim().is_empty() && !line.starts_with('#');
+    let lines = body.lines().skip_while(|line| !is_text(line)).take_while(is_text);
+    let words = lines.collect::<Vec<_>>().join(" ");
+    let heading = || body.lines().next().unwrap_or_default().trim_start_matches(['#', ' ']).to_owned();
+    if words.is_empty() { heading() } else { words }
+}
+
 /// Our name for a type of sub-agent.
 fn agent_type(name: &str) -> String {
     match name {
@@ -242,10 +261,17 @@ mod tests {
 
     #[test]
     fn what_is_no_skill() {
-        assert_eq!(parse("---\nallowed-tools: [Read]\n---\n# Title\nx").unwrap().description, "Title");
+        for (text, description) in [
+            ("---\nallowed-tools: [Read]\n---\n# Title", "Title"),
+            ("---\nname: x\n---\n# Title\n\nDoes this\nand that.\n\nMore", "Does this and that."),
+            ("\u{feff}# Title\r\n", "Title"),
+            ("\n---\ndescription: It: works\n---\nx", "It: works"),
+        ] {
+            assert_eq!(parse(text).unwrap().description, description);
+        }
         for (text, why) in [
             ("", "empty"),
-            ("# Title", "no front matter"),
+            ("---\nname: x\n", "no `---` line"),
             ("---\n- a\n---\nx", "key: value"),
             ("---\na: b\n---\n", "no instructions"),
         ] {

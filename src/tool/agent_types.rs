@@ -71,7 +71,8 @@ pub static TYPES: [AgentType; 9] = [
 ];
 
 /// What those that only read are given.
-const READ_TOOLS: [&str; 7] = ["LS", "Glob", "Grep", "Read", "Bash", "Recall", "Locate"];
+const READ_TOOLS: [&str; 10] =
+    ["LS", "Glob", "Grep", "Read", "Bash", "Recall", "Locate", "WebFetch", "WebSearch", "Symbols"];
 
 /// What no sub-agent is given: it has nobody to ask, and no sub-agents of its own.
 pub const PARENT_TOOLS: [&str; 2] = ["AskUser", "Task"];

@@ -34,9 +34,9 @@ fn unused(file: &AgentFile, why: &str) -> String {
 }
 
 fn parse(file: &AgentFile) -> Result<AgentType, String> {
-    let parts = frontmatter::split(&file.text);
+    let parts = frontmatter::split(file.text.trim_start_matches('\u{feff}'));
     let head = parts.head.unwrap_or_default();
-    let map = frontmatter::read(head)?;
+    let map = frontmatter::read_lenient(head)?;
     let stem = file.path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     let name = frontmatter::text_of(head, &map, "name").unwrap_or(stem);
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
@@ -50,7 +50,8 @@ fn parse(file: &AgentFile) -> Result<AgentType, String> {
     if prompt.is_empty() {
         return Err("no prompt follows its front matter".to_owned());
     }
-    let builtin = registry::builtin();
+    let mut builtin = registry::builtin();
+    builtin.extend(registry::on_demand(true));
     let tools = map.contains_key("tools").then(|| {
         let named = frontmatter::list_of(&map, "tools");
         let known =

@@ -37,7 +37,7 @@ pub fn read(files: &[CommandFile]) -> (Vec<OwnCommand>, Vec<String>) {
 }
 
 fn parse(file: &CommandFile) -> Result<OwnCommand, String> {
-    let parts = frontmatter::split(&file.text);
+    let parts = frontmatter::split(file.text.trim_start_matches('\u{feff}'));
     let head = parts.head.unwrap_or_default();
     let map = frontmatter::read_lenient(head)?;
     let hint = frontmatter::written(head, "argument-hint").unwrap_or_default();

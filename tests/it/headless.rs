@@ -109,9 +109,9 @@ fn an_answer_with_a_schema() {
     let last: Value = serde_json::from_str(stdout(&out).lines().last().unwrap()).unwrap();
     assert!(last["message"].as_str().unwrap().contains("$ has no files"), "{last}");
     assert_eq!((&last["steps"], &last["result"], &last["output"]), (&json!(2), &json!("{}"), &Value::Null));
-    place.file("schema.json", r#"{"not": {}}"#);
+    place.file("schema.json", r#"{"unevaluatedItems": false}"#);
     let out = place.exec(&server.base_url(), &args);
-    assert!(stderr(&out).contains("#/not: this keyword is not supported"), "{}", stderr(&out));
+    assert!(stderr(&out).contains("#/unevaluatedItems: this keyword is not supported"), "{}", stderr(&out));
     assert_eq!(out.status.code(), Some(2));
 }
 
@@ -140,6 +140,22 @@ fn rules_by_flag() {
     assert!(!requests[0].contains(r#""name":"Task""#) && requests[0].contains(r#""name":"Bash""#));
     let (requests, ..) = run(touch(), &["--permission", "full", "--deny", "Bash(touch:*)"]);
     assert!(requests[1].contains("--deny Bash(touch:*)"), "{}", requests[1]);
+    // A sub-agent is not a way around them.
+    let ask = || call("Task", json!({"type": "explore", "prompt": "look"}));
+    let replies = vec![ask(), call("Read", json!({"path": "a.txt"})), text("Seen."), text("Done.")];
+    let (requests, said, _) =
+        run(replies, &["--deny", "Read(a.txt)", "--deny", "bash", "--deny", "Symbols,NotebookEdit"]);
+    assert!(
+        said.contains("--deny NotebookEdit forbids nothing") && said.matches("forbids").count() == 1,
+        "{said}"
+    );
+    for request in &requests[..2] {
+        assert!(!request.contains(r#""name":"Bash""#) && request.contains("WebFetch {url}"), "{request}");
+        assert!(!request.contains("Symbols {"), "{request}");
+    }
+    assert!(requests[2].contains("--deny Read(a.txt)"), "{}", requests[2]);
+    let (requests, said, code) = run(vec![], &["--output", "nowhere/answer.txt"]);
+    assert!(requests.is_empty() && code == Some(2) && said.contains("there is no folder"), "{said}");
     let (requests, said, code) = run(vec![], &["--allow", "Edit(src/**)"]);
     assert!(requests.is_empty() && code == Some(2) && said.contains("for the whole workspace"), "{said}");
 }

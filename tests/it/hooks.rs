@@ -179,6 +179,93 @@ fn failures_and_time_limits_are_told_and_stop_nothing() {
 }
 
 #[test]
+fn a_hook_that_fails_at_every_call_is_told_of_once() {
+    let throws = "echo 'node:internal/x:1\n\nError: Cannot find module' >&2; exit 1";
+    let place = place(json!({"PreToolUse": on("", command(&throws.replace("\\n", "'; echo '")))}));
+    let read = || call("Read", json!({"path": "a.txt"}));
+    let (_, said) = run(&place, vec![read(), read(), done()], &[]);
+    assert_eq!(said.matches("failed: exit code 1").count(), 1, "{said}");
+}
+
+#[test]
+fn a_question_is_answered_by_a_hook_and_the_user_is_notified_of_others() {
+    let place = place(json!({
+        "PermissionRequest": [
+            {"matcher": "Write", "hooks": [command("echo not today >&2; exit 2")]},
+            {"matcher": "Edit", "hooks": [command(
+                r#"echo '{"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": {"behavior": "allow"}}}'"#
+            )]},
+        ],
+        "Notification": on("permission_prompt", command(KEEP)),
+    }));
+    let server = FakeServer::start(vec![
+        call("Write", json!({"path": "b.txt", "content": "x"})),
+        call("Read", json!({"path": "a.txt"})),
+        call("Edit", json!({"path": "a.txt", "edits": [{"old_string": "alpha", "new_string": "beta"}]})),
+        call("Bash", json!({"command": "touch made"})),
+        done(),
+    ]);
+    let url = server.base_url();
+    let args = ["--trust", "--permission", "ask", "--base-url", &url, "--model", "test-model"];
+    let mut screen = Screen::start(&place, &args, 100, 30);
+    screen.wait("test-model");
+    screen.keys("work\r");
+    screen.wait("blocked Write: not today");
+    screen.wait("allowed Edit");
+    screen.wait("touch made");
+    while !place.project().join("told.jsonl").exists() {
+        std::thread::yield_now();
+    }
+    screen.keys("y");
+    screen.wait("Done.");
+    let told = told(&place, "told.jsonl");
+    assert_eq!(told[0]["notification_type"], "permission_prompt");
+    assert!(told[0]["message"].as_str().unwrap().contains("touch made"), "{told:?}");
+    assert_eq!((place.text("a.txt").as_str(), place.project().join("b.txt").exists()), ("beta\n", false));
+}
+
+#[test]
+fn compaction_is_told_and_can_be_refused() {
+    let compacted = |exit: &str| {
+        let script = format!("{KEEP}; echo keep all >&2; {exit}");
+        let place =
+            place(json!({"PreCompact": on("auto", command(&script)), "PostCompact": on("", command(KEEP))}));
+        let replies = (0..20).map(|_| answer().text(&"Yes. ".repeat(400)).into()).collect();
+        let server = FakeServer::start(replies);
+        let mut said = String::new();
+        for turn in 0..7 {
+            let text = "And then what follows from that? ".repeat(150);
+            let more: &[&str] = if turn == 0 { &[&text] } else { &["-c", &text] };
+            let out =
+                place.exec(&server.base_url(), &[&["--trust", "--context-window", "16000"], more].concat());
+            said.push_str(&stderr(&out));
+        }
+        let events = told(&place, "told.jsonl").into_iter().map(|told| {
+            assert_eq!(told["trigger"], "auto");
+            told["hook_event_name"].as_str().unwrap().to_owned()
+        });
+        (events.collect::<Vec<_>>(), said)
+    };
+    let (events, said) = compacted("exit 0");
+    assert_eq!(events[..2], ["PreCompact", "PostCompact"], "{said}");
+    let (events, said) = compacted("exit 2");
+    assert!(events.iter().all(|event| event == "PreCompact"), "{events:?}");
+    assert!(said.contains("blocked compaction: keep all"), "{said}");
+}
+
+#[test]
+fn what_runs_in_the_background_has_a_moment_at_the_end() {
+    let background = |command: &str| json!({"type": "command", "command": command, "async": true});
+    let place = place(json!({
+        "Stop": on("", background("sleep 0.2; touch heard")),
+        "SessionEnd": on("", command("echo so long >&2; exit 1")),
+    }));
+    let (_, said) = run(&place, vec![done()], &[]);
+    assert!(place.project().join("heard").exists());
+    assert!(said.contains("(SessionEnd) failed: exit code 1: so long"), "{said}");
+}
+
+#[test]
 fn a_prompt_can_be_refused_and_a_turn_kept_going() {
     let blocked = place(json!({"UserPromptSubmit": on("", command("echo no secrets >&2; exit 2"))}));
     let (requests, said) = run(&blocked, vec![], &[]);

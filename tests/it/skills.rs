@@ -45,7 +45,7 @@ fn a_skill_is_loaded_with_its_folder_whose_files_need_no_question() {
     let folder = place.home().join("skills/quarterly-report");
     let script = format!("sh {}/scripts/sum.sh Q3", folder.display());
     let server = FakeServer::start(vec![
-        answer().call("Skill", json!({"skill": "/quarterly-report", "args": "Q3"})).into(),
+        answer().call("Skill", json!({"skill": "/Quarterly report", "args": "Q3"})).into(),
         answer()
             .call("Read", json!({"path": folder.join("reference.md")}))
             .call("Bash", json!({"command": script}))
@@ -89,7 +89,7 @@ fn no_skills_no_tool() {
 fn untrusted_and_malformed_ones() {
     let server = FakeServer::start(vec![answer().text("Done.").into(), answer().text("Done.").into()]);
     let place = place();
-    place.file(".agents/skills/broken/SKILL.md", "# No front matter\n");
+    place.file(".agents/skills/broken/SKILL.md", "---\nname: broken\n");
     let said = stderr(&place.exec(&server.base_url(), &["/deploy x"]));
     assert!(
         said.contains(
@@ -101,7 +101,7 @@ fn untrusted_and_malformed_ones() {
     let said = stdout(&place.command(&["trust"]).output().unwrap());
     assert!(said.contains("Trusted the project's skills"), "{said}");
     let said = stderr(&place.exec(&server.base_url(), &["/deploy x"]));
-    assert!(said.contains("broken/SKILL.md is no skill: it has no front matter"), "{said}");
+    assert!(said.contains("broken/SKILL.md is no skill: no `---` line ends its front matter"), "{said}");
     let sent = &server.requests()[1].raw;
     assert!(sent.contains("Ship x now.") && sent.contains("Skill folder: "), "{sent}");
     let listed = stdout(&place.command(&["skills"]).output().unwrap());

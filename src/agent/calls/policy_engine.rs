@@ -135,6 +135,11 @@ impl PolicyEngine {
         Self { state: Mutex::new(state), scope, readable, sandbox: work.sandbox }
     }
 
+    /// What of its rules counts for a sub-agent that only reads.
+    pub fn rules_for_reading(&self) -> Rules {
+        self.state().rules.for_reading()
+    }
+
     pub fn permission(&self) -> Permission {
         self.state().permission
     }

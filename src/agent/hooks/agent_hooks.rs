@@ -145,12 +145,12 @@ impl AgentHooks {
         }
     }
 
-    /// The session ends; what runs in the background ends with it.
+    /// The session ends; what runs in the background ends with it, after a moment.
     pub async fn end(&self, reason: &str) {
         let (cancel, matched) = (CancellationToken::new(), [reason]);
         let run = self.run(HookEvent::SessionEnd, &matched, json!({"reason": reason}), &cancel);
         let _ = tokio::time::timeout(MOST_AT_END, run).await;
-        self.hooks.end();
+        self.hooks.end().await;
     }
 
     /// Runs the hooks for an event; `more` is what this event tells beside what all tell.

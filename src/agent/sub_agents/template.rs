@@ -20,8 +20,8 @@ use crate::config::mode::Mode;
 use crate::config::settings::{ContextSettings, TINY_WINDOW_TOKENS, WorkSettings};
 use crate::config::trusted::held_back::HeldBack;
 use crate::context::rules::project_rules::ProjectRules;
+use crate::hook::tool_names;
 use crate::model::request::Params;
-use crate::policy::rules::Rules;
 use crate::provider::api::Provider;
 use crate::skill::set::SkillSet;
 use crate::tool::agent_types::AgentType;
@@ -116,14 +116,23 @@ impl AgentTemplate {
         let permission = self.policy.permission();
         let work = WorkSettings { mode: Mode::Explore, permission, ..self.loaded.work.clone() };
         let readable = self.skills.readable_with(cx.spill.folder());
-        Arc::new(PolicyEngine::new(&work, Rules::default(), &cx.root, readable, &self.own_folders))
+        Arc::new(PolicyEngine::new(
+            &work,
+            self.policy.rules_for_reading(),
+            &cx.root,
+            readable,
+            &self.own_folders,
+        ))
     }
 
     fn tools(&self, kind: &AgentType, cx: &ToolCx) -> Vec<Box<dyn Tool>> {
-        let mut tools = toolbox::tools(&self.sources, &cx.web);
-        tools.retain(|tool| kind.has(tool.name()));
+        let rules = self.policy.rules_for_reading();
+        let allowed = |name: &str| !rules.removes(&tool_names::names(name));
+        // What a server's tools do is not known.
+        let sources = if kind.only_reads || kind.tools.is_some() { &[][..] } else { &self.sources };
+        let mut tools = toolbox::tools(sources, &cx.web, |name| kind.has(name) && allowed(name));
         // What a type may do is a matter of its other tools.
-        tools.extend(SkillTool::boxed(&self.skills));
+        tools.extend(SkillTool::boxed(&self.skills).filter(|tool| allowed(tool.name())));
         tools
     }
 }

@@ -47,10 +47,11 @@ pub fn dispatcher(mut cx: ToolCx, parts: ToolParts<'_>) -> Dispatcher {
     let readable = skills.readable_with(cx.spill.folder());
     let mut rules = Rules::load(project_state);
     cx.web = Arc::new(web_state(loaded));
-    let mut tools = toolbox::tools(sources, &cx.web);
-    tools.extend(SkillTool::boxed(skills));
-    tools.retain(|tool| !flags.removes(&tool_names::names(tool.name())));
     rules.apply(flags);
+    let has = |name: &str| !rules.removes(&tool_names::names(name));
+    let mut tools = toolbox::tools(sources, &cx.web, has);
+    tools.extend(SkillTool::boxed(skills));
+    tools.retain(|tool| has(tool.name()));
     let policy = PolicyEngine::new(&loaded.work, rules, &cx.root, readable, own_folders);
     Dispatcher::new(cx, Arc::new(policy), tools, interactive, &left_out(small_window, sources))
 }

@@ -64,17 +64,35 @@ pub fn read(head: &str) -> Result<Map<String, Value>, String> {
     }
 }
 
-/// As [`read`], for heads that were written for other programs: what is no YAML, as `a: b: c` or `**/*.rs`, is taken for text.
+/// As [`read`], for heads that were written for other programs: an entry that is no YAML, as `a: b: c`, `**/*.rs` or one that is
+/// indented with tabs, is taken for text, with the indented lines below it.
 ///
 /// # Errors
 /// As [`read`].
 pub fn read_lenient(head: &str) -> Result<Map<String, Value>, String> {
-    let quoted =
-        |line: &str| match line.split_once(':').filter(|_| key_of(line).is_some() && read(line).is_err()) {
-            Some((key, value)) => format!("{key}: {}\n", Value::from(value.trim())),
-            None => format!("{line}\n"),
-        };
-    read(head).or_else(|why| read(&head.lines().map(quoted).collect::<String>()).map_err(|_| why))
+    read(head).or_else(|why| {
+        let mut entries: Vec<String> = Vec::new();
+        for line in head.lines() {
+            match entries.last_mut().filter(|_| line.starts_with([' ', '\t']) || line.trim().is_empty()) {
+                Some(entry) => entry.push_str(&format!("\n{line}")),
+                None => entries.push(line.to_owned()),
+            }
+        }
+        let plain: String = entries.iter().map(|entry| as_text(entry)).collect();
+        read(&plain).map_err(|_| why)
+    })
+}
+
+/// An entry as it is, or with its value in quotes where it is no YAML.
+fn as_text(entry: &str) -> String {
+    let has_key = entry.lines().next().and_then(key_of).is_some();
+    match entry.split_once(':').filter(|_| has_key && read(entry).is_err()) {
+        Some((key, value)) => {
+            let words: Vec<&str> = value.split_whitespace().collect();
+            format!("{key}: {}\n", Value::from(words.join(" ")))
+        }
+        None => format!("{entry}\n"),
+    }
 }
 
 /// A value as text: numbers and dates as they are written, not as they are understood.
@@ -308,6 +326,11 @@ mod tests {
         assert_eq!(list_of(&map, "globs"), ["**/*.rs", "*.toml"]);
         assert_eq!(map["alwaysApply"], false);
         assert!(read_lenient("a: [\nb\n").is_err());
+        let lines = "description: Use this when: asked\n  for more: or less\nmetadata:\n\tauthor: me\nlist:\n- a\n- b\n";
+        let map = read_lenient(lines).unwrap();
+        assert_eq!(map["description"], "Use this when: asked for more: or less");
+        assert_eq!(map["metadata"], "author: me");
+        assert_eq!(list_of(&map, "list"), ["a", "b"]);
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! Files that define sub-agents of the user's own: in the user's configuration, and in a project, where they count once the user
-//! trusts them exactly as they are.
+//! Files that define sub-agents of the user's own: in the user's configuration and Claude Code's folder at home, and in a project,
+//! where they count once the user trusts them exactly as they are.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use crate::base::path;
 const FOLDERS: [&str; 2] = [".mycode/agents", ".claude/agents"];
 const MAX_BYTES: u64 = 64 * 1024;
 /// More files than these are not read.
-const MAX_FILES: usize = 50;
+const MAX_FILES: usize = 100;
 
 /// One file, not yet understood.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,7 +22,8 @@ pub struct AgentFile {
 
 /// The user's own.
 pub fn of_user(config: &Path) -> Vec<AgentFile> {
-    in_folder(&config.join("agents"))
+    let home = std::env::home_dir().map(|home| home.join(".claude/agents"));
+    [Some(config.join("agents")), home].iter().flatten().flat_map(|folder| in_folder(folder)).collect()
 }
 
 /// The files of a project, sorted. None that a link brings in from outside.

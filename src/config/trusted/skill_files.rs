@@ -13,7 +13,7 @@ use crate::base::{file, path, repository};
 const FOLDERS: [&str; 3] = [".mycode/skills", ".claude/skills", ".agents/skills"];
 /// In the user's home.
 const AT_HOME: [&str; 2] = [".claude/skills", ".agents/skills"];
-const NAME: &str = "SKILL.md";
+const NAMES: [&str; 2] = ["SKILL.md", "skill.md"];
 /// A longer text is none for a model.
 const MAX_BYTES: u64 = 256 * 1024;
 /// More skills, folders or levels than these are not looked at.
@@ -90,8 +90,8 @@ impl Found {
         if full || !self.seen.insert(path::follow(folder)) {
             return;
         }
-        let path = folder.join(NAME);
-        if path.symlink_metadata().is_ok() {
+        let paths = NAMES.map(|name| folder.join(name));
+        if let Some(path) = paths.into_iter().find(|path| path.symlink_metadata().is_ok()) {
             let text = file::small_text(&path, MAX_BYTES).unwrap_or_default();
             self.files.push(SkillFile { path, text, by_user: self.by_user });
             return;

@@ -9,12 +9,18 @@ use crate::tool::api::Tool;
 use crate::tool::registry;
 use crate::tool::web::state::WebState;
 
-/// The tools, with those of `sources` on demand; `web` says whether there is a search.
-pub fn tools(sources: &[Arc<dyn ToolSource>], web: &WebState) -> Vec<Box<dyn Tool>> {
-    let builtin: Arc<dyn ToolSource> =
-        Arc::new(BuiltinSource::new(registry::on_demand(web.searcher.is_some())));
+/// The tools that the agent `has`, by their names, with those of `sources` on demand; `web` says whether there is a search.
+pub fn tools(
+    sources: &[Arc<dyn ToolSource>],
+    web: &WebState,
+    has: impl Fn(&str) -> bool,
+) -> Vec<Box<dyn Tool>> {
+    let mut on_demand = registry::on_demand(web.searcher.is_some());
+    on_demand.retain(|tool| has(tool.name()));
+    let builtin: Arc<dyn ToolSource> = Arc::new(BuiltinSource::new(on_demand));
     let sources = std::iter::once(builtin).chain(sources.iter().map(Arc::clone)).collect();
     let mut tools = registry::builtin();
+    tools.retain(|tool| has(tool.name()));
     tools.extend(MoreTools::new(sources).map(|more| Box::new(more) as Box<dyn Tool>));
     tools
 }

@@ -90,7 +90,9 @@ struct SkillCall {
 
 impl SkillCall {
     async fn work(&self, cx: &ToolCx) -> ToolOutcome {
-        let Some(skill) = self.skills.find(&self.name) else { return Ok(self.search()) };
+        let with_hyphens = || self.name.replace([' ', '_'], "-");
+        let found = self.skills.find(&self.name).or_else(|| self.skills.find(&with_hyphens()));
+        let Some(skill) = found else { return Ok(self.search()) };
         if !skill.for_model {
             let message =
                 format!("only the user may start the skill {0} (/{0}); say so if it is needed", skill.name);

@@ -6,8 +6,9 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
+use htmd::element_handler::{HandlerResult, Handlers};
 use htmd::options::{BrStyle, BulletListMarker, HrStyle, Options};
-use htmd::{HtmlToMarkdown, Node};
+use htmd::{Element, HtmlToMarkdown, Node};
 use html5ever::tendril::TendrilSink;
 use html5ever::{ParseOpts, parse_document};
 use markup5ever_rcdom::{NodeData, RcDom};
@@ -22,6 +23,8 @@ const PORTION: usize = 16 * 1024;
 /// Elements lie at most so deep, and have at most so many children: what is beyond is left out.
 const MAX_DEPTH: usize = 200;
 const MAX_CHILDREN: usize = 20_000;
+/// Columns of a table's cell.
+const MAX_COLUMNS: usize = 50;
 /// A page's title, in characters.
 const TITLE_CHARS: usize = 120;
 /// A main part with less text than that is none.
@@ -167,11 +170,66 @@ fn written(node: &Rc<Node>) -> String {
         ..Options::default()
     };
     let skipped = vec!["head", "title"];
-    let writer = HtmlToMarkdown::builder().options(options).skip_tags(skipped).build();
+    let writer = HtmlToMarkdown::builder()
+        .options(options)
+        .skip_tags(skipped)
+        .add_handler(vec!["table"], table)
+        .build();
     // The part is the root of a tree of its own: headings and lists look at what is around them.
     let root = Node::new(NodeData::Document);
     root.children.borrow_mut().push(Rc::clone(node));
     writer.tree_to_markdown(&root)
+}
+
+/// A table. The library's own way leaves out the heads of rows, and the rows of a table without any head.
+fn table(handlers: &dyn Handlers, element: Element<'_>) -> Option<HandlerResult> {
+    let (mut rows, mut caption): (Vec<Vec<String>>, String) = (Vec::new(), String::new());
+    let mut open = vec![Rc::clone(element.node)];
+    while let Some(node) = open.pop() {
+        match tag(&node) {
+            "tr" => rows.push(cells(handlers, &node)),
+            "caption" => caption = on_one_row(&handlers.walk_children(&node).content),
+            _ => open.extend(node.children.borrow().iter().rev().map(Rc::clone)),
+        }
+    }
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    if columns < 2 || is_layout(element.node) {
+        return Some(format!("\n\n{}\n\n", handlers.walk_children(element.node).content.trim()).into());
+    }
+    rows.retain(|row| row.iter().any(|cell| !cell.is_empty()));
+    let mut text = format!("\n\n{caption}\n\n");
+    for (at, mut row) in rows.into_iter().enumerate() {
+        row.resize(columns, String::new());
+        text.push_str(&format!("| {} |\n", row.join(" | ")));
+        if at == 0 {
+            text.push_str(&format!("|{}\n", " - |".repeat(columns)));
+        }
+    }
+    Some(format!("{text}\n").into())
+}
+
+/// The cells of a row; one over several columns stands in the first of them.
+fn cells(handlers: &dyn Handlers, row: &Rc<Node>) -> Vec<String> {
+    let mut cells = Vec::new();
+    for cell in row.children.borrow().iter().filter(|cell| matches!(tag(cell), "td" | "th")) {
+        cells.push(on_one_row(&handlers.walk_children(cell).content));
+        let columns = attribute(cell, "colspan").and_then(|columns| columns.trim().parse().ok()).unwrap_or(1);
+        cells.resize(cells.len() + columns.clamp(1, MAX_COLUMNS) - 1, String::new());
+    }
+    cells
+}
+
+fn on_one_row(text: &str) -> String {
+    let plain = text.replace("\\\n", "\n").replace('|', "\\|");
+    plain.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Whether a table only says where the parts of a page stand.
+fn is_layout(table: &Rc<Node>) -> bool {
+    const PARTS: [&str; 9] = ["table", "h1", "h2", "h3", "h4", "pre", "form", "article", "section"];
+    let holds =
+        |parts: &[&str]| find(table, &mut |node| !Rc::ptr_eq(node, table) && parts.contains(&tag(node)));
+    holds(&["table"]).is_some() || holds(&["th"]).is_none() && holds(&PARTS).is_some()
 }
 
 /// The first node below `top`, in the order of the text, that is meant.
@@ -252,6 +310,34 @@ mod tests {
         | A | B |
         | - | - |
         | 1 | 2 |
+        ");
+    }
+
+    #[test]
+    fn tables_keep_all_their_cells() {
+        let page = read(
+            "<table><caption>Facts</caption><tr><th colspan=2>Box</th></tr><tr><th>Key</th><td>a<br>b|c</td></tr></table>\
+             <table><tr><td>1<td>2<tr><td><ul><li>x<li>y</ul><td></table>\
+             <table><tr><td><h1>Page</h1><p>One.<p>Two.<td>Side</table>",
+        );
+        insta::assert_snapshot!(page.text, @r"
+        Facts
+
+        | Box |  |
+        | - | - |
+        | Key | a b\|c |
+
+        | 1 | 2 |
+        | - | - |
+        | - x - y |  |
+
+        # Page
+
+        One.
+
+        Two.
+
+        Side
         ");
     }
 

@@ -10,6 +10,9 @@ use crate::base::text::human_bytes;
 /// Where a page says in which encoding it is written: in its first bytes.
 const HEAD_BYTES: usize = 1_024;
 
+/// Bytes of no kind.
+const UNKNOWN: &str = "application/octet-stream";
+
 /// A page that was read.
 #[derive(Debug, Default)]
 pub struct Page {
@@ -32,7 +35,7 @@ impl Page {
     pub fn read(fetched: Fetched) -> Result<Self, String> {
         let Fetched { url, content_type, bytes, cut, .. } = fetched;
         let kind = content_type.split(';').next().unwrap_or_default().trim();
-        let kind = if kind.is_empty() { sniffed(&bytes) } else { kind };
+        let kind = if matches!(kind, "" | UNKNOWN) { sniffed(&bytes) } else { kind };
         let size = human_bytes(bytes.len() as u64);
         let note = cut.then_some("the page is larger: only its first 5 MB were read");
         let page = Self { url: url.to_string(), note, ..Self::default() };
@@ -95,7 +98,7 @@ fn sniffed(bytes: &[u8]) -> &'static str {
     match () {
         () if head.starts_with(b"<!doctype html") || head.starts_with(b"<html") => "text/html",
         () if head.starts_with(b"%pdf-") => "application/pdf",
-        () => "application/octet-stream",
+        () => UNKNOWN,
     }
 }
 
@@ -103,7 +106,9 @@ fn sniffed(bytes: &[u8]) -> &'static str {
 fn decoded(bytes: &[u8], content_type: &str) -> String {
     let head = String::from_utf8_lossy(&bytes[..bytes.len().min(HEAD_BYTES)]).to_ascii_lowercase();
     let named = charset(content_type).or_else(|| charset(&head).filter(|_| head.contains("<meta")));
-    if let Some(encoding) = named {
+    // Many servers name Latin-1 whatever they send; text in it is next to never valid as UTF-8.
+    let is_utf8 = || std::str::from_utf8(bytes).is_ok();
+    if let Some(encoding) = named.filter(|named| *named != WINDOWS_1252 || !is_utf8()) {
         return encoding.decode(bytes).0.into_owned();
     }
     if let Some((encoding, _)) = Encoding::for_bom(bytes) {
@@ -165,6 +170,7 @@ mod tests {
     fn encodings() {
         let text = |content_type: &str, bytes: &[u8]| read(content_type, bytes).unwrap().text;
         assert_eq!(text("text/html; charset=ISO-8859-1", b"<p>caf\xe9"), "café");
+        assert_eq!(text("text/html; charset=ISO-8859-1", "<p>café".as_bytes()), "café");
         assert_eq!(text("text/html", b"<meta charset='windows-1251'><p>\xef\xf0\xe8"), "при");
         assert_eq!(
             text("text/html", b"<meta http-equiv=x content=\"text/html; charset=Shift_JIS\"><p>\x93\xfa"),

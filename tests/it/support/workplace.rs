@@ -19,6 +19,7 @@ impl Workplace {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir_all(folder.path().join("project")).unwrap();
         fs::create_dir_all(folder.path().join("home")).unwrap();
+        fs::create_dir_all(folder.path().join("user")).unwrap();
         Self { folder }
     }
 
@@ -30,6 +31,11 @@ impl Workplace {
     /// `MYCODE_HOME`.
     pub fn home(&self) -> PathBuf {
         self.folder.path().join("home")
+    }
+
+    /// `HOME`: nobody's.
+    pub fn user_home(&self) -> PathBuf {
+        self.folder.path().join("user")
     }
 
     /// Writes a file of the project.
@@ -73,12 +79,17 @@ impl Workplace {
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_mycode"));
         command.args(args).current_dir(self.project()).env_clear().stdin(Stdio::null());
-        for name in ["PATH", "HOME", "CARGO_HOME", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN", "TMPDIR"] {
+        for name in ["PATH", "RUSTUP_TOOLCHAIN", "TMPDIR"] {
             if let Some(value) = std::env::var_os(name) {
                 command.env(name, value);
             }
         }
-        command.env("MYCODE_HOME", self.home()).env("LANG", "C.UTF-8");
+        // What builds need lies in the real home; what its owner has set up for agents is none of the test's.
+        for (name, usual) in [("CARGO_HOME", ".cargo"), ("RUSTUP_HOME", ".rustup")] {
+            let usual = || std::env::home_dir().map(|home| home.join(usual).into_os_string());
+            command.envs(std::env::var_os(name).or_else(usual).map(|value| (name, value)));
+        }
+        command.env("HOME", self.user_home()).env("MYCODE_HOME", self.home()).env("LANG", "C.UTF-8");
         // What this machine has installed is none of the test's.
         command.env("MYCODE_LANGUAGE_SERVERS", "false");
         // A repository that happens to lie around the temporary folder is none of the test's.

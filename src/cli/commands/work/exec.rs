@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::exec_args::ExecArgs;
 use super::piped;
+use super::rule_flags;
 use crate::agent::build;
 use crate::base::file;
 use crate::cli::args::Cli;
@@ -16,7 +17,6 @@ use crate::config::models;
 use crate::config::settings::{Permission, WorkSettings};
 use crate::exec::output_schema::OutputSchema;
 use crate::exec::run::{self, ExecOptions};
-use crate::policy::flag_rules::FlagRules;
 use crate::sandbox::probe;
 
 /// The largest schema, in bytes.
@@ -61,9 +61,13 @@ pub async fn run(cli: &Cli, args: &ExecArgs) -> Result<u8, Failure> {
         (None, true) => Which::Last,
         (None, false) => Which::New,
     };
-    let rules = FlagRules::parse(&args.allow, &args.deny).map_err(|why| {
-        Failure::usage(why, "rules look like 'Bash(cargo test)', Edit, 'WebFetch(docs.rs)', 'server.tool'")
-    })?;
+    if let Some(file) = args.output.as_deref().filter(|file| !can_hold(file)) {
+        return Err(Failure::usage(
+            format!("--output {}: there is no folder for it", file.display()),
+            "create the folder first, or name another file",
+        ));
+    }
+    let rules = rule_flags::rules(args)?;
     let schema = args.output_schema.as_deref().map(schema).transpose()?;
     let mut setup = open::setup(cli, false, &which).await?;
     refuse_unconfined(&setup.loaded.work)?;
@@ -117,6 +121,12 @@ pub fn written(lost: Option<&str>) -> Result<(), Failure> {
         )),
         None => Ok(()),
     }
+}
+
+/// Whether a file can be written there: known before the work is done, not after.
+fn can_hold(file: &Path) -> bool {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+    folder.is_none_or(Path::is_dir) && !file.is_dir()
 }
 
 fn schema(file: &Path) -> Result<OutputSchema, Failure> {

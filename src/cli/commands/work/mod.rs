@@ -9,4 +9,5 @@ pub mod exec;
 pub mod exec_args;
 pub mod maintain;
 pub mod piped;
+pub mod rule_flags;
 pub mod tool;

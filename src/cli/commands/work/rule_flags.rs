@@ -1,0 +1,34 @@
+//! `--allow` and `--deny` of `mycode exec`: rules whose tools may be written in any case, and that name a tool there is.
+
+use super::exec_args::ExecArgs;
+use crate::base::path::on_one_line;
+use crate::cli::report::Failure;
+use crate::hook::tool_names;
+use crate::policy::flag_rules::FlagRules;
+use crate::tool::plan::skill;
+use crate::tool::registry;
+
+/// The rules of both flags. Warns of what forbids nothing.
+///
+/// # Errors
+/// The rule that can't be used, and why.
+pub fn rules(args: &ExecArgs) -> Result<FlagRules, Failure> {
+    let mut tools = registry::builtin();
+    tools.extend(registry::on_demand(true));
+    let ours = |written: &str| match registry::find(&tools, written) {
+        Ok(tool) => tool.name().to_owned(),
+        Err(_) => written.to_owned(),
+    };
+    let rules = FlagRules::parse(&args.allow, &args.deny, ours).map_err(|why| {
+        Failure::usage(why, "rules look like 'Bash(cargo test)', Edit, 'WebFetch(docs.rs)', 'server.tool'")
+    })?;
+    let known: Vec<String> = tools.iter().flat_map(|tool| tool_names::names(tool.name())).collect();
+    for rule in &rules.denied {
+        let of_server = rule.tool.contains('.') || rule.tool.starts_with("mcp__");
+        if !of_server && rule.tool != skill::NAME && !known.iter().any(|name| rule.names(name)) {
+            let name = on_one_line(&rule.tool);
+            eprintln!("warning: --deny {name} forbids nothing: there is no tool of that name");
+        }
+    }
+    Ok(rules)
+}
