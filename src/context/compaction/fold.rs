@@ -1,16 +1,14 @@
 //! Finished steps as one digest, made by rule: the agent's words, which files and commands were involved, which other
 //! names occur there. Stands for calls and results together, so it is plain assistant text. First which runs of steps may
 //! be folded: the work of finished turns that lie far enough back, and old steps of the running turn. What the user wrote
-//! and a turn's closing answer are never part of one, and no call is parted from its result. Pure.
+//! is never part of one, nor a turn's closing answer in the next few turns, and no call is parted from its result. Pure.
 
-use std::collections::HashSet;
 use std::ops::Range;
 
 use serde_json::Value;
 
 use super::thresholds::Thresholds;
 use crate::base::text;
-use crate::context::compress::{identifiers, telling_lines};
 use crate::context::history::entry::{self, Entry};
 use crate::context::history::manager::HistoryManager;
 use crate::model::envelope::Status;
@@ -25,8 +23,8 @@ pub struct FoldRange {
     pub overdue: u64,
 }
 
-/// The ranges, oldest first. What is folded already is left out.
-pub fn foldable(history: &HistoryManager, limits: &Thresholds) -> Vec<FoldRange> {
+/// The ranges, oldest first. What is folded already is left out, unless digests are to be made `again`.
+pub fn foldable(history: &HistoryManager, limits: &Thresholds, again: bool) -> Vec<FoldRange> {
     let entries = history.entries();
     let now = history.requests();
     let rounds = history.rounds();
@@ -35,17 +33,17 @@ pub fn foldable(history: &HistoryManager, limits: &Thresholds) -> Vec<FoldRange>
         // The running turn and the `fold_turns` before it keep their steps, unless these are old.
         let later = rounds.len() - 1 - number;
         let finished_long_ago = later > limits.fold_turns;
-        let end = if later > 0 { closing_answer(entries, round) } else { round.end };
+        let closes = (1..=limits.closing_turns).contains(&later);
+        let end = if closes { closing_answer(entries, round) } else { round.end };
         let folds = |index: &usize| {
             let entry = &entries[*index];
             let stays = match &*entry.item {
                 Item::User(_) | Item::Summary(_) => true,
                 // Rules hold for the whole session.
-                Item::Reminder(reminder) => {
-                    reminder.about == ReminderTopic::Rules || entry.form() == FormName::Folded
-                }
-                // Left out by an epoch it parts no steps.
-                Item::Reasoning(_) => entry.form() == FormName::Folded,
+                Item::Reminder(reminder) if reminder.about == ReminderTopic::Rules => true,
+                _ if again => false,
+                // Left out by an epoch, a thought parts no steps.
+                Item::Reminder(_) | Item::Reasoning(_) => entry.form() == FormName::Folded,
                 _ => matches!(entry.form(), FormName::Folded | FormName::Gone),
             };
             !stays && (finished_long_ago || now.saturating_sub(entry.arrived_at) >= limits.fold_steps)
@@ -55,12 +53,18 @@ pub fn foldable(history: &HistoryManager, limits: &Thresholds) -> Vec<FoldRange>
             let range = complete(entries, run[0]..run[0] + run.len());
             let part = &entries[range.clone()];
             if part.iter().any(|entry| matches!(&*entry.item, Item::ToolResult(_))) {
-                let age = now.saturating_sub(part[part.len() - 1].arrived_at);
-                found.push(FoldRange { range, overdue: age.saturating_sub(limits.fresh) });
+                found.push(FoldRange { overdue: overdue(part, now, limits), range });
             }
         }
     }
     found
+}
+
+/// For how many requests the tokens of `part` could have been folded already, on average.
+fn overdue(part: &[Entry], now: u64, limits: &Thresholds) -> u64 {
+    let over = |entry: &Entry| now.saturating_sub(entry.arrived_at + limits.fold_steps);
+    let carried: u64 = part.iter().map(|entry| u64::from(entry.tokens()) * over(entry)).sum();
+    carried / entry::tokens_of(part).max(1)
 }
 
 /// `run` without what follows the last entry behind which no call waits for its result.
@@ -80,40 +84,42 @@ fn complete(entries: &[Entry], run: Range<usize>) -> Range<usize> {
     run.start..end
 }
 
-/// Index of a round's last assistant message, if nothing was called behind it; else the round's end.
+/// Index of a round's last assistant message, if nothing was called behind it and it is still in view; else the round's end.
 fn closing_answer(entries: &[Entry], round: &Range<usize>) -> usize {
     let mut at = round.end;
-    while at > round.start && matches!(&*entries[at - 1].item, Item::Assistant { .. }) {
+    let closes =
+        |entry: &Entry| matches!(&*entry.item, Item::Assistant { .. }) && entry.form() < FormName::Folded;
+    while at > round.start && closes(&entries[at - 1]) {
         at -= 1;
     }
     at
 }
 
-/// About how many tokens the digest of `part` will take.
-pub fn digest_estimate(part: &[Entry], limits: &Thresholds) -> u64 {
+/// About how many tokens the digest of `part` will take, without lines of the results.
+pub fn head_estimate(part: &[Entry], limits: &Thresholds) -> u64 {
     let words_tokens = u32::try_from(limits.words_chars / 4).unwrap_or(u32::MAX);
     let sum: u32 = part
         .iter()
         .map(|entry| match &*entry.item {
-            Item::Assistant { .. } => entry.tokens().min(words_tokens),
-            Item::ToolCall(_) => entry.tokens().min(45),
+            Item::Assistant { .. } => entry.full_tokens().min(words_tokens),
+            Item::ToolCall(_) => entry.full_tokens().min(45),
             _ => 0,
         })
         .sum();
-    u64::from(sum) + 60 + lines_budget(part, limits) * 2 / 3
+    u64::from(sum) + 60
 }
 
-/// Tokens for the index of names in the digest of `part`.
+/// Tokens for lines of the results in the digest of `part`.
 pub fn lines_budget(part: &[Entry], limits: &Thresholds) -> u64 {
-    (entry::tokens_of(part) as f64 * limits.lines_share) as u64
+    let full: u64 = part.iter().map(|entry| u64::from(entry.full_tokens())).sum();
+    (full as f64 * limits.lines_share) as u64
 }
 
 /// Characters kept of one command.
 const COMMAND_CHARS: usize = 160;
 
-/// The digest of `entries`. `used` are the names used since: later messages contain them anyway; `words_chars` is kept of
-/// each of the agent's messages.
-pub fn digest(entries: &[Entry], used: &HashSet<&str>, words_chars: usize, lines_tokens: u64) -> String {
+/// What the digest of `entries` says beside lines of the results; `words_chars` is kept of each of the agent's messages.
+pub fn head(entries: &[Entry], words_chars: usize) -> String {
     let mut out = String::new();
     let mut files: Vec<(&str, Vec<String>)> = Vec::new();
     let mut ran: Vec<String> = Vec::new();
@@ -170,26 +176,22 @@ pub fn digest(entries: &[Entry], used: &HashSet<&str>, words_chars: usize, lines
             out.push_str(&format!("{heading}\n  {}\n", lines.join("\n  ")));
         }
     }
-    let results: Vec<&str> = entries
-        .iter()
-        .filter_map(|entry| match &*entry.item {
-            Item::ToolResult(result) => Some(result.envelope.body.as_str()),
-            _ => None,
-        })
-        .collect();
-    let lines: Vec<&str> = results.iter().flat_map(|body| body.lines()).collect();
-    let seen: Vec<&str> = identifiers::identifiers(&out)
-        .chain(identifiers::file_names(&out))
-        .chain(used.iter().copied())
-        .collect();
-    let kept = telling_lines::choose(&lines, seen, lines_tokens, 2);
-    if !kept.is_empty() {
-        let kept: Vec<&str> = kept.into_iter().map(|at| lines[at]).collect();
-        let more = format!("lines of the results:\n{}\n", kept.join("\n"));
-        out.push_str(&more);
-    }
     out.pop();
     out
+}
+
+/// The lines of the results that `entries` brought.
+pub fn result_lines(entries: &[Entry]) -> impl Iterator<Item = &str> {
+    let bodies = entries.iter().filter_map(|entry| match &*entry.item {
+        Item::ToolResult(result) => Some(result.envelope.body.as_str()),
+        _ => None,
+    });
+    bodies.flat_map(str::lines)
+}
+
+/// The whole digest.
+pub fn digest(head: String, lines: &[&str]) -> String {
+    if lines.is_empty() { head } else { format!("{head}\nlines of the results:\n{}", lines.join("\n")) }
 }
 
 #[cfg(test)]
@@ -224,7 +226,7 @@ mod tests {
             history.set_form(&[thought], FormName::Gone, &[]);
         }
         (0..50).for_each(|_| history.count_request());
-        let found = foldable(&history, &Thresholds::of(Profile::Default, 128_000));
+        let found = foldable(&history, &Thresholds::of(Profile::Default, 128_000), false);
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].range, 1..13);
     }

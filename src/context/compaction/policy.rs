@@ -78,6 +78,16 @@ fn due_batches(history: &HistoryManager, situation: &Situation<'_>) -> Vec<Batch
     let Some(Occasion { patience, least_gain }) = occasion(history, situation, &limits, size(0)) else {
         return Vec::new();
     };
+    if situation.cold && size(0) > limits.cold_landing * 6 / 5 {
+        let landing = (limits.cold_landing as f64 / situation.scale) as u64;
+        let plan = RewritePlan::anew(history, &limits, landing.saturating_sub(situation.fixed_tokens));
+        let gain = tokens.saturating_sub(plan.left());
+        if gain > least_gain {
+            let cause =
+                format!("batch: pays (gain {gain} tokens a request, and the cache is cold: nothing is lost)");
+            return plan.batches(0..history.entries().len(), &cause);
+        }
+    }
     let plan = RewritePlan::of(history, &limits);
     let prices = Prices {
         cached: settings.cached_price,
@@ -120,7 +130,7 @@ struct Occasion {
 }
 
 /// Whether the past may be rewritten now, and what that must be worth. A free policy may whenever that pays; recorded sessions
-/// say that waiting three times as long costs no more and keeps more. Where reasoning is bound to the past, a rewriting
+/// say that waiting twice as long keeps more and costs little. Where reasoning is bound to the past, a rewriting
 /// begins an epoch (SPEC §5a): it waits for the user's turn or a cold cache, and must be worth it, unless the request is too
 /// large.
 fn occasion(
@@ -130,7 +140,7 @@ fn occasion(
     size: u64,
 ) -> Option<Occasion> {
     if situation.settings.binding == Binding::None {
-        return Some(Occasion { patience: 3.0, least_gain: 0 });
+        return Some(Occasion { patience: 2.0, least_gain: 0 });
     }
     let worth = |least_gain| Some(Occasion { patience: 1.0, least_gain });
     let long_enough = history.requests_since_rewrite() >= limits.epoch_requests;

@@ -1,5 +1,8 @@
 //! What each entry of the history could become (masked, a pointer, part of a digest) and what that would save; and the
 //! batches that carry out a part of it. Decides nothing about when: that is the policy's.
+//!
+//! What is left out is stood for by lines of it, word for word. A name that stands in an observation which stays in view needs
+//! no other line; so the digests of one batch, and those of earlier batches, tell each name once.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -10,7 +13,7 @@ use super::cache_model::RewriteCandidate;
 use super::fold::{self, FoldRange};
 use super::thresholds::Thresholds;
 use super::working_set;
-use crate::context::compress::{identifiers, mask, tool_result};
+use crate::context::compress::{identifiers, mask, telling_lines, tool_result};
 use crate::context::history::entry::{self, Entry};
 use crate::context::history::manager::HistoryManager;
 use crate::context::history::references;
@@ -19,6 +22,10 @@ use crate::session::record::FormName;
 
 /// About how many tokens a pointer takes.
 const POINTER_TOKENS: u32 = 40;
+/// Digests that are made anew keep at least this share of the lines that they would have had, whatever the landing.
+const LEAST_LINES: f64 = 0.2;
+/// A line in a digest costs so many tokens beside its own.
+const LINE_TOKENS: u32 = 2;
 
 /// What one entry may become.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -38,27 +45,60 @@ pub struct RewritePlan<'a> {
     /// One for each entry; a fold range counts as a whole, under its first entry.
     pub candidates: Vec<RewriteCandidate>,
     ranges: Vec<FoldRange>,
+    /// Tokens for the lines of all digests together, chosen among all; else each digest has its own.
+    lines_tokens: Option<u64>,
 }
 
 impl<'a> RewritePlan<'a> {
     pub fn of(history: &'a HistoryManager, limits: &'a Thresholds) -> Self {
-        let entries = history.entries();
-        let now = history.requests();
-        let candidates = entries.iter().map(|entry| RewriteCandidate::stays(entry.tokens())).collect();
-        let ranges = fold::foldable(history, limits);
-        let rewrites = vec![Rewrite::Keep; entries.len()];
-        let mut plan = Self { entries, limits, rewrites, candidates, ranges };
-        let referenced = references::referenced(entries, now, limits.set_requests);
-        plan.add_folds(&referenced);
-        plan.add_single(now, &referenced);
+        let mut plan = Self::unfolded(history, limits, false);
+        let estimate =
+            |part: &[Entry]| fold::head_estimate(part, limits) + fold::lines_budget(part, limits) * 2 / 3;
+        plan.add_folds(history, estimate);
+        plan.add_single(history);
         plan
     }
 
-    fn add_folds(&mut self, referenced: &HashSet<ItemId>) {
+    /// Everything dispensable in its smaller form, and all digests made anew, so that about `landing` tokens are left.
+    pub fn anew(history: &'a HistoryManager, limits: &'a Thresholds, landing: u64) -> Self {
+        let mut plan = Self::unfolded(history, limits, true);
+        plan.add_folds(history, |part| fold::head_estimate(part, limits));
+        plan.add_single(history);
+        let folded = plan.ranges.iter().enumerate().filter(|(number, _)| plan.is_folded(*number));
+        let most: u64 =
+            folded.map(|(_, fold)| fold::lines_budget(&plan.entries[fold.range.clone()], limits)).sum();
+        let least = (most as f64 * LEAST_LINES) as u64;
+        plan.lines_tokens = Some(landing.saturating_sub(plan.left()).clamp(least, most));
+        plan
+    }
+
+    /// About how many tokens of the history are left.
+    pub fn left(&self) -> u64 {
+        self.candidates.iter().map(|candidate| candidate.then).sum::<u64>() + self.lines_tokens.unwrap_or(0)
+    }
+
+    fn is_folded(&self, number: usize) -> bool {
+        self.rewrites[self.ranges[number].range.start] == Rewrite::Fold(number)
+    }
+
+    fn unfolded(history: &'a HistoryManager, limits: &'a Thresholds, again: bool) -> Self {
+        let entries = history.entries();
+        let candidates = entries.iter().map(|entry| RewriteCandidate::stays(entry.tokens())).collect();
+        let ranges = fold::foldable(history, limits, again);
+        let rewrites = vec![Rewrite::Keep; entries.len()];
+        Self { entries, limits, rewrites, candidates, ranges, lines_tokens: None }
+    }
+
+    fn referenced(&self, history: &HistoryManager) -> HashSet<ItemId> {
+        references::referenced(self.entries, history.requests(), self.limits.set_requests)
+    }
+
+    fn add_folds(&mut self, history: &HistoryManager, estimate: impl Fn(&[Entry]) -> u64) {
+        let referenced = self.referenced(history);
         for (number, fold) in self.ranges.iter().enumerate() {
             let part = &self.entries[fold.range.clone()];
             let tokens = entry::tokens_of(part);
-            let then = fold::digest_estimate(part, self.limits);
+            let then = estimate(part);
             if part.iter().any(|entry| entry.pinned || referenced.contains(&entry.id)) || then >= tokens {
                 continue;
             }
@@ -70,8 +110,10 @@ impl<'a> RewritePlan<'a> {
         }
     }
 
-    fn add_single(&mut self, now: u64, referenced: &HashSet<ItemId>) {
+    fn add_single(&mut self, history: &HistoryManager) {
         let limits = self.limits;
+        let now = history.requests();
+        let referenced = self.referenced(history);
         let kept = working_set::protected(self.entries, now, limits.set_requests, limits.set_tokens);
         let stale = working_set::superseded(self.entries);
         for (index, entry) in self.entries.iter().enumerate() {
@@ -118,9 +160,40 @@ impl<'a> RewritePlan<'a> {
         }
     }
 
+    /// The names in observations, and in lines of them, that the rewriting of `chosen` leaves in view.
+    fn names_in_view(&self, chosen: &Range<usize>) -> HashSet<&'a str> {
+        let stays = |(index, entry): (usize, &'a Entry)| {
+            let rewritten = chosen.contains(&index) && self.rewrites[index] != Rewrite::Keep;
+            let observed = matches!(&*entry.item, Item::ToolResult(_)) || entry.form() == FormName::Folded;
+            (!rewritten && observed).then(|| entry.text())
+        };
+        self.entries.iter().enumerate().filter_map(stays).flat_map(identifiers::names).collect()
+    }
+
+    /// The lines for the digest of each range.
+    fn lines_together(&self, tokens: u64, in_view: &HashSet<&str>) -> Vec<Vec<&'a str>> {
+        let folded = (0..self.ranges.len()).filter(|number| self.is_folded(*number));
+        let lines: Vec<(usize, &str)> = folded
+            .flat_map(|number| {
+                let part = &self.entries[self.ranges[number].range.clone()];
+                fold::result_lines(part).map(move |line| (number, line))
+            })
+            .collect();
+        let mut used = NamesUsed::of(self.entries);
+        let seen = in_view.iter().copied().chain(used.since(ItemId(0)).iter().copied());
+        let texts: Vec<&str> = lines.iter().map(|(_, line)| *line).collect();
+        let mut by_range = vec![Vec::new(); self.ranges.len()];
+        for at in telling_lines::choose(&texts, seen, tokens, LINE_TOKENS) {
+            by_range[lines[at].0].push(lines[at].1);
+        }
+        by_range
+    }
+
     /// The batches that rewrite the entries in `chosen`.
     pub fn batches(&self, chosen: Range<usize>, cause: &str) -> Vec<Batch> {
         let mut used = NamesUsed::of(self.entries);
+        let in_view = self.names_in_view(&chosen);
+        let together = self.lines_tokens.map(|tokens| self.lines_together(tokens, &in_view));
         let mut masked: Vec<(ItemId, Arc<str>)> = Vec::new();
         let mut pointed: Vec<(ItemId, Arc<str>)> = Vec::new();
         let mut folded: Vec<(ItemId, Arc<str>)> = Vec::new();
@@ -136,7 +209,8 @@ impl<'a> RewritePlan<'a> {
                 }
                 (Rewrite::Mask, _) => {
                     let names = (f64::from(entry.tokens()) * self.limits.lines_share) as u32;
-                    let text = mask::mask(entry.id, entry.text(), used.since(entry.id), budget, names);
+                    let text =
+                        mask::mask(entry.id, entry.text(), used.since(entry.id), &in_view, budget, names);
                     masked.extend(text.map(|text| (entry.id, text.into())));
                 }
                 (Rewrite::Point, Item::ToolResult(result)) => {
@@ -146,11 +220,21 @@ impl<'a> RewritePlan<'a> {
                     let range = self.ranges[number].range.clone();
                     if range.start == index {
                         let part = &self.entries[range];
-                        let used = used.since(part.last().map_or(entry.id, |last| last.id));
-                        let names = fold::lines_budget(part, self.limits);
-                        let digest = fold::digest(part, used, self.limits.words_chars, names);
-                        folded.push((entry.id, digest.into()));
-                    } else if range.start >= chosen.start {
+                        let head = fold::head(part, self.limits.words_chars);
+                        let lines = match &together {
+                            Some(lines) => lines[number].clone(),
+                            None => {
+                                let used = used.since(part.last().map_or(entry.id, |last| last.id));
+                                let seen = identifiers::names(&head).chain(used.iter().copied());
+                                let seen = seen.chain(in_view.iter().copied());
+                                let lines: Vec<&str> = fold::result_lines(part).collect();
+                                let budget = fold::lines_budget(part, self.limits);
+                                let kept = telling_lines::choose(&lines, seen, budget, LINE_TOKENS);
+                                kept.into_iter().map(|at| lines[at]).collect()
+                            }
+                        };
+                        folded.push((entry.id, fold::digest(head, &lines).into()));
+                    } else if range.start >= chosen.start && entry.form() != FormName::Gone {
                         gone.push(entry.id);
                     }
                 }

@@ -29,6 +29,8 @@ pub struct Thresholds {
     pub args_after: u64,
     /// Finished turns that stay as they are; older ones are folded.
     pub fold_turns: usize,
+    /// Finished turns whose closing answer stays word for word.
+    pub closing_turns: usize,
     /// Steps older than this are folded even inside the running turn.
     pub fold_steps: u64,
     /// Characters that a digest keeps of each of the agent's messages.
@@ -36,6 +38,8 @@ pub struct Thresholds {
     /// Above this size a batch is made whether or not it pays, and it lands under the second.
     pub soft_cap: u64,
     pub landing: u64,
+    /// Where the history lands when the cache has run out and everything is read anew.
+    pub cold_landing: u64,
     /// What a new epoch must be worth where reasoning is bound: tokens saved at a user's turn and with a cold cache, and
     /// requests in the one before.
     pub epoch_saves: u64,
@@ -56,23 +60,25 @@ impl Thresholds {
         };
         // Each as eco, default, high.
         Self {
-            run_tokens: small([4_000, 6_000, 16_000], 8),
-            view_tokens: small([12_000, 16_000, 32_000], 6),
-            search_tokens: small([3_000, 5_000, 16_000], 8),
-            other_tokens: small([4_000, 6_000, 16_000], 8),
-            fresh: [2, 2, 3][column],
-            set_requests: [4, 5, 8][column],
-            set_tokens: [24_000, 24_000, 32_000][column].min(window / 4),
-            mask_share: [0.2, 0.35, 0.35][column],
-            mask_from_tokens: [120, 150, 250][column],
-            mask_after: [4, 5, 10][column],
-            lines_share: [0.12, 0.22, 0.45][column],
-            args_after: [15, 25, 200][column],
+            run_tokens: small([3_000, 3_000, 10_000], 8),
+            view_tokens: small([8_000, 12_000, 16_000], 6),
+            search_tokens: small([2_500, 2_500, 5_000], 8),
+            other_tokens: small([3_000, 3_000, 6_000], 8),
+            fresh: 2,
+            set_requests: [3, 3, 4][column],
+            set_tokens: 24_000.min(window / 4),
+            mask_share: 0.2,
+            mask_from_tokens: 100,
+            mask_after: [4, 4, 8][column],
+            lines_share: [0.12, 0.15, 0.33][column],
+            args_after: 60,
             fold_turns: [0, 0, 1][column],
-            fold_steps: [6, 10, 20][column],
-            words_chars: [600, 1_000, 8_000][column],
-            soft_cap: [60_000, 90_000, 90_000][column].min(window * 7 / 10),
-            landing: [20_000, 25_000, 40_000][column].min(window * 4 / 10),
+            closing_turns: [2, 3, 3][column],
+            fold_steps: [4, 6, 10][column],
+            words_chars: [400, 400, 700][column],
+            soft_cap: [75_000, 90_000, 90_000][column].min(window * 7 / 10),
+            landing: [25_000, 32_000, 40_000][column].min(window * 4 / 10),
+            cold_landing: [30_000, 40_000, 50_000][column].min(window * 4 / 10),
             epoch_saves: [10_000, 14_000, 16_000][column].min(window / 8),
             cold_epoch_saves: [6_000, 9_000, 12_000][column].min(window / 10),
             epoch_requests: [20, 20, 25][column],

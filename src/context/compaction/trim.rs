@@ -55,7 +55,7 @@ pub fn fold_range(
         if now <= LEAST || digested && now <= share {
             continue;
         }
-        let digest = shorter(&fold::digest(part, &HashSet::new(), WORDS_CHARS, 0), share);
+        let digest = shorter(&fold::head(part, WORDS_CHARS), share);
         if u64::from(upper_bound(&digest)) >= now {
             continue;
         }

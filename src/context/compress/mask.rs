@@ -24,11 +24,13 @@ static DEFINES: Pattern = Pattern::new(concat!(
     r"|^\s*(?:\d+[\t:|]\s*)?#{1,4}\s",
 ));
 
-/// At most about `max_tokens` of `whole`, with a pointer to the rest; `None` when that is no shorter.
+/// At most about `max_tokens` of `whole`, with a pointer to the rest; `None` when that is no shorter. Lines for names that
+/// are neither `used` nor `in_view` take up to `lines_tokens` more.
 pub fn mask(
     id: ItemId,
     whole: &str,
     used: &HashSet<&str>,
+    in_view: &HashSet<&str>,
     max_tokens: u32,
     lines_tokens: u32,
 ) -> Option<String> {
@@ -77,7 +79,7 @@ pub fn mask(
     let shown = (0..lines.len())
         .filter(|index| keep[*index])
         .flat_map(|index| identifiers::identifiers(lines[index]));
-    let seen: Vec<&str> = shown.chain(used.iter().copied()).collect();
+    let seen = shown.chain(used.iter().copied()).chain(in_view.iter().copied());
     let more = u64::from(lines_tokens) + u64::from(max_tokens.saturating_sub(spent));
     for at in telling_lines::choose(&rest, seen, more, 4) {
         keep[places[at]] = true;
@@ -126,7 +128,7 @@ mod tests {
             (0..60).map(|n| format!("    let filler_{n} = compute(other_{n});\n")).collect();
         whole.push_str("fn important_thing() {\n    call_of_interest(1);\n}\n");
         let used = HashSet::from(["call_of_interest"]);
-        let short = mask(ItemId(4), &whole, &used, 40, 0).unwrap_or_default();
+        let short = mask(ItemId(4), &whole, &used, &HashSet::new(), 40, 0).unwrap_or_default();
         insta::assert_snapshot!(short, @r#"
             let filler_0 = compute(other_0);
         [… 59 …]

@@ -21,14 +21,14 @@ pub fn choose<'a>(
 ) -> Vec<usize> {
     let mut covered: HashSet<&str> = seen.into_iter().collect();
     let mut known: HashSet<&str> = HashSet::new();
-    let mut names: HashMap<usize, Vec<(&str, u32)>> = HashMap::new();
+    let mut names: HashMap<usize, Vec<(&str, f64)>> = HashMap::new();
     let mut heap = BinaryHeap::new();
     for (at, line) in lines.iter().enumerate() {
         let line = line.trim();
         if line.len() > LINE_BYTES || !known.insert(line) {
             continue;
         }
-        let told: Vec<(&str, u32)> =
+        let told: Vec<(&str, f64)> =
             identifiers::ranked(line).filter(|(name, _)| !covered.contains(name)).collect();
         if told.is_empty() {
             continue;
@@ -57,16 +57,16 @@ pub fn choose<'a>(
     chosen
 }
 
-fn density(told: &[(&str, u32)], covered: &HashSet<&str>, tokens: u32) -> f64 {
+fn density(told: &[(&str, f64)], covered: &HashSet<&str>, tokens: u32) -> f64 {
     let mut counted: Vec<&str> = Vec::with_capacity(told.len());
-    let mut worth = 0;
-    for (name, rank) in told {
+    let mut worth = 0.0;
+    for (name, its) in told {
         if !covered.contains(name) && !counted.contains(name) {
             counted.push(name);
-            worth += rank;
+            worth += its;
         }
     }
-    f64::from(worth) / f64::from(tokens.max(1))
+    worth / f64::from(tokens.max(1))
 }
 
 struct Candidate {

@@ -1,14 +1,19 @@
-//! Head and tail of a long text, and between them the lines that look like errors or name places, with a line of context.
-//! Whole lines only, unless one line alone is too long. Pure.
+//! Head and tail of a long text, and between them the lines that look like errors or name places, with a line of context,
+//! and those that bring the most names. Whole lines only, unless one line alone is too long. Pure.
 
 use super::error_lines;
 use crate::base::text;
+use crate::context::compress::{identifiers, telling_lines};
 use crate::context::tokens::estimate::estimate;
 
 /// Shares of the budget for the beginning and for the lines between; the end gets the rest. Many errors may take more.
 const HEAD: f64 = 0.4;
 const BETWEEN: f64 = 0.2;
 const ERRORS: f64 = 0.6;
+/// Lines that bring names take up to this share of the budget more.
+const NAMES: f64 = 0.25;
+/// About how many tokens the mark of a gap takes.
+const GAP_TOKENS: u32 = 6;
 /// The longest line, in characters.
 const LINE_CHARS: usize = 600;
 
@@ -51,6 +56,12 @@ pub fn head_tail(whole: &str, max_tokens: u32) -> Option<String> {
     let left = budget
         - keep.iter().zip(&sizes).filter(|(kept, _)| **kept).map(|(_, size)| f64::from(*size)).sum::<f64>();
     take(&mut others.into_iter(), &mut keep, left);
+    let (kept, rest): (Vec<usize>, Vec<usize>) = (0..lines.len()).partition(|index| keep[*index]);
+    let shown = kept.iter().flat_map(|index| identifiers::names(&lines[*index]));
+    let left_out: Vec<&str> = rest.iter().map(|index| lines[*index].as_str()).collect();
+    for at in telling_lines::choose(&left_out, shown, (budget * NAMES) as u64, GAP_TOKENS) {
+        keep[rest[at]] = true;
+    }
     Some(render(&lines, &keep))
 }
 

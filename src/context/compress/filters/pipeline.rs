@@ -1,18 +1,12 @@
 //! The filters in their order, and the pointer to what they left out. Pure.
 
-use std::collections::HashSet;
-
 use super::head_tail;
 use super::json_shape;
 use super::repeats;
 use super::success_lines;
 use super::terminal;
-use crate::context::compress::identifiers;
 use crate::context::tokens::estimate::estimate;
 use crate::model::item::ItemId;
-
-/// The index of names in what a cap left out takes up to one part in so many of the cap.
-const NAMES_PART: u32 = 6;
 
 /// What the filters should know of an observation.
 #[derive(Clone, Copy, Debug)]
@@ -38,16 +32,8 @@ pub fn filter(id: ItemId, text: &str, options: FilterOptions) -> Option<String> 
     }
     if estimate(&out) > options.max_tokens {
         pass(json_shape::outline, &mut out);
-        if let Some(mut shorter) = head_tail::head_tail(&out, options.max_tokens) {
-            let budget = u64::from(options.max_tokens / NAMES_PART);
-            let names = identifiers::index([out.as_str()].into_iter(), &shorter, &HashSet::new(), budget);
-            if !names.is_empty() {
-                shorter.push_str("\n[names in what is left out: ");
-                shorter.push_str(&names);
-                shorter.push(']');
-            }
-            out = shorter;
-            cut = true;
+        if let Some(shorter) = head_tail::head_tail(&out, options.max_tokens) {
+            (out, cut) = (shorter, true);
         }
     }
     if cut {

@@ -1,5 +1,5 @@
-//! Folds neighboring lines that are the same, or differ only in digits, into the first and last of them with a count.
-//! Pure; the text between stays as it is.
+//! Folds neighboring lines that are the same, or differ only in numbers that count up, into the first and last of them with
+//! a count. Measurements stay: a loss or a duration in each line is what was asked for. Pure; the text between stays as it is.
 
 use super::error_lines;
 
@@ -9,19 +9,19 @@ const FROM: usize = 4;
 /// `text` with its repetitions folded, or `None` when there are none.
 pub fn fold(text: &str) -> Option<String> {
     let lines: Vec<&str> = text.split('\n').collect();
-    let shapes: Vec<String> = lines.iter().map(|line| shape(line)).collect();
+    let shapes: Vec<(String, Vec<Number>)> = lines.iter().map(|line| shape(line)).collect();
     let mut out: Vec<String> = Vec::with_capacity(lines.len());
     let mut folded = false;
     let mut at = 0;
     while at < lines.len() {
         let mut end = at + 1;
         // Text without letters (a table of numbers) may be the very thing that was asked for.
-        let foldable = shapes[at].bytes().any(|b| b.is_ascii_alphabetic());
+        let foldable = shapes[at].0.bytes().any(|b| b.is_ascii_alphabetic());
         // Of errors the digits are places: only those that say the very same are folded.
         let places = foldable && error_lines::is_error(lines[at]);
         while foldable
             && end < lines.len()
-            && if places { lines[end] == lines[at] } else { shapes[end] == shapes[at] }
+            && (lines[end] == lines[at] || !places && counts_up(&shapes[end - 1], &shapes[end]))
         {
             end += 1;
         }
@@ -42,20 +42,40 @@ pub fn fold(text: &str) -> Option<String> {
     folded.then(|| out.join("\n"))
 }
 
-/// A line with each run of digits as one `0`.
-fn shape(line: &str) -> String {
+/// A run of digits, and whether it is part of a number with a point.
+type Number<'a> = (&'a str, bool);
+
+/// A line with each run of digits as one `0`, and these.
+fn shape(line: &str) -> (String, Vec<Number<'_>>) {
+    let line = line.trim_end();
     let mut shape = String::with_capacity(line.len());
-    let mut in_digits = false;
-    for c in line.trim_end().chars() {
-        let digit = c.is_ascii_digit();
-        if !digit {
-            shape.push(c);
-        } else if !in_digits {
-            shape.push('0');
-        }
-        in_digits = digit;
+    let mut numbers = Vec::new();
+    let mut at = 0;
+    while let Some(from) = line[at..].find(|c: char| c.is_ascii_digit()).map(|from| at + from) {
+        let end = line[from..].find(|c: char| !c.is_ascii_digit()).map_or(line.len(), |len| from + len);
+        let digit_beyond =
+            |rest: Option<&str>| rest.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+        let before =
+            line[..from].strip_suffix('.').is_some_and(|rest| rest.ends_with(|c: char| c.is_ascii_digit()));
+        shape.push_str(&line[at..from]);
+        shape.push('0');
+        numbers.push((&line[from..end], before || digit_beyond(line[end..].strip_prefix('.'))));
+        at = end;
     }
-    shape
+    shape.push_str(&line[at..]);
+    (shape, numbers)
+}
+
+/// Whether a line differs from the one before only in whole numbers that are higher.
+fn counts_up(before: &(String, Vec<Number>), now: &(String, Vec<Number>)) -> bool {
+    let value =
+        |digits: &str| (digits.trim_start_matches('0').len(), digits.trim_start_matches('0').to_owned());
+    before.0 == now.0
+        && before
+            .1
+            .iter()
+            .zip(&now.1)
+            .all(|((old, _), (new, measured))| old == new || !measured && value(old) < value(new))
 }
 
 #[cfg(test)]
@@ -65,16 +85,19 @@ mod tests {
     #[test]
     fn lines_that_differ_in_digits_fold() {
         let text =
-            "begin\nstep 1 of 90\nstep 2 of 90\nstep 13 of 90\nstep 4 of 90\nstep 5 of 90\nend\nx\nx\nx\nx";
+            "begin\nstep 1 of 90\nstep 2 of 90\nstep 3 of 90\nstep 4 of 90\nstep 15 of 90\nend\nx\nx\nx\nx";
         insta::assert_snapshot!(fold(text).unwrap_or_default(), @r"
         begin
         step 1 of 90
         [… 3 lines like these …]
-        step 5 of 90
+        step 15 of 90
         end
         x
         [the same line 4 times]
         ");
+        let losses: String = (0..40).map(|n| format!("epoch {n} loss 0.{}\n", 9344 - n * 7)).collect();
+        assert_eq!(fold(&losses), None, "measurements stay");
+        assert_eq!(fold(&losses.replace("0.", "")), None, "so does what falls");
         assert_eq!(fold("1\n2\n3\n4\n5\n6"), None);
         assert_eq!(fold("a\nb\na\nb"), None);
     }
