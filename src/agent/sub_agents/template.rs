@@ -10,7 +10,6 @@ use crate::agent::parts::Agent;
 use crate::agent::sampling::sampler::Sampler;
 use crate::agent::session::conversation::Conversation;
 use crate::agent::session::recall::LogOriginals;
-use crate::agent::toolset::tools;
 use crate::agent::turn::additions::skills::Offers;
 use crate::agent::turn::input::message::TurnInput;
 use crate::agent::window::context_window::ContextWindow;
@@ -87,7 +86,7 @@ impl AgentTemplate {
         };
         let policy = if kind.only_reads { self.reading_policy(cx) } else { Arc::clone(&self.policy) };
         let tools = self.tools(kind, cx);
-        let left_out = tools::left_out(small_window, &self.sources);
+        let left_out = toolbox::left_out(small_window, &self.sources);
         let mut dispatcher = Dispatcher::new(own, policy, tools, self.interactive, &left_out);
         let for_agent = |hooks: &Arc<AgentHooks>| {
             hooks.for_agent(&conversation.id, &kind.name, &dispatcher.cx, &dispatcher.policy)

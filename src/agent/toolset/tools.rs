@@ -13,11 +13,9 @@ use crate::policy::rules::Rules;
 use crate::provider::search::Searcher;
 use crate::skill::set::SkillSet;
 use crate::tool::cx::ToolCx;
-use crate::tool::on_demand::more_tools;
 use crate::tool::on_demand::source::ToolSource;
 use crate::tool::on_demand::toolbox;
 use crate::tool::plan::skill::SkillTool;
-use crate::tool::registry;
 use crate::tool::web::state::WebState;
 
 /// What the tools of one agent are made from, beside their surroundings.
@@ -53,14 +51,7 @@ pub fn dispatcher(mut cx: ToolCx, parts: ToolParts<'_>) -> Dispatcher {
     tools.extend(SkillTool::boxed(skills));
     tools.retain(|tool| has(tool.name()));
     let policy = PolicyEngine::new(&loaded.work, rules, &cx.root, readable, own_folders);
-    Dispatcher::new(cx, Arc::new(policy), tools, interactive, &left_out(small_window, sources))
-}
-
-/// What the model is not told of. Whoever has set up servers wants them used in a small window, too.
-pub fn left_out(small_window: bool, sources: &[Arc<dyn ToolSource>]) -> Vec<&'static str> {
-    let has_servers = sources.iter().any(|source| !source.listed().is_empty());
-    let left_out = |name: &&str| small_window && !(has_servers && *name == more_tools::NAME);
-    registry::DISPENSABLE.into_iter().filter(left_out).collect()
+    Dispatcher::new(cx, Arc::new(policy), tools, interactive, &toolbox::left_out(small_window, sources))
 }
 
 /// What the web tools may do. A provider that can't be used says so by itself.

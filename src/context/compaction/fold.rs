@@ -30,9 +30,7 @@ pub fn foldable(history: &HistoryManager, limits: &Thresholds, again: bool) -> V
     let rounds = history.rounds();
     let mut found = Vec::new();
     for (number, round) in rounds.iter().enumerate() {
-        // The running turn and the `fold_turns` before it keep their steps, unless these are old.
         let later = rounds.len() - 1 - number;
-        let finished_long_ago = later > limits.fold_turns;
         let closes = (1..=limits.closing_turns).contains(&later);
         let end = if closes { closing_answer(entries, round) } else { round.end };
         let folds = |index: &usize| {
@@ -46,7 +44,8 @@ pub fn foldable(history: &HistoryManager, limits: &Thresholds, again: bool) -> V
                 Item::Reminder(_) | Item::Reasoning(_) => entry.form() == FormName::Folded,
                 _ => matches!(entry.form(), FormName::Folded | FormName::Gone),
             };
-            !stays && (finished_long_ago || now.saturating_sub(entry.arrived_at) >= limits.fold_steps)
+            // The running turn keeps its steps, unless these are old.
+            !stays && (later > 0 || now.saturating_sub(entry.arrived_at) >= limits.fold_steps)
         };
         let indices: Vec<usize> = (round.start..end).filter(folds).collect();
         for run in indices.chunk_by(|a, b| a + 1 == *b) {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::builtin::BuiltinSource;
-use super::more_tools::MoreTools;
+use super::more_tools::{self, MoreTools};
 use super::source::ToolSource;
 use crate::tool::api::Tool;
 use crate::tool::registry;
@@ -23,4 +23,11 @@ pub fn tools(
     tools.retain(|tool| has(tool.name()));
     tools.extend(MoreTools::new(sources).map(|more| Box::new(more) as Box<dyn Tool>));
     tools
+}
+
+/// What the model is not told of. Whoever has set up servers wants them used in a small window, too.
+pub fn left_out(small_window: bool, sources: &[Arc<dyn ToolSource>]) -> Vec<&'static str> {
+    let has_servers = sources.iter().any(|source| !source.listed().is_empty());
+    let left_out = |name: &&str| small_window && !(has_servers && *name == more_tools::NAME);
+    registry::DISPENSABLE.into_iter().filter(left_out).collect()
 }

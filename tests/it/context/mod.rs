@@ -5,6 +5,7 @@ mod epochs;
 mod memory;
 mod notes;
 mod notes_in_requests;
+mod profiles;
 mod prompts;
 mod props;
 mod rules_files;

@@ -150,11 +150,12 @@ fn popup_and_clear() {
     screen.wait("ask");
     screen.keys("go\r");
     screen.wait("Done");
-    let before = screen.wait_for("the composer", |screen| screen.contains("Type a task"));
+    let whole = |screen: &str| screen.contains("Type a task") && screen.contains("/help");
+    let before = screen.wait_for("the composer", whole);
     screen.keys("/context\r");
     screen.wait("L1 System");
     screen.keys("\u{1b}");
-    let after = screen.wait("Type a task");
+    let after = screen.wait_for("the composer again", whole);
     assert_eq!(after, before, "a popup leaves the screen as it was");
     assert_eq!(blank_below(&screen, 24), 0);
     // The list of commands below the composer takes rows and gives them back.
