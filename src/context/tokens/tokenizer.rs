@@ -20,7 +20,6 @@ const COUNTED_BYTES: usize = 256 << 10;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
     O200k,
-    Cl100k,
 }
 
 impl Encoding {
@@ -28,33 +27,22 @@ impl Encoding {
     pub fn of_model(model: &str) -> Option<Self> {
         let name = model.rsplit('/').next().unwrap_or(model).to_ascii_lowercase();
         let starts = |prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));
-        if starts(&["gpt-4o", "gpt-4.1", "gpt-4.5", "gpt-5", "gpt-oss", "o1", "o3", "o4", "chatgpt", "codex"])
-        {
-            Some(Self::O200k)
-        } else if starts(&["gpt-4", "gpt-3.5"]) {
-            Some(Self::Cl100k)
-        } else {
-            None
-        }
+        let o200k =
+            ["gpt-4o", "gpt-4.1", "gpt-4.5", "gpt-5", "gpt-oss", "o1", "o3", "o4", "chatgpt", "codex"];
+        starts(&o200k).then_some(Self::O200k)
     }
 
     fn slot(self) -> &'static OnceLock<Option<CoreBPE>> {
         static O200K: OnceLock<Option<CoreBPE>> = OnceLock::new();
-        static CL100K: OnceLock<Option<CoreBPE>> = OnceLock::new();
         match self {
             Self::O200k => &O200K,
-            Self::Cl100k => &CL100K,
         }
     }
 
     /// Loads the tables; blocks for as long as that takes. Later calls return at once.
     pub fn load(self) {
-        self.slot().get_or_init(|| {
-            match self {
-                Self::O200k => tiktoken_rs::o200k_base(),
-                Self::Cl100k => tiktoken_rs::cl100k_base(),
-            }
-            .ok()
+        self.slot().get_or_init(|| match self {
+            Self::O200k => tiktoken_rs::o200k_base().ok(),
         });
     }
 
@@ -110,7 +98,11 @@ mod tests {
     fn only_public_tokenizers_are_named() {
         assert_eq!(Encoding::of_model("gpt-5-mini"), Some(Encoding::O200k));
         assert_eq!(Encoding::of_model("openai/gpt-4o"), Some(Encoding::O200k));
-        assert_eq!(Encoding::of_model("gpt-4-turbo"), Some(Encoding::Cl100k));
+        assert_eq!(
+            Encoding::of_model("gpt-4-turbo"),
+            None,
+            "its tables would weigh 1.7 MB for a model of 2023"
+        );
         assert_eq!(Encoding::of_model("claude-sonnet-4-5"), None);
         assert_eq!(Encoding::of_model("qwen3-coder"), None);
     }
