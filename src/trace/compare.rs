@@ -1,6 +1,5 @@
 //! Plays recordings under policies, on all cores, and sums up what each cost and kept: for each source of recordings.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -91,7 +90,8 @@ impl Comparison {
         PolicySums { sessions: 1, raw, by_policy }
     }
 
-    /// Plays the sessions that `read` makes of the files, several at a time; the sums by source.
+    /// Plays the sessions that `read` makes of the files, several at a time; the source and the sums of each, in the order
+    /// of the files.
     ///
     /// # Errors
     /// The first file that cannot be read, and why.
@@ -99,28 +99,28 @@ impl Comparison {
         &self,
         files: &[PathBuf],
         read: impl Fn(&Path) -> io::Result<RecordedSession> + Sync,
-    ) -> Result<BTreeMap<String, PolicySums>, (PathBuf, io::Error)> {
+    ) -> Result<Vec<(String, PolicySums)>, (PathBuf, io::Error)> {
         let next = AtomicUsize::new(0);
         let work = || {
-            let mut sums: BTreeMap<String, PolicySums> = BTreeMap::new();
-            while let Some(file) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let mut played = Vec::new();
+            loop {
+                let at = next.fetch_add(1, Ordering::Relaxed);
+                let Some(file) = files.get(at) else { return Ok(played) };
                 let session = read(file).map_err(|error| (file.clone(), error))?;
-                sums.entry(session.source.clone()).or_default().add(&self.session(&session, |_, _| {}));
+                let sums = self.session(&session, |_, _| {});
+                played.push((at, session.source, sums));
             }
-            Ok(sums)
         };
         let threads = thread::available_parallelism().map_or(1, usize::from).min(files.len());
         let parts = thread::scope(|scope| {
             let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
             workers.into_iter().map(|worker| worker.join()).collect::<Vec<_>>()
         });
-        let mut all: BTreeMap<String, PolicySums> = BTreeMap::new();
+        let mut all = Vec::with_capacity(files.len());
         for part in parts {
-            let part = part.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            for (source, sums) in part? {
-                all.entry(source).or_default().add(&sums);
-            }
+            all.extend(part.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
         }
-        Ok(all)
+        all.sort_by_key(|(at, ..)| *at);
+        Ok(all.into_iter().map(|(_, source, sums)| (source, sums)).collect())
     }
 }

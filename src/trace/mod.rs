@@ -1,6 +1,7 @@
 //! Judging context policies offline: recorded sessions are replayed, request by request, under the code that the live
 //! agent uses. Knows the context engine and one wire format; knows no network, no tool and no front end.
 
+pub mod bootstrap;
 pub mod call_shape;
 pub mod compare;
 pub mod epochs;

@@ -1,10 +1,12 @@
 //! The comparison as a table and as JSON: of all sessions, of each source of recordings, and the mean of the sources, in
-//! which a source with many sessions counts no more than another.
+//! which a source with many sessions counts no more than another. Of many sessions also how sure the figures are.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 use serde_json::{Map, Value, json};
 
+use super::bootstrap;
 use super::compare::{Comparison, PolicySums};
 use super::measure::{InputPrices, Sums};
 use super::originals::{ANYWHERE, GENUINE, OBSERVED};
@@ -50,14 +52,64 @@ const KEPT: &[Figure] = &[
     Figure("reasoning_kept", "reasoning kept %", Unit::Percent, |sums, _, _| sums.epochs.reasoning_kept()),
 ];
 
+/// From so many sessions on the table says how sure its figures are.
+const SURE_FROM: usize = 8;
+
 /// The comparison, ready to be shown.
 pub struct Table<'a> {
-    pub comparison: &'a Comparison,
-    pub prices: InputPrices,
-    pub sources: &'a BTreeMap<String, PolicySums>,
+    comparison: &'a Comparison,
+    prices: InputPrices,
+    sessions: &'a [(String, PolicySums)],
+    sources: BTreeMap<&'a str, PolicySums>,
 }
 
-impl Table<'_> {
+impl<'a> Table<'a> {
+    /// `sessions` are the source and the sums of each.
+    pub fn new(
+        comparison: &'a Comparison,
+        prices: InputPrices,
+        sessions: &'a [(String, PolicySums)],
+    ) -> Self {
+        let mut sources: BTreeMap<&str, PolicySums> = BTreeMap::new();
+        for (source, sums) in sessions {
+            sources.entry(source).or_default().add(sums);
+        }
+        Self { comparison, prices, sessions, sources }
+    }
+
+    /// Between which values cost, S1 and S2 of a policy lie in 95 % of the draws of the sessions.
+    fn intervals(&self, policy: usize) -> [Option<RangeInclusive<f64>>; 3] {
+        let share = |of: &dyn Fn(&PolicySums) -> bootstrap::Share| {
+            bootstrap::interval(&self.sessions.iter().map(|(_, sums)| of(sums)).collect::<Vec<_>>())
+        };
+        let held = |strictness: usize| {
+            move |sums: &PolicySums| {
+                let Sums { used, held, .. } = &sums.by_policy[policy];
+                (held[strictness].iter().sum::<u64>() as f64, used[strictness].iter().sum::<u64>() as f64)
+            }
+        };
+        let cost = |sums: &PolicySums| (sums.by_policy[policy].cost(self.prices), sums.raw.cost(self.prices));
+        [share(&cost), share(&held(GENUINE)), share(&held(OBSERVED))]
+    }
+
+    /// The intervals of each policy as a block of the table; empty of few sessions.
+    fn render_intervals(&self) -> String {
+        if self.sessions.len() < SURE_FROM {
+            return String::new();
+        }
+        let mut out = format!("\n{:<8} {:>13} {:>13} {:>13}\n", "95 %", "cost", "S1 %", "S2 %");
+        for (policy, name) in self.comparison.policies.iter().enumerate() {
+            let cells = self.intervals(policy).into_iter().zip([Unit::Ratio, Unit::Percent, Unit::Percent]);
+            let cells = cells.map(|(interval, unit)| {
+                let range = interval
+                    .map(|range| format!("{}–{}", shown(*range.start(), unit), shown(*range.end(), unit)));
+                format!(" {:>13}", range.unwrap_or_default())
+            });
+            out.push_str(&format!("{:<8}{}\n", name.name(), cells.collect::<String>()));
+        }
+        out
+    }
+
     fn all(&self) -> PolicySums {
         let mut all = PolicySums::default();
         self.sources.values().for_each(|sums| all.add(sums));
@@ -109,6 +161,7 @@ impl Table<'_> {
             out.push('\n');
         }
         out.pop();
+        out.push_str(&self.render_intervals());
         out
     }
 
@@ -138,7 +191,13 @@ impl Table<'_> {
             };
             let mut row = of_sums(&all);
             row.insert("policy".to_owned(), name.name().into());
-            let sources = self.sources.iter().map(|(source, sums)| (source.clone(), of_sums(sums).into()));
+            let intervals =
+                ["cost", "s1", "s2"].into_iter().zip(self.intervals(policy)).filter_map(|(key, interval)| {
+                    interval.map(|range| (key.to_owned(), json!([range.start(), range.end()])))
+                });
+            row.insert("interval_95".to_owned(), Value::Object(intervals.collect()));
+            let sources =
+                self.sources.iter().map(|(source, sums)| ((*source).to_owned(), of_sums(sums).into()));
             row.insert("by_source".to_owned(), Value::Object(sources.collect()));
             row.insert("mean_of_sources".to_owned(), object(&|figure| self.mean(figure, policy)).into());
             Value::Object(row)

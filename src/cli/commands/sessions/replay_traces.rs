@@ -1,7 +1,6 @@
 //! `mycode replay --trace` (and `mycode replay SESSION --policy`): plays recorded sessions under context policies and prints
 //! what each would have cost and kept. Needs no network, no key and no configuration.
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -79,15 +78,15 @@ pub fn run(cli: &Cli, args: &ReplayArgs) -> Result<(), Failure> {
         }
         Ok(session)
     };
-    let sources = match &args.dump {
+    let sessions = match &args.dump {
         Some(dump) => {
             let session = read(&files[0]).map_err(|error| unreadable(&files[0], &error))?;
             let sums = dumped(&comparison, &session, dump)?;
-            BTreeMap::from([(session.source, sums)])
+            vec![(session.source, sums)]
         }
         None => comparison.sessions(&files, read).map_err(|(path, error)| unreadable(&path, &error))?,
     };
-    let table = Table { comparison: &comparison, prices, sources: &sources };
+    let table = Table::new(&comparison, prices, &sessions);
     report::print(&if args.json { format!("{}\n", table.to_json()) } else { table.render(args.by_source) })?;
     Ok(())
 }
