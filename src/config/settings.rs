@@ -187,7 +187,8 @@ pub struct ContextSettings {
     pub window_origin: Origin,
     /// Tokens kept free for the answer.
     pub output_reserve_tokens: u64,
-    /// Share of the window at which compaction starts; 0–1.
+    /// Share of the window at which compaction starts; 0–1. In small ones too: at the half of SPEC §2 they are rewritten at
+    /// every other request.
     pub compression_threshold: f64,
     /// Share of the window under which compaction must land; 0–1.
     pub low_water: f64,
