@@ -5,19 +5,28 @@ use std::path::{Path, PathBuf};
 
 use rustc_hash::FxHashMap;
 
+use super::chance::Chances;
 use super::gather;
 use super::query::Query;
-use super::signals::best;
+use super::signals::{GENERAL, PRIORS, Signal, best};
 use super::verbatim;
 use crate::base::folder::temporary;
 use crate::evidence::categorize::{self, Role};
 use crate::evidence::commits::cache;
 use crate::evidence::commits::history::CommitHistory;
 use crate::evidence::index::format::Damaged;
+use crate::evidence::index::segment::Field;
 use crate::evidence::index::store::Index;
 use crate::evidence::index::store::IndexStore;
 use crate::evidence::text::kind::FilePurpose;
+use crate::evidence::text::words;
 
+/// Files that a chance is shared among.
+const RIVALS: usize = 100;
+/// Less than this of a score is no reason.
+const LEAST_REASON: f32 = 0.08;
+/// A name in one of so many files is common.
+const COMMON_SHARE: usize = 10;
 /// Lines shown of a file, and characters of each.
 pub const MAX_LINES: usize = 5;
 pub const MAX_LINE_CHARS: usize = 100;
@@ -28,6 +37,8 @@ pub struct RankedFile {
     /// Relative, `/`-separated.
     pub path: String,
     pub score: f32,
+    /// How likely it is among the files that the task changes, 0–1.
+    pub chance: f32,
     pub kind: FilePurpose,
     /// What each signal adds to the score, with its word.
     pub parts: Vec<(&'static str, f32)>,
@@ -86,6 +97,24 @@ impl Project {
         verbatim::text_of(&self.root, path.as_bytes())
     }
 
+    /// Whether more than a tenth of all files have this name (its longest word) in their text: then it says nothing of any.
+    pub fn is_common(&self, name: &str) -> bool {
+        let (mut longest, mut holders) = (String::new(), Vec::new());
+        words::raw(name, |word| {
+            words::terms(word, |term, _| {
+                if term.len() > longest.len() {
+                    longest = term.to_owned();
+                }
+            });
+        });
+        let owners = self.index.owners();
+        let found = self.index.occurrences(Field::Body, &longest, |passage, _| {
+            holders.push(owners[passage as usize]);
+        });
+        holders.dedup();
+        found.is_err() || holders.len() * COMMON_SHARE > self.index.files().len()
+    }
+
     /// The `limit` files that fit `text` best, each with its role.
     ///
     /// # Errors
@@ -95,7 +124,8 @@ impl Project {
         let columns = gather::gather(&self.root, &self.index, &self.history, &query)
             .inspect_err(|_| self.store.forget())?;
         let scores = columns.scores();
-        let order = best(&scores, limit);
+        let order = best(&scores, limit.max(RIVALS));
+        let chances = Chances::new(order.iter().take(RIVALS).map(|file| scores[*file]));
         let weights: FxHashMap<&str, f32> = query
             .words
             .iter()
@@ -104,12 +134,16 @@ impl Project {
         let names: FxHashMap<&str, f32> =
             query.identifiers.iter().map(|(name, sure)| (name.as_str(), *sure)).collect();
         let parts = columns.parts(&order);
-        let hits = order.into_iter().zip(parts).filter_map(|(number, parts)| {
+        let has_evidence =
+            |parts: &[(&str, f32)]| parts.iter().any(|(word, value)| *value > 0.0 && !PRIORS.contains(word));
+        let found = order.into_iter().zip(parts).filter(|(_, parts)| has_evidence(parts)).take(limit);
+        let hits = found.filter_map(|(number, parts)| {
             let doc = self.index.doc(number)?;
             let text = verbatim::text_of(&self.root, &doc.path);
             Some(RankedFile {
                 path: doc.name(),
                 score: scores[number],
+                chance: chances.of(scores[number], columns.of(Signal::Passage)[number]),
                 kind: doc.kind,
                 parts,
                 lines: verbatim::lines(&weights, &names, &text, MAX_LINES, MAX_LINE_CHARS),
@@ -135,8 +169,12 @@ fn temporary_folder(root: &Path) -> io::Result<PathBuf> {
 impl RankedFile {
     /// Why, in words: the signals that add most.
     pub fn reasons(&self) -> Vec<&'static str> {
-        let mut telling: Vec<_> = self.parts.iter().filter(|(_, value)| *value > 0.15).collect();
-        telling.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let mut telling: Vec<_> = self
+            .parts
+            .iter()
+            .filter(|(word, value)| *value > LEAST_REASON && !PRIORS.contains(word))
+            .collect();
+        telling.sort_by(|a, b| GENERAL.contains(&a.0).cmp(&GENERAL.contains(&b.0)).then(b.1.total_cmp(&a.1)));
         telling.into_iter().take(4).map(|(word, _)| *word).collect()
     }
 }

@@ -69,6 +69,7 @@ fn as_json(hit: &RankedFile, role: Role, explain: bool) -> Value {
     let mut file = json!({
         "path": hit.path,
         "score": rounded(hit.score),
+        "chance": rounded(hit.chance),
         "role": role.as_str(),
         "reasons": hit.reasons(),
         "lines": lines,
