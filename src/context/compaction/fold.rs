@@ -225,7 +225,7 @@ mod tests {
             history.set_form(&[thought], FormName::Gone, &[]);
         }
         (0..50).for_each(|_| history.count_request());
-        let found = foldable(&history, &Thresholds::of(Profile::Default, 128_000), false);
+        let found = foldable(&history, &Thresholds::of(Profile::Default, 128_000, 0), false);
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].range, 1..13);
     }

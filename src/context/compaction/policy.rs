@@ -6,7 +6,7 @@
 use super::batch::Batch;
 use super::cache_model::{self, Prices};
 use super::rewrite_plan::RewritePlan;
-use super::thresholds::Thresholds;
+use super::thresholds::{NARROW_WINDOW_TOKENS, Thresholds};
 use super::trim;
 use crate::config::settings::{Binding, ContextSettings};
 use crate::context::history::manager::HistoryManager;
@@ -26,9 +26,6 @@ pub struct Situation<'a> {
     /// Real tokens per estimated one, learned from usage.
     pub scale: f64,
 }
-
-/// In windows under this size a few steps fill what a batch has freed: batches free more there.
-const NARROW_WINDOW_TOKENS: u64 = 64_000;
 
 /// The size from which on the compaction stages must act, in tokens.
 pub fn limit(settings: &ContextSettings) -> u64 {
@@ -64,7 +61,7 @@ pub fn before_request(history: &HistoryManager, situation: &Situation<'_>) -> Ve
 
 fn due_batches(history: &HistoryManager, situation: &Situation<'_>) -> Vec<Batch> {
     let settings = situation.settings;
-    let mut limits = Thresholds::of(settings.profile, settings.window_tokens);
+    let mut limits = Thresholds::of(settings.profile, settings.window_tokens, history.requests());
     // The batches come before the stages, which know less of what will be used.
     limits.soft_cap = limits.soft_cap.min(limit(settings) * 19 / 20);
     limits.landing = limits.landing.min(limits.soft_cap * 8 / 10);

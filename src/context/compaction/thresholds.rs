@@ -5,6 +5,12 @@
 
 use crate::config::settings::Profile;
 
+/// In windows under this size a few steps fill what a batch has freed.
+pub const NARROW_WINDOW_TOKENS: u64 = 64_000;
+/// Up to so many requests a session is short, and from so many on it is long.
+const SHORT_SESSION: u64 = 60;
+const LONG_SESSION: u64 = 200;
+
 /// The thresholds of one profile. Ages are in requests, sizes in estimated tokens.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Thresholds {
@@ -47,8 +53,9 @@ pub struct Thresholds {
 }
 
 impl Thresholds {
-    /// The thresholds of `profile` in a window of `window` tokens: in a small one the sizes shrink with it.
-    pub fn of(profile: Profile, window: u64) -> Self {
+    /// The thresholds of `profile` in a window of `window` tokens: in a small one the sizes shrink with it. After many
+    /// `requests` more has been seen that may be needed again, so what stands for the past gets more room.
+    pub fn of(profile: Profile, window: u64, requests: u64) -> Self {
         let column = match profile {
             Profile::Eco => 0,
             Profile::Default => 1,
@@ -57,6 +64,15 @@ impl Thresholds {
         let small = |tokens: [u32; 3], share: u64| {
             tokens[column].min(u32::try_from(window / share).unwrap_or(u32::MAX))
         };
+        let grown = if window < NARROW_WINDOW_TOKENS {
+            0.0
+        } else {
+            (requests.saturating_sub(SHORT_SESSION) as f64 / (LONG_SESSION - SHORT_SESSION) as f64).min(1.0)
+        };
+        let between =
+            |short: [f64; 3], long: [f64; 3]| short[column] + grown * (long[column] - short[column]);
+        let landing =
+            |short, long| (between(short, long) as u64).min(window * if grown > 0.0 { 5 } else { 4 } / 10);
         // Each as eco, default, high.
         Self {
             run_tokens: small([3_000, 3_000, 10_000], 8),
@@ -69,14 +85,14 @@ impl Thresholds {
             mask_share: [0.2, 0.2, 0.35][column],
             mask_from_tokens: 100,
             mask_after: 4,
-            lines_share: [0.12, 0.15, 0.4][column],
+            lines_share: between([0.12, 0.15, 0.4], [0.3, 0.4, 0.6]),
             args_after: 60,
             closing_turns: [2, 3, 3][column],
             fold_steps: [4, 6, 6][column],
             words_chars: 400,
             soft_cap: [75_000, 90_000, 90_000][column].min(window * 7 / 10),
-            landing: [25_000, 32_000, 40_000][column].min(window * 4 / 10),
-            cold_landing: [30_000, 40_000, 50_000][column].min(window * 4 / 10),
+            landing: landing([25_000.0, 32_000.0, 40_000.0], [40_000.0, 50_000.0, 60_000.0]),
+            cold_landing: landing([30_000.0, 40_000.0, 50_000.0], [45_000.0, 60_000.0, 70_000.0]),
             epoch_saves: [10_000, 14_000, 16_000][column].min(window / 8),
             cold_epoch_saves: [6_000, 9_000, 12_000][column].min(window / 10),
             epoch_requests: [20, 20, 25][column],

@@ -41,7 +41,7 @@ pub fn on_arrival(history: &HistoryManager, profile: Profile, window: u64) -> Op
         if &*result.tool == "Skill" {
             return None;
         }
-        let limits = Thresholds::of(profile, window);
+        let limits = Thresholds::of(profile, window, 0);
         let (command, max_tokens) = match &*result.tool {
             "Read" => (false, limits.view_tokens),
             "Bash" => (true, limits.run_tokens),
