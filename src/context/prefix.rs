@@ -131,6 +131,10 @@ impl Prefix {
 
     fn apply_frame(&mut self, frame: &FrameRecord) {
         let (had_rules, model) = (self.parts.rules.is_some(), self.parts.params.model.clone());
+        // Other tools, where the window is another, are the switch's doing: it comes first and has the epoch.
+        if let Some(params) = frame.params.as_ref().filter(|params| params.model != model) {
+            self.note_head(EpochCause::ModelSwitch, &format!("from {model} to {}", params.model));
+        }
         if frame.system.is_some() {
             self.note_head(EpochCause::RulesChanged, "system prompt changed");
         }
@@ -144,9 +148,6 @@ impl Prefix {
         }
         if frame.tools.is_some() {
             self.note_head(EpochCause::ToolsChanged, "tools changed");
-        }
-        if let Some(params) = frame.params.as_ref().filter(|params| params.model != model) {
-            self.note_head(EpochCause::ModelSwitch, &format!("from {model} to {}", params.model));
         }
         self.parts.apply(frame);
     }

@@ -212,3 +212,25 @@ fn todos_rules_and_files_are_told_behind_what_was_sent() {
         assert!(last.contains("f0.rs"), "{last}");
     }
 }
+
+#[test]
+fn a_switch_to_a_small_window_is_a_switch() {
+    let place = place();
+    let server = FakeServer::start((0..2).map(done).collect());
+    for (model, window) in [("large", "128000"), ("small", "12000")] {
+        let args = ["-c", "--context-window", window, "go on"];
+        let args = if model == "large" { &args[1..] } else { &args[..] };
+        let output = exec(&place, &server, "openai", model, args);
+        assert!(output.status.success(), "{}", stderr(&output));
+    }
+    let tools = |number: usize| server.requests()[number].body["tools"].as_array().unwrap().len();
+    assert!(tools(1) < tools(0), "a small window has fewer tools");
+    let log = reader::read(&place.log()).unwrap();
+    let epochs = log.records.iter().filter_map(|record| match record {
+        Record::Sent(sent) => sent.epoch.as_ref(),
+        _ => None,
+    });
+    let causes: Vec<&str> = epochs.flat_map(|epoch| &epoch.causes).map(|cause| cause.kind.as_str()).collect();
+    assert_eq!(causes[0], "model switch", "{causes:?}");
+    assert!(causes.contains(&"tools changed"), "{causes:?}");
+}
