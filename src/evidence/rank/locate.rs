@@ -1,11 +1,14 @@
 //! Files for a task, ranked: the one entrance for the command, the tool and the task context.
 
+use std::borrow::Cow;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use rustc_hash::FxHashMap;
 
+use super::companions::{self, Companion};
 use super::gather;
+use super::names::Names;
 use super::query::Query;
 use super::signals::best;
 use super::verbatim;
@@ -21,6 +24,8 @@ use crate::evidence::text::kind::FilePurpose;
 /// Lines shown of a file, and characters of each.
 pub const MAX_LINES: usize = 5;
 pub const MAX_LINE_CHARS: usize = 100;
+/// Files whose companions are looked for.
+const MAX_GIVEN: usize = 8;
 
 /// A ranked file.
 #[derive(Clone, Debug)]
@@ -30,7 +35,7 @@ pub struct RankedFile {
     pub score: f32,
     pub kind: FilePurpose,
     /// What each signal adds to the score, with its word.
-    pub parts: Vec<(&'static str, f32)>,
+    pub parts: Vec<(Cow<'static, str>, f32)>,
     /// (number from 1, line).
     pub lines: Vec<(u32, String)>,
 }
@@ -96,6 +101,51 @@ impl Project {
             .inspect_err(|_| self.store.forget())?;
         let scores = columns.scores();
         let order = best(&scores, limit);
+        let parts = columns.parts(&order).into_iter();
+        let parts = parts.map(|parts| parts.into_iter().map(|(word, value)| (word.into(), value)).collect());
+        let ranked = order.into_iter().zip(parts).map(|(number, parts)| (number, scores[number], parts));
+        let hits = self.ranked(&query, ranked);
+        let facts: Vec<(&str, FilePurpose, f32)> =
+            hits.iter().map(|hit| (hit.path.as_str(), hit.kind, hit.score)).collect();
+        let roles = categorize::roles(&facts);
+        Ok(hits.into_iter().zip(roles).collect())
+    }
+
+    /// The `limit` files that belong to these, which are part of the change already, and which of them are not known. What
+    /// `text` says of the task, if anything, counts too.
+    ///
+    /// # Errors
+    /// [`Damaged`], as for [`Project::locate`].
+    pub fn companions(
+        &self,
+        paths: &[String],
+        text: &str,
+        limit: usize,
+    ) -> Result<(Vec<RankedFile>, Vec<String>), Damaged> {
+        let names = Names::new(&self.index);
+        let (mut given, mut unknown) = (Vec::new(), Vec::new());
+        for path in paths {
+            match names.named(path) {
+                Some(file) if !given.contains(&file) => given.push(file),
+                Some(_) => {}
+                None => unknown.push(path.clone()),
+            }
+        }
+        if given.is_empty() {
+            return Ok((Vec::new(), unknown));
+        }
+        given.truncate(MAX_GIVEN);
+        let query = Query::parse(text);
+        let found = gather::task(&self.root, &self.index, &self.history, &query)
+            .and_then(|task| {
+                companions::companions(&self.root, &self.index, &names, &self.history, &given, &task, limit)
+            })
+            .inspect_err(|_| self.store.forget())?;
+        Ok((self.ranked(&query, found.into_iter()), unknown))
+    }
+
+    /// The files with what is shown of them.
+    fn ranked(&self, query: &Query, files: impl Iterator<Item = Companion>) -> Vec<RankedFile> {
         let weights: FxHashMap<&str, f32> = query
             .words
             .iter()
@@ -103,23 +153,18 @@ impl Project {
             .collect();
         let names: FxHashMap<&str, f32> =
             query.identifiers.iter().map(|(name, sure)| (name.as_str(), *sure)).collect();
-        let parts = columns.parts(&order);
-        let hits = order.into_iter().zip(parts).filter_map(|(number, parts)| {
+        let hits = files.filter_map(|(number, score, parts)| {
             let doc = self.index.doc(number)?;
             let text = verbatim::text_of(&self.root, &doc.path);
             Some(RankedFile {
                 path: doc.name(),
-                score: scores[number],
+                score,
                 kind: doc.kind,
                 parts,
                 lines: verbatim::lines(&weights, &names, &text, MAX_LINES, MAX_LINE_CHARS),
             })
         });
-        let hits: Vec<RankedFile> = hits.collect();
-        let facts: Vec<(&str, FilePurpose, f32)> =
-            hits.iter().map(|hit| (hit.path.as_str(), hit.kind, hit.score)).collect();
-        let roles = categorize::roles(&facts);
-        Ok(hits.into_iter().zip(roles).collect())
+        hits.collect()
     }
 }
 
@@ -134,9 +179,9 @@ fn temporary_folder(root: &Path) -> io::Result<PathBuf> {
 
 impl RankedFile {
     /// Why, in words: the signals that add most.
-    pub fn reasons(&self) -> Vec<&'static str> {
+    pub fn reasons(&self) -> Vec<&str> {
         let mut telling: Vec<_> = self.parts.iter().filter(|(_, value)| *value > 0.15).collect();
         telling.sort_by(|a, b| b.1.total_cmp(&a.1));
-        telling.into_iter().take(4).map(|(word, _)| *word).collect()
+        telling.into_iter().take(4).map(|(word, _)| word.as_ref()).collect()
     }
 }
