@@ -8,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use super::categorize::Role;
 use super::hints::HintSource;
 use super::keywords::{self, Keyword};
-use super::task_context::{TaskContext, WORTH_SHOWING};
+use super::task_context::TaskContext;
 use crate::evidence::rank::locate::{Project, RankedFile};
 use crate::evidence::rank::query::Query;
 
@@ -89,7 +89,7 @@ impl ContextRetriever {
                 TaskContext::gather(project, text, &sources, seconds)
             })
             .ok()?;
-        (context.quality() >= WORTH_SHOWING || !context.hints.is_empty()).then_some(context)
+        (!context.is_empty()).then_some(context)
     }
 
     /// Asks the project, brought up to date; a damaged index is rebuilt once. Blocking.

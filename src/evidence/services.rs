@@ -41,6 +41,13 @@ pub struct Service {
     pub keywords: Vec<String>,
 }
 
+impl Service {
+    /// The path, or the name of the project itself.
+    pub fn place(&self) -> &str {
+        if self.path.is_empty() { &self.name } else { &self.path }
+    }
+}
+
 /// All of a project.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProjectIndex {

@@ -7,7 +7,7 @@ use super::categorize::{MAX_MODIFY, MAX_REFERENCE, Role};
 use super::hints::{self, HintSource};
 use super::keywords::{self, Keyword};
 use super::patterns;
-use super::services::ProjectIndex;
+use super::services::{ProjectIndex, Service};
 use crate::base::text::floor_boundary;
 use crate::evidence::index::format::Damaged;
 use crate::evidence::rank::locate::{Project, RankedFile};
@@ -16,16 +16,21 @@ use crate::evidence::rank::query::Query;
 /// The hard cap of the text, in characters, where nothing else is said.
 pub const DEFAULT_MAX_CHARS: usize = 3_000;
 const CUT_MARK: &str = "...[truncated]";
-/// Under this quality a context is not worth its tokens.
-pub const WORTH_SHOWING: f64 = 0.35;
-/// A best file with this score is surely right.
-const SURE_SCORE: f32 = 4.0;
+/// What a right file is worth, in tokens: the search that is not needed and its answer. A guess.
+const WORTH_TOKENS: f32 = 150.0;
+const CHARS_PER_TOKEN: f32 = 4.0;
+/// The words around the block.
+const AROUND_TOKENS: f32 = 35.0;
+/// From this chance on the lines of a file that hold the task's words are shown, so many.
+const LINES_CHANCE: f32 = 0.35;
+const LINES: usize = 3;
 
 /// A file of the context.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FileNote {
     pub path: String,
-    pub score: f32,
+    /// How likely the task changes it, 0–1.
+    pub chance: f32,
     pub reasons: Vec<String>,
     /// (number from 1, line).
     pub lines: Vec<(u32, String)>,
@@ -64,16 +69,19 @@ impl TaskContext {
         }
         context.modify.truncate(MAX_MODIFY);
         context.reference.truncate(MAX_REFERENCE);
-        let services = ProjectIndex::current(&project.index, project.folder());
-        context.services = services
-            .matching(&keywords)
-            .into_iter()
-            .map(|service| if service.path.is_empty() { &service.name } else { &service.path }.clone())
-            .collect();
-        let texts: Vec<String> = context.modify.iter().map(|file| project.text(&file.path)).collect();
-        context.patterns = patterns::discover(&texts);
-        let paths: Vec<String> =
-            context.modify.iter().chain(&context.reference).map(|file| file.path.clone()).collect();
+        // Notes are asked about all that may matter.
+        let paths: Vec<String> = context.files().map(|file| file.path.clone()).collect();
+        context.keep_what_pays();
+        if context.quality() > 0.0 {
+            let services = ProjectIndex::current(&project.index, project.folder());
+            let services = services.matching(&keywords).into_iter().map(Service::place);
+            context.services = services
+                .filter(|place| !context.files().any(|file| file.path.starts_with(*place)))
+                .map(str::to_owned)
+                .collect();
+            let texts: Vec<String> = context.modify.iter().map(|file| project.text(&file.path)).collect();
+            context.patterns = patterns::discover(&texts, &|name| project.is_common(name));
+        }
         let mut packets = Vec::new();
         for source in sources {
             match source.hints(&keywords, &paths) {
@@ -91,17 +99,25 @@ impl TaskContext {
         self.modify.is_empty() && self.reference.is_empty() && self.hints.is_empty()
     }
 
-    /// How good it is, before it costs anything: from 0 (useless) to 1.
-    pub fn quality(&self) -> f64 {
-        let Some(best) = self.modify.first() else { return 0.0 };
-        let sure = f64::from((best.score / SURE_SCORE).clamp(0.0, 1.0));
-        // A clear winner is worth more than ten equals.
-        let second = self.modify.get(1).map_or(0.0, |file| file.score);
-        let clear = f64::from((1.0 - second / best.score.max(f32::MIN_POSITIVE)).clamp(0.0, 1.0));
-        let strong = self.keywords.iter().filter(|keyword| keyword.strong).count().min(3) as f64 / 3.0;
-        let enough = self.keywords.len().min(4) as f64 / 4.0;
-        let around = if self.reference.is_empty() { 0.0 } else { 1.0 };
-        (0.45 * sure + 0.1 * clear + 0.2 * strong + 0.2 * enough + 0.05 * around).clamp(0.0, 1.0)
+    /// How good it is, before it costs anything: the chance that one of its files is right, from 0 to 1.
+    pub fn quality(&self) -> f32 {
+        1.0 - self.files().map(|file| 1.0 - file.chance).product::<f32>()
+    }
+
+    fn files(&self) -> impl Iterator<Item = &FileNote> {
+        self.modify.iter().chain(&self.reference)
+    }
+
+    /// Leaves out what is not worth its tokens: files one by one, then all of them.
+    fn keep_what_pays(&mut self) {
+        for list in [&mut self.modify, &mut self.reference] {
+            list.retain(|file| file.chance * WORTH_TOKENS >= file.tokens());
+        }
+        let cost: f32 = AROUND_TOKENS + self.files().map(FileNote::tokens).sum::<f32>();
+        if self.files().map(|file| file.chance * WORTH_TOKENS).sum::<f32>() < cost {
+            self.modify.clear();
+            self.reference.clear();
+        }
     }
 
     /// The text, at most `max_chars` characters: what is known from before, files to change, files to read, habits.
@@ -113,10 +129,9 @@ impl TaskContext {
         if !self.modify.is_empty() {
             text.push_str("Likely to change:\n");
         }
-        for (place, file) in self.modify.iter().enumerate() {
+        for file in &self.modify {
             let _ = writeln!(text, "- {} ({})", file.path, file.reasons.join(", "));
-            // The first files are the likeliest; lines of the others would only crowd them out.
-            let shown = if place < 3 { 3 } else { usize::from(place < 6) };
+            let shown = if file.chance >= LINES_CHANCE { LINES } else { 0 };
             for (number, line) in file.lines.iter().take(shown) {
                 let _ = writeln!(text, "    {number}: {line}");
             }
@@ -137,10 +152,18 @@ impl TaskContext {
     }
 }
 
+impl FileNote {
+    /// What its line costs.
+    fn tokens(&self) -> f32 {
+        let reasons: usize = self.reasons.iter().map(|reason| reason.len() + 2).sum();
+        (self.path.len() + reasons) as f32 / CHARS_PER_TOKEN
+    }
+}
+
 impl From<RankedFile> for FileNote {
     fn from(hit: RankedFile) -> Self {
         let reasons = hit.reasons().into_iter().take(2).map(str::to_owned).collect();
-        Self { path: hit.path, score: hit.score, reasons, lines: hit.lines }
+        Self { path: hit.path, chance: hit.chance, reasons, lines: hit.lines }
     }
 }
 
@@ -165,7 +188,7 @@ mod tests {
     fn file(path: &str) -> FileNote {
         FileNote {
             path: path.into(),
-            score: 1.0,
+            chance: 0.9,
             reasons: vec!["named".into()],
             lines: vec![(3, "fn x()".into())],
         }

@@ -54,12 +54,16 @@ const WEIGHTS: [(&str, f32, f32); 10] = [
     ("tests it, or is tested by it", 0.7, 1.0),
     ("imports it", 0.35, 1.0),
     ("lists its neighbors", 0.8, 1.0),
-    ("changed very often", 1.35, 5.0),
+    (BUSY, 1.35, 5.0),
     ("fits the task", 2.3, 1.0),
     ("among the best for the task", 2.2, 1.0),
 ];
+/// No reason by itself.
+pub const BUSY: &str = "changed very often";
 /// Files with less than this besides being busy don't belong.
 const LEAST: f32 = 0.2;
+/// Files whose companions are looked for.
+const MAX_GIVEN: usize = 8;
 /// The rank at which a file gets half of the first one's share.
 const HALF_RANK: f32 = 4.0;
 /// Files that are read to see whether they import what is given.
@@ -79,6 +83,20 @@ pub type Companion = (usize, f32, Vec<(Cow<'static, str>, f32)>);
 /// What a file has of each bond.
 type Values = [f32; COUNT];
 
+/// The files that the paths name, and the paths that name none.
+pub fn known(index: &Index, paths: &[String]) -> (Vec<usize>, Vec<String>) {
+    let names = Names::new(index);
+    let (mut given, mut unknown) = (Vec::new(), Vec::new());
+    for path in paths {
+        match names.named(path) {
+            Some(file) if given.len() < MAX_GIVEN && !given.contains(&file) => given.push(file),
+            Some(_) => {}
+            None => unknown.push(path.clone()),
+        }
+    }
+    (given, unknown)
+}
+
 /// The companions of `given`, best first. `task` says what each file has of the task; empty without one.
 ///
 /// # Errors
@@ -86,13 +104,12 @@ type Values = [f32; COUNT];
 pub fn companions(
     root: &Path,
     index: &Index,
-    names: &Names,
     history: &CommitHistory,
     given: &[usize],
     task: &[f32],
     limit: usize,
 ) -> Result<Vec<Companion>, Damaged> {
-    let (bonds, times) = gather(root, index, names, history, given, task)?;
+    let (bonds, times) = gather(root, index, &Names::new(index), history, given, task)?;
     let strongest: Vec<f32> = (0..COUNT)
         .map(|bond| bonds.iter().map(|values| values[bond]).fold(WEIGHTS[bond].2, f32::max))
         .collect();

@@ -13,9 +13,9 @@ const SATURATION: f32 = 1.2;
 /// How much a long file must hold more than a short one.
 const LENGTH_SHARE: f32 = 0.7;
 const PASSAGE_LENGTH_SHARE: f32 = 0.4;
-/// The same for lists of names and for paths.
-const NAME_SATURATION: f32 = 0.6;
-const NAME_LENGTH_SHARE: f32 = 0.5;
+/// The same for paths.
+const PATH_SATURATION: f32 = 0.6;
+const PATH_LENGTH_SHARE: f32 = 0.5;
 /// A name in the title counts so much more.
 const TITLE_FACTOR: f32 = 1.6;
 
@@ -33,29 +33,22 @@ pub fn fill(index: &Index, query: &Query, columns: &mut Columns) -> Result<(), D
     let cuts = |path: &[u8]| path.iter().filter(|byte| b"/_-.".contains(byte)).count() as u32;
     let file_lengths = relative(docs().map(Doc::words));
     let passage_lengths = relative(docs().flat_map(|doc| doc.passages.iter().copied()));
-    let name_lengths = relative(docs().map(|doc| doc.symbol_words));
     let path_lengths = relative(docs().map(|doc| cuts(&doc.path) + 1));
     let owners = index.owners();
     let mut passages = vec![0.0_f32; owners.len()];
     let mut title_passages = vec![0.0_f32; owners.len()];
-    let mut total_weight = 0.0;
     let mut found: Vec<(usize, u32)> = Vec::new();
     for word in &query.words {
         found.clear();
         index.occurrences(Field::Body, &word.term, |passage, times| found.push((passage as usize, times)))?;
         let by_file = || found.chunk_by(|a, b| owners[a.0] == owners[b.0]);
         let file_rarity = rarity(by_file().count(), file_lengths.len()) * word.weight;
-        total_weight += file_rarity;
         let passage_rarity = rarity(found.len(), owners.len()) * word.weight;
         for group in by_file() {
             let file = owners[group[0].0] as usize;
             let times: u32 = group.iter().map(|(_, times)| times).sum();
             let value = file_rarity * in_text(times, file_lengths[file]);
             columns.add(Signal::Body, file, value);
-            columns.add(Signal::Coverage, file, file_rarity);
-            if word.in_title {
-                columns.add(Signal::Title, file, value);
-            }
             for &(passage, times) in group {
                 let length = passage_lengths[passage];
                 let value = passage_rarity * saturated(times, length, SATURATION, PASSAGE_LENGTH_SHARE);
@@ -65,28 +58,18 @@ pub fn fill(index: &Index, query: &Query, columns: &mut Columns) -> Result<(), D
                 }
             }
         }
-        for (field, lengths, signal, titled) in [
-            (Field::SymbolPart, &name_lengths, Signal::SymbolParts, None),
-            (Field::Path, &path_lengths, Signal::Path, Some(Signal::TitlePath)),
-        ] {
-            found.clear();
-            index.occurrences(field, &word.term, |file, times| found.push((file as usize, times)))?;
-            let rarity = rarity(found.len(), lengths.len()) * word.weight;
-            for &(file, times) in &found {
-                let value = rarity * saturated(times, lengths[file], NAME_SATURATION, NAME_LENGTH_SHARE);
-                columns.add(signal, file, value);
-                if let Some(titled) = titled.filter(|_| word.in_title) {
-                    columns.add(titled, file, value);
-                }
-            }
+        found.clear();
+        index.occurrences(Field::Path, &word.term, |file, times| found.push((file as usize, times)))?;
+        let path_rarity = rarity(found.len(), path_lengths.len()) * word.weight;
+        for &(file, times) in &found {
+            let value =
+                path_rarity * saturated(times, path_lengths[file], PATH_SATURATION, PATH_LENGTH_SHARE);
+            columns.add(Signal::Path, file, value);
         }
     }
     for (passage, owner) in owners.iter().enumerate() {
         columns.raise(Signal::Passage, *owner as usize, passages[passage]);
         columns.raise(Signal::TitlePassage, *owner as usize, title_passages[passage]);
-    }
-    if total_weight > 0.0 {
-        columns.of_mut(Signal::Coverage).iter_mut().for_each(|value| *value /= total_weight);
     }
     symbols(index, query, columns)
 }

@@ -36,8 +36,6 @@ pub fn gather(
     links::past(history, &today, query, &mut columns);
     let seeds = links::seeds(&columns.scores());
     links::imports(root, index, &names, &seeds, &mut columns);
-    links::folders(&names, &seeds, &mut columns);
-    links::tested(index, &names, &mut columns);
     links::together(history, &today, &seeds, &mut columns);
     read(root, index, query, &mut columns);
     Ok(columns)
@@ -66,9 +64,8 @@ fn read(root: &Path, index: &Index, query: &Query, columns: &mut Columns) {
     });
     let paths: Vec<&[u8]> =
         order.iter().filter_map(|number| index.doc(*number)).map(|doc| doc.path.as_slice()).collect();
-    for (number, (quoted, phrase)) in order.iter().copied().zip(verbatim::score(root, query, &paths)) {
+    for (number, quoted) in order.iter().copied().zip(verbatim::score(root, query, &paths)) {
         columns.add(Signal::Quoted, number, quoted);
-        columns.add(Signal::Phrase, number, phrase);
     }
 }
 
@@ -87,9 +84,13 @@ fn kinds(index: &Index, names: &Names, query: &Query, columns: &mut Columns) {
             FilePurpose::Settings => Signal::Settings,
             FilePurpose::Foreign => Signal::Foreign,
         };
-        let wanted = signal == Signal::Test && query.about_tests
-            || signal == Signal::Document && query.about_documents
-            || columns.of(Signal::Mention)[number] > 0.5;
-        columns.add(signal, number, if wanted { 0.5 } else { 1.0 });
+        let about = signal == Signal::Test && query.about_tests
+            || signal == Signal::Document && query.about_documents;
+        let against = match (about, columns.of(Signal::Mention)[number] > 0.5) {
+            (true, true) => 0.0,
+            (false, false) => 1.0,
+            _ => 0.5,
+        };
+        columns.add(signal, number, against);
     }
 }

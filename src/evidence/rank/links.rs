@@ -12,7 +12,6 @@ use super::verbatim::text_of;
 use crate::evidence::commits::history::CommitHistory;
 use crate::evidence::commits::similar;
 use crate::evidence::index::store::Index;
-use crate::evidence::text::kind::FilePurpose;
 use crate::evidence::text::language::Language;
 use crate::evidence::text::symbols;
 
@@ -130,21 +129,6 @@ fn joined(folder: &str, relative: &str) -> String {
     parts.join("/")
 }
 
-/// The hits' score shared among the files of their folder.
-pub fn folders(names: &Names, seeds: &[(u32, f32)], columns: &mut Columns) {
-    let mut mass: FxHashMap<&str, f32> = FxHashMap::default();
-    for (file, weight) in seeds {
-        *mass.entry(folder_of(&names.paths[*file as usize])).or_default() += weight;
-    }
-    let own: FxHashMap<u32, f32> = seeds.iter().copied().collect();
-    for (folder, weight) in mass {
-        for &file in names.in_folder(folder) {
-            let others = weight - own.get(&file).copied().unwrap_or(0.0);
-            columns.add(Signal::Folder, file as usize, others.max(0.0));
-        }
-    }
-}
-
 /// The name of what a test is about, by the test's path.
 pub fn tested_name(path: &str) -> &str {
     let stem = stem_of(path);
@@ -157,42 +141,6 @@ pub fn tested_name(path: &str) -> &str {
     match bare {
         "test" | "tests" | "" => folder_of(path).rsplit('/').next().unwrap_or(""),
         bare => bare,
-    }
-}
-
-/// A test that matches counts for the source that it tests.
-pub fn tested(index: &Index, names: &Names, columns: &mut Columns) {
-    let scores = columns.of(Signal::Passage).to_vec();
-    let best = scores.iter().copied().fold(0.0_f32, f32::max);
-    if best <= 0.0 {
-        return;
-    }
-    for (number, doc) in index.files() {
-        let share = scores[number] / best;
-        if doc.kind != FilePurpose::Test || share < 0.2 {
-            continue;
-        }
-        let path = &names.paths[number];
-        let bare = tested_name(path);
-        if bare.len() < 3 {
-            continue;
-        }
-        let sources: Vec<u32> = names
-            .with_stem(bare)
-            .iter()
-            .copied()
-            .filter(|file| index.doc(*file as usize).is_some_and(|doc| doc.kind == FilePurpose::Source))
-            .collect();
-        for file in &sources {
-            let near =
-                folder_of(path).split('/').filter(|part| names.paths[*file as usize].contains(part)).count()
-                    as f32;
-            columns.raise(
-                Signal::TestedBy,
-                *file as usize,
-                share * (1.0 + 0.1 * near) / (sources.len() as f32).sqrt(),
-            );
-        }
     }
 }
 

@@ -6,26 +6,32 @@ use std::path::{Path, PathBuf};
 
 use rustc_hash::FxHashMap;
 
+use super::chance::Chances;
 use super::companions::{self, Companion};
 use super::gather;
-use super::names::Names;
 use super::query::Query;
-use super::signals::best;
+use super::signals::{GENERAL, PRIORS, Signal, best};
 use super::verbatim;
 use crate::base::folder::temporary;
 use crate::evidence::categorize::{self, Role};
 use crate::evidence::commits::cache;
 use crate::evidence::commits::history::CommitHistory;
 use crate::evidence::index::format::Damaged;
+use crate::evidence::index::segment::Field;
 use crate::evidence::index::store::Index;
 use crate::evidence::index::store::IndexStore;
 use crate::evidence::text::kind::FilePurpose;
+use crate::evidence::text::words;
 
+/// Files that a chance is shared among.
+const RIVALS: usize = 100;
+/// Less than this of a score is no reason.
+const LEAST_REASON: f32 = 0.08;
+/// A name in one of so many files is common.
+const COMMON_SHARE: usize = 10;
 /// Lines shown of a file, and characters of each.
 pub const MAX_LINES: usize = 5;
 pub const MAX_LINE_CHARS: usize = 100;
-/// Files whose companions are looked for.
-const MAX_GIVEN: usize = 8;
 
 /// A ranked file.
 #[derive(Clone, Debug)]
@@ -33,6 +39,8 @@ pub struct RankedFile {
     /// Relative, `/`-separated.
     pub path: String,
     pub score: f32,
+    /// How likely it is among the files that the task changes, 0–1; 0 where that is not known.
+    pub chance: f32,
     pub kind: FilePurpose,
     /// What each signal adds to the score, with its word.
     pub parts: Vec<(Cow<'static, str>, f32)>,
@@ -91,6 +99,24 @@ impl Project {
         verbatim::text_of(&self.root, path.as_bytes())
     }
 
+    /// Whether more than a tenth of all files have this name (its longest word) in their text: then it says nothing of any.
+    pub fn is_common(&self, name: &str) -> bool {
+        let (mut longest, mut holders) = (String::new(), Vec::new());
+        words::raw(name, |word| {
+            words::terms(word, |term, _| {
+                if term.len() > longest.len() {
+                    longest = term.to_owned();
+                }
+            });
+        });
+        let owners = self.index.owners();
+        let found = self.index.occurrences(Field::Body, &longest, |passage, _| {
+            holders.push(owners[passage as usize]);
+        });
+        holders.dedup();
+        found.is_err() || holders.len() * COMMON_SHARE > self.index.files().len()
+    }
+
     /// The `limit` files that fit `text` best, each with its role.
     ///
     /// # Errors
@@ -100,11 +126,18 @@ impl Project {
         let columns = gather::gather(&self.root, &self.index, &self.history, &query)
             .inspect_err(|_| self.store.forget())?;
         let scores = columns.scores();
-        let order = best(&scores, limit);
-        let parts = columns.parts(&order).into_iter();
-        let parts = parts.map(|parts| parts.into_iter().map(|(word, value)| (word.into(), value)).collect());
-        let ranked = order.into_iter().zip(parts).map(|(number, parts)| (number, scores[number], parts));
-        let hits = self.ranked(&query, ranked);
+        let order = best(&scores, limit.max(RIVALS));
+        let chances = Chances::new(order.iter().take(RIVALS).map(|file| scores[*file]));
+        let parts = columns.parts(&order);
+        let has_evidence =
+            |parts: &[(&str, f32)]| parts.iter().any(|(word, value)| *value > 0.0 && !PRIORS.contains(word));
+        let found = order.into_iter().zip(parts).filter(|(_, parts)| has_evidence(parts)).take(limit);
+        let found = found.map(|(number, parts)| {
+            let parts = parts.into_iter().map(|(word, value)| (word.into(), value)).collect();
+            let chance = chances.of(scores[number], columns.of(Signal::Passage)[number]);
+            ((number, scores[number], parts), chance)
+        });
+        let hits = self.ranked(&query, found);
         let facts: Vec<(&str, FilePurpose, f32)> =
             hits.iter().map(|hit| (hit.path.as_str(), hit.kind, hit.score)).collect();
         let roles = categorize::roles(&facts);
@@ -122,30 +155,21 @@ impl Project {
         text: &str,
         limit: usize,
     ) -> Result<(Vec<RankedFile>, Vec<String>), Damaged> {
-        let names = Names::new(&self.index);
-        let (mut given, mut unknown) = (Vec::new(), Vec::new());
-        for path in paths {
-            match names.named(path) {
-                Some(file) if !given.contains(&file) => given.push(file),
-                Some(_) => {}
-                None => unknown.push(path.clone()),
-            }
-        }
+        let (given, unknown) = companions::known(&self.index, paths);
         if given.is_empty() {
             return Ok((Vec::new(), unknown));
         }
-        given.truncate(MAX_GIVEN);
         let query = Query::parse(text);
         let found = gather::task(&self.root, &self.index, &self.history, &query)
             .and_then(|task| {
-                companions::companions(&self.root, &self.index, &names, &self.history, &given, &task, limit)
+                companions::companions(&self.root, &self.index, &self.history, &given, &task, limit)
             })
             .inspect_err(|_| self.store.forget())?;
-        Ok((self.ranked(&query, found.into_iter()), unknown))
+        Ok((self.ranked(&query, found.into_iter().map(|file| (file, 0.0))), unknown))
     }
 
-    /// The files with what is shown of them.
-    fn ranked(&self, query: &Query, files: impl Iterator<Item = Companion>) -> Vec<RankedFile> {
+    /// The files, each with its chance, and what is shown of them.
+    fn ranked(&self, query: &Query, files: impl Iterator<Item = (Companion, f32)>) -> Vec<RankedFile> {
         let weights: FxHashMap<&str, f32> = query
             .words
             .iter()
@@ -153,12 +177,13 @@ impl Project {
             .collect();
         let names: FxHashMap<&str, f32> =
             query.identifiers.iter().map(|(name, sure)| (name.as_str(), *sure)).collect();
-        let hits = files.filter_map(|(number, score, parts)| {
+        let hits = files.filter_map(|((number, score, parts), chance)| {
             let doc = self.index.doc(number)?;
             let text = verbatim::text_of(&self.root, &doc.path);
             Some(RankedFile {
                 path: doc.name(),
                 score,
+                chance,
                 kind: doc.kind,
                 parts,
                 lines: verbatim::lines(&weights, &names, &text, MAX_LINES, MAX_LINE_CHARS),
@@ -180,8 +205,14 @@ fn temporary_folder(root: &Path) -> io::Result<PathBuf> {
 impl RankedFile {
     /// Why, in words: the signals that add most.
     pub fn reasons(&self) -> Vec<&str> {
-        let mut telling: Vec<_> = self.parts.iter().filter(|(_, value)| *value > 0.15).collect();
-        telling.sort_by(|a, b| b.1.total_cmp(&a.1));
-        telling.into_iter().take(4).map(|(word, _)| word.as_ref()).collect()
+        let telling = self
+            .parts
+            .iter()
+            .filter(|(_, value)| *value > LEAST_REASON)
+            .map(|(word, value)| (word.as_ref(), value));
+        let mut telling: Vec<(&str, &f32)> =
+            telling.filter(|(word, _)| !PRIORS.contains(word) && *word != companions::BUSY).collect();
+        telling.sort_by(|a, b| GENERAL.contains(&a.0).cmp(&GENERAL.contains(&b.0)).then(b.1.total_cmp(a.1)));
+        telling.into_iter().take(4).map(|(word, _)| word).collect()
     }
 }

@@ -1,10 +1,10 @@
-//! What only the text itself shows: quoted texts and phrases of the task, word for word, and the lines worth showing.
+//! What only the text itself shows: quoted texts of the task, word for word, and the lines worth showing.
 //! Reads the few files that already look right.
 
 use std::path::Path;
 
 use memchr::memmem::Finder;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use super::query::Query;
 use crate::base::folder::exact;
@@ -30,80 +30,32 @@ pub fn text_of(root: &Path, path: &[u8]) -> String {
     }
 }
 
-/// What one text has of what is looked for.
-#[derive(Default)]
-struct Matches {
-    quoted: Vec<usize>,
-    phrases: FxHashSet<u64>,
-}
-
-/// For each file: how much of the quoted texts and of the phrases it holds.
-pub fn score(root: &Path, query: &Query, paths: &[&[u8]]) -> Vec<(f32, f32)> {
+/// For each file how much of the quoted texts it holds.
+pub fn score(root: &Path, query: &Query, paths: &[&[u8]]) -> Vec<f32> {
     let finders: Vec<Finder<'_>> =
         query.quoted.iter().take(MAX_QUOTED).map(|text| Finder::new(text.as_bytes())).collect();
-    let wanted = phrases(&query.text);
-    let look = |path: &[u8]| {
+    if finders.is_empty() {
+        return vec![0.0; paths.len()];
+    }
+    let look = |path: &[u8]| -> Vec<bool> {
         let text = text_of(root, path);
-        let quoted = (0..finders.len()).filter(|n| finders[*n].find(text.as_bytes()).is_some());
-        let mut found = Matches { quoted: quoted.collect(), phrases: FxHashSet::default() };
-        each_phrase(&text, |phrase| {
-            if wanted.contains(&phrase) {
-                found.phrases.insert(phrase);
-            }
-        });
-        found
+        finders.iter().map(|finder| finder.find(text.as_bytes()).is_some()).collect()
     };
     let (first, second) = paths.split_at(paths.len() / 2);
-    let found: Vec<Matches> = std::thread::scope(|scope| {
+    let found: Vec<Vec<bool>> = std::thread::scope(|scope| {
         let second = scope.spawn(|| second.iter().map(|path| look(path)).collect::<Vec<_>>());
-        let first: Vec<Matches> = first.iter().map(|path| look(path)).collect();
+        let first: Vec<Vec<bool>> = first.iter().map(|path| look(path)).collect();
         first.into_iter().chain(second.join().unwrap_or_default()).collect()
     });
-    weigh(query, &found)
-}
-
-fn weigh(query: &Query, found: &[Matches]) -> Vec<(f32, f32)> {
-    let mut scores = vec![(0.0, 0.0); found.len()];
-    let mut quoted: FxHashMap<usize, usize> = FxHashMap::default();
-    let mut phrases: FxHashMap<u64, usize> = FxHashMap::default();
-    for file in found {
-        file.quoted.iter().for_each(|text| *quoted.entry(*text).or_default() += 1);
-        file.phrases.iter().for_each(|phrase| *phrases.entry(*phrase).or_default() += 1);
-    }
-    for (file, score) in found.iter().zip(&mut scores) {
-        for text in &file.quoted {
-            let length = query.quoted.get(*text).map_or(0, String::len) as f32;
-            score.0 += rarity(quoted[text], found.len()) * (1.0 + (length / 10.0).ln_1p());
-        }
-        // In a fixed order, so that the sum is the same each time.
-        let mut held: Vec<&u64> = file.phrases.iter().collect();
-        held.sort_unstable();
-        score.1 = held.into_iter().map(|phrase| rarity(phrases[phrase], found.len())).sum();
-    }
-    scores
-}
-
-fn phrases(text: &str) -> FxHashSet<u64> {
-    let mut found = FxHashSet::default();
-    each_phrase(text, |phrase| {
-        found.insert(phrase);
-    });
+    let worth = |number: usize| {
+        let holders = found.iter().filter(|held| held[number]).count();
+        rarity(holders, found.len()) * (1.0 + (query.quoted[number].len() as f32 / 10.0).ln_1p())
+    };
+    let worths: Vec<f32> = (0..finders.len()).map(worth).collect();
     found
-}
-
-/// Three words in a row, as a number.
-fn each_phrase(text: &str, mut each: impl FnMut(u64)) {
-    let (mut first, mut second) = (0_u64, 0_u64);
-    words::raw(text, |word| {
-        let mut number = 0xcbf2_9ce4_8422_2325_u64;
-        for byte in word.bytes() {
-            number = (number ^ u64::from(byte.to_ascii_lowercase())).wrapping_mul(0x0100_0000_01b3);
-        }
-        if first != 0 {
-            each(first.rotate_left(23) ^ second.rotate_left(11) ^ number);
-        }
-        (first, second) = (second, number);
-    });
+        .iter()
+        .map(|held| held.iter().zip(&worths).filter(|(held, _)| **held).map(|(_, worth)| worth).sum())
+        .collect()
 }
 
 /// The lines of `text` that hold most of the task's rare words: (number from 1, line), in the order of the file. A line

@@ -91,6 +91,9 @@ fn as_json(hit: &RankedFile, role: Role, explain: bool) -> Value {
         "reasons": hit.reasons(),
         "lines": lines,
     });
+    if hit.chance > 0.0 {
+        file["chance"] = rounded(hit.chance);
+    }
     if explain {
         let parts = hit.parts.iter().filter(|(_, value)| value.abs() >= 0.001);
         let parts: serde_json::Map<String, Value> =
