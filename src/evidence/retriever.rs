@@ -51,6 +51,19 @@ impl ContextRetriever {
         self.with_project(|project| project.locate(text, limit))
     }
 
+    /// The `limit` files that belong to these paths, and which paths are not known. Blocking.
+    ///
+    /// # Errors
+    /// A sentence that says why the index can't be used.
+    pub fn companions(
+        &self,
+        paths: &[String],
+        text: &str,
+        limit: usize,
+    ) -> Result<(Vec<RankedFile>, Vec<String>), String> {
+        self.with_project(|project| project.companions(paths, text, limit))
+    }
+
     /// Whether `text` begins a task, and does not only go on with the one at hand.
     pub fn is_new_task(&self, text: &str) -> bool {
         let now = keywords::extract(&Query::parse(text));

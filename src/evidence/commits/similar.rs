@@ -15,6 +15,8 @@ const MAX_SIMILAR: usize = 60;
 /// After so many commits most of what age takes is gone.
 const AGEING_COMMITS: f32 = 1_000.0;
 const AGED_SHARE: f32 = 0.5;
+/// After so many commits most of what was lately is gone.
+const LATELY_COMMITS: f32 = 300.0;
 /// Commits with more files say nothing about any of them.
 const SWEEP_FILES: usize = 40;
 
@@ -101,6 +103,37 @@ pub fn together(history: &CommitHistory, seeds: &FxHashMap<u32, f32>) -> FxHashM
                 let often = (changes[*seed as usize] * changes[*other as usize]).sqrt();
                 *found.entry(*other).or_default() += weight * share / often;
             }
+        }
+    }
+    found
+}
+
+/// How a file changed with the files of a set.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ChangedWith {
+    pub times: u32,
+    /// As a share of the changes of the set's files.
+    pub often: f32,
+    /// Of late.
+    pub lately: f32,
+}
+
+/// How the files (by number) changed with those that are marked in `seeds`.
+pub fn changed_with(history: &CommitHistory, seeds: &[bool]) -> FxHashMap<u32, ChangedWith> {
+    let marked = |files: &[u32]| files.iter().filter(|file| seeds[**file as usize]).count() as f32;
+    let changes: f32 = history.commits.iter().map(|commit| marked(&commit.files)).sum();
+    let mut found: FxHashMap<u32, ChangedWith> = FxHashMap::default();
+    for (age, commit) in history.commits.iter().enumerate() {
+        let with = marked(&commit.files);
+        if with == 0.0 || !(2..=SWEEP_FILES).contains(&commit.files.len()) {
+            continue;
+        }
+        let share = with / (commit.files.len() as f32 - 1.0).sqrt();
+        for file in commit.files.iter().filter(|file| !seeds[**file as usize]) {
+            let found = found.entry(*file).or_default();
+            found.times += 1;
+            found.often += share / changes;
+            found.lately += share * (-(age as f32) / LATELY_COMMITS).exp();
         }
     }
     found

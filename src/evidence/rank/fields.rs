@@ -47,7 +47,7 @@ pub fn fill(index: &Index, query: &Query, columns: &mut Columns) -> Result<(), D
         for group in by_file() {
             let file = owners[group[0].0] as usize;
             let times: u32 = group.iter().map(|(_, times)| times).sum();
-            let value = file_rarity * saturated(times, file_lengths[file], SATURATION, LENGTH_SHARE);
+            let value = file_rarity * in_text(times, file_lengths[file]);
             columns.add(Signal::Body, file, value);
             for &(passage, times) in group {
                 let length = passage_lengths[passage];
@@ -100,6 +100,11 @@ fn symbols(index: &Index, query: &Query, columns: &mut Columns) -> Result<(), Da
         add(&both, 1.0);
     }
     Ok(())
+}
+
+/// How much so many occurrences in a text count, its length as a multiple of the mean.
+pub fn in_text(times: u32, length: f32) -> f32 {
+    saturated(times, length, SATURATION, LENGTH_SHARE)
 }
 
 fn saturated(times: u32, length: f32, saturation: f32, length_share: f32) -> f32 {

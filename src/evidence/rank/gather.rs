@@ -41,6 +41,18 @@ pub fn gather(
     Ok(columns)
 }
 
+/// What each file has of a task, whatever its kind; nothing without words.
+pub fn task(root: &Path, index: &Index, history: &CommitHistory, query: &Query) -> Result<Vec<f32>, Damaged> {
+    if query.words.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut columns = gather(root, index, history, query)?;
+    for kind in [Signal::Test, Signal::Document, Signal::Example, Signal::Settings] {
+        columns.of_mut(kind).fill(0.0);
+    }
+    Ok(columns.scores())
+}
+
 fn read(root: &Path, index: &Index, query: &Query, columns: &mut Columns) {
     let mut budget = READ_BYTES;
     let mut order = best(&columns.scores(), READ_FILES);

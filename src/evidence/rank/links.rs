@@ -35,18 +35,24 @@ pub fn seeds(scores: &[f32]) -> Vec<(u32, f32)> {
 pub fn imports(root: &Path, index: &Index, names: &Names, seeds: &[(u32, f32)], columns: &mut Columns) {
     for &(file, weight) in seeds {
         let Some(doc) = index.doc(file as usize) else { continue };
-        let mut targets: Vec<u32> = symbols::imports(doc.language, &text_of(root, &doc.path))
-            .iter()
-            .flat_map(|import| target(names, doc.language, &names.paths[file as usize], import))
-            .filter(|target| *target != file)
-            .collect();
-        targets.sort_unstable();
-        targets.dedup();
+        let targets = targets(names, doc.language, file as usize, &text_of(root, &doc.path));
         let share = weight / (targets.len() as f32 + 1.0).ln().max(1.0);
         for target in targets {
             columns.add(Signal::Imports, target as usize, share);
         }
     }
+}
+
+/// The files that the imports in a file's text lead to.
+pub fn targets(names: &Names, language: Language, file: usize, text: &str) -> Vec<u32> {
+    let mut targets: Vec<u32> = symbols::imports(language, text)
+        .iter()
+        .flat_map(|import| target(names, language, &names.paths[file], import))
+        .filter(|target| *target as usize != file)
+        .collect();
+    targets.sort_unstable();
+    targets.dedup();
+    targets
 }
 
 /// The files that an import leads to; none when it leads outside or to too many.
@@ -121,6 +127,21 @@ fn joined(folder: &str, relative: &str) -> String {
         }
     }
     parts.join("/")
+}
+
+/// The name of what a test is about, by the test's path.
+pub fn tested_name(path: &str) -> &str {
+    let stem = stem_of(path);
+    let bare = ["test_", "tests_"].iter().find_map(|mark| stem.strip_prefix(mark)).unwrap_or(stem);
+    let bare = ["_test", "_tests", "_spec", "-test", ".test", "test", "tests"]
+        .iter()
+        .find_map(|mark| bare.strip_suffix(mark))
+        .unwrap_or(bare);
+    // `tests/queries/tests.py` tests `queries`.
+    match bare {
+        "test" | "tests" | "" => folder_of(path).rsplit('/').next().unwrap_or(""),
+        bare => bare,
+    }
 }
 
 /// Which of today's files each of the history's files is. A file that moved is known by its name, if only one has it.

@@ -1,11 +1,13 @@
 //! Files for a task, ranked: the one entrance for the command, the tool and the task context.
 
+use std::borrow::Cow;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use rustc_hash::FxHashMap;
 
 use super::chance::Chances;
+use super::companions::{self, Companion};
 use super::gather;
 use super::query::Query;
 use super::signals::{GENERAL, PRIORS, Signal, best};
@@ -37,11 +39,11 @@ pub struct RankedFile {
     /// Relative, `/`-separated.
     pub path: String,
     pub score: f32,
-    /// How likely it is among the files that the task changes, 0–1.
+    /// How likely it is among the files that the task changes, 0–1; 0 where that is not known.
     pub chance: f32,
     pub kind: FilePurpose,
     /// What each signal adds to the score, with its word.
-    pub parts: Vec<(&'static str, f32)>,
+    pub parts: Vec<(Cow<'static, str>, f32)>,
     /// (number from 1, line).
     pub lines: Vec<(u32, String)>,
 }
@@ -126,6 +128,48 @@ impl Project {
         let scores = columns.scores();
         let order = best(&scores, limit.max(RIVALS));
         let chances = Chances::new(order.iter().take(RIVALS).map(|file| scores[*file]));
+        let parts = columns.parts(&order);
+        let has_evidence =
+            |parts: &[(&str, f32)]| parts.iter().any(|(word, value)| *value > 0.0 && !PRIORS.contains(word));
+        let found = order.into_iter().zip(parts).filter(|(_, parts)| has_evidence(parts)).take(limit);
+        let found = found.map(|(number, parts)| {
+            let parts = parts.into_iter().map(|(word, value)| (word.into(), value)).collect();
+            let chance = chances.of(scores[number], columns.of(Signal::Passage)[number]);
+            ((number, scores[number], parts), chance)
+        });
+        let hits = self.ranked(&query, found);
+        let facts: Vec<(&str, FilePurpose, f32)> =
+            hits.iter().map(|hit| (hit.path.as_str(), hit.kind, hit.score)).collect();
+        let roles = categorize::roles(&facts);
+        Ok(hits.into_iter().zip(roles).collect())
+    }
+
+    /// The `limit` files that belong to these, which are part of the change already, and which of them are not known. What
+    /// `text` says of the task, if anything, counts too.
+    ///
+    /// # Errors
+    /// [`Damaged`], as for [`Project::locate`].
+    pub fn companions(
+        &self,
+        paths: &[String],
+        text: &str,
+        limit: usize,
+    ) -> Result<(Vec<RankedFile>, Vec<String>), Damaged> {
+        let (given, unknown) = companions::known(&self.index, paths);
+        if given.is_empty() {
+            return Ok((Vec::new(), unknown));
+        }
+        let query = Query::parse(text);
+        let found = gather::task(&self.root, &self.index, &self.history, &query)
+            .and_then(|task| {
+                companions::companions(&self.root, &self.index, &self.history, &given, &task, limit)
+            })
+            .inspect_err(|_| self.store.forget())?;
+        Ok((self.ranked(&query, found.into_iter().map(|file| (file, 0.0))), unknown))
+    }
+
+    /// The files, each with its chance, and what is shown of them.
+    fn ranked(&self, query: &Query, files: impl Iterator<Item = (Companion, f32)>) -> Vec<RankedFile> {
         let weights: FxHashMap<&str, f32> = query
             .words
             .iter()
@@ -133,27 +177,19 @@ impl Project {
             .collect();
         let names: FxHashMap<&str, f32> =
             query.identifiers.iter().map(|(name, sure)| (name.as_str(), *sure)).collect();
-        let parts = columns.parts(&order);
-        let has_evidence =
-            |parts: &[(&str, f32)]| parts.iter().any(|(word, value)| *value > 0.0 && !PRIORS.contains(word));
-        let found = order.into_iter().zip(parts).filter(|(_, parts)| has_evidence(parts)).take(limit);
-        let hits = found.filter_map(|(number, parts)| {
+        let hits = files.filter_map(|((number, score, parts), chance)| {
             let doc = self.index.doc(number)?;
             let text = verbatim::text_of(&self.root, &doc.path);
             Some(RankedFile {
                 path: doc.name(),
-                score: scores[number],
-                chance: chances.of(scores[number], columns.of(Signal::Passage)[number]),
+                score,
+                chance,
                 kind: doc.kind,
                 parts,
                 lines: verbatim::lines(&weights, &names, &text, MAX_LINES, MAX_LINE_CHARS),
             })
         });
-        let hits: Vec<RankedFile> = hits.collect();
-        let facts: Vec<(&str, FilePurpose, f32)> =
-            hits.iter().map(|hit| (hit.path.as_str(), hit.kind, hit.score)).collect();
-        let roles = categorize::roles(&facts);
-        Ok(hits.into_iter().zip(roles).collect())
+        hits.collect()
     }
 }
 
@@ -168,13 +204,15 @@ fn temporary_folder(root: &Path) -> io::Result<PathBuf> {
 
 impl RankedFile {
     /// Why, in words: the signals that add most.
-    pub fn reasons(&self) -> Vec<&'static str> {
-        let mut telling: Vec<_> = self
+    pub fn reasons(&self) -> Vec<&str> {
+        let telling = self
             .parts
             .iter()
-            .filter(|(word, value)| *value > LEAST_REASON && !PRIORS.contains(word))
-            .collect();
-        telling.sort_by(|a, b| GENERAL.contains(&a.0).cmp(&GENERAL.contains(&b.0)).then(b.1.total_cmp(&a.1)));
-        telling.into_iter().take(4).map(|(word, _)| *word).collect()
+            .filter(|(_, value)| *value > LEAST_REASON)
+            .map(|(word, value)| (word.as_ref(), value));
+        let mut telling: Vec<(&str, &f32)> =
+            telling.filter(|(word, _)| !PRIORS.contains(word) && *word != companions::BUSY).collect();
+        telling.sort_by(|a, b| GENERAL.contains(&a.0).cmp(&GENERAL.contains(&b.0)).then(b.1.total_cmp(a.1)));
+        telling.into_iter().take(4).map(|(word, _)| word).collect()
     }
 }

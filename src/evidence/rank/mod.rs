@@ -2,6 +2,7 @@
 //! index and the past, no tool and no request.
 
 pub mod chance;
+pub mod companions;
 pub mod fields;
 pub mod frames;
 pub mod gather;

@@ -86,6 +86,15 @@ impl Names {
         best
     }
 
+    /// The file that `path` names, whole or so much of its end that only this one has it.
+    pub fn named(&self, path: &str) -> Option<usize> {
+        let wanted = path.trim_start_matches("./").to_lowercase();
+        let (found, parts) = self.ending_like(&wanted);
+        let whole = found.iter().find(|file| self.paths[**file as usize] == wanted);
+        let only = found.first().filter(|_| found.len() == 1 && parts == wanted.split('/').count());
+        whole.or(only).map(|file| *file as usize)
+    }
+
     /// How many files have this name (lower-case).
     pub fn namesakes(&self, name: &str) -> usize {
         self.by_name.get(name).map_or(0, Vec::len)

@@ -5,11 +5,12 @@ use std::fmt::Write as _;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::base::path::on_one_line;
+use crate::base::path::{self, on_one_line};
 use crate::base::text::one_line;
 use crate::config::prompts;
 use crate::evidence::categorize::Role;
 use crate::evidence::rank::locate::RankedFile;
+use crate::evidence::retriever::ContextRetriever;
 use crate::model::envelope::{Envelope, ErrorCode};
 use crate::policy::access::Access;
 use crate::tool::api::{ToolError, ToolOutcome, TypedTool, Work, object};
@@ -20,10 +21,15 @@ const MAX_FILES: usize = 25;
 /// Files that are shown with lines.
 const WITH_LINES: usize = 5;
 const LINES: usize = 3;
+/// Lines of a file that is shown for what it has of another.
+const LINES_BESIDE: usize = 1;
 
 #[derive(Deserialize)]
 pub struct Args {
+    #[serde(default)]
     query: String,
+    #[serde(default)]
+    with: Vec<String>,
     k: Option<usize>,
 }
 
@@ -37,7 +43,14 @@ impl TypedTool for Locate {
     const WORK: Work<Args> = Work::Blocking(locate);
 
     fn schema() -> Value {
-        object(&["query"], json!({"query": {"type": "string"}, "k": {"type": "integer"}}))
+        object(
+            &[],
+            json!({
+                "query": {"type": "string"},
+                "with": {"type": "array", "items": {"type": "string"}},
+                "k": {"type": "integer"}
+            }),
+        )
     }
 
     fn access(_: &Args, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
@@ -45,13 +58,17 @@ impl TypedTool for Locate {
     }
 
     fn title(args: &Args) -> String {
-        one_line(&format!("Locate {}", args.query), 120)
+        let with = match args.with.as_slice() {
+            [] => String::new(),
+            with => format!(" with {}", with.join(", ")),
+        };
+        one_line(&format!("Locate {}{with}", args.query), 120)
     }
 }
 
 fn locate(args: &Args, cx: &ToolCx) -> ToolOutcome {
-    if args.query.trim().is_empty() {
-        return Err(ToolError::invalid("query is empty"));
+    if args.query.trim().is_empty() && args.with.is_empty() {
+        return Err(ToolError::invalid("query is empty; say what is looked for, or name files in `with`"));
     }
     let Some(retriever) = &cx.evidence else {
         return Err(ToolError::model(
@@ -60,15 +77,16 @@ fn locate(args: &Args, cx: &ToolCx) -> ToolOutcome {
         ));
     };
     let limit = args.k.filter(|&k| k > 0).unwrap_or(DEFAULT_FILES).min(MAX_FILES);
-    let files = retriever.locate(&args.query, limit).map_err(|error| {
-        ToolError::model(ErrorCode::ExecutionError, format!("{error}; use Grep and Glob"))
-    })?;
+    if !args.with.is_empty() {
+        return companions(args, cx, retriever, limit);
+    }
+    let files = retriever.locate(&args.query, limit).map_err(no_index)?;
     if files.is_empty() {
         return Ok(Envelope::success("No matching files; try other words").with("total", 0));
     }
     let mut body = String::new();
     for (rank, (file, role)) in files.iter().enumerate() {
-        show(&mut body, rank, file, *role);
+        show(&mut body, rank, file, *role, LINES);
     }
     let paths: Vec<&str> = files.iter().map(|(file, _)| file.path.as_str()).collect();
     Ok(Envelope::success("")
@@ -77,7 +95,33 @@ fn locate(args: &Args, cx: &ToolCx) -> ToolOutcome {
         .with_body("content", body))
 }
 
-fn show(body: &mut String, rank: usize, file: &RankedFile, role: Role) {
+/// What belongs to files that are part of the change already.
+fn companions(args: &Args, cx: &ToolCx, retriever: &ContextRetriever, limit: usize) -> ToolOutcome {
+    let with: Vec<String> =
+        args.with.iter().map(|given| path::display(&cx.root, &cx.root.join(given))).collect();
+    let (files, unknown) = retriever.companions(&with, &args.query, limit).map_err(no_index)?;
+    let missing = format!("not in the index (ignored or misspelled): {}", unknown.join(", "));
+    if unknown.len() == with.len() {
+        return Err(ToolError::model(ErrorCode::NotFound, missing));
+    }
+    let text = match (unknown.is_empty(), files.is_empty()) {
+        (false, _) => missing,
+        (true, true) => "Nothing else belongs to them".to_owned(),
+        (true, false) => String::new(),
+    };
+    let mut body = String::new();
+    for (rank, file) in files.iter().enumerate() {
+        show(&mut body, rank, file, Role::Modify, LINES_BESIDE);
+    }
+    let paths: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
+    Ok(Envelope::success(text).with("with", with).with("paths", paths).with_body("content", body))
+}
+
+fn no_index(error: String) -> ToolError {
+    ToolError::model(ErrorCode::ExecutionError, format!("{error}; use Grep and Glob"))
+}
+
+fn show(body: &mut String, rank: usize, file: &RankedFile, role: Role, lines: usize) {
     let mark = if role == Role::Modify { "" } else { " (to read)" };
     let _ = writeln!(
         body,
@@ -86,7 +130,7 @@ fn show(body: &mut String, rank: usize, file: &RankedFile, role: Role) {
         file.reasons().into_iter().take(2).collect::<Vec<_>>().join(", ")
     );
     if rank < WITH_LINES {
-        for (number, line) in file.lines.iter().take(LINES) {
+        for (number, line) in file.lines.iter().take(lines) {
             let _ = writeln!(body, "  {number}: {line}");
         }
     }

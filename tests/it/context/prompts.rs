@@ -43,7 +43,7 @@ fn tools_as_the_model_sees_them() {
     AskUser(questions): Ask the user when only they can decide.
     Recall(id?, query?, agent?, offset?): Get back what was shortened or archived: an original by its id, or search this session with a query.
     Note(action, id?, title?, content?, type?, tags?, files?, query?, limit?): Project notes that outlive the session: what took time to learn or others must know. delete archives.
-    Locate(query, k?): Rank the files that a task or question is about, with their best lines. Cheaper than searching by hand.
+    Locate(query?, with?, k?): Rank the files that a task or question is about, with their best lines. Cheaper than searching by hand. `with`: files to change; completes the set (tests, callers, co-changed).
     Job(id?, stop?): List background jobs; with id, new output; with stop, end it.
     Task(description?, prompt, type, model?, resume?): Hand a self-contained part to a sub-agent with a window of its own; only its answer comes back. For broad searches, or work that would fill your context. It knows nothing of this conversation: say all it needs. Independent ones in one reply run in parallel.
     ");

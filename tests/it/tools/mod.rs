@@ -9,6 +9,7 @@ mod interrupt;
 mod jobs;
 mod locate;
 mod locate_past;
+mod locate_with;
 mod props;
 mod read;
 mod side_by_side;

@@ -12,6 +12,7 @@ use crate::cli::report::{self, Failure, FailureKind};
 use crate::cli::setup::open;
 use crate::config::settings::Permission;
 use crate::evidence::categorize::Role;
+use crate::evidence::index::format::Damaged;
 use crate::evidence::rank::locate::RankedFile;
 use crate::evidence::retriever::ContextRetriever;
 
@@ -27,7 +28,7 @@ pub fn run(cli: &Cli, args: &LocateArgs) -> Result<(), Failure> {
         std::io::stdin().read_to_end(&mut bytes)?;
         text = String::from_utf8_lossy(&bytes).into_owned();
     }
-    if text.trim().is_empty() {
+    if text.trim().is_empty() && args.with.is_empty() {
         return Err(Failure::new(
             FailureKind::Usage,
             "the task text is empty",
@@ -35,14 +36,31 @@ pub fn run(cli: &Cli, args: &LocateArgs) -> Result<(), Failure> {
         ));
     }
     let retriever = ContextRetriever::new(&opened.workspace, &opened.project_state);
-    let (hits, unkept) = retriever
+    let limit = args.limit.max(1);
+    let (hits, unknown, unkept) = retriever
         .with_project(|project| {
-            project.locate(&text, args.limit.max(1)).map(|hits| (hits, project.unkept.clone()))
+            let (hits, unknown) = if args.with.is_empty() {
+                (project.locate(&text, limit)?, Vec::new())
+            } else {
+                let (hits, unknown) = project.companions(&args.with, &text, limit)?;
+                (hits.into_iter().map(|hit| (hit, Role::Modify)).collect(), unknown)
+            };
+            Ok::<_, Damaged>((hits, unknown, project.unkept.clone()))
         })
         .map_err(|error| {
             let hint = "check that the state folder can be written (`mycode doctor` shows it)";
             Failure::new(FailureKind::Task, error, hint)
         })?;
+    if !unknown.is_empty() && unknown.len() == args.with.len() {
+        return Err(Failure::new(
+            FailureKind::Usage,
+            format!("not in the index: {}", unknown.join(", ")),
+            "name files of this folder that git doesn't ignore",
+        ));
+    }
+    for path in &unknown {
+        eprintln!("note: {} is not in the index (ignored or misspelled)", sanitize::clean(path));
+    }
     if let Some(why) = unkept {
         eprintln!(
             "note: the index was built for this answer only, because the state folder can't be written ({}); `mycode doctor` shows the folder",
@@ -69,15 +87,17 @@ fn as_json(hit: &RankedFile, role: Role, explain: bool) -> Value {
     let mut file = json!({
         "path": hit.path,
         "score": rounded(hit.score),
-        "chance": rounded(hit.chance),
         "role": role.as_str(),
         "reasons": hit.reasons(),
         "lines": lines,
     });
+    if hit.chance > 0.0 {
+        file["chance"] = rounded(hit.chance);
+    }
     if explain {
         let parts = hit.parts.iter().filter(|(_, value)| value.abs() >= 0.001);
         let parts: serde_json::Map<String, Value> =
-            parts.map(|(word, value)| ((*word).to_owned(), rounded(*value))).collect();
+            parts.map(|(word, value)| (word.to_string(), rounded(*value))).collect();
         file["parts"] = parts.into();
     }
     file

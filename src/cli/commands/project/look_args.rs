@@ -15,7 +15,12 @@ pub struct SkillsArgs {
 #[derive(Args, Debug)]
 pub struct LocateArgs {
     /// The task in words; `-` reads standard input
+    #[arg(required_unless_present = "with", default_value = "", hide_default_value = true)]
     pub query: String,
+
+    /// A file of the change: rank what belongs to it (tests, callers, what changes together); may be repeated
+    #[arg(long, value_name = "FILE")]
+    pub with: Vec<String>,
 
     /// Print one JSON array
     #[arg(long)]
