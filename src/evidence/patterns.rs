@@ -8,14 +8,14 @@ use regex::Regex;
 
 /// What is looked for: the word in the sentence, and where its name stands.
 const KINDS: [(&str, &str); 5] = [
-    ("", r"(?m)^\s*(@[A-Za-z_][\w.]*|#\[[A-Za-z_][\w:]*)"),
-    ("errors: ", r"\b((?:[A-Z]\w*)(?:Error|Exception)|(?:E[A-Z]{3,}))\b"),
-    ("imports: ", r#"(?m)^\s*(?:use|import|from|#include)\s+["'<]?([\w:./@-]+)"#),
+    ("", r"(?m-u)^\s*(@[A-Za-z_][\w.]*|#\[[A-Za-z_][\w:]*)"),
+    ("errors: ", r"(?-u)\b((?:[A-Z]\w*)(?:Error|Exception)|(?:E[A-Z]{3,}))\b"),
+    ("imports: ", r#"(?m-u)^\s*(?:use|import|from|#include)\s+["'<]?([\w:./@-]+)"#),
     (
         "database: ",
-        r"\b((?:\w+\.)?(?:execute|query|select_related|filter_by|commit|rollback|transaction|prepare)\()",
+        r"(?-u)\b((?:\w+\.)?(?:execute|query|select_related|filter_by|commit|rollback|transaction|prepare)\()",
     ),
-    ("access: ", r"(?i)\b(\w*(?:authori[sz]e|authenticate|permission|require_login|is_allowed)\w*)\("),
+    ("access: ", r"(?i-u)\b(\w*(?:authori[sz]e|authenticate|permission|require_login|is_allowed)\w*)\("),
 ];
 /// Patterns listed of one kind.
 const PER_KIND: usize = 5;

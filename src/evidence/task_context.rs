@@ -63,7 +63,10 @@ impl TaskContext {
         let query = Query::parse(text);
         let keywords = keywords::extract(&query);
         let mut context = Self::default();
-        for (hit, role) in project.locate(text, MAX_MODIFY + MAX_REFERENCE)? {
+        for (mut hit, role) in project.rank(&query, MAX_MODIFY + MAX_REFERENCE)? {
+            if role == Role::Modify && hit.chance >= LINES_CHANCE {
+                project.add_lines(&query, std::iter::once(&mut hit));
+            }
             let list = if role == Role::Modify { &mut context.modify } else { &mut context.reference };
             list.push(FileNote::from(hit));
         }

@@ -136,6 +136,8 @@ fn read(path: &Path) -> Result<CommitHistory, Damaged> {
         if foreign || commit.files.iter().any(|file| *file >= files) {
             return Err(Damaged);
         }
+        commit.terms.shrink_to_fit();
+        commit.files.shrink_to_fit();
         history.commits.push(commit);
     }
     for _ in 0..cursor.number()? {

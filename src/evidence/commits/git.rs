@@ -39,15 +39,10 @@ fn git(root: &Path) -> Command {
         .arg("-C")
         .arg(root)
         .args(["-c", "core.fsmonitor=false", "-c", "log.showSignature=false", "-c", "core.quotePath=false"])
-        .args([
-            "-c",
-            "log.mailmap=false",
-            "-c",
-            "diff.renames=false",
-            "-c",
-            "core.hooksPath=/dev/null",
-            "--no-pager",
-        ])
+        .args(["-c", "log.mailmap=false", "-c", "diff.renames=false", "-c", "core.hooksPath=/dev/null"])
+        // A large repository must not take more memory than the answer is worth.
+        .args(["-c", "core.deltaBaseCacheLimit=8m", "-c", "core.packedGitWindowSize=1m"])
+        .args(["-c", "core.packedGitLimit=8m", "--no-pager"])
         .env("GIT_OPTIONAL_LOCKS", "0")
         .env("GIT_TERMINAL_PROMPT", "0")
         .env("GIT_NO_LAZY_FETCH", "1")

@@ -91,6 +91,7 @@ impl CommitHistory {
             }
             let mut counted: Vec<(u32, u32)> = counts.into_iter().collect();
             counted.sort_unstable();
+            counted.shrink_to_fit();
             let mut touched = Vec::new();
             for file in &entry.files {
                 let now = self.moved.get(file).unwrap_or(file);

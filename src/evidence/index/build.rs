@@ -38,6 +38,8 @@ const MAX_CODE_BYTES: u64 = 1 << 20;
 const MAX_DATA_BYTES: u64 = 64 << 10;
 /// Of what nobody edits by hand.
 const MAX_FOREIGN_BYTES: u64 = 16 << 10;
+/// Words whose terms are remembered while a segment is gathered.
+const MAX_WORDS: usize = 8_192;
 /// A file that changed so shortly before it was read may change again within the same tick of the file system's clock.
 const TICK_NS: u64 = 30_000_000;
 
@@ -131,17 +133,34 @@ struct Buffer {
     passages: u32,
     ids: FxHashMap<Box<str>, u32>,
     terms: Vec<Term>,
-    /// The terms of every word seen so far.
+    /// The terms of the words seen last.
     words: FxHashMap<Box<str>, Box<[u32]>>,
     /// Terms counted since they were last stored.
     touched: Vec<u32>,
 }
 
+#[derive(Default)]
 struct Term {
-    text: Box<str>,
     count: u32,
-    /// By field.
-    lists: [Postings; FIELDS.len()],
+    body: Postings,
+    /// By field after the body; most words stand in no name.
+    names: Option<Box<[Postings; FIELDS.len() - 1]>>,
+}
+
+impl Term {
+    fn list(&self, field: Field) -> Option<&Postings> {
+        match (field as usize).checked_sub(1) {
+            None => Some(&self.body),
+            Some(name) => Some(&self.names.as_ref()?[name]),
+        }
+    }
+
+    fn list_mut(&mut self, field: Field) -> &mut Postings {
+        match (field as usize).checked_sub(1) {
+            None => &mut self.body,
+            Some(name) => &mut self.names.get_or_insert_default()[name],
+        }
+    }
 }
 
 impl Buffer {
@@ -172,8 +191,6 @@ impl Buffer {
             touch(&mut self.terms, &mut self.touched, id);
         }
         self.store(Field::Symbol, number);
-        let symbol_words = self.count(&symbols.join(" "));
-        self.store(Field::SymbolPart, number);
         self.count(&name);
         self.store(Field::Path, number);
         self.docs.push(Doc {
@@ -183,7 +200,6 @@ impl Buffer {
             modified_ns: if file.modified_ns + TICK_NS > now { 0 } else { file.modified_ns },
             language,
             kind: FilePurpose::of(&name, language, &text),
-            symbol_words,
             passages: passages.into(),
         });
     }
@@ -195,6 +211,9 @@ impl Buffer {
             if !self.words.contains_key(word) {
                 let mut expansion = Vec::new();
                 words::terms(word, |term, _| expansion.push(self.id(term)));
+                if self.words.len() == MAX_WORDS {
+                    self.words.clear();
+                }
                 self.words.insert(word.into(), expansion.into());
             }
             let expansion = &self.words[word];
@@ -211,7 +230,7 @@ impl Buffer {
             return *id;
         }
         let id = self.terms.len() as u32;
-        self.terms.push(Term { text: term.into(), count: 0, lists: Default::default() });
+        self.terms.push(Term::default());
         self.ids.insert(term.into(), id);
         id
     }
@@ -220,18 +239,20 @@ impl Buffer {
     fn store(&mut self, field: Field, id: u32) {
         for term in self.touched.drain(..) {
             let term = &mut self.terms[term as usize];
-            term.lists[field as usize].push(id, std::mem::take(&mut term.count));
+            let times = std::mem::take(&mut term.count);
+            term.list_mut(field).push(id, times);
         }
     }
 
-    fn write(mut self, path: &Path) -> io::Result<()> {
-        self.terms.sort_unstable_by(|a, b| a.text.cmp(&b.text));
+    fn write(self, path: &Path) -> io::Result<()> {
+        let mut sorted: Vec<(&str, &Term)> =
+            self.ids.iter().map(|(text, id)| (&**text, &self.terms[*id as usize])).collect();
+        sorted.sort_unstable_by_key(|(text, _)| *text);
         let mut writer = SegmentWriter::create(path)?;
         for field in FIELDS {
-            for term in &self.terms {
-                let list = &term.lists[field as usize];
-                if list.count > 0 {
-                    writer.term(&key(field, &term.text), list)?;
+            for (text, term) in &sorted {
+                if let Some(list) = term.list(field).filter(|list| list.count > 0) {
+                    writer.term(&key(field, text), list)?;
                 }
             }
         }

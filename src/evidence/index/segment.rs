@@ -12,7 +12,7 @@ use crate::evidence::text::kind::FilePurpose;
 use crate::evidence::text::language::Language;
 
 /// Ends the file. Its last byte changes with the layout and with how words are made: an older index is then rebuilt.
-const MAGIC: [u8; 8] = *b"mycodeE\x03";
+const MAGIC: [u8; 8] = *b"mycodeE\x04";
 /// Where the footer begins, its checksum, the magic bytes.
 const TAIL_BYTES: usize = 8 + 4 + 8;
 /// A block ends with the first word beyond this.
@@ -25,14 +25,12 @@ pub enum Field {
     Body = 0,
     /// Whole names that a file defines.
     Symbol = 1,
-    /// Parts of the names that a file defines.
-    SymbolPart = 2,
     /// Parts of the path.
-    Path = 3,
+    Path = 2,
 }
 
 /// All fields.
-pub const FIELDS: [Field; 4] = [Field::Body, Field::Symbol, Field::SymbolPart, Field::Path];
+pub const FIELDS: [Field; 3] = [Field::Body, Field::Symbol, Field::Path];
 
 /// One file as the index knows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,8 +42,6 @@ pub struct Doc {
     pub modified_ns: u64,
     pub language: Language,
     pub kind: FilePurpose,
-    /// Words in the names that it defines.
-    pub symbol_words: u32,
     /// Words of each passage.
     pub passages: Box<[u32]>,
 }
@@ -135,7 +131,6 @@ impl SegmentWriter {
             footer.extend([doc.language.code(), doc.kind.code()]);
             put_number(&mut footer, doc.size_bytes);
             put_number(&mut footer, doc.modified_ns);
-            put_number(&mut footer, u64::from(doc.symbol_words));
             put_number(&mut footer, doc.passages.len() as u64);
             for words in &doc.passages {
                 put_number(&mut footer, u64::from(*words));
@@ -202,7 +197,6 @@ impl Segment {
                 kind: FilePurpose::from_code(codes[1]).ok_or(Damaged)?,
                 size_bytes: cursor.number()?,
                 modified_ns: cursor.number()?,
-                symbol_words: cursor.small()?,
                 passages: (0..cursor.small()?).map(|_| cursor.small()).collect::<Result<_, _>>()?,
             };
             segment.passages = segment.passages.checked_add(doc.passages.len() as u32).ok_or(Damaged)?;
@@ -364,7 +358,6 @@ mod tests {
             modified_ns: 4,
             language: Language::Rust,
             kind: FilePurpose::Source,
-            symbol_words: 0,
             passages: [7].into(),
         };
         let mut list = Postings::default();

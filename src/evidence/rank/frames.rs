@@ -13,9 +13,9 @@ pub struct Frame {
     pub line: u32,
 }
 
-static PYTHON_FRAME: Pattern = Pattern::new(r#"File "([^"\n]+)", line (\d+)(?:, in ([\w.<>]+))?"#);
+static PYTHON_FRAME: Pattern = Pattern::new(r#"File "([^"\n]+)", line ([0-9]+)(?:, in ([A-Za-z0-9_.<>]+))?"#);
 static PLACE: Pattern = Pattern::new(
-    r"([\w./\\@+~-]*[\w-]\.(?:pyi?|pyx|rs|go|[mc]?[jt]sx?|vue|java|kt|scala|cs|rb|php|swift|cc|cpp|cxx|hpp|hh|[ch])):(\d+)",
+    r"([A-Za-z0-9_./\\@+~\u{C0}-\u{52F}-]*[A-Za-z0-9_\u{C0}-\u{52F}-]\.(?:pyi?|pyx|rs|go|[mc]?[jt]sx?|vue|java|kt|scala|cs|rb|php|swift|cc|cpp|cxx|hpp|hh|[ch])):([0-9]+)",
 );
 
 /// All places where a pattern fits.

@@ -36,6 +36,8 @@ pub const MAX_LINE_CHARS: usize = 100;
 /// A ranked file.
 #[derive(Clone, Debug)]
 pub struct RankedFile {
+    /// In the index.
+    number: usize,
     /// Relative, `/`-separated.
     pub path: String,
     pub score: f32,
@@ -123,7 +125,17 @@ impl Project {
     /// [`Damaged`]; the index is then dropped and the next opening rebuilds it.
     pub fn locate(&self, text: &str, limit: usize) -> Result<Vec<(RankedFile, Role)>, Damaged> {
         let query = Query::parse(text);
-        let columns = gather::gather(&self.root, &self.index, &self.history, &query)
+        let mut files = self.rank(&query, limit)?;
+        self.add_lines(&query, files.iter_mut().map(|(file, _)| file));
+        Ok(files)
+    }
+
+    /// The same without the files' lines.
+    ///
+    /// # Errors
+    /// [`Damaged`], as for [`Project::locate`].
+    pub fn rank(&self, query: &Query, limit: usize) -> Result<Vec<(RankedFile, Role)>, Damaged> {
+        let columns = gather::gather(&self.root, &self.index, &self.history, query)
             .inspect_err(|_| self.store.forget())?;
         let scores = columns.scores();
         let order = best(&scores, limit.max(RIVALS));
@@ -132,12 +144,12 @@ impl Project {
         let has_evidence =
             |parts: &[(&str, f32)]| parts.iter().any(|(word, value)| *value > 0.0 && !PRIORS.contains(word));
         let found = order.into_iter().zip(parts).filter(|(_, parts)| has_evidence(parts)).take(limit);
-        let found = found.map(|(number, parts)| {
+        let hits = found.filter_map(|(number, parts)| {
             let parts = parts.into_iter().map(|(word, value)| (word.into(), value)).collect();
             let chance = chances.of(scores[number], columns.of(Signal::Passage)[number]);
-            ((number, scores[number], parts), chance)
+            self.ranked((number, scores[number], parts), chance)
         });
-        let hits = self.ranked(&query, found);
+        let hits: Vec<RankedFile> = hits.collect();
         let facts: Vec<(&str, FilePurpose, f32)> =
             hits.iter().map(|hit| (hit.path.as_str(), hit.kind, hit.score)).collect();
         let roles = categorize::roles(&facts);
@@ -165,11 +177,19 @@ impl Project {
                 companions::companions(&self.root, &self.index, &self.history, &given, &task, limit)
             })
             .inspect_err(|_| self.store.forget())?;
-        Ok((self.ranked(&query, found.into_iter().map(|file| (file, 0.0))), unknown))
+        let mut files: Vec<RankedFile> =
+            found.into_iter().filter_map(|file| self.ranked(file, 0.0)).collect();
+        self.add_lines(&query, files.iter_mut());
+        Ok((files, unknown))
     }
 
-    /// The files, each with its chance, and what is shown of them.
-    fn ranked(&self, query: &Query, files: impl Iterator<Item = (Companion, f32)>) -> Vec<RankedFile> {
+    fn ranked(&self, (number, score, parts): Companion, chance: f32) -> Option<RankedFile> {
+        let doc = self.index.doc(number)?;
+        Some(RankedFile { number, path: doc.name(), score, chance, kind: doc.kind, parts, lines: Vec::new() })
+    }
+
+    /// Finds the lines worth showing of the files.
+    pub fn add_lines<'a>(&self, query: &Query, files: impl Iterator<Item = &'a mut RankedFile>) {
         let weights: FxHashMap<&str, f32> = query
             .words
             .iter()
@@ -177,19 +197,11 @@ impl Project {
             .collect();
         let names: FxHashMap<&str, f32> =
             query.identifiers.iter().map(|(name, sure)| (name.as_str(), *sure)).collect();
-        let hits = files.filter_map(|((number, score, parts), chance)| {
-            let doc = self.index.doc(number)?;
+        for file in files {
+            let Some(doc) = self.index.doc(file.number) else { continue };
             let text = verbatim::text_of(&self.root, &doc.path);
-            Some(RankedFile {
-                path: doc.name(),
-                score,
-                chance,
-                kind: doc.kind,
-                parts,
-                lines: verbatim::lines(&weights, &names, &text, MAX_LINES, MAX_LINE_CHARS),
-            })
-        });
-        hits.collect()
+            file.lines = verbatim::lines(&weights, &names, &text, MAX_LINES, MAX_LINE_CHARS);
+        }
     }
 }
 

@@ -11,6 +11,8 @@ use crate::evidence::text::words::{self, WordPart};
 /// More different words than this add only noise; the text's first ones win.
 const MAX_WORDS: usize = 160;
 const MAX_TEXT_BYTES: usize = 60_000;
+/// A longer quoted text is no message or name.
+const MAX_QUOTED_BYTES: usize = 160;
 /// A whole identifier says more than a word.
 const IDENTIFIER_WEIGHT: f32 = 1.3;
 
@@ -50,16 +52,19 @@ pub struct Query {
     pub about_documents: bool,
 }
 
+// Letters are those of Latin, Greek and Cyrillic: all of Unicode's take a hundred times as long to compile, and a name
+// that stands between Chinese words begins where its letters begin. Counted repetitions cost as much.
 static LINK: Pattern = Pattern::new(r#"https?://[^\s)>\]"']+"#);
-static PATH: Pattern = Pattern::new(r"[\w.@+~-]*(?:[/\\][\w.@+~-]+)+|[\w-]+\.[A-Za-z]\w{0,9}\b");
+static PATH: Pattern = Pattern::new(
+    r"[A-Za-z0-9_.@+~\u{C0}-\u{52F}-]*(?:[/\\][A-Za-z0-9_.@+~\u{C0}-\u{52F}-]+)+|[A-Za-z0-9_\u{C0}-\u{52F}-]+\.[A-Za-z][A-Za-z0-9_]{0,9}(?-u:\b)",
+);
 static COMPOUND: Pattern = Pattern::new(
-    r"--[a-z][a-z0-9]*(?:-[a-z0-9]+)+|\b[a-z][a-z0-9]*(?:_[a-z0-9]+)+\b|\b[A-Za-z][a-z0-9]+(?:[A-Z][a-z0-9]+)+\b",
+    r"--[a-z][a-z0-9]*(?:-[a-z0-9]+)+|(?-u:\b)[a-z][a-z0-9]*(?:_[a-z0-9]+)+(?-u:\b)|(?-u:\b)[A-Za-z][a-z0-9]+(?:[A-Z][a-z0-9]+)+(?-u:\b)",
 );
-static DOTTED: Pattern = Pattern::new(r"[A-Za-z_]\w*(?:(?:\.|::|#|->)[A-Za-z_]\w*)+");
-static NAME: Pattern = Pattern::new(r"[A-Za-z_$][A-Za-z0-9_]*(?:\(|\b)");
-static QUOTED: Pattern = Pattern::new(
-    "`([^`\n]{2,160})`|\"([^\"\n]{3,160})\"|'([^'\n]{3,160})'|“([^”\n]{2,160})”|「([^」\n]{1,80})」",
-);
+static DOTTED: Pattern = Pattern::new(r"[A-Za-z_][A-Za-z0-9_]*(?:(?:\.|::|#|->)[A-Za-z_][A-Za-z0-9_]*)+");
+static NAME: Pattern = Pattern::new(r"[A-Za-z_$][A-Za-z0-9_]*(?:\(|(?-u:\b))");
+static QUOTED: Pattern =
+    Pattern::new("`([^`\n]+)`|\"([^\"\n]+)\"|(?:^|[^A-Za-z0-9_])'([^'\n]+)'|“([^”\n]+)”|「([^」\n]+)」");
 
 impl Query {
     /// Takes `text` apart.
@@ -92,7 +97,9 @@ impl Query {
         }
         for found in matches(&QUOTED, &text) {
             let inner = (1..=5).find_map(|group| found.get(group)).map_or("", |group| group.as_str().trim());
-            if inner.len() > 2 && !query.quoted.iter().any(|known| known == inner) && query.quoted.len() < 60
+            if (3..=MAX_QUOTED_BYTES).contains(&inner.len())
+                && !query.quoted.iter().any(|known| known == inner)
+                && query.quoted.len() < 60
             {
                 query.quoted.push(inner.to_owned());
             }
@@ -271,6 +278,8 @@ mod tests {
         assert_eq!(query.frames[0].path, "/home/me/inner.py");
         assert_eq!(query.frames[0].function.as_deref(), Some("stop"));
         assert!(!query.text.contains("what you see"));
+        assert_eq!(Query::parse("It doesn't say 'no such row', and it won't stop").quoted, ["no such row"]);
+        assert_eq!(Query::parse("修改src/table/row.rs文件").paths, ["src/table/row.rs"]);
     }
 
     #[test]
