@@ -75,7 +75,7 @@ impl ProjectIndex {
         fresh
     }
 
-    /// The services that the keywords name, best first.
+    /// The services that a keyword names, best first; keywords of their files count beside that.
     pub fn matching(&self, keywords: &[Keyword]) -> Vec<&Service> {
         let mut found: Vec<(&Service, u32)> = self
             .services
@@ -95,7 +95,7 @@ impl ProjectIndex {
                 });
                 (service, score.sum())
             })
-            .filter(|(_, score)| *score > 0)
+            .filter(|(_, score)| *score >= NAME_SCORE)
             .collect();
         found.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.path.cmp(&b.0.path)));
         found.into_iter().take(MAX_MATCHES).map(|(service, _)| service).collect()

@@ -12,6 +12,7 @@ use crate::base::text::floor_boundary;
 use crate::evidence::index::format::Damaged;
 use crate::evidence::rank::locate::{Project, RankedFile};
 use crate::evidence::rank::query::Query;
+use crate::evidence::text::stem::stem;
 
 /// The hard cap of the text, in characters, where nothing else is said.
 pub const DEFAULT_MAX_CHARS: usize = 3_000;
@@ -77,7 +78,10 @@ impl TaskContext {
         context.keep_what_pays();
         if context.quality() > 0.0 {
             let services = ProjectIndex::current(&project.index, project.folder());
-            let services = services.matching(&keywords).into_iter().map(Service::place);
+            // A part of a longer name names no part of the project.
+            let said: Vec<Keyword> =
+                keywords.iter().filter(|keyword| is_said(keyword, text)).cloned().collect();
+            let services = services.matching(&said).into_iter().map(Service::place);
             context.services = services
                 .filter(|place| !context.files().any(|file| file.path.starts_with(*place)))
                 .map(str::to_owned)
@@ -168,6 +172,12 @@ impl From<RankedFile> for FileNote {
         let reasons = hit.reasons().into_iter().take(2).map(str::to_owned).collect();
         Self { path: hit.path, chance: hit.chance, reasons, lines: hit.lines }
     }
+}
+
+/// Whether the text has the keyword as a word of its own.
+fn is_said(keyword: &Keyword, text: &str) -> bool {
+    let mut words = text.split(|c: char| !c.is_alphanumeric() && c != '_');
+    keyword.strong || words.any(|word| stem(&word.to_lowercase()) == keyword.text)
 }
 
 /// Whole lines up to the cap, with a mark when something is missing.

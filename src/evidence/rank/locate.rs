@@ -139,15 +139,15 @@ impl Project {
             .inspect_err(|_| self.store.forget())?;
         let scores = columns.scores();
         let order = best(&scores, limit.max(RIVALS));
-        let chances = Chances::new(order.iter().take(RIVALS).map(|file| scores[*file]));
+        let body = columns.of(Signal::Body).iter().copied().fold(0.0, f32::max);
+        let chances = Chances::new(order.iter().take(RIVALS).map(|file| scores[*file]), body);
         let parts = columns.parts(&order);
         let has_evidence =
             |parts: &[(&str, f32)]| parts.iter().any(|(word, value)| *value > 0.0 && !PRIORS.contains(word));
         let found = order.into_iter().zip(parts).filter(|(_, parts)| has_evidence(parts)).take(limit);
         let hits = found.filter_map(|(number, parts)| {
             let parts = parts.into_iter().map(|(word, value)| (word.into(), value)).collect();
-            let chance = chances.of(scores[number], columns.of(Signal::Passage)[number]);
-            self.ranked((number, scores[number], parts), chance)
+            self.ranked((number, scores[number], parts), chances.of(scores[number]))
         });
         let hits: Vec<RankedFile> = hits.collect();
         let facts: Vec<(&str, FilePurpose, f32)> =
