@@ -109,7 +109,7 @@ impl Thresholds {
             mask_after: self.mask_after / 2,
             lines_share: self.lines_share * 0.6,
             args_after: self.args_after / 2,
-            fold_steps: (self.fold_steps / 2).max(4),
+            fold_steps: (self.fold_steps / 2).max(4).min(self.fold_steps),
             words_chars: (self.words_chars * 2 / 3).max(160),
             ..self
         }
