@@ -127,16 +127,17 @@ pub fn companions(
     order.retain(|file| scores[*file] > 0.0);
     let parts = |file: usize| {
         let told = (0..COUNT).filter(|bond| bonds[file][*bond] > 0.0);
-        let told = told.map(|bond| {
-            let word = match times.get(&(file as u32)) {
-                Some(times @ 2..) if bond == Bond::Often as usize => {
-                    format!("changed with it {times} times").into()
-                }
-                _ => WEIGHTS[bond].0.into(),
-            };
-            (word, part(file, bond))
-        });
-        told.collect()
+        let mut told: Vec<(Cow<'static, str>, f32)> =
+            told.map(|bond| (WEIGHTS[bond].0.into(), part(file, bond))).collect();
+        // How often says both.
+        if let Some(times @ 2..) = times.get(&(file as u32)) {
+            let past = [Bond::Often, Bond::Lately].map(|bond| part(file, bond as usize)).iter().sum();
+            told.retain(|(word, _)| {
+                ![Bond::Often, Bond::Lately].iter().any(|bond| *word == WEIGHTS[*bond as usize].0)
+            });
+            told.insert(0, (format!("changed with it {times} times").into(), past));
+        }
+        told
     };
     Ok(order.into_iter().map(|file| (file, scores[file], parts(file))).collect())
 }
@@ -327,14 +328,7 @@ impl Bonds<'_> {
 
     /// Files with this name in their text, in their order; none where it is too common a word.
     fn holders(&self, name: &str) -> Result<Vec<usize>, Damaged> {
-        let mut longest = String::new();
-        words::raw(name, |word| {
-            words::terms(word, |term, _| {
-                if term.len() > longest.len() {
-                    longest = term.to_owned();
-                }
-            });
-        });
+        let longest = words::longest_term(name);
         if longest.len() < 3 {
             return Ok(Vec::new());
         }

@@ -103,14 +103,8 @@ impl Project {
 
     /// Whether more than a tenth of all files have this name (its longest word) in their text: then it says nothing of any.
     pub fn is_common(&self, name: &str) -> bool {
-        let (mut longest, mut holders) = (String::new(), Vec::new());
-        words::raw(name, |word| {
-            words::terms(word, |term, _| {
-                if term.len() > longest.len() {
-                    longest = term.to_owned();
-                }
-            });
-        });
+        let mut holders = Vec::new();
+        let longest = words::longest_term(name);
         let owners = self.index.owners();
         let found = self.index.occurrences(Field::Body, &longest, |passage, _| {
             holders.push(owners[passage as usize]);

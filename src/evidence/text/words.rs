@@ -17,6 +17,19 @@ pub fn rarity(of: usize, total: usize) -> f32 {
     (1.0 + (total - of + 0.5).max(0.0) / (of + 0.5)).ln()
 }
 
+/// The longest of a name's terms.
+pub fn longest_term(name: &str) -> String {
+    let mut longest = String::new();
+    raw(name, |word| {
+        terms(word, |term, _| {
+            if term.len() > longest.len() {
+                longest = term.to_owned();
+            }
+        });
+    });
+    longest
+}
+
 /// Calls `each` with every run of letters, digits and `_`, and with every pair of neighboring CJK characters.
 pub fn raw<'a>(text: &'a str, mut each: impl FnMut(&'a str)) {
     let bytes = text.as_bytes();
