@@ -120,7 +120,7 @@ pub enum FormName {
     Filtered,
     /// The history form of SPEC §3.
     Compressed,
-    /// Only the lines that matter for what was used since.
+    /// Only some lines of it; made before digests kept lines, and still in logs.
     Masked,
     Pointer,
     /// Stands for itself and for the items behind it that are gone: one digest of several steps.

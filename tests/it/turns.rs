@@ -194,7 +194,7 @@ async fn an_endless_turn_never_overflows_a_small_window() {
 
 #[tokio::test]
 async fn many_turns_become_a_checked_summary_that_keeps_the_requests() {
-    let long = "This answer explains a lot of things in many words. ".repeat(60);
+    let long = "This text explains a lot of things in many words. ".repeat(40);
     let server = FakeServer::start((0..9).map(|_| answer().text(&long).no_usage().into()).collect());
     let summary = answer().text("## Objectives & Status\n- worked on `a.txt` and `ghost.txt`").no_usage();
     server.on_body("<conversation>", summary);
@@ -205,7 +205,7 @@ async fn many_turns_become_a_checked_summary_that_keeps_the_requests() {
         false,
     );
     for turn in 0..9 {
-        let end = agent.turn(&format!("request number {turn} about @a.txt")).await;
+        let end = agent.turn(&format!("request number {turn} about @a.txt: {long}")).await;
         assert_eq!(end.reason, EndReason::Done);
     }
     let asked = server.requests().into_iter().rfind(|request| !request.raw.contains("<conversation>"));
@@ -219,7 +219,7 @@ async fn many_turns_become_a_checked_summary_that_keeps_the_requests() {
 
 #[tokio::test]
 async fn a_failing_summary_falls_back_to_the_facts() {
-    let long = "This answer explains a lot of things in many words. ".repeat(60);
+    let long = "This text explains a lot of things in many words. ".repeat(40);
     let server = FakeServer::start((0..8).map(|_| answer().text(&long).no_usage().into()).collect());
     server.on_body("<conversation>", status(400, r#"{"error":{"message":"no summaries today"}}"#));
     let mut agent = TestAgent::start(
@@ -228,7 +228,7 @@ async fn a_failing_summary_falls_back_to_the_facts() {
         false,
     );
     for turn in 0..8 {
-        assert_eq!(agent.turn(&format!("request number {turn}")).await.reason, EndReason::Done);
+        assert_eq!(agent.turn(&format!("request number {turn}: {long}")).await.reason, EndReason::Done);
     }
     let last = server.requests().pop().unwrap();
     assert!(last.raw.contains("Facts recorded by the program") && last.raw.contains("request number 0"));

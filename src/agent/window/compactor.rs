@@ -22,7 +22,7 @@ use crate::protocol::event::Level;
 use crate::protocol::notice as texts;
 use crate::session::log::LogError;
 
-/// Share of the limit, in tenths, at which a summary is begun.
+/// Share of the limit, in tenths, at which a summary is begun: when folding would leave more.
 const EARLY_TENTHS: u64 = 8;
 /// Failures in a row after which summaries are no longer begun automatically.
 const MAX_FAILURES: u32 = 2;
@@ -115,17 +115,22 @@ impl Compactor {
         self.off || self.failures >= MAX_FAILURES
     }
 
-    /// Begins a summary when the window gets full, well before it must be there.
+    /// Begins a summary when the window gets full of what can't be folded, well before it must be there.
     pub fn prepare(&mut self, sizes: RequestSizes<'_>, sampler: &Sampler) {
-        let (size, limit) = (sizes.estimated(), sizes.limit());
-        if self.disabled() || size < limit * EARLY_TENTHS / 10 {
+        let size = sizes.estimated();
+        let early = sizes.limit() * EARLY_TENTHS / 10;
+        if self.disabled() || size < early {
+            return;
+        }
+        let folded = policy::folded_tokens(&sizes.conversation.history, sizes.settings);
+        if sizes.calibrated(sizes.prompt.tokens() + folded) < early {
             return;
         }
         if self.task.as_ref().is_some_and(|task| task.still_covers(sizes.conversation)) {
             return;
         }
         // What will have come by then must find room too.
-        if let Some(before) = summary_task::archive_cut(sizes, false, limit.saturating_sub(size)) {
+        if let Some(before) = summary_task::archive_cut(sizes, false, sizes.limit().saturating_sub(size)) {
             self.task = Some(SummaryTask::begin(sizes, sampler, before, None));
         }
     }
@@ -225,8 +230,9 @@ impl Compactor {
                 return adopt(conversation, before, summary);
             }
             let sizes = with.sizes(conversation);
-            let landed = summary_task::size_with(sizes, task.before, &done.summary) <= sizes.low_water();
-            if landed || task.before == before {
+            // Another one would cost more than a landing that is a little high.
+            let landing = summary_task::size_with(sizes, task.before, &done.summary);
+            if landing <= sizes.limit() * EARLY_TENTHS / 10 || task.before == before {
                 return adopt(conversation, task.before, done.summary);
             }
             task = begin(conversation);

@@ -29,8 +29,6 @@ pub struct Prices {
     pub write: f64,
     /// How many more requests are expected to carry this history.
     pub expected_requests: f64,
-    /// Whether the cache is cold anyway.
-    pub cold: bool,
     /// What dispensable text must have cost before it is rewritten, as a multiple of what that breaks.
     pub patience: f64,
     /// Tokens that a rewriting must save in each request to come.
@@ -53,9 +51,6 @@ impl RewriteDecision {
     pub fn explain(&self, prices: Prices) -> String {
         let Self { gain, tail, .. } = self;
         let (cached, requests) = (prices.cached, prices.expected_requests);
-        if prices.cold {
-            return format!("gain {gain} tokens a request, and the cache is cold: nothing is lost");
-        }
         let (saved, lost) = (self.saved(prices), self.lost(prices));
         format!(
             "gain {gain} × price {cached:.2} × R {requests:.0} = {saved:.0} > tail {tail} × {:.2} = {lost:.0}",
@@ -68,7 +63,7 @@ impl RewriteDecision {
     }
 
     fn lost(&self, prices: Prices) -> f64 {
-        if prices.cold { 0.0 } else { self.tail as f64 * (prices.write - prices.cached) }
+        self.tail as f64 * (prices.write - prices.cached)
     }
 }
 
@@ -97,7 +92,7 @@ pub fn due_cut(candidates: &[RewriteCandidate], prices: Prices) -> Option<Rewrit
         let this = RewriteDecision { cut: index, gain, tail };
         let lost = this.lost(prices);
         let net = this.saved(prices) - lost;
-        let due = (prices.cold || carried >= lost * prices.patience) && gain >= prices.least_gain;
+        let due = carried >= lost * prices.patience && gain >= prices.least_gain;
         if due && net > 0.0 && best.is_none_or(|(most, _)| net > most) {
             best = Some((net, this));
         }
@@ -109,14 +104,8 @@ pub fn due_cut(candidates: &[RewriteCandidate], prices: Prices) -> Option<Rewrit
 mod tests {
     use super::*;
 
-    const WARM: Prices = Prices {
-        cached: 0.1,
-        write: 1.0,
-        expected_requests: 10.0,
-        cold: false,
-        patience: 1.0,
-        least_gain: 0,
-    };
+    const WARM: Prices =
+        Prices { cached: 0.1, write: 1.0, expected_requests: 10.0, patience: 1.0, least_gain: 0 };
 
     /// Overdue for so long that the cost carried so far is always enough.
     const LONG: u64 = 1_000;
@@ -133,7 +122,6 @@ mod tests {
     fn small_gain_before_a_long_tail() {
         let small = [RewriteCandidate { now: 500, then: 100, overdue: LONG }, stays(10_000)];
         assert_eq!(cut(&small, WARM), None);
-        assert_eq!(cut(&small, Prices { cold: true, ..WARM }), Some(0));
         assert_eq!(cut(&small, Prices { cached: 1.0, ..WARM }), Some(0));
     }
 

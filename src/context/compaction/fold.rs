@@ -51,7 +51,7 @@ pub fn foldable(history: &HistoryManager, limits: &Thresholds, again: bool) -> V
         for run in indices.chunk_by(|a, b| a + 1 == *b) {
             let range = complete(entries, run[0]..run[0] + run.len());
             let part = &entries[range.clone()];
-            if part.iter().any(|entry| matches!(&*entry.item, Item::ToolResult(_))) {
+            if part.iter().any(|e| matches!(&*e.item, Item::ToolResult(_) | Item::Assistant { .. })) {
                 found.push(FoldRange { overdue: overdue(part, now, limits), range });
             }
         }
@@ -94,7 +94,7 @@ fn closing_answer(entries: &[Entry], round: &Range<usize>) -> usize {
     at
 }
 
-/// About how many tokens the digest of `part` will take, without lines of the results.
+/// About how many tokens the digest of `part` will take, without lines of what it stands for.
 pub fn head_estimate(part: &[Entry], limits: &Thresholds) -> u64 {
     let words_tokens = u32::try_from(limits.words_chars / 4).unwrap_or(u32::MAX);
     let sum: u32 = part
@@ -108,16 +108,16 @@ pub fn head_estimate(part: &[Entry], limits: &Thresholds) -> u64 {
     u64::from(sum) + 60
 }
 
-/// Tokens for lines of the results in the digest of `part`.
+/// Tokens for lines of what the digest of `part` stands for.
 pub fn lines_budget(part: &[Entry], limits: &Thresholds) -> u64 {
     let full: u64 = part.iter().map(|entry| u64::from(entry.full_tokens())).sum();
     (full as f64 * limits.lines_share) as u64
 }
 
 /// Characters kept of one command.
-const COMMAND_CHARS: usize = 160;
+const COMMAND_CHARS: usize = 80;
 
-/// What the digest of `entries` says beside lines of the results; `words_chars` is kept of each of the agent's messages.
+/// What the digest of `entries` says beside lines of them; `words_chars` is kept of each of the agent's messages.
 pub fn head(entries: &[Entry], words_chars: usize) -> String {
     let mut out = String::new();
     let mut files: Vec<(&str, Vec<String>)> = Vec::new();
@@ -125,7 +125,12 @@ pub fn head(entries: &[Entry], words_chars: usize) -> String {
     for entry in entries {
         match &*entry.item {
             Item::Assistant { text: words, .. } => {
-                out.push_str(&text::elide(words.trim(), words_chars));
+                let words = words.trim();
+                let kept = text::elide(words, words_chars);
+                out.push_str(&kept);
+                if kept.len() < words.len() {
+                    out.push_str(&format!(" [{}]", entry.id));
+                }
                 out.push('\n');
             }
             Item::Image(image) => {
@@ -179,18 +184,19 @@ pub fn head(entries: &[Entry], words_chars: usize) -> String {
     out
 }
 
-/// The lines of the results that `entries` brought.
-pub fn result_lines(entries: &[Entry]) -> impl Iterator<Item = &str> {
-    let bodies = entries.iter().filter_map(|entry| match &*entry.item {
+/// The lines of what `entries` brought: of the results, and of what the agent said.
+pub fn lines(entries: &[Entry]) -> impl Iterator<Item = &str> {
+    let texts = entries.iter().filter_map(|entry| match &*entry.item {
         Item::ToolResult(result) => Some(result.envelope.body.as_str()),
+        Item::Assistant { text, .. } => Some(&**text),
         _ => None,
     });
-    bodies.flat_map(str::lines)
+    texts.flat_map(str::lines)
 }
 
 /// The whole digest.
 pub fn digest(head: String, lines: &[&str]) -> String {
-    if lines.is_empty() { head } else { format!("{head}\nlines of the results:\n{}", lines.join("\n")) }
+    if lines.is_empty() { head } else { format!("{head}\nlines of them:\n{}", lines.join("\n")) }
 }
 
 #[cfg(test)]
@@ -228,5 +234,28 @@ mod tests {
         let found = foldable(&history, &Thresholds::of(Profile::Default, 128_000, 0), false);
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].range, 1..13);
+    }
+
+    #[test]
+    fn old_answers_without_calls() {
+        let mut history = HistoryManager::default();
+        let answer = "the parser keeps a stack of open_blocks\n".repeat(40);
+        for turn in 0..6 {
+            history.push(ItemId(turn * 2), Arc::new(Item::User(UserMessage::new("why?"))), None);
+            history.push(ItemId(turn * 2 + 1), Arc::new(Item::assistant(&*answer)), None);
+            history.count_request();
+        }
+        history.push(ItemId(12), Arc::new(Item::User(UserMessage::new("and now?"))), None);
+        let limits = Thresholds::of(Profile::Default, 128_000, 0);
+        let found: Vec<_> = foldable(&history, &limits, false).into_iter().map(|fold| fold.range).collect();
+        let newest = 6 - limits.closing_turns;
+        assert_eq!(found, (0..newest).map(|turn| turn * 2 + 1..turn * 2 + 2).collect::<Vec<_>>());
+        let part = &history.entries()[1..2];
+        let head = head(part, 60);
+        assert!(
+            head.starts_with("the parser keeps") && head.lines().any(|l| l.ends_with("… [#1]")),
+            "{head}"
+        );
+        assert_eq!(lines(part).next(), answer.lines().next(), "its lines can stand for it");
     }
 }

@@ -7,11 +7,9 @@ use super::batch::Batch;
 use super::cache_model::{self, Prices};
 use super::rewrite_plan::RewritePlan;
 use super::thresholds::{NARROW_WINDOW_TOKENS, Thresholds};
-use super::trim;
 use crate::config::settings::{Binding, ContextSettings};
 use crate::context::history::manager::HistoryManager;
 use crate::context::history::references;
-use crate::session::record::FormName;
 
 /// What the policy must know beside the history.
 #[derive(Clone, Copy, Debug)]
@@ -43,6 +41,12 @@ pub fn low_water(settings: &ContextSettings) -> u64 {
     share.min(limit(settings) * tenths / 10)
 }
 
+/// Tokens of the history that are left when everything that may be folded is.
+pub fn folded_tokens(history: &HistoryManager, settings: &ContextSettings) -> u64 {
+    let limits = Thresholds::of(settings.profile, settings.window_tokens, history.requests());
+    RewritePlan::anew(history, &limits, 0).left()
+}
+
 /// The batches to adopt before the next request, in order; empty when the past is better left alone.
 pub fn before_request(history: &HistoryManager, situation: &Situation<'_>) -> Vec<Batch> {
     let mut batches = due_batches(history, situation);
@@ -69,55 +73,49 @@ fn due_batches(history: &HistoryManager, situation: &Situation<'_>) -> Vec<Batch
         limits.landing = limits.landing.min(limits.soft_cap / 2);
     }
     let tokens = history.tokens();
-    let size = |saved: u64| {
-        ((situation.fixed_tokens + tokens.saturating_sub(saved)) as f64 * situation.scale) as u64
-    };
-    let Some(Occasion { patience, least_gain }) = occasion(history, situation, &limits, size(0)) else {
+    let size = ((situation.fixed_tokens + tokens) as f64 * situation.scale) as u64;
+    let Some(Occasion { patience, least_gain }) = occasion(history, situation, &limits, size) else {
         return Vec::new();
     };
-    if situation.cold && size(0) > limits.cold_landing * 6 / 5 {
-        let landing = (limits.cold_landing as f64 / situation.scale) as u64;
-        let plan = RewritePlan::anew(history, &limits, landing.saturating_sub(situation.fixed_tokens));
-        let gain = tokens.saturating_sub(plan.left());
-        if gain > least_gain {
-            let cause =
-                format!("batch: pays (gain {gain} tokens a request, and the cache is cold: nothing is lost)");
-            return plan.batches(0..history.entries().len(), &cause);
+    let everything = 0..history.entries().len();
+    let room =
+        |landing: u64| ((landing as f64 / situation.scale) as u64).saturating_sub(situation.fixed_tokens);
+    if situation.cold {
+        // Everything is read anew, so nothing is lost: each digest gets the lines that tell most today.
+        let plan = RewritePlan::anew(history, &limits, room(limits.cold_landing));
+        if tokens.saturating_sub(plan.left()) >= least_gain {
+            let cause = format!("batch: the cache is cold ({tokens} tokens, landing at {})", plan.left());
+            return plan.batches(everything, &cause);
+        }
+    } else {
+        let plan = RewritePlan::of(history, &limits);
+        let prices = Prices {
+            cached: settings.cached_price,
+            write: settings.write_price,
+            expected_requests: cache_model::expected_requests(history.requests()),
+            patience,
+            least_gain,
+        };
+        if let Some(due) = cache_model::due_cut(&plan.candidates, prices) {
+            let cause = format!("batch: pays ({})", due.explain(prices));
+            return plan.batches(due.cut..everything.end, &cause);
         }
     }
-    let plan = RewritePlan::of(history, &limits);
-    let prices = Prices {
-        cached: settings.cached_price,
-        write: settings.write_price,
-        expected_requests: cache_model::expected_requests(history.requests()),
-        cold: situation.cold,
-        patience,
-        least_gain,
-    };
-    if let Some(due) = cache_model::due_cut(&plan.candidates, prices) {
-        let cause = format!("batch: pays ({})", due.explain(prices));
-        return plan.batches(due.cut..history.entries().len(), &cause);
-    }
-    if size(0) <= limits.soft_cap {
+    if size <= limits.soft_cap {
         return Vec::new();
     }
-    let cause = format!("batch: soft cap ({} > {}, landing at {})", size(0), limits.soft_cap, limits.landing);
-    // Too large: the oldest first and no more than it takes; if that does not land, younger text too.
-    let (mut batches, freed) = merged_digests(history, limits.landing, &cause);
-    for _ in 0..4 {
-        let plan = RewritePlan::of(history, &limits);
-        let mut saved = freed;
-        for (index, candidate) in plan.candidates.iter().enumerate() {
-            saved += candidate.now - candidate.then.min(candidate.now);
-            if size(saved) <= limits.landing {
-                batches.extend(plan.batches(0..plan.end_of(index), &cause));
-                return batches;
-            }
+    let cause = format!("batch: soft cap ({size} > {}, landing at {})", limits.soft_cap, limits.landing);
+    let landing = room(limits.landing);
+    for _ in 0..5 {
+        let plan = RewritePlan::anew(history, &limits, landing);
+        if plan.left() <= landing {
+            return plan.batches(everything, &cause);
         }
         limits = limits.tighter();
     }
-    batches.extend(RewritePlan::of(history, &limits).batches(0..history.entries().len(), &cause));
-    batches
+    // What makes no room for the next few steps would break the cache at each of them.
+    let plan = RewritePlan::anew(history, &limits, landing);
+    if plan.left() <= room(limit(settings) * 8 / 10) { plan.batches(everything, &cause) } else { Vec::new() }
 }
 
 /// When the past may be rewritten.
@@ -151,18 +149,4 @@ fn occasion(
     } else {
         None
     }
-}
-
-/// In a turn of hundreds of steps the digests themselves pile up: once they take a third of the landing they become one.
-/// With the tokens that this frees.
-fn merged_digests(history: &HistoryManager, landing: u64, cause: &str) -> (Vec<Batch>, u64) {
-    let running = history.turn_start() + 1;
-    let Some(rest) = history.entries().get(running..) else { return (Vec::new(), 0) };
-    let digests = rest.iter().filter(|entry| entry.form() == FormName::Folded);
-    let taken: u64 = digests.map(|entry| u64::from(entry.tokens())).sum();
-    let last = rest.iter().rposition(|entry| matches!(entry.form(), FormName::Folded | FormName::Gone));
-    let Some(last) = last.filter(|_| taken > landing / 3) else { return (Vec::new(), 0) };
-    let budget = landing / 8;
-    let merged = trim::fold_range(history, running..running + last + 1, budget, |_| false, cause);
-    (merged, taken.saturating_sub(budget))
 }

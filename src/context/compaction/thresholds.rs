@@ -8,8 +8,8 @@ use crate::config::settings::Profile;
 /// In windows under this size a few steps fill what a batch has freed.
 pub const NARROW_WINDOW_TOKENS: u64 = 64_000;
 /// Up to so many requests a session is short, and from so many on it is long.
-const SHORT_SESSION: u64 = 60;
-const LONG_SESSION: u64 = 200;
+const SHORT_SESSION: u64 = 40;
+const LONG_SESSION: u64 = 240;
 
 /// The thresholds of one profile. Ages are in requests, sizes in estimated tokens.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,15 +25,8 @@ pub struct Thresholds {
     /// the last 3 requests).
     pub set_requests: u64,
     pub set_tokens: u64,
-    /// Size of a mask as a share of what it masks, and the size under which masking is not worth a pointer.
-    pub mask_share: f64,
-    pub mask_from_tokens: u32,
-    /// Age at which an observation is masked.
-    pub mask_after: u64,
-    /// Size of the lines in a mask or digest that bring names which are nowhere else, as a share of what it stands for.
+    /// Size of the lines in a digest, as a share of what it stands for.
     pub lines_share: f64,
-    /// Arguments of old calls (written files, replaced text) are masked at this age.
-    pub args_after: u64,
     /// Finished turns whose closing answer stays word for word.
     pub closing_turns: usize,
     /// Steps older than this are folded even inside the running turn.
@@ -72,29 +65,25 @@ impl Thresholds {
         let between =
             |short: [f64; 3], long: [f64; 3]| short[column] + grown * (long[column] - short[column]);
         let landing =
-            |short, long| (between(short, long) as u64).min(window * if grown > 0.0 { 5 } else { 4 } / 10);
+            |short, long| (between(short, long) as u64).min(window * if grown > 0.0 { 6 } else { 4 } / 10);
         // Each as eco, default, high.
         Self {
-            run_tokens: small([2_000, 3_000, 10_000], 8),
-            view_tokens: small([6_000, 12_000, 16_000], 6),
-            search_tokens: small([2_000, 2_500, 5_000], 8),
-            other_tokens: small([2_000, 3_000, 6_000], 8),
+            run_tokens: small([2_000, 3_000, 6_000], 8),
+            view_tokens: small([6_000, 7_000, 16_000], 6),
+            search_tokens: small([2_000, 2_500, 3_000], 8),
+            other_tokens: small([2_000, 3_000, 4_000], 8),
             fresh: 2,
-            set_requests: [5, 3, 5][column],
+            set_requests: 3,
             set_tokens: 24_000.min(window / 4),
-            mask_share: [0.15, 0.2, 0.35][column],
-            mask_from_tokens: 100,
-            mask_after: [3, 4, 4][column],
-            lines_share: between([0.12, 0.15, 0.4], [0.3, 0.4, 0.6]),
-            args_after: 60,
+            lines_share: between([0.1, 0.16, 0.35], [0.4, 1.0, 1.2]),
             closing_turns: [1, 3, 3][column],
-            fold_steps: [3, 6, 6][column],
-            words_chars: [250, 400, 400][column],
+            fold_steps: [4, 4, 5][column].min(window / 4_000).max(2),
+            words_chars: [120, 120, 160][column],
             soft_cap: [60_000, 90_000, 90_000][column].min(window * 7 / 10),
-            landing: landing([25_000.0, 32_000.0, 40_000.0], [40_000.0, 50_000.0, 60_000.0]),
-            cold_landing: landing([27_000.0, 40_000.0, 50_000.0], [45_000.0, 60_000.0, 70_000.0]),
+            landing: landing([36_000.0, 36_000.0, 40_000.0], [45_000.0, 60_000.0, 70_000.0]),
+            cold_landing: landing([24_000.0, 45_000.0, 45_000.0], [45_000.0, 70_000.0, 76_000.0]),
             epoch_saves: [10_000, 14_000, 16_000][column].min(window / 8),
-            cold_epoch_saves: [6_000, 9_000, 12_000][column].min(window / 10),
+            cold_epoch_saves: [3_000, 3_000, 4_000][column].min(window / 10),
             epoch_requests: [20, 20, 25][column],
         }
     }
@@ -105,12 +94,9 @@ impl Thresholds {
             fresh: (self.fresh / 2).max(1),
             set_requests: self.set_requests / 2,
             set_tokens: self.set_tokens / 2,
-            mask_share: self.mask_share * 0.6,
-            mask_after: self.mask_after / 2,
             lines_share: self.lines_share * 0.6,
-            args_after: self.args_after / 2,
             fold_steps: (self.fold_steps / 2).max(4).min(self.fold_steps),
-            words_chars: (self.words_chars * 2 / 3).max(160),
+            words_chars: (self.words_chars * 2 / 3).max(80),
             ..self
         }
     }

@@ -1,8 +1,7 @@
-//! Smaller texts for one item: filtered on arrival, compressed, masked, or a pointer. Pure.
+//! Smaller texts for one item: filtered on arrival, compressed, or a pointer. Pure.
 
 pub mod cut;
 pub mod filters;
 pub mod identifiers;
-pub mod mask;
 pub mod telling_lines;
 pub mod tool_result;

@@ -9,7 +9,7 @@ use super::identifiers;
 use crate::context::tokens::estimate::estimate;
 
 /// Longer lines tell too little for their size, in bytes.
-const LINE_BYTES: usize = 240;
+const LINE_BYTES: usize = 480;
 
 /// The places of the lines to keep, ascending, in about `max_tokens`; each costs `frame` tokens beside its own. `seen` are
 /// the names in view.

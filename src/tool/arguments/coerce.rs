@@ -98,8 +98,9 @@ fn list(property: &Value, value: Value) -> Result<Value, Misfit> {
         Value::String(text) => match serde_json::from_str(&text) {
             Ok(Value::Array(list)) => list,
             Ok(object @ Value::Object(_)) => vec![object],
-            // Words with commas: the tool that takes a list of words knows them.
-            _ if property["items"]["type"] == "string" => return Ok(text.into()),
+            _ if property["items"]["type"] == "string" => {
+                text.split(',').map(str::trim).filter(|word| !word.is_empty()).map(Value::from).collect()
+            }
             _ if !text.trim_start().starts_with(['[', '{']) => vec![text.into()],
             Err(error) => {
                 return Err(Misfit::Type(format!("an array; as text it is not valid JSON: {error}")));

@@ -35,25 +35,6 @@ enum NoteAction {
     Delete,
 }
 
-/// A list, or one text with commas, as some models write it.
-#[derive(Clone, Deserialize)]
-#[serde(untagged)]
-enum Many {
-    List(Vec<String>),
-    One(String),
-}
-
-impl Many {
-    fn list(&self) -> Vec<String> {
-        match self {
-            Self::List(list) => list.clone(),
-            Self::One(text) => {
-                text.split(',').map(|part| part.trim().to_owned()).filter(|part| !part.is_empty()).collect()
-            }
-        }
-    }
-}
-
 #[derive(Deserialize)]
 pub struct Args {
     action: NoteAction,
@@ -62,8 +43,8 @@ pub struct Args {
     content: Option<String>,
     #[serde(rename = "type")]
     kind: Option<String>,
-    tags: Option<Many>,
-    files: Option<Many>,
+    tags: Option<Vec<String>>,
+    files: Option<Vec<String>>,
     query: Option<String>,
     limit: Option<usize>,
 }
@@ -125,7 +106,7 @@ impl TypedTool for Note {
 /// What a note would say, as far as the call says it.
 fn text_of(args: &Args) -> String {
     let lists = [("tags", &args.tags), ("files", &args.files)];
-    let lists = lists.map(|(name, list)| (name, list.as_ref().map(|list| list.list().join(", "))));
+    let lists = lists.map(|(name, list)| (name, list.as_ref().map(|list| list.join(", "))));
     let texts = [("type", args.kind.clone()), ("title", args.title.clone())];
     let mut out = String::new();
     for (name, text) in texts.into_iter().chain(lists) {
@@ -174,8 +155,8 @@ fn act(args: &Args, store: &NoteStore) -> Result<Envelope, NoteError> {
         NoteAction::Search | NoteAction::List => {
             let wanted = Wanted {
                 kind,
-                tags: args.tags.as_ref().map(Many::list).unwrap_or_default(),
-                files: args.files.as_ref().map(Many::list).unwrap_or_default(),
+                tags: args.tags.clone().unwrap_or_default(),
+                files: args.files.clone().unwrap_or_default(),
                 archived: false,
             };
             let query = args.query.as_deref().filter(|query| !query.trim().is_empty());
@@ -192,8 +173,8 @@ fn change(args: &Args, kind: Option<NoteKind>) -> NoteChange {
         title: args.title.clone(),
         content: args.content.clone(),
         kind,
-        tags: args.tags.as_ref().map(Many::list),
-        files: args.files.as_ref().map(Many::list),
+        tags: args.tags.clone(),
+        files: args.files.clone(),
         ..NoteChange::default()
     }
 }

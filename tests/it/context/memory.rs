@@ -262,12 +262,13 @@ fn config(server: &FakeServer, more: &str) -> String {
     format!("provider = \"openai\"\nbase_url = \"{}\"\nmodel = \"m\"\n{more}", server.base_url())
 }
 
-const LONG: &str = "This answer explains a lot of things in many words. ";
+/// What the user wrote is never folded, only summarized.
+const LONG: &str = "This text explains a lot of things in many words. ";
 
 #[tokio::test]
 async fn summary_in_the_background() {
     let server =
-        FakeServer::start((0..40).map(|_| answer().text(&LONG.repeat(40)).no_usage().into()).collect());
+        FakeServer::start((0..60).map(|_| answer().text(&LONG.repeat(40)).no_usage().into()).collect());
     let summary = answer().text("## Objectives & Status\n- all is well").usage(7_000, 0, 77).gated();
     server.on_body("<conversation>", summary);
     let mut agent = TestAgent::start(
@@ -278,7 +279,10 @@ async fn summary_in_the_background() {
     let begun = |server: &FakeServer| server.requests().iter().any(|r| r.raw.contains("<conversation>"));
     let mut turns = 0;
     while !begun(&server) {
-        assert_eq!(agent.turn(&format!("request {turns}")).await.reason, EndReason::Done);
+        assert_eq!(
+            agent.turn(&format!("request {turns}: {}", LONG.repeat(20))).await.reason,
+            EndReason::Done
+        );
         turns += 1;
     }
     let waited =
@@ -289,7 +293,10 @@ async fn summary_in_the_background() {
         server.requests().last().is_some_and(|request| request.raw.contains("Archived History Summary"))
     };
     while !archived(&server) {
-        assert_eq!(agent.turn(&format!("request {turns}")).await.reason, EndReason::Done);
+        assert_eq!(
+            agent.turn(&format!("request {turns}: {}", LONG.repeat(20))).await.reason,
+            EndReason::Done
+        );
         turns += 1;
     }
     let last = server.requests().pop().unwrap().raw;
@@ -306,15 +313,15 @@ async fn summary_in_the_background() {
 #[tokio::test]
 async fn exit_during_a_stalled_summary() {
     let server =
-        FakeServer::start((0..12).map(|_| answer().text(&LONG.repeat(40)).no_usage().into()).collect());
+        FakeServer::start((0..60).map(|_| answer().text(&LONG.repeat(40)).no_usage().into()).collect());
     server.on_body("<conversation>", silence());
     let mut agent = TestAgent::start(
         &Workplace::new(),
-        &config(&server, "context_window = 14000\ncompression_threshold = 0.5"),
+        &config(&server, "context_window = 30000\ncompression_threshold = 0.5"),
         false,
     );
     while !server.requests().iter().any(|r| r.raw.contains("<conversation>")) {
-        agent.turn("go on").await;
+        agent.turn(&LONG.repeat(20)).await;
     }
     agent.send(Op::Shutdown);
     tokio::time::timeout(Duration::from_secs(5), agent.handle.task).await.expect("the engine ends").unwrap();
@@ -332,7 +339,7 @@ async fn summaries_stop_after_two_failures() {
         false,
     );
     for turn in 0..24 {
-        assert_eq!(agent.turn(&format!("request {turn}")).await.reason, EndReason::Done);
+        assert_eq!(agent.turn(&format!("request {turn}: {}", LONG.repeat(20))).await.reason, EndReason::Done);
     }
     let requests = server.requests();
     assert_eq!(requests.iter().filter(|r| r.raw.contains("<conversation>")).count(), 2);

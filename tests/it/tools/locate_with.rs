@@ -158,6 +158,8 @@ fn tool_takes_files() {
         assert!(content.contains("stock/table.csv: changed with it"), "{content}");
         assert!(content.lines().count() <= 6, "a line or two for each: {content}");
     }
+    let alone = ask(json!({"with": "shop/parser.py", "k": 3}));
+    assert_eq!(alone["data"]["paths"].as_array().unwrap().len(), 3, "one file, not as a list: {alone}");
     let some = ask(json!({"query": "orders", "with": ["shop/praser.py", "shop/oven.py"]}));
     assert!(some["text"].as_str().unwrap().contains("misspelled): shop/praser.py"), "{some}");
     let none = ask(json!({"with": ["shop/praser.py"]}));

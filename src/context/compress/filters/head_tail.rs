@@ -66,7 +66,7 @@ pub fn head_tail(whole: &str, max_tokens: u32) -> Option<String> {
 }
 
 /// The kept lines in order, with a mark for each gap.
-pub fn render(lines: &[String], keep: &[bool]) -> String {
+fn render(lines: &[String], keep: &[bool]) -> String {
     let mut out = String::new();
     let mut gap = 0;
     for (line, kept) in lines.iter().zip(keep) {
