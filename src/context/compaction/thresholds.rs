@@ -1,7 +1,7 @@
 //! What `eco`, `default` and `high` mean: thresholds. They differ in how much of the past stays word for word, not in the
 //! rules. Found by a search over 101 recorded sessions (`mycode replay --trace`), weighing cost against S1 and S2 of all
-//! sessions and of those under 150 requests. What the search finds with one source of sessions left out, and reaches on
-//! that one, stands in the README: 1–2 points worse than on what it was chosen on.
+//! sessions and of those under 150 requests. What such a search reaches on a source of sessions that it left out stands in the
+//! README; the rules themselves were found on all of them.
 
 use crate::config::settings::Profile;
 

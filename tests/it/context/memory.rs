@@ -311,6 +311,38 @@ async fn summary_in_the_background() {
 }
 
 #[tokio::test]
+async fn old_answers_fold_and_need_no_summary() {
+    let server =
+        FakeServer::start((0..40).map(|_| answer().text(&LONG.repeat(40)).no_usage().into()).collect());
+    let place = Workplace::new();
+    let mut agent = TestAgent::start(
+        &place,
+        &config(&server, "context_window = 30000\ncompression_threshold = 0.5"),
+        false,
+    );
+    for turn in 0..40 {
+        assert_eq!(agent.turn(&format!("request {turn}")).await.reason, EndReason::Done);
+    }
+    let requests = server.requests();
+    assert!(
+        requests.iter().all(|request| !request.raw.contains("<conversation>")),
+        "a summary was asked for"
+    );
+    let last = &requests.last().unwrap().body["messages"];
+    let said = |turn: usize| {
+        let messages = last.as_array().unwrap();
+        let at = messages.iter().position(|m| m["content"].as_str() == Some(&format!("request {turn}")));
+        messages[at.unwrap() + 1]["content"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(said(38), LONG.repeat(40), "the newest answers are whole");
+    assert!(
+        said(1).len() < 600 && said(1).contains("This text explains") && said(1).contains("… [#"),
+        "{}",
+        said(1)
+    );
+}
+
+#[tokio::test]
 async fn exit_during_a_stalled_summary() {
     let server =
         FakeServer::start((0..60).map(|_| answer().text(&LONG.repeat(40)).no_usage().into()).collect());
