@@ -2,33 +2,33 @@
 //! §7). Only what is seen at least twice, and seldom in the rest of the project; written as sentences.
 
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
 
-use regex::Regex;
+use crate::base::pattern::Pattern;
 
 /// What is looked for: the word in the sentence, and where its name stands.
-const KINDS: [(&str, &str); 5] = [
-    ("", r"(?m-u)^\s*(@[A-Za-z_][\w.]*|#\[[A-Za-z_][\w:]*)"),
-    ("errors: ", r"(?-u)\b((?:[A-Z]\w*)(?:Error|Exception)|(?:E[A-Z]{3,}))\b"),
-    ("imports: ", r#"(?m-u)^\s*(?:use|import|from|#include)\s+["'<]?([\w:./@-]+)"#),
+static KINDS: [(&str, Pattern); 5] = [
+    ("", Pattern::new(r"(?m-u)^\s*(@[A-Za-z_][\w.]*|#\[[A-Za-z_][\w:]*)")),
+    ("errors: ", Pattern::new(r"(?-u)\b((?:[A-Z]\w*)(?:Error|Exception)|(?:E[A-Z]{3,}))\b")),
+    ("imports: ", Pattern::new(r#"(?m-u)^\s*(?:use|import|from|#include)\s+["'<]?([\w:./@-]+)"#)),
     (
         "database: ",
-        r"(?-u)\b((?:\w+\.)?(?:execute|query|select_related|filter_by|commit|rollback|transaction|prepare)\()",
+        Pattern::new(
+            r"(?-u)\b((?:\w+\.)?(?:execute|query|select_related|filter_by|commit|rollback|transaction|prepare)\()",
+        ),
     ),
-    ("access: ", r"(?i-u)\b(\w*(?:authori[sz]e|authenticate|permission|require_login|is_allowed)\w*)\("),
+    (
+        "access: ",
+        Pattern::new(r"(?i-u)\b(\w*(?:authori[sz]e|authenticate|permission|require_login|is_allowed)\w*)\("),
+    ),
 ];
 /// Patterns listed of one kind.
 const PER_KIND: usize = 5;
 const MIN_FILES: usize = 2;
 
-static FINDERS: LazyLock<Vec<(&str, Regex)>> = LazyLock::new(|| {
-    KINDS.iter().filter_map(|(word, pattern)| Some((*word, Regex::new(pattern).ok()?))).collect()
-});
-
 /// One sentence a pattern, the most common of each kind first; `is_common` knows the names that all files have.
 pub fn discover(texts: &[String], is_common: &dyn Fn(&str) -> bool) -> Vec<String> {
     let mut sentences = Vec::new();
-    for (word, finder) in FINDERS.iter() {
+    for (word, finder) in &KINDS {
         let mut files: BTreeMap<&str, usize> = BTreeMap::new();
         for text in texts {
             let mut here: Vec<&str> = finder

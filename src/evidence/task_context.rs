@@ -8,6 +8,7 @@ use super::hints::{self, HintSource};
 use super::keywords::{self, Keyword};
 use super::patterns;
 use super::services::{ProjectIndex, Service};
+use crate::base::path::on_one_line;
 use crate::base::text::floor_boundary;
 use crate::evidence::index::format::Damaged;
 use crate::evidence::rank::locate::{Project, RankedFile};
@@ -137,7 +138,7 @@ impl TaskContext {
             text.push_str("Likely to change:\n");
         }
         for file in &self.modify {
-            let _ = writeln!(text, "- {} ({})", file.path, file.reasons.join(", "));
+            let _ = writeln!(text, "- {} ({})", on_one_line(&file.path), file.reasons.join(", "));
             let shown = if file.chance >= LINES_CHANCE { LINES } else { 0 };
             for (number, line) in file.lines.iter().take(shown) {
                 let _ = writeln!(text, "    {number}: {line}");
@@ -147,10 +148,11 @@ impl TaskContext {
             text.push_str("To read:\n");
         }
         for file in &self.reference {
-            let _ = writeln!(text, "- {}", file.path);
+            let _ = writeln!(text, "- {}", on_one_line(&file.path));
         }
         if !self.services.is_empty() {
-            let _ = writeln!(text, "Parts of the project: {}", self.services.join(", "));
+            let services: Vec<String> = self.services.iter().map(|part| on_one_line(part)).collect();
+            let _ = writeln!(text, "Parts of the project: {}", services.join(", "));
         }
         if !self.patterns.is_empty() {
             let _ = writeln!(text, "Patterns there: {}", self.patterns.join("; "));

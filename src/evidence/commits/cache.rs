@@ -23,6 +23,7 @@ const TIME_LIMIT: Duration = Duration::from_secs(8);
 pub fn refreshed(root: &Path, folder: &Path) -> CommitHistory {
     let kept = read(&folder.join(FILE)).ok();
     let Some(head) = git::head(root) else { return CommitHistory::default() };
+    let start = Instant::now();
     let older = kept.filter(|kept| kept.head == head || git::is_ancestor(root, &kept.head));
     let mut history = match older {
         Some(history) if history.head == head => history,
@@ -32,7 +33,6 @@ pub fn refreshed(root: &Path, folder: &Path) -> CommitHistory {
             None => return older.unwrap_or_default(),
         },
     };
-    let start = Instant::now();
     while let Some((from, read)) = history.rest.clone()
         && let Some(time_limit) = TIME_LIMIT.checked_sub(start.elapsed())
     {

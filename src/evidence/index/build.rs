@@ -197,7 +197,7 @@ impl Buffer {
             path: file.path.clone(),
             size_bytes: file.size_bytes,
             // A time that never matches when the file may still change unnoticed.
-            modified_ns: if file.modified_ns + TICK_NS > now { 0 } else { file.modified_ns },
+            modified_ns: if now.abs_diff(file.modified_ns) < TICK_NS { 0 } else { file.modified_ns },
             language,
             kind: FilePurpose::of(&name, language, &text),
             passages: passages.into(),

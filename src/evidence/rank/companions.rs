@@ -89,7 +89,7 @@ pub fn known(index: &Index, paths: &[String]) -> (Vec<usize>, Vec<String>) {
     let (mut given, mut unknown) = (Vec::new(), Vec::new());
     for path in paths {
         match names.named(path) {
-            Some(file) if given.len() < MAX_GIVEN && !given.contains(&file) => given.push(file),
+            Some(file) if !given.contains(&file) => given.push(file),
             Some(_) => {}
             None => unknown.push(path.clone()),
         }
@@ -109,7 +109,8 @@ pub fn companions(
     task: &[f32],
     limit: usize,
 ) -> Result<Vec<Companion>, Damaged> {
-    let (bonds, times) = gather(root, index, &Names::new(index), history, given, task)?;
+    let (bonds, times) =
+        gather(root, index, &Names::new(index), history, &given[..given.len().min(MAX_GIVEN)], task)?;
     let strongest: Vec<f32> = (0..COUNT)
         .map(|bond| bonds.iter().map(|values| values[bond]).fold(WEIGHTS[bond].2, f32::max))
         .collect();
@@ -130,12 +131,13 @@ pub fn companions(
         let mut told: Vec<(Cow<'static, str>, f32)> =
             told.map(|bond| (WEIGHTS[bond].0.into(), part(file, bond))).collect();
         // How often says both.
-        if let Some(times @ 2..) = times.get(&(file as u32)) {
+        if let Some(times) = times.get(&(file as u32)) {
             let past = [Bond::Often, Bond::Lately].map(|bond| part(file, bond as usize)).iter().sum();
             told.retain(|(word, _)| {
                 ![Bond::Often, Bond::Lately].iter().any(|bond| *word == WEIGHTS[*bond as usize].0)
             });
-            told.insert(0, (format!("changed with it {times} times").into(), past));
+            let often = if *times == 1 { "once".to_owned() } else { format!("{times} times") };
+            told.insert(0, (format!("changed with it {often}").into(), past));
         }
         told
     };
@@ -329,7 +331,7 @@ impl Bonds<'_> {
     /// Files with this name in their text, in their order; none where it is too common a word.
     fn holders(&self, name: &str) -> Result<Vec<usize>, Damaged> {
         let longest = words::longest_term(name);
-        if longest.len() < 3 {
+        if longest.len() < 2 {
             return Ok(Vec::new());
         }
         let found = self.files_with(Field::Body, &longest)?;

@@ -18,6 +18,16 @@ use crate::evidence::text::kind::FilePurpose;
 /// Files whose text is read for a query.
 const READ_FILES: usize = 80;
 const READ_BYTES: u64 = 5 << 20;
+/// What the words of a task say of a file by themselves.
+const ASKED_FOR: [Signal; 7] = [
+    Signal::Body,
+    Signal::SymbolNames,
+    Signal::Path,
+    Signal::Mention,
+    Signal::Frame,
+    Signal::Past,
+    Signal::PastTitle,
+];
 
 /// All values for a query.
 pub fn gather(
@@ -34,11 +44,22 @@ pub fn gather(
     // What the words and the past say is where links and texts are looked for.
     let today = links::today(history, &names);
     links::past(history, &today, query, &mut columns);
-    let seeds = links::seeds(&columns.scores());
+    let seeds = links::seeds(&of_the_task(&columns));
     links::imports(root, index, &names, &seeds, &mut columns);
     links::together(history, &today, &seeds, &mut columns);
     read(root, index, query, &mut columns);
     Ok(columns)
+}
+
+/// The scores of files that have something of the task: what counts whatever the task is leads nowhere.
+fn of_the_task(columns: &Columns) -> Vec<f32> {
+    let mut scores = columns.scores();
+    for (file, score) in scores.iter_mut().enumerate() {
+        if ASKED_FOR.iter().all(|signal| columns.of(*signal)[file] <= 0.0) {
+            *score = 0.0;
+        }
+    }
+    scores
 }
 
 /// What each file has of a task, whatever its kind; nothing without words.

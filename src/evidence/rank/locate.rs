@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use super::chance::Chances;
 use super::companions::{self, Companion};
 use super::gather;
-use super::query::Query;
+use super::query::{PLAIN_WORD, Query};
 use super::signals::{GENERAL, PRIORS, Signal, best};
 use super::verbatim;
 use crate::base::folder::temporary;
@@ -189,8 +189,9 @@ impl Project {
             .iter()
             .map(|word| (word.term.as_str(), word.weight * if word.in_title { 1.5 } else { 1.0 }))
             .collect();
-        let names: FxHashMap<&str, f32> =
-            query.identifiers.iter().map(|(name, sure)| (name.as_str(), *sure)).collect();
+        // Plain words have their weight already.
+        let names = query.identifiers.iter().filter(|(_, sure)| *sure > PLAIN_WORD);
+        let names: FxHashMap<&str, f32> = names.map(|(name, sure)| (name.as_str(), *sure)).collect();
         for file in files {
             let Some(doc) = self.index.doc(file.number) else { continue };
             let text = verbatim::text_of(&self.root, &doc.path);

@@ -159,7 +159,11 @@ fn without_comments(text: &str) -> String {
     let mut rest = text;
     while let Some(start) = rest.find("<!--") {
         clean.push_str(&rest[..start]);
-        rest = rest[start..].find("-->").map_or("", |end| &rest[start + end + 3..]);
+        let Some(end) = rest[start..].find("-->") else {
+            rest = &rest[start..];
+            break;
+        };
+        rest = &rest[start + end + 3..];
     }
     clean.push_str(rest);
     clean
@@ -172,6 +176,9 @@ fn linked_path(link: &str) -> Option<String> {
     let path = path.split(['#', '?']).next().unwrap_or(path);
     (path.contains('.')).then(|| path.to_owned())
 }
+
+/// How sure it is that a plain word is a name.
+pub const PLAIN_WORD: f32 = 0.2;
 
 /// Names that look like code: with capitals inside, underscores, a call's bracket, or in backticks.
 fn identifiers(text: &str, quoted: &[String]) -> Vec<(String, f32)> {
@@ -202,7 +209,7 @@ fn identifiers(text: &str, quoted: &[String]) -> Vec<(String, f32)> {
         } else if capital {
             note(name, 0.4);
         } else {
-            note(name, 0.2);
+            note(name, PLAIN_WORD);
         }
     }
     for inner in quoted {

@@ -8,7 +8,9 @@ use rustc_hash::FxHashMap;
 
 use super::query::Query;
 use crate::base::folder::exact;
+use crate::base::text;
 use crate::evidence::text::words::{self, rarity};
+use crate::redact::detector;
 
 /// Larger files are looked at in their beginning only.
 pub const MAX_BYTES: u64 = 256 << 10;
@@ -58,18 +60,18 @@ pub fn score(root: &Path, query: &Query, paths: &[&[u8]]) -> Vec<f32> {
         .collect()
 }
 
-/// The lines of `text` that hold most of the task's rare words: (number from 1, line), in the order of the file. A line
+/// The lines of `whole_text` that hold most of the task's words: (number from 1, line), in the order of the file. A line
 /// with a name of the task as it stands (`names`, lower case) comes before all that only share parts of it.
 pub fn lines(
     weights: &FxHashMap<&str, f32>,
     names: &FxHashMap<&str, f32>,
-    text: &str,
+    whole_text: &str,
     limit: usize,
     max_chars: usize,
 ) -> Vec<(u32, String)> {
     let whole: f32 = weights.values().sum();
     let mut scored: Vec<(f32, u32, &str)> = Vec::new();
-    for (number, line) in (1..).zip(text.lines()) {
+    for (number, line) in (1..).zip(whole_text.lines()) {
         if line.len() > 2_000 {
             continue;
         }
@@ -101,6 +103,6 @@ pub fn lines(
     scored.sort_by_key(|(_, number, _)| *number);
     scored
         .into_iter()
-        .map(|(_, number, line)| (number, crate::base::text::one_line(line.trim(), max_chars)))
+        .map(|(_, number, line)| (number, text::one_line(&detector::redact(line.trim()), max_chars)))
         .collect()
 }

@@ -8,6 +8,7 @@ mod find;
 mod interrupt;
 mod jobs;
 mod locate;
+mod locate_hostile;
 mod locate_past;
 mod locate_with;
 mod props;

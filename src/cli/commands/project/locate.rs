@@ -16,6 +16,9 @@ use crate::evidence::index::format::Damaged;
 use crate::evidence::rank::locate::RankedFile;
 use crate::evidence::retriever::ContextRetriever;
 
+/// Of a text from standard input no more is read: a task has less.
+const MAX_TEXT_BYTES: u64 = 1 << 20;
+
 /// Prints the answer.
 ///
 /// # Errors
@@ -25,7 +28,7 @@ pub fn run(cli: &Cli, args: &LocateArgs) -> Result<(), Failure> {
     let mut text = args.query.clone();
     if text == "-" {
         let mut bytes = Vec::new();
-        std::io::stdin().read_to_end(&mut bytes)?;
+        std::io::stdin().take(MAX_TEXT_BYTES).read_to_end(&mut bytes)?;
         text = String::from_utf8_lossy(&bytes).into_owned();
     }
     if text.trim().is_empty() && args.with.is_empty() {
