@@ -19,6 +19,7 @@ use super::links;
 use super::names::{ENTRANCES, Names, folder_of, stem_of};
 use super::signals::best;
 use super::verbatim::text_of;
+use crate::base::path;
 use crate::evidence::commits::history::CommitHistory;
 use crate::evidence::commits::similar;
 use crate::evidence::index::format::Damaged;
@@ -83,15 +84,19 @@ pub type Companion = (usize, f32, Vec<(Cow<'static, str>, f32)>);
 /// What a file has of each bond.
 type Values = [f32; COUNT];
 
-/// The files that the paths name, and the paths that name none.
-pub fn known(index: &Index, paths: &[String]) -> (Vec<usize>, Vec<String>) {
+/// The files that the paths name, as they are or so much of their end that only one file has it, and the paths that name
+/// none.
+pub fn known(root: &Path, index: &Index, paths: &[String]) -> (Vec<usize>, Vec<String>) {
     let names = Names::new(index);
     let (mut given, mut unknown) = (Vec::new(), Vec::new());
     for path in paths {
-        match names.named(path) {
+        let relative = path::display(root, &path::normalize(&root.join(path)));
+        let exact = index.files().find(|(_, doc)| doc.path == relative.as_bytes()).map(|(file, _)| file);
+        match exact.or_else(|| names.named(&relative)) {
             Some(file) if !given.contains(&file) => given.push(file),
             Some(_) => {}
-            None => unknown.push(path.clone()),
+            None if !unknown.contains(path) => unknown.push(path.clone()),
+            None => {}
         }
     }
     (given, unknown)

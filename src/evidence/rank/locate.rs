@@ -161,7 +161,7 @@ impl Project {
         text: &str,
         limit: usize,
     ) -> Result<(Vec<RankedFile>, Vec<String>), Damaged> {
-        let (given, unknown) = companions::known(&self.index, paths);
+        let (given, unknown) = companions::known(&self.root, &self.index, paths);
         if given.is_empty() {
             return Ok((Vec::new(), unknown));
         }

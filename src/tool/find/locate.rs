@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::base::path::{self, on_one_line};
+use crate::base::path::on_one_line;
 use crate::base::text::one_line;
 use crate::config::prompts;
 use crate::evidence::categorize::Role;
@@ -78,7 +78,7 @@ fn locate(args: &Args, cx: &ToolCx) -> ToolOutcome {
     };
     let limit = args.k.filter(|&k| k > 0).unwrap_or(DEFAULT_FILES).min(MAX_FILES);
     if !args.with.is_empty() {
-        return companions(args, cx, retriever, limit);
+        return companions(args, retriever, limit);
     }
     let files = retriever.locate(&args.query, limit).map_err(no_index)?;
     if files.is_empty() {
@@ -96,12 +96,10 @@ fn locate(args: &Args, cx: &ToolCx) -> ToolOutcome {
 }
 
 /// What belongs to files that are part of the change already.
-fn companions(args: &Args, cx: &ToolCx, retriever: &ContextRetriever, limit: usize) -> ToolOutcome {
-    let with: Vec<String> =
-        args.with.iter().map(|given| path::display(&cx.root, &cx.root.join(given))).collect();
-    let (files, unknown) = retriever.companions(&with, &args.query, limit).map_err(no_index)?;
-    let missing = format!("not in the index (ignored or misspelled): {}", unknown.join(", "));
-    if unknown.len() == with.len() {
+fn companions(args: &Args, retriever: &ContextRetriever, limit: usize) -> ToolOutcome {
+    let (files, unknown) = retriever.companions(&args.with, &args.query, limit).map_err(no_index)?;
+    let missing = format!("not in the index (hidden, ignored, or misspelled): {}", unknown.join(", "));
+    if args.with.iter().all(|given| unknown.contains(given)) {
         return Err(ToolError::model(ErrorCode::NotFound, missing));
     }
     let text = match (unknown.is_empty(), files.is_empty()) {
@@ -114,7 +112,10 @@ fn companions(args: &Args, cx: &ToolCx, retriever: &ContextRetriever, limit: usi
         show(&mut body, rank, file, Role::Modify, LINES_BESIDE);
     }
     let paths: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
-    Ok(Envelope::success(text).with("with", with).with("paths", paths).with_body("content", body))
+    Ok(Envelope::success(text)
+        .with("with", args.with.clone())
+        .with("paths", paths)
+        .with_body("content", body))
 }
 
 fn no_index(error: String) -> ToolError {

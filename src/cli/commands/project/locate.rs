@@ -35,7 +35,7 @@ pub fn run(cli: &Cli, args: &LocateArgs) -> Result<(), Failure> {
         return Err(Failure::new(
             FailureKind::Usage,
             "the task text is empty",
-            "mycode locate \"what should change\"",
+            "mycode locate \"what should change\", or mycode locate --with FILE",
         ));
     }
     let retriever = ContextRetriever::new(&opened.workspace, &opened.project_state);
@@ -54,7 +54,7 @@ pub fn run(cli: &Cli, args: &LocateArgs) -> Result<(), Failure> {
             let hint = "check that the state folder can be written (`mycode doctor` shows it)";
             Failure::new(FailureKind::Task, error, hint)
         })?;
-    if !unknown.is_empty() && unknown.len() == args.with.len() {
+    if !unknown.is_empty() && args.with.iter().all(|given| unknown.contains(given)) {
         return Err(Failure::new(
             FailureKind::Usage,
             format!("not in the index: {}", unknown.join(", ")),
@@ -62,7 +62,7 @@ pub fn run(cli: &Cli, args: &LocateArgs) -> Result<(), Failure> {
         ));
     }
     for path in &unknown {
-        eprintln!("note: {} is not in the index (ignored or misspelled)", sanitize::clean(path));
+        eprintln!("note: {} is not in the index (hidden, ignored, or misspelled)", sanitize::clean(path));
     }
     if let Some(why) = unkept {
         eprintln!(
