@@ -42,7 +42,6 @@ pub struct FileNote {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TaskContext {
     pub services: Vec<String>,
-    pub keywords: Vec<Keyword>,
     pub modify: Vec<FileNote>,
     pub reference: Vec<FileNote>,
     pub patterns: Vec<String>,
@@ -98,7 +97,6 @@ impl TaskContext {
             }
         }
         context.hints = hints::select(packets, now_s).into_iter().map(|packet| packet.content).collect();
-        context.keywords = keywords;
         Ok(context)
     }
 
