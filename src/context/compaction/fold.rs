@@ -196,7 +196,7 @@ pub fn lines(entries: &[Entry]) -> impl Iterator<Item = &str> {
 
 /// The whole digest.
 pub fn digest(head: String, lines: &[&str]) -> String {
-    if lines.is_empty() { head } else { format!("{head}\nlines of them:\n{}", lines.join("\n")) }
+    if lines.is_empty() { head } else { format!("{head}\nlines kept:\n{}", lines.join("\n")) }
 }
 
 #[cfg(test)]
