@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use super::events::{self, ReplayEvent};
-use super::measure::{Meter, Sent, Sums};
-use super::originals::Originals;
+use super::metrics::measure::{Meter, Sent, Sums};
+use super::metrics::originals::Originals;
 use super::policy::Policy;
-use super::reader;
+use super::recording::events::{self, ReplayEvent};
+use super::recording::reader;
 use super::simulate::{self, ReplayOptions};
 use crate::config::settings::ContextSettings;
 

@@ -2,16 +2,11 @@
 //! agent uses. Knows the context engine and one wire format; knows no network, no tool and no front end.
 
 pub mod bootstrap;
-pub mod call_shape;
 pub mod compare;
-pub mod epochs;
-pub mod events;
-pub mod measure;
-pub mod originals;
+pub mod metrics;
 pub mod past;
 pub mod past_table;
 pub mod policy;
-pub mod reader;
+pub mod recording;
 pub mod simulate;
 pub mod table;
-pub mod verbatim;

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::events;
-use super::measure::Meter;
-use super::originals::Originals;
+use super::metrics::measure::Meter;
+use super::metrics::originals::Originals;
 use super::policy::Policy;
+use super::recording::events;
 use super::simulate::{self, ReplayOptions};
 use crate::config::models::{self, ModelFacts};
 use crate::config::settings::{ContextSettings, Origin, Profile};

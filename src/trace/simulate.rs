@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use super::events::ReplayEvent;
 use super::policy::Policy;
+use super::recording::events::ReplayEvent;
 use crate::config::settings::{Binding, ContextSettings, Profile};
 use crate::context::compaction::policy::{self, Situation};
 use crate::context::compaction::stages::{self, CompactionStage, CompactionStages, SizeTarget};

@@ -8,8 +8,8 @@ use serde_json::{Map, Value, json};
 
 use super::bootstrap;
 use super::compare::{Comparison, PolicySums};
-use super::measure::{InputPrices, Sums};
-use super::originals::{ANYWHERE, GENUINE, OBSERVED};
+use super::metrics::measure::{InputPrices, Sums};
+use super::metrics::originals::{ANYWHERE, GENUINE, OBSERVED};
 use crate::base::text;
 
 /// How a figure is shown.

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use mycode::config::settings::Binding;
 use mycode::config::settings::{ContextSettings, Origin};
 use mycode::model::request::Message;
-use mycode::trace::events::{self, ReplayEvent};
-use mycode::trace::measure::{Meter, Sums};
-use mycode::trace::originals::Originals;
+use mycode::trace::metrics::measure::{Meter, Sums};
+use mycode::trace::metrics::originals::Originals;
 use mycode::trace::policy::Policy;
-use mycode::trace::reader::Recording;
+use mycode::trace::recording::events::{self, ReplayEvent};
+use mycode::trace::recording::reader::Recording;
 use mycode::trace::simulate::{self, ReplayOptions, ReplayedRequest};
 use serde_json::{Value, json};
 
@@ -73,7 +73,7 @@ fn the_dump_recounts_to_the_table() {
         for (number, request) in requests.iter().enumerate() {
             assert_eq!(request["n"], number);
             let messages = request["messages"].as_array().unwrap();
-            total += messages.iter().map(mycode::trace::measure::message_tokens).sum::<u64>();
+            total += messages.iter().map(mycode::trace::metrics::measure::message_tokens).sum::<u64>();
             paired(messages);
         }
         assert_eq!(json["policies"][0]["input_tokens"], total);

@@ -22,8 +22,6 @@ use crate::protocol::event::Level;
 use crate::protocol::notice as texts;
 use crate::session::log::LogError;
 
-/// Share of the limit, in tenths, at which a summary is begun: when folding would leave more.
-const EARLY_TENTHS: u64 = 8;
 /// Failures in a row after which summaries are no longer begun automatically.
 const MAX_FAILURES: u32 = 2;
 
@@ -118,15 +116,15 @@ impl Compactor {
     /// Begins a summary when the window gets full of what can't be folded, well before it must be there.
     pub fn prepare(&mut self, sizes: RequestSizes<'_>, sampler: &Sampler) {
         let size = sizes.estimated();
-        let early = sizes.limit() * EARLY_TENTHS / 10;
+        let early = policy::early(sizes.settings);
         if self.disabled() || size < early {
+            return;
+        }
+        if self.task.as_ref().is_some_and(|task| task.still_covers(sizes.conversation)) {
             return;
         }
         let folded = policy::folded_tokens(&sizes.conversation.history, sizes.settings);
         if sizes.calibrated(sizes.prompt.tokens() + folded) < early {
-            return;
-        }
-        if self.task.as_ref().is_some_and(|task| task.still_covers(sizes.conversation)) {
             return;
         }
         // What will have come by then must find room too.
@@ -232,7 +230,7 @@ impl Compactor {
             let sizes = with.sizes(conversation);
             // Another one would cost more than a landing that is a little high.
             let landing = summary_task::size_with(sizes, task.before, &done.summary);
-            if landing <= sizes.limit() * EARLY_TENTHS / 10 || task.before == before {
+            if landing <= policy::early(sizes.settings) || task.before == before {
                 return adopt(conversation, task.before, done.summary);
             }
             task = begin(conversation);

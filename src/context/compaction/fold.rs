@@ -128,7 +128,7 @@ pub fn head(entries: &[Entry], words_chars: usize) -> String {
                 let words = words.trim();
                 let kept = text::elide(words, words_chars);
                 out.push_str(&kept);
-                if kept.len() < words.len() {
+                if kept != words {
                     out.push_str(&format!(" [{}]", entry.id));
                 }
                 out.push('\n');

@@ -41,6 +41,11 @@ pub fn low_water(settings: &ContextSettings) -> u64 {
     share.min(limit(settings) * tenths / 10)
 }
 
+/// A request that folding can't bring under this, in tokens, calls for a summary.
+pub fn early(settings: &ContextSettings) -> u64 {
+    limit(settings) * 8 / 10
+}
+
 /// Tokens of the history that are left when everything that may be folded is.
 pub fn folded_tokens(history: &HistoryManager, settings: &ContextSettings) -> u64 {
     let limits = Thresholds::of(settings.profile, settings.window_tokens, history.requests());
@@ -115,7 +120,7 @@ fn due_batches(history: &HistoryManager, situation: &Situation<'_>) -> Vec<Batch
     }
     // What makes no room for the next few steps would break the cache at each of them.
     let plan = RewritePlan::anew(history, &limits, landing);
-    if plan.left() <= room(limit(settings) * 8 / 10) { plan.batches(everything, &cause) } else { Vec::new() }
+    if plan.left() <= room(early(settings)) { plan.batches(everything, &cause) } else { Vec::new() }
 }
 
 /// When the past may be rewritten.

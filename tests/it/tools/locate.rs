@@ -1,9 +1,7 @@
 //! Finding files for a task: a small evaluation set with a floor under its accuracy, and everything that an index must
 //! survive.
 
-use std::ffi::OsStr;
 use std::fs;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -315,31 +313,6 @@ fn concurrent_processes() {
             assert_eq!(path_of(&files[0]), "shop/vouchers.py");
         }
     }
-}
-
-#[test]
-fn odd_files() {
-    let place = Workplace::new();
-    let root = place.project();
-    unpack(&root);
-    fs::write(root.join(OsStr::from_bytes(b"shop/gr\xfc\xdfe.py")), "def sonderbarer_name(): pass\n")
-        .unwrap();
-    fs::write(root.join("data.bin"), b"\0\x01sonderbarer_name\0").unwrap();
-    fs::write(root.join("wide.txt"), [0xff, 0xfe, b's', 0, b'u', 0, b'p', 0]).unwrap();
-    fs::write(root.join("one_line.js"), format!("var a=1;{}", "x(1);".repeat(600_000))).unwrap();
-    fs::write(root.join("broken.py"), b"def halb\xff\xfegar(): \xc3\n").unwrap();
-    fs::write(root.join("empty.py"), "").unwrap();
-    std::os::unix::fs::symlink("..", root.join("loop")).unwrap();
-    rustix::fs::mknodat(rustix::fs::CWD, root.join("pipe"), rustix::fs::FileType::Fifo, 0o600.into(), 0)
-        .unwrap();
-    let files = locate(&place, &["sonderbarer_name is missing"]);
-    assert_eq!(path_of(&files[0]), "shop/gr\u{fffd}\u{fffd}e.py");
-    assert!(files[0]["lines"].to_string().contains("sonderbarer_name"));
-    assert!(files.iter().all(|file| path_of(file) != "pipe"));
-    let huge = "basket ".repeat(100_000);
-    assert!(!locate(&place, &["-k", "3", &huge[..100_000]]).is_empty());
-    let empty = Workplace::new();
-    assert!(locate(&empty, &["anything"]).is_empty());
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Finding files where names, texts and dates would mislead.
 
-use std::fs::File;
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::os::unix::ffi::OsStrExt as _;
 use std::process::Command;
 use std::time::{Duration, SystemTime};
 
@@ -110,4 +112,28 @@ fn given_files_are_no_answer() {
     for file in locate(&place, &given) {
         assert!(!given.contains(&file["path"].as_str().unwrap()), "{file}");
     }
+}
+
+#[test]
+fn odd_files() {
+    let place = shop();
+    let root = place.project();
+    fs::write(root.join(OsStr::from_bytes(b"shop/gr\xfc\xdfe.py")), "def sonderbarer_name(): pass\n")
+        .unwrap();
+    fs::write(root.join("data.bin"), b"\0\x01sonderbarer_name\0").unwrap();
+    fs::write(root.join("wide.txt"), [0xff, 0xfe, b's', 0, b'u', 0, b'p', 0]).unwrap();
+    fs::write(root.join("one_line.js"), format!("var a=1;{}", "x(1);".repeat(600_000))).unwrap();
+    fs::write(root.join("broken.py"), b"def halb\xff\xfegar(): \xc3\n").unwrap();
+    fs::write(root.join("empty.py"), "").unwrap();
+    std::os::unix::fs::symlink("..", root.join("loop")).unwrap();
+    rustix::fs::mknodat(rustix::fs::CWD, root.join("pipe"), rustix::fs::FileType::Fifo, 0o600.into(), 0)
+        .unwrap();
+    let files = locate(&place, &["sonderbarer_name is missing"]);
+    assert_eq!(files[0]["path"], "shop/gr\u{fffd}\u{fffd}e.py");
+    assert!(files[0]["lines"].to_string().contains("sonderbarer_name"));
+    assert!(files.iter().all(|file| file["path"] != "pipe"));
+    let huge = "basket ".repeat(100_000);
+    assert!(!locate(&place, &["-k", "3", &huge[..100_000]]).is_empty());
+    let empty = Workplace::new();
+    assert!(locate(&empty, &["anything"]).is_empty());
 }

@@ -15,9 +15,9 @@ use crate::cli::report::{self, Failure, FailureKind};
 use crate::cli::setup::log_of;
 use crate::config::settings::{ContextSettings, MIN_WINDOW_TOKENS, Origin};
 use crate::trace::compare::{Comparison, PolicySums, RecordedSession};
-use crate::trace::measure::InputPrices;
+use crate::trace::metrics::measure::InputPrices;
 use crate::trace::policy::{ALL, Policy};
-use crate::trace::reader;
+use crate::trace::recording::reader;
 use crate::trace::simulate::ReplayOptions;
 use crate::trace::table::Table;
 

@@ -4,12 +4,12 @@
 
 use std::collections::HashMap;
 
-use super::events::ReplayEvent;
 use super::verbatim::{self, Needs};
 use crate::context::history::forms;
 use crate::model::fingerprint::Fingerprint;
 use crate::model::item::Item;
 use crate::model::request::Message;
+use crate::trace::recording::events::ReplayEvent;
 
 /// How strictly a need counts as held: anywhere in a text, in a genuine line, in a genuine line of an observation.
 pub const ANYWHERE: usize = 0;

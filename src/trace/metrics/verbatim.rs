@@ -6,11 +6,11 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-use super::events::ReplayEvent;
 use crate::context::compress::identifiers;
 use crate::context::history::forms;
 use crate::model::item::Item;
 use crate::model::request::Message;
+use crate::trace::recording::events::ReplayEvent;
 
 /// The shortest quoted line that counts, in characters without the indentation.
 const LINE_CHARS: usize = 8;

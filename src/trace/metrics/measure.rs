@@ -5,11 +5,11 @@ use serde_json::Value;
 
 use super::epochs::{EpochMeter, EpochSums};
 use super::originals::{ANYWHERE, GENUINE, OBSERVED, Originals, View};
-use super::simulate::{ReplayOptions, ReplayedRequest};
 use crate::config::settings::Binding;
 use crate::context::tokens::estimate;
 use crate::model::request::{Message, Request};
 use crate::provider::chat::body::{self, Flavor};
+use crate::trace::simulate::{ReplayOptions, ReplayedRequest};
 
 /// A prompt cache counts in steps of this many tokens, and serves nothing under [`MIN_TOKENS`].
 const STEP_TOKENS: u64 = 128;

@@ -3,9 +3,9 @@
 
 use std::collections::HashMap;
 
-use super::simulate::ReplayedRequest;
 use crate::model::fingerprint::Fingerprint;
 use crate::model::request::Message;
+use crate::trace::simulate::ReplayedRequest;
 
 /// What is counted.
 #[derive(Clone, Copy, Debug, Default)]
